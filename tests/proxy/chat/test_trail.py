@@ -102,17 +102,18 @@ def test_a_trail_that_goes_on_from_an_earlier_one_is_that_of_the_whole_body(wire
         assert trail_of(read, memo) == trail_of(read)
 
 
-@given(st.binary(max_size=400).map(lambda sums: sums[: len(sums) // 4 * 4]))
-def test_sums_are_written_as_base85(sums: bytes) -> None:
-    written = Trail(len(sums), sums).to_json()["sums"]
-    assert written == base64.b85encode(sums).decode()
-    assert Trail.from_json([len(sums), written]).sums == sums
+@given(st.binary(max_size=400))
+def test_sums_are_read_as_this_release_and_earlier_ones_wrote_them(sums: bytes) -> None:
+    trail, before = Trail(len(sums), sums), base64.b85encode(sums).decode()
+    assert Trail.from_json(json.loads(json.dumps(trail.to_json()))) == trail
+    assert Trail.from_json({"size": len(sums), "sums": before}) == Trail.from_json([len(sums), before]) == trail
 
 
-@pytest.mark.parametrize("sums", ["abcd", 'abcd"', "~~~~~", "abcdé", "     "])
+@pytest.mark.parametrize("sums", ['abcd"', "~~~~~", "abcdé", "     "])
 def test_sums_that_no_release_wrote_are_refused(sums: str) -> None:
-    with pytest.raises(ValueError, match=r"base 85|reshape|ordinal"):
-        Trail.from_json([1, sums])
+    for value in ([1, sums], {"size": 1, "sums": sums}, {"size": 1, "crcs": sums}):
+        with pytest.raises(ValueError):  # noqa: PT011 - of whichever decoder
+            Trail.from_json(value)
 
 
 def test_a_trail_takes_linear_time() -> None:

@@ -310,8 +310,7 @@ def _code(value: str) -> str:
 def _add_words(text: str, found: _ErrorText) -> None:
     if "<" in text:
         text = html.unescape(_TAG.sub(" ", text))
-    text = _QUOTED.sub(
-        " ", _ECHO.sub("", text.lower().replace("\u0307", "").replace("’", "'"))
-    ).strip()  # "İ" in lower case has a dot of its own
+    text = text.lower().replace("\u0307", "").replace("’", "'")  # "İ" in lower case has a dot of its own
+    text = _QUOTED.sub(" ", _ECHO.sub("", text)).strip()
     if text:
         found.texts.append(text)

@@ -28,7 +28,6 @@ from hashlib import blake2b
 from math import log
 from typing import Final
 
-from turnfold.compression.memo import Memo, continued
 from turnfold.compression.options import FoldDecision, FoldOptions, Likeness, Precedent
 from turnfold.compression.warmth import set_warmth, usual_warmth
 
@@ -65,20 +64,13 @@ def prefixes(keys: Sequence[bytes], ends: Iterable[int]) -> dict[int, str]:
     return found
 
 
-def binding(precedents: Sequence[Precedent], keys: Sequence[bytes], memo: Memo | None = None) -> tuple[Precedent, ...]:
+def binding(precedents: Sequence[Precedent], keys: Sequence[bytes]) -> tuple[Precedent, ...]:
     """Those that were made under a beginning of this conversation, in the order of its messages.
 
     Args:
         keys: of the conversation's messages.
-        memo: where the digests of its beginnings are kept.
     """
-    ends = {p.at for p in precedents}
-
-    def run(known: dict[int, str] | None, same: int) -> dict[int, str]:
-        found = {end: name for end, name in (known or {}).items() if end <= same}
-        return found | prefixes(keys, ends - found.keys())
-
-    own = continued(memo, ("prefixes", *keys[:4]), keys, run, lambda found: 120 * len(found))
+    own = prefixes(keys, [p.at for p in precedents])
     return tuple(sorted((p for p in precedents if own.get(p.at) == p.prefix), key=lambda p: p.at))
 
 
@@ -98,9 +90,8 @@ def bound_likenesses(likenesses: Sequence[Likeness], keys: Sequence[bytes]) -> t
 
 def fresh(decided: Mapping[int, FoldDecision], known: Sequence[Precedent], keys: Sequence[bytes]) -> tuple[Precedent, ...]:
     """New precedents: what was decided at numbers of messages at which none is known."""
-    held = {p.at for p in known}
-    new = {at: decision for at, decision in decided.items() if at not in held}
-    if not new:
+    if not decided:
         return ()
+    new = {at: decision for at, decision in decided.items() if at not in {p.at for p in known}}
     named = prefixes(keys, list(new))
     return tuple(Precedent(at, named[at], decision) for at, decision in sorted(new.items()))

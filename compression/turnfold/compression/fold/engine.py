@@ -112,7 +112,7 @@ def fold(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded
     Raises:
         FoldRejected: our own output failed a check (never for what a client can send).
     """
-    options = _under(conversation, options, memo)
+    options = _under(conversation, options)
     if conversation.held:
         return replace(_fold_nothing(conversation, options, memo), reason=conversation.held)
     prepare(conversation.messages, options, memo)
@@ -157,7 +157,7 @@ def _chosen(plain: Folded, best: Attempt, options: FoldOptions, memo: Memo) -> F
     )
 
 
-def _under(conversation: Conversation, options: FoldOptions, memo: Memo) -> FoldOptions:
+def _under(conversation: Conversation, options: FoldOptions) -> FoldOptions:
     """The options with what the conversation says where they say nothing."""
     model = options.model or conversation.model
     bound = binds_thinking(model) if options.preserved_thinking is None else options.preserved_thinking
@@ -169,7 +169,7 @@ def _under(conversation: Conversation, options: FoldOptions, memo: Memo) -> Fold
         "preserved_thinking": bound,
         "recall_stays": stays,
         "drops_thinking": drops,
-        "precedents": binding(options.precedents, keys, memo) if options.precedents else (),
+        "precedents": binding(options.precedents, keys) if options.precedents else (),
         "belief": bound_belief(options.belief, keys),
         "likenesses": bound_likenesses(options.likenesses, keys) if options.likenesses else (),
     }

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from turnfold.compression.text.heads import REMARK
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.statement_pieces import LISTED, StatementPiece
 
@@ -44,7 +45,6 @@ _MAY_NOTE: Final = re.compile(r"[†‡¹²³⁴⁵⁶⁷⁸⁹]|\w\(\d\)|\[\^|[
 #: "*412", "meant*": a word that takes the place of one before, alone in its line.
 _CORRECTS: Final = re.compile(r"[ \t]*(?:\*[^\s*]+(?: [^\s*]+){0,3}|[^\s*]+(?: [^\s*]+){0,2}\*)\s*\Z")
 _BULLET: Final = re.compile(r"[ \t]*\*[ \t]")
-_COMMENT: Final = re.compile(r"[ \t]*(?:--|//|#|;|/\*|<!--)")
 _MOODS: Final = _TIES["moods"]
 _MOOD_ENDS: Final = re.compile(r"\w(?:rait|raient|ría|rían|ríamos|rebbe|rebbero|riam|łby|łaby|łoby|liby|łyby)\b")
 _MAY_MOOD: Final = ("rait", "raient", "ría", "rebbe", "riam", "łby", "łaby", "łoby", "liby")
@@ -107,7 +107,7 @@ def _beside_blocks(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
         if not piece.kind or piece.kind in ("heading", "label"):
             continue
         above = pieces[i - 1] if i else piece
-        if not above.kind and above.starts_line and _COMMENT.match(above.text) and not _ends_paragraph(above):
+        if not above.kind and above.starts_line and REMARK.match(above.text) and not _ends_paragraph(above):
             yield i, i - 1
         if piece.kind in _TABLES and i + 1 < len(pieces) and _is_note_on(pieces[i + 1], piece):
             yield i, i + 1

@@ -17,7 +17,8 @@ _HEADING: Final = re.compile(r"#{1,6} \S")
 _COLONS: Final = (":", "：")
 _LONGEST: Final = 300  # characters of a line that can be a head
 _BULLETS: Final = frozenset("-*+•‣◦–([0123456789・●○■□◆◇（")
-_REMARK: Final = re.compile(r"\s*(?:#(?!include|define|!)|//|/\*|--|;|<!--|%|REM\b)\s*(.*)")
+#: The mark in front of a remark in code, and what it says.
+REMARK: Final = re.compile(r"\s*(?:#(?!include|define|!)|//|/\*|--|;|<!--|%|REM\b)\s*(.*)")
 _ENDS: Final = (*".!?。！？",)
 _SHORTEST: Final = 3  # letters of a title
 _REMARKED: Final = 4  # lines of which a remark above them speaks at most
@@ -76,7 +77,7 @@ def remarked(lines: Sequence[str]) -> dict[int, int]:
     found: dict[int, int] = {}
     remark = -1
     for i, line in enumerate(lines):
-        said = _REMARK.match(line)
+        said = REMARK.match(line)
         if said:
             telling = not _TELLING.isdisjoint(_WORD.findall(said[1].lower()))
             if remark == i - 1 and remark >= 0:

@@ -40,7 +40,7 @@ def _saved(totals: Mapping[str, Any], requests: str) -> str:
         more = _money(-dollars["saved"])
         share = _share(-(dollars["saved_share"] or 0.0))
         return f"Turnfold cost you {more} more than without it ({share}), {requests}{known}: {_WHAT_TO_DO}."
-    if not tokens["saved"] and not float(_money(dollars["saved"]).lstrip("$").replace(",", "")):
+    if not tokens["saved"] and _money(dollars["saved"]) == _money(0):
         return f"Nothing saved yet: {_money(dollars['paid'])} paid, {requests}{known}."
     whole, share = _money(dollars["without_turnfold"]), _share(dollars["saved_share"])
     saved = f"{_short(tokens['saved'])} tokens, " if tokens["saved"] >= 0 else ""

@@ -53,6 +53,8 @@ _MOST_QUEUED_BYTES: Final = 64 * 2**20
 _AT_ONCE: Final = 2_000
 _AT_HAND: Final = 4  # entries that are worked on in the event loop: a tenth of a millisecond each
 _STOP_PATIENCE: Final = 10.0
+#: Seconds for which a report waits for receipts that are still queued.
+REPORT_PATIENCE: Final = 1.0
 _MOST_REMEMBERED: Final = 50_000
 # An original in use is written again this often, so that it does not expire under a conversation that goes on.
 _WRITE_AGAIN: Final = 3600.0

@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from itertools import accumulate, islice, takewhile
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-
 from turnfold.compression.memo import Memo
 from turnfold.compression.wire.conversation import Conversation, family
 
@@ -42,17 +40,19 @@ class Trail:
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON value."""
-        return {"size": self.size, "sums": _b85(self.sums)}
+        return {"size": self.size, "crcs": base64.b64encode(self.sums).decode("ascii")}
 
     @classmethod
     def from_json(cls, value: Any) -> Trail:
-        """From `to_json`, or from the first release's list.
+        """From `to_json`, or from what earlier releases wrote: base 85, which Python decodes in a loop; in the first one a list.
 
         Raises:
             ValueError, LookupError, TypeError: it is neither.
         """
+        if isinstance(value, dict) and "crcs" in value:
+            return cls(value["size"], base64.b64decode(value["crcs"], validate=True))
         size, sums = value if isinstance(value, list) else (value["size"], value["sums"])
-        return cls(size, _from_b85(sums))
+        return cls(size, base64.b85decode(sums))
 
     def repeats(self, earlier: Trail) -> float:
         """Share of an earlier request's messages with which this one begins, 0 to 1; to a kilobyte, and 1 when it is all."""
@@ -78,7 +78,7 @@ class Trails:
 
     @classmethod
     def from_json(cls, value: Any) -> Trails:
-        """From `to_json`, or from the first release's list.
+        """From `to_json`, or from what earlier releases wrote: base 85, which Python decodes in a loop; in the first one a list.
 
         Raises:
             ValueError, LookupError, TypeError: it is neither.
@@ -130,26 +130,6 @@ class _KnownTrail(NamedTuple):
     trail: Trail
     characters: int
     over: bytes
-
-
-_DIGITS: Final = np.frombuffer(base64.b85encode(bytes.fromhex("".join(f"{n:08x}" for n in range(85))))[4::5], np.uint8)
-_VALUES: Final = np.full(256, 85, np.int64)
-_VALUES[_DIGITS] = np.arange(85)
-_PLACES: Final = np.array([85**4, 85**3, 85**2, 85, 1], np.int64)
-
-
-def _b85(sums: bytes) -> str:
-    """``base64.b85encode`` of whole groups of four bytes, without a loop over them: a long conversation has hundreds."""
-    return bytes(_DIGITS[np.frombuffer(sums, ">u4").astype(np.int64)[:, None] // _PLACES % 85]).decode("ascii")
-
-
-def _from_b85(text: str) -> bytes:
-    """What `_b85` wrote; ValueError for what it can't have written."""
-    digits = _VALUES[np.frombuffer(text.encode("ascii"), np.uint8)].reshape(-1, len(_PLACES))
-    groups = (digits * _PLACES).sum(axis=1)
-    if (digits == len(_DIGITS)).any() or (groups > 0xFFFFFFFF).any():
-        raise ValueError("no base 85")
-    return bytes(groups.astype(">u4"))
 
 
 def _outside(conversation: Conversation) -> str:

@@ -22,7 +22,7 @@ from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.books.csv_rows import as_csv
 from turnfold.proxy.books.headline import uncounted
 from turnfold.proxy.books.learned import learned_of
-from turnfold.proxy.books.ledger import Ledger
+from turnfold.proxy.books.ledger import REPORT_PATIENCE, Ledger
 from turnfold.proxy.books.pacing import OptionsOf
 from turnfold.proxy.books.receipt_log import receipts_between
 from turnfold.proxy.books.report import FILTERS, Query, moment, report, with_tenant_names, with_tenants_by_name
@@ -35,7 +35,6 @@ from turnfold.proxy.store.records import left_out
 
 _DEFAULT_SINCE: Final = "30d"
 _SOUGHT_SINCE: Final = "7d"
-_FLUSH: Final = 1.0  # seconds for receipts that are still queued
 _TENANT: Final = "x-turnfold-tenant"
 _KNOWN: Final = frozenset({"from", "to", "group_by", "format", *FILTERS})
 
@@ -131,7 +130,7 @@ def admin_routes(
 
     async def get_report(request: Request) -> Response:
         form = _format(request.query_params, "json", "csv")
-        complete = await ledger.flush(_FLUSH)
+        complete = await ledger.flush(REPORT_PATIENCE)
         await store.check()
         query = query_of(request.query_params, request.headers.get(_TENANT), time.time(), tenants)
         result = with_tenant_names(await report(store.patient, query, options_of), tenants)
@@ -188,7 +187,7 @@ def _request_finder(store: OpenStore, ledger: Ledger) -> Callable[[Request], Awa
         since = moment(given.get("from", _SOUGHT_SINCE), "from", now)
         until = moment(given["to"], "to", now) if "to" in given else now + 1
         Query(since, until).check()
-        await ledger.flush(_FLUSH)
+        await ledger.flush(REPORT_PATIENCE)
         await store.check()
         found = await request_details(store.patient, sought, since, until, request.headers.get(_TENANT))
         if found is None:

@@ -23,7 +23,7 @@ from turnfold.config.settings import Settings
 from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.books.headline import uncounted
 from turnfold.proxy.books.inspection import inspect
-from turnfold.proxy.books.ledger import Ledger
+from turnfold.proxy.books.ledger import REPORT_PATIENCE, Ledger
 from turnfold.proxy.books.report import FILTERS, moment, with_tenants_by_name
 from turnfold.proxy.dashboard.entrance import Entrance, is_same_origin
 from turnfold.proxy.dashboard.newest import MOST, NARROWED_BY, newest_requests
@@ -36,7 +36,6 @@ from turnfold.proxy.store import OpenStore
 
 _PAGE: Final = "index.html"
 _DEFAULT_SINCE: Final = "7d"
-_FLUSH: Final = 1.0  # seconds for receipts that are still queued
 _MOST_SIGN_IN: Final = 4096
 _BY_DAY_ONLY: Final = frozenset({"conversation", "session"})
 _FOREIGN: Final = (
@@ -174,7 +173,7 @@ def _range(given: Mapping[str, str], names: Mapping[str, str]) -> tuple[float, f
 def _overview(store: OpenStore, ledger: Ledger, names: Mapping[str, str]) -> Callable[[Request], Awaitable[Response]]:
     async def get_overview(request: Request) -> Response:
         asked = _range(request.query_params, names)
-        complete = await ledger.flush(_FLUSH)
+        complete = await ledger.flush(REPORT_PATIENCE)
         await store.check()
         found = await overview(store.patient, *asked, names)
         more = "" if complete else f" {uncounted(ledger.queued)}"
@@ -200,7 +199,7 @@ def _requests(store: OpenStore, ledger: Ledger, names: Mapping[str, str]) -> Cal
         if not (limit.isascii() and limit.isdigit() and 0 < int(limit[:9]) <= MOST):
             raise InvalidInput("limit", f"must be a whole number from 1 to {MOST}")
         only = with_tenants_by_name({name: given[name] for name in NARROWED_BY if name in given}, names)
-        await ledger.flush(_FLUSH)
+        await ledger.flush(REPORT_PATIENCE)
         await store.check()
         return as_json(await newest_requests(store.patient, only, int(limit), given.get("before"), time.time(), names))
 
