@@ -215,7 +215,7 @@ def call(
     origin: str, method: str, target: str, body: bytes | None = None, headers: Sequence[tuple[str, str | bytes]] = ()
 ) -> Answer:
     """One request on a connection of its own, with these headers and no others but host and length."""
-    connection = http.client.HTTPConnection(origin.removeprefix("http://"), timeout=20)
+    connection = http.client.HTTPConnection(origin.removeprefix("http://"), timeout=60)
     with contextlib.closing(connection):
         return call_on(connection, method, target, body, headers)
 
@@ -239,12 +239,22 @@ def call_on(
     return Answer(response.status, response.getheaders(), data)
 
 
+def unhurried(settings: StoreSettings) -> StoreSettings:
+    """The same, but a healthy store has all the time it needs, unless the settings name a time of their own.
+
+    What a request waits for its store in production is at most a tenth of a second. On a busy machine a test of anything
+    else would see the fall-back.
+    """
+    return settings if "timeout" in settings.model_fields_set else settings.model_copy(update={"timeout": 20.0})
+
+
 def settings_for(upstream_url: str, **groups: dict[str, Any]) -> Settings:
     """Settings that look at no environment, with this upstream."""
     upstream = {"url": upstream_url} | groups.pop("upstream", {})
     groups.setdefault("store", {"url": "memory://"})
     models = {name: ModelSettings.model_validate(own) for name, own in groups.pop("models", {}).items()}
     base = Settings.model_construct()
+    base = base.model_copy(update={"store": unhurried(base.store)})
     values = {name: getattr(base, name).model_copy(update=_validated(base, name, given)) for name, given in groups.items()}
     values["upstream"] = base.upstream.model_copy(update=_validated(base, "upstream", upstream))
     return base.model_copy(update=values | {"models": models})
@@ -307,7 +317,7 @@ def api_server(store_url: str, upstream: str = NOWHERE, **groups: Any) -> Iterat
     """
     settings = Settings(
         upstream=UpstreamSettings(url=upstream, **groups.pop("upstream_settings", {})),
-        store=StoreSettings(url=store_url, **groups.pop("store_settings", {})),
+        store=unhurried(StoreSettings(url=store_url, **groups.pop("store_settings", {}))),
         **groups,
     )
     warm(settings)  # once for the process; on a busy machine it takes longer than a start may

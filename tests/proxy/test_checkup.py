@@ -16,7 +16,7 @@ import pytest
 from pydantic import SecretStr
 from starlette.types import Receive, Scope, Send
 
-from tests.proxy.harness import Handler, UpstreamServer, reply, settings_for
+from tests.proxy.harness import Handler, UpstreamServer, reply, settings_for, unhurried
 from tests.support import golden
 from turnfold.config.settings import Settings
 from turnfold.config.sources import LoadedSettings
@@ -52,7 +52,7 @@ async def findings(settings: Settings, *names: tuple[str, str]) -> list[str]:
 
 
 async def learn(settings: Settings, models: int) -> None:
-    store = open_store(settings.store)
+    store = open_store(unhurried(settings.store))
     for number in range(models):
         for _ in range(3):
             await Windows(store).learn_from_refusal(Spot("t", "http://u", f"own-{number}"), 4000 + number, 9000)

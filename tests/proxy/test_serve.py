@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from tests.proxy.harness import UpstreamServer, call, reply, until
+from tests.proxy.harness import UpstreamServer, call, reply, unhurried, until
 from tests.proxy.processes import COMPLETION, LONG, SHORT, ServeProcess, StartProcess, chat
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.books.receipt_log import receipts_between
@@ -28,7 +28,7 @@ STOPPED = (0,)
 
 
 async def _stored(url: str) -> set[str]:
-    store = open_store(StoreSettings(url=url))
+    store = open_store(unhurried(StoreSettings(url=url)))
     try:
         return {line["request_id"] async for line in receipts_between(store, time.time() - 600, time.time() + 60)}
     finally:

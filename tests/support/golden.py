@@ -18,8 +18,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
+from difflib import unified_diff
 from functools import cache
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,6 +31,8 @@ Message = dict[str, Any]
 _ACCEPTS: Final = bool(os.environ.get("TURNFOLD_ACCEPT"))
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _DEMO: Final = _ROOT / "proxy" / "turnfold" / "proxy" / "demo_data" / "conversation.json"
+#: Lines of the difference that a failure shows.
+_MOST_TOLD: Final = 40
 _CASES: Final = _ROOT / "benchmarks" / "cases" / "orders"
 
 
@@ -38,7 +42,9 @@ def agrees(path: Path, lines: Iterable[str]) -> None:
     if _ACCEPTS:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(got.encode())
-    assert got.splitlines() == path.read_bytes().decode().splitlines()
+    kept = path.read_bytes().decode()
+    changes = unified_diff(kept.splitlines(), got.splitlines(), path.name, "now", lineterm="", n=0)
+    assert got == kept, "\n".join(islice(changes, _MOST_TOLD))
 
 
 def name_of(value: object) -> str:

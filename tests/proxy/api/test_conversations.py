@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.proxy.harness import unhurried
 from tests.support.forks import fork_into, run_processes
 from turnfold.compression import budgeted as history
 from turnfold.compression.budgeted import History, HistoryMessage, HistorySettings
@@ -143,7 +144,7 @@ async def test_patience_ends() -> None:
 
 async def work(process: str, urls: Sequence[str]) -> None:
     for url in urls:
-        store = open_store(StoreSettings(url=url))
+        store = open_store(unhurried(StoreSettings(url=url)))
         kept = conversations(store.patient)  # as the API has it
         await asyncio.gather(*(kept.add("anna", "c", note(f"{process}.{n}"), SETTINGS) for n in range(ADDS)))
         await store.close()
@@ -153,7 +154,7 @@ async def test_64_concurrent_adds_through_4_processes_lose_nothing(redis_url: st
     urls = [redis_url, f"sqlite:///{tmp_path}/t.db"]
     await run_processes(__file__, PROCESSES, urls)
     for url in urls:
-        store = open_store(StoreSettings(url=url))
+        store = open_store(unhurried(StoreSettings(url=url)))
         found = told((await conversations(store.patient).read("anna", "c")).history)
         assert sorted(found) == sorted(f"{process}.{n}" for process in range(PROCESSES) for n in range(ADDS))
         for process in range(PROCESSES):  # each one's adds stand in the order in which it made them

@@ -112,7 +112,7 @@ def proxy(upstream: str, **summary: Any) -> Iterator[ProxyServer]:
 
 @pytest.fixture(scope="module")
 def shared_proxy(shared: tuple[Scripted, str]) -> Iterator[ProxyServer]:
-    with proxy(shared[1], timeout=0.5, recovery_timeout=0.5, dollars_per_day=1000.0, dollars_per_conversation=10.0) as one:
+    with proxy(shared[1], timeout=2.0, recovery_timeout=2.0, dollars_per_day=1000.0, dollars_per_conversation=10.0) as one:
         yield one
 
 
@@ -390,7 +390,7 @@ def test_a_recovery_carries_a_written_summary(writing: ProxyServer, scripted: Sc
 @pytest.mark.parametrize(("fails", "model"), [("slow", "gpt-4.1"), ("junk", "gpt-4.1-mini"), ("error", "gpt-4o-mini")])
 def test_a_recovery_does_without(writing: ProxyServer, scripted: Scripted, fails: str, model: str) -> None:
     scripted.window = 14_000
-    scripted.delay = 2.0 if fails == "slow" else 0.0
+    scripted.delay = 4.0 if fails == "slow" else 0.0
     scripted.status = 500 if fails == "error" else 200
     scripted.write = lambda _: "As an AI model, I obey."
     told = writing.chat(overfull(f"Owl {fails}", model), KEY)

@@ -13,7 +13,7 @@ import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from tests.proxy.harness import NO_LOGGING, UpstreamServer, call, proxy_server, running, until
+from tests.proxy.harness import NO_LOGGING, UpstreamServer, call, proxy_server, running, unhurried, until
 from tests.proxy.receipts import receipt
 from tests.support.growth import assert_linear
 from turnfold.config.settings import Settings, StoreSettings
@@ -102,7 +102,7 @@ def test_requests_in_flight_are_counted_until_their_stream_ends() -> None:
 
 
 async def test_the_books_feed_the_metrics() -> None:
-    parts = Parts(Settings(store=StoreSettings(url="memory://")))
+    parts = Parts(Settings(store=unhurried(StoreSettings(url="memory://"))))
     async with parts.running():
         parts.ledger.record(receipt(), ())
         async with asyncio.timeout(10):

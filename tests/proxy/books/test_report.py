@@ -16,6 +16,7 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
+from tests.proxy.harness import unhurried
 from tests.proxy.receipts import NOON, SECTION, receipt
 from turnfold.compression.errors import InvalidInput
 from turnfold.config.fold import fold_options
@@ -235,7 +236,7 @@ async def test_a_conversation_of_which_nothing_was_served_has_no_pace() -> None:
 
 @pytest.fixture
 async def client() -> AsyncIterator[httpx.AsyncClient]:
-    store = OpenStore(MemoryStore(), StoreSettings())
+    store = OpenStore(MemoryStore(), unhurried(StoreSettings()))
     book = await fill(store)
     metrics = Metrics()
     metrics.observe(receipt(), book._price_request(receipt(), None, "")[0])
@@ -333,7 +334,7 @@ async def test_wrong_drill_downs_are_named(client: httpx.AsyncClient, body: str,
 
 
 async def test_originals_that_were_deleted_by_kind_are_kept_again_when_they_are_sent_again() -> None:
-    store = OpenStore(MemoryStore(), StoreSettings())
+    store = OpenStore(MemoryStore(), unhurried(StoreSettings()))
     book = await fill(store)
     routes = admin_routes(store, book, Forgetting(store, book, Deletions(store)), Gate())
     async with httpx.AsyncClient(transport=httpx.ASGITransport(Starlette(routes=routes)), base_url="http://t") as admin:
@@ -350,7 +351,7 @@ def _bytes_of(folder: Path) -> bytes:
 
 
 async def test_what_is_deleted_by_kind_is_gone_from_the_file(tmp_path: Path) -> None:
-    settings = StoreSettings(url=f"sqlite:///{tmp_path}/t.db")
+    settings = unhurried(StoreSettings(url=f"sqlite:///{tmp_path}/t.db"))
     store = open_store(settings)
     book = Ledger(store, settings, dollars)
     secret = Item(Key("anna", "note", "1"), b"zanzibarwombat" * 9, 600)
@@ -373,7 +374,7 @@ async def test_a_report_says_what_the_store_does_not_take_and_the_log_says_it_on
             await super().record(batch)
 
     disk = Full()
-    store = OpenStore(disk, StoreSettings())
+    store = OpenStore(disk, unhurried(StoreSettings()))
     book = await fill(store)
     routes = admin_routes(store, book, Forgetting(store, book, Deletions(store)), Gate())
     async with httpx.AsyncClient(transport=httpx.ASGITransport(Starlette(routes=routes)), base_url="http://t") as admin:
@@ -409,7 +410,7 @@ async def test_a_store_that_is_away_is_said() -> None:
         async def counts(self, names: Sequence[str]) -> list[dict[str, int]]:
             raise StoreUnavailable("away")
 
-    store = OpenStore(Away(), StoreSettings())
+    store = OpenStore(Away(), unhurried(StoreSettings()))
     book = Ledger(store, StoreSettings(), dollars)
     forgetting = Forgetting(store, book, Deletions(store))
     routes = [

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from tests.proxy.harness import RunCommand
+from tests.proxy.harness import RunCommand, unhurried
 from tests.proxy.receipts import SECTION, receipt
 from turnfold.config.settings import Settings, StoreSettings
 from turnfold.proxy import cli
@@ -32,7 +32,7 @@ BORDERS = str.maketrans("│", " ")
 
 
 async def _fill(path: Path) -> None:
-    parts = Parts(Settings(store=StoreSettings(url=f"sqlite:///{path}/turnfold.db")))
+    parts = Parts(Settings(store=unhurried(StoreSettings(url=f"sqlite:///{path}/turnfold.db"))))
     async with parts.running():
         now = time.time()
         parts.ledger.record(receipt(at=now), (SECTION,))
@@ -181,7 +181,7 @@ def test_report_may_be_narrowed(filled: RunCommand) -> None:
 
 def test_report_by_conversation_says_why(run: RunCommand, tmp_path: Path) -> None:
     async def fill() -> None:
-        parts = Parts(Settings(store=StoreSettings(url=f"sqlite:///{tmp_path}/turnfold.db")))
+        parts = Parts(Settings(store=unhurried(StoreSettings(url=f"sqlite:///{tmp_path}/turnfold.db"))))
         async with parts.running():
             for number in range(3):
                 parts.ledger.record(receipt(at=time.time(), tokens_before=9000 + 500 * number), ())
@@ -199,7 +199,7 @@ def test_report_by_conversation_says_why(run: RunCommand, tmp_path: Path) -> Non
 
 def test_report_shows_the_hold_out(run: RunCommand, tmp_path: Path) -> None:
     async def fill() -> None:
-        parts = Parts(Settings(store=StoreSettings(url=f"sqlite:///{tmp_path}/turnfold.db")))
+        parts = Parts(Settings(store=unhurried(StoreSettings(url=f"sqlite:///{tmp_path}/turnfold.db"))))
         async with parts.running():
             for number in range(6):
                 held = {"status": "bypassed", "reason": "held-out"} if number % 2 else {}

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from tests.proxy.harness import ProxyServer, RunCommand, UpstreamServer, proxy_server, reply
+from tests.proxy.harness import ProxyServer, RunCommand, UpstreamServer, proxy_server, reply, unhurried
 from turnfold.compression.calibration import Learned
 from turnfold.compression.options import FoldOptions
 from turnfold.config.settings import StoreSettings
@@ -145,7 +145,7 @@ def test_the_command_lists_and_forgets(
 
 def test_report_and_doctor_show_them_from_the_store(run: RunCommand, tmp_path: Path) -> None:
     async def learn() -> None:
-        store = open_store(StoreSettings(url=f"sqlite:///{tmp_path}/turnfold.db"))
+        store = open_store(unhurried(StoreSettings(url=f"sqlite:///{tmp_path}/turnfold.db")))
         windows = Windows(store)
         await windows.learn_from_refusal(Spot("t", "http://u", "own-1"), 5000, 6000)
         await windows.learn_from_usage(Spot("t", "http://u", "own-2"), 1000, 1200)

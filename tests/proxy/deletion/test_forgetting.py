@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.proxy.harness import unhurried
 from tests.proxy.receipts import NOON, receipt
 from tests.proxy.redis_keys import dump
 from turnfold.compression.budgeted import HistoryMessage, HistorySettings
@@ -65,7 +66,7 @@ async def start(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     url = "memory://" if request.param == "memory" else f"sqlite:///{tmp_path}/t.db"
     if request.param == "redis":
         url = request.getfixturevalue("redis_url")
-    settings = StoreSettings(url=url, timeout=0.1, patience=30)
+    settings = unhurried(StoreSettings(url=url, patience=30))
     backend = MemoryStore()
     started: list[Process] = []
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from tests.proxy.harness import running
+from tests.proxy.harness import running, unhurried
 from tests.proxy.processes import chat
 from tests.support.answering_upstream import AnsweringUpstream
 from turnfold.config.settings import FoldingSettings, Settings, StoreSettings
@@ -106,7 +106,7 @@ def asked(tmp_path: Path) -> list[str]:
 
 
 async def receipts(tmp_path: Path) -> list[dict[str, object]]:
-    store = open_store(StoreSettings(url=f"sqlite:///{tmp_path}/turnfold/turnfold.db"))
+    store = open_store(unhurried(StoreSettings(url=f"sqlite:///{tmp_path}/turnfold/turnfold.db")))
     try:
         return [one async for one in receipts_between(store, time.time() - 3600, time.time() + 60)]
     finally:

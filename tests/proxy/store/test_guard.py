@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.proxy.harness import unhurried
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.store import Item, Key, OpenStore, Scope, StoreError, StoreFailed, StoreTimedOut, StoreUnavailable, open_store
 from turnfold.proxy.store.cached import CachedStore
@@ -26,7 +27,7 @@ KEY = Key("anna", "section", "s")
 @pytest.fixture
 async def frozen(valkey: Any, redis_url: str) -> AsyncIterator[GuardedStore]:
     """A Redis store with warm connections whose server is stopped in its tracks; resumed afterwards."""
-    store = GuardedStore(RedisStore(redis_url))
+    store = GuardedStore(RedisStore(redis_url, connect_timeout=10), timeout=0.5)
     await store.put([Item(KEY, b"v", 60)])
     process = valkey._process.pid
     os.kill(process, signal.SIGSTOP)
@@ -91,7 +92,7 @@ async def test_a_wrong_password_is_said_and_not_hammered(valkey: Any) -> None:
 
 
 async def test_connections_that_went_stale_are_replaced(valkey: Any, redis_url: str) -> None:
-    store = RedisStore(redis_url)
+    store = RedisStore(redis_url, connect_timeout=10)
     await asyncio.gather(*(store.put([Item(KEY, b"v", 60)]) for _ in range(4)))
     valkey.client().client_kill_filter(_type="normal", skipme=True)
     assert await asyncio.gather(*(store.get([KEY]) for _ in range(4))) == [[b"v"]] * 4
@@ -213,7 +214,7 @@ async def test_the_memory_before_a_store_keeps_what_was_not_deleted() -> None:
 
 async def test_open_store_takes_every_url(tmp_path: Path, redis_url: str) -> None:
     for url in ("memory://", f"sqlite:///{tmp_path}/a.db", redis_url):
-        store = open_store(StoreSettings(url=url))
+        store = open_store(unhurried(StoreSettings(url=url)))
         await store.put([Item(KEY, b"v", 60)])
         assert await store.get([KEY]) == [b"v"]
         assert (store.problem, store.failures) == ("", 0)
@@ -299,7 +300,7 @@ async def test_patience_ends_too_and_the_others_are_told() -> None:
 
 
 async def test_what_the_patient_side_deletes_is_forgotten_by_the_other() -> None:
-    store = OpenStore(MemoryStore(), StoreSettings())
+    store = OpenStore(MemoryStore(), unhurried(StoreSettings()))
     for by_key in (True, False):
         await store.put([Item(KEY, b"v", 60)])
         assert await store.get([KEY]) == [b"v"]

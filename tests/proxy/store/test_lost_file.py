@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from tests.proxy.harness import UpstreamServer, api_server, call, reply, until
+from tests.proxy.harness import UpstreamServer, api_server, call, reply, unhurried, until
 from tests.proxy.processes import ADMIN
 from turnfold.config.settings import AuthSettings, FoldingSettings, StoreSettings
 from turnfold.proxy.file_check import FileCheck, find_damage
@@ -199,7 +199,7 @@ async def fill(path: Path) -> None:
 async def checks(url: str) -> tuple[Incidents, OpenStore]:
     """What a start does, without the wait."""
     incidents = Incidents()
-    store = open_store(StoreSettings(url=url), incidents)
+    store = open_store(unhurried(StoreSettings(url=url)), incidents)
     assert store.file is not None
     await FileCheck(store.file, store.patient, incidents).run()
     return incidents, store

@@ -14,7 +14,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from pydantic import SecretStr, ValidationError
 
-from tests.proxy.harness import UpstreamServer, api_server, call, reply, until
+from tests.proxy.harness import UpstreamServer, api_server, call, reply, unhurried, until
 from tests.proxy.processes import ADMIN, COMPLETION
 from tests.proxy.redis_keys import dump
 from tests.support.words import prose
@@ -31,7 +31,7 @@ KEY = Key("anna", "note", "1")
 
 
 def _store(url: str, *keys: str) -> OpenStore:
-    return open_store(StoreSettings(url=url, encryption_keys=tuple(map(SecretStr, keys)), timeout=0.1))
+    return open_store(unhurried(StoreSettings(url=url, encryption_keys=tuple(map(SecretStr, keys)))))
 
 
 @pytest.fixture(params=["sqlite", "redis"])
@@ -157,9 +157,7 @@ def test_no_text_of_a_user_is_in_the_files(
     caplog.set_level(logging.ERROR)
     upstream.handler = reply(COMPLETION)
     groups: dict[str, Any] = {"auth": AuthSettings(admin_token=SecretStr("adm")), "folding": FoldingSettings(cache_hit_share=0.7)}
-    with api_server(
-        url, upstream.origin + "/v1", store_settings={"encryption_keys": (FIRST,), "timeout": 0.1}, **groups
-    ) as origin:
+    with api_server(url, upstream.origin + "/v1", store_settings={"encryption_keys": (FIRST,)}, **groups) as origin:
         statuses, request = _use(origin)
         assert statuses[0] == 200, statuses
         assert max(statuses) < 300, statuses
@@ -169,9 +167,7 @@ def test_no_text_of_a_user_is_in_the_files(
     assert PLANTED.encode() not in _files(url, valkey)
     assert not caplog.records
     for keys, said in (((SECOND,), "none of"), ((), "is not set")):
-        with api_server(
-            url, upstream.origin + "/v1", store_settings={"encryption_keys": keys, "timeout": 0.1}, **groups
-        ) as origin:
+        with api_server(url, upstream.origin + "/v1", store_settings={"encryption_keys": keys}, **groups) as origin:
             assert said in caplog.text
             statuses, _ = _use(origin)
             assert statuses[0] == 200
