@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any, Final
 
 import orjson
@@ -62,9 +61,7 @@ class SummaryRecords:
 
 
 def _key(place: Place, start: int, end: int, prefix: str) -> Key:
-    spot = place.spot
-    parts = json.dumps([spot.upstream, spot.model, start, end, prefix]).encode()
-    return Key(spot.tenant, _KIND, blake2b(parts, digest_size=16).hexdigest())
+    return place.spot.key_of(_KIND, start, end, prefix)
 
 
 def _to_bytes(text: str) -> bytes:

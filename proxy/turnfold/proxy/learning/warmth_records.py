@@ -46,7 +46,7 @@ class WarmthRecord:
 
 
 def _key(spot: Spot) -> Key:
-    return Key(spot.tenant, _KIND, spot.key.id)
+    return spot.key_of(_KIND)
 
 
 async def read_counts(store: Store, spot: Spot) -> WarmthCounts:

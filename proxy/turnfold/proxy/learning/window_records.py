@@ -46,9 +46,17 @@ class Spot(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """A store key of bounded size, in which no part can be mistaken for another."""
-        parts = json.dumps([self.upstream, self.model]).encode()
-        return Key(self.tenant, _KIND, blake2b(parts, digest_size=16).hexdigest())
+        """The key of its window's record."""
+        return self.key_of(_KIND)
+
+    def key_of(self, kind: str, *parts: str | int) -> Key:
+        """The key of one of its records: of bounded size, and no part can be mistaken for another.
+
+        Args:
+            parts: what tells its records of a kind apart.
+        """
+        named = json.dumps([self.upstream, self.model, *parts]).encode()
+        return Key(self.tenant, kind, blake2b(named, digest_size=16).hexdigest())
 
 
 @dataclass(frozen=True, slots=True)
