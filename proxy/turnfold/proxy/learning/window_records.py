@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from turnfold.compression.calibration import Learned
-from turnfold.proxy.store.base import Item, Key, Scope, Store
+from turnfold.proxy.store.base import Item, Key, Scope, Store, key_pages
 from turnfold.proxy.store.records import VERSION, decode_record
 
 #: Seconds for which a record is kept; models are replaced under their name about as often.
@@ -30,7 +30,6 @@ _KIND: Final = "window"
 _FORGOTTEN: Final = "window-forgotten"
 _TENANTS: Final = "window-tenant"  # of the installation: which tenants have records
 _MARK_TTL: Final = TTL + 3600.0  # longer than any record that was written before every process knows of the mark
-_PAGE: Final = 500
 _LONGEST: Final = 200  # characters of a name in a record; clients choose the model's
 
 #: The marks of a record: its tenant's, and its own; "" for one that was never set.
@@ -123,7 +122,7 @@ async def tenants(store: Store) -> list[str]:
     Raises:
         StoreError: the store does not answer.
     """
-    return [key.id async for page in _pages(store, Scope("", _TENANTS)) for key in page]
+    return [key.id async for page in key_pages(store, Scope("", _TENANTS)) for key in page]
 
 
 async def list_records(store: Store, tenant: str, now: float) -> list[tuple[Key, WindowRecord]]:
@@ -133,7 +132,7 @@ async def list_records(store: Store, tenant: str, now: float) -> list[tuple[Key,
         StoreError: the store does not answer.
     """
     found = []
-    async for page in _pages(store, Scope(tenant, _KIND)):
+    async for page in key_pages(store, Scope(tenant, _KIND)):
         everybody, *own = await store.get([_mark_key(tenant), *(_mark_key(tenant, key.id) for key in page)])
         for key, value, mark in zip(page, await store.get(page), own, strict=True):
             record = None if value is None else decode_record(_KIND, value, _build)
@@ -165,13 +164,6 @@ async def forget_tenant(store: Store, tenant: str) -> None:
     """
     await forget_records(store, tenant, None)
     await store.discard([Key("", _TENANTS, tenant)])
-
-
-async def _pages(store: Store, scope: Scope) -> AsyncIterator[list[Key]]:
-    offset = 0
-    while page := await store.keys(scope, offset, _PAGE):
-        yield page
-        offset += len(page)
 
 
 def _mark_key(tenant: str, record: str = "") -> Key:

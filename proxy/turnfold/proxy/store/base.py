@@ -1,7 +1,7 @@
 """What a store is.
 
-Lives here: the protocol of a store, its values, its exceptions. Does not belong here: any back-end, what is kept (sections,
-conversations, receipts know their own form).
+Lives here: the protocol of a store, its values, its exceptions, reading what comes in pages to its end. Does not belong here: any
+back-end, what is kept (sections, conversations, receipts know their own form).
 
 Items are small byte strings by key, each with a time to live. Logs and counts are written by the ledger in batches; a batch that
 is sent several times counts once.
@@ -17,9 +17,13 @@ is sent several times counts once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import uuid
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
+
+_MARK_TTL: Final = 60.0  # seconds for which a batch of items alone is known to have been taken
+_PAGE: Final = 500  # keys
 
 
 class StoreError(Exception):
@@ -107,6 +111,11 @@ class Batch:
     ttl: float
     items: Sequence[Item] = ()
     lines_ttl: float | None = None
+
+    @classmethod
+    def of_items(cls, items: Sequence[Item]) -> Batch:
+        """Items alone: unlike `Store.put`, a batch may be large, and has the time of background work."""
+        return cls(uuid.uuid4().hex, {}, {}, _MARK_TTL, items)
 
     def life_of_lines(self) -> float:
         """Seconds to live for the logs touched."""
@@ -205,3 +214,28 @@ class BooksOf:
     async def scrub(self) -> None:
         """As of `Store`."""
         await self._store.scrub()
+
+
+async def lines_of(store: Store, name: str) -> AsyncIterator[bytes]:
+    """All lines of a log in order, read page by page.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    position: int | None = 0
+    while position is not None:
+        page, position = await store.log(name, position)
+        for line in page:
+            yield line
+
+
+async def key_pages(store: Store, scope: Scope) -> AsyncIterator[list[Key]]:
+    """All keys in a scope, a page at a time.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    offset = 0
+    while page := await store.keys(scope, offset, _PAGE):
+        yield page
+        offset += len(page)
