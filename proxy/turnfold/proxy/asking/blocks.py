@@ -34,6 +34,7 @@ from turnfold.proxy.asking.receipt import record_own_calls
 from turnfold.proxy.asking.summary_records import SummaryRecords
 from turnfold.proxy.asking.worth import call_tokens, target_tokens, worth
 from turnfold.proxy.chat.exchange import Exchange
+from turnfold.proxy.chat.own_models import end_nothing
 from turnfold.proxy.chat.receipts import Recorder
 from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.learning.deciding import Place
@@ -89,7 +90,7 @@ class BlockSummaries:
         conversation = exchange.conversation
         caller = Caller(host_of(exchange.request.to.url), exchange.request.headers)
         if not (self._is_on and conversation is not None and conversation.messages and self._asker.may_ask(caller)):
-            return _nothing
+            return end_nothing
         started = []
         for wanted in exchange.wanted:
             block = (wanted.start, wanted.end, wanted.prefix)
@@ -102,7 +103,7 @@ class BlockSummaries:
             task.add_done_callback(self._tasks.discard)
             self._incidents.watch(task, "summary", exchange.request.id)
             started.append(task)
-        return _canceller(started) if self._asker.only_while_served else _nothing
+        return _canceller(started) if self._asker.only_while_served else end_nothing
 
     async def close(self) -> None:
         """End what is being written."""
@@ -193,10 +194,6 @@ class BlockSummaries:
         self._kept.move_to_end(place)
         while len(self._kept) > _CONVERSATIONS:
             self._kept.popitem(last=False)
-
-
-def _nothing() -> None:
-    """Nothing ends with the request."""
 
 
 def _canceller(tasks: Sequence[asyncio.Task[None]]) -> Callable[[], None]:

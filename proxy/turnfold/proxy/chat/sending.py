@@ -26,7 +26,7 @@ from turnfold.compression.wire.conversation import Conversation
 from turnfold.proxy.chat.elsewhere import Elsewhere, RecoveryPlan, replayed
 from turnfold.proxy.chat.exchange import Exchange, Watch
 from turnfold.proxy.chat.folding import Folding
-from turnfold.proxy.chat.own_models import NO_MODELS, OwnModels
+from turnfold.proxy.chat.own_models import OwnModels
 from turnfold.proxy.chat.receipts import OwnCall, Usage
 from turnfold.proxy.chat.recovering import Flow, Peeked, Recovered, Run, resend
 from turnfold.proxy.chat.trail import trails_of
@@ -71,7 +71,7 @@ class Sending:
         in_background: Callable[[asyncio.Task[None]], None],
         patience: float,
         count: Callable[[Exchange], Exchange],
-        models: OwnModels = NO_MODELS,
+        models: OwnModels,
     ) -> None:
         self._models = models
         self._folding = folding

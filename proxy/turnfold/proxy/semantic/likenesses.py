@@ -29,6 +29,7 @@ from turnfold.config.settings import Settings
 from turnfold.proxy.asking.own_upstream import Caller, host_of
 from turnfold.proxy.asking.purse import Payer
 from turnfold.proxy.chat.exchange import Exchange
+from turnfold.proxy.chat.own_models import end_nothing
 from turnfold.proxy.chat.receipts import Recorder
 from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.learning.deciding import Place
@@ -138,9 +139,9 @@ class Likenesses:
         """As of the protocol."""
         conversation, before = exchange.conversation, (exchange.tokens or (0, 0))[0]
         if self._vectors is None or conversation is None or exchange.request.mode != "on":
-            return _nothing
+            return end_nothing
         if (before < _LEAST and not exchange.folded) or exchange.status == "bypassed":  # held out: it will not be folded
-            return _nothing
+            return end_nothing
         return self._vectors.begin(self._errand(exchange, place), conversation.messages)
 
     def _errand(self, exchange: Exchange, place: Place) -> Errand:
@@ -239,7 +240,3 @@ def _is_private(messages: Sequence[Message], user: int, text: str) -> bool:
     """Whether a question's text, or that of a message which it is made of, has private parts."""
     private = private_parts(messages[: user + 1])
     return is_private(text) or any(m.key in private for m in question_messages(messages, user))
-
-
-def _nothing() -> None:
-    """Nothing ends with the request."""
