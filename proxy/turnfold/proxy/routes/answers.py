@@ -1,6 +1,6 @@
 """Answers of Turnfold's own routes.
 
-Lives here: the error body, and the translation of exceptions into answers. Does not belong here: decisions of a route.
+Lives here: JSON answers, and the translation of exceptions into answers. Does not belong here: decisions of a route.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from turnfold.compression.errors import InvalidInput, SectionUnknown
 from turnfold.proxy.api.conversations import ConversationUnknown, ConversationUnreadable, HistoryIncomplete, TokenTaken
 from turnfold.proxy.asking.operations import ModelMissing
 from turnfold.proxy.books.section_records import SectionExpired
+from turnfold.proxy.http.refusals import error_body
 from turnfold.proxy.incidents import catchable_panics
 from turnfold.proxy.store import StoreAway, StoreError, StoreOff
 
@@ -52,8 +53,7 @@ def as_json(value: Any, status: int = 200) -> Response:
 
 def error(status: int, code: str, message: str, param: str | None = None) -> Response:
     """An error in OpenAI's shape, so that SDKs raise their own exception types."""
-    kind = "invalid_request_error" if status < 500 else "api_error"
-    return as_json({"error": {"message": message, "type": kind, "param": param, "code": code}}, status)
+    return as_json(error_body(status, code, message, param), status)
 
 
 def fault(request: Request, exc: Exception) -> Response:

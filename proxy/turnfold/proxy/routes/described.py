@@ -160,11 +160,7 @@ DESCRIBED: Final[tuple[Described, ...]] = (
         "/admin/requests/{request_id}",
         "Read everything about one request",
         bodies.RequestAnswer,
-        (
-            Parameter("request_id", "path", "The answer's x-turnfold-request-id.", {"type": "string", "minLength": 1}),
-            _FROM,
-            _ONLY_TENANT,
-        ),
+        (_REQUEST_ID, _FROM, _ONLY_TENANT),
         (404,),
     ),
     _admin("GET", "/admin/ledger", "Read the state of the books", bodies.LedgerAnswer),
