@@ -25,23 +25,22 @@ from turnfold.proxy.books.learned import learned_of
 from turnfold.proxy.books.ledger import REPORT_PATIENCE, Ledger
 from turnfold.proxy.books.pacing import OptionsOf
 from turnfold.proxy.books.receipt_log import receipts_between
-from turnfold.proxy.books.report import FILTERS, Query, moment, report, with_tenant_names, with_tenants_by_name
+from turnfold.proxy.books.report import FILTERS, Query, report, with_tenant_names, with_tenants_by_name
 from turnfold.proxy.books.request_details import request_details
 from turnfold.proxy.deletion.forgetting import Forgetting
 from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.routes.answers import Gatekeeper, as_json, error, only_admins
+from turnfold.proxy.routes.parameters import refuse_unknown, time_range
 from turnfold.proxy.store import OpenStore, Scope, Store
 from turnfold.proxy.store.records import left_out
 
 _DEFAULT_SINCE: Final = "30d"
 _SOUGHT_SINCE: Final = "7d"
 _TENANT: Final = "x-turnfold-tenant"
-_KNOWN: Final = frozenset({"from", "to", "group_by", "format", *FILTERS})
+_KNOWN: Final = ("from", "to", "group_by", "format", *FILTERS)
 
 
-def query_of(
-    parameters: Mapping[str, str], tenant: str | None, now: float, names: Mapping[str, str] = MappingProxyType({})
-) -> Query:
+def query_of(parameters: Mapping[str, str], tenant: str | None, now: float, names: Mapping[str, str]) -> Query:
     """A report's query from a URL's parameters.
 
     Args:
@@ -51,14 +50,11 @@ def query_of(
     Raises:
         InvalidInput: names the parameter.
     """
-    if unknown := sorted(set(parameters) - _KNOWN):
-        raise InvalidInput(unknown[0], f"is no parameter; there are {', '.join(sorted(_KNOWN))}")
+    refuse_unknown(parameters, *_KNOWN)
     only = with_tenants_by_name({name: parameters[name] for name in FILTERS if name in parameters}, names)
     if tenant is not None:
         only["tenant"] = tenant
-    start = moment(parameters.get("from", _DEFAULT_SINCE), "from", now)
-    end = moment(parameters["to"], "to", now) if "to" in parameters else now
-    query = Query(start, end, parameters.get("group_by", "model"), only)
+    query = Query(*time_range(parameters, _DEFAULT_SINCE, now, now), parameters.get("group_by", "model"), only)
     query.check()
     return query
 
@@ -101,8 +97,7 @@ def _scope(request: Request) -> Scope:
     tenant = request.headers.get(_TENANT)
     if not tenant:
         raise InvalidInput(_TENANT, "must name the tenant whose data is to be deleted")
-    if unknown := sorted(set(request.query_params) - {"kind", "conversation"}):
-        raise InvalidInput(unknown[0], "is no parameter; there are conversation, kind")
+    refuse_unknown(request.query_params, "kind", "conversation")
     return Scope(tenant, request.query_params.get("kind"), request.query_params.get("conversation"))
 
 
@@ -181,11 +176,8 @@ def _data_deleter(store: OpenStore, ledger: Ledger, forgetting: Forgetting) -> C
 def _request_finder(store: OpenStore, ledger: Ledger) -> Callable[[Request], Awaitable[Response]]:
     async def get_request(request: Request) -> Response:
         now, sought = time.time(), request.path_params["request_id"]
-        given = request.query_params
-        if unknown := sorted(set(given) - {"from", "to"}):
-            raise InvalidInput(unknown[0], "is no parameter; there are from, to")
-        since = moment(given.get("from", _SOUGHT_SINCE), "from", now)
-        until = moment(given["to"], "to", now) if "to" in given else now + 1
+        refuse_unknown(request.query_params, "from", "to")
+        since, until = time_range(request.query_params, _SOUGHT_SINCE, now, now + 1)
         Query(since, until).check()
         await ledger.flush(REPORT_PATIENCE)
         await store.check()

@@ -13,7 +13,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.api.bodies import LearnedWindow, LearnedWindows, Nothing, WindowsForgotten
 from turnfold.proxy.books.learned import learned_rows
 from turnfold.proxy.books.pacing import OptionsOf
@@ -21,6 +20,7 @@ from turnfold.proxy.learning.window_records import tenants
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.routes.answers import Gatekeeper, as_json, only_admins
 from turnfold.proxy.routes.operations import Operation, OperationCall, Parameter
+from turnfold.proxy.routes.parameters import refuse_unknown
 from turnfold.proxy.store import Store
 
 _TENANT: Final = "x-turnfold-tenant"
@@ -30,8 +30,7 @@ _MODEL: Final = Parameter("model", "query", "Of this model only.", {"type": "str
 
 def _chosen(query: Mapping[str, str]) -> tuple[str | None, str | None]:
     """Upstream and model; None is any."""
-    if unknown := sorted(set(query) - {"upstream", "model"}):
-        raise InvalidInput(unknown[0], "is no parameter; there are model, upstream")
+    refuse_unknown(query, "upstream", "model")
     return query.get("upstream"), query.get("model")
 
 
