@@ -128,15 +128,13 @@ def _session_routes(entrance: Entrance, gate: Gate) -> list[Route]:
 
 
 async def _body(request: Request, most: int) -> bytes:
-    data = bytearray()
     try:
-        async for chunk in Inbound(request.scope, request.receive).chunks():
-            data += chunk
-            if len(data) > most:
-                raise InvalidInput("body", f"must be at most {most} bytes")
+        data = await Inbound(request.scope, request.receive).body(most)
     except ClientGone:
         raise InvalidInput("body", "did not arrive") from None
-    return bytes(data)
+    if data is None:
+        raise InvalidInput("body", f"must be at most {most} bytes")
+    return data
 
 
 async def _sign_in_fields(request: Request) -> tuple[dict[str, str], bool]:
