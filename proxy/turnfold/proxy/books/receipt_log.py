@@ -6,7 +6,7 @@ Lives here: the form of a logged receipt, the names of the logs, reading receipt
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -79,6 +79,13 @@ def _is_sound(made: dict[str, Any]) -> bool:
 
 def _is_list_of_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def has_value(receipt: Mapping[str, Any], name: str, value: str) -> bool:
+    """Whether a logged receipt belongs to a filter of reports; "" stands for a field without a value."""
+    if name == "tag":
+        return value in (receipt["tags"] or [""])
+    return str(receipt.get(name) or "") == value
 
 
 def receipt_logs(first: datetime, end: datetime) -> Iterator[str]:

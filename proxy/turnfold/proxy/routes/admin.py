@@ -24,7 +24,7 @@ from turnfold.proxy.books.headline import uncounted
 from turnfold.proxy.books.learned import learned_of
 from turnfold.proxy.books.ledger import REPORT_PATIENCE, Ledger
 from turnfold.proxy.books.pacing import OptionsOf
-from turnfold.proxy.books.receipt_log import receipts_between
+from turnfold.proxy.books.receipt_log import has_value, receipts_between
 from turnfold.proxy.books.report import FILTERS, Query, report, with_tenant_names, with_tenants_by_name
 from turnfold.proxy.books.request_details import request_details
 from turnfold.proxy.deletion.forgetting import Forgetting
@@ -66,20 +66,10 @@ def _format(parameters: Mapping[str, str], *known: str) -> str:
     return chosen
 
 
-def _matches(receipt: Mapping[str, Any], query: Query) -> bool:
-    return all(_has(receipt, name, value) for name, value in query.only.items())
-
-
-def _has(receipt: Mapping[str, Any], name: str, value: str) -> bool:
-    if name == "tag":
-        return value in (receipt["tags"] or [""])
-    return str(receipt.get(name) or "") == value
-
-
 async def _export(store: Store, query: Query, form: str) -> AsyncIterator[bytes]:
     header = True
     async for receipt in receipts_between(store, query.start, query.end):
-        if not _matches(receipt, query):
+        if not all(has_value(receipt, name, value) for name, value in query.only.items()):
             continue
         if form == "csv":
             yield as_csv([receipt], header).encode()
