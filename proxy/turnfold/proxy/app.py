@@ -33,7 +33,7 @@ from turnfold.proxy.asking.operations import OperationModels
 from turnfold.proxy.books.ledger import Ledger, Watcher
 from turnfold.proxy.books.metrics import Health, Metrics
 from turnfold.proxy.books.pacing import OptionsOf
-from turnfold.proxy.books.watchers import WarmthWatcher, Watchers
+from turnfold.proxy.books.watchers import WarmthWatcher
 from turnfold.proxy.chat.receipts import Recorder
 from turnfold.proxy.chat.service import Remembered, Service
 from turnfold.proxy.console.request_log import RequestLog, log_passed
@@ -232,7 +232,7 @@ class Parts:
         self.blocks = BlockSummaries(self.asker, self.store.patient, settings, self.incidents)
         learns = settings.folding.cache_hit_share is None
         self.decisions = Decisions(self.store, settings.store.ttl, self.warmth, self.blocks.of, learns=learns)
-        watchers = Watchers(self.metrics, WarmthWatcher(self.warmth), *([watcher] if watcher else []))
+        watchers: list[Watcher] = [self.metrics, WarmthWatcher(self.warmth), *([watcher] if watcher else [])]
         deletions = Deletions(self.store.patient)
         erasures = BookKeeping(deletions, self.store.patient)
         self.ledger = Ledger(self.store, settings.store, price_from(settings), watchers, self.incidents, erasures)

@@ -183,7 +183,7 @@ class Ledger:
 
     Args:
         price: what a request cost.
-        watcher: observes every receipt (metrics).
+        watchers: observe every receipt, in order.
         incidents: is told what could not be written.
         erasures: what must not be written any more; None: nothing.
 
@@ -200,7 +200,7 @@ class Ledger:
         store: Store,
         settings: StoreSettings,
         price: PriceOf,
-        watcher: Watcher | None = None,
+        watchers: Sequence[Watcher] = (),
         incidents: Incidents | None = None,
         erasures: Erasures | None = None,
     ) -> None:
@@ -210,7 +210,7 @@ class Ledger:
         self._store = store
         self._settings = settings
         self._price = price
-        self._watcher = watcher
+        self._watchers = watchers
         self._incidents = incidents or Incidents()
         self._erasures = erasures
         self._heeded = 0.0  # Unix time when deletions were last looked for
@@ -297,8 +297,8 @@ class Ledger:
                     await self._stopping.wait()
             except TimeoutError:
                 await self.flush()
-                if self._watcher:
-                    self._watcher.tick()
+                for watcher in self._watchers:
+                    watcher.tick()
 
     async def flush(self, within: float | None = None) -> bool:
         """Write everything that is queued now. Returns False if the store does not accept it (it stays queued and is retried).
@@ -361,9 +361,9 @@ class Ledger:
         return entry
 
     def _show(self, written: Sequence[tuple[Receipt, RequestCost]]) -> None:
-        if self._watcher:
-            for receipt, priced in written:
-                self._watcher.observe(receipt, priced)
+        for receipt, priced in written:
+            for watcher in self._watchers:
+                watcher.observe(receipt, priced)
 
     async def _heed_deletions(self) -> None:
         self._heeded = time.time()  # before it is asked: what is announced meanwhile counts as later
