@@ -31,7 +31,6 @@ from turnfold.proxy.asking.blocks import BlockSummaries
 from turnfold.proxy.asking.models import StationModels
 from turnfold.proxy.asking.operations import OperationModels
 from turnfold.proxy.books.ledger import Ledger, Watcher
-from turnfold.proxy.books.metrics import Health, Metrics
 from turnfold.proxy.books.pacing import OptionsOf
 from turnfold.proxy.books.watchers import WarmthWatcher
 from turnfold.proxy.chat.receipts import Recorder
@@ -74,6 +73,7 @@ from turnfold.proxy.stopping import told_to_stop
 from turnfold.proxy.store import Store, StoreError, open_store
 from turnfold.proxy.store.records import left_out
 from turnfold.proxy.telemetry.in_flight import InFlight
+from turnfold.proxy.telemetry.metrics import Health, Metrics
 
 _log = logging.getLogger(__name__)
 # Objects after which the garbage collector looks at the young, and how often that is until it looks at older ones. With Python's

@@ -31,7 +31,6 @@ from turnfold.proxy.books.baseline import (
 )
 from turnfold.proxy.books.learned import learned_of
 from turnfold.proxy.books.ledger import Ledger
-from turnfold.proxy.books.metrics import Health, Metrics
 from turnfold.proxy.books.reasons import in_words
 from turnfold.proxy.books.report import GROUPINGS, Query, report
 from turnfold.proxy.books.request_details import request_details
@@ -42,6 +41,7 @@ from turnfold.proxy.learning.warmth_records import add_counts
 from turnfold.proxy.learning.windows import Spot, Windows
 from turnfold.proxy.store import Key
 from turnfold.proxy.store.memory import MemoryStore
+from turnfold.proxy.telemetry.metrics import Health, Metrics
 
 FILES = Path(__file__).parent / "golden"
 REASONS = (

@@ -24,7 +24,6 @@ from turnfold.config.settings import Settings, StoreSettings
 from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.books.csv_rows import as_csv
 from turnfold.proxy.books.ledger import Ledger
-from turnfold.proxy.books.metrics import Metrics
 from turnfold.proxy.books.pacing import pacing
 from turnfold.proxy.books.receipt_log import line_of, read_line
 from turnfold.proxy.books.report import GROUPINGS, Query, moment, report
@@ -37,6 +36,7 @@ from turnfold.proxy.routes.admin import admin_routes
 from turnfold.proxy.routes.api import api_routes
 from turnfold.proxy.store import Batch, Item, Key, OpenStore, Scope, Store, StoreUnavailable, open_store
 from turnfold.proxy.store.memory import MemoryStore
+from turnfold.proxy.telemetry.metrics import Metrics
 
 HOUR, DAY = 3600, 86400
 ADMIN = {"x-turnfold-admin-token": "letmein"}
