@@ -25,6 +25,7 @@ from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.books.csv_rows import as_csv
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.pacing import pacing
+from turnfold.proxy.books.pricing import RequestPricing
 from turnfold.proxy.books.receipt_log import line_of, read_line
 from turnfold.proxy.books.report import GROUPINGS, Query, moment, report
 from turnfold.proxy.books.rollups import UNPRICED, SumRow
@@ -238,7 +239,7 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
     store = OpenStore(MemoryStore(), StoreSettings())
     book = await fill(store)
     metrics = Metrics()
-    metrics.observe(receipt(), book._price_request(receipt(), None, "")[0])
+    metrics.observe(receipt(), RequestPricing(dollars).price(receipt(), None, "")[0])
     forgetting = Forgetting(store, book, Deletions(store))
     routes = [
         *admin_routes(store, book, forgetting, Gate(), metrics.render),
