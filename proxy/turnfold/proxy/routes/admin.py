@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from types import MappingProxyType
 from typing import Any, Final
 
 import orjson
@@ -96,10 +95,10 @@ def admin_routes(
     ledger: Ledger,
     forgetting: Forgetting,
     gate: Gatekeeper,
-    metrics: Callable[[], tuple[bytes, str]] | None = None,
-    options_of: OptionsOf | None = None,
-    incidents: Incidents | None = None,
-    tenants: Mapping[str, str] = MappingProxyType({}),
+    metrics: Callable[[], tuple[bytes, str]],
+    options_of: OptionsOf,
+    incidents: Incidents,
+    tenants: Mapping[str, str],
 ) -> list[Route]:
     """The admin routes; they require the admin token.
 
@@ -110,7 +109,7 @@ def admin_routes(
     - ``GET /admin/ledger``: what this process has written, queued and dropped, the store's health, the last failures in the
       background, and how many damaged records were left out.
     - ``DELETE /admin/data?conversation=&kind=`` with ``x-turnfold-tenant``: delete stored data of a tenant's conversations.
-    - ``GET /metrics`` (if `metrics` renders it).
+    - ``GET /metrics``.
     """
 
     async def get_report(request: Request) -> Response:
@@ -135,17 +134,17 @@ def admin_routes(
     async def get_ledger(_: Request) -> Response:
         queue = {"written": ledger.written, "queued": ledger.queued, "dropped": ledger.dropped, "problem": ledger.problem}
         state = {"problem": store.problem, "failures": store.failures}
-        told = {"background": incidents.listed() if incidents else [], "damaged_records": dict(left_out)}
+        told = {"background": incidents.listed(), "damaged_records": dict(left_out)}
         return as_json({"ledger": {**queue, "dropped_originals": ledger.dropped_originals}, "store": state, **told})
 
-    routes = [
+    return [
         Route("/admin/report", only_admins(get_report, gate), methods=["GET"]),
         Route("/admin/receipts", only_admins(get_receipts, gate), methods=["GET"]),
         Route("/admin/requests/{request_id}", only_admins(_request_finder(store, ledger), gate), methods=["GET"]),
         Route("/admin/ledger", only_admins(get_ledger, gate), methods=["GET"]),
         Route("/admin/data", only_admins(_data_deleter(store, ledger, forgetting), gate), methods=["DELETE"]),
+        _metrics_route(metrics, gate),
     ]
-    return [*routes, _metrics_route(metrics, gate)] if metrics else routes
 
 
 def _data_deleter(store: OpenStore, ledger: Ledger, forgetting: Forgetting) -> Callable[[Request], Awaitable[Response]]:

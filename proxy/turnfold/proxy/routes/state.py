@@ -78,7 +78,7 @@ class RecordStore(Protocol):
         ...
 
 
-def state_routes(store: RecordStore, authorise: Authorise, models: OperationModels | None = None) -> list[Route]:
+def state_routes(store: RecordStore, authorise: Authorise, models: OperationModels) -> list[Route]:
     """The routes.
 
     GET, PUT (body: a state or a checkpoint), DELETE ``/v1/state/{conversation}``; POST ``/v1/state/preview``.
@@ -110,7 +110,7 @@ async def _refuse_method(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 class _Calls:
-    def __init__(self, store: RecordStore, models: OperationModels | None) -> None:
+    def __init__(self, store: RecordStore, models: OperationModels) -> None:
         self._store = store
         self._models = models
 
@@ -153,7 +153,7 @@ class _Calls:
 
     async def _draft(self, engine: Engine, text: str, request: Request, tenant: str) -> DirectiveDraft | None:
         """A directive that the user may have meant, by rules or by the model; nothing is applied."""
-        if self._models is None or is_private(text):
+        if is_private(text):
             return None
         self._models.require("with_model")
         drafted, _ = await self._models.drive(draft_steps(engine, text), tenant, request.headers, "state")
