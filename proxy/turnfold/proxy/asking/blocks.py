@@ -32,7 +32,7 @@ from turnfold.proxy.asking.own_upstream import Caller, host_of
 from turnfold.proxy.asking.purse import Payer
 from turnfold.proxy.asking.receipt import record_own_calls
 from turnfold.proxy.asking.summary_records import SummaryRecords
-from turnfold.proxy.asking.worth import call_tokens, target_tokens, worth
+from turnfold.proxy.asking.worth import call_tokens, gain, target_tokens
 from turnfold.proxy.chat.exchange import Exchange
 from turnfold.proxy.chat.own_models import end_nothing
 from turnfold.proxy.chat.receipts import Recorder
@@ -127,8 +127,7 @@ class BlockSummaries:
         try:
             found = await self._records.find(place, *block)
             if found is not None:
-                if found.text:
-                    self._remember(place, block, found.text)
+                self._remember(place, block, found)
                 return
             target = self._target(wanted, sources, model)
             if not target or self._texts.is_open or not await self._records.claim(place, *block, self._patience):
@@ -158,8 +157,7 @@ class BlockSummaries:
         cost = self._asker.price(call_tokens(wanted), target)
         if price is None or cost is None:
             return 0
-        found = worth(wanted, target, cost, price)
-        return target if found.gain > found.cost else 0
+        return target if gain(wanted, target, price) > cost else 0
 
     def _is_too_long(self, wanted: WantedSummary) -> bool:
         """Whether the model that would write it cannot read the block, as far as its window is known."""
