@@ -90,13 +90,12 @@ class Compressions:
         settings: StoreSettings,
         cache: CompressionCache,
         workshop: Workshop,
-        compressor: Compressor | None = None,
     ) -> None:
         self._store = store
         self._settings = settings
         self._cache = cache
         self._workshop = workshop
-        self._compressor = compressor or Compressor()
+        self._compressor = Compressor()
 
     async def compress(
         self,

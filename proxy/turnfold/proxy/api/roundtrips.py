@@ -104,13 +104,10 @@ class Roundtrips:
     ) -> tuple[Compressed, bool]:
         """The result, and whether messages and originals are stored."""
         result = await self._workshop.run(tenant, lambda: compress(messages, options))
-        return result, await self._keep(tenant, result, conversation)
+        return result, await self.keep(tenant, result, conversation)
 
-    async def keep(self, tenant: str, result: Compressed, conversation: str | None) -> tuple[Compressed, bool]:
-        """A result that was made elsewhere, and whether it is stored."""
-        return result, await self._keep(tenant, result, conversation)
-
-    async def _keep(self, tenant: str, result: Compressed, conversation: str | None) -> bool:
+    async def keep(self, tenant: str, result: Compressed, conversation: str | None) -> bool:
+        """Store messages and originals. Returns whether they are stored."""
         if not self._settings.keeps_originals or not result.verbatim:
             return False
         value = await self._workshop.run(tenant, pack_result, result)
