@@ -216,6 +216,16 @@ class BooksOf:
         await self._store.scrub()
 
 
+def blob(text: str) -> bytes:
+    """Any text as bytes, lone surrogates too, which a client's JSON may bring."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def text_of(data: bytes) -> str:
+    """The text of such bytes."""
+    return data.decode("utf-8", "surrogatepass")
+
+
 async def lines_of(store: Store, name: str) -> AsyncIterator[bytes]:
     """All lines of a log in order, read page by page.
 

@@ -27,21 +27,11 @@ from collections.abc import Iterable
 from typing import Final
 from urllib.parse import quote, unquote_to_bytes
 
-from turnfold.proxy.store.base import Key
+from turnfold.proxy.store.base import Key, blob, text_of
 from turnfold.proxy.store.records import report_unreadable
 
 _SHARDS: Final = 16
 _BOOKS: Final = b"turnfold:books:{"
-
-
-def blob(text: str) -> bytes:
-    """Any text as bytes, lone surrogates too."""
-    return text.encode("utf-8", "surrogatepass")
-
-
-def text_of(data: bytes) -> str:
-    """The text of such bytes."""
-    return data.decode("utf-8", "surrogatepass")
 
 
 def _quoted(text: str) -> bytes:
