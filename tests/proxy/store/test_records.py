@@ -24,7 +24,8 @@ from turnfold.compression.fold import Section
 from turnfold.compression.layers import Compressor, CompressRequest, Layer
 from turnfold.compression.state import Machine, Record, State, read_record
 from turnfold.compression.state.record import Positions
-from turnfold.config.settings import CacheSettings, LimitSettings, StoreSettings
+from turnfold.config.serving import LimitSettings
+from turnfold.config.settings import CacheSettings, StoreSettings
 from turnfold.proxy.api.cache import CompressionCache
 from turnfold.proxy.api.compressions import Compressions, request_key
 from turnfold.proxy.api.conversations import Conversations, ConversationUnknown, ConversationUnreadable

@@ -26,7 +26,7 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
-from turnfold.config.settings import LimitSettings
+from turnfold.config.serving import LimitSettings
 from turnfold.proxy.chat.exchange import Exchange
 from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.lanes.fair import tenant_places

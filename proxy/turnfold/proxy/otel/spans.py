@@ -39,7 +39,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
-from turnfold.config.settings import OtelSettings
+from turnfold.config.serving import OtelSettings
 from turnfold.proxy.chat.exchange import Moments
 from turnfold.proxy.chat.receipts import Receipt
 from turnfold.proxy.otel.parents import Parent, parent_in, with_parent

@@ -21,7 +21,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from turnfold.config.settings import LimitSettings
+from turnfold.config.serving import LimitSettings
 from turnfold.proxy.api.bodies import Nothing, RequestBody
 from turnfold.proxy.http.headers import first
 from turnfold.proxy.http.inbound import ClientGone, Inbound
