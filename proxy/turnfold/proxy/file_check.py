@@ -95,7 +95,7 @@ class FileCheck:
         self._largest = _LARGEST if largest is None else largest
 
     async def run(self) -> None:
-        """Look once; a damaged file is set aside, told and counted, like one that is found damaged later."""
+        """Look once; a damaged file is set aside, logged and counted, like one that is found damaged later."""
         await asyncio.sleep(self._after)
         path = self._backend.path
         with contextlib.suppress(FileNotFoundError):

@@ -81,7 +81,7 @@ class _Memory:
     Attributes:
         until: monotonic time until which it goes out as it came, because a fold of it goes on or was killed.
         folds: whether it was sent folded from here.
-        record: as of the store, once that was asked.
+        record: what the store has, once it was asked.
     """
 
     until: float = 0.0

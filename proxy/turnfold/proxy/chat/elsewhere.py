@@ -208,7 +208,7 @@ class Elsewhere:
         """How a request whose context was full is made to fit, and what to send then.
 
         Raises:
-            FoldRejected, ProcessFailed: as of `fold_request`.
+            FoldRejected, ProcessFailed: see `fold_request`.
         """
         plain = exchange.plain or b""
         async with self._processes.session(exchange.request.tenant, _beginning(plain)) as process:
@@ -221,7 +221,7 @@ class Elsewhere:
         """What was sent without any thinking.
 
         Raises:
-            FoldRejected, ProcessFailed: as of `fold_request`.
+            FoldRejected, ProcessFailed: see `fold_request`.
         """
         plain = exchange.plain or b""
         async with self._processes.session(exchange.request.tenant, _beginning(plain)) as process:

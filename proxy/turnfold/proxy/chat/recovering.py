@@ -108,7 +108,7 @@ class Peeked:
         return True
 
     def chunks(self) -> AsyncIterator[tuple[bytes, bool]]:
-        """As of the answer itself: what was looked at first, then the rest."""
+        """See the answer itself: what was looked at first, then the rest."""
         return self._held_and_rest() if self._held or self._waiting is not None else self._rest
 
     async def _held_and_rest(self) -> AsyncIterator[tuple[bytes, bool]]:
@@ -123,7 +123,7 @@ class Peeked:
             yield chunk
 
     def close(self) -> None:
-        """As of the answer itself."""
+        """See the answer itself."""
         task, self._waiting = self._waiting, None
         if task is not None and not task.cancel() and not task.cancelled():
             task.exception()  # seen, or the event loop complains that nobody looked

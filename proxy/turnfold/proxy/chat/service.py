@@ -283,7 +283,7 @@ class Service:
         try:
             with catchable_panics():
                 return await asyncio.wait_for(self._lanes.run_heavy(tenant, work), self._limits.fold_timeout)
-        except Exception as exc:  # the same fail-open as of a fold
+        except Exception as exc:  # fail open, as for a fold
             self.failures[f"recovery-{type(exc).__name__}"] += 1
             _log.warning("recovery: %s", type(exc).__name__)
             return Outcome(False, "failed", None, 0, 0)

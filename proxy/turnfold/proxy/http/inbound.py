@@ -98,7 +98,7 @@ class Inbound:
         """The whole body; None if it is larger than so many bytes.
 
         Raises:
-            ClientGone, ClientStalled: as of `chunks`.
+            ClientGone, ClientStalled: see `chunks`.
         """
         data = bytearray()
         async for chunk in self.chunks():

@@ -74,7 +74,7 @@ class Likenesses:
 
     @property
     def is_on(self) -> bool:
-        """As of the protocol."""
+        """See the protocol."""
         settings = self._settings
         return settings.semantic.is_on and settings.folding.recall and settings.store.keeps_originals
 
@@ -136,7 +136,7 @@ class Likenesses:
         self._kept.clear()
 
     def begin(self, exchange: Exchange, place: Place) -> Callable[[], None]:
-        """As of the protocol."""
+        """See the protocol."""
         conversation, before = exchange.conversation, (exchange.tokens or (0, 0))[0]
         if self._vectors is None or conversation is None or exchange.request.mode != "on":
             return end_nothing
@@ -152,14 +152,14 @@ class Likenesses:
         return Errand(Payer(request.tenant, place.label), place.spot.model, caller, _without_secrets(request.to.url))
 
     def known(self, messages: Sequence[Message], place: Place) -> tuple[Likeness, ...]:
-        """As of the protocol."""
+        """See the protocol."""
         users = [i + 1 for i, m in enumerate(messages) if m.role == "user"]
         named = prefixes([m.key for m in messages], users)
         found = (self._kept.find((place.spot, at, prefix)) for at, prefix in named.items())
         return tuple(one for one in found if one is not None)
 
     async def decide(self, exchange: Exchange, questions: Sequence[int], place: Place) -> tuple[Likeness, ...]:
-        """As of the protocol."""
+        """See the protocol."""
         messages = exchange.conversation.messages if exchange.conversation is not None else ()
         wanted = [nothing_known(messages, user) for user in questions]
         try:

@@ -133,7 +133,7 @@ class UpstreamEncoder:
 
     @property
     def only_while_served(self) -> bool:
-        """As of the protocol."""
+        """See the protocol."""
         return self._upstream.only_while_served
 
     @asynccontextmanager
@@ -155,13 +155,13 @@ class UpstreamEncoder:
         return Errand(Payer(""), "", Caller(self._upstream.host, ()), self._upstream.url("/v1/embeddings"))
 
     def is_ready(self, errand: Errand) -> bool:
-        """As of the protocol. Text goes to another host than its conversation only where a setting names that host."""
+        """See the protocol. Text goes to another host than its conversation only where a setting names that host."""
         if self._follows and errand.caller.host != self._upstream.host:
             return False
         return self._upstream.credential(errand.caller) is not None and not any(one.is_open for one in self._breakers_of(errand))
 
     async def encode(self, texts: Sequence[str], errand: Errand) -> Encoded:
-        """As of the protocol."""
+        """See the protocol."""
         vectors: list[bytes] = []
         progress = _Progress()
         for part in batches([input_of(text) for text in texts], self.most_texts):

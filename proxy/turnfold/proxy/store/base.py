@@ -192,27 +192,27 @@ class BooksOf:
     _store: Store
 
     async def log(self, name: str, position: int = 0, limit: int = 1000) -> tuple[list[bytes], int | None]:
-        """As of `Store`."""
+        """See `Store`."""
         return await self._store.log(name, position, limit)
 
     async def newest(self, name: str, skip: int = 0, limit: int = 100) -> list[bytes]:
-        """As of `Store`."""
+        """See `Store`."""
         return await self._store.newest(name, skip, limit)
 
     async def counts(self, names: Sequence[str]) -> list[dict[str, int]]:
-        """As of `Store`."""
+        """See `Store`."""
         return await self._store.counts(names)
 
     async def names(self) -> tuple[list[str], list[str]]:
-        """As of `Store`."""
+        """See `Store`."""
         return await self._store.names()
 
     async def erase(self, lines: Mapping[str, Sequence[bytes]], fields: Mapping[str, Sequence[str]]) -> int:
-        """As of `Store`."""
+        """See `Store`."""
         return await self._store.erase(lines, fields)
 
     async def scrub(self) -> None:
-        """As of `Store`."""
+        """See `Store`."""
         await self._store.scrub()
 
 

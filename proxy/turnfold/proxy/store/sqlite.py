@@ -84,7 +84,7 @@ def _fetch(connection: sqlite3.Connection, key: Key) -> bytes | None:
 
 
 def _stored_bytes(what: str, value: Any) -> bytes | None:
-    """A value as it was stored; None, which is told, where something else stands in its place."""
+    """A value as it was stored; None, which is logged and counted, if something else stands in its place."""
     if isinstance(value, bytes):
         return value
     report_unreadable(what, f"it is {type(value).__name__} and not bytes")
@@ -92,7 +92,7 @@ def _stored_bytes(what: str, value: Any) -> bytes | None:
 
 
 def _stored_texts(row: Sequence[Any]) -> tuple[str, ...] | None:
-    """The columns of a row as text; None, which is told, where they are none."""
+    """The columns of a row as text; None, which is logged and counted, if they are no text."""
     try:
         return tuple(map(text_of, row))
     except (ValueError, TypeError, AttributeError) as exc:
