@@ -13,6 +13,7 @@ import httpx
 
 from turnfold.config.settings import Settings, is_loopback
 from turnfold.proxy.cli.failure import Failure
+from turnfold.proxy.running.sharing import default_url
 
 _PATIENCE: Final = 60.0
 _UNIX: Final = "http+unix"
@@ -28,6 +29,11 @@ def admin_headers(settings: Settings) -> dict[str, str]:
     if token is None:
         raise Failure("the admin routes need a token: set TURNFOLD_ADMIN_TOKEN here as it is set for the server")
     return {"x-turnfold-admin-token": token.get_secret_value()}
+
+
+def base_of(url: str, settings: Settings) -> str:
+    """The base URL of the Turnfold to ask: as given, else where these settings say that it listens."""
+    return (url or default_url(settings.server)).rstrip("/")
 
 
 def ask(method: str, url: str, headers: Mapping[str, str], **arguments: Any) -> httpx.Response:

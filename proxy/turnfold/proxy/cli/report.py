@@ -12,7 +12,6 @@ from typing import Annotated, Any
 
 import orjson
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from turnfold.compression.errors import InvalidInput
@@ -24,7 +23,7 @@ from turnfold.proxy.books.learned import learned_of
 from turnfold.proxy.books.report import FILTERS, GROUPINGS, Query, moment, with_tenant_names, with_tenants_by_name
 from turnfold.proxy.books.report import report as figures_of
 from turnfold.proxy.cli.failure import Failure
-from turnfold.proxy.cli.plain import plain
+from turnfold.proxy.cli.plain import plain, wide_console
 from turnfold.proxy.cli.remote import admin_headers, ask
 from turnfold.proxy.store import StoreAway, StoreError, open_store
 
@@ -194,8 +193,7 @@ _SHOWN_WINDOWS = 5
 
 
 def print_report(result: dict[str, Any]) -> None:
-    console = Console()
-    console = console if console.is_terminal else Console(width=160)
+    console = wide_console()
     if not result["groups"]:
         more = result["headline"].removeprefix("No requests yet.")  # those that the store has not taken
         console.print(
