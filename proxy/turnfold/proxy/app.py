@@ -229,17 +229,15 @@ class Parts:
         self.traces = traces_for(settings.otel)
         self.warmth = WarmthMemory(self.store.patient)
         self.asker = ModelAsker(settings, None if settings.store.is_off else self.store.patient)
-        self.blocks = BlockSummaries(self.asker, self.store.patient, settings, self.incidents)
-        learns = settings.folding.cache_hit_share is None
-        self.decisions = Decisions(self.store, settings.store.ttl, self.warmth, self.blocks.of, learns=learns)
         watchers: list[Watcher] = [self.metrics, WarmthWatcher(self.warmth), *([watcher] if watcher else [])]
         deletions = Deletions(self.store.patient)
         erasures = BookKeeping(deletions, self.store.patient)
         self.ledger = Ledger(self.store, settings.store, price_from(settings), watchers, self.incidents, erasures)
         self.recorder: Recorder = recorder or self.ledger
-        self.blocks.recorder = self.recorder
-        self.likenesses = Likenesses(settings, self.store, self.store.patient, self.incidents)
-        self.likenesses.record_calls(self.recorder)
+        self.blocks = BlockSummaries(self.asker, self.store.patient, settings, self.incidents, self.recorder)
+        self.likenesses = Likenesses(settings, self.store, self.store.patient, self.incidents, self.recorder)
+        learns = settings.folding.cache_hit_share is None
+        self.decisions = Decisions(self.store, settings.store.ttl, self.warmth, self.blocks.of, learns=learns)
         self.forgetting = Forgetting(self.store, self.ledger, deletions)
         self.forgetting.subscribe(lambda deletion: self.windows.forget_in_memory(deletion.is_of))
         self.forgetting.subscribe(lambda _: self.asker.forget_in_memory())
@@ -247,12 +245,16 @@ class Parts:
         self.forgetting.subscribe(lambda _: self.likenesses.forget_in_memory())
 
     def _health(self) -> Health:
-        told = {"incidents": dict(self.incidents.counts), "left_out": dict(left_out)}
-        tasks = 0 if self._loop is None else len(asyncio.all_tasks(self._loop))
-        vectors = dict(self.likenesses.failures)
-        queued, dropped = self.ledger.queued, self.ledger.dropped
-        up = not self.store.problem and not self.ledger.problem
-        return Health(up, self.store.failures, queued, dropped, tasks, vectors=vectors, **told)
+        return Health(
+            store_up=not self.store.problem and not self.ledger.problem,
+            store_failures=self.store.failures,
+            queued=self.ledger.queued,
+            dropped=self.ledger.dropped,
+            tasks=0 if self._loop is None else len(asyncio.all_tasks(self._loop)),
+            incidents=dict(self.incidents.counts),
+            left_out=dict(left_out),
+            vectors=dict(self.likenesses.failures),
+        )
 
     def remembered(self) -> Remembered:
         """What is known of conversations and upstreams beyond one request."""

@@ -57,20 +57,21 @@ class BlockSummaries:
 
     Args:
         store: keeps them; the settings must allow it to keep text.
+        recorder: gets a receipt of what was paid for.
     """
 
-    def __init__(self, asker: ModelAsker, store: Store, settings: Settings, incidents: Incidents) -> None:
+    def __init__(self, asker: ModelAsker, store: Store, settings: Settings, incidents: Incidents, recorder: Recorder) -> None:
         self._asker = asker
         self._settings = settings
         self._records = SummaryRecords(store, float(settings.store.ttl))
         self._incidents = incidents
+        self._recorder = recorder
         self._is_on = asker.is_on and settings.summary.blocks != "off" and settings.store.keeps_originals
         self._kept: OrderedDict[Place, OrderedDict[Block, WrittenSummary]] = OrderedDict()
         self._looked: OrderedDict[tuple[Place, Block], float] = OrderedDict()
         self._texts = Breaker(_REFUSALS, 600.0, 6 * 3600.0)
         self._turn = asyncio.Semaphore(_AT_ONCE)
         self._tasks: set[asyncio.Task[None]] = set()
-        self.recorder: Recorder | None = None
 
     def of(self, place: Place) -> tuple[WrittenSummary, ...]:
         """What this process knows to have been written for conversations that begin so."""
@@ -172,8 +173,7 @@ class BlockSummaries:
         told = sources if settings.folding.recall_tool_text else [one for one in sources if one.role != "tool"]
         result: SummaryResult = await self._asker.drive(write_anchored(told, target, tokens.count), payer, caller, bill)
         reason = f"summary-{result.fault or 'written'}"
-        if self.recorder is not None:
-            record_own_calls(self.recorder, payer, model, reason, bill, time.monotonic() - started)
+        record_own_calls(self._recorder, payer, model, reason, bill, time.monotonic() - started)
         if result.fault == "no-reply":
             return None
         if result.text:

@@ -61,14 +61,15 @@ class Likenesses:
         InvalidInput: the upstream's model has no known price.
     """
 
-    def __init__(self, settings: Settings, store: Store, patient: Store, incidents: Incidents) -> None:
+    def __init__(self, settings: Settings, store: Store, patient: Store, incidents: Incidents, recorder: Recorder) -> None:
         self._settings = settings
         self._patient = patient
         self._incidents = incidents
         self._records = LikenessRecords(store, float(settings.store.ttl))
         self._kept = Memo(_MEMORY)
         self._vectors: PassageVectors | None = None
-        self._remote = UpstreamEncoder(settings, patient) if self.is_on and settings.semantic.embedding_model else None
+        asks = self.is_on and settings.semantic.embedding_model
+        self._remote = UpstreamEncoder(settings, patient, recorder) if asks else None
         self._questions: set[asyncio.Task[bytes | None]] = set()
         self.late = 0
 
@@ -83,11 +84,6 @@ class Likenesses:
         """How often there was no vector, by reason."""
         made = Counter({"late": self.late}) if self.late else Counter[str]()
         return made + self._vectors.encoder.failures if self._vectors is not None else made
-
-    def record_calls(self, recorder: Recorder) -> None:
-        """Have calls that cost something written down."""
-        if self._remote is not None:
-            self._remote.recorder = recorder
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

@@ -92,17 +92,18 @@ class UpstreamEncoder:
 
     Args:
         store: shares what was spent; None: this process alone knows.
+        recorder: gets a receipt of each call that was paid for; None: nobody does.
 
     Attributes:
         label: the model and its host, for people.
-        recorder: gets a receipt of each call that was paid for.
 
     Raises:
         InvalidInput: the model's price is unknown: what it may cost could not be held to.
     """
 
-    def __init__(self, settings: Settings, store: Store | None) -> None:
+    def __init__(self, settings: Settings, store: Store | None, recorder: Recorder | None = None) -> None:
         semantic = settings.semantic
+        self._recorder = recorder
         self._model = semantic.embedding_model or ""
         self._price: PriceOf = price_from(settings)
         if self._dollars(1000) is None:
@@ -129,7 +130,6 @@ class UpstreamEncoder:
         self.most_texts = semantic.batch
         self.most_calls = _CALLS
         self.failures: Counter[str] = Counter()
-        self.recorder: Recorder | None = None
 
     @property
     def only_while_served(self) -> bool:
@@ -267,9 +267,9 @@ class UpstreamEncoder:
         task = asyncio.get_running_loop().create_task(self._purse.settle(errand.payer, most, dollars))
         self._settling.add(task)
         task.add_done_callback(self._settling.discard)
-        if self.recorder is not None and not refused:
+        if self._recorder is not None and not refused:
             bill = Bill([OwnCall("embedding", self._model, usage)])
-            record_own_calls(self.recorder, errand.payer, errand.model, "vectors", bill, seconds)
+            record_own_calls(self._recorder, errand.payer, errand.model, "vectors", bill, seconds)
 
     def _failed(self, reason: str, errand: Errand, answer: PostedAnswer | None = None) -> EncoderFailed:
         """What a failure means for the next calls; told once, until a call succeeds."""

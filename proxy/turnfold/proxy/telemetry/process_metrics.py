@@ -9,7 +9,7 @@ collector finds into gauges that are added up; CPU time is a counter, so that a 
 from __future__ import annotations
 
 import platform
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Final, Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, ProcessCollector
@@ -42,7 +42,7 @@ class ProcessMetrics:
             registry=registry,
             multiprocess_mode="livemax",
         )
-        build.labels(_version(), platform.python_version()).set(1)
+        build.labels(version("turnfold"), platform.python_version()).set(1)
         workers = Gauge("turnfold_workers", "Workers that are running.", registry=registry, multiprocess_mode="livesum")
         workers.set(1)
 
@@ -55,10 +55,3 @@ class ProcessMetrics:
                     self._counted = max(self._counted, sample.value)
                 elif sample.name in self._gauges:
                     self._gauges[sample.name].set(sample.value)
-
-
-def _version() -> str:
-    try:
-        return version("turnfold")
-    except PackageNotFoundError:
-        return "0"
