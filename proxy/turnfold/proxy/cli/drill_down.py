@@ -31,7 +31,7 @@ def drill_down(
     if tenant:
         refuse_unused(context, "cannot be given together with --tenant", "key")
     settings = load().settings
-    headers = {**admin_headers(settings), "x-turnfold-tenant": tenant} if tenant else {"authorization": f"Bearer {key}"}
+    headers = admin_headers(settings, tenant) if tenant else {"authorization": f"Bearer {key}"}
     base = base_of(url, settings)
     answer = ask("POST", base + "/v1/drill-down", headers, json={"section_id": section, "target_layer": layer})
     typer.echo(answer.json()["text"])

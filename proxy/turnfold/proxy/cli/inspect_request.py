@@ -148,7 +148,7 @@ def _print_request(console: Console, found: dict[str, Any], full: bool) -> None:
 
 
 def _from_server(settings: Settings, url: str, name: str, since: str, tenant: str) -> dict[str, Any]:
-    headers = admin_headers(settings) | ({"x-turnfold-tenant": tenant} if tenant else {})
+    headers = admin_headers(settings, tenant)
     base = base_of(url, settings)
     answer: dict[str, Any] = ask("GET", f"{base}/admin/requests/{quote(name, safe='')}", headers, params={"from": since}).json()
     return answer

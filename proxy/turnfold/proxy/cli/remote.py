@@ -19,8 +19,11 @@ _PATIENCE: Final = 60.0
 _UNIX: Final = "http+unix"
 
 
-def admin_headers(settings: Settings) -> dict[str, str]:
-    """The admin token's header.
+def admin_headers(settings: Settings, tenant: str = "") -> dict[str, str]:
+    """The headers of an administrator's call.
+
+    Args:
+        tenant: whose data it is about; "": everybody's.
 
     Raises:
         Failure: no admin token is set.
@@ -28,7 +31,7 @@ def admin_headers(settings: Settings) -> dict[str, str]:
     token = settings.auth.admin_token
     if token is None:
         raise Failure("the admin routes need a token: set TURNFOLD_ADMIN_TOKEN here as it is set for the server")
-    return {"x-turnfold-admin-token": token.get_secret_value()}
+    return {"x-turnfold-admin-token": token.get_secret_value()} | ({"x-turnfold-tenant": tenant} if tenant else {})
 
 
 def base_of(url: str, settings: Settings) -> str:

@@ -76,7 +76,7 @@ def _place(settings: Settings, url: str, key: str, tenant: str) -> tuple[str, di
     base = base_of(url, settings)
     if key:
         return f"{base}/v1/windows", {"authorization": f"Bearer {key}"}
-    return f"{base}/admin/windows", admin_headers(settings) | ({"x-turnfold-tenant": tenant} if tenant else {})
+    return f"{base}/admin/windows", admin_headers(settings, tenant)
 
 
 def windows(  # noqa: PLR0913, PLR0917 - a parameter for each option of the command line

@@ -29,13 +29,12 @@ from turnfold.proxy.books.request_details import request_details
 from turnfold.proxy.deletion.forgetting import Forgetting
 from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.routes.answers import Gatekeeper, as_json, error, only_admins
-from turnfold.proxy.routes.parameters import refuse_unknown, time_range
+from turnfold.proxy.routes.parameters import TENANT, refuse_unknown, time_range
 from turnfold.proxy.store import OpenStore, Scope, Store
 from turnfold.proxy.store.records import left_out
 
 _DEFAULT_SINCE: Final = "30d"
 _SOUGHT_SINCE: Final = "7d"
-_TENANT: Final = "x-turnfold-tenant"
 _KNOWN: Final = ("from", "to", "group_by", "format", *FILTERS)
 
 
@@ -83,9 +82,9 @@ def _as_lenient_json(value: Any) -> Response:
 
 
 def _scope(request: Request) -> Scope:
-    tenant = request.headers.get(_TENANT)
+    tenant = request.headers.get(TENANT)
     if not tenant:
-        raise InvalidInput(_TENANT, "must name the tenant whose data is to be deleted")
+        raise InvalidInput(TENANT, "must name the tenant whose data is to be deleted")
     refuse_unknown(request.query_params, "kind", "conversation")
     return Scope(tenant, request.query_params.get("kind"), request.query_params.get("conversation"))
 
@@ -116,7 +115,7 @@ def admin_routes(
         form = _format(request.query_params, "json", "csv")
         complete = await ledger.flush(REPORT_PATIENCE)
         await store.check()
-        query = query_of(request.query_params, request.headers.get(_TENANT), time.time(), tenants)
+        query = query_of(request.query_params, request.headers.get(TENANT), time.time(), tenants)
         result = with_tenant_names(await report(store.patient, query, options_of), tenants)
         if form == "csv":
             return Response(as_csv(result["groups"]), media_type="text/csv")
@@ -126,7 +125,7 @@ def admin_routes(
 
     async def get_receipts(request: Request) -> Response:
         form = _format(request.query_params, "jsonl", "csv")
-        query = query_of(request.query_params, request.headers.get(_TENANT), time.time(), tenants)
+        query = query_of(request.query_params, request.headers.get(TENANT), time.time(), tenants)
         await store.check()
         kind = "text/csv" if form == "csv" else "application/jsonl"
         return StreamingResponse(_export(store.patient, query, form), media_type=kind)
@@ -170,7 +169,7 @@ def _request_finder(store: OpenStore, ledger: Ledger) -> Callable[[Request], Awa
         Query(since, until).check()
         await ledger.flush(REPORT_PATIENCE)
         await store.check()
-        found = await request_details(store.patient, sought, since, until, request.headers.get(_TENANT))
+        found = await request_details(store.patient, sought, since, until, request.headers.get(TENANT))
         if found is None:
             return error(404, "request_unknown", f"There is no receipt of {sought!r} in this range of time.", "request_id")
         return _as_lenient_json(found)

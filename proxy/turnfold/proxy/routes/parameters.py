@@ -1,14 +1,19 @@
-"""Parameters of a URL, as every route of ours takes them.
+"""Parameters of a request, as every route of ours takes them.
 
-Lives here: refusing unknown ones, ranges of time. Does not belong here: what a route asks for, its description (``described``).
+Lives here: refusing unknown ones of a URL, ranges of time, the header of administrators. Does not belong here: what a route asks
+for, its description (``described``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.books.report import moment
+
+#: The header in which an administrator names the tenant that a call is about.
+TENANT: Final = "x-turnfold-tenant"
 
 
 def refuse_unknown(given: Iterable[str], *known: str) -> None:

@@ -20,10 +20,9 @@ from turnfold.proxy.learning.window_records import tenants
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.routes.answers import Gatekeeper, as_json, only_admins
 from turnfold.proxy.routes.operations import Operation, OperationCall, Parameter
-from turnfold.proxy.routes.parameters import refuse_unknown
+from turnfold.proxy.routes.parameters import TENANT, refuse_unknown
 from turnfold.proxy.store import Store
 
-_TENANT: Final = "x-turnfold-tenant"
 _UPSTREAM: Final = Parameter("upstream", "query", "Of this upstream only: its URL without a path.", {"type": "string"})
 _MODEL: Final = Parameter("model", "query", "Of this model only.", {"type": "string"})
 
@@ -59,7 +58,7 @@ def admin_window_routes(windows: Windows, store: Store, options_of: OptionsOf, g
     """``GET`` and ``DELETE /admin/windows?upstream=&model=``: the same for all tenants, or for that in ``x-turnfold-tenant``."""
 
     async def concerned(request: Request) -> list[str]:
-        own = request.headers.get(_TENANT)
+        own = request.headers.get(TENANT)
         return sorted(await tenants(store)) if own is None else [own]
 
     async def read(request: Request) -> Response:
