@@ -38,7 +38,8 @@ from turnfold.proxy.books.rollups import Additions, RequestCost, conversation_da
 from turnfold.proxy.books.section_records import Layered, section_items
 from turnfold.proxy.chat.receipts import Status
 from turnfold.proxy.learning.warmth_records import add_counts
-from turnfold.proxy.learning.windows import Spot, Windows
+from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.store import Key
 from turnfold.proxy.store.memory import MemoryStore
 from turnfold.proxy.telemetry.metrics import Health, Metrics

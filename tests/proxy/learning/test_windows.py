@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from turnfold.compression.calibration import Learned
-from turnfold.proxy.learning.windows import FORGOTTEN_WITHIN, Spot, Windows
+from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.windows import FORGOTTEN_WITHIN, Windows
 from turnfold.proxy.store.base import Item, Key, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
 

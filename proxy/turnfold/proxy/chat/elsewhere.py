@@ -31,7 +31,8 @@ from turnfold.proxy.chat.receipts import PackedSection, Status
 from turnfold.proxy.chat.trail import Trails
 from turnfold.proxy.lanes.processes import FoldProcess, FoldProcesses
 from turnfold.proxy.learning.deciding import Place
-from turnfold.proxy.learning.windows import Spot, Windows
+from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.windows import Windows
 
 T = TypeVar("T")
 

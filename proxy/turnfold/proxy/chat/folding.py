@@ -35,7 +35,8 @@ from turnfold.proxy.chat.trail import trails_of
 from turnfold.proxy.http.limits import plain_body
 from turnfold.proxy.lanes.threads import ThreadLane
 from turnfold.proxy.learning.deciding import Decisions, Place
-from turnfold.proxy.learning.windows import Spot, Windows
+from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.windows import Windows
 
 T = TypeVar("T")
 

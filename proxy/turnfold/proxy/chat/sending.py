@@ -32,7 +32,8 @@ from turnfold.proxy.chat.recovering import Flow, Peeked, Recovered, Run, resend
 from turnfold.proxy.chat.trail import trails_of
 from turnfold.proxy.chat.usage import UsageReader
 from turnfold.proxy.lanes.processes import ProcessFailed
-from turnfold.proxy.learning.windows import Spot, Windows
+from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.outbound.betas import with_betas
 from turnfold.proxy.outbound.upstream import Answer, UpstreamFailed, refusal
 

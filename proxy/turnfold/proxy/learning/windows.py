@@ -32,8 +32,6 @@ from turnfold.proxy.learning.window_records import (
 from turnfold.proxy.store.base import Key, Store, StoreError
 from turnfold.proxy.store.fair import FairMemory
 
-__all__ = ["FORGOTTEN_WITHIN", "Spot", "Windows"]
-
 #: Seconds within which a process learns that another one was told to forget.
 FORGOTTEN_WITHIN: Final = 30.0
 
