@@ -44,7 +44,6 @@ from turnfold.proxy.http.front import Endpoint, Front, Straight
 from turnfold.proxy.http.limits import UnfinishedBodies
 from turnfold.proxy.http.own_answers import hardened
 from turnfold.proxy.http.tenancy import Gate, check_exposure
-from turnfold.proxy.identity import Identity
 from turnfold.proxy.incidents import Incidents, outcome, supervise
 from turnfold.proxy.lanes.processes import FoldProcesses
 from turnfold.proxy.learning.deciding import Decisions
@@ -164,7 +163,7 @@ def _for_folding(settings: Settings) -> Settings:
 def _unforwarded(parts: Parts, settings: Settings, readiness: Readiness, routes: list[Route]) -> list[Route]:
     """All paths of which nothing goes upstream, whatever the method."""
     own = [
-        Route("/healthz", Liveness(Identity(settings)), methods=["GET"]),
+        Route("/healthz", Liveness(settings), methods=["GET"]),
         Route("/readyz", readiness, methods=["GET"]),
         *hardened([welcome_route(readiness, has_dashboard=parts.entrance.is_open)]),
         *hardened(routes),
