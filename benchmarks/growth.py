@@ -28,7 +28,7 @@ from benchmarks.latency import WORDS, KeptConnection
 from benchmarks.support.data import conversations
 from benchmarks.support.load import quick_upstream
 from benchmarks.support.proxy import command, environment, free_port, serving
-from benchmarks.throughput import processor_seconds
+from benchmarks.support.taken import processor_seconds
 from turnfold.compression.fold import fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions

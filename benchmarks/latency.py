@@ -21,12 +21,12 @@ import statistics
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
+from benchmarks.support.taken import megabytes
 from turnfold.config.settings import Settings, StoreSettings, UpstreamSettings
 from turnfold.proxy.server import configuration
 
@@ -145,12 +145,6 @@ def show(title: str, rows: list[tuple[str, float, float]], target: float) -> Non
         print(
             f"{title:34} {what:10}  direct {direct:7.2f}  through {through:7.2f}  added {through - direct:7.2f} ms  (<= {target})"
         )
-
-
-def megabytes(pid: int) -> float:
-    """Resident memory of a process now."""
-    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
-    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS")) / 1024
 
 
 def small(direct: KeptConnection, through: KeptConnection, count: int) -> None:

@@ -21,12 +21,12 @@ import time
 import urllib.request
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from statistics import median
 from typing import Final
 
+from benchmarks.support.taken import megabytes, processor_seconds
+
 COMMAND: Final = [sys.executable, "-m", "turnfold.proxy.cli"]
-_TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
 def _environment(directory: str) -> dict[str, str]:
@@ -55,11 +55,10 @@ def serve_once() -> tuple[float, float, float]:
                 assert process.poll() is None, "it ended"
                 time.sleep(0.01)
         wall = time.perf_counter() - started
-        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-        pages = int(Path(f"/proc/{process.pid}/statm").read_text().split()[1])
+        taken = processor_seconds(process.pid), megabytes(process.pid)
         process.send_signal(signal.SIGTERM)
         process.wait()
-    return wall, (int(fields[11]) + int(fields[12])) / _TICKS, pages * resource.getpagesize() / 2**20
+    return wall, *taken
 
 
 def command_once(*arguments: str) -> tuple[float, float, float]:

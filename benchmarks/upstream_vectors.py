@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sqlite3
 import statistics
 import tempfile
@@ -27,6 +26,7 @@ import uvicorn
 
 from benchmarks.support.data import Message, conversations
 from benchmarks.support.proxy import command, environment, free_port, serving
+from benchmarks.support.taken import processor_seconds
 from tests.proxy.harness import NO_LOGGING, UpstreamServer, call, running
 from tests.support.embeddings_upstream import EmbeddingsUpstream
 from turnfold.compression import tokens
@@ -36,7 +36,6 @@ _MODEL: Final = "text-embedding-3-small"
 _VOCABULARY: Final = "cl100k_base"  # of text-embedding-3 (OpenAI cookbook, "How to count tokens with tiktoken")
 _ADMIN: Final = ("x-turnfold-admin-token", "adm")
 _KEPT: Final = "SELECT coalesce(sum(length(value)), 0) FROM items WHERE kind = ?"
-_TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
 def grown(messages: Sequence[Message], limit: int, every: int) -> list[list[Message]]:
@@ -50,12 +49,6 @@ def grown(messages: Sequence[Message], limit: int, every: int) -> list[list[Mess
             found.append(list(messages[:at]))
             last = at
     return found
-
-
-def cpu_seconds(pid: int) -> float:
-    """Processor time of a process so far."""
-    fields = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
 def play(made: EmbeddingsUpstream, talks: Sequence[Sequence[list[Message]]], settings: dict[str, str]) -> dict[str, Any]:
@@ -77,7 +70,7 @@ def play(made: EmbeddingsUpstream, talks: Sequence[Sequence[list[Message]]], set
             while seen != len(made.calls):  # until nothing more is made
                 seen = len(made.calls)
                 time.sleep(1.0 + 2 * made.delay)
-            used = cpu_seconds(pid)
+            used = processor_seconds(pid)
             lines = call(origin, "GET", "/admin/receipts?format=jsonl", None, [_ADMIN]).body.splitlines()
         with sqlite3.connect(store) as database:
             (kept,) = database.execute(_KEPT, [b"vectors"]).fetchone()

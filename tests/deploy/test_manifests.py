@@ -15,7 +15,7 @@ import yaml
 from dotenv import dotenv_values
 
 from tests.proxy.harness import api_server, call
-from turnfold.config.settings import ServerSettings
+from turnfold.config.serving import ServerSettings
 from turnfold.config.sources import VARIABLES, load
 
 ROOT = Path(__file__).resolve().parents[2]

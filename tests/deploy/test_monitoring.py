@@ -19,8 +19,8 @@ import pytest
 import yaml
 
 from tests.proxy.receipts import receipt
-from turnfold.proxy.books.metrics import Health, Metrics
 from turnfold.proxy.books.rollups import RequestCost
+from turnfold.proxy.telemetry.metrics import Health, Metrics
 
 DEPLOY = Path(__file__).resolve().parents[2] / "docs" / "deploy"
 PROMTOOL = os.environ.get("TURNFOLD_TEST_PROMTOOL") or shutil.which("promtool") or ""

@@ -20,7 +20,8 @@ from typing import Any
 import pytest
 
 from tests.proxy.harness import until
-from turnfold.config.settings import LogSettings, ServerSettings, Settings, StoreSettings, UpstreamSettings
+from turnfold.config.serving import LogSettings, ServerSettings
+from turnfold.config.settings import Settings, StoreSettings, UpstreamSettings
 from turnfold.proxy.announcing import announce
 
 READY = {"checks": {"store": "ok"}}

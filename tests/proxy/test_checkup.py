@@ -21,7 +21,8 @@ from tests.support import golden
 from turnfold.config.settings import Settings
 from turnfold.config.sources import LoadedSettings
 from turnfold.proxy.checkup import examine
-from turnfold.proxy.learning.windows import Spot, Windows
+from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.store import open_store
 
 FILES = Path(__file__).parent / "golden"

@@ -17,7 +17,8 @@ import pytest
 from tests.proxy.harness import ProxyServer, UpstreamServer, call, proxy_server, reply, until
 from tests.proxy.processes import COMPLETION, LONG, serve_process
 from tests.proxy.receipts import receipt
-from turnfold.config.settings import AuthSettings, LogSettings, Settings, StoreSettings
+from turnfold.config.serving import LogSettings
+from turnfold.config.settings import AuthSettings, Settings, StoreSettings
 from turnfold.proxy.console.greeting import Greeting, greet
 from turnfold.proxy.console.log_lines import JsonLines, TextLines, log_configuration
 from turnfold.proxy.console.request_log import RequestLog

@@ -18,7 +18,8 @@ import pytest
 
 from tests.proxy.harness import UpstreamServer, reply, until
 from tests.proxy.processes import SHORT
-from turnfold.config.settings import ServerSettings, exposure
+from turnfold.config.serving import ServerSettings
+from turnfold.config.settings import exposure
 from turnfold.config.sources import SettingsError, load
 from turnfold.proxy.cli.failure import Failure
 from turnfold.proxy.cli.remote import ask

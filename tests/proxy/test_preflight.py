@@ -12,7 +12,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from tests.proxy.harness import Handler, Seen, UpstreamServer, call, proxy_server, reply, settings_for
-from turnfold.config.settings import ServerSettings
+from turnfold.config.serving import ServerSettings
 from turnfold.config.sources import SettingsError, load
 from turnfold.proxy import preflight
 from turnfold.proxy.checkup import examine

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, SecretStr
 
 from turnfold.config.settings import Settings
-from turnfold.config.sources import MASK, VARIABLES, LoadedSettings, Path2, without_password
+from turnfold.config.sources import MASK, VARIABLES, LoadedSettings, SettingPath, without_password
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def _display_value(value: Any) -> Any:
     return without_password(str(value)) if isinstance(value, str | Path) else value
 
 
-def _description(path: Path2) -> str:
+def _description(path: SettingPath) -> str:
     group = Settings.model_fields[path[0]]
     if path[1] and isinstance(group.annotation, type) and issubclass(group.annotation, BaseModel):
         return group.annotation.model_fields[path[1]].description or ""

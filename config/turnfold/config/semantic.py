@@ -8,8 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import AfterValidator, Field, SecretStr, model_validator
 
+from turnfold.config.group import SettingsGroup
 from turnfold.config.values import http_url
 
 _LOCAL_PATIENCE: Final = 0.2
@@ -23,10 +24,8 @@ _KNOWN_SIZES: Final = {
 }
 
 
-class SemanticSettings(BaseModel):
+class SemanticSettings(SettingsGroup):
     """Sentence vectors beside the words in recall, by a model on this machine or by the upstream."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: Annotated[
         str | None,

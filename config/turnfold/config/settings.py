@@ -1,7 +1,8 @@
 """The one settings object.
 
-Lives here: every setting, its default, its description and its validation. Does not belong here: reading any source (``sources``
-does, and it is the only reader of the environment), side effects, anything that a request decides.
+Lives here: the object of all groups, and the groups that bear on conversations and on what is kept of them, with defaults,
+descriptions and validation. Does not belong here: settings of the process (``serving``) and of sentence vectors (``semantic``),
+reading any source (``sources`` does, and it is the only reader of the environment), anything that a request decides.
 """
 
 from __future__ import annotations
@@ -11,17 +12,17 @@ from pathlib import Path
 from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, model_validator
 
+from turnfold.config.group import SettingsGroup
 from turnfold.config.semantic import SemanticSettings
-from turnfold.config.values import check_keys, host_name, http_url, key_bytes, proxy_choice, split_commas, store_url
+from turnfold.config.serving import LimitSettings, LogSettings, OtelSettings, ServerSettings
+from turnfold.config.values import check_keys, http_url, key_bytes, proxy_choice, split_commas, store_url
 
 Mode = Literal["on", "observe", "off"]
 StateMode = Literal["off", "observe", "enforce"]
 KeptRole = Literal["user", "assistant", "tool"]
 ModelWire = Literal["chat", "responses", "messages"]
-LogLevel = Literal["debug", "info", "warning", "error", "off"]
-LogFormat = Literal["text", "json"]
 ProseMode = Literal["off", "lite", "full", "ultra"]
 
 _DAY: Final = 86400
@@ -50,11 +51,7 @@ def anthropic_url(settings: Settings) -> str | None:
     return url if url is None or url.endswith("/v1") else f"{url}/v1"
 
 
-class _Group(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class UpstreamSettings(_Group):
+class UpstreamSettings(SettingsGroup):
     """Where requests go."""
 
     url: Annotated[
@@ -90,7 +87,7 @@ class UpstreamSettings(_Group):
     client_key_password: Annotated[SecretStr | None, Field(description="Password of that key.")] = None
 
 
-class AnthropicSettings(_Group):
+class AnthropicSettings(SettingsGroup):
     """Where requests in Anthropic's format go."""
 
     url: Annotated[
@@ -105,7 +102,7 @@ class AnthropicSettings(_Group):
     ] = None
 
 
-class FoldingSettings(_Group):
+class FoldingSettings(SettingsGroup):
     """When and how conversations are folded."""
 
     mode: Annotated[
@@ -169,7 +166,7 @@ class FoldingSettings(_Group):
     ] = "local"
 
 
-class SummarySettings(_Group):
+class SummarySettings(SettingsGroup):
     """Which model writes summaries, and what it may cost."""
 
     model: Annotated[
@@ -213,7 +210,7 @@ class SummarySettings(_Group):
     ] = 0.05
 
 
-class StoreSettings(_Group):
+class StoreSettings(SettingsGroup):
     """Where conversation state is kept."""
 
     url: Annotated[
@@ -307,7 +304,7 @@ class StoreSettings(_Group):
         return self.save_originals and not self.is_off
 
 
-class CacheSettings(_Group):
+class CacheSettings(SettingsGroup):
     """How long results of /v1/compress are cached."""
 
     ttl: Annotated[int, Field(ge=0, le=365 * _DAY, description="Time to keep a result, in seconds; 0 disables the cache.")] = _DAY
@@ -324,42 +321,7 @@ class CacheSettings(_Group):
     )
 
 
-class LimitSettings(_Group):
-    """Limits on what a client may send."""
-
-    max_body_bytes: Annotated[int, Field(gt=0, description="Maximum size of a body that is folded, decompressed, in bytes.")] = (
-        64 * 2**20
-    )
-    max_unfinished_bytes: Annotated[
-        int,
-        Field(
-            gt=0,
-            description="Maximum total size of request bodies that are still being received, in"
-            " bytes. One tenant gets at most half.",
-        ),
-    ] = 256 * 2**20
-    max_text_bytes: Annotated[int, Field(gt=0, description="Maximum size of a body of Turnfold's own API, in bytes.")] = 8 * 2**20
-    max_header_bytes: Annotated[int, Field(gt=0, description="Maximum total size of header names and values, in bytes.")] = (
-        64 * 2**10
-    )
-    max_fold_workers: Annotated[
-        int,
-        Field(gt=0, description="Maximum number of threads that fold at the same time, and of processes that fold large bodies."),
-    ] = 2
-    max_memo_bytes: Annotated[
-        int,
-        Field(
-            gt=0,
-            description="Maximum memory for what is remembered of conversations between two requests, in bytes: about 10 MB for"
-            " one of 100,000 tokens. What is forgotten is worked out anew, with the same result.",
-        ),
-    ] = 32_000_000
-    fold_timeout: Annotated[
-        float, Field(gt=0, description="Maximum time for folding a request, in seconds; after it the original is sent.")
-    ] = 10.0
-
-
-class AuthSettings(_Group):
+class AuthSettings(SettingsGroup):
     """Who may call."""
 
     admin_token: Annotated[
@@ -380,57 +342,7 @@ class AuthSettings(_Group):
     ] = None
 
 
-class ServerSettings(_Group):
-    """Where Turnfold listens."""
-
-    host: Annotated[str, AfterValidator(host_name), Field(min_length=1, description="Address to listen on.")] = "127.0.0.1"
-    port: Annotated[int, Field(ge=0, le=65535, description="Port to listen on; 0 picks a free port.")] = 8420
-    uds: Annotated[Path | None, Field(description="Unix socket to listen on instead of an address and a port.")] = None
-    drain_file: Annotated[
-        Path | None,
-        Field(
-            description="While this file exists, /readyz answers 503, so that balancers send nothing more; requests are served."
-        ),
-    ] = None
-    workers: Annotated[int, Field(gt=0, description="Number of server processes.")] = 1
-    drain_delay: Annotated[
-        float,
-        Field(
-            ge=0,
-            le=600,
-            description="Seconds between SIGTERM, which makes /readyz fail, and the end of listening: time for a load balancer.",
-        ),
-    ] = 0.0
-    drain_timeout: Annotated[
-        int, Field(gt=0, le=3600, description="Seconds that requests and streams get to end when Turnfold stops.")
-    ] = 25
-
-
-class OtelSettings(_Group):
-    """Where traces go (needs the extra turnfold[otel]; the SDK's own variables, OTEL_*, hold too)."""
-
-    endpoint: Annotated[
-        Annotated[str, AfterValidator(http_url)] | None,
-        Field(description="Base URL of an OTLP/HTTP collector, as http://localhost:4318. Without one nothing is traced."),
-    ] = None
-    propagate: Annotated[
-        bool, Field(description="If true, upstreams get a traceparent of Turnfold's own; if false, headers stay as they came.")
-    ] = False
-
-
-class LogSettings(_Group):
-    """What the server logs, to standard error."""
-
-    level: Annotated[
-        LogLevel, Field(description="Lowest level that is logged: debug, info, warning, error, or off (log nothing).")
-    ] = "info"
-    format: Annotated[LogFormat, Field(description="text: lines for people; json: one JSON object per line.")] = "text"
-    requests: Annotated[
-        bool, Field(description="If true, one line is logged per request, at level info: ids, sizes, times, never text or keys.")
-    ] = True
-
-
-class ModelSettings(_Group):
+class ModelSettings(SettingsGroup):
     """Your own figures for one model. Anything that you leave out is looked up in the packaged tables."""
 
     input: Annotated[float | None, Field(ge=0, description="Dollars per million input tokens.")] = None
@@ -443,13 +355,11 @@ class ModelSettings(_Group):
     cache_breakpoints: Annotated[bool | None, Field(description="If true, the model supports prompt_cache_breakpoint.")] = None
 
 
-class Settings(BaseModel):
+class Settings(SettingsGroup):
     """All settings of a process.
 
     ``Settings(...)`` uses its arguments and reads nothing; ``sources.load`` reads flags, environment and files.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     upstream: UpstreamSettings = UpstreamSettings()
     anthropic: AnthropicSettings = AnthropicSettings()

@@ -27,7 +27,7 @@ from pydantic import BaseModel, ValidationError
 from turnfold.config.settings import Settings
 
 #: (group, field), or (group, "") for a table that is given as a whole.
-Path2 = tuple[str, str]
+SettingPath = tuple[str, str]
 
 PREFIX: Final = "TURNFOLD_"
 MASK: Final = "********"
@@ -58,8 +58,8 @@ class Origin:
 class SourceValues:
     """The values from one source."""
 
-    values: Mapping[Path2, Any]
-    origins: Mapping[Path2, Origin]
+    values: Mapping[SettingPath, Any]
+    origins: Mapping[SettingPath, Origin]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +67,11 @@ class LoadedSettings:
     """Settings, and the origin of each value that is not a default."""
 
     settings: Settings
-    origins: Mapping[Path2, Origin] = field(default_factory=lambda: MappingProxyType({}))
+    origins: Mapping[SettingPath, Origin] = field(default_factory=lambda: MappingProxyType({}))
 
 
-def _fields() -> dict[Path2, str]:
-    names: dict[Path2, str] = {}
+def _fields() -> dict[SettingPath, str]:
+    names: dict[SettingPath, str] = {}
     for group, info in Settings.model_fields.items():
         if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
             stem = f"{PREFIX}{group.upper()}_" if group in _NAMED_GROUPS else PREFIX
@@ -82,8 +82,8 @@ def _fields() -> dict[Path2, str]:
 
 
 #: Every setting and the variable that sets it.
-VARIABLES: Final[Mapping[Path2, str]] = MappingProxyType(_fields())
-_BY_VARIABLE: Final[Mapping[str, Path2]] = MappingProxyType({name: path for path, name in VARIABLES.items()})
+VARIABLES: Final[Mapping[SettingPath, str]] = MappingProxyType(_fields())
+_BY_VARIABLE: Final[Mapping[str, SettingPath]] = MappingProxyType({name: path for path, name in VARIABLES.items()})
 
 
 def _nearest(name: str, known: list[str]) -> str:
@@ -91,7 +91,7 @@ def _nearest(name: str, known: list[str]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def _parse(name: str, source: str, path: Path2, text: str) -> Any:
+def _parse(name: str, source: str, path: SettingPath, text: str) -> Any:
     if path[1]:
         return text
     try:
@@ -101,8 +101,8 @@ def _parse(name: str, source: str, path: Path2, text: str) -> Any:
 
 
 def _variables(source: str, found: Mapping[str, str | None]) -> SourceValues:
-    values: dict[Path2, Any] = {}
-    origins: dict[Path2, Origin] = {}
+    values: dict[SettingPath, Any] = {}
+    origins: dict[SettingPath, Origin] = {}
     for raw_name, text in found.items():
         name = raw_name.upper()
         if not name.startswith(PREFIX) or not text or _SERVICE_LINK.fullmatch(name):
@@ -138,7 +138,7 @@ def _read_toml(file: Path) -> Mapping[str, Any]:
 
 
 def _toml_file(file: Path) -> SourceValues:
-    values: dict[Path2, Any] = {}
+    values: dict[SettingPath, Any] = {}
     groups = list(Settings.model_fields)
     for group, table in _read_toml(file).items():
         if group not in groups:
@@ -156,13 +156,13 @@ def _toml_file(file: Path) -> SourceValues:
     return SourceValues(values, {path: Origin(".".join(filter(None, path)), file.name) for path in values})
 
 
-def _flags(given: Mapping[str, tuple[Path2, Any]]) -> SourceValues:
+def _flags(given: Mapping[str, tuple[SettingPath, Any]]) -> SourceValues:
     set_ = {flag: pair for flag, pair in given.items() if pair[1] is not None}
     origins = {path: Origin(flag, "the command line" if flag.startswith("-") else _VARIABLE) for flag, (path, _) in set_.items()}
     return SourceValues(dict(set_.values()), origins)
 
 
-def _refusal(error: ValidationError, origins: Mapping[Path2, Origin]) -> SettingsError:
+def _refusal(error: ValidationError, origins: Mapping[SettingPath, Origin]) -> SettingsError:
     first = error.errors(include_url=False, include_context=False)[0]
     message = _SAY.get(first["type"], first["msg"]).removeprefix("Value error, ").removeprefix("Input ")
     place = [str(part) for part in first["loc"]]
@@ -191,14 +191,14 @@ def _hint(value: object) -> str:
     return " (a Kubernetes service link, it seems: set enableServiceLinks to false)" if linked else ""
 
 
-def _is_secret(path: Path2) -> bool:
+def _is_secret(path: SettingPath) -> bool:
     info = Settings.model_fields[path[0]].annotation
     if not path[1] or not isinstance(info, type) or not issubclass(info, BaseModel):
         return False
     return "SecretStr" in str(info.model_fields[path[1]].annotation)
 
 
-def load(flags: Mapping[str, tuple[Path2, Any]] | None = None, directory: Path | None = None) -> LoadedSettings:
+def load(flags: Mapping[str, tuple[SettingPath, Any]] | None = None, directory: Path | None = None) -> LoadedSettings:
     """The effective settings, from every source.
 
     Args:
@@ -211,8 +211,8 @@ def load(flags: Mapping[str, tuple[Path2, Any]] | None = None, directory: Path |
     """
     place = directory or Path.cwd()
     layers = (_toml_file(place / "turnfold.toml"), _env_file(place / ".env"), _environment(), _flags(flags or {}))
-    values: dict[Path2, Any] = {}
-    origins: dict[Path2, Origin] = {}
+    values: dict[SettingPath, Any] = {}
+    origins: dict[SettingPath, Origin] = {}
     for layer in layers:
         values |= layer.values
         origins |= layer.origins

@@ -31,9 +31,8 @@ from turnfold.proxy.asking.blocks import BlockSummaries
 from turnfold.proxy.asking.models import StationModels
 from turnfold.proxy.asking.operations import OperationModels
 from turnfold.proxy.books.ledger import Ledger, Watcher
-from turnfold.proxy.books.metrics import Health, Metrics
 from turnfold.proxy.books.pacing import OptionsOf
-from turnfold.proxy.books.watchers import WarmthWatcher, Watchers
+from turnfold.proxy.books.watchers import WarmthWatcher
 from turnfold.proxy.chat.receipts import Recorder
 from turnfold.proxy.chat.service import Remembered, Service
 from turnfold.proxy.console.request_log import RequestLog, log_passed
@@ -45,7 +44,6 @@ from turnfold.proxy.http.front import Endpoint, Front, Straight
 from turnfold.proxy.http.limits import UnfinishedBodies
 from turnfold.proxy.http.own_answers import hardened
 from turnfold.proxy.http.tenancy import Gate, check_exposure
-from turnfold.proxy.identity import Identity
 from turnfold.proxy.incidents import Incidents, outcome, supervise
 from turnfold.proxy.lanes.processes import FoldProcesses
 from turnfold.proxy.learning.deciding import Decisions
@@ -74,6 +72,7 @@ from turnfold.proxy.stopping import told_to_stop
 from turnfold.proxy.store import Store, StoreError, open_store
 from turnfold.proxy.store.records import left_out
 from turnfold.proxy.telemetry.in_flight import InFlight
+from turnfold.proxy.telemetry.metrics import Health, Metrics
 
 _log = logging.getLogger(__name__)
 # Objects after which the garbage collector looks at the young, and how often that is until it looks at older ones. With Python's
@@ -164,7 +163,7 @@ def _for_folding(settings: Settings) -> Settings:
 def _unforwarded(parts: Parts, settings: Settings, readiness: Readiness, routes: list[Route]) -> list[Route]:
     """All paths of which nothing goes upstream, whatever the method."""
     own = [
-        Route("/healthz", Liveness(Identity(settings)), methods=["GET"]),
+        Route("/healthz", Liveness(settings), methods=["GET"]),
         Route("/readyz", readiness, methods=["GET"]),
         *hardened([welcome_route(readiness, has_dashboard=parts.entrance.is_open)]),
         *hardened(routes),
@@ -229,17 +228,15 @@ class Parts:
         self.traces = traces_for(settings.otel)
         self.warmth = WarmthMemory(self.store.patient)
         self.asker = ModelAsker(settings, None if settings.store.is_off else self.store.patient)
-        self.blocks = BlockSummaries(self.asker, self.store.patient, settings, self.incidents)
-        learns = settings.folding.cache_hit_share is None
-        self.decisions = Decisions(self.store, settings.store.ttl, self.warmth, self.blocks.of, learns=learns)
-        watchers = Watchers(self.metrics, WarmthWatcher(self.warmth), *([watcher] if watcher else []))
+        watchers: list[Watcher] = [self.metrics, WarmthWatcher(self.warmth), *([watcher] if watcher else [])]
         deletions = Deletions(self.store.patient)
         erasures = BookKeeping(deletions, self.store.patient)
         self.ledger = Ledger(self.store, settings.store, price_from(settings), watchers, self.incidents, erasures)
         self.recorder: Recorder = recorder or self.ledger
-        self.blocks.recorder = self.recorder
-        self.likenesses = Likenesses(settings, self.store, self.store.patient, self.incidents)
-        self.likenesses.record_calls(self.recorder)
+        self.blocks = BlockSummaries(self.asker, self.store.patient, settings, self.incidents, self.recorder)
+        self.likenesses = Likenesses(settings, self.store, self.store.patient, self.incidents, self.recorder)
+        learns = settings.folding.cache_hit_share is None
+        self.decisions = Decisions(self.store, settings.store.ttl, self.warmth, self.blocks.of, learns=learns)
         self.forgetting = Forgetting(self.store, self.ledger, deletions)
         self.forgetting.subscribe(lambda deletion: self.windows.forget_in_memory(deletion.is_of))
         self.forgetting.subscribe(lambda _: self.asker.forget_in_memory())
@@ -247,12 +244,16 @@ class Parts:
         self.forgetting.subscribe(lambda _: self.likenesses.forget_in_memory())
 
     def _health(self) -> Health:
-        told = {"incidents": dict(self.incidents.counts), "left_out": dict(left_out)}
-        tasks = 0 if self._loop is None else len(asyncio.all_tasks(self._loop))
-        vectors = dict(self.likenesses.failures)
-        queued, dropped = self.ledger.queued, self.ledger.dropped
-        up = not self.store.problem and not self.ledger.problem
-        return Health(up, self.store.failures, queued, dropped, tasks, vectors=vectors, **told)
+        return Health(
+            store_up=not self.store.problem and not self.ledger.problem,
+            store_failures=self.store.failures,
+            queued=self.ledger.queued,
+            dropped=self.ledger.dropped,
+            tasks=0 if self._loop is None else len(asyncio.all_tasks(self._loop)),
+            incidents=dict(self.incidents.counts),
+            left_out=dict(left_out),
+            vectors=dict(self.likenesses.failures),
+        )
 
     def remembered(self) -> Remembered:
         """What is known of conversations and upstreams beyond one request."""

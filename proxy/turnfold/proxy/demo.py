@@ -34,7 +34,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from turnfold.compression import tokens
-from turnfold.config.settings import AuthSettings, ServerSettings, Settings, StoreSettings, UpstreamSettings
+from turnfold.config.serving import ServerSettings
+from turnfold.config.settings import AuthSettings, Settings, StoreSettings, UpstreamSettings
 from turnfold.proxy.demo_formats import FORMATS
 
 Message = dict[str, Any]

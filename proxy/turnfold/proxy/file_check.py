@@ -76,31 +76,20 @@ class FileCheck:
 
     Args:
         store: whose file it is, as all processes share it.
-        after: seconds to wait first.
-        largest: bytes above which a file is not looked over.
     """
 
-    def __init__(
-        self,
-        backend: SqliteStore,
-        store: Store,
-        incidents: Incidents,
-        after: float | None = None,
-        largest: int | None = None,
-    ) -> None:
+    def __init__(self, backend: SqliteStore, store: Store, incidents: Incidents) -> None:
         self._backend = backend
         self._store = store
         self._incidents = incidents
-        self._after = _AFTER if after is None else after
-        self._largest = _LARGEST if largest is None else largest
 
     async def run(self) -> None:
-        """Look once; a damaged file is set aside, told and counted, like one that is found damaged later."""
-        await asyncio.sleep(self._after)
+        """Look once; a damaged file is set aside, logged and counted, like one that is found damaged later."""
+        await asyncio.sleep(_AFTER)
         path = self._backend.path
         with contextlib.suppress(FileNotFoundError):
             found = path.stat()
-            if found.st_size > self._largest:
+            if found.st_size > _LARGEST:
                 _log.info("%s is not checked for damage: it has %d MB; turnfold doctor does it", path, found.st_size >> 20)
             elif await self._is_ours():
                 await self._look(path, (found.st_dev, found.st_ino))

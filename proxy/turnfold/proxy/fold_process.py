@@ -16,7 +16,7 @@ import resource
 import signal
 import sys
 from collections.abc import Generator
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -145,20 +145,8 @@ class Worker:
 
 
 def _folded_body(done: Exchange) -> FoldedBody:
-    return FoldedBody(
-        done.status,
-        done.reason,
-        done.tokens,
-        done.name,
-        done.folded,
-        done.recoverable,
-        done.trails,
-        _packed(done.sections),
-        done.betas,
-        done.outlook,
-        done.decided,
-        done.events,
-    )
+    kept = {field.name: getattr(done, field.name) for field in fields(FoldedBody)}
+    return FoldedBody(**kept | {"sections": _packed(done.sections)})
 
 
 def _packed(sections: Originals) -> tuple[PackedSection, ...]:

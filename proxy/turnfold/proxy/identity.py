@@ -71,13 +71,7 @@ def _plain(value: object) -> str:
     return value.get_secret_value() if isinstance(value, SecretStr) else str(value)
 
 
-class Identity:
-    """Answers challenges for one server."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-
-    def answer(self, challenge: str) -> str | None:
-        """The proof; None for what is no challenge, and for a user without a key."""
-        key = read_key() if _CHALLENGE.fullmatch(challenge) else None
-        return None if key is None else proof(self._settings, key, challenge)
+def answer(settings: Settings, challenge: str) -> str | None:
+    """A server's answer to a challenge; None for what is no challenge, and for a user without a key."""
+    key = read_key() if _CHALLENGE.fullmatch(challenge) else None
+    return None if key is None else proof(settings, key, challenge)

@@ -3,8 +3,9 @@
 Lives here: the one supervisor of loops, running a step whose failure is a value, and the record of what went wrong, which
 readiness, metrics and the admin routes show. Does not belong here: what any loop does, failures of requests (``chat.service``).
 
-The loops of a process: the ledger's (receipts, originals, metrics), and the store's probe while it is set aside. Everything else
-that runs beside the requests is a single task that ends by itself (`Incidents.watch`).
+The loops of a process: the ledger's (receipts, originals, metrics), those of ``app.Parts`` (warmth, deletions, memory, the
+store's file), and the store's probe while it is set aside. Everything else is a single task that ends by itself
+(`Incidents.watch`).
 """
 
 from __future__ import annotations
@@ -129,7 +130,7 @@ async def supervise(
     incidents: Incidents,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> None:
-    """Run a loop until it returns. Whatever ends it before is told, and it is started again, later each time.
+    """Run a loop until it returns. Whatever ends it earlier is an incident, and it is started again, later each time.
 
     Returns early only if it is cancelled.
     """

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from turnfold.config.settings import ServerSettings
+from turnfold.config.serving import ServerSettings
 from turnfold.config.sources import SettingsError
 
 _PORT_PROBLEMS: Final = frozenset({errno.EADDRINUSE, errno.EACCES})

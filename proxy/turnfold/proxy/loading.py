@@ -33,11 +33,6 @@ class Loading:
         self._task = asyncio.create_task(self._run(), name="turnfold-loading")
         self._incidents.watch(self._task, "loading")
 
-    @property
-    def is_done(self) -> bool:
-        """Whether it has begun and ended, one way or the other."""
-        return self._task is not None and self._task.done()
-
     async def wait(self) -> None:
         """Wait until it has ended, one way or the other."""
         if self._task is not None and not self._task.done():
@@ -49,17 +44,9 @@ class Loading:
 
     def before(self, endpoint: ASGIApp) -> ASGIApp:
         """The same endpoint; a request that comes too early waits."""
-        return _Waiting(self, endpoint)
 
+        async def loaded(scope: Scope, receive: Receive, send: Send) -> None:
+            await self.wait()
+            await endpoint(scope, receive, send)
 
-class _Waiting:
-    """A class's instance, which is how Starlette tells an ASGI app from a request handler."""
-
-    def __init__(self, loading: Loading, endpoint: ASGIApp) -> None:
-        self._loading = loading
-        self._endpoint = endpoint
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if not self._loading.is_done:
-            await self._loading.wait()
-        await self._endpoint(scope, receive, send)
+        return loaded

@@ -15,7 +15,8 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from turnfold.config.fold import read_lexicon
-from turnfold.config.settings import ServerSettings, Settings, anthropic_url, is_loopback
+from turnfold.config.serving import ServerSettings
+from turnfold.config.settings import Settings, anthropic_url, is_loopback
 from turnfold.config.sources import SettingsError
 from turnfold.proxy.listening import check_address
 

@@ -22,12 +22,12 @@ from turnfold.config.settings import Settings
 from turnfold.config.sources import SettingsError
 from turnfold.proxy.announcing import announce
 from turnfold.proxy.app import build
-from turnfold.proxy.books.metrics import shared_by_workers
 from turnfold.proxy.console.log_lines import log_configuration
 from turnfold.proxy.http.http11 import Http11
 from turnfold.proxy.listening import unix_listener
 from turnfold.proxy.preflight import check_start, doubts
 from turnfold.proxy.stopping import GracefulServer, end_with_parent, leave_gently
+from turnfold.proxy.telemetry.metrics import shared_by_workers
 from turnfold.proxy.workers import GracefulWorkers
 
 # Longer than clients and load balancers keep idle connections (SDKs 5 s, AWS 60 s, Google 600 s): the side that sends next

@@ -31,7 +31,6 @@ from turnfold.proxy.books.baseline import (
 )
 from turnfold.proxy.books.learned import learned_of
 from turnfold.proxy.books.ledger import Ledger
-from turnfold.proxy.books.metrics import Health, Metrics
 from turnfold.proxy.books.reasons import in_words
 from turnfold.proxy.books.report import GROUPINGS, Query, report
 from turnfold.proxy.books.request_details import request_details
@@ -39,9 +38,11 @@ from turnfold.proxy.books.rollups import Additions, RequestCost, conversation_da
 from turnfold.proxy.books.section_records import Layered, section_items
 from turnfold.proxy.chat.receipts import Status
 from turnfold.proxy.learning.warmth_records import add_counts
-from turnfold.proxy.learning.windows import Spot, Windows
+from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.store import Key
 from turnfold.proxy.store.memory import MemoryStore
+from turnfold.proxy.telemetry.metrics import Health, Metrics
 
 FILES = Path(__file__).parent / "golden"
 REASONS = (

@@ -18,11 +18,11 @@ from tests.proxy.receipts import receipt
 from tests.support.growth import assert_linear
 from turnfold.config.settings import Settings, StoreSettings
 from turnfold.proxy.app import Parts
-from turnfold.proxy.books import metrics as module
-from turnfold.proxy.books.metrics import Health, Metrics
 from turnfold.proxy.books.rollups import UNPRICED, ModelNames, RequestCost
 from turnfold.proxy.chat.holdout import is_held_out
+from turnfold.proxy.telemetry import metrics as module
 from turnfold.proxy.telemetry.labels import BoundedLabel
+from turnfold.proxy.telemetry.metrics import Health, Metrics
 
 
 def lines(made: Metrics) -> dict[str, float]:
@@ -113,7 +113,7 @@ async def test_the_books_feed_the_metrics() -> None:
 
 WORKER = """
 from tests.proxy.receipts import receipt
-from turnfold.proxy.books.metrics import Health, Metrics
+from turnfold.proxy.telemetry.metrics import Health, Metrics
 from turnfold.proxy.books.rollups import ModelNames, RequestCost
 import sys
 made = Metrics(lambda: Health(True, 0, int(sys.argv[1]), 0))

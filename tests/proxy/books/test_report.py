@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 from starlette.applications import Starlette
+from starlette.routing import Route
 
 from tests.proxy.harness import unhurried
 from tests.proxy.receipts import NOON, SECTION, receipt
@@ -23,10 +24,12 @@ from turnfold.config.fold import fold_options
 from turnfold.config.prices import dollars
 from turnfold.config.settings import Settings, StoreSettings
 from turnfold.proxy.api.workshop import Workshop
+from turnfold.proxy.asking.asker import ModelAsker
+from turnfold.proxy.asking.operations import OperationModels
 from turnfold.proxy.books.csv_rows import as_csv
 from turnfold.proxy.books.ledger import Ledger
-from turnfold.proxy.books.metrics import Metrics
 from turnfold.proxy.books.pacing import pacing
+from turnfold.proxy.books.pricing import RequestPricing
 from turnfold.proxy.books.receipt_log import line_of, read_line
 from turnfold.proxy.books.report import GROUPINGS, Query, moment, report
 from turnfold.proxy.books.rollups import UNPRICED, SumRow
@@ -34,10 +37,13 @@ from turnfold.proxy.books.section_records import find_section
 from turnfold.proxy.chat.receipts import Receipt
 from turnfold.proxy.deletion.deletions import Deletions
 from turnfold.proxy.deletion.forgetting import Forgetting
+from turnfold.proxy.incidents import Incidents
+from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.routes.admin import admin_routes
 from turnfold.proxy.routes.api import api_routes
 from turnfold.proxy.store import Batch, Item, Key, OpenStore, Scope, Store, StoreUnavailable, open_store
 from turnfold.proxy.store.memory import MemoryStore
+from turnfold.proxy.telemetry.metrics import Metrics
 
 HOUR, DAY = 3600, 86400
 ADMIN = {"x-turnfold-admin-token": "letmein"}
@@ -234,17 +240,24 @@ async def test_a_conversation_of_which_nothing_was_served_has_no_pace() -> None:
     assert result["totals"]["tokens"]["saved_share"] is None
 
 
+def admin_of(store: OpenStore, book: Ledger, metrics: Metrics | None = None) -> list[Route]:
+    forgetting, render = Forgetting(store, book, Deletions(store)), (metrics or Metrics()).render
+    return admin_routes(store, book, forgetting, Gate(), render, partial(fold_options, Settings()), Incidents(), {})
+
+
+def api_of(store: OpenStore, book: Ledger) -> list[Route]:
+    forgetting = Forgetting(store, book, Deletions(store))
+    models = OperationModels(ModelAsker(Settings(), None), book, Settings())
+    return api_routes(store, Settings(), Gate(), WORKSHOP, forgetting, Windows(store.patient), models)
+
+
 @pytest.fixture
 async def client() -> AsyncIterator[httpx.AsyncClient]:
     store = OpenStore(MemoryStore(), unhurried(StoreSettings()))
     book = await fill(store)
     metrics = Metrics()
-    metrics.observe(receipt(), book._price_request(receipt(), None, "")[0])
-    forgetting = Forgetting(store, book, Deletions(store))
-    routes = [
-        *admin_routes(store, book, forgetting, Gate(), metrics.render),
-        *api_routes(store, Settings(), Gate(), WORKSHOP, forgetting),
-    ]
+    metrics.observe(receipt(), RequestPricing(dollars).price(receipt(), None, "")[0])
+    routes = [*admin_of(store, book, metrics), *api_of(store, book)]
     transport = httpx.ASGITransport(Starlette(routes=routes))
     async with httpx.AsyncClient(transport=transport, base_url="http://t") as made:
         yield made
@@ -336,7 +349,7 @@ async def test_wrong_drill_downs_are_named(client: httpx.AsyncClient, body: str,
 async def test_originals_that_were_deleted_by_kind_are_kept_again_when_they_are_sent_again() -> None:
     store = OpenStore(MemoryStore(), unhurried(StoreSettings()))
     book = await fill(store)
-    routes = admin_routes(store, book, Forgetting(store, book, Deletions(store)), Gate())
+    routes = admin_of(store, book)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(Starlette(routes=routes)), base_url="http://t") as admin:
         deleted = await admin.delete("/admin/data?kind=section", headers={**ADMIN, "x-turnfold-tenant": "anna"})
     assert deleted.json()["deleted"] >= 1
@@ -356,7 +369,7 @@ async def test_what_is_deleted_by_kind_is_gone_from_the_file(tmp_path: Path) -> 
     book = Ledger(store, settings, dollars)
     secret = Item(Key("anna", "note", "1"), b"zanzibarwombat" * 9, 600)
     await store.patient.put([secret])
-    routes = admin_routes(store, book, Forgetting(store, book, Deletions(store)), Gate())
+    routes = admin_of(store, book)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(Starlette(routes=routes)), base_url="http://t") as admin:
         deleted = await admin.delete("/admin/data?kind=note", headers={**ADMIN, "x-turnfold-tenant": "anna"})
     assert deleted.json()["deleted"] == 1
@@ -376,7 +389,7 @@ async def test_a_report_says_what_the_store_does_not_take_and_the_log_says_it_on
     disk = Full()
     store = OpenStore(disk, unhurried(StoreSettings()))
     book = await fill(store)
-    routes = admin_routes(store, book, Forgetting(store, book, Deletions(store)), Gate())
+    routes = admin_of(store, book)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(Starlette(routes=routes)), base_url="http://t") as admin:
         told = [(await admin.get(f"/admin/report?from={NOON}", headers=ADMIN)).json()["headline"] for _ in range(3)]
         disk.full = False
@@ -412,11 +425,7 @@ async def test_a_store_that_is_away_is_said() -> None:
 
     store = OpenStore(Away(), unhurried(StoreSettings()))
     book = Ledger(store, StoreSettings(), dollars)
-    forgetting = Forgetting(store, book, Deletions(store))
-    routes = [
-        *admin_routes(store, book, forgetting, Gate()),
-        *api_routes(store, Settings(), Gate(), WORKSHOP, forgetting),
-    ]
+    routes = [*admin_of(store, book), *api_of(store, book)]
     async with httpx.AsyncClient(transport=httpx.ASGITransport(Starlette(routes=routes)), base_url="http://t") as http:
         report_ = await http.get("/admin/report", headers=ADMIN)
         section = await http.post("/v1/drill-down", json={"section_id": "s"})

@@ -16,7 +16,6 @@ from turnfold.config.prices import dollars
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.books.csv_rows import as_csv
 from turnfold.proxy.books.ledger import Ledger
-from turnfold.proxy.books.metrics import Metrics
 from turnfold.proxy.books.receipt_log import line_of, read_line
 from turnfold.proxy.books.report import Query, report, with_tenants_by_name
 from turnfold.proxy.books.rollups import UNPRICED
@@ -26,6 +25,7 @@ from turnfold.proxy.learning.tags import OTHER, TagPlaces
 from turnfold.proxy.routes.admin import query_of
 from turnfold.proxy.store import Store
 from turnfold.proxy.store.memory import NothingStore
+from turnfold.proxy.telemetry.metrics import Metrics
 
 TAG = b"x-turnfold-tag"
 DAY = 86_400

@@ -9,7 +9,7 @@ from turnfold.compression.options import FoldDecision, Warmth
 from turnfold.proxy.books.rollups import RequestCost
 from turnfold.proxy.books.watchers import WarmthWatcher
 from turnfold.proxy.learning.warming import WarmthMemory
-from turnfold.proxy.learning.windows import Spot
+from turnfold.proxy.learning.window_records import Spot
 
 USUAL = FoldDecision(Warmth(0.7, 1.0))
 

@@ -29,7 +29,8 @@ from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Conversation
 from turnfold.config.fold import fold_options
-from turnfold.config.settings import FoldingSettings, LimitSettings, Settings, UpstreamSettings
+from turnfold.config.serving import LimitSettings
+from turnfold.config.settings import FoldingSettings, Settings, UpstreamSettings
 from turnfold.proxy.chat.abandoning import AbandonedFolds, Underway
 from turnfold.proxy.chat.elsewhere import LARGE
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange

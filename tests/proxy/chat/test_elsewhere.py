@@ -27,7 +27,8 @@ from turnfold.compression.wire.conversation import Wire
 from turnfold.compression.wire.messages import MESSAGES
 from turnfold.compression.wire.responses import RESPONSES
 from turnfold.config.fold import fold_options
-from turnfold.config.settings import AuthSettings, LimitSettings, Settings, UpstreamSettings
+from turnfold.config.serving import LimitSettings
+from turnfold.config.settings import AuthSettings, Settings, UpstreamSettings
 
 WIRES = {"/v1/chat/completions": CHAT, "/v1/responses": RESPONSES, "/v1/messages": MESSAGES}
 OK = reply(b'{"model": "gpt-4o", "usage": {"prompt_tokens": 5000, "completion_tokens": 1}}')

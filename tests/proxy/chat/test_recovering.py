@@ -74,6 +74,10 @@ class Result:
     resent: tuple[bytes, ...] = ()
 
 
+async def no_reply(_: object) -> None:
+    """There is no model of our own."""
+
+
 async def peek_and_recover(*answers: Canned, suspect: bool = True) -> Result:
     """As the stations do: look at the first answer, and where it tells of a full context, drive a recovery."""
     first, *waiting = answers
@@ -91,7 +95,7 @@ async def peek_and_recover(*answers: Canned, suspect: bool = True) -> Result:
             return Result(peeked)
         memo = Memo()
         flow = recover(CHAT.read(LONG, memo), overflow, FoldOptions(model="gpt-4o"), memo)
-        recovered = await resend(flow, peeked, send, run, (Broke,))
+        recovered = await resend(flow, peeked, send, run, (Broke,), no_reply)
     except asyncio.CancelledError:
         peeked.close()
         raise

@@ -18,7 +18,8 @@ from turnfold.compression.calibration import Learned
 from turnfold.compression.options import FoldOptions
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.books.learned import learned_rows
-from turnfold.proxy.learning.windows import Spot, Windows
+from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.store.memory import MemoryStore
 from turnfold.proxy.store.opening import open_store
 

@@ -25,8 +25,8 @@ from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.receipt_log import receipts_between
 from turnfold.proxy.deletion.deletions import Deletion, Deletions
 from turnfold.proxy.deletion.forgetting import BookKeeping, Forgetting
-from turnfold.proxy.learning.window_records import tenants
-from turnfold.proxy.learning.windows import Spot, Windows
+from turnfold.proxy.learning.window_records import Spot, tenants
+from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.store import Batch, Item, Key, OpenStore, Scope, Store, StoreUnavailable, open_store
 from turnfold.proxy.store.memory import MemoryStore
 from turnfold.proxy.store.sqlite import SqliteStore

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from turnfold.compression.calibration import Learned
-from turnfold.proxy.learning.windows import FORGOTTEN_WITHIN, Spot, Windows
+from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.windows import FORGOTTEN_WITHIN, Windows
 from turnfold.proxy.store.base import Item, Key, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
 
@@ -186,7 +187,7 @@ async def test_what_was_learned_can_be_forgotten() -> None:
     store = MemoryStore()
     windows = Windows(store)
     await windows.learn_from_refusal(SPOT, 8192, 9000)
-    await windows.forget(SPOT)
+    await windows.forget_matching(*SPOT)
     assert await windows.learned(SPOT) == Learned()
     assert await Windows(store).learned(SPOT) == Learned()
 
@@ -197,7 +198,7 @@ async def test_every_process_forgets() -> None:
     here, there = Windows(store, clock=clock), Windows(store, clock=clock)
     await here.learn_from_refusal(SPOT, 8192, 9000)
     assert (await there.learned(SPOT)).limit == 8192
-    await here.forget(SPOT)
+    await here.forget_matching(*SPOT)
     await there.learn_from_refusal(SPOT, 8192, 9000)
     assert await Windows(store, clock=clock).learned(SPOT) == Learned()
     assert await here.learned(SPOT) == Learned()
@@ -213,7 +214,7 @@ async def test_what_is_learned_after_forgetting_reaches_other_processes() -> Non
     store, clock = MemoryStore(), Clock()
     here, there = Windows(store, clock=clock), Windows(store, clock=clock)
     await there.learn_from_refusal(SPOT, 8192, 9000)
-    await here.forget(SPOT)
+    await here.forget_matching(*SPOT)
     await here.learn_from_refusal(SPOT, 4096, 9000)
     clock.now += FORGOTTEN_WITHIN
     assert (await there.learned(SPOT)).limit == 4096

@@ -18,7 +18,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from tests.proxy.harness import NO_LOGGING, UpstreamServer, api_server, call, reply, running
 from tests.proxy.processes import COMPLETION
-from turnfold.config.settings import OtelSettings
+from turnfold.config.serving import OtelSettings
 from turnfold.proxy.otel.parents import parent_in, with_parent
 
 SECRET = "the vault opens with 7731"

@@ -15,7 +15,8 @@ from pydantic import SecretStr
 
 from tests.proxy.harness import Answer, UpstreamServer, api_server, call, reply
 from tests.support import golden
-from turnfold.config.settings import AuthSettings, ServerSettings
+from turnfold.config.serving import ServerSettings
+from turnfold.config.settings import AuthSettings
 
 FILES = Path(__file__).parent / "golden"
 _VARYING = frozenset({

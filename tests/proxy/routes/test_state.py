@@ -15,14 +15,20 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from tests.proxy.harness import NO_LOGGING, running
+from tests.proxy.harness import NO_LOGGING, Receipts, running
 from turnfold.compression.state import Record, create_engine, read_record
+from turnfold.config.settings import Settings
+from turnfold.proxy.asking.asker import ModelAsker
+from turnfold.proxy.asking.operations import OperationModels
 from turnfold.proxy.client import Client, errors
 from turnfold.proxy.routes.state import MAX_BODY, state_routes
 from turnfold.proxy.store.records import left_out
 
 EMPTY: dict[str, Any] = {"premise": None, "policies": {}, "version": 2}
 STATE = {"premise": "p", "policies": {"docker": "use"}, "version": 2}
+
+
+NO_MODEL = OperationModels(ModelAsker(Settings(), None), Receipts(), Settings())
 
 
 class Records:
@@ -57,7 +63,7 @@ def records() -> Records:
 
 @pytest.fixture(scope="module")
 def url(records: Records) -> Iterator[str]:
-    app = Starlette(routes=list(state_routes(records, authorise)))
+    app = Starlette(routes=list(state_routes(records, authorise, NO_MODEL)))
     with running(uvicorn.Config(app, **NO_LOGGING, lifespan="off")) as server:
         yield server.origin
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.proxy.harness import UpstreamServer, call
-from turnfold.config.settings import ServerSettings, Settings, StoreSettings, UpstreamSettings
+from turnfold.config.serving import ServerSettings
+from turnfold.config.settings import Settings, StoreSettings, UpstreamSettings
 from turnfold.config.sources import SettingsError
 from turnfold.proxy.identity import new_challenge, proof, read_key, state_directory
 from turnfold.proxy.running.plan import PlanRefused, at_address, make_plan

@@ -24,7 +24,8 @@ from turnfold.compression.fold import Section
 from turnfold.compression.layers import Compressor, CompressRequest, Layer
 from turnfold.compression.state import Machine, Record, State, read_record
 from turnfold.compression.state.record import Positions
-from turnfold.config.settings import CacheSettings, LimitSettings, StoreSettings
+from turnfold.config.serving import LimitSettings
+from turnfold.config.settings import CacheSettings, StoreSettings
 from turnfold.proxy.api.cache import CompressionCache
 from turnfold.proxy.api.compressions import Compressions, request_key
 from turnfold.proxy.api.conversations import Conversations, ConversationUnknown, ConversationUnreadable
@@ -39,7 +40,8 @@ from turnfold.proxy.books.rollups import UNPRICED, SumRow
 from turnfold.proxy.books.section_records import Layered, find_section, pack_section, unpack_section
 from turnfold.proxy.chat.receipts import Usage
 from turnfold.proxy.chat.trail import Trail, Trails
-from turnfold.proxy.learning.windows import Spot, Windows
+from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.routes.conversation import conversation_operations
 from turnfold.proxy.routes.operations import mount
 from turnfold.proxy.store import Batch, Item, Key

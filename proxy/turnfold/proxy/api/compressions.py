@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-import uuid
 import zlib
 from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
@@ -38,7 +37,6 @@ from turnfold.proxy.store.records import VERSION, decode_record, inflate_record
 DriveLayers = Callable[[Generator[ModelCall, ModelReply | None, ModelLayers]], Awaitable[ModelLayers]]
 
 _RESULT: Final = TypeAdapter(CompressedResult)
-_BATCH_TTL: Final = 60.0
 _AT_ONCE: Final = 500  # items of a batch
 
 _log = logging.getLogger(__name__)
@@ -92,13 +90,12 @@ class Compressions:
         settings: StoreSettings,
         cache: CompressionCache,
         workshop: Workshop,
-        compressor: Compressor | None = None,
     ) -> None:
         self._store = store
         self._settings = settings
         self._cache = cache
         self._workshop = workshop
-        self._compressor = compressor or Compressor()
+        self._compressor = Compressor()
 
     async def compress(
         self,
@@ -153,10 +150,9 @@ class Compressions:
         """
         items, size = await self._workshop.run(tenant, self._items, tenant, key, made)
         try:
-            # As batches and not by `put`: what is stored may be large, and a request waits for it.
             for start in range(0, len(items), _AT_ONCE):
                 async with asyncio.timeout(self._settings.patience):  # background work may wait longer for a batch
-                    await self._store.record(Batch(uuid.uuid4().hex, {}, {}, _BATCH_TTL, items[start : start + _AT_ONCE]))
+                    await self._store.record(Batch.of_items(items[start : start + _AT_ONCE]))
                 await asyncio.sleep(0)  # a store in memory takes them at once, on the event loop
         except (StoreError, TimeoutError) as exc:
             _log.warning("sections of a compressed text are not kept: %s", exc or "no answer in time")

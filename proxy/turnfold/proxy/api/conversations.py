@@ -43,7 +43,6 @@ _VERSION: Final = 2
 _FIRST_RELEASE: Final = 1  # its heads say so under "format"
 _PATIENCE: Final = 30.0
 _OUTLAST: Final = 5.0
-_BATCH_TTL: Final = 60.0
 _MOST_TOKENS: Final = 256
 _MOST_KEPT: Final = 32 * 2**20  # characters of sections in memory
 _REWRITE_SHARE: Final = 0.25  # of a section's life: older ones are written again while the conversation goes on
@@ -438,7 +437,7 @@ class Conversations:
         due = [block for block in blocks if known.get(block.id, 0.0) <= now - _REWRITE_SHARE * self._ttl]
         if due:
             items = await self._workshop.run(key.tenant, _block_items, key, due, self._ttl)
-            await self._store.record(Batch(uuid.uuid4().hex, {}, {}, _BATCH_TTL, items))
+            await self._store.record(Batch.of_items(items))
             for block in due:
                 self._blocks.keep(key.tenant, block)
         fresh = {block.id for block in due}

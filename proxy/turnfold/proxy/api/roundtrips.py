@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import logging
-import uuid
 import zlib
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -26,7 +25,6 @@ from turnfold.proxy.store import Batch, Item, Key, Store, StoreError
 from turnfold.proxy.store.records import VERSION, decode_record, inflate_record
 
 _KIND: Final = "roundtrip"
-_BATCH_TTL: Final = 60.0
 _PER_MESSAGE: Final = 3  # tokens around each message, as OpenAI's cookbook counts
 
 _log = logging.getLogger(__name__)
@@ -106,20 +104,16 @@ class Roundtrips:
     ) -> tuple[Compressed, bool]:
         """The result, and whether messages and originals are stored."""
         result = await self._workshop.run(tenant, lambda: compress(messages, options))
-        return result, await self._keep(tenant, result, conversation)
+        return result, await self.keep(tenant, result, conversation)
 
-    async def keep(self, tenant: str, result: Compressed, conversation: str | None) -> tuple[Compressed, bool]:
-        """A result that was made elsewhere, and whether it is stored."""
-        return result, await self._keep(tenant, result, conversation)
-
-    async def _keep(self, tenant: str, result: Compressed, conversation: str | None) -> bool:
+    async def keep(self, tenant: str, result: Compressed, conversation: str | None) -> bool:
+        """Store messages and originals. Returns whether they are stored."""
         if not self._settings.keeps_originals or not result.verbatim:
             return False
         value = await self._workshop.run(tenant, pack_result, result)
         item = Item(Key(tenant, _KIND, result.result_id), value, float(self._settings.ttl), conversation)
         try:
-            # As a batch and not by `put`: what is stored may be large, and a request waits for it.
-            await self._store.record(Batch(uuid.uuid4().hex, {}, {}, _BATCH_TTL, [item]))
+            await self._store.record(Batch.of_items([item]))
         except StoreError as exc:
             _log.warning("messages that were compressed are not kept: %s", exc)
             return False

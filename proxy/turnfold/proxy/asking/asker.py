@@ -90,7 +90,7 @@ class ModelAsker:
 
     @property
     def only_while_served(self) -> bool:
-        """As of the endpoint."""
+        """See the endpoint."""
         return self._endpoint is not None and self._endpoint.only_while_served
 
     def price(self, prompt: int, completion: int) -> float | None:

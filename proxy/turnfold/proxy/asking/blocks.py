@@ -32,8 +32,9 @@ from turnfold.proxy.asking.own_upstream import Caller, host_of
 from turnfold.proxy.asking.purse import Payer
 from turnfold.proxy.asking.receipt import record_own_calls
 from turnfold.proxy.asking.summary_records import SummaryRecords
-from turnfold.proxy.asking.worth import call_tokens, target_tokens, worth
+from turnfold.proxy.asking.worth import call_tokens, gain, target_tokens
 from turnfold.proxy.chat.exchange import Exchange
+from turnfold.proxy.chat.own_models import end_nothing
 from turnfold.proxy.chat.receipts import Recorder
 from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.learning.deciding import Place
@@ -56,20 +57,21 @@ class BlockSummaries:
 
     Args:
         store: keeps them; the settings must allow it to keep text.
+        recorder: gets a receipt of what was paid for.
     """
 
-    def __init__(self, asker: ModelAsker, store: Store, settings: Settings, incidents: Incidents) -> None:
+    def __init__(self, asker: ModelAsker, store: Store, settings: Settings, incidents: Incidents, recorder: Recorder) -> None:
         self._asker = asker
         self._settings = settings
         self._records = SummaryRecords(store, float(settings.store.ttl))
         self._incidents = incidents
+        self._recorder = recorder
         self._is_on = asker.is_on and settings.summary.blocks != "off" and settings.store.keeps_originals
         self._kept: OrderedDict[Place, OrderedDict[Block, WrittenSummary]] = OrderedDict()
         self._looked: OrderedDict[tuple[Place, Block], float] = OrderedDict()
         self._texts = Breaker(_REFUSALS, 600.0, 6 * 3600.0)
         self._turn = asyncio.Semaphore(_AT_ONCE)
         self._tasks: set[asyncio.Task[None]] = set()
-        self.recorder: Recorder | None = None
 
     def of(self, place: Place) -> tuple[WrittenSummary, ...]:
         """What this process knows to have been written for conversations that begin so."""
@@ -89,7 +91,7 @@ class BlockSummaries:
         conversation = exchange.conversation
         caller = Caller(host_of(exchange.request.to.url), exchange.request.headers)
         if not (self._is_on and conversation is not None and conversation.messages and self._asker.may_ask(caller)):
-            return _nothing
+            return end_nothing
         started = []
         for wanted in exchange.wanted:
             block = (wanted.start, wanted.end, wanted.prefix)
@@ -102,7 +104,7 @@ class BlockSummaries:
             task.add_done_callback(self._tasks.discard)
             self._incidents.watch(task, "summary", exchange.request.id)
             started.append(task)
-        return _canceller(started) if self._asker.only_while_served else _nothing
+        return _canceller(started) if self._asker.only_while_served else end_nothing
 
     async def close(self) -> None:
         """End what is being written."""
@@ -126,8 +128,7 @@ class BlockSummaries:
         try:
             found = await self._records.find(place, *block)
             if found is not None:
-                if found.text:
-                    self._remember(place, block, found.text)
+                self._remember(place, block, found)
                 return
             target = self._target(wanted, sources, model)
             if not target or self._texts.is_open or not await self._records.claim(place, *block, self._patience):
@@ -157,8 +158,7 @@ class BlockSummaries:
         cost = self._asker.price(call_tokens(wanted), target)
         if price is None or cost is None:
             return 0
-        found = worth(wanted, target, cost, price)
-        return target if found.gain > found.cost else 0
+        return target if gain(wanted, target, price) > cost else 0
 
     def _is_too_long(self, wanted: WantedSummary) -> bool:
         """Whether the model that would write it cannot read the block, as far as its window is known."""
@@ -173,8 +173,7 @@ class BlockSummaries:
         told = sources if settings.folding.recall_tool_text else [one for one in sources if one.role != "tool"]
         result: SummaryResult = await self._asker.drive(write_anchored(told, target, tokens.count), payer, caller, bill)
         reason = f"summary-{result.fault or 'written'}"
-        if self.recorder is not None:
-            record_own_calls(self.recorder, payer, model, reason, bill, time.monotonic() - started)
+        record_own_calls(self._recorder, payer, model, reason, bill, time.monotonic() - started)
         if result.fault == "no-reply":
             return None
         if result.text:
@@ -193,10 +192,6 @@ class BlockSummaries:
         self._kept.move_to_end(place)
         while len(self._kept) > _CONVERSATIONS:
             self._kept.popitem(last=False)
-
-
-def _nothing() -> None:
-    """Nothing ends with the request."""
 
 
 def _canceller(tasks: Sequence[asyncio.Task[None]]) -> Callable[[], None]:

@@ -54,7 +54,7 @@ class ModelEndpoint:
 
     @property
     def only_while_served(self) -> bool:
-        """As of the upstream."""
+        """See the upstream."""
         return self._upstream.only_while_served
 
     def credential(self, caller: Caller) -> Headers | None:

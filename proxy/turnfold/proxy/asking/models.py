@@ -29,15 +29,15 @@ class StationModels:
 
     @property
     def recovery_tokens(self) -> int:
-        """As of the protocol."""
+        """See the protocol."""
         return self._settings.max_tokens if self._asker.is_on and self._settings.recovery_timeout else 0
 
     def begin(self, exchange: Exchange, place: Place) -> Callable[[], None]:
-        """As of the protocol."""
+        """See the protocol."""
         return self._blocks.begin(exchange, place)
 
     async def ask(self, call: ModelCall, exchange: Exchange) -> tuple[ModelReply | None, tuple[OwnCall, ...]]:
-        """As of the protocol."""
+        """See the protocol."""
         request, conversation, bill = exchange.request, exchange.conversation, Bill()
         name = request.label or (conversation_name(conversation) if conversation is not None else request.id)
         caller = Caller(host_of(request.to.url), request.headers)

@@ -33,7 +33,7 @@ class ModelMissing(InvalidInput):
 class OperationModels:
     """Asks a model for the operations of the API."""
 
-    def __init__(self, asker: ModelAsker, recorder: Recorder | None, settings: Settings) -> None:
+    def __init__(self, asker: ModelAsker, recorder: Recorder, settings: Settings) -> None:
         self._asker = asker
         self._recorder = recorder
         self._summary = settings.summary
@@ -67,6 +67,5 @@ class OperationModels:
         try:
             made = await self._asker.drive(flow, payer, Caller(self._host, raw), bill, _CALLS * self._summary.timeout)
         finally:
-            if self._recorder is not None:
-                record_own_calls(self._recorder, payer, self._asker.model, f"api-{kind}", bill, time.monotonic() - started)
+            record_own_calls(self._recorder, payer, self._asker.model, f"api-{kind}", bill, time.monotonic() - started)
         return made, bill

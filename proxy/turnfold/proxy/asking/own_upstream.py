@@ -18,12 +18,12 @@ from pydantic import SecretStr
 from yarl import URL
 
 from turnfold.config.settings import Settings, UpstreamSettings
+from turnfold.proxy.http.tenancy import CREDENTIALS
 from turnfold.proxy.outbound.upstream import Upstream, UpstreamFailed
 
 Headers = Sequence[tuple[bytes, bytes]]
 
 _MOST_CONNECTIONS: Final = 16
-_CREDENTIALS: Final = frozenset({b"authorization", b"api-key", b"x-api-key", b"x-goog-api-key"})
 _COMMON: Final = ((b"content-type", b"application/json"), (b"accept", b"application/json"), (b"accept-encoding", b"identity"))
 
 
@@ -105,7 +105,7 @@ class OwnUpstream:
             value = self._key.get_secret_value().encode()
             return ((header, b"Bearer " + value if header == b"authorization" else value),)
         if self._use_client_key and caller.host == self.host:
-            found = tuple((key, value) for key, value in caller.headers if key in _CREDENTIALS)
+            found = tuple((key, value) for key, value in caller.headers if key in CREDENTIALS)
             return found or None
         return None if self._needs_key else ()
 

@@ -20,7 +20,7 @@ from typing import Final
 
 import orjson
 
-from turnfold.proxy.store.base import Item, Key, Store, StoreError
+from turnfold.proxy.store.base import Item, Key, Store, StoreError, blob
 from turnfold.proxy.store.records import VERSION, decode_record
 
 _KIND: Final = "model-spend"
@@ -93,7 +93,7 @@ class Purse:
         day = _Allowance(Key("", _KIND, self._prefix + today), _DAYS, None, self._per_day)
         if payer.conversation is None or self._per_conversation is None:
             return (day,)
-        name = blake2b(payer.conversation.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        name = blake2b(blob(payer.conversation), digest_size=16).hexdigest()
         own = _Allowance(Key(payer.tenant, _KIND, self._prefix + name), self._ttl, payer.conversation, self._per_conversation)
         return own, day
 

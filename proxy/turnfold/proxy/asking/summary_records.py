@@ -8,11 +8,7 @@ A record is a claim (somebody writes it now, or it was refused) or a text. The f
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from hashlib import blake2b
-from typing import Any, Final
-
-import orjson
+from typing import Final
 
 from turnfold.compression.options import WrittenSummary
 from turnfold.proxy.learning.deciding import Place
@@ -22,22 +18,6 @@ from turnfold.proxy.store.records import VERSION, decode_record
 _KIND: Final = "summary"
 
 
-@dataclass(frozen=True, slots=True)
-class SummaryRecord:
-    """What the store has of a block: its text; "" while it is being written, or where it was refused."""
-
-    text: str
-
-    @classmethod
-    def from_json(cls, value: Any) -> SummaryRecord:
-        """From the JSON value.
-
-        Raises:
-            ValueError, LookupError, TypeError: it is none.
-        """
-        return cls(str(value["text"]))
-
-
 class SummaryRecords:
     """The records of one store. Every method may raise StoreError."""
 
@@ -45,10 +25,10 @@ class SummaryRecords:
         self._store = store
         self._ttl = ttl
 
-    async def find(self, place: Place, start: int, end: int, prefix: str) -> SummaryRecord | None:
-        """What is kept of a block; None for nothing."""
+    async def find(self, place: Place, start: int, end: int, prefix: str) -> str | None:
+        """The text that is kept of a block, "" while it is being written or where it was refused; None for nothing."""
         (held,) = await self._store.get([_key(place, start, end, prefix)])
-        return None if held is None else decode_record(_KIND, held, SummaryRecord.from_json)
+        return None if held is None else decode_record(_KIND, held, lambda value: str(value["text"]))
 
     async def claim(self, place: Place, start: int, end: int, prefix: str, seconds: float) -> bool:
         """Say that it is being written here. Returns whether nobody else does, or has."""
@@ -62,15 +42,9 @@ class SummaryRecords:
 
 
 def _key(place: Place, start: int, end: int, prefix: str) -> Key:
-    spot = place.spot
-    parts = json.dumps([spot.upstream, spot.model, start, end, prefix]).encode()
-    return Key(spot.tenant, _KIND, blake2b(parts, digest_size=16).hexdigest())
+    return place.spot.key_of(_KIND, start, end, prefix)
 
 
 def _to_bytes(text: str) -> bytes:
-    return orjson.dumps({VERSION: 1, "text": text}) if _is_plain(text) else json.dumps({VERSION: 1, "text": text}).encode()
-
-
-def _is_plain(text: str) -> bool:
-    """Whether it has no lone surrogate, which orjson does not write."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
+    # The standard library's JSON writes a lone surrogate as an escape; orjson writes none.
+    return json.dumps({VERSION: 1, "text": text}).encode("ascii")

@@ -10,7 +10,7 @@ read. Against that stands the price of the call: the block's own messages and th
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from turnfold.compression.fold.adoption import WantedSummary
 
@@ -20,30 +20,21 @@ _PROMPT: Final = 450  # tokens of our own instructions
 _MILLION: Final = 1e6
 
 
-class SummaryWorth(NamedTuple):
-    """Dollars that a summary of `target` tokens costs, and that it may be expected to save."""
-
-    target: int
-    cost: float
-    gain: float
-
-
 def target_tokens(wanted: WantedSummary, most: int) -> int:
     """Tokens that a summary may take; 0 where so few say nothing."""
     target = min(most, int(_SHARE * wanted.room))
     return target if target >= _LEAST else 0
 
 
-def worth(wanted: WantedSummary, target: int, cost_of: float, input_price: float) -> SummaryWorth:
-    """Cost and gain of a summary.
+def gain(wanted: WantedSummary, target: int, input_price: float) -> float:
+    """Dollars that a summary of `target` tokens may be expected to save, its own price not taken off.
 
     Args:
-        cost_of: dollars of the call.
         input_price: dollars for a million uncached input tokens of the conversation's model.
     """
     saved = wanted.requests * wanted.price * (wanted.room - target)
     rewritten = max(0.0, wanted.rewrite * target - wanted.price * wanted.room)
-    return SummaryWorth(target, cost_of, (saved - rewritten) * input_price / _MILLION)
+    return (saved - rewritten) * input_price / _MILLION
 
 
 def call_tokens(wanted: WantedSummary) -> int:

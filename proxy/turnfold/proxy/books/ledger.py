@@ -1,7 +1,7 @@
 """The ledger: writes receipts and originals to the store, off the request path.
 
-Lives here: the bounded queue, batches, retries, the last flush at an orderly stop. Does not belong here: the form of a logged
-receipt (``receipt_log``), what is summed (``rollups``), the cache model (``baseline``), reports (``report``).
+Lives here: the bounded queue, batches, retries, the last flush at an orderly stop. Does not belong here: what a request cost
+(``pricing``), the form of a logged receipt (``receipt_log``), what is summed (``rollups``), reports (``report``).
 
 `record` only queues. A task writes a batch every quarter of a second, so a crash loses less than a second of receipts. While the
 store is unavailable batches wait. A batch that may have arrived is sent again under its id, and counts once.
@@ -28,17 +28,10 @@ from turnfold.compression.memo import digest
 from turnfold.config.prices import PriceOf
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.books import rollups
-from turnfold.proxy.books.baseline import (
-    PastRequest,
-    cache_was_warm,
-    next_past,
-    token_use,
-    with_dollars,
-    with_fold,
-    without_turnfold,
-)
+from turnfold.proxy.books.baseline import PastRequest
+from turnfold.proxy.books.pricing import RequestPricing
 from turnfold.proxy.books.receipt_log import line_of, log_name
-from turnfold.proxy.books.rollups import UNPRICED, ModelNames, RequestCost
+from turnfold.proxy.books.rollups import ModelNames, RequestCost
 from turnfold.proxy.books.section_records import section_items
 from turnfold.proxy.chat.receipts import Originals, PackedSection, Receipt, Usage
 from turnfold.proxy.incidents import Incidents, outcome, supervise
@@ -59,8 +52,6 @@ _MOST_REMEMBERED: Final = 50_000
 # An original in use is written again this often, so that it does not expire under a conversation that goes on.
 _WRITE_AGAIN: Final = 3600.0
 _PAST_TTL: Final = 86_400.0
-#: Dollars of one request: a hundred million tokens at the dearest price known cost less. What is more is no price.
-_MOST_DOLLARS: Final = 1_000_000.0
 
 _log = logging.getLogger(__name__)
 
@@ -168,22 +159,12 @@ def _past_key(receipt: Receipt) -> Key | None:
     return None if receipt.conversation is None else Key(receipt.tenant, "cache-model", receipt.conversation)
 
 
-def _growth(receipt: Receipt, past: PastRequest | None) -> int:
-    """Tokens beyond those of the conversation's last request; of what can be folded, where that is known. A conversation that is
-    new here may have come with a long past, so its first request tells nothing of its pace."""
-    if past is None:
-        return 0
-    if receipt.foldable is not None:
-        return max(0, receipt.foldable - past.foldable)
-    return max(0, receipt.tokens_before - past.received)
-
-
 class Ledger:
     """Implements ``Recorder``. Belongs to the event loop that starts it.
 
     Args:
         price: what a request cost.
-        watcher: observes every receipt (metrics).
+        watchers: observe every receipt, in order.
         incidents: is told what could not be written.
         erasures: what must not be written any more; None: nothing.
 
@@ -200,7 +181,7 @@ class Ledger:
         store: Store,
         settings: StoreSettings,
         price: PriceOf,
-        watcher: Watcher | None = None,
+        watchers: Sequence[Watcher] = (),
         incidents: Incidents | None = None,
         erasures: Erasures | None = None,
     ) -> None:
@@ -209,8 +190,8 @@ class Ledger:
         self.written = 0
         self._store = store
         self._settings = settings
-        self._price = price
-        self._watcher = watcher
+        self._pricing = RequestPricing(price)
+        self._watchers = watchers
         self._incidents = incidents or Incidents()
         self._erasures = erasures
         self._heeded = 0.0  # Unix time when deletions were last looked for
@@ -297,8 +278,8 @@ class Ledger:
                     await self._stopping.wait()
             except TimeoutError:
                 await self.flush()
-                if self._watcher:
-                    self._watcher.tick()
+                for watcher in self._watchers:
+                    watcher.tick()
 
     async def flush(self, within: float | None = None) -> bool:
         """Write everything that is queued now. Returns False if the store does not accept it (it stays queued and is retried).
@@ -361,9 +342,9 @@ class Ledger:
         return entry
 
     def _show(self, written: Sequence[tuple[Receipt, RequestCost]]) -> None:
-        if self._watcher:
-            for receipt, priced in written:
-                self._watcher.observe(receipt, priced)
+        for receipt, priced in written:
+            for watcher in self._watchers:
+                watcher.observe(receipt, priced)
 
     async def _heed_deletions(self) -> None:
         self._heeded = time.time()  # before it is asked: what is announced meanwhile counts as later
@@ -430,7 +411,7 @@ class Ledger:
             name = self._models.bounded(receipt.tenant, receipt.model)
             receipt = receipt if name == receipt.model else replace(receipt, model=name)
             key = _past_key(receipt)
-            priced, past = self._price_request(receipt, pasts.get(key) if key else None, entry.fingerprint)
+            priced, past = self._pricing.price(receipt, pasts.get(key) if key else None, entry.fingerprint)
             if key and past:
                 pasts[key] = touched[key] = past
             if self._settings.save_receipts:
@@ -450,42 +431,6 @@ class Ledger:
         )
         return _PendingWrite(batch, tuple(done), len(entries), 0.0)
 
-    def _price_request(
-        self, receipt: Receipt, past: PastRequest | None, fingerprint: str
-    ) -> tuple[RequestCost, PastRequest | None]:
-        own = self._own_cost(receipt)
-        used = token_use(receipt.usage)
-        if not rollups.is_served(receipt):
-            own = _plausible(own)
-            return (RequestCost(own, 0.0, own or 0.0) if receipt.calls else UNPRICED), past
-        if used is None:
-            return UNPRICED, past
-        without = without_turnfold(receipt, used, past, fingerprint)
-        paid = self._price(receipt.model, used, receipt.at)
-        plain = paid if without is used else self._price(receipt.model, without, receipt.at)
-        would = with_fold(receipt, used, past)
-        paid, plain = _plausible(None if paid is None or own is None else paid + own), _plausible(plain)
-        after = with_dollars(next_past(receipt, used, without, past, fingerprint), paid, plain)
-        priced = RequestCost(
-            paid=paid,
-            without=plain,
-            own=_plausible(own) or 0.0,
-            fold_event=receipt.conversation is not None and fingerprint not in {"", past.sections if past else ""},
-            grown=_growth(receipt, past),
-            folded=None if would is None else self._price(receipt.model, would, receipt.at),
-            warm=cache_was_warm(receipt, used, past, fingerprint),
-            elapsed=receipt.at - past.at if past else 0.0,
-            overdue=after.overdue,
-        )
-        return priced, after
-
-    def _own_cost(self, receipt: Receipt) -> float | None:
-        """Dollars for our own calls; unknown if the usage or price of any call is unknown."""
-        uses = [(call.model or receipt.model, token_use(call.usage)) for call in receipt.calls]
-        prices = [None if use is None else self._price(model, use, receipt.at) for model, use in uses]
-        known = [price for price in prices if price is not None]
-        return sum(known) if len(known) == len(prices) else None
-
 
 async def _apart(entries: int, work: Callable[[], T]) -> T:
     """Work on so many entries: in a thread, since a large batch takes its time, unless it takes less than going there."""
@@ -495,8 +440,3 @@ async def _apart(entries: int, work: Callable[[], T]) -> T:
 def _may_pass(failure: object) -> bool:
     """Whether a step failed because of the store, which may do it later."""
     return isinstance(failure, StoreError) and not isinstance(failure, StoreRefused)
-
-
-def _plausible(dollars: float | None) -> float | None:
-    """A price of one request; None, which counts as unknown, where it is more than any request can cost."""
-    return dollars if dollars is not None and 0 <= dollars <= _MOST_DOLLARS else None

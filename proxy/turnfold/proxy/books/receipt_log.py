@@ -6,7 +6,7 @@ Lives here: the form of a logged receipt, the names of the logs, reading receipt
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -18,7 +18,7 @@ import orjson
 from turnfold.proxy.books import rollups
 from turnfold.proxy.books.rollups import RequestCost
 from turnfold.proxy.chat.receipts import Receipt, Usage
-from turnfold.proxy.store import Store
+from turnfold.proxy.store.base import Store, lines_of
 from turnfold.proxy.store.records import VERSION, UnreadableRecord, decode_record
 
 #: What the name of each log of receipts begins with; the hour follows.
@@ -81,6 +81,13 @@ def _is_list_of_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
+def has_value(receipt: Mapping[str, Any], name: str, value: str) -> bool:
+    """Whether a logged receipt belongs to a filter of reports; "" stands for a field without a value."""
+    if name == "tag":
+        return value in (receipt["tags"] or [""])
+    return str(receipt.get(name) or "") == value
+
+
 def receipt_logs(first: datetime, end: datetime) -> Iterator[str]:
     """Names of the logs of whole hours, in order."""
     for _, at in rollups.hours(first, end):
@@ -94,13 +101,10 @@ async def receipts_between(store: Store, start: float, end: float) -> AsyncItera
         StoreError: the store does not answer.
     """
     for name in receipt_logs(*rollups.whole_hours(start, end)):
-        position: int | None = 0
-        while position is not None:
-            page, position = await store.log(name, position)
-            for line in page:
-                receipt = read_line(line)
-                if receipt is not None and start <= receipt["at"] < end:
-                    yield receipt
+        async for line in lines_of(store, name):
+            receipt = read_line(line)
+            if receipt is not None and start <= receipt["at"] < end:
+                yield receipt
 
 
 async def find_receipt(store: Store, request_id: str, start: float, end: float) -> dict[str, Any] | None:
@@ -111,11 +115,8 @@ async def find_receipt(store: Store, request_id: str, start: float, end: float) 
     """
     sought = orjson.dumps(request_id)
     for name in reversed(list(receipt_logs(*rollups.whole_hours(start, end)))):
-        position: int | None = 0
-        while position is not None:
-            page, position = await store.log(name, position)
-            for line in page:
-                receipt = read_line(line) if sought in line else None
-                if receipt is not None and receipt["request_id"] == request_id:
-                    return receipt
+        async for line in lines_of(store, name):
+            receipt = read_line(line) if sought in line else None
+            if receipt is not None and receipt["request_id"] == request_id:
+                return receipt
     return None

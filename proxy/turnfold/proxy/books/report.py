@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -30,16 +31,7 @@ _TABLES_AT_ONCE: Final = 100
 _LONGEST_RANGE: Final = 5 * 366 * 86400
 
 _BY_ROW: Final[Mapping[str, Callable[[SumRow], str]]] = MappingProxyType(
-    {
-        "model": lambda row: row.model,
-        "status": lambda row: row.status,
-        "reason": lambda row: row.reason,
-        "tenant": lambda row: row.tenant,
-        "conversation": lambda row: row.conversation,
-        "wire": lambda row: row.wire,
-        "session": lambda row: row.session,
-        "tag": lambda row: row.tag,
-    }
+    {name: attrgetter(name) for name in ("model", "status", "reason", "tenant", "conversation", "wire", "session", "tag")}
 )
 _BY_TIME: Final[Mapping[str, str]] = MappingProxyType({"hour": "%Y-%m-%dT%H:00Z", "day": "%Y-%m-%d"})
 

@@ -27,11 +27,11 @@ from turnfold.proxy.store.records import UnreadableRecord, decode_record
 #: Dollars are summed as whole billionths.
 NANO: Final = 1_000_000_000
 
-#: What the names of tables by tag begin with.
+#: What the names of tables begin with: of an hour, of a day, and of a day's conversations; of tables by tag in front of that.
+HOUR: Final = "hour:"
+DAY: Final = "day:"
+CONVERSATIONS: Final = "conversations:"
 BY_TAG: Final = "tag-"
-
-#: Reason of the requests of conversations that are left unfolded for comparison.
-HELD_OUT: Final = "held-out"
 
 _LONGEST_NAME: Final = 200
 _MOST_TENANTS: Final = 2000  # whose names of models are remembered
@@ -217,11 +217,23 @@ def measures(receipt: Receipt, priced: RequestCost) -> list[tuple[str, int]]:
     return [*found, *_tokens(receipt), *_usage(receipt), *_money(receipt, priced), *_observed(receipt, priced)]
 
 
+def _hour_table(at: datetime) -> str:
+    return f"{HOUR}{at:%Y-%m-%dT%H}"
+
+
+def _day_table(at: datetime) -> str:
+    return f"{DAY}{at:%Y-%m-%d}"
+
+
+def _conversations_table(at: datetime) -> str:
+    return f"{CONVERSATIONS}{at:%Y-%m-%d}"
+
+
 @lru_cache(maxsize=64)
 def _table_names(hour: int) -> tuple[str, str, str]:
     """The tables of an hour since 1970, of its day, and of the day's conversations."""
     when = datetime.fromtimestamp(3600 * hour, UTC)
-    return f"hour:{when:%Y-%m-%dT%H}", f"day:{when:%Y-%m-%d}", f"conversations:{when:%Y-%m-%d}"
+    return _hour_table(when), _day_table(when), _conversations_table(when)
 
 
 def _rows(receipt: Receipt) -> Iterator[tuple[tuple[str, ...], SumRow]]:
@@ -294,17 +306,17 @@ def covering_tables(first: datetime, end: datetime) -> Iterator[tuple[str, datet
     at = first
     while at < end:
         if at.hour == 0 and at + _DAY <= end:
-            yield f"day:{at:%Y-%m-%d}", at
+            yield _day_table(at), at
             at += _DAY
         else:
-            yield f"hour:{at:%Y-%m-%dT%H}", at
+            yield _hour_table(at), at
             at += _HOUR
 
 
 def hours(first: datetime, end: datetime) -> Iterator[tuple[str, datetime]]:
     """One table per hour."""
     while first < end:
-        yield f"hour:{first:%Y-%m-%dT%H}", first
+        yield _hour_table(first), first
         first += _HOUR
 
 
@@ -312,7 +324,7 @@ def conversation_days(first: datetime, end: datetime) -> Iterator[tuple[str, dat
     """Tables by conversation: whole days only."""
     at = first.replace(hour=0)
     while at < end:
-        yield f"conversations:{at:%Y-%m-%d}", at
+        yield _conversations_table(at), at
         at += _DAY
 
 

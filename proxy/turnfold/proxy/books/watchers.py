@@ -1,32 +1,15 @@
-"""Who learns from receipts as they are written.
+"""What the memory of prompt caches learns from receipts as they are written.
 
-Lives here: several watchers as one, and what the memory of prompt caches learns from a receipt. Does not belong here: figures.
+Lives here: from a receipt and its cost to that memory (``ledger.Watcher``). Does not belong here: the memory
+(``learning.warming``), figures.
 """
 
 from __future__ import annotations
 
-from turnfold.proxy.books.ledger import Watcher
 from turnfold.proxy.books.rollups import RequestCost
 from turnfold.proxy.chat.receipts import Receipt
 from turnfold.proxy.learning.warming import WarmthMemory
 from turnfold.proxy.learning.window_records import Spot
-
-
-class Watchers:
-    """Several as one, in order."""
-
-    def __init__(self, *watchers: Watcher) -> None:
-        self._watchers = watchers
-
-    def observe(self, receipt: Receipt, priced: RequestCost) -> None:
-        """Every one observes it."""
-        for watcher in self._watchers:
-            watcher.observe(receipt, priced)
-
-    def tick(self) -> None:
-        """Every one is told."""
-        for watcher in self._watchers:
-            watcher.tick()
 
 
 class WarmthWatcher:

@@ -26,7 +26,7 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
-from turnfold.config.settings import LimitSettings
+from turnfold.config.serving import LimitSettings
 from turnfold.proxy.chat.exchange import Exchange
 from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.lanes.fair import tenant_places
@@ -81,7 +81,7 @@ class _Memory:
     Attributes:
         until: monotonic time until which it goes out as it came, because a fold of it goes on or was killed.
         folds: whether it was sent folded from here.
-        record: as of the store, once that was asked.
+        record: what the store has, once it was asked.
     """
 
     until: float = 0.0
@@ -98,7 +98,7 @@ class AbandonedFolds:
         limits: how long a fold may take, and how many may be made in a lane.
     """
 
-    def __init__(self, store: Store | None, patient: Store | None, limits: LimitSettings, incidents: Incidents) -> None:
+    def __init__(self, store: Store, patient: Store, limits: LimitSettings, incidents: Incidents) -> None:
         self._store = store
         self._patient = patient
         self._patience = limits.fold_timeout
@@ -162,7 +162,7 @@ class AbandonedFolds:
     async def _ask(self, place: Place) -> AbandonedFold | None:
         """What is known of it, here or to another replica."""
         known = self._entry(place)
-        if known.record is None and self._store is not None:
+        if known.record is None:
             try:
                 known.record = await read_abandoned(self._store, place)
             except StoreError:  # each process goes by what it has seen itself
@@ -215,17 +215,14 @@ class AbandonedFolds:
         """Remember it here at once, and tell the others behind the request."""
         known = self._entry(place)
         known.record = fold
-        if self._patient is not None:
-            task = asyncio.get_running_loop().create_task(
-                self._write(self._patient, place, known, fold), name="turnfold-abandoned"
-            )
-            self._writing.add(task)
-            task.add_done_callback(self._writing.discard)
-            self._incidents.watch(task, "abandoned", place.label)
+        task = asyncio.get_running_loop().create_task(self._write(place, known, fold), name="turnfold-abandoned")
+        self._writing.add(task)
+        task.add_done_callback(self._writing.discard)
+        self._incidents.watch(task, "abandoned", place.label)
 
-    async def _write(self, store: Store, place: Place, known: _Memory, fold: AbandonedFold) -> None:
+    async def _write(self, place: Place, known: _Memory, fold: AbandonedFold) -> None:
         try:
-            held = await keep_abandoned(store, place, fold)
+            held = await keep_abandoned(self._patient, place, fold)
         except StoreError:
             return
         if known.record is fold:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from hashlib import blake2b
 from typing import Any, Final, TypeVar
@@ -31,7 +31,8 @@ from turnfold.proxy.chat.receipts import PackedSection, Status
 from turnfold.proxy.chat.trail import Trails
 from turnfold.proxy.lanes.processes import FoldProcess, FoldProcesses
 from turnfold.proxy.learning.deciding import Place
-from turnfold.proxy.learning.windows import Spot, Windows
+from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.windows import Windows
 
 T = TypeVar("T")
 
@@ -118,7 +119,8 @@ class RequestRead:
 
 @dataclass(frozen=True, slots=True)
 class FoldedBody:
-    """What became of it, as of `Exchange`; what goes out follows as a body where it is not what came in."""
+    """What became of it: fields of an `Exchange`, by their names there. What goes out follows as a body, unless it is what came
+    in."""
 
     status: Status
     reason: str
@@ -132,6 +134,10 @@ class FoldedBody:
     outlook: Outlook | None
     decided: tuple[Precedent, ...]
     events: int
+
+    def put_on(self, exchange: Exchange) -> Exchange:
+        """The exchange of the process that serves, with what became of it."""
+        return exchange.but(settled=True, **{field.name: getattr(self, field.name) for field in fields(self)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +209,7 @@ class Elsewhere:
         """How a request whose context was full is made to fit, and what to send then.
 
         Raises:
-            FoldRejected, ProcessFailed: as of `fold_request`.
+            FoldRejected, ProcessFailed: see `fold_request`.
         """
         plain = exchange.plain or b""
         async with self._processes.session(exchange.request.tenant, _beginning(plain)) as process:
@@ -216,7 +222,7 @@ class Elsewhere:
         """What was sent without any thinking.
 
         Raises:
-            FoldRejected, ProcessFailed: as of `fold_request`.
+            FoldRejected, ProcessFailed: see `fold_request`.
         """
         plain = exchange.plain or b""
         async with self._processes.session(exchange.request.tenant, _beginning(plain)) as process:
@@ -246,7 +252,8 @@ def replayed(plan: RecoveryPlan, body: bytes, overflow: Overflow, wire: Wire) ->
 async def _fold_under(process: FoldProcess, exchange: Exchange, options: FoldOptions) -> Exchange:
     await process.send(FoldUnder(exchange.known, options.belief, options.precedents))
     done, body = await _answer(process)
-    return _merged(exchange, _checked(done, FoldedBody), body)
+    made = _checked(done, FoldedBody).put_on(exchange)
+    return made.but(body=body) if body else made
 
 
 def _work(kind: Callable[..., T], exchange: Exchange, **more: Any) -> T:
@@ -263,13 +270,6 @@ def _checked(done: Any, kind: type[T]) -> T:
     if isinstance(done, kind):
         return done
     raise FoldRejected(done.reason if isinstance(done, WorkFailed) else "fold-process")
-
-
-def _merged(exchange: Exchange, done: FoldedBody, body: bytes) -> Exchange:
-    settled = exchange.settle(done.status, done.reason).but(tokens=done.tokens, name=done.name, folded=done.folded)
-    made = settled.but(recoverable=done.recoverable, trails=done.trails, sections=done.sections)
-    made = made.but(betas=done.betas, outlook=done.outlook, decided=done.decided, events=done.events)
-    return made.but(body=body) if body else made
 
 
 def _stub(wire: Wire, model: str) -> Conversation:

@@ -35,7 +35,8 @@ from turnfold.proxy.chat.trail import trails_of
 from turnfold.proxy.http.limits import plain_body
 from turnfold.proxy.lanes.threads import ThreadLane
 from turnfold.proxy.learning.deciding import Decisions, Place
-from turnfold.proxy.learning.windows import Spot, Windows
+from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.windows import Windows
 
 T = TypeVar("T")
 
@@ -44,7 +45,7 @@ _LOOKS: Final = 3  # folds: what vectors recall may, under a budget, change what
 #: Fold options of a model's name and a budget.
 OptionsFor = Callable[[str, int | None], FoldOptions]
 
-INSTANT_BODY: Final = 4096  # about 1,000 tokens, far from the 6,000 at which folding begins
+_INSTANT_BODY: Final = 4096  # about 1,000 tokens, far from the 6,000 at which folding begins
 _LIGHT_BODY: Final = 32768  # about 8,000 tokens: a few milliseconds even when nothing of it is memoised
 
 
@@ -78,6 +79,11 @@ class Lanes:
         self._reading.close()
 
 
+def is_instant_body(request: ChatRequest) -> bool:
+    """Whether reading its body takes less than going to a thread."""
+    return len(request.body) <= _INSTANT_BODY and not request.coding
+
+
 def is_light(request: ChatRequest) -> bool:
     """Whether its body takes a few milliseconds at most."""
     return len(request.body) <= _LIGHT_BODY and not request.coding
@@ -91,8 +97,8 @@ class SlowRequests(NamedTuple):
         elsewhere: where large requests go; None: nowhere, they are folded like all others.
     """
 
-    abandoned: AbandonedFolds | None = None
-    elsewhere: Elsewhere | None = None
+    abandoned: AbandonedFolds | None
+    elsewhere: Elsewhere | None
 
 
 class Folding:
@@ -114,8 +120,8 @@ class Folding:
         windows: Windows,
         decisions: Decisions,
         lanes: Lanes,
-        vectors: OwnVectors = NO_VECTORS,
-        slow: SlowRequests = SlowRequests(),  # noqa: B008 - frozen
+        vectors: OwnVectors,
+        slow: SlowRequests,
     ) -> None:
         self.engine = engine
         self._has_own_engine = engine is fold
@@ -132,8 +138,8 @@ class Folding:
 
     @classmethod
     def of(cls, settings: Settings, options_for: OptionsFor, windows: Windows, decisions: Decisions, lanes: Lanes) -> Folding:
-        """The stations by the settings alone, with the engine itself."""
-        return cls(fold, options_for, settings, windows, decisions, lanes)
+        """The stations by the settings alone, with the engine itself: every fold is made here, however long it takes."""
+        return cls(fold, options_for, settings, windows, decisions, lanes, NO_VECTORS, SlowRequests(None, None))
 
     async def read_request(self, exchange: Exchange) -> Exchange:
         """Read the body, once. What cannot be read goes out as it came; what is large is not read yet.
@@ -142,7 +148,7 @@ class Folding:
             Refused: the body unpacks to more than the limit.
         """
         request = exchange.request
-        if self.is_read_at_once(request):
+        if is_instant_body(request):
             return self.read(exchange)
         plain: bytes | None = request.body
         if request.coding:
@@ -151,10 +157,6 @@ class Folding:
         if plain is not None and len(plain) > LARGE and self.elsewhere is not None and request.state == "off":
             return exchange.but(plain=plain)
         return await self._lanes.read(request, lambda: self._read_plain(exchange, plain))
-
-    def is_read_at_once(self, request: ChatRequest) -> bool:
-        """Whether reading its body takes less than going to a thread."""
-        return len(request.body) <= INSTANT_BODY and not request.coding
 
     def is_folded_at_once(self, exchange: Exchange) -> bool:
         """Whether folding it takes less than going to a thread."""
@@ -318,7 +320,7 @@ class Folding:
 
     def _with_trails(self, exchange: Exchange, received: Conversation, sent: Conversation) -> Exchange:
         """Nothing for a request so small that no provider would have cached it."""
-        if len(received.text) <= INSTANT_BODY:
+        if len(received.text) <= _INSTANT_BODY:
             return exchange
         return exchange.but(trails=trails_of(received, sent, self.memo))
 
@@ -346,6 +348,6 @@ def _is_instant(request: ChatRequest, conversation: Conversation) -> bool:
 
     Not where a vocabulary would have to be loaded first, nor with a budget, which may ask for a fold of anything.
     """
-    if len(request.body) > INSTANT_BODY or request.coding or request.budget is not None or request.mode != "on":
+    if not is_instant_body(request) or request.budget is not None or request.mode != "on":
         return False
     return tokens.encoding_for_model(conversation.model) == tokens.BORDER_ENCODING

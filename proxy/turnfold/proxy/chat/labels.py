@@ -11,12 +11,13 @@ from typing import Any, Final
 
 from turnfold.compression.wire.conversation import Conversation
 from turnfold.proxy.http.key_shapes import looks_like_a_key
+from turnfold.proxy.http.tenancy import CREDENTIALS
 
 #: Headers, the most particular first: Claude Code's, Codex's today, Codex's before.
 _HEADERS: Final = ("x-claude-code-session-id", "session-id", "session_id", "conversation_id")
 _HEADER_BYTES: Final = frozenset(map(str.encode, _HEADERS))
 _SETTINGS: Final = ("prompt_cache_key", "metadata")
-_CREDENTIALS: Final = frozenset({"authorization", "api-key", "x-api-key", "x-goog-api-key"})
+_CREDENTIALS: Final = frozenset(map(bytes.decode, CREDENTIALS))
 _LONGEST: Final = 200
 
 

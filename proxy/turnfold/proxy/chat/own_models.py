@@ -1,7 +1,7 @@
 """The seams to models of our own, as the stations see them.
 
-Lives here: the protocols of what writes and of what compares, and one of each that has no model. Does not belong here: asking
-(``proxy.asking``), sentence vectors (``proxy.semantic``).
+Lives here: the protocols of what writes and of what compares, and one of the latter that has no model. Does not belong here:
+asking (``proxy.asking``), sentence vectors (``proxy.semantic``).
 """
 
 from __future__ import annotations
@@ -34,22 +34,6 @@ class OwnModels(Protocol):
         ...
 
 
-class NoModels:
-    """No model is set."""
-
-    recovery_tokens = 0
-
-    def begin(self, exchange: Exchange, place: Place) -> Callable[[], None]:
-        """Nothing is written."""
-        del exchange, place
-        return _nothing
-
-    async def ask(self, call: ModelCall, exchange: Exchange) -> tuple[ModelReply | None, tuple[OwnCall, ...]]:
-        """There is no reply."""
-        del call, exchange
-        return None, ()
-
-
 class OwnVectors(Protocol):
     """Says how like a question earlier passages are, by sentence vectors."""
 
@@ -79,7 +63,7 @@ class NoVectors:
     def begin(self, exchange: Exchange, place: Place) -> Callable[[], None]:
         """None are made."""
         del exchange, place
-        return _nothing
+        return end_nothing
 
     def known(self, messages: Sequence[Message], place: Place) -> tuple[Likeness, ...]:
         """Nothing was decided."""
@@ -92,9 +76,8 @@ class NoVectors:
         return ()
 
 
-def _nothing() -> None:
-    """Nothing ends with the request."""
+def end_nothing() -> None:
+    """What `begin` returns where nothing ends with the request."""
 
 
-NO_MODELS: Final = NoModels()
 NO_VECTORS: Final = NoVectors()

@@ -12,13 +12,15 @@ import asyncio
 import contextlib
 import re
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from turnfold.compression.fit.overflow import SCANNED
 from turnfold.compression.fit.recover import Outcome, Resend, UpstreamReply
 from turnfold.compression.summary.calls import ModelCall, ModelReply
+from turnfold.proxy.http.headers import first_of
+from turnfold.proxy.http.refusals import RawHeaders
 from turnfold.proxy.outbound.relay import RelayableAnswer
 
 T = TypeVar("T")
@@ -106,7 +108,7 @@ class Peeked:
         return True
 
     def chunks(self) -> AsyncIterator[tuple[bytes, bool]]:
-        """As of the answer itself: what was looked at first, then the rest."""
+        """See the answer itself: what was looked at first, then the rest."""
         return self._held_and_rest() if self._held or self._waiting is not None else self._rest
 
     async def _held_and_rest(self) -> AsyncIterator[tuple[bytes, bool]]:
@@ -121,7 +123,7 @@ class Peeked:
             yield chunk
 
     def close(self) -> None:
-        """As of the answer itself."""
+        """See the answer itself."""
         task, self._waiting = self._waiting, None
         if task is not None and not task.cancel() and not task.cancelled():
             task.exception()  # seen, or the event loop complains that nobody looked
@@ -147,18 +149,13 @@ Flow = Generator[Resend | ModelCall, Any, Outcome]
 Ask = Callable[[ModelCall], Awaitable[ModelReply | None]]
 
 
-async def _no_reply(call: ModelCall) -> None:
-    """There is no model."""
-    del call
-
-
 async def resend(
     flow: Flow,
     first: Peeked,
     send: Send,
     run: Run[Resend | ModelCall | Outcome],
-    failures: tuple[type[Exception], ...] = (OSError,),
-    ask: Ask = _no_reply,
+    failures: tuple[type[Exception], ...],
+    ask: Ask,
 ) -> Recovered:
     """Drive a recovery: make the request smaller, send it once more. The caller closes the answer that comes back; the first
     one is closed here where another took its place.
@@ -229,8 +226,8 @@ def _is_no_error(head: bytes) -> bool:
     return bool(start) and not start.startswith((b'{"error"', b'[{"error"', b'{"object":"error"', b'{"type":"error"'))
 
 
-def _header(headers: Sequence[tuple[bytes, bytes]], name: bytes) -> bytes:
-    return next((value.strip().lower() for key, value in headers if key.lower() == name), b"")
+def _header(headers: RawHeaders, name: bytes) -> bytes:
+    return (first_of(headers, name) or b"").strip().lower()
 
 
 def _plain(data: bytes, coding: bytes) -> bytes:

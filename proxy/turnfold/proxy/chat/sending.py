@@ -26,13 +26,14 @@ from turnfold.compression.wire.conversation import Conversation
 from turnfold.proxy.chat.elsewhere import Elsewhere, RecoveryPlan, replayed
 from turnfold.proxy.chat.exchange import Exchange, Watch
 from turnfold.proxy.chat.folding import Folding
-from turnfold.proxy.chat.own_models import NO_MODELS, OwnModels
+from turnfold.proxy.chat.own_models import OwnModels
 from turnfold.proxy.chat.receipts import OwnCall, Usage
 from turnfold.proxy.chat.recovering import Flow, Peeked, Recovered, Run, resend
 from turnfold.proxy.chat.trail import trails_of
 from turnfold.proxy.chat.usage import UsageReader
 from turnfold.proxy.lanes.processes import ProcessFailed
-from turnfold.proxy.learning.windows import Spot, Windows
+from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.outbound.betas import with_betas
 from turnfold.proxy.outbound.upstream import Answer, UpstreamFailed, refusal
 
@@ -71,7 +72,7 @@ class Sending:
         in_background: Callable[[asyncio.Task[None]], None],
         patience: float,
         count: Callable[[Exchange], Exchange],
-        models: OwnModels = NO_MODELS,
+        models: OwnModels,
     ) -> None:
         self._models = models
         self._folding = folding

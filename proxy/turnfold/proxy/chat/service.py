@@ -1,7 +1,8 @@
 """One request for a model's turn, station by station.
 
 Lives here: the order of the stations, and THE place where a failure of ours sends the original instead (law 2). Does not belong
-here: how a station does its work (``folding``, ``stating``, ``sending``, ``recording``), reading of the head (``routes.chat``).
+here: how a station does its work (``folding``, ``stating``, ``sending``, ``recording``), reading of the head
+(``routes.model_calls``).
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from starlette.types import Send
 
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.recover import Outcome, Resend
-from turnfold.compression.fold import Fold, conversation_name, fold
+from turnfold.compression.fold import Fold, conversation_name
 from turnfold.compression.summary.calls import ModelCall
 from turnfold.config.settings import Settings
 from turnfold.proxy.chat.abandoning import AbandonedFolds
 from turnfold.proxy.chat.elsewhere import Elsewhere
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange, Moments, Watch
-from turnfold.proxy.chat.folding import Folding, Lanes, OptionsFor, SlowRequests, place_of
-from turnfold.proxy.chat.own_models import NO_MODELS, NO_VECTORS, OwnModels, OwnVectors
+from turnfold.proxy.chat.folding import Folding, Lanes, OptionsFor, SlowRequests, is_instant_body, place_of
+from turnfold.proxy.chat.own_models import OwnModels, OwnVectors, end_nothing
 from turnfold.proxy.chat.receipts import Recorder
 from turnfold.proxy.chat.recording import receipt_of, response_headers
 from turnfold.proxy.chat.recovering import Run
@@ -54,10 +55,6 @@ _FAREWELL: Final = 5.0  # seconds that observed folds get to end when the proces
 _log = logging.getLogger(__name__)
 
 
-def _nothing() -> None:
-    """Nothing ends with the request."""
-
-
 @dataclass(frozen=True, slots=True)
 class Remembered:
     """What a process and its replicas remember from one request to the next.
@@ -68,23 +65,25 @@ class Remembered:
         decisions: what was decided of folds.
         models: asks a model for summaries.
         vectors: what has a say in recall beside the words.
-        store: where the process and its replicas remember folds that took too long, asked while a request waits; None: nowhere.
+        store: where the process and its replicas remember folds that took too long, asked while a request waits.
         patient: the same for what nobody waits for.
     """
 
     windows: Windows
     records: StateRecords
     decisions: Decisions
-    models: OwnModels = NO_MODELS
-    vectors: OwnVectors = NO_VECTORS
-    store: Store | None = None
-    patient: Store | None = None
+    models: OwnModels
+    vectors: OwnVectors
+    store: Store
+    patient: Store
 
 
 class Service:
     """The stations, with what they share.
 
     Args:
+        engine: what folds.
+        processes: fold large requests; None: none do.
         forgetful: nothing of a request's text is remembered beyond it, to the cost of the next one.
 
     Attributes:
@@ -97,9 +96,9 @@ class Service:
         options_for: OptionsFor,
         settings: Settings,
         memory: Remembered,
-        engine: Fold = fold,
-        incidents: Incidents | None = None,
-        processes: FoldProcesses | None = None,
+        engine: Fold,
+        incidents: Incidents,
+        processes: FoldProcesses | None,
         *,
         forgetful: bool = False,
     ) -> None:
@@ -109,7 +108,7 @@ class Service:
         self._vectors = memory.vectors
         windows, self._decisions = memory.windows, memory.decisions
         self._models = memory.models
-        self._incidents = incidents or Incidents()
+        self._incidents = incidents
         self._recorder = recorder
         self._limits = limits
         self._lanes = Lanes(limits.max_fold_workers)
@@ -200,14 +199,14 @@ class Service:
         """Have written what a later fold may use; what is returned ends what must not outlive the request."""
         conversation = exchange.conversation
         if not exchange.wanted or conversation is None or exchange.request.mode != "on":
-            return _nothing
+            return end_nothing
         return self._models.begin(exchange, place_of(exchange, conversation.model, conversation_name(conversation)))
 
     def _begin_vectors(self, exchange: Exchange) -> Callable[[], None]:
         """Have made what a later recall may use; what is returned ends what must not outlive the request."""
         conversation = exchange.conversation
         if not self._vectors.is_on or conversation is None or not conversation.messages:
-            return _nothing
+            return end_nothing
         return self._vectors.begin(exchange, place_of(exchange, conversation.model, conversation_name(conversation)))
 
     @property
@@ -219,7 +218,7 @@ class Service:
         request = exchange.request
         if request.state == "off" and request.mode != "on":
             return exchange
-        return await self._guarded(exchange, self._folding.read_request, waits=not self._folding.is_read_at_once(request))
+        return await self._guarded(exchange, self._folding.read_request, waits=not is_instant_body(request))
 
     async def _apply_state(self, exchange: Exchange) -> Exchange:
         if exchange.request.state == "off" or exchange.settled:
@@ -284,7 +283,7 @@ class Service:
         try:
             with catchable_panics():
                 return await asyncio.wait_for(self._lanes.run_heavy(tenant, work), self._limits.fold_timeout)
-        except Exception as exc:  # the same fail-open as of a fold
+        except Exception as exc:  # fail open, as for a fold
             self.failures[f"recovery-{type(exc).__name__}"] += 1
             _log.warning("recovery: %s", type(exc).__name__)
             return Outcome(False, "failed", None, 0, 0)

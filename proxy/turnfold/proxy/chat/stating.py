@@ -22,7 +22,7 @@ from turnfold.compression.state import Placement, Record, StateOptions, Turn, pl
 from turnfold.compression.text.private import REDACTED
 from turnfold.compression.wire.conversation import Conversation, OwnReply
 from turnfold.proxy.chat.exchange import Exchange
-from turnfold.proxy.chat.folding import INSTANT_BODY, Lanes, OptionsFor
+from turnfold.proxy.chat.folding import Lanes, OptionsFor, is_instant_body
 from turnfold.proxy.chat.recovering import Peeked
 from turnfold.proxy.state_records import StateRecords
 from turnfold.proxy.store import Key, StoreError
@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 
 class OwnAnswer:
-    """An answer of our own, to be relayed as if an upstream had given it (``recovering.Answer``)."""
+    """An answer of our own, to be relayed as if an upstream had given it (``outbound.relay``)."""
 
     status = 200
 
@@ -109,8 +109,7 @@ class Stating:
             def work(record: Record = record) -> _Decision:
                 return self._decide(exchange, conversation, record)
 
-            small = len(request.body) <= INSTANT_BODY and not request.coding
-            decision = work() if small else await self._lanes.run(request, work)
+            decision = work() if is_instant_body(request) else await self._lanes.run(request, work)
             if request.label is None or foreign or decision.record == record:
                 return decision, is_away
             try:

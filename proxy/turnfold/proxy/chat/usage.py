@@ -1,7 +1,7 @@
 """Reading the upstream's own figures from a copy of its response.
 
-Lives here: finding ``"usage": {...}`` in bytes that pass by, streamed or not, coded or not, in constant memory. Must not:
-holding a response back, changing it, or raising: whatever is not understood is no usage.
+Lives here: finding ``"usage": {...}`` in bytes that pass by, streamed or not, coded or not, in constant memory. Does not belong
+here: holding a response back, changing it, or raising: whatever is not understood is no usage.
 
 The bytes are searched, not parsed: inside a JSON string the quotes of such a text would be escaped, so an unescaped match is
 a key. That one search serves server-sent events and whole bodies alike, wherever chunk borders fall.

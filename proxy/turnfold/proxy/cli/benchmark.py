@@ -14,12 +14,12 @@ from typing import Annotated, Any, Final
 
 import orjson
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from turnfold.compression import tokens
 from turnfold.compression.layers import SCORERS, Compressor, CompressRequest
 from turnfold.proxy.cli.cases import case_files, scores, table
+from turnfold.proxy.cli.plain import wide_console
 from turnfold.proxy.cli.reading import progress, read_text
 
 _RUNS: Final = 3
@@ -100,8 +100,7 @@ def _print(values: list[dict[str, Any]], shown: Table, as_json: bool) -> None:
     if as_json:
         typer.echo(orjson.dumps(values, option=orjson.OPT_INDENT_2))
     else:
-        console = Console()
-        (console if console.is_terminal else Console(width=160)).print(shown)
+        wide_console().print(shown)
 
 
 def _measurements(file: str) -> list[Measurement]:

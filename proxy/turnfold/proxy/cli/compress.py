@@ -13,12 +13,12 @@ from typing import Annotated, Any
 
 import orjson
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from turnfold.compression.layers import SCORERS, CompressedResult, Compressor, CompressRequest
 from turnfold.proxy.cli.messages import compress_messages
-from turnfold.proxy.cli.reading import check_output, progress, read_text, refuse_unused, write
+from turnfold.proxy.cli.plain import wide_console
+from turnfold.proxy.cli.reading import check_output, progress, put_out, read_text, refuse_unused
 
 
 class CounterOption(enum.StrEnum):
@@ -167,10 +167,5 @@ def _compress_text(request: CompressRequest, output: Path | None, as_json: bool)
         result = Compressor().compress(request)
     seconds = time.perf_counter() - started
     if not as_json:
-        console = Console(stderr=True)
-        (console if console.is_terminal else Console(stderr=True, width=160)).print(_table(result, seconds))
-    shown = _as_json(result, seconds).decode() if as_json else result.text
-    if output is None:
-        typer.echo(shown)
-    else:
-        write(output, shown + "\n")
+        wide_console(stderr=True).print(_table(result, seconds))
+    put_out(output, _as_json(result, seconds).decode() if as_json else result.text)

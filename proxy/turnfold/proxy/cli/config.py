@@ -10,12 +10,11 @@ from typing import Annotated, Any
 
 import orjson
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from turnfold.config.explain import SettingRow, explain
 from turnfold.config.sources import load
-from turnfold.proxy.cli.plain import plain
+from turnfold.proxy.cli.plain import plain, wide_console
 
 
 def _display_text(value: Any) -> str:
@@ -41,5 +40,4 @@ def config(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
     if as_json:
         typer.echo(orjson.dumps([asdict(row) for row in rows], option=orjson.OPT_INDENT_2))
     else:
-        console = Console()
-        (console if console.is_terminal else Console(width=200)).print(_table(rows))
+        wide_console(200).print(_table(rows))

@@ -6,7 +6,6 @@ Lives here: printing every receipt of a time range. Does not belong here: sums (
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import Annotated
 
 import orjson
@@ -16,8 +15,8 @@ from turnfold.config.settings import StoreSettings
 from turnfold.config.sources import load
 from turnfold.proxy.books.csv_rows import as_csv
 from turnfold.proxy.books.receipt_log import receipts_between
-from turnfold.proxy.books.report import Query, moment
-from turnfold.proxy.cli.report import check_options
+from turnfold.proxy.books.report import Query
+from turnfold.proxy.cli.report import query_between
 from turnfold.proxy.store import open_store
 
 
@@ -43,7 +42,4 @@ def export(
     A receipt holds ids, sizes, times, token usage and dollars, never text.
     """
     settings = load().settings
-    now = time.time()
-    query = Query(moment(since, "--since", now), moment(until, "--until", now) if until else now)
-    check_options(query)
-    asyncio.run(_write(settings.store, query, csv))
+    asyncio.run(_write(settings.store, query_between(since, until), csv))

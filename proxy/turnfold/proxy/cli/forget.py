@@ -14,8 +14,7 @@ import typer
 from turnfold.config.sources import load
 from turnfold.proxy.cli.failure import Failure
 from turnfold.proxy.cli.plain import plain
-from turnfold.proxy.cli.remote import admin_headers, ask
-from turnfold.proxy.running.sharing import default_url
+from turnfold.proxy.cli.remote import admin_headers, ask, base_of
 
 _PATIENCE = 1800.0  # seconds: a large tenant's data, and a file of an earlier release that is rebuilt
 
@@ -35,7 +34,7 @@ def forget(
     if bool(tenant) == bool(key):
         raise typer.BadParameter("give either --tenant or --key", param_hint="forget")
     settings = load().settings
-    base = (url or default_url(settings.server)).rstrip("/")
+    base = base_of(url, settings)
     headers = {"authorization": f"Bearer {key}"} if key else admin_headers(settings)
     whose = f"tenant {plain(tenant).plain}" if tenant else "this credential"
     what = f"conversation {plain(conversation).plain} of {whose}" if conversation else f"everything that is kept of {whose}"

@@ -22,10 +22,9 @@ from turnfold.config.sources import load
 from turnfold.proxy.books.inspection import MessageRow
 from turnfold.proxy.books.inspection import inspect as inspected
 from turnfold.proxy.cli.failure import Failure
-from turnfold.proxy.cli.plain import plain
+from turnfold.proxy.cli.plain import plain, wide_console
 from turnfold.proxy.cli.reading import read_text, refuse_unused
-from turnfold.proxy.cli.remote import admin_headers, ask
-from turnfold.proxy.running.sharing import default_url
+from turnfold.proxy.cli.remote import admin_headers, ask, base_of
 
 _SHORT = 240  # characters of a text that is shown unless all of it is asked for
 _REQUEST = "tf-"
@@ -149,8 +148,8 @@ def _print_request(console: Console, found: dict[str, Any], full: bool) -> None:
 
 
 def _from_server(settings: Settings, url: str, name: str, since: str, tenant: str) -> dict[str, Any]:
-    headers = admin_headers(settings) | ({"x-turnfold-tenant": tenant} if tenant else {})
-    base = (url or default_url(settings.server)).rstrip("/")
+    headers = admin_headers(settings, tenant)
+    base = base_of(url, settings)
     answer: dict[str, Any] = ask("GET", f"{base}/admin/requests/{quote(name, safe='')}", headers, params={"from": since}).json()
     return answer
 
@@ -177,8 +176,7 @@ def inspect(
     A request id is looked up in a running Turnfold. A file is folded here, with your settings, and nothing is sent.
     """
     settings = load().settings
-    console = Console()
-    console = console if console.is_terminal else Console(width=160)
+    console = wide_console()
     if as_json:
         refuse_unused(context, "does not apply to --json, which is always whole", "full")
     if target.startswith(_REQUEST) and not Path(target).exists():

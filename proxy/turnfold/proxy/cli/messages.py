@@ -17,7 +17,7 @@ from rich.console import Console
 from turnfold.compression import Compressed, compress, uncompress
 from turnfold.proxy.api.roundtrips import options_of
 from turnfold.proxy.cli.failure import Failure
-from turnfold.proxy.cli.reading import check_output, progress, read_text, write
+from turnfold.proxy.cli.reading import check_output, progress, put_out, read_text
 
 
 def _read(file: str) -> tuple[Any, int]:
@@ -37,12 +37,7 @@ def _messages(file: str, value: Any) -> list[Any]:
 
 
 def _write_json(output: Path | None, value: Any) -> None:
-    # Escapes: a lone surrogate has no other form.
-    text = json.dumps(value, indent=2)
-    if output is None:
-        typer.echo(text)
-    else:
-        write(output, text + "\n")
+    put_out(output, json.dumps(value, indent=2))  # with escapes: a lone surrogate has no other form
 
 
 def compress_messages(file: str, fields: Mapping[str, Any], output: Path | None) -> None:

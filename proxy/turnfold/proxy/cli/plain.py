@@ -1,13 +1,20 @@
-"""Text of unknown origin for a terminal.
+"""Text and tables on a terminal, or in a file.
 
-Lives here: making it harmless. Does not belong here: layout.
+Lives here: making text of unknown origin harmless, the width where there is no terminal. Does not belong here: layout.
 """
 
 from __future__ import annotations
 
+from rich.console import Console
 from rich.text import Text
 
 
 def plain(text: str) -> Text:
     """The text without markup and control characters: names of models come from clients."""
     return Text("".join(char if char.isprintable() else "\ufffd" for char in text))
+
+
+def wide_console(width: int = 160, *, stderr: bool = False) -> Console:
+    """A console; where it is no terminal, one of a width at which tables are not cut off."""
+    console = Console(stderr=stderr)
+    return console if console.is_terminal else Console(stderr=stderr, width=width)

@@ -81,6 +81,18 @@ def refuse_unused(context: typer.Context, why: str, *names: str) -> None:
             raise typer.BadParameter(why, param_hint=max(parameter.opts, key=len))
 
 
+def put_out(output: Path | None, text: str) -> None:
+    """Write a text to a file, or print it if there is none; either ends with a line break.
+
+    Raises:
+        Failure: the file cannot be written.
+    """
+    if output is None:
+        typer.echo(text)
+    else:
+        write(output, text + "\n")
+
+
 def write(output: Path, data: str) -> None:
     """Write a file.
 

@@ -13,13 +13,17 @@ import httpx
 
 from turnfold.config.settings import Settings, is_loopback
 from turnfold.proxy.cli.failure import Failure
+from turnfold.proxy.running.sharing import default_url
 
 _PATIENCE: Final = 60.0
 _UNIX: Final = "http+unix"
 
 
-def admin_headers(settings: Settings) -> dict[str, str]:
-    """The admin token's header.
+def admin_headers(settings: Settings, tenant: str = "") -> dict[str, str]:
+    """The headers of an administrator's call.
+
+    Args:
+        tenant: whose data it is about; "": everybody's.
 
     Raises:
         Failure: no admin token is set.
@@ -27,7 +31,12 @@ def admin_headers(settings: Settings) -> dict[str, str]:
     token = settings.auth.admin_token
     if token is None:
         raise Failure("the admin routes need a token: set TURNFOLD_ADMIN_TOKEN here as it is set for the server")
-    return {"x-turnfold-admin-token": token.get_secret_value()}
+    return {"x-turnfold-admin-token": token.get_secret_value()} | ({"x-turnfold-tenant": tenant} if tenant else {})
+
+
+def base_of(url: str, settings: Settings) -> str:
+    """The base URL of the Turnfold to ask: as given, else where these settings say that it listens."""
+    return (url or default_url(settings.server)).rstrip("/")
 
 
 def ask(method: str, url: str, headers: Mapping[str, str], **arguments: Any) -> httpx.Response:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import orjson
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from turnfold.compression.errors import InvalidInput
@@ -24,7 +25,7 @@ from turnfold.proxy.books.learned import learned_of
 from turnfold.proxy.books.report import FILTERS, GROUPINGS, Query, moment, with_tenant_names, with_tenants_by_name
 from turnfold.proxy.books.report import report as figures_of
 from turnfold.proxy.cli.failure import Failure
-from turnfold.proxy.cli.plain import plain
+from turnfold.proxy.cli.plain import plain, wide_console
 from turnfold.proxy.cli.remote import admin_headers, ask
 from turnfold.proxy.store import StoreAway, StoreError, open_store
 
@@ -194,8 +195,7 @@ _SHOWN_WINDOWS = 5
 
 
 def print_report(result: dict[str, Any]) -> None:
-    console = Console()
-    console = console if console.is_terminal else Console(width=160)
+    console = wide_console()
     if not result["groups"]:
         more = result["headline"].removeprefix("No requests yet.")  # those that the store has not taken
         console.print(
@@ -221,17 +221,20 @@ def _filters(only: list[str]) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def check_options(query: Query) -> None:
-    """Check a query that came from options.
+def query_between(since: str, until: str, group_by: str = "model", only: Mapping[str, str] = MappingProxyType({})) -> Query:
+    """The query that options ask for.
 
     Raises:
         InvalidInput: names the option.
     """
+    now = time.time()
+    query = Query(moment(since, "--since", now), moment(until, "--until", now) if until else now, group_by, only)
     try:
         query.check()
     except InvalidInput as exc:
         option = _OPTIONS.get(exc.field, f"--only {exc.field}")
         raise InvalidInput(option, exc.problem.replace("'to'", "--until")) from exc
+    return query
 
 
 _OPTIONS = {"group_by": "--group-by", "from": "--since"}
@@ -255,10 +258,7 @@ def report(
     if as_json and csv:
         raise typer.BadParameter("cannot be given together with --json", param_hint="--csv")
     settings = load().settings
-    now = time.time()
-    narrowed = with_tenants_by_name(_filters(only or []), settings.tenants)
-    query = Query(moment(since, "--since", now), moment(until, "--until", now) if until else now, group_by, narrowed)
-    check_options(query)
+    query = query_between(since, until, group_by, with_tenants_by_name(_filters(only or []), settings.tenants))
     result = _from_server(settings, url, query) if url else asyncio.run(_from_store(settings, query))
     if as_json:
         typer.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2))

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from turnfold.config.sources import VARIABLES, Path2
+from turnfold.config.sources import VARIABLES, SettingPath
 from turnfold.proxy.cli.failure import Failure
 from turnfold.proxy.running.environment import client_variables, export_lines
 from turnfold.proxy.running.plan import PlanRefused, RunPlan, make_plan
@@ -42,7 +42,7 @@ def run(
     The proxy forwards to the base URLs that are set in the environment, if any. Turnfold's options go before the command. The
     exit status is the command's; 127 if it is not found, 128 + n if signal n ended it.
     """
-    flags: dict[str, tuple[Path2, Any]] = {
+    flags: dict[str, tuple[SettingPath, Any]] = {
         "--upstream": (("upstream", "url"), upstream),
         "--anthropic": (("anthropic", "url"), anthropic),
         "--store": (("store", "url"), store),

@@ -1,7 +1,7 @@
 """What ``turnfold serve`` says once it is ready.
 
 Lives here: what is said, as a panel on a terminal and as one log line elsewhere. Does not belong here: when it is said
-(``server``), what requests log (``request_log``).
+(``announcing``), what requests log (``request_log``).
 """
 
 from __future__ import annotations

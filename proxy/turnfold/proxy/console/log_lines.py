@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import orjson
 
-from turnfold.config.settings import LogSettings
+from turnfold.config.serving import LogSettings
 
 _STREAM: Final = "ext://sys.stderr"
 #: The logger of requests.

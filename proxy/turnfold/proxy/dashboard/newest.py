@@ -14,7 +14,7 @@ import orjson
 
 from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.books.reasons import in_words
-from turnfold.proxy.books.receipt_log import log_name, read_line
+from turnfold.proxy.books.receipt_log import has_value, log_name, read_line
 from turnfold.proxy.store import Store
 
 #: What the list can be narrowed to.
@@ -79,11 +79,7 @@ async def newest_requests(
 
 
 def _matches(receipt: Mapping[str, Any], name: str, value: str) -> bool:
-    if name == "failed":
-        return _failed(receipt) == (value != "false")
-    if name == "tag":
-        return value in (receipt["tags"] or [""])
-    return str(receipt.get(name) or "") == value
+    return _failed(receipt) == (value != "false") if name == "failed" else has_value(receipt, name, value)
 
 
 def _failed(receipt: Mapping[str, Any]) -> bool:

@@ -20,7 +20,8 @@ from turnfold.proxy.books import rollups
 from turnfold.proxy.books.headline import headline
 from turnfold.proxy.books.reasons import in_words
 from turnfold.proxy.books.report import GroupName, Groups, Query, TimedRow, figures, grouped, list_groups, read_rows, rows_by_tag
-from turnfold.proxy.books.rollups import HELD_OUT, SumRow
+from turnfold.proxy.books.rollups import SumRow
+from turnfold.proxy.chat.holdout import HELD_OUT
 from turnfold.proxy.store import Store
 
 #: Ranges up to this many seconds are shown by hour, longer ones by day.

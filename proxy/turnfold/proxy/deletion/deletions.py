@@ -23,7 +23,7 @@ from typing import Any, Final
 
 import orjson
 
-from turnfold.proxy.store import Batch, Item, Key, Store
+from turnfold.proxy.store.base import Batch, Item, Key, Store, lines_of
 from turnfold.proxy.store.records import VERSION, decode_record
 
 #: Seconds within which a process notices a deletion by another one.
@@ -125,15 +125,12 @@ class Deletions:
         self._known = {line: one for line, one in self._known.items() if one.until > now - _TTL}
 
     async def _read(self, name: str) -> None:
-        position: int | None = 0
-        while position is not None:
-            page, position = await self._store.log(name, position)
-            for line in page:
-                found = None if line in self._known else decode_record("deletion", line, _build)
-                if found is not None:
-                    self._known[line] = found
-                    for forget in self._subscribers:
-                        forget(found)
+        async for line in lines_of(self._store, name):
+            found = None if line in self._known else decode_record("deletion", line, _build)
+            if found is not None:
+                self._known[line] = found
+                for forget in self._subscribers:
+                    forget(found)
 
     def any_since(self, start: float) -> bool:
         """Whether anything was deleted since a Unix time."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -20,14 +20,14 @@ import orjson
 
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.receipt_log import RECEIPTS, read_line
-from turnfold.proxy.books.rollups import BY_TAG, SumRow
+from turnfold.proxy.books.rollups import BY_TAG, CONVERSATIONS, DAY, HOUR, SumRow
 from turnfold.proxy.deletion.deletions import NOTICED_WITHIN, Deletion, Deletions
 from turnfold.proxy.learning.window_records import forget_tenant
 from turnfold.proxy.store import Batch, OpenStore, Scope, Store, StoreError
+from turnfold.proxy.store.base import lines_of
 
 _SKEW: Final = 60.0  # seconds that clocks may differ
-_BY_CONVERSATION: Final = "conversations:"
-_SUMS: Final = ("hour:", "day:", f"{BY_TAG}hour:", f"{BY_TAG}day:", _BY_CONVERSATION)
+_SUMS: Final = (HOUR, DAY, BY_TAG + HOUR, BY_TAG + DAY, CONVERSATIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class BookKeeping:
 
     def _is_sum_gone(self, name: str, field: str, built: float) -> bool:
         row = SumRow.from_stem(field.partition(":")[2])
-        named = row.conversation if row and name.startswith(_BY_CONVERSATION) else None
+        named = row.conversation if row and name.startswith(CONVERSATIONS) else None
         return row is not None and self.of_receipt(row.tenant, named, built)[1]
 
 
@@ -150,30 +150,22 @@ class Forgetting:
 
 async def _erase_receipts(store: Store, tenant: str, conversation: str | None) -> int:
     logs, _ = await store.names()
-    gone = 0
+    gone, sought = 0, orjson.dumps(tenant)
     for name in logs:
         if name.startswith(RECEIPTS):
-            lines = [line async for line in _lines_of(store, name, tenant, conversation)]
+            lines = [line async for line in lines_of(store, name) if _is_receipt_of(line, sought, tenant, conversation)]
             gone += await store.erase({name: lines}, {}) if lines else 0
     return gone
 
 
-async def _lines_of(store: Store, name: str, tenant: str, conversation: str | None) -> AsyncIterator[bytes]:
-    sought, position = orjson.dumps(tenant), 0
-    while True:
-        page, following = await store.log(name, position)
-        for line in page:
-            receipt = read_line(line) if sought in line else None
-            if receipt and receipt["tenant"] == tenant and conversation in (None, receipt["conversation"]):
-                yield line
-        if following is None:
-            return
-        position = following
+def _is_receipt_of(line: bytes, sought: bytes, tenant: str, conversation: str | None) -> bool:
+    receipt = read_line(line) if sought in line else None
+    return receipt is not None and receipt["tenant"] == tenant and conversation in (None, receipt["conversation"])
 
 
 async def _erase_sums(store: Store, tenant: str, conversation: str | None) -> int:
     _, tables = await store.names()
-    prefixes = _SUMS if conversation is None else (_BY_CONVERSATION,)
+    prefixes = _SUMS if conversation is None else (CONVERSATIONS,)
     gone = 0
     for name in tables:
         if name.startswith(prefixes):

@@ -11,7 +11,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from turnfold.config.settings import LimitSettings
+from turnfold.config.serving import LimitSettings
 from turnfold.proxy.http.headers import first
 from turnfold.proxy.http.limits import check_head, check_path
 from turnfold.proxy.http.refusals import RawHeaders, Refused

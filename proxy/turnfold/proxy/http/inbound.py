@@ -94,6 +94,19 @@ class Inbound:
         self._read.set()
         return None
 
+    async def body(self, most: int) -> bytes | None:
+        """The whole body; None if it is larger than so many bytes.
+
+        Raises:
+            ClientGone, ClientStalled: see `chunks`.
+        """
+        data = bytearray()
+        async for chunk in self.chunks():
+            data += chunk
+            if len(data) > most:
+                return None
+        return bytes(data)
+
     def on_departure(self, leave: Callable[[], None]) -> Callable[[], None]:
         """Call a function when the client has disconnected; what is returned ends this."""
         if self._departure is not None and (self._read.is_set() or not self.has_body):

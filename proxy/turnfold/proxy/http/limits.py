@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from typing import Final
 
-from turnfold.config.settings import LimitSettings
+from turnfold.config.serving import LimitSettings
 from turnfold.proxy.http import codings
 from turnfold.proxy.http.headers import first
 from turnfold.proxy.http.inbound import Inbound

@@ -32,19 +32,18 @@ def hardened(routes: Iterable[Route]) -> list[Route]:
     """The same routes, with these headers on their answers."""
     found = list(routes)
     for route in found:
-        route.app = _Hardened(route.app)
+        route.app = _hardened(route.app)
     return found
 
 
-class _Hardened:
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+def _hardened(app: ASGIApp) -> ASGIApp:
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         async def send_hardened(message: Message) -> None:
             await send(_with_headers(message) if message["type"] == "http.response.start" else message)
 
-        await self._app(scope, receive, send_hardened)
+        await app(scope, receive, send_hardened)
+
+    return answer
 
 
 def _with_headers(message: Message) -> Message:

@@ -51,16 +51,21 @@ class Refused(Exception):
 
     async def send(self, send: Send, *, to_anthropic: bool = False) -> None:
         """Send the answer, in OpenAI's shape or in Anthropic's."""
-        body = self._as_anthropic() if to_anthropic else self._as_openai()
+        body = self._as_anthropic() if to_anthropic else error_body(self.status, self.code, self.message, self.param)
         await send_json(send, self.status, body, self.headers)
 
-    def _as_openai(self) -> dict[str, Any]:
-        kind = "invalid_request_error" if self.status < 500 else "api_error"
-        return {"error": {"message": self.message, "type": kind, "param": self.param, "code": self.code}}
-
     def _as_anthropic(self) -> dict[str, Any]:
-        kind = _ANTHROPIC_TYPES.get(self.status, "invalid_request_error" if self.status < 500 else "api_error")
+        kind = _ANTHROPIC_TYPES.get(self.status) or _type_of(self.status)
         return {"type": "error", "error": {"type": kind, "message": self.message}}
+
+
+def _type_of(status: int) -> str:
+    return "invalid_request_error" if status < 500 else "api_error"
+
+
+def error_body(status: int, code: str, message: str, param: str | None) -> dict[str, Any]:
+    """An error in OpenAI's shape."""
+    return {"error": {"message": message, "type": _type_of(status), "param": param, "code": code}}
 
 
 async def send_json(send: Send, status: int, value: Any, headers: RawHeaders = ()) -> None:

@@ -24,7 +24,7 @@ from turnfold.proxy.http.headers import first, without
 from turnfold.proxy.http.refusals import RawHeaders, Refused
 
 #: Headers that carry a credential: OpenAI's and most others', Azure's, Anthropic's, Google's.
-_CREDENTIALS: Final = (b"authorization", b"api-key", b"x-api-key", b"x-goog-api-key")
+CREDENTIALS: Final = (b"authorization", b"api-key", b"x-api-key", b"x-goog-api-key")
 #: Whose key a request carries, where the operator has set it.
 Keys = Literal["openai", "anthropic"]
 _ADMIN: Final = b"x-turnfold-admin-token"
@@ -145,12 +145,12 @@ class Gate:
         if keys == "anthropic":
             name = b"x-api-key"
         sent = b"Bearer " + key if name == b"authorization" else key
-        return Admission(self._tenant(token), [*without(headers, *_CREDENTIALS), (name, sent)])
+        return Admission(self._tenant(token), [*without(headers, *CREDENTIALS), (name, sent)])
 
     def preflight(self, headers: RawHeaders) -> list[tuple[bytes, bytes]]:
         """The headers of an OPTIONS request: browsers send it without credentials, so none are required, and the operator's key
         is not added."""
-        return list(headers) if not self._spends else without(headers, *_CREDENTIALS)
+        return list(headers) if not self._spends else without(headers, *CREDENTIALS)
 
     def tenant(self, headers: RawHeaders) -> str:
         """The tenant whose data a request to Turnfold's own routes is about: the caller, or the tenant that an administrator
@@ -187,7 +187,7 @@ class Gate:
         """Whether a credential is the admin token, and none of the clients' tokens."""
         if self._admin_token is None:
             return False
-        found = [_token(value) for key, value in headers if key in _CREDENTIALS]
+        found = [_token(value) for key, value in headers if key in CREDENTIALS]
         return sum(self._is_admin_token(token) and not self._is_ours(token) for token in found) > 0
 
     def _caller(self, headers: RawHeaders) -> tuple[bytes, bytes]:
@@ -201,8 +201,8 @@ class Gate:
 
     def _credential(self, headers: RawHeaders) -> tuple[bytes, bytes]:
         """The header that carries the credential, and the credential; if there are several, the one that is a client token."""
-        found = [(key, _token(value)) for key, value in headers if key in _CREDENTIALS]
-        found.sort(key=lambda pair: _CREDENTIALS.index(pair[0]))
+        found = [(key, _token(value)) for key, value in headers if key in CREDENTIALS]
+        found.sort(key=lambda pair: CREDENTIALS.index(pair[0]))
         ours = [pair for pair in found if self._is_ours(pair[1])] if self._client_tokens else found
         return next(iter(ours or found), (b"authorization", b""))
 

@@ -8,9 +8,7 @@ A record says that a fold of this conversation took longer than a request may wa
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any, Final
 
 import orjson
@@ -51,8 +49,7 @@ class AbandonedFold:
 
 
 def _key(place: Place) -> Key:
-    parts = json.dumps([place.spot.upstream, place.spot.model, place.label]).encode()
-    return Key(place.spot.tenant, KIND, blake2b(parts, digest_size=16).hexdigest())
+    return place.spot.key_of(KIND, place.label)
 
 
 def _read(value: bytes | None) -> AbandonedFold | None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
-from hashlib import blake2b
 from typing import Any, Final
 
 from turnfold.compression.options import FoldDecision, Precedent, Warmth, WrittenSummary
@@ -48,8 +47,7 @@ def _held(own: Precedent, value: bytes | None) -> Precedent:
 
 
 def _key(spot: Spot, precedent: Precedent) -> Key:
-    parts = json.dumps([spot.upstream, spot.model, precedent.at, precedent.prefix]).encode()
-    return Key(spot.tenant, KIND, blake2b(parts, digest_size=16).hexdigest())
+    return spot.key_of(KIND, precedent.at, precedent.prefix)
 
 
 def _to_bytes(precedent: Precedent) -> bytes:

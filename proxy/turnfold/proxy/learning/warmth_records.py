@@ -6,7 +6,6 @@ Lives here: their keys and form, adding to one, listing them. Does not belong he
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,13 +13,12 @@ import orjson
 
 from turnfold.compression.warmth import WarmthCounts, merge
 from turnfold.proxy.learning.window_records import Spot, storable_name
-from turnfold.proxy.store.base import Item, Key, Scope, Store
+from turnfold.proxy.store.base import Item, Key, Scope, Store, key_pages
 from turnfold.proxy.store.records import VERSION, decode_record
 
 _KIND: Final = "warmth"
 _TTL: Final = 30 * 86_400.0
 _TRIES: Final = 8
-_PAGE: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,7 @@ class WarmthRecord:
 
 
 def _key(spot: Spot) -> Key:
-    return Key(spot.tenant, _KIND, spot.key.id)
+    return spot.key_of(_KIND)
 
 
 async def read_counts(store: Store, spot: Spot) -> WarmthCounts:
@@ -87,15 +85,8 @@ async def list_warmth(store: Store, tenant: str) -> list[WarmthRecord]:
     """
     found = [
         record
-        async for page in _pages(store, Scope(tenant, _KIND))
+        async for page in key_pages(store, Scope(tenant, _KIND))
         for value in await store.get(page)
         if value is not None and (record := decode_record(_KIND, value, WarmthRecord.from_json)) is not None
     ]
     return sorted(found, key=lambda one: (one.upstream, one.model))
-
-
-async def _pages(store: Store, scope: Scope) -> AsyncIterator[list[Key]]:
-    offset = 0
-    while page := await store.keys(scope, offset, _PAGE):
-        yield page
-        offset += len(page)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from turnfold.compression.calibration import Learned
-from turnfold.proxy.store.base import Item, Key, Scope, Store
+from turnfold.proxy.store.base import Item, Key, Scope, Store, key_pages
 from turnfold.proxy.store.records import VERSION, decode_record
 
 #: Seconds for which a record is kept; models are replaced under their name about as often.
@@ -30,7 +30,6 @@ _KIND: Final = "window"
 _FORGOTTEN: Final = "window-forgotten"
 _TENANTS: Final = "window-tenant"  # of the installation: which tenants have records
 _MARK_TTL: Final = TTL + 3600.0  # longer than any record that was written before every process knows of the mark
-_PAGE: Final = 500
 _LONGEST: Final = 200  # characters of a name in a record; clients choose the model's
 
 #: The marks of a record: its tenant's, and its own; "" for one that was never set.
@@ -46,9 +45,17 @@ class Spot(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """A store key of bounded size, in which no part can be mistaken for another."""
-        parts = json.dumps([self.upstream, self.model]).encode()
-        return Key(self.tenant, _KIND, blake2b(parts, digest_size=16).hexdigest())
+        """The key of its window's record."""
+        return self.key_of(_KIND)
+
+    def key_of(self, kind: str, *parts: str | int) -> Key:
+        """The key of one of its records: of bounded size, and no part can be mistaken for another.
+
+        Args:
+            parts: what tells its records of a kind apart.
+        """
+        named = json.dumps([self.upstream, self.model, *parts]).encode()
+        return Key(self.tenant, kind, blake2b(named, digest_size=16).hexdigest())
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +122,7 @@ async def tenants(store: Store) -> list[str]:
     Raises:
         StoreError: the store does not answer.
     """
-    return [key.id async for page in _pages(store, Scope("", _TENANTS)) for key in page]
+    return [key.id async for page in key_pages(store, Scope("", _TENANTS)) for key in page]
 
 
 async def list_records(store: Store, tenant: str, now: float) -> list[tuple[Key, WindowRecord]]:
@@ -125,7 +132,7 @@ async def list_records(store: Store, tenant: str, now: float) -> list[tuple[Key,
         StoreError: the store does not answer.
     """
     found = []
-    async for page in _pages(store, Scope(tenant, _KIND)):
+    async for page in key_pages(store, Scope(tenant, _KIND)):
         everybody, *own = await store.get([_mark_key(tenant), *(_mark_key(tenant, key.id) for key in page)])
         for key, value, mark in zip(page, await store.get(page), own, strict=True):
             record = None if value is None else decode_record(_KIND, value, _build)
@@ -157,13 +164,6 @@ async def forget_tenant(store: Store, tenant: str) -> None:
     """
     await forget_records(store, tenant, None)
     await store.discard([Key("", _TENANTS, tenant)])
-
-
-async def _pages(store: Store, scope: Scope) -> AsyncIterator[list[Key]]:
-    offset = 0
-    while page := await store.keys(scope, offset, _PAGE):
-        yield page
-        offset += len(page)
 
 
 def _mark_key(tenant: str, record: str = "") -> Key:

@@ -32,8 +32,6 @@ from turnfold.proxy.learning.window_records import (
 from turnfold.proxy.store.base import Key, Store, StoreError
 from turnfold.proxy.store.fair import FairMemory
 
-__all__ = ["FORGOTTEN_WITHIN", "Spot", "Windows"]
-
 #: Seconds within which a process learns that another one was told to forget.
 FORGOTTEN_WITHIN: Final = 30.0
 
@@ -175,18 +173,9 @@ class Windows:
             if is_of(tenant):
                 self._longest.drop_tenant(tenant)
 
-    async def forget(self, spot: Spot) -> None:
-        """Forget what was learned of an upstream and model: here at once, in other processes within `FORGOTTEN_WITHIN` seconds.
-
-        Raises:
-            StoreError: it is forgotten here, but the store does not answer.
-        """
-        self._entries.drop(spot.tenant, spot)
-        if self._patient is not None:
-            await forget_records(self._patient, spot.tenant, [spot.key])
-
     async def forget_matching(self, tenant: str, upstream: str | None = None, model: str | None = None) -> int:
-        """Forget what a tenant's requests have taught, of one upstream, one model or all (None); says how many records went.
+        """Forget what a tenant's requests have taught, of one upstream, one model or all (None): here at once, in other processes
+        within `FORGOTTEN_WITHIN` seconds. Returns how many records went.
 
         Records of the first release name neither: they go where both are given, or none.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from turnfold.config.settings import OtelSettings
+from turnfold.config.serving import OtelSettings
 from turnfold.config.sources import SettingsError
 
 if TYPE_CHECKING:

@@ -32,14 +32,14 @@ from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk._logs import LoggerProvider
-from opentelemetry.sdk._logs.export import BatchLogRecordProcessor, LogRecordExporter
+from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
-from turnfold.config.settings import OtelSettings
+from turnfold.config.serving import OtelSettings
 from turnfold.proxy.chat.exchange import Moments
 from turnfold.proxy.chat.receipts import Receipt
 from turnfold.proxy.otel.parents import Parent, parent_in, with_parent
@@ -84,17 +84,10 @@ class TracedRequest:
 
 
 class Traces:
-    """Traces of one process; `start` and `stop` around its requests.
+    """Traces of one process; `start` and `stop` around its requests."""
 
-    Args:
-        spans, records: where they go; None: the collector at the settings' endpoint.
-    """
-
-    def __init__(
-        self, settings: OtelSettings, spans: SpanExporter | None = None, records: LogRecordExporter | None = None
-    ) -> None:
+    def __init__(self, settings: OtelSettings) -> None:
         self._settings = settings
-        self._exporters = (spans, records)
         self._ids = _KnownIds()
 
     def start(self) -> None:
@@ -103,12 +96,10 @@ class Traces:
         resource = Resource.create({"service.version": version("turnfold")})  # and what the environment says
         if str(resource.attributes["service.name"]).startswith("unknown_service"):
             resource = resource.merge(Resource({"service.name": _SCOPE}))
-        spans, records = self._exporters
         self._spans = TracerProvider(resource=resource, id_generator=self._ids, shutdown_on_exit=False)
-        self._spans.add_span_processor(BatchSpanProcessor(spans or OTLPSpanExporter(endpoint=f"{endpoint}/v1/traces")))
+        self._spans.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=f"{endpoint}/v1/traces")))
         self._records = LoggerProvider(resource=resource, shutdown_on_exit=False)
-        exporter = records or OTLPLogExporter(endpoint=f"{endpoint}/v1/logs")
-        self._records.add_log_record_processor(BatchLogRecordProcessor(exporter))
+        self._records.add_log_record_processor(BatchLogRecordProcessor(OTLPLogExporter(endpoint=f"{endpoint}/v1/logs")))
         self._tracer = self._spans.get_tracer(_SCOPE, version("turnfold"))
         self._logger = self._records.get_logger(_SCOPE, version("turnfold"))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from types import MappingProxyType
 from typing import Any, Final
 
 import orjson
@@ -24,24 +23,22 @@ from turnfold.proxy.books.headline import uncounted
 from turnfold.proxy.books.learned import learned_of
 from turnfold.proxy.books.ledger import REPORT_PATIENCE, Ledger
 from turnfold.proxy.books.pacing import OptionsOf
-from turnfold.proxy.books.receipt_log import receipts_between
-from turnfold.proxy.books.report import FILTERS, Query, moment, report, with_tenant_names, with_tenants_by_name
+from turnfold.proxy.books.receipt_log import has_value, receipts_between
+from turnfold.proxy.books.report import FILTERS, Query, report, with_tenant_names, with_tenants_by_name
 from turnfold.proxy.books.request_details import request_details
 from turnfold.proxy.deletion.forgetting import Forgetting
 from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.routes.answers import Gatekeeper, as_json, error, only_admins
+from turnfold.proxy.routes.parameters import TENANT, refuse_unknown, time_range
 from turnfold.proxy.store import OpenStore, Scope, Store
 from turnfold.proxy.store.records import left_out
 
 _DEFAULT_SINCE: Final = "30d"
 _SOUGHT_SINCE: Final = "7d"
-_TENANT: Final = "x-turnfold-tenant"
-_KNOWN: Final = frozenset({"from", "to", "group_by", "format", *FILTERS})
+_KNOWN: Final = ("from", "to", "group_by", "format", *FILTERS)
 
 
-def query_of(
-    parameters: Mapping[str, str], tenant: str | None, now: float, names: Mapping[str, str] = MappingProxyType({})
-) -> Query:
+def query_of(parameters: Mapping[str, str], tenant: str | None, now: float, names: Mapping[str, str]) -> Query:
     """A report's query from a URL's parameters.
 
     Args:
@@ -51,14 +48,11 @@ def query_of(
     Raises:
         InvalidInput: names the parameter.
     """
-    if unknown := sorted(set(parameters) - _KNOWN):
-        raise InvalidInput(unknown[0], f"is no parameter; there are {', '.join(sorted(_KNOWN))}")
+    refuse_unknown(parameters, *_KNOWN)
     only = with_tenants_by_name({name: parameters[name] for name in FILTERS if name in parameters}, names)
     if tenant is not None:
         only["tenant"] = tenant
-    start = moment(parameters.get("from", _DEFAULT_SINCE), "from", now)
-    end = moment(parameters["to"], "to", now) if "to" in parameters else now
-    query = Query(start, end, parameters.get("group_by", "model"), only)
+    query = Query(*time_range(parameters, _DEFAULT_SINCE, now, now), parameters.get("group_by", "model"), only)
     query.check()
     return query
 
@@ -70,20 +64,10 @@ def _format(parameters: Mapping[str, str], *known: str) -> str:
     return chosen
 
 
-def _matches(receipt: Mapping[str, Any], query: Query) -> bool:
-    return all(_has(receipt, name, value) for name, value in query.only.items())
-
-
-def _has(receipt: Mapping[str, Any], name: str, value: str) -> bool:
-    if name == "tag":
-        return value in (receipt["tags"] or [""])
-    return str(receipt.get(name) or "") == value
-
-
 async def _export(store: Store, query: Query, form: str) -> AsyncIterator[bytes]:
     header = True
     async for receipt in receipts_between(store, query.start, query.end):
-        if not _matches(receipt, query):
+        if not all(has_value(receipt, name, value) for name, value in query.only.items()):
             continue
         if form == "csv":
             yield as_csv([receipt], header).encode()
@@ -98,11 +82,10 @@ def _as_lenient_json(value: Any) -> Response:
 
 
 def _scope(request: Request) -> Scope:
-    tenant = request.headers.get(_TENANT)
+    tenant = request.headers.get(TENANT)
     if not tenant:
-        raise InvalidInput(_TENANT, "must name the tenant whose data is to be deleted")
-    if unknown := sorted(set(request.query_params) - {"kind", "conversation"}):
-        raise InvalidInput(unknown[0], "is no parameter; there are conversation, kind")
+        raise InvalidInput(TENANT, "must name the tenant whose data is to be deleted")
+    refuse_unknown(request.query_params, "kind", "conversation")
     return Scope(tenant, request.query_params.get("kind"), request.query_params.get("conversation"))
 
 
@@ -111,10 +94,10 @@ def admin_routes(
     ledger: Ledger,
     forgetting: Forgetting,
     gate: Gatekeeper,
-    metrics: Callable[[], tuple[bytes, str]] | None = None,
-    options_of: OptionsOf | None = None,
-    incidents: Incidents | None = None,
-    tenants: Mapping[str, str] = MappingProxyType({}),
+    metrics: Callable[[], tuple[bytes, str]],
+    options_of: OptionsOf,
+    incidents: Incidents,
+    tenants: Mapping[str, str],
 ) -> list[Route]:
     """The admin routes; they require the admin token.
 
@@ -125,14 +108,14 @@ def admin_routes(
     - ``GET /admin/ledger``: what this process has written, queued and dropped, the store's health, the last failures in the
       background, and how many damaged records were left out.
     - ``DELETE /admin/data?conversation=&kind=`` with ``x-turnfold-tenant``: delete stored data of a tenant's conversations.
-    - ``GET /metrics`` (if `metrics` renders it).
+    - ``GET /metrics``.
     """
 
     async def get_report(request: Request) -> Response:
         form = _format(request.query_params, "json", "csv")
         complete = await ledger.flush(REPORT_PATIENCE)
         await store.check()
-        query = query_of(request.query_params, request.headers.get(_TENANT), time.time(), tenants)
+        query = query_of(request.query_params, request.headers.get(TENANT), time.time(), tenants)
         result = with_tenant_names(await report(store.patient, query, options_of), tenants)
         if form == "csv":
             return Response(as_csv(result["groups"]), media_type="text/csv")
@@ -142,7 +125,7 @@ def admin_routes(
 
     async def get_receipts(request: Request) -> Response:
         form = _format(request.query_params, "jsonl", "csv")
-        query = query_of(request.query_params, request.headers.get(_TENANT), time.time(), tenants)
+        query = query_of(request.query_params, request.headers.get(TENANT), time.time(), tenants)
         await store.check()
         kind = "text/csv" if form == "csv" else "application/jsonl"
         return StreamingResponse(_export(store.patient, query, form), media_type=kind)
@@ -150,17 +133,17 @@ def admin_routes(
     async def get_ledger(_: Request) -> Response:
         queue = {"written": ledger.written, "queued": ledger.queued, "dropped": ledger.dropped, "problem": ledger.problem}
         state = {"problem": store.problem, "failures": store.failures}
-        told = {"background": incidents.listed() if incidents else [], "damaged_records": dict(left_out)}
+        told = {"background": incidents.listed(), "damaged_records": dict(left_out)}
         return as_json({"ledger": {**queue, "dropped_originals": ledger.dropped_originals}, "store": state, **told})
 
-    routes = [
+    return [
         Route("/admin/report", only_admins(get_report, gate), methods=["GET"]),
         Route("/admin/receipts", only_admins(get_receipts, gate), methods=["GET"]),
         Route("/admin/requests/{request_id}", only_admins(_request_finder(store, ledger), gate), methods=["GET"]),
         Route("/admin/ledger", only_admins(get_ledger, gate), methods=["GET"]),
         Route("/admin/data", only_admins(_data_deleter(store, ledger, forgetting), gate), methods=["DELETE"]),
+        _metrics_route(metrics, gate),
     ]
-    return [*routes, _metrics_route(metrics, gate)] if metrics else routes
 
 
 def _data_deleter(store: OpenStore, ledger: Ledger, forgetting: Forgetting) -> Callable[[Request], Awaitable[Response]]:
@@ -181,15 +164,12 @@ def _data_deleter(store: OpenStore, ledger: Ledger, forgetting: Forgetting) -> C
 def _request_finder(store: OpenStore, ledger: Ledger) -> Callable[[Request], Awaitable[Response]]:
     async def get_request(request: Request) -> Response:
         now, sought = time.time(), request.path_params["request_id"]
-        given = request.query_params
-        if unknown := sorted(set(given) - {"from", "to"}):
-            raise InvalidInput(unknown[0], "is no parameter; there are from, to")
-        since = moment(given.get("from", _SOUGHT_SINCE), "from", now)
-        until = moment(given["to"], "to", now) if "to" in given else now + 1
+        refuse_unknown(request.query_params, "from", "to")
+        since, until = time_range(request.query_params, _SOUGHT_SINCE, now, now + 1)
         Query(since, until).check()
         await ledger.flush(REPORT_PATIENCE)
         await store.check()
-        found = await request_details(store.patient, sought, since, until, request.headers.get(_TENANT))
+        found = await request_details(store.patient, sought, since, until, request.headers.get(TENANT))
         if found is None:
             return error(404, "request_unknown", f"There is no receipt of {sought!r} in this range of time.", "request_id")
         return _as_lenient_json(found)

@@ -1,6 +1,6 @@
 """Answers of Turnfold's own routes.
 
-Lives here: the error body, and the translation of exceptions into answers. Does not belong here: decisions of a route.
+Lives here: JSON answers, and the translation of exceptions into answers. Does not belong here: decisions of a route.
 """
 
 from __future__ import annotations
@@ -18,18 +18,20 @@ from turnfold.compression.errors import InvalidInput, SectionUnknown
 from turnfold.proxy.api.conversations import ConversationUnknown, ConversationUnreadable, HistoryIncomplete, TokenTaken
 from turnfold.proxy.asking.operations import ModelMissing
 from turnfold.proxy.books.section_records import SectionExpired
+from turnfold.proxy.http.refusals import Refused, error_body
 from turnfold.proxy.incidents import catchable_panics
 from turnfold.proxy.store import StoreAway, StoreError, StoreOff
 
 Handler = Callable[[Request], Awaitable[Response]]
+#: Exceptions, and the answer to each.
+Answers = Mapping[type[Exception], Callable[[Any], Response]]
 
 _ADMIN_NEEDED: Final = (
     "This route needs the admin token (TURNFOLD_ADMIN_TOKEN), in x-turnfold-admin-token or as 'Authorization: Bearer ...'."
 )
 
 
-#: For calls whose whole point is that something is kept.
-STORE_OFF: Final = "This Turnfold keeps nothing (TURNFOLD_STORE_URL is none://), so this call has nothing to work on."
+_STORE_OFF: Final = "This Turnfold keeps nothing (TURNFOLD_STORE_URL is none://), so this call has nothing to work on."
 
 
 class Gatekeeper(Protocol):
@@ -52,8 +54,7 @@ def as_json(value: Any, status: int = 200) -> Response:
 
 def error(status: int, code: str, message: str, param: str | None = None) -> Response:
     """An error in OpenAI's shape, so that SDKs raise their own exception types."""
-    kind = "invalid_request_error" if status < 500 else "api_error"
-    return as_json({"error": {"message": message, "type": kind, "param": param, "code": code}}, status)
+    return as_json(error_body(status, code, message, param), status)
 
 
 def fault(request: Request, exc: Exception) -> Response:
@@ -69,10 +70,23 @@ def _invalid_body(exc: ValidationError) -> Response:
     return error(422, "invalid_body", f"{field}: {problem}", field)
 
 
+def missing_model(exc: ModelMissing) -> Response:
+    """The answer where a model is asked for, and none is set."""
+    return error(409, "model_missing", str(exc), exc.field)
+
+
+def _refusal(refused: Refused) -> Response:
+    answer = error(refused.status, refused.code, refused.message, refused.param)
+    for name, value in refused.headers:
+        answer.headers[name.decode()] = value.decode()
+    return answer
+
+
 #: What a handler may raise on purpose, and its answer; the first row that fits counts.
-_ANSWERS: Final[Mapping[type[Exception], Callable[[Any], Response]]] = MappingProxyType(
+_ANSWERS: Final[Answers] = MappingProxyType(
     {
-        ModelMissing: lambda exc: error(409, "model_missing", str(exc), exc.field),
+        Refused: _refusal,
+        ModelMissing: missing_model,
         InvalidInput: lambda exc: error(400, "invalid_value", str(exc), exc.field),
         ValidationError: _invalid_body,
         SectionExpired: lambda exc: error(410, "section_expired", f"The {exc}.", "section_id"),
@@ -81,7 +95,7 @@ _ANSWERS: Final[Mapping[type[Exception], Callable[[Any], Response]]] = MappingPr
         ConversationUnreadable: lambda exc: error(409, "conversation_unreadable", str(exc), "conversation_id"),
         TokenTaken: lambda exc: error(409, "idempotency_key_taken", str(exc), "idempotency-key"),
         HistoryIncomplete: lambda exc: error(410, "conversation_incomplete", str(exc), "conversation_id"),
-        StoreOff: lambda _: error(501, "store_off", STORE_OFF),
+        StoreOff: lambda _: error(501, "store_off", _STORE_OFF),
         StoreAway: lambda exc: error(
             503, "store_unavailable", f"{exc} Requests are served without it; nothing is lost, try again."
         ),
@@ -90,15 +104,20 @@ _ANSWERS: Final[Mapping[type[Exception], Callable[[Any], Response]]] = MappingPr
 )
 
 
-def with_error_answers(handler: Handler) -> Handler:
-    """Turn a handler's expected exceptions into answers."""
+def with_error_answers(handler: Handler, own: Answers = MappingProxyType({})) -> Handler:
+    """Turn a handler's expected exceptions into answers.
+
+    Args:
+        own: where its routes answer otherwise than others.
+    """
+    answers = {**own, **{kind: render for kind, render in _ANSWERS.items() if kind not in own}}
 
     async def answer(request: Request) -> Response:
         try:
             with catchable_panics():
                 return await handler(request)
-        except tuple(_ANSWERS) as exc:
-            return next(render for kind, render in _ANSWERS.items() if isinstance(exc, kind))(exc)
+        except tuple(answers) as exc:
+            return next(render for kind, render in answers.items() if isinstance(exc, kind))(exc)
 
     return answer
 

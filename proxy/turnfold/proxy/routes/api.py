@@ -17,7 +17,6 @@ from turnfold.proxy.api.compressions import Compressions
 from turnfold.proxy.api.conversations import Conversations
 from turnfold.proxy.api.roundtrips import Roundtrips
 from turnfold.proxy.api.workshop import Workshop
-from turnfold.proxy.asking.asker import ModelAsker
 from turnfold.proxy.asking.operations import OperationModels
 from turnfold.proxy.deletion.forgetting import Forgetting
 from turnfold.proxy.learning.windows import Windows
@@ -42,18 +41,18 @@ def api_routes(
     gate: Gatekeeper,
     workshop: Workshop,
     forgetting: Forgetting,
-    windows: Windows | None = None,
-    models: OperationModels | None = None,
+    windows: Windows,
+    models: OperationModels,
 ) -> list[Route]:
     """All routes of the API, and its document.
 
     What cannot be answered without the store gets the patient one; compression passes its cache by when that is slow.
 
     Args:
-        windows: those that this process's requests use; None: others over the same store.
-        models: asks the server's model; None: there is none.
+        windows: those that this process's requests use.
+        models: asks the server's model.
     """
-    patient, models = store.patient, models or OperationModels(ModelAsker(settings, None), None, settings)
+    patient = store.patient
     compressions = Compressions(patient, settings.store, CompressionCache(store, settings.cache), workshop)
     conversations = Conversations(patient, settings.store, workshop)
     forgetting.subscribe(lambda deletion: conversations.forget_in_memory(deletion.is_of))
@@ -65,7 +64,7 @@ def api_routes(
         *exchange_operations(compressions, patient),
         *cache_operations(CompressionCache(patient, settings.cache), settings.cache),
         *data_operations(forgetting),
-        *window_operations(windows or Windows(patient), partial(fold_options, settings)),
+        *window_operations(windows, partial(fold_options, settings)),
     ]
     described = cache(partial(document, operations))
     return [*mount(operations, gate, settings.limits), openapi_route(described), *docs_routes(described)]

@@ -24,7 +24,7 @@ from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.books.headline import uncounted
 from turnfold.proxy.books.inspection import inspect
 from turnfold.proxy.books.ledger import REPORT_PATIENCE, Ledger
-from turnfold.proxy.books.report import FILTERS, moment, with_tenants_by_name
+from turnfold.proxy.books.report import FILTERS, with_tenants_by_name
 from turnfold.proxy.dashboard.entrance import Entrance, is_same_origin
 from turnfold.proxy.dashboard.newest import MOST, NARROWED_BY, newest_requests
 from turnfold.proxy.dashboard.overview import by_tag, overview
@@ -32,6 +32,7 @@ from turnfold.proxy.dashboard.static_files import static_file
 from turnfold.proxy.http.inbound import ClientGone, Inbound
 from turnfold.proxy.http.tenancy import Gate
 from turnfold.proxy.routes.answers import Handler, as_json, error, only_admins, with_error_answers
+from turnfold.proxy.routes.parameters import refuse_unknown, time_range
 from turnfold.proxy.store import OpenStore
 
 _PAGE: Final = "index.html"
@@ -127,15 +128,13 @@ def _session_routes(entrance: Entrance, gate: Gate) -> list[Route]:
 
 
 async def _body(request: Request, most: int) -> bytes:
-    data = bytearray()
     try:
-        async for chunk in Inbound(request.scope, request.receive).chunks():
-            data += chunk
-            if len(data) > most:
-                raise InvalidInput("body", f"must be at most {most} bytes")
+        data = await Inbound(request.scope, request.receive).body(most)
     except ClientGone:
         raise InvalidInput("body", "did not arrive") from None
-    return bytes(data)
+    if data is None:
+        raise InvalidInput("body", f"must be at most {most} bytes")
+    return data
 
 
 async def _sign_in_fields(request: Request) -> tuple[dict[str, str], bool]:
@@ -153,21 +152,15 @@ async def _sign_in_fields(request: Request) -> tuple[dict[str, str], bool]:
     return value, False
 
 
-def _refuse_unknown(parameters: Mapping[str, str], *known: str) -> None:
-    if unknown := sorted(set(parameters) - set(known)):
-        raise InvalidInput(unknown[0], f"is no parameter; there are {', '.join(sorted(known))}")
-
-
 _KNOWN: Final = tuple(name for name in FILTERS if name not in _BY_DAY_ONLY)
 
 
 def _range(given: Mapping[str, str], names: Mapping[str, str]) -> tuple[float, float, dict[str, str]]:
     """Beginning, end, filters."""
-    _refuse_unknown(given, "from", "to", *_KNOWN)
+    refuse_unknown(given, "from", "to", *_KNOWN)
     now = time.time()
     only = with_tenants_by_name({name: given[name] for name in _KNOWN if name in given}, names)
-    start = moment(given.get("from", _DEFAULT_SINCE), "from", now)
-    return start, moment(given["to"], "to", now) if "to" in given else now, only
+    return *time_range(given, _DEFAULT_SINCE, now, now), only
 
 
 def _overview(store: OpenStore, ledger: Ledger, names: Mapping[str, str]) -> Callable[[Request], Awaitable[Response]]:
@@ -194,7 +187,7 @@ def _tags(store: OpenStore, names: Mapping[str, str]) -> Callable[[Request], Awa
 def _requests(store: OpenStore, ledger: Ledger, names: Mapping[str, str]) -> Callable[[Request], Awaitable[Response]]:
     async def get_requests(request: Request) -> Response:
         given = request.query_params
-        _refuse_unknown(given, "limit", "before", *NARROWED_BY)
+        refuse_unknown(given, "limit", "before", *NARROWED_BY)
         limit = given.get("limit", "50")
         if not (limit.isascii() and limit.isdigit() and 0 < int(limit[:9]) <= MOST):
             raise InvalidInput("limit", f"must be a whole number from 1 to {MOST}")
@@ -208,7 +201,7 @@ def _requests(store: OpenStore, ledger: Ledger, names: Mapping[str, str]) -> Cal
 
 def _inspection(workshop: Workshop, settings: Settings) -> Callable[[Request], Awaitable[Response]]:
     async def post_inspect(request: Request) -> Response:
-        _refuse_unknown(request.query_params, "budget")
+        refuse_unknown(request.query_params, "budget")
         budget = request.query_params.get("budget") or None
         if budget is not None and not (budget.isascii() and budget.isdigit() and int(budget[:12]) > 0):
             raise InvalidInput("budget", "must be a positive whole number of tokens")

@@ -17,6 +17,7 @@ from turnfold.proxy.deletion.forgetting import Forgetting
 from turnfold.proxy.routes.answers import Gatekeeper, as_json, only_admins
 from turnfold.proxy.routes.anything import ANYTHING
 from turnfold.proxy.routes.operations import Operation, OperationCall, Parameter
+from turnfold.proxy.routes.parameters import refuse_unknown
 
 _LONGEST: Final = 512
 _CONVERSATION: Final = Parameter(
@@ -31,8 +32,7 @@ def data_operations(forgetting: Forgetting) -> list[Operation[Nothing]]:
     """
 
     async def delete(call: OperationCall, _: Nothing) -> DataDeleted:
-        if unknown := sorted(set(call.query) - {"conversation"}):
-            raise InvalidInput(unknown[0], "is no parameter; there is conversation")
+        refuse_unknown(call.query, "conversation")
         chosen = call.query.get("conversation")
         if chosen is not None and not 0 < len(chosen) <= _LONGEST:
             raise InvalidInput("conversation", f"must have 1 to {_LONGEST} characters")
@@ -50,8 +50,7 @@ def admin_data_routes(forgetting: Forgetting, gate: Gatekeeper) -> list[Route]:
     """
 
     async def delete(request: Request) -> Response:
-        if unknown := sorted(request.query_params):
-            raise InvalidInput(unknown[0], "is no parameter; there are none")
+        refuse_unknown(request.query_params)
         gone = await forgetting.forget(request.path_params["tenant"], request.path_params.get("conversation"))
         return as_json({"deleted": gone.items, "receipts": gone.receipts, "sums": gone.sums})
 

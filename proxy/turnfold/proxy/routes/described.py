@@ -18,6 +18,7 @@ from turnfold.proxy.api import own_bodies as bodies
 from turnfold.proxy.api.bodies import DataDeleted, Nothing, WindowsForgotten
 from turnfold.proxy.books.report import FILTERS, GROUPINGS
 from turnfold.proxy.routes.operations import Parameter
+from turnfold.proxy.routes.parameters import TENANT
 
 _JSON: Final = "application/json"
 
@@ -76,8 +77,7 @@ _PASSED_ON: Final = (
 )
 _ID: Final = Parameter("conversation", "path", "The conversation's name.", {"type": "string", "minLength": 1, "maxLength": 512})
 _STATE_ERRORS: Final = (401, 403, 404, 409, 413, 422, 431, 501, 503)
-_TENANT: Final = "x-turnfold-tenant"
-_ONLY_TENANT: Final = Parameter(_TENANT, "header", "Of this tenant only.", _TEXT)
+_ONLY_TENANT: Final = Parameter(TENANT, "header", "Of this tenant only.", _TEXT)
 _FROM: Final = Parameter("from", "query", "From when on: 24h, 7d, a date, ISO 8601, or Unix seconds.", _TEXT)
 _RANGE: Final = (
     _FROM,
@@ -127,7 +127,7 @@ def _admin(
 
 _REQUEST_ID: Final = Parameter("request_id", "path", "The answer's x-turnfold-request-id.", {"type": "string", "minLength": 1})
 _TENANT_PATH: Final = Parameter("tenant", "path", "The tenant, as reports show it.", {"type": "string", "minLength": 1})
-_OF_TENANT: Final = Parameter(_TENANT, "header", "Whose; required.", {"type": "string", "minLength": 1})
+_OF_TENANT: Final = Parameter(TENANT, "header", "Whose; required.", {"type": "string", "minLength": 1})
 _CONVERSATION: Final = Parameter("conversation", "query", "Of this conversation only.", _TEXT)
 _KIND: Final = Parameter("kind", "query", "Of this kind of records only.", _TEXT)
 
@@ -160,11 +160,7 @@ DESCRIBED: Final[tuple[Described, ...]] = (
         "/admin/requests/{request_id}",
         "Read everything about one request",
         bodies.RequestAnswer,
-        (
-            Parameter("request_id", "path", "The answer's x-turnfold-request-id.", {"type": "string", "minLength": 1}),
-            _FROM,
-            _ONLY_TENANT,
-        ),
+        (_REQUEST_ID, _FROM, _ONLY_TENANT),
         (404,),
     ),
     _admin("GET", "/admin/ledger", "Read the state of the books", bodies.LedgerAnswer),

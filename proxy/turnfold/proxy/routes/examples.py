@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from turnfold.proxy.http.refusals import error_body
+
 _TALK: Final = [
     {"role": "system", "content": "You are terse."},
     {"role": "user", "content": "What is a heron?"},
@@ -251,6 +253,4 @@ _ERRORS: Final[dict[int, tuple[str, str, str | None]]] = {
 
 def error_example(status: int) -> dict[str, Any]:
     """An error as Turnfold writes it."""
-    code, message, param = _ERRORS[status]
-    kind = "invalid_request_error" if status < 500 else "api_error"
-    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+    return error_body(status, *_ERRORS[status])

@@ -58,7 +58,7 @@ def message_operations(roundtrips: Roundtrips, models: OperationModels) -> list[
             flow = summarised_steps(body.messages, options, _wish(body.summarizer))
             made, bill = await models.drive(flow, call.tenant, call.headers, "messages")
             part = SummarizerPart(name=models.model, calls=bill.asked, dollars=round(bill.dollars, 9), why=bill.why)
-            result, stored = await roundtrips.keep(call.tenant, made, label)
+            result, stored = made, await roundtrips.keep(call.tenant, made, label)
         # Not validated: these are the client's own values.
         return CompressMessagesAnswer.model_construct(
             messages=result.messages,

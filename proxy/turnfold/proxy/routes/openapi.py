@@ -10,7 +10,7 @@ import functools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from http import HTTPStatus
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any, Final
 
 import orjson
@@ -73,7 +73,7 @@ def document(operations: Sequence[Operation[Any]]) -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {
             "title": "Turnfold",
-            "version": _version(),
+            "version": version("turnfold"),
             "description": "Turnfold's own API, and the paths that it folds; every other path goes upstream.",
         },
         "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
@@ -108,13 +108,6 @@ def _schemas(calls: Iterable[Described]) -> tuple[dict[Any, Any], dict[str, Any]
     ]
     references, definitions = models_json_schema(modes, ref_template=_REFERENCE)
     return {model: schema for (model, _), schema in references.items()}, definitions["$defs"]
-
-
-def _version() -> str:
-    try:
-        return version("turnfold")
-    except PackageNotFoundError:
-        return "0"
 
 
 def _describe(call: Described, schemas: Mapping[Any, Any]) -> dict[str, Any]:

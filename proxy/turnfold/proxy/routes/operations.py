@@ -21,7 +21,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from turnfold.config.settings import LimitSettings
+from turnfold.config.serving import LimitSettings
 from turnfold.proxy.api.bodies import Nothing, RequestBody
 from turnfold.proxy.http.headers import first
 from turnfold.proxy.http.inbound import ClientGone, Inbound
@@ -131,9 +131,6 @@ class _Path:
                 response = await with_error_answers(lambda request: self._serve(operation, request, receive))(request)
             except ClientGone:
                 return
-            except Refused as refused:
-                await refused.send(send)
-                return
         await response(scope, receive, send)
 
     async def _serve(self, operation: Operation[Any], request: Request, receive: Receive) -> Response:
@@ -148,13 +145,11 @@ class _Path:
 
     async def _read(self, operation: Operation[B], request: Request, receive: Receive) -> B:
         limit = operation.most_bytes or self._limits.max_text_bytes
-        data = bytearray()
-        async for chunk in Inbound(request.scope, receive).chunks():
-            data += chunk
-            if len(data) > limit:
-                raise _too_large(limit)
+        data = await Inbound(request.scope, receive).body(limit)
+        if data is None:
+            raise _too_large(limit)
         coding = (first(request.headers.raw, b"content-encoding") or b"").strip().lower().decode("latin-1")
-        plain = plain_body(bytes(data), coding, self._limits)
+        plain = plain_body(data, coding, self._limits)
         if plain is None:
             raise Refused(415, "unsupported_encoding", "The body's content-encoding cannot be undone.", "content-encoding")
         if len(plain) > limit:

@@ -7,6 +7,7 @@ records are stored (a store of three methods), rules of the state.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 from starlette.requests import Request
@@ -35,9 +36,9 @@ from turnfold.compression.text.private import is_private
 from turnfold.proxy.asking.operations import ModelMissing, OperationModels
 from turnfold.proxy.http.front import Endpoint
 from turnfold.proxy.http.inbound import ClientGone, Inbound
-from turnfold.proxy.routes.answers import STORE_OFF, error
+from turnfold.proxy.http.refusals import Refused
+from turnfold.proxy.routes.answers import Answers, error, missing_model, with_error_answers
 from turnfold.proxy.routes.anything import ANYTHING
-from turnfold.proxy.store import StoreError, StoreOff
 from turnfold.proxy.store.records import report_unreadable
 
 #: A state is small; a preview may bring a conversation.
@@ -49,6 +50,16 @@ _UNREADABLE: Final = "This conversation's state was written by a newer Turnfold;
 
 #: Says whose data a request may reach; refuses by raising what the app renders.
 Authorise = Callable[[Request], str]
+
+
+#: Where these routes answer otherwise than the API: a value that cannot be understood is 422 here.
+_ANSWERS: Final[Answers] = MappingProxyType(
+    {
+        RecordUnreadable: lambda _: error(409, "state_unreadable", _UNREADABLE, "conversation"),
+        ModelMissing: missing_model,
+        InvalidInput: lambda exc: error(422, "invalid_value", str(exc), exc.field),
+    }
+)
 
 
 class RecordStore(Protocol):
@@ -67,18 +78,7 @@ class RecordStore(Protocol):
         ...
 
 
-class _Refusal(Exception):
-    """Ends a call with an error body."""
-
-    def __init__(self, status: int, code: str, message: str, param: str | None = None) -> None:
-        super().__init__(message)
-        self.status, self.code, self.message, self.param = status, code, message, param
-
-    def response(self) -> Response:
-        return error(self.status, self.code, self.message, self.param)
-
-
-def state_routes(store: RecordStore, authorise: Authorise, models: OperationModels | None = None) -> list[Route]:
+def state_routes(store: RecordStore, authorise: Authorise, models: OperationModels) -> list[Route]:
     """The routes.
 
     GET, PUT (body: a state or a checkpoint), DELETE ``/v1/state/{conversation}``; POST ``/v1/state/preview``.
@@ -87,19 +87,8 @@ def state_routes(store: RecordStore, authorise: Authorise, models: OperationMode
 
     def route(path: str, call: Callable[[Request, str], Awaitable[Response]], method: str) -> Route:
         async def endpoint(request: Request) -> Response:
-            try:
-                return await call(request, authorise(request))
-            except _Refusal as refusal:
-                return refusal.response()
-            except RecordUnreadable:
-                return error(409, "state_unreadable", _UNREADABLE, "conversation")
-            except InvalidInput as wrong:
-                missing = isinstance(wrong, ModelMissing)
-                return error(409 if missing else 422, "model_missing" if missing else "invalid_value", str(wrong), wrong.field)
-            except StoreOff:
-                return error(501, "store_off", STORE_OFF)
-            except StoreError:
-                return error(503, "store_unavailable", "The store does not answer now; nothing is lost, try again.")
+            tenant = authorise(request)
+            return await with_error_answers(lambda request: call(request, tenant), _ANSWERS)(request)
 
         return Route(path, endpoint, methods=[method])
 
@@ -121,7 +110,7 @@ async def _refuse_method(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 class _Calls:
-    def __init__(self, store: RecordStore, models: OperationModels | None) -> None:
+    def __init__(self, store: RecordStore, models: OperationModels) -> None:
         self._store = store
         self._models = models
 
@@ -164,7 +153,7 @@ class _Calls:
 
     async def _draft(self, engine: Engine, text: str, request: Request, tenant: str) -> DirectiveDraft | None:
         """A directive that the user may have meant, by rules or by the model; nothing is applied."""
-        if self._models is None or is_private(text):
+        if is_private(text):
             return None
         self._models.require("with_model")
         drafted, _ = await self._models.drive(draft_steps(engine, text), tenant, request.headers, "state")
@@ -233,19 +222,17 @@ def _name(request: Request) -> str:
     return name
 
 
-def _unknown(name: str) -> _Refusal:
-    return _Refusal(404, "conversation_not_found", f"no state is kept for conversation {name[:80]!r}", "conversation")
+def _unknown(name: str) -> Refused:
+    return Refused(404, "conversation_not_found", f"no state is kept for conversation {name[:80]!r}", "conversation")
 
 
 async def _body(request: Request) -> dict[str, Any]:
-    data = bytearray()
     try:
-        async for chunk in Inbound(request.scope, request.receive).chunks():
-            data += chunk
-            if len(data) > MAX_BODY:
-                raise _Refusal(413, "body_too_large", f"the body must have at most {MAX_BODY} bytes")
+        data = await Inbound(request.scope, request.receive).body(MAX_BODY)
     except ClientGone:
         raise InvalidInput("body", "did not arrive") from None
+    if data is None:
+        raise Refused(413, "body_too_large", f"the body must have at most {MAX_BODY} bytes")
     body = parse_json(data.decode("utf-8", "replace"), "body")
     if not isinstance(body, dict):
         raise InvalidInput("body", "must be an object")

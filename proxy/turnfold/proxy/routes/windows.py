@@ -13,7 +13,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.api.bodies import LearnedWindow, LearnedWindows, Nothing, WindowsForgotten
 from turnfold.proxy.books.learned import learned_rows
 from turnfold.proxy.books.pacing import OptionsOf
@@ -21,17 +20,16 @@ from turnfold.proxy.learning.window_records import tenants
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.routes.answers import Gatekeeper, as_json, only_admins
 from turnfold.proxy.routes.operations import Operation, OperationCall, Parameter
+from turnfold.proxy.routes.parameters import TENANT, refuse_unknown
 from turnfold.proxy.store import Store
 
-_TENANT: Final = "x-turnfold-tenant"
 _UPSTREAM: Final = Parameter("upstream", "query", "Of this upstream only: its URL without a path.", {"type": "string"})
 _MODEL: Final = Parameter("model", "query", "Of this model only.", {"type": "string"})
 
 
 def _chosen(query: Mapping[str, str]) -> tuple[str | None, str | None]:
     """Upstream and model; None is any."""
-    if unknown := sorted(set(query) - {"upstream", "model"}):
-        raise InvalidInput(unknown[0], "is no parameter; there are model, upstream")
+    refuse_unknown(query, "upstream", "model")
     return query.get("upstream"), query.get("model")
 
 
@@ -60,7 +58,7 @@ def admin_window_routes(windows: Windows, store: Store, options_of: OptionsOf, g
     """``GET`` and ``DELETE /admin/windows?upstream=&model=``: the same for all tenants, or for that in ``x-turnfold-tenant``."""
 
     async def concerned(request: Request) -> list[str]:
-        own = request.headers.get(_TENANT)
+        own = request.headers.get(TENANT)
         return sorted(await tenants(store)) if own is None else [own]
 
     async def read(request: Request) -> Response:

@@ -18,7 +18,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from turnfold.config.settings import Settings, anthropic_url, is_loopback
-from turnfold.config.sources import Path2, load
+from turnfold.config.sources import SettingPath, load
 from turnfold.proxy.running.environment import ANTHROPIC, OPENAI, BaseUrl, base_url
 from turnfold.proxy.running.sharing import default_url, is_listening, is_same_turnfold, is_turnfold
 
@@ -27,7 +27,7 @@ _ANTHROPIC: Final = ("anthropic", "url")
 OWN_HOST: Final = "127.0.0.1"
 _ANTHROPIC_URL: Final = "https://api.anthropic.com"
 
-Flags = Mapping[str, tuple[Path2, Any]]
+Flags = Mapping[str, tuple[SettingPath, Any]]
 
 
 class PlanRefused(Exception):
@@ -75,16 +75,16 @@ def at_address(settings: Settings, host: str, port: int) -> Settings:
     return settings.model_copy(update={"server": settings.server.model_copy(update=place)})
 
 
-def _named(environment: Mapping[str, str]) -> dict[Path2, BaseUrl]:
+def _named(environment: Mapping[str, str]) -> dict[SettingPath, BaseUrl]:
     found = {_UPSTREAM: base_url(environment, OPENAI), _ANTHROPIC: base_url(environment, ANTHROPIC)}
     return {path: url for path, url in found.items() if url is not None}
 
 
-def _as_flags(upstreams: Mapping[Path2, BaseUrl]) -> dict[str, tuple[Path2, Any]]:
+def _as_flags(upstreams: Mapping[SettingPath, BaseUrl]) -> dict[str, tuple[SettingPath, Any]]:
     return {url.variable: (path, url.url) for path, url in upstreams.items()}
 
 
-def _shared(through: Mapping[Path2, BaseUrl], named: Mapping[Path2, BaseUrl], flags: Flags) -> str:
+def _shared(through: Mapping[SettingPath, BaseUrl], named: Mapping[SettingPath, BaseUrl], flags: Flags) -> str:
     """The Turnfold that the environment names."""
     first = next(iter(through.values()))
     for url in named.values():

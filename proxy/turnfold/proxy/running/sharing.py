@@ -14,7 +14,8 @@ from urllib.parse import quote
 
 import httpx
 
-from turnfold.config.settings import ServerSettings, Settings
+from turnfold.config.serving import ServerSettings
+from turnfold.config.settings import Settings
 from turnfold.proxy.identity import new_challenge, proof, read_key
 
 _PATIENCE: Final = 2.0

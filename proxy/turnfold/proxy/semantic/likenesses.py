@@ -29,6 +29,7 @@ from turnfold.config.settings import Settings
 from turnfold.proxy.asking.own_upstream import Caller, host_of
 from turnfold.proxy.asking.purse import Payer
 from turnfold.proxy.chat.exchange import Exchange
+from turnfold.proxy.chat.own_models import end_nothing
 from turnfold.proxy.chat.receipts import Recorder
 from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.learning.deciding import Place
@@ -60,20 +61,21 @@ class Likenesses:
         InvalidInput: the upstream's model has no known price.
     """
 
-    def __init__(self, settings: Settings, store: Store, patient: Store, incidents: Incidents) -> None:
+    def __init__(self, settings: Settings, store: Store, patient: Store, incidents: Incidents, recorder: Recorder) -> None:
         self._settings = settings
         self._patient = patient
         self._incidents = incidents
         self._records = LikenessRecords(store, float(settings.store.ttl))
         self._kept = Memo(_MEMORY)
         self._vectors: PassageVectors | None = None
-        self._remote = UpstreamEncoder(settings, patient) if self.is_on and settings.semantic.embedding_model else None
+        asks = self.is_on and settings.semantic.embedding_model
+        self._remote = UpstreamEncoder(settings, patient, recorder) if asks else None
         self._questions: set[asyncio.Task[bytes | None]] = set()
         self.late = 0
 
     @property
     def is_on(self) -> bool:
-        """As of the protocol."""
+        """See the protocol."""
         settings = self._settings
         return settings.semantic.is_on and settings.folding.recall and settings.store.keeps_originals
 
@@ -82,11 +84,6 @@ class Likenesses:
         """How often there was no vector, by reason."""
         made = Counter({"late": self.late}) if self.late else Counter[str]()
         return made + self._vectors.encoder.failures if self._vectors is not None else made
-
-    def record_calls(self, recorder: Recorder) -> None:
-        """Have calls that cost something written down."""
-        if self._remote is not None:
-            self._remote.recorder = recorder
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -135,12 +132,12 @@ class Likenesses:
         self._kept.clear()
 
     def begin(self, exchange: Exchange, place: Place) -> Callable[[], None]:
-        """As of the protocol."""
+        """See the protocol."""
         conversation, before = exchange.conversation, (exchange.tokens or (0, 0))[0]
         if self._vectors is None or conversation is None or exchange.request.mode != "on":
-            return _nothing
+            return end_nothing
         if (before < _LEAST and not exchange.folded) or exchange.status == "bypassed":  # held out: it will not be folded
-            return _nothing
+            return end_nothing
         return self._vectors.begin(self._errand(exchange, place), conversation.messages)
 
     def _errand(self, exchange: Exchange, place: Place) -> Errand:
@@ -151,14 +148,14 @@ class Likenesses:
         return Errand(Payer(request.tenant, place.label), place.spot.model, caller, _without_secrets(request.to.url))
 
     def known(self, messages: Sequence[Message], place: Place) -> tuple[Likeness, ...]:
-        """As of the protocol."""
+        """See the protocol."""
         users = [i + 1 for i, m in enumerate(messages) if m.role == "user"]
         named = prefixes([m.key for m in messages], users)
         found = (self._kept.find((place.spot, at, prefix)) for at, prefix in named.items())
         return tuple(one for one in found if one is not None)
 
     async def decide(self, exchange: Exchange, questions: Sequence[int], place: Place) -> tuple[Likeness, ...]:
-        """As of the protocol."""
+        """See the protocol."""
         messages = exchange.conversation.messages if exchange.conversation is not None else ()
         wanted = [nothing_known(messages, user) for user in questions]
         try:
@@ -239,7 +236,3 @@ def _is_private(messages: Sequence[Message], user: int, text: str) -> bool:
     """Whether a question's text, or that of a message which it is made of, has private parts."""
     private = private_parts(messages[: user + 1])
     return is_private(text) or any(m.key in private for m in question_messages(messages, user))
-
-
-def _nothing() -> None:
-    """Nothing ends with the request."""

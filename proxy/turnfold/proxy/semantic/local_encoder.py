@@ -53,7 +53,7 @@ class LocalEncoder:
         return True
 
     async def encode(self, texts: Sequence[str], errand: Errand) -> Encoded:
-        """As of the protocol."""
+        """See the protocol."""
         del errand
         try:
             return await asyncio.to_thread(partial(self._run, texts))

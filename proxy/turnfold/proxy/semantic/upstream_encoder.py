@@ -92,17 +92,18 @@ class UpstreamEncoder:
 
     Args:
         store: shares what was spent; None: this process alone knows.
+        recorder: gets a receipt of each call that was paid for; None: nobody does.
 
     Attributes:
         label: the model and its host, for people.
-        recorder: gets a receipt of each call that was paid for.
 
     Raises:
         InvalidInput: the model's price is unknown: what it may cost could not be held to.
     """
 
-    def __init__(self, settings: Settings, store: Store | None) -> None:
+    def __init__(self, settings: Settings, store: Store | None, recorder: Recorder | None = None) -> None:
         semantic = settings.semantic
+        self._recorder = recorder
         self._model = semantic.embedding_model or ""
         self._price: PriceOf = price_from(settings)
         if self._dollars(1000) is None:
@@ -129,11 +130,10 @@ class UpstreamEncoder:
         self.most_texts = semantic.batch
         self.most_calls = _CALLS
         self.failures: Counter[str] = Counter()
-        self.recorder: Recorder | None = None
 
     @property
     def only_while_served(self) -> bool:
-        """As of the protocol."""
+        """See the protocol."""
         return self._upstream.only_while_served
 
     @asynccontextmanager
@@ -155,13 +155,13 @@ class UpstreamEncoder:
         return Errand(Payer(""), "", Caller(self._upstream.host, ()), self._upstream.url("/v1/embeddings"))
 
     def is_ready(self, errand: Errand) -> bool:
-        """As of the protocol. Text goes to another host than its conversation only where a setting names that host."""
+        """See the protocol. Text goes to another host than its conversation only where a setting names that host."""
         if self._follows and errand.caller.host != self._upstream.host:
             return False
         return self._upstream.credential(errand.caller) is not None and not any(one.is_open for one in self._breakers_of(errand))
 
     async def encode(self, texts: Sequence[str], errand: Errand) -> Encoded:
-        """As of the protocol."""
+        """See the protocol."""
         vectors: list[bytes] = []
         progress = _Progress()
         for part in batches([input_of(text) for text in texts], self.most_texts):
@@ -267,9 +267,9 @@ class UpstreamEncoder:
         task = asyncio.get_running_loop().create_task(self._purse.settle(errand.payer, most, dollars))
         self._settling.add(task)
         task.add_done_callback(self._settling.discard)
-        if self.recorder is not None and not refused:
+        if self._recorder is not None and not refused:
             bill = Bill([OwnCall("embedding", self._model, usage)])
-            record_own_calls(self.recorder, errand.payer, errand.model, "vectors", bill, seconds)
+            record_own_calls(self._recorder, errand.payer, errand.model, "vectors", bill, seconds)
 
     def _failed(self, reason: str, errand: Errand, answer: PostedAnswer | None = None) -> EncoderFailed:
         """What a failure means for the next calls; told once, until a call succeeds."""

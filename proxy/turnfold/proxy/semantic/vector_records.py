@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import json
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Final
@@ -82,8 +81,7 @@ class LikenessRecords:
 
 
 def _key(spot: Spot, one: Likeness) -> Key:
-    parts = json.dumps([spot.upstream, spot.model, one.at, one.prefix]).encode()
-    return Key(spot.tenant, _LIKENESS, blake2b(parts, digest_size=16).hexdigest())
+    return spot.key_of(_LIKENESS, one.at, one.prefix)
 
 
 def _to_bytes(one: Likeness) -> bytes:

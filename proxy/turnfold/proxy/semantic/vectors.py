@@ -23,6 +23,7 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.text.private import Range
 from turnfold.compression.wire.conversation import Message
 from turnfold.config.settings import Settings
+from turnfold.proxy.chat.own_models import end_nothing
 from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.semantic.encoder import Encoder, EncoderFailed, Errand
 from turnfold.proxy.semantic.vector_records import VectorRecords
@@ -90,12 +91,12 @@ class PassageVectors:
             What is to be called when the request was served: it ends what may not go on without it.
         """
         if not self.encoder.is_ready(errand):
-            return _nothing
+            return end_nothing
         texts = self._readable(errand, messages, list(self._missing(errand.payer.tenant, messages)))
         if self.encoder.only_while_served:
             return self._serve(errand.payer.tenant, texts)
         self._queue(errand.payer.tenant, texts)
-        return _nothing
+        return end_nothing
 
     def _readable(self, errand: Errand, messages: Sequence[Message], missing: Sequence[Message]) -> list[_WaitingText]:
         """Those that are not inside a private part; of the others it is remembered that they have no vectors."""
@@ -112,7 +113,7 @@ class PassageVectors:
         """Make vectors for as long as a request is served."""
         texts = [one for one in texts if (tenant, one.key) not in self._under_way]
         if not texts or self._size + (size := sum(len(one.text) for one in texts)) > _MOST_WAITING:
-            return _nothing
+            return end_nothing
         self._size += size
         forgotten = self._forgotten
         task = asyncio.get_running_loop().create_task(self._make_all(tenant, texts), name="vectors")
@@ -249,10 +250,6 @@ class PassageVectors:
     def reads(self, text: str) -> bool:
         """Whether the encoder knows the language of a text."""
         return self.encoder.knows is None or language_of(text) in self.encoder.knows
-
-
-def _nothing() -> None:
-    """Nothing ends with the request."""
 
 
 def _cancel(task: asyncio.Task[None]) -> None:

@@ -1,7 +1,7 @@
 """What a store is.
 
-Lives here: the protocol of a store, its values, its exceptions. Does not belong here: any back-end, what is kept (sections,
-conversations, receipts know their own form).
+Lives here: the protocol of a store, its values, its exceptions, reading what comes in pages to its end. Does not belong here: any
+back-end, what is kept (sections, conversations, receipts know their own form).
 
 Items are small byte strings by key, each with a time to live. Logs and counts are written by the ledger in batches; a batch that
 is sent several times counts once.
@@ -17,9 +17,13 @@ is sent several times counts once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import uuid
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
+
+_MARK_TTL: Final = 60.0  # seconds for which a batch of items alone is known to have been taken
+_PAGE: Final = 500  # keys
 
 
 class StoreError(Exception):
@@ -108,6 +112,11 @@ class Batch:
     items: Sequence[Item] = ()
     lines_ttl: float | None = None
 
+    @classmethod
+    def of_items(cls, items: Sequence[Item]) -> Batch:
+        """Items alone: unlike `Store.put`, a batch may be large, and has the time of background work."""
+        return cls(uuid.uuid4().hex, {}, {}, _MARK_TTL, items)
+
     def life_of_lines(self) -> float:
         """Seconds to live for the logs touched."""
         return self.ttl if self.lines_ttl is None else self.lines_ttl
@@ -183,25 +192,60 @@ class BooksOf:
     _store: Store
 
     async def log(self, name: str, position: int = 0, limit: int = 1000) -> tuple[list[bytes], int | None]:
-        """As of `Store`."""
+        """See `Store`."""
         return await self._store.log(name, position, limit)
 
     async def newest(self, name: str, skip: int = 0, limit: int = 100) -> list[bytes]:
-        """As of `Store`."""
+        """See `Store`."""
         return await self._store.newest(name, skip, limit)
 
     async def counts(self, names: Sequence[str]) -> list[dict[str, int]]:
-        """As of `Store`."""
+        """See `Store`."""
         return await self._store.counts(names)
 
     async def names(self) -> tuple[list[str], list[str]]:
-        """As of `Store`."""
+        """See `Store`."""
         return await self._store.names()
 
     async def erase(self, lines: Mapping[str, Sequence[bytes]], fields: Mapping[str, Sequence[str]]) -> int:
-        """As of `Store`."""
+        """See `Store`."""
         return await self._store.erase(lines, fields)
 
     async def scrub(self) -> None:
-        """As of `Store`."""
+        """See `Store`."""
         await self._store.scrub()
+
+
+def blob(text: str) -> bytes:
+    """Any text as bytes, lone surrogates too, which a client's JSON may bring."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def text_of(data: bytes) -> str:
+    """The text of such bytes."""
+    return data.decode("utf-8", "surrogatepass")
+
+
+async def lines_of(store: Store, name: str) -> AsyncIterator[bytes]:
+    """All lines of a log in order, read page by page.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    position: int | None = 0
+    while position is not None:
+        page, position = await store.log(name, position)
+        for line in page:
+            yield line
+
+
+async def key_pages(store: Store, scope: Scope) -> AsyncIterator[list[Key]]:
+    """All keys in a scope, a page at a time.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    offset = 0
+    while page := await store.keys(scope, offset, _PAGE):
+        yield page
+        offset += len(page)

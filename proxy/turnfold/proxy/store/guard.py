@@ -18,6 +18,7 @@ from turnfold.proxy.store.base import Batch, Item, Key, Scope, Store, StoreError
 
 T = TypeVar("T")
 
+_PATIENCE: Final = 10.0  # seconds for calls of a guarded store that no request waits for
 _FIRST_PROBE: Final = 0.1
 _LAST_PROBE: Final = 5.0
 
@@ -55,9 +56,7 @@ class TimedStore:
         report: receives every failure.
     """
 
-    def __init__(
-        self, store: Store, timeout: float, patience: float = 10.0, report: Callable[[StoreError], None] = lambda _: None
-    ) -> None:
+    def __init__(self, store: Store, timeout: float, patience: float, report: Callable[[StoreError], None]) -> None:
         self._store = store
         self._timeout = timeout
         self._patience = patience
@@ -121,8 +120,8 @@ class TimedStore:
 class GuardedStore(TimedStore):
     """A `TimedStore` with a breaker: after a failure calls are refused at once until the store works again."""
 
-    def __init__(self, store: Store, timeout: float = 0.1, patience: float = 10.0, incidents: Incidents | None = None) -> None:
-        super().__init__(store, timeout, patience, self.failed)
+    def __init__(self, store: Store, timeout: float = 0.1, incidents: Incidents | None = None) -> None:
+        super().__init__(store, timeout, _PATIENCE, self.failed)
         self._incidents = incidents or Incidents()
         self._probe: asyncio.Task[None] | None = None
         self._problem = ""

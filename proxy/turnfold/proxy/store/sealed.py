@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import Final, Protocol
 
 from turnfold.proxy.sealing.marks import is_sealed
-from turnfold.proxy.store.base import Batch, BooksOf, Item, Key, Scope, Store, StoreFailed
+from turnfold.proxy.store.base import Batch, BooksOf, Item, Key, Scope, Store, StoreFailed, blob
 from turnfold.proxy.store.records import report_unreadable
 
 _WITNESS: Final = Key("", "sealing", "witness")
@@ -28,7 +28,7 @@ _SETTING: Final = "TURNFOLD_STORE_ENCRYPTION_KEYS"
 
 def _place(key: Key) -> bytes:
     """What a value is bound to: tenant, kind and id, so that no two keys give the same bytes."""
-    parts = [part.encode("utf-8", "surrogatepass") for part in (key.tenant, key.kind, key.id)]
+    parts = [blob(part) for part in (key.tenant, key.kind, key.id)]
     return b"".join(len(part).to_bytes(8, "big") + part for part in parts)
 
 

@@ -20,7 +20,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from turnfold.proxy.store.base import Batch, Item, Key, Scope, StoreUnavailable
+from turnfold.proxy.store.base import Batch, Item, Key, Scope, StoreUnavailable, blob, text_of
 from turnfold.proxy.store.fair import fair_level
 from turnfold.proxy.store.records import report_unreadable
 from turnfold.proxy.store.sqlite_file import CLEAN, ROW, ConnectionThread, FileIdentity, Transaction, pragma
@@ -49,29 +49,21 @@ _SCRUB_TRIES: Final = 10
 _SCRUB_PAUSE: Final = 0.2
 
 
-def _blob(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _text(blob: bytes) -> str:
-    return blob.decode("utf-8", "surrogatepass")
-
-
 def _key(key: Key) -> tuple[bytes, bytes, bytes]:
-    return _blob(key.tenant), _blob(key.kind), _blob(key.id)
+    return blob(key.tenant), blob(key.kind), blob(key.id)
 
 
 def _where(scope: Scope) -> tuple[str, list[bytes]]:
-    clause, values = "items.tenant = ?", [_blob(scope.tenant)]
+    clause, values = "items.tenant = ?", [blob(scope.tenant)]
     if scope.kind is not None:
         clause += " AND items.kind = ?"
-        values.append(_blob(scope.kind))
+        values.append(blob(scope.kind))
     if scope.conversation is not None:
         clause += (
             " AND EXISTS (SELECT 1 FROM links WHERE links.tenant = items.tenant AND links.kind = items.kind"
             " AND links.id = items.id AND links.conversation = ?)"
         )
-        values.append(_blob(scope.conversation))
+        values.append(blob(scope.conversation))
     return clause, values
 
 
@@ -81,7 +73,7 @@ def _save(connection: sqlite3.Connection, items: Iterable[Item]) -> None:
         key = _key(item.key)
         connection.execute(_UPSERT_ITEM, (*key, item.value, now + item.ttl))
         if item.conversation is not None:
-            link = (key[0], _blob(item.conversation), key[1], key[2])
+            link = (key[0], blob(item.conversation), key[1], key[2])
             connection.execute("INSERT OR IGNORE INTO links VALUES (?, ?, ?, ?)", link)
 
 
@@ -92,7 +84,7 @@ def _fetch(connection: sqlite3.Connection, key: Key) -> bytes | None:
 
 
 def _stored_bytes(what: str, value: Any) -> bytes | None:
-    """A value as it was stored; None, which is told, where something else stands in its place."""
+    """A value as it was stored; None, which is logged and counted, if something else stands in its place."""
     if isinstance(value, bytes):
         return value
     report_unreadable(what, f"it is {type(value).__name__} and not bytes")
@@ -100,9 +92,9 @@ def _stored_bytes(what: str, value: Any) -> bytes | None:
 
 
 def _stored_texts(row: Sequence[Any]) -> tuple[str, ...] | None:
-    """The columns of a row as text; None, which is told, where they are none."""
+    """The columns of a row as text; None, which is logged and counted, if they are no text."""
     try:
-        return tuple(map(_text, row))
+        return tuple(map(text_of, row))
     except (ValueError, TypeError, AttributeError) as exc:
         report_unreadable("key", f"it is no text ({type(exc).__name__})")
     return None
@@ -245,22 +237,22 @@ class SqliteStore:
     async def record(self, batch: Batch) -> None:
         def job(connection: sqlite3.Connection) -> None:
             expires = time.time() + batch.ttl
-            if not connection.execute("INSERT OR IGNORE INTO batches VALUES (?, ?)", (_blob(batch.id), expires)).rowcount:
+            if not connection.execute("INSERT OR IGNORE INTO batches VALUES (?, ?)", (blob(batch.id), expires)).rowcount:
                 return
             _save(connection, batch.items)
             for name, lines in batch.lines.items():
-                rows = ((_blob(name), line, time.time() + batch.life_of_lines()) for line in lines)
+                rows = ((blob(name), line, time.time() + batch.life_of_lines()) for line in lines)
                 connection.executemany("INSERT INTO logs (name, line, expires) VALUES (?, ?, ?)", rows)
             for name, additions in batch.additions.items():
-                connection.execute("DELETE FROM counts WHERE name = ? AND expires <= ?", (_blob(name), time.time()))
-                sums = ((_blob(name), _blob(counter), number, expires) for counter, number in additions.items())
+                connection.execute("DELETE FROM counts WHERE name = ? AND expires <= ?", (blob(name), time.time()))
+                sums = ((blob(name), blob(counter), number, expires) for counter, number in additions.items())
                 connection.executemany(_ADD, sums)
 
         await self._write(job)
 
     async def log(self, name: str, position: int = 0, limit: int = 1000) -> tuple[list[bytes], int | None]:
         sql = "SELECT seq, line FROM logs WHERE name = ? AND seq > ? AND expires > ? ORDER BY seq LIMIT ?"
-        values = (_blob(name), position, time.time(), limit + 1)
+        values = (blob(name), position, time.time(), limit + 1)
         rows = await self._reader.run(lambda connection: connection.execute(sql, values).fetchall())
         page = rows[:limit]
         lines = (_stored_bytes("line of a log", line) for _, line in page)
@@ -268,7 +260,7 @@ class SqliteStore:
 
     async def newest(self, name: str, skip: int = 0, limit: int = 100) -> list[bytes]:
         sql = "SELECT line FROM logs WHERE name = ? AND expires > ? ORDER BY seq DESC LIMIT ? OFFSET ?"
-        values = (_blob(name), time.time(), limit, skip)
+        values = (blob(name), time.time(), limit, skip)
         rows = await self._reader.run(lambda connection: connection.execute(sql, values).fetchall())
         lines = (_stored_bytes("line of a log", line) for (line,) in rows)
         return [line for line in lines if line is not None]
@@ -277,7 +269,7 @@ class SqliteStore:
         sql = "SELECT field, value FROM counts WHERE name = ? AND expires > ?"
 
         def job(connection: sqlite3.Connection) -> list[dict[str, int]]:
-            tables = (connection.execute(sql, (_blob(name), time.time())) for name in names)
+            tables = (connection.execute(sql, (blob(name), time.time())) for name in names)
             return [_sums(table) for table in tables]
 
         return await self._reader.run(job)
@@ -285,13 +277,13 @@ class SqliteStore:
     async def names(self) -> tuple[list[str], list[str]]:
         def job(connection: sqlite3.Connection) -> tuple[list[str], list[str]]:
             logs, tables = (connection.execute(f"SELECT DISTINCT name FROM {of}").fetchall() for of in ("logs", "counts"))  # noqa: S608
-            return [_text(name) for (name,) in logs], [_text(name) for (name,) in tables]
+            return [text_of(name) for (name,) in logs], [text_of(name) for (name,) in tables]
 
         return await self._reader.run(job)
 
     async def erase(self, lines: Mapping[str, Sequence[bytes]], fields: Mapping[str, Sequence[str]]) -> int:
-        going = [(_blob(name), line) for name, found in lines.items() for line in found]
-        cells = [(_blob(name), _blob(counter)) for name, found in fields.items() for counter in found]
+        going = [(blob(name), line) for name, found in lines.items() for line in found]
+        cells = [(blob(name), blob(counter)) for name, found in fields.items() for counter in found]
 
         def job(connection: sqlite3.Connection) -> int:
             gone = 0

@@ -1,6 +1,6 @@
 """What the process takes, and which build it is: ``process_*`` as Prometheus' own clients name them, and ``turnfold_build_info``.
 
-Lives here: both, for one process and for several workers. Does not belong here: figures of requests (``books.metrics``).
+Lives here: both, for one process and for several workers. Does not belong here: figures of requests (``metrics``).
 
 prometheus-client's own collector knows the process that is scraped, and none of its siblings, so each worker writes what that
 collector finds into gauges that are added up; CPU time is a counter, so that a worker's share stays when it ends.
@@ -9,7 +9,7 @@ collector finds into gauges that are added up; CPU time is a counter, so that a 
 from __future__ import annotations
 
 import platform
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Final, Literal
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, ProcessCollector
@@ -42,7 +42,7 @@ class ProcessMetrics:
             registry=registry,
             multiprocess_mode="livemax",
         )
-        build.labels(_version(), platform.python_version()).set(1)
+        build.labels(version("turnfold"), platform.python_version()).set(1)
         workers = Gauge("turnfold_workers", "Workers that are running.", registry=registry, multiprocess_mode="livesum")
         workers.set(1)
 
@@ -55,10 +55,3 @@ class ProcessMetrics:
                     self._counted = max(self._counted, sample.value)
                 elif sample.name in self._gauges:
                     self._gauges[sample.name].set(sample.value)
-
-
-def _version() -> str:
-    try:
-        return version("turnfold")
-    except PackageNotFoundError:
-        return "0"

@@ -27,21 +27,11 @@ from collections.abc import Iterable
 from typing import Final
 from urllib.parse import quote, unquote_to_bytes
 
-from turnfold.proxy.store.base import Key
+from turnfold.proxy.store.base import Key, blob, text_of
 from turnfold.proxy.store.records import report_unreadable
 
 _SHARDS: Final = 16
 _BOOKS: Final = b"turnfold:books:{"
-
-
-def blob(text: str) -> bytes:
-    """Any text as bytes, lone surrogates too."""
-    return text.encode("utf-8", "surrogatepass")
-
-
-def text_of(data: bytes) -> str:
-    """The text of such bytes."""
-    return data.decode("utf-8", "surrogatepass")
 
 
 def _quoted(text: str) -> bytes:
@@ -54,7 +44,7 @@ def member(key: Key) -> bytes:
 
 
 def key_of(tenant: str, named: bytes) -> Key | None:
-    """The key that an index names; None, which is told, where it names none."""
+    """The key that an index names; None, which is logged and counted, if it names none."""
     try:
         kind, name = json.loads(named)
     except (ValueError, TypeError, RecursionError):
@@ -126,33 +116,33 @@ class Spread(OneServer):
     spread = True
 
     def spaces(self, tenant: str) -> list[bytes]:
-        """As of `OneServer`."""
+        """See `OneServer`."""
         return [b"turnfold:{%b/%d}:" % (_quoted(tenant), shard) for shard in range(_SHARDS)]
 
     def space(self, key: Key) -> bytes:
-        """As of `OneServer`."""
+        """See `OneServer`."""
         shard = zlib.crc32(member(key)) % _SHARDS
         return b"turnfold:{%b/%d}:" % (_quoted(key.tenant), shard)
 
     def together(self, keys: Iterable[Key]) -> list[list[int]]:
-        """As of `OneServer`."""
+        """See `OneServer`."""
         groups: dict[bytes, list[int]] = {}
         for position, key in enumerate(keys):
             groups.setdefault(self.space(key), []).append(position)
         return list(groups.values())
 
     def own(self, letter: bytes, name: str) -> bytes:
-        """As of `OneServer`."""
+        """See `OneServer`."""
         return _BOOKS + _quoted(name) + b"}:" + letter
 
     def mark(self, batch: str, name: str) -> bytes:
-        """As of `OneServer`."""
+        """See `OneServer`."""
         return self.own(b"b:", name) + blob(batch)
 
     def pattern(self, letter: bytes) -> bytes:
-        """As of `OneServer`."""
+        """See `OneServer`."""
         return _BOOKS + b"*}:" + letter
 
     def name_of(self, key: bytes, letter: bytes) -> str:
-        """As of `OneServer`."""
+        """See `OneServer`."""
         return text_of(unquote_to_bytes(key.removeprefix(_BOOKS).removesuffix(b"}:" + letter)))

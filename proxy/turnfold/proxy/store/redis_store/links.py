@@ -164,7 +164,7 @@ class SentinelLink(Link):
         super().__init__(pool)
 
     async def close(self) -> None:
-        """As of `Link`."""
+        """See `Link`."""
         await super().close()
         await self._sentinels.aclose()
 
@@ -174,7 +174,7 @@ class ClusterLink:
 
     Attributes:
         client: redis-py's; another one after a server was lost.
-        layout: as of `Link`.
+        layout: see `Link`.
     """
 
     def __init__(self, address: _Address, own: dict[str, Any]) -> None:

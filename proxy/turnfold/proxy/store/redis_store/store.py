@@ -20,10 +20,21 @@ from typing import Any, Final, TypeVar
 
 from redis import exceptions as errors
 
-from turnfold.proxy.store.base import Batch, Item, Key, Scope, StoreError, StoreFailed, StoreRefused, StoreUnavailable
+from turnfold.proxy.store.base import (
+    Batch,
+    Item,
+    Key,
+    Scope,
+    StoreError,
+    StoreFailed,
+    StoreRefused,
+    StoreUnavailable,
+    blob,
+    text_of,
+)
 from turnfold.proxy.store.records import report_unreadable
 from turnfold.proxy.store.redis_store import scripts
-from turnfold.proxy.store.redis_store.keys import blob, index_of_indexes, key_of, kind_index, label_index, member, text_of
+from turnfold.proxy.store.redis_store.keys import index_of_indexes, key_of, kind_index, label_index, member
 from turnfold.proxy.store.redis_store.links import open_link
 
 T = TypeVar("T")

@@ -1,0 +1,103 @@
+"""Settings of the process that serves.
+
+Lives here: where it listens and how it stops, what it takes, what it logs and traces. Does not belong here: what becomes of a
+conversation, and what is kept of it (``settings``).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from turnfold.config.group import SettingsGroup
+from turnfold.config.values import host_name, http_url
+
+LogLevel = Literal["debug", "info", "warning", "error", "off"]
+LogFormat = Literal["text", "json"]
+
+
+class LimitSettings(SettingsGroup):
+    """Limits on what a client may send."""
+
+    max_body_bytes: Annotated[int, Field(gt=0, description="Maximum size of a body that is folded, decompressed, in bytes.")] = (
+        64 * 2**20
+    )
+    max_unfinished_bytes: Annotated[
+        int,
+        Field(
+            gt=0,
+            description="Maximum total size of request bodies that are still being received, in"
+            " bytes. One tenant gets at most half.",
+        ),
+    ] = 256 * 2**20
+    max_text_bytes: Annotated[int, Field(gt=0, description="Maximum size of a body of Turnfold's own API, in bytes.")] = 8 * 2**20
+    max_header_bytes: Annotated[int, Field(gt=0, description="Maximum total size of header names and values, in bytes.")] = (
+        64 * 2**10
+    )
+    max_fold_workers: Annotated[
+        int,
+        Field(gt=0, description="Maximum number of threads that fold at the same time, and of processes that fold large bodies."),
+    ] = 2
+    max_memo_bytes: Annotated[
+        int,
+        Field(
+            gt=0,
+            description="Maximum memory for what is remembered of conversations between two requests, in bytes: about 10 MB for"
+            " one of 100,000 tokens. What is forgotten is worked out anew, with the same result.",
+        ),
+    ] = 32_000_000
+    fold_timeout: Annotated[
+        float, Field(gt=0, description="Maximum time for folding a request, in seconds; after it the original is sent.")
+    ] = 10.0
+
+
+class ServerSettings(SettingsGroup):
+    """Where Turnfold listens."""
+
+    host: Annotated[str, AfterValidator(host_name), Field(min_length=1, description="Address to listen on.")] = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535, description="Port to listen on; 0 picks a free port.")] = 8420
+    uds: Annotated[Path | None, Field(description="Unix socket to listen on instead of an address and a port.")] = None
+    drain_file: Annotated[
+        Path | None,
+        Field(
+            description="While this file exists, /readyz answers 503, so that balancers send nothing more; requests are served."
+        ),
+    ] = None
+    workers: Annotated[int, Field(gt=0, description="Number of server processes.")] = 1
+    drain_delay: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=600,
+            description="Seconds between SIGTERM, which makes /readyz fail, and the end of listening: time for a load balancer.",
+        ),
+    ] = 0.0
+    drain_timeout: Annotated[
+        int, Field(gt=0, le=3600, description="Seconds that requests and streams get to end when Turnfold stops.")
+    ] = 25
+
+
+class OtelSettings(SettingsGroup):
+    """Where traces go (needs the extra turnfold[otel]; the SDK's own variables, OTEL_*, hold too)."""
+
+    endpoint: Annotated[
+        Annotated[str, AfterValidator(http_url)] | None,
+        Field(description="Base URL of an OTLP/HTTP collector, as http://localhost:4318. Without one nothing is traced."),
+    ] = None
+    propagate: Annotated[
+        bool, Field(description="If true, upstreams get a traceparent of Turnfold's own; if false, headers stay as they came.")
+    ] = False
+
+
+class LogSettings(SettingsGroup):
+    """What the server logs, to standard error."""
+
+    level: Annotated[
+        LogLevel, Field(description="Lowest level that is logged: debug, info, warning, error, or off (log nothing).")
+    ] = "info"
+    format: Annotated[LogFormat, Field(description="text: lines for people; json: one JSON object per line.")] = "text"
+    requests: Annotated[
+        bool, Field(description="If true, one line is logged per request, at level info: ids, sizes, times, never text or keys.")
+    ] = True

@@ -1,0 +1,91 @@
+"""What a request cost, and what it would have cost without Turnfold.
+
+Lives here: from a receipt, prices and the conversation's past to dollars; what is no price. Does not belong here: the model of a
+provider's cache (``baseline``), prices of tokens (``config.prices``), sums (``rollups``).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from turnfold.config.prices import PriceOf
+from turnfold.proxy.books.baseline import (
+    PastRequest,
+    cache_was_warm,
+    next_past,
+    token_use,
+    with_dollars,
+    with_fold,
+    without_turnfold,
+)
+from turnfold.proxy.books.rollups import UNPRICED, RequestCost, is_served
+from turnfold.proxy.chat.receipts import Receipt
+
+#: Dollars of one request: a hundred million tokens at the dearest price known cost less. What is more is no price.
+_MOST_DOLLARS: Final = 1_000_000.0
+
+
+class RequestPricing:
+    """Prices requests.
+
+    Args:
+        price_of: dollars of a model's tokens.
+    """
+
+    def __init__(self, price_of: PriceOf) -> None:
+        self._price_of = price_of
+
+    def price(self, receipt: Receipt, past: PastRequest | None, fingerprint: str) -> tuple[RequestCost, PastRequest | None]:
+        """The cost of a request, and what the cache model knows for the conversation's next one.
+
+        Args:
+            past: what it knew before; None: nothing, or the conversation has no label.
+            fingerprint: of the sections that are folded in the request; "" for none.
+        """
+        own = self._own_cost(receipt)
+        used = token_use(receipt.usage)
+        if not is_served(receipt):
+            own = _plausible(own)
+            return (RequestCost(own, 0.0, own or 0.0) if receipt.calls else UNPRICED), past
+        if used is None:
+            return UNPRICED, past
+        without = without_turnfold(receipt, used, past, fingerprint)
+        paid = self._price_of(receipt.model, used, receipt.at)
+        plain = paid if without is used else self._price_of(receipt.model, without, receipt.at)
+        would = with_fold(receipt, used, past)
+        paid, plain = _plausible(None if paid is None or own is None else paid + own), _plausible(plain)
+        after = with_dollars(next_past(receipt, used, without, past, fingerprint), paid, plain)
+        priced = RequestCost(
+            paid=paid,
+            without=plain,
+            own=_plausible(own) or 0.0,
+            fold_event=receipt.conversation is not None and fingerprint not in {"", past.sections if past else ""},
+            grown=_growth(receipt, past),
+            folded=None if would is None else self._price_of(receipt.model, would, receipt.at),
+            warm=cache_was_warm(receipt, used, past, fingerprint),
+            elapsed=receipt.at - past.at if past else 0.0,
+            overdue=after.overdue,
+        )
+        return priced, after
+
+    def _own_cost(self, receipt: Receipt) -> float | None:
+        """Dollars for our own calls; unknown if the usage or price of any call is unknown."""
+        uses = [(call.model or receipt.model, token_use(call.usage)) for call in receipt.calls]
+        prices = [None if use is None else self._price_of(model, use, receipt.at) for model, use in uses]
+        known = [price for price in prices if price is not None]
+        return sum(known) if len(known) == len(prices) else None
+
+
+def _growth(receipt: Receipt, past: PastRequest | None) -> int:
+    """Tokens beyond those of the conversation's last request; of what can be folded, where that is known. A conversation that is
+    new here may have come with a long past, so its first request tells nothing of its pace."""
+    if past is None:
+        return 0
+    if receipt.foldable is not None:
+        return max(0, receipt.foldable - past.foldable)
+    return max(0, receipt.tokens_before - past.received)
+
+
+def _plausible(dollars: float | None) -> float | None:
+    """A price of one request; None, which counts as unknown, where it is more than any request can cost."""
+    return dollars if dollars is not None and 0 <= dollars <= _MOST_DOLLARS else None

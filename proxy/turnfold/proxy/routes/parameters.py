@@ -1,0 +1,41 @@
+"""Parameters of a request, as every route of ours takes them.
+
+Lives here: refusing unknown ones of a URL, ranges of time, the header of administrators. Does not belong here: what a route asks
+for, its description (``described``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from turnfold.compression.errors import InvalidInput
+from turnfold.proxy.books.report import moment
+
+#: The header in which an administrator names the tenant that a call is about.
+TENANT: Final = "x-turnfold-tenant"
+
+
+def refuse_unknown(given: Iterable[str], *known: str) -> None:
+    """Refuse parameters that a route does not have.
+
+    Raises:
+        InvalidInput: names the first of them, and those that there are.
+    """
+    if unknown := sorted(set(given) - set(known)):
+        listed = f"{'is' if len(known) == 1 else 'are'} {', '.join(sorted(known)) or 'none'}"
+        raise InvalidInput(unknown[0], f"is no parameter; there {listed}")
+
+
+def time_range(given: Mapping[str, str], since: str, now: float, end: float) -> tuple[float, float]:
+    """Beginning and end, as Unix times, of what ``from`` and ``to`` ask for.
+
+    Args:
+        since: the default beginning, as people write it.
+        end: the default end.
+
+    Raises:
+        InvalidInput: one of the two is no time.
+    """
+    start = moment(given.get("from", since), "from", now)
+    return start, moment(given["to"], "to", now) if "to" in given else end
