@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
 
-from turnfold.config.values import http_url
+from turnfold.config.values import http_url, sent_secret
 
 _LOCAL_PATIENCE: Final = 0.2
 _UPSTREAM_PATIENCE: Final = 0.5
@@ -56,7 +56,8 @@ class SemanticSettings(BaseModel):
         ),
     ] = None
     api_key: Annotated[
-        SecretStr | None, Field(description="Key for TURNFOLD_SEMANTIC_URL; default without that URL: the key of the upstream.")
+        Annotated[SecretStr, AfterValidator(sent_secret)] | None,
+        Field(description="Key for TURNFOLD_SEMANTIC_URL; default without that URL: the key of the upstream."),
     ] = None
     use_client_key: Annotated[
         bool,

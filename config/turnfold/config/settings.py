@@ -14,11 +14,23 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
 
 from turnfold.config.semantic import SemanticSettings
-from turnfold.config.values import check_keys, host_name, http_url, key_bytes, proxy_choice, split_commas, store_url
+from turnfold.config.values import (
+    LONGEST,
+    check_keys,
+    host_name,
+    http_url,
+    key_bytes,
+    proxy_choice,
+    sent_secret,
+    split_commas,
+    store_url,
+)
 
 Mode = Literal["on", "observe", "off"]
 StateMode = Literal["off", "observe", "enforce"]
 KeptRole = Literal["user", "assistant", "tool"]
+#: A secret that is sent in a header.
+SentSecret = Annotated[SecretStr, AfterValidator(sent_secret)]
 ModelWire = Literal["chat", "responses", "messages"]
 LogLevel = Literal["debug", "info", "warning", "error", "off"]
 LogFormat = Literal["text", "json"]
@@ -60,7 +72,7 @@ class UpstreamSettings(_Group):
     url: Annotated[
         str, AfterValidator(http_url), Field(description="Base URL of the provider, in the form of OPENAI_BASE_URL.")
     ] = "https://api.openai.com/v1"
-    api_key: Annotated[SecretStr | None, Field(description="API key that Turnfold sends upstream instead of the client's.")] = (
+    api_key: Annotated[SentSecret | None, Field(description="API key that Turnfold sends upstream instead of the client's.")] = (
         None
     )
     connect_timeout: Annotated[float, Field(gt=0, description="Maximum time to connect to the upstream, in seconds.")] = 10.0
@@ -101,7 +113,7 @@ class AnthropicSettings(_Group):
         ),
     ] = None
     api_key: Annotated[
-        SecretStr | None, Field(description="API key that Turnfold sends to this URL instead of the client's.")
+        SentSecret | None, Field(description="API key that Turnfold sends to this URL instead of the client's.")
     ] = None
 
 
@@ -185,7 +197,7 @@ class SummarySettings(_Group):
         Field(description="Base URL of its upstream; default: where requests in its format go."),
     ] = None
     api_key: Annotated[
-        SecretStr | None, Field(description="Key for TURNFOLD_SUMMARY_URL; default without that URL: the key of that upstream.")
+        SentSecret | None, Field(description="Key for TURNFOLD_SUMMARY_URL; default without that URL: the key of that upstream.")
     ] = None
     wire: Annotated[ModelWire, Field(description="Format in which it is asked: chat, responses or messages.")] = "chat"
     use_client_key: Annotated[
@@ -225,9 +237,13 @@ class StoreSettings(_Group):
             " SQLite file in the user's data directory.",
         ),
     ] = None
-    ttl: Annotated[int, Field(gt=0, description="Time to keep the originals of folded text, in seconds.")] = 30 * _DAY
-    receipts_ttl: Annotated[int, Field(gt=0, description="Time to keep the receipt of each request, in seconds.")] = 30 * _DAY
-    report_ttl: Annotated[int, Field(gt=0, description="Time to keep the totals of the report, in seconds.")] = 400 * _DAY
+    ttl: Annotated[int, Field(gt=0, le=LONGEST, description="Time to keep the originals of folded text, in seconds.")] = 30 * _DAY
+    receipts_ttl: Annotated[int, Field(gt=0, le=LONGEST, description="Time to keep the receipt of each request, in seconds.")] = (
+        30 * _DAY
+    )
+    report_ttl: Annotated[int, Field(gt=0, le=LONGEST, description="Time to keep the totals of the report, in seconds.")] = (
+        400 * _DAY
+    )
     timeout: Annotated[
         float,
         Field(gt=0, le=0.1, description="Maximum time of a store operation while a request is sent, in seconds; 0.1 at most."),
@@ -363,11 +379,11 @@ class AuthSettings(_Group):
     """Who may call."""
 
     admin_token: Annotated[
-        SecretStr | None,
-        Field(min_length=1, description="Token for the report, metrics and other admin routes. Without one they are closed."),
+        SentSecret | None,
+        Field(description="Token for the report, metrics and other admin routes. Without one they are closed."),
     ] = None
     client_tokens: Annotated[
-        tuple[SecretStr, ...],
+        tuple[SentSecret, ...],
         BeforeValidator(split_commas),
         Field(
             description="Comma-separated tokens. If Turnfold sends its own API key upstream,"
@@ -432,6 +448,8 @@ class LogSettings(_Group):
 
 class ModelSettings(_Group):
     """Your own figures for one model. Anything that you leave out is looked up in the packaged tables."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
 
     input: Annotated[float | None, Field(ge=0, description="Dollars per million input tokens.")] = None
     output: Annotated[float | None, Field(ge=0, description="Dollars per million output tokens.")] = None

@@ -45,6 +45,14 @@ class JsonLines(logging.Formatter):
         return orjson.dumps({**line, **fields, **trace}, default=str).decode()
 
 
+class WithoutEchoes(logging.Filter):
+    """Drops uvicorn's remark on an answer that was left unfinished: on purpose, and whoever did that has logged why."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether to log a record."""
+        return record.msg != "ASGI callable returned without completing response."
+
+
 def log_configuration(settings: LogSettings) -> dict[str, Any]:
     """The configuration for ``logging.config.dictConfig``; every process of a server applies it."""
     level = _OFF if settings.level == "off" else settings.level.upper()
@@ -53,7 +61,10 @@ def log_configuration(settings: LogSettings) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"lines": {"()": f"{form.__module__}.{form.__qualname__}"}},
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines", "stream": _STREAM}},
+        "filters": {"echoes": {"()": f"{WithoutEchoes.__module__}.{WithoutEchoes.__qualname__}"}},
+        "handlers": {
+            "stderr": {"class": "logging.StreamHandler", "formatter": "lines", "filters": ["echoes"], "stream": _STREAM}
+        },
         "root": {"level": _OFF if settings.level == "off" else "WARNING", "handlers": ["stderr"]},
         "loggers": {"turnfold": {"level": level}, REQUESTS: {} if settings.requests else {"level": _OFF}},
     }

@@ -70,11 +70,17 @@ class UpstreamUntrusted(UpstreamUnreachable):
 
 
 class ProxyRefused(UpstreamUnreachable):
-    """The outbound proxy answered in the upstream's place; the message has its status."""
+    """The outbound proxy answered in the upstream's place; the argument has its status."""
+
+    def __str__(self) -> str:
+        return f"the outbound proxy refused the connection {self.args[0]}"
 
 
 class UpstreamGarbled(UpstreamFailed):
-    """It answered, but with what is no response that could be passed on."""
+    """It answered, but with what is no response that could be passed on; the argument says with what."""
+
+    def __str__(self) -> str:
+        return f"it answered {self.args[0]}"
 
 
 class UpstreamSilent(UpstreamFailed):
@@ -324,10 +330,10 @@ def refusal(failure: UpstreamFailed) -> Refused:
     if isinstance(failure, UpstreamSilent):
         return Refused(504, "upstream_timeout", f"The upstream did not answer in time: {failure}.")
     if isinstance(failure, UpstreamGarbled):
-        return Refused(502, "upstream_invalid", f"The upstream answered, but {failure}.")
+        return Refused(502, "upstream_invalid", f"The upstream answered, but {failure.args[0]}.")
     if isinstance(failure, UpstreamUntrusted):
         never = ((b"x-should-retry", b"false"),)
         return Refused(502, "upstream_untrusted", f"The upstream's certificate could not be verified: {failure}.", headers=never)
     if isinstance(failure, ProxyRefused):
-        return Refused(502, "proxy_refused", f"The outbound proxy refused the connection to the upstream {failure}.")
+        return Refused(502, "proxy_refused", f"The outbound proxy refused the connection to the upstream {failure.args[0]}.")
     return Refused(502, "upstream_unreachable", f"The upstream could not be reached: {failure}.")
