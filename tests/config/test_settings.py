@@ -85,6 +85,7 @@ def test_empty_variables_and_service_links_count_as_not_set(monkeypatch: pytest.
         ("TURNFOLD_MODELS", "{", ["TURNFOLD_MODELS", "JSON"]),
         ("TURNFOLD_MODELS", '{"x": {"input": Infinity}}', ["TURNFOLD_MODELS.x.input", "finite"]),
         ("TURNFOLD_STORE_URL", "redis://h:6379/abc", ["TURNFOLD_STORE_URL", "number of a database"]),
+        ("TURNFOLD_STORE_URL", "redis://h:port", ["TURNFOLD_STORE_URL", "65535"]),
         ("TURNFOLD_STORE_URL", "redis://h:99999/0", ["TURNFOLD_STORE_URL", "65535"]),
         ("TURNFOLD_STORE_URL", "redis://:hunter2/x@h:6379/0", ["TURNFOLD_STORE_URL", "percent-encode"]),
         ("TURNFOLD_STORE_URL", "redis://:hunter2#x@h:6379/0", ["TURNFOLD_STORE_URL", "percent-encode"]),

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, proxy_server, reply, until
-from tests.proxy.processes import COMPLETION, LONG, serve_process
+from tests.proxy.processes import COMPLETION, LONG, ServeProcess, serve_process
 from tests.proxy.receipts import receipt
 from turnfold.config.settings import AuthSettings, LogSettings, Settings, StoreSettings
 from turnfold.proxy.console.greeting import Greeting, greet
@@ -136,6 +136,25 @@ def test_an_answer_that_the_upstream_cut_is_one_line_and_no_error(
     assert said.count("it closed the connection in the middle of its answer") == 1
     assert "ASGI" not in said
     assert "error" not in said
+
+
+def test_a_stop_that_cuts_a_client_off_shows_no_traceback(
+    upstream: UpstreamServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with serve_process(upstream, tmp_path, DRAIN_TIMEOUT="1") as served:
+        host, port = served.origin.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port))) as client:
+            client.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: h\r\ncontent-length: 90\r\n\r\n{")
+            until(lambda: b" 1.0" in _in_flight(served))
+            assert served.stop() == 0
+    said = capfd.readouterr().err
+    assert "Cancel 1 running task(s)" in said
+    assert "Traceback" not in said
+
+
+def _in_flight(served: ServeProcess) -> bytes:
+    lines = served.get("/metrics").body.splitlines()
+    return next(line for line in lines if line.startswith(b'turnfold_requests_in_flight{kind="model"}'))
 
 
 def test_what_is_no_http_is_said_in_a_sentence(start_proxy: StartProxy, lines: list[str]) -> None:

@@ -11,7 +11,7 @@ import typer
 
 from turnfold.config.sources import load
 from turnfold.proxy.cli.reading import refuse_unused
-from turnfold.proxy.cli.remote import admin_headers, ask
+from turnfold.proxy.cli.remote import admin_headers, ask, key_headers
 from turnfold.proxy.running.sharing import default_url
 
 
@@ -32,7 +32,7 @@ def drill_down(
     if tenant:
         refuse_unused(context, "cannot be given together with --tenant", "key")
     settings = load().settings
-    headers = {**admin_headers(settings), "x-turnfold-tenant": tenant} if tenant else {"authorization": f"Bearer {key}"}
+    headers = {**admin_headers(settings), "x-turnfold-tenant": tenant} if tenant else key_headers(key)
     base = (url or default_url(settings.server)).rstrip("/")
     answer = ask("POST", base + "/v1/drill-down", headers, json={"section_id": section, "target_layer": layer})
     typer.echo(answer.json()["text"])

@@ -19,7 +19,7 @@ from turnfold.config.sources import load
 from turnfold.proxy.cli.failure import Failure
 from turnfold.proxy.cli.plain import plain
 from turnfold.proxy.cli.reading import refuse_unused
-from turnfold.proxy.cli.remote import admin_headers, ask
+from turnfold.proxy.cli.remote import admin_headers, ask, key_headers
 from turnfold.proxy.running.sharing import default_url
 
 _UNITS: Final = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
@@ -76,7 +76,7 @@ def _place(settings: Settings, url: str, key: str, tenant: str) -> tuple[str, di
     """Where to ask, and as whom: the credential's own windows, else an administrator's view of all tenants or of one."""
     base = (url or default_url(settings.server)).rstrip("/")
     if key:
-        return f"{base}/v1/windows", {"authorization": f"Bearer {key}"}
+        return f"{base}/v1/windows", key_headers(key)
     return f"{base}/admin/windows", admin_headers(settings) | ({"x-turnfold-tenant": tenant} if tenant else {})
 
 

@@ -8,6 +8,7 @@ A record may carry ``fields`` (``extra={"fields": {...}}``): JSON has them besid
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from typing import Any, Final
@@ -46,11 +47,17 @@ class JsonLines(logging.Formatter):
 
 
 class WithoutEchoes(logging.Filter):
-    """Drops uvicorn's remark on an answer that was left unfinished: on purpose, and whoever did that has logged why."""
+    """Drops what uvicorn says of things that were done on purpose, and have a line of their own.
+
+    An answer that is left unfinished cuts the client off as the upstream did with us; whoever did that has logged why. Requests
+    that are cancelled when the time for stopping is over are counted in one line; the traceback of each says nothing.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether to log a record."""
-        return record.msg != "ASGI callable returned without completing response."
+        if record.msg == "ASGI callable returned without completing response.":
+            return False
+        return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
 def log_configuration(settings: LogSettings) -> dict[str, Any]:
