@@ -83,6 +83,25 @@ def test_empty_variables_and_service_links_count_as_not_set(monkeypatch: pytest.
         ("TURNFOLD_STORE_TIMEOUT", "3", ["TURNFOLD_STORE_TIMEOUT", "0.1"]),
         ("TURNFOLD_PROT", "1", ["TURNFOLD_PROT (from the environment)", "did you mean TURNFOLD_PORT?"]),
         ("TURNFOLD_MODELS", "{", ["TURNFOLD_MODELS", "JSON"]),
+        ("TURNFOLD_MODELS", '{"x": {"input": Infinity}}', ["TURNFOLD_MODELS.x.input", "finite"]),
+        ("TURNFOLD_STORE_URL", "redis://h:6379/abc", ["TURNFOLD_STORE_URL", "number of a database"]),
+        ("TURNFOLD_STORE_URL", "redis://h:port", ["TURNFOLD_STORE_URL", "65535"]),
+        ("TURNFOLD_STORE_URL", "redis://h:99999/0", ["TURNFOLD_STORE_URL", "65535"]),
+        ("TURNFOLD_STORE_URL", "redis://:hunter2/x@h:6379/0", ["TURNFOLD_STORE_URL", "percent-encode"]),
+        ("TURNFOLD_STORE_URL", "redis://:hunter2#x@h:6379/0", ["TURNFOLD_STORE_URL", "percent-encode"]),
+        ("TURNFOLD_STORE_URL", "redis:/:hunter2@h:6379/0", ["TURNFOLD_STORE_URL", "redis://"]),
+        ("TURNFOLD_STORE_URL", "postgres://h/0?password=hunter2@x", ["TURNFOLD_STORE_URL", "redis://"]),
+        ("TURNFOLD_STORE_TTL", "9" * 20, ["TURNFOLD_STORE_TTL", "less than"]),
+        ("TURNFOLD_UPSTREAM_URL", "https://u:hunter2/x@h/v1", ["TURNFOLD_UPSTREAM_URL", "percent-encode"]),
+        ("TURNFOLD_UPSTREAM_URL", "https://h:99999/v1", ["TURNFOLD_UPSTREAM_URL", "65535"]),
+        ("TURNFOLD_UPSTREAM_URL", "https://h/v1\r\nx: y", ["TURNFOLD_UPSTREAM_URL", "control characters"]),
+        ("TURNFOLD_UPSTREAM_URL", "https://h/v1?key=hunter2", ["query"]),
+        ("TURNFOLD_UPSTREAM_URL", "sk-hunter2", ["TURNFOLD_UPSTREAM_URL", "https://"]),
+        ("TURNFOLD_UPSTREAM_PROXY", "u:hunter2@proxy:3128", ["TURNFOLD_UPSTREAM_PROXY", "http://"]),
+        ("TURNFOLD_UPSTREAM_PROXY", "http://u:hunter2@proxy:abc", ["TURNFOLD_UPSTREAM_PROXY", "port"]),
+        ("TURNFOLD_UPSTREAM_API_KEY", "hunter2\r\nx: y", ["TURNFOLD_UPSTREAM_API_KEY", "printable ASCII"]),
+        ("TURNFOLD_CLIENT_TOKENS", "a,hünter2", ["TURNFOLD_CLIENT_TOKENS", "printable ASCII"]),
+        ("TURNFOLD_ADMIN_TOKEN", " \n", ["TURNFOLD_ADMIN_TOKEN", "printable ASCII"]),
         ("TURNFOLD_MODELS", '{"x": {"windo": 3}}', ["TURNFOLD_MODELS.x.windo", "no such setting"]),
     ],
 )
@@ -125,6 +144,28 @@ def test_secrets_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = json.dumps([row.value for row in explain(loaded)]) + repr(loaded)
     assert "hunter2" not in shown
     assert "redis://********@cache:6379/0" in shown
+
+
+def test_a_password_in_a_query_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNFOLD_STORE_URL", "redis://cache:6379/0?username=me&password=hunter2@x")
+    assert "hunter2" not in json.dumps([row.value for row in explain(load())])
+    monkeypatch.setenv("TURNFOLD_STORE_URL", "redis+sentinel://:hunter2@s:26379/mine?sentinel_password=hunter2&db=1")
+    shown = json.dumps([row.value for row in explain(load())])
+    assert "redis+sentinel://********@s:26379/mine?sentinel_password=********&db=********" in shown
+    assert "hunter2" not in shown
+
+
+def test_the_path_of_a_file_is_shown_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNFOLD_STORE_URL", "sqlite:////home/me@work/turnfold.db")
+    assert "sqlite:////home/me@work/turnfold.db" in [row.value for row in explain(load())]
+
+
+def test_white_space_around_a_key_is_the_files_and_not_the_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("UPSTREAM_API_KEY", "ANTHROPIC_API_KEY", "ADMIN_TOKEN", "CLIENT_TOKENS"):
+        monkeypatch.setenv(f"TURNFOLD_{name}", " s3cret\n")
+    settings = load().settings
+    given = (settings.upstream.api_key, settings.anthropic.api_key, settings.auth.admin_token, *settings.auth.client_tokens)
+    assert [one and one.get_secret_value() for one in given] == ["s3cret"] * 4
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "turnfold.internal", "10.1.2.3"])  # noqa: S104 - the refusal is the point

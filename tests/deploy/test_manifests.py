@@ -22,6 +22,26 @@ ROOT = Path(__file__).resolve().parents[2]
 NAMES = set(VARIABLES.values())
 
 
+class Strict(yaml.SafeLoader):
+    """Refuses a key that is given twice, as Compose and Kubernetes do."""
+
+
+def _mapping(loader: Strict, node: yaml.MappingNode) -> dict[Any, Any]:
+    keys = [loader.construct_object(key) for key, _ in node.value]
+    assert len(keys) == len(set(keys)), f"given twice: {keys} {node.start_mark}"
+    return loader.construct_mapping(node, deep=True)
+
+
+Strict.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
+
+
+@pytest.mark.parametrize(
+    "file", ["docker-compose.yml", *sorted(str(file.relative_to(ROOT)) for file in ROOT.glob("docs/**/*.y*ml"))]
+)
+def test_every_file_is_yaml_that_compose_kubernetes_and_prometheus_read(file: str) -> None:
+    assert all(yaml.load_all((ROOT / file).read_text("utf-8"), Strict))
+
+
 def compose() -> Any:
     return yaml.safe_load((ROOT / "docker-compose.yml").read_text("utf-8"))
 

@@ -123,6 +123,19 @@ def every_alert() -> list[Any]:
     return [rule for group in yaml.safe_load((DEPLOY / "alerts.yml").read_text("utf-8"))["groups"] for rule in group["rules"]]
 
 
+def test_what_an_alert_is_tried_to_say_is_what_it_says() -> None:
+    said = {rule["alert"]: rule["annotations"] for rule in every_alert()}
+    tests = yaml.safe_load((DEPLOY / "alerts_test.yml").read_text("utf-8"))["tests"]
+    rules = [rule for test in tests for rule in test.get("alert_rule_test", [])]
+    tried = [(rule["alertname"], alert) for rule in rules for alert in rule.get("exp_alerts", [])]
+    assert tried
+    for name, alert in tried:
+        instance = alert["exp_labels"]["instance"]
+        assert alert["exp_annotations"] == {
+            key: text.replace("{{ $labels.instance }}", instance) for key, text in said[name].items()
+        }
+
+
 def test_every_alert_is_tried() -> None:
     tried = (DEPLOY / "alerts_test.yml").read_text("utf-8")
     assert all(f'alertname="{rule["alert"]}"' in tried for rule in every_alert())

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import http.client
 import io
 import json
 import logging
 import logging.config
 import socket
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.proxy.harness import ProxyServer, UpstreamServer, call, proxy_server, reply, until
-from tests.proxy.processes import COMPLETION, LONG, serve_process
+from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, proxy_server, reply, until
+from tests.proxy.processes import COMPLETION, LONG, ServeProcess, serve_process
 from tests.proxy.receipts import receipt
 from turnfold.config.serving import LogSettings
 from turnfold.config.settings import AuthSettings, Settings, StoreSettings
@@ -120,6 +122,56 @@ def test_levels(settings: LogSettings, shown: list[str]) -> None:
     requests = configured["loggers"]["turnfold.requests"].get("level", level)
     found = ["request"] if requests <= logging.INFO else []
     assert [*found, *(["warning"] if level <= logging.WARNING else [])] == shown
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_an_answer_that_the_upstream_cut_is_one_line_and_no_error(
+    form: str, upstream: UpstreamServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    upstream.handler = reply(b"{", headers=((b"content-type", b"application/json"), (b"content-length", b"9")))
+    with serve_process(upstream, tmp_path, LOG_FORMAT=form, WORKERS="2" if form == "json" else "1") as served:
+        with pytest.raises(http.client.IncompleteRead):
+            served.post(LONG)
+        until(lambda: served.get("/admin/report").json()["totals"]["requests"] == 1)
+    said = capfd.readouterr().err
+    assert said.count("it closed the connection in the middle of its answer") == 1
+    assert "ASGI" not in said
+    assert "error" not in said
+
+
+def test_a_stop_that_cuts_a_client_off_shows_no_traceback(
+    upstream: UpstreamServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with serve_process(upstream, tmp_path, DRAIN_TIMEOUT="1") as served:
+        host, port = served.origin.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port))) as client:
+            client.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: h\r\ncontent-length: 90\r\n\r\n{")
+            until(lambda: b" 1.0" in _in_flight(served))
+            assert served.stop() == 0
+    said = capfd.readouterr().err
+    assert "Cancel 1 running task(s)" in said
+    assert "Traceback" not in said
+
+
+def _in_flight(served: ServeProcess) -> bytes:
+    lines = served.get("/metrics").body.splitlines()
+    return next(line for line in lines if line.startswith(b'turnfold_requests_in_flight{kind="model"}'))
+
+
+def test_what_is_no_http_is_said_in_a_sentence(start_proxy: StartProxy, lines: list[str]) -> None:
+    def speak(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(b"SSH-2.0-OpenSSH_9.6\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=speak, args=(listener,), daemon=True).start()
+        origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        answer = start_proxy(origin + "/v1").chat({"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]})
+        until(lambda: lines)
+    assert (answer.status, answer.json()["error"]["code"]) == (502, "upstream_invalid")
+    assert lines[0].endswith(f"{origin}: it answered with a head that is not HTTP")
 
 
 def test_json_has_fields_and_a_traceback() -> None:

@@ -101,8 +101,9 @@ def _parse(text: str, source: str) -> OutboundProxy:
     try:
         parts = urlsplit(whole)
         port = parts.port
-    except ValueError as exc:
-        raise SettingsError(f"{source}: {shown!r} is no URL of a proxy: {exc}") from exc
+    except ValueError:  # its message quotes what stands where the port should: part of a password with a slash in it
+        what = "is no URL of a proxy; percent-encode /, ?, # and @ in a password"
+        raise SettingsError(f"{source}: {shown!r} {what}") from None
     if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
         kinds = "only proxies with http:// and https:// are supported"
         raise SettingsError(f"{source}: {kinds}, not {shown!r}; {_SETTING} sets another, or none")

@@ -11,7 +11,7 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from turnfold.config.group import SettingsGroup
-from turnfold.config.values import http_url
+from turnfold.config.values import http_url, sent_secret
 
 _LOCAL_PATIENCE: Final = 0.2
 _UPSTREAM_PATIENCE: Final = 0.5
@@ -55,7 +55,8 @@ class SemanticSettings(SettingsGroup):
         ),
     ] = None
     api_key: Annotated[
-        SecretStr | None, Field(description="Key for TURNFOLD_SEMANTIC_URL; default without that URL: the key of the upstream.")
+        Annotated[SecretStr, AfterValidator(sent_secret)] | None,
+        Field(description="Key for TURNFOLD_SEMANTIC_URL; default without that URL: the key of the upstream."),
     ] = None
     use_client_key: Annotated[
         bool,

@@ -12,16 +12,18 @@ from pathlib import Path
 from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
 
 from turnfold.config.group import SettingsGroup
 from turnfold.config.semantic import SemanticSettings
 from turnfold.config.serving import LimitSettings, LogSettings, OtelSettings, ServerSettings
-from turnfold.config.values import check_keys, http_url, key_bytes, proxy_choice, split_commas, store_url
+from turnfold.config.values import LONGEST, check_keys, http_url, key_bytes, proxy_choice, sent_secret, split_commas, store_url
 
 Mode = Literal["on", "observe", "off"]
 StateMode = Literal["off", "observe", "enforce"]
 KeptRole = Literal["user", "assistant", "tool"]
+#: A secret that is sent in a header.
+SentSecret = Annotated[SecretStr, AfterValidator(sent_secret)]
 ModelWire = Literal["chat", "responses", "messages"]
 ProseMode = Literal["off", "lite", "full", "ultra"]
 
@@ -57,7 +59,7 @@ class UpstreamSettings(SettingsGroup):
     url: Annotated[
         str, AfterValidator(http_url), Field(description="Base URL of the provider, in the form of OPENAI_BASE_URL.")
     ] = "https://api.openai.com/v1"
-    api_key: Annotated[SecretStr | None, Field(description="API key that Turnfold sends upstream instead of the client's.")] = (
+    api_key: Annotated[SentSecret | None, Field(description="API key that Turnfold sends upstream instead of the client's.")] = (
         None
     )
     connect_timeout: Annotated[float, Field(gt=0, description="Maximum time to connect to the upstream, in seconds.")] = 10.0
@@ -98,7 +100,7 @@ class AnthropicSettings(SettingsGroup):
         ),
     ] = None
     api_key: Annotated[
-        SecretStr | None, Field(description="API key that Turnfold sends to this URL instead of the client's.")
+        SentSecret | None, Field(description="API key that Turnfold sends to this URL instead of the client's.")
     ] = None
 
 
@@ -182,7 +184,7 @@ class SummarySettings(SettingsGroup):
         Field(description="Base URL of its upstream; default: where requests in its format go."),
     ] = None
     api_key: Annotated[
-        SecretStr | None, Field(description="Key for TURNFOLD_SUMMARY_URL; default without that URL: the key of that upstream.")
+        SentSecret | None, Field(description="Key for TURNFOLD_SUMMARY_URL; default without that URL: the key of that upstream.")
     ] = None
     wire: Annotated[ModelWire, Field(description="Format in which it is asked: chat, responses or messages.")] = "chat"
     use_client_key: Annotated[
@@ -222,9 +224,13 @@ class StoreSettings(SettingsGroup):
             " SQLite file in the user's data directory.",
         ),
     ] = None
-    ttl: Annotated[int, Field(gt=0, description="Time to keep the originals of folded text, in seconds.")] = 30 * _DAY
-    receipts_ttl: Annotated[int, Field(gt=0, description="Time to keep the receipt of each request, in seconds.")] = 30 * _DAY
-    report_ttl: Annotated[int, Field(gt=0, description="Time to keep the totals of the report, in seconds.")] = 400 * _DAY
+    ttl: Annotated[int, Field(gt=0, le=LONGEST, description="Time to keep the originals of folded text, in seconds.")] = 30 * _DAY
+    receipts_ttl: Annotated[int, Field(gt=0, le=LONGEST, description="Time to keep the receipt of each request, in seconds.")] = (
+        30 * _DAY
+    )
+    report_ttl: Annotated[int, Field(gt=0, le=LONGEST, description="Time to keep the totals of the report, in seconds.")] = (
+        400 * _DAY
+    )
     timeout: Annotated[
         float,
         Field(gt=0, le=0.1, description="Maximum time of a store operation while a request is sent, in seconds; 0.1 at most."),
@@ -325,11 +331,11 @@ class AuthSettings(SettingsGroup):
     """Who may call."""
 
     admin_token: Annotated[
-        SecretStr | None,
-        Field(min_length=1, description="Token for the report, metrics and other admin routes. Without one they are closed."),
+        SentSecret | None,
+        Field(description="Token for the report, metrics and other admin routes. Without one they are closed."),
     ] = None
     client_tokens: Annotated[
-        tuple[SecretStr, ...],
+        tuple[SentSecret, ...],
         BeforeValidator(split_commas),
         Field(
             description="Comma-separated tokens. If Turnfold sends its own API key upstream,"
@@ -344,6 +350,8 @@ class AuthSettings(SettingsGroup):
 
 class ModelSettings(SettingsGroup):
     """Your own figures for one model. Anything that you leave out is looked up in the packaged tables."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
 
     input: Annotated[float | None, Field(ge=0, description="Dollars per million input tokens.")] = None
     output: Annotated[float | None, Field(ge=0, description="Dollars per million output tokens.")] = None

@@ -36,6 +36,9 @@ _VARIABLE: Final = "the environment"
 _NAMED_GROUPS: Final = frozenset({"upstream", "anthropic", "summary", "semantic", "store", "cache", "otel", "log"})
 # Kubernetes writes such variables for every service in a namespace, one called "turnfold" included.
 _SERVICE_LINK: Final = re.compile(r"TURNFOLD_(?:SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT_\d+_(?:TCP|UDP)(?:_\w+)?)")
+_URLS: Final = frozenset({"url", "proxy", "endpoint"})
+_QUERY: Final = re.compile(r"\?(?=[\w-]+=)")
+_VALUE: Final = re.compile(r"([?&][\w-]+=)[^&#]*")
 _SAY: Final = MappingProxyType({"extra_forbidden": "no such setting"})
 
 
@@ -174,21 +177,32 @@ def _refusal(error: ValidationError, origins: Mapping[SettingPath, Origin]) -> S
     inner = "" if path[1] else "".join(f".{part}" for part in place[1:])
     source = f" (from {origin.source})" if origin else ""
     value = first["input"]
-    known = first["type"] != "extra_forbidden" and isinstance(value, str | int | float) and not _is_secret(path)
+    known = first["type"] != "extra_forbidden" and isinstance(value, str | int | float) and not _may_hold_secret(path, value)
     shown = f", not {without_password(str(value))!r}" if known else ""
     return SettingsError(f"{name}{inner}{source}: {message}{shown}{_hint(value)}")
 
 
 def without_password(text: str) -> str:
-    """A URL with its user and password masked; any other text as it is."""
+    """A URL with its user and password masked, and the values of its query, which may be passwords; any other text as it is."""
     scheme, separator, rest = text.partition("://")
-    user, at, host = rest.rpartition("@")
-    return f"{scheme}://{MASK}@{host}" if separator and at and user else text
+    if not separator or scheme == "sqlite":
+        return text
+    place, query = _QUERY.split(rest, 1) if _QUERY.search(rest) else (rest, "")
+    user, at, host = place.rpartition("@")
+    if "@" in query and not at:  # a password with a question mark in it, or a query with an @: nobody can tell
+        return f"{scheme}://{MASK}"
+    shown = f"{MASK}@{host}" if at and user else place
+    return f"{scheme}://{shown}" + (_VALUE.sub(rf"\1{MASK}", f"?{query}") if query else "")
 
 
 def _hint(value: object) -> str:
     linked = isinstance(value, str) and re.match(r"tcp://[\d.]+:\d+$", value)
     return " (a Kubernetes service link, it seems: set enableServiceLinks to false)" if linked else ""
+
+
+def _may_hold_secret(path: SettingPath, value: object) -> bool:
+    """Whether a value is a secret, or stands where a URL should and is none: then it may be a password or a key."""
+    return _is_secret(path) or (path[1] in _URLS and "://" not in str(value))
 
 
 def _is_secret(path: SettingPath) -> bool:

@@ -24,6 +24,10 @@ _HOST_NAME: Final = re.compile(r"(?!-)[\w-]{1,63}(?:\.[\w-]{1,63})*\.?")
 _HOST_AND_PORT: Final = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[\w.-]+)(?::\d{1,5})?")
 _SERVICE: Final = re.compile(r"[^/]+(?:/\d+)?")
 _NUMBERS: Final = re.compile(r"[\d.]+")
+_DATABASE: Final = re.compile(r"/?|/\d+")
+_UNSEEN: Final = re.compile(r"[^!-~]")
+#: A century. Times that a store or a clock cannot hold are beyond it.
+LONGEST: Final = 100 * 365 * 86400
 
 
 def host_name(host: str) -> str:
@@ -37,9 +41,25 @@ def host_name(host: str) -> str:
     return host
 
 
+def _check_visible(url: str) -> None:
+    if _UNSEEN.search(url):
+        raise ValueError("must hold no blanks, no control characters and none beyond ASCII (percent-encode them)")
+
+
+def _in_parts(url: str) -> SplitResult:
+    parts = urlsplit(url)
+    try:
+        _ = parts.port
+    except ValueError:
+        # Its message quotes what stands there, which is part of the password where that has a slash in it.
+        raise ValueError("must have a port from 0 to 65535; percent-encode /, ?, # and @ in a password") from None
+    return parts
+
+
 def http_url(url: str) -> str:
     """A base URL, without a slash at its end."""
-    parts = urlsplit(url)
+    _check_visible(url)
+    parts = _in_parts(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ValueError("must be a URL with http:// or https:// and a host")
     try:
@@ -64,6 +84,8 @@ def store_url(url: str) -> str:
         raise ValueError("must name a file, as sqlite:///relative.db or sqlite:////absolute.db")
     if "+" in scheme:
         _several_servers(scheme, urlsplit(url))
+    elif scheme in REDIS_SCHEMES and not _DATABASE.fullmatch(_in_parts(url).path):
+        raise ValueError("must end in the number of a database, as redis://HOST:6379/0")
     return url
 
 
@@ -84,7 +106,8 @@ def proxy_choice(choice: str) -> str:
     """ "environment", "none", or the URL of a proxy."""
     if choice in {"environment", "none"}:
         return choice
-    parts = urlsplit(choice)
+    _check_visible(choice)
+    parts = _in_parts(choice)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/") or parts.query:
         raise ValueError("must be environment, none, or a URL with http:// or https://, a host and a port")
     return choice
@@ -93,6 +116,14 @@ def proxy_choice(choice: str) -> str:
 def split_commas(value: object) -> object:
     """The parts of a text between commas; anything else as it is."""
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+def sent_secret(secret: SecretStr) -> SecretStr:
+    """A secret that travels in a header, without the white space that a file or a paste has left around it."""
+    text = secret.get_secret_value().strip()
+    if not text or _UNSEEN.search(text):
+        raise ValueError("must be printable ASCII without blanks in it")
+    return SecretStr(text)
 
 
 def key_bytes(key: SecretStr) -> bytes:

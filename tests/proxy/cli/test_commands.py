@@ -249,7 +249,7 @@ def test_failures_are_one_line_and_exit_code_1(run: RunCommand, arguments: list[
     assert words in err
 
 
-@pytest.mark.parametrize("url", ["redis://h:port", "redis://h/0?colour=red", "rediss://h?ssl_cert_reqs=perhaps"])
+@pytest.mark.parametrize("url", ["redis://h/0?colour=red", "rediss://h?ssl_cert_reqs=perhaps"])
 def test_a_redis_url_that_is_not_understood(run: RunCommand, monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("TURNFOLD_STORE_URL", url)
     code, out, err = run("report")
@@ -286,6 +286,29 @@ def test_drill_down_asks_the_server(run: RunCommand, server: tuple[str, list[Any
     headers = [{name.lower(): value for name, value in headers.items()} for _, headers, _ in seen]
     assert headers[0]["authorization"] == "Bearer sk-1"
     assert (headers[2]["x-turnfold-admin-token"], headers[2]["x-turnfold-tenant"]) == ("t", "anna")
+
+
+@pytest.mark.parametrize("command", [["drill-down", "s-1"], ["windows", "--key"], ["forget", "--yes", "--key"]])
+@pytest.mark.parametrize("key", ["sk-hunter2\r\nx: y", "sk-hünter2", " "])
+def test_a_key_that_is_no_header_is_refused_and_not_shown(
+    run: RunCommand, server: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch, command: list[str], key: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    code, out, err = run(*command, *([key] if command[-1] == "--key" else []), "--url", server[0])
+    assert code == 1
+    assert "printable ASCII" in err
+    assert "nter2" not in out + err
+    assert not server[1]
+
+
+def test_without_a_key_no_credential_is_sent_and_a_files_newline_is_no_part_of_one(
+    run: RunCommand, server: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for key in ("", "sk-1\n"):
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        assert run("drill-down", "s-1", "--url", server[0])[:2] == (0, "the original\n")
+    sent = [{name.lower(): value for name, value in headers.items()}.get("authorization") for _, headers, _ in server[1]]
+    assert sent == [None, "Bearer sk-1"]
 
 
 def test_doctor_says_what_is_kept_without_originals(

@@ -48,6 +48,14 @@ def test_dot_segments_are_refused(path: str) -> None:
     assert refused.value.status == 400
 
 
+@pytest.mark.parametrize("base", ["https://h", "https://h/v1"])
+@pytest.mark.parametrize("path", ["*", "*@evil.example/x", "v1/models", ""])
+def test_what_does_not_begin_with_a_slash_never_becomes_part_of_the_host(base: str, path: str) -> None:
+    with pytest.raises(Refused) as refused:
+        Upstream(UpstreamSettings(url=base)).url(path.encode(), b"")
+    assert refused.value.status == 400
+
+
 @pytest.mark.parametrize("path", ["/v1/a..b", "/v1/...", "/v1/.well-known", "/v1/a.", "/v1/files/..."])
 def test_other_dots_pass(path: str) -> None:
     assert Upstream(UpstreamSettings(url="https://h/v1")).url(path.encode(), b"").raw_path == path

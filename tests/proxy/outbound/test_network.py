@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import http.client
+import socket
 import ssl
 import threading
 from collections.abc import Iterator
@@ -144,6 +145,29 @@ def test_credentials_reach_a_proxy_of_plain_requests(world: World, start_proxy: 
 def test_an_unknown_authority_is_not_trusted(world: World, start_proxy: StartProxy) -> None:
     answer = start_proxy(SECURE, upstream={"proxy": world.way.url}).chat(BODY)
     assert (answer.status, answer.json()["error"]["code"]) == (502, "upstream_untrusted")
+
+
+def test_what_is_no_tls_is_not_called_a_certificate(start_proxy: StartProxy, upstream: UpstreamServer) -> None:
+    answer = start_proxy(upstream.origin.replace("http:", "https:") + "/v1", upstream={"connect_timeout": 5}).chat(BODY)
+    error = answer.json()["error"]
+    assert (answer.status, error["code"], answer.header("x-should-retry")) == (502, "upstream_untrusted", "false")
+    assert "the TLS handshake failed: " in error["message"]
+    assert "certificate" not in error["message"]
+
+
+def test_a_proxy_that_is_not_there_is_not_called_the_upstream(start_proxy: StartProxy) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:  # nothing listens there once it is closed
+        nowhere = f"http://127.0.0.1:{probe.getsockname()[1]}"
+    answer = start_proxy(SECURE, upstream={"proxy": nowhere}).chat(BODY)
+    assert (answer.status, answer.json()["error"]["code"]) == (502, "upstream_unreachable")
+    assert "its outbound proxy does not answer: connection refused" in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("proxy", ["http://u:hunter2/x@p:9", "u:hunter2@p:abc", "socks5://u:hunter2@p:1"])
+def test_a_variable_that_names_no_proxy_is_refused_without_its_password(proxy: str) -> None:
+    with pytest.raises(SettingsError, match="HTTP_PROXY") as refused:
+        proxy_for("http://a.test/v1", "environment", {"http": proxy})
+    assert "hunter2" not in str(refused.value)
 
 
 def test_an_upstream_that_asks_for_a_certificate_gets_it(world: World, start_proxy: StartProxy) -> None:

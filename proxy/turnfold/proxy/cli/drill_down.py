@@ -11,7 +11,7 @@ import typer
 
 from turnfold.config.sources import load
 from turnfold.proxy.cli.reading import refuse_unused
-from turnfold.proxy.cli.remote import admin_headers, ask, base_of
+from turnfold.proxy.cli.remote import admin_headers, ask, base_of, key_headers
 
 
 def drill_down(
@@ -31,7 +31,7 @@ def drill_down(
     if tenant:
         refuse_unused(context, "cannot be given together with --tenant", "key")
     settings = load().settings
-    headers = admin_headers(settings, tenant) if tenant else {"authorization": f"Bearer {key}"}
+    headers = admin_headers(settings, tenant) if tenant else key_headers(key)
     base = base_of(url, settings)
     answer = ask("POST", base + "/v1/drill-down", headers, json={"section_id": section, "target_layer": layer})
     typer.echo(answer.json()["text"])

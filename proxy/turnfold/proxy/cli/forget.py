@@ -14,7 +14,7 @@ import typer
 from turnfold.config.sources import load
 from turnfold.proxy.cli.failure import Failure
 from turnfold.proxy.cli.plain import plain
-from turnfold.proxy.cli.remote import admin_headers, ask, base_of
+from turnfold.proxy.cli.remote import admin_headers, ask, base_of, key_headers
 
 _PATIENCE = 1800.0  # seconds: a large tenant's data, and a file of an earlier release that is rebuilt
 
@@ -35,7 +35,7 @@ def forget(
         raise typer.BadParameter("give either --tenant or --key", param_hint="forget")
     settings = load().settings
     base = base_of(url, settings)
-    headers = {"authorization": f"Bearer {key}"} if key else admin_headers(settings)
+    headers = key_headers(key) if key else admin_headers(settings)
     whose = f"tenant {plain(tenant).plain}" if tenant else "this credential"
     what = f"conversation {plain(conversation).plain} of {whose}" if conversation else f"everything that is kept of {whose}"
     if not yes and not typer.confirm(f"Delete {what} at {plain(base).plain}?", err=True):

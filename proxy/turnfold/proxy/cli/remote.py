@@ -39,6 +39,18 @@ def base_of(url: str, settings: Settings) -> str:
     return (url or default_url(settings.server)).rstrip("/")
 
 
+def key_headers(key: str) -> dict[str, str]:
+    """The header of a client's key; none for "", whose data is that of requests without a credential.
+
+    Raises:
+        Failure: the key cannot be sent in a header.
+    """
+    plain = key.strip()
+    if not plain.isascii() or not plain.isprintable() or bool(plain) != bool(key):  # the client's own error would quote it
+        raise Failure("the API key must be printable ASCII, since it is sent in a header")
+    return {"authorization": f"Bearer {plain}"} if plain else {}
+
+
 def ask(method: str, url: str, headers: Mapping[str, str], **arguments: Any) -> httpx.Response:
     """The answer of a running Turnfold.
 

@@ -19,7 +19,7 @@ from turnfold.config.sources import load
 from turnfold.proxy.cli.failure import Failure
 from turnfold.proxy.cli.plain import plain
 from turnfold.proxy.cli.reading import refuse_unused
-from turnfold.proxy.cli.remote import admin_headers, ask, base_of
+from turnfold.proxy.cli.remote import admin_headers, ask, base_of, key_headers
 
 _UNITS: Final = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
@@ -75,7 +75,7 @@ def _place(settings: Settings, url: str, key: str, tenant: str) -> tuple[str, di
     """Where to ask, and as whom: the credential's own windows, else an administrator's view of all tenants or of one."""
     base = base_of(url, settings)
     if key:
-        return f"{base}/v1/windows", {"authorization": f"Bearer {key}"}
+        return f"{base}/v1/windows", key_headers(key)
     return f"{base}/admin/windows", admin_headers(settings, tenant)
 
 

@@ -8,6 +8,7 @@ A record may carry ``fields`` (``extra={"fields": {...}}``): JSON has them besid
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from typing import Any, Final
@@ -45,6 +46,20 @@ class JsonLines(logging.Formatter):
         return orjson.dumps({**line, **fields, **trace}, default=str).decode()
 
 
+class WithoutEchoes(logging.Filter):
+    """Drops what uvicorn says of things that were done on purpose, and have a line of their own.
+
+    An answer that is left unfinished cuts the client off as the upstream did with us; whoever did that has logged why. Requests
+    that are cancelled when the time for stopping is over are counted in one line; the traceback of each says nothing.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether to log a record."""
+        if record.msg == "ASGI callable returned without completing response.":
+            return False
+        return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
+
+
 def log_configuration(settings: LogSettings) -> dict[str, Any]:
     """The configuration for ``logging.config.dictConfig``; every process of a server applies it."""
     level = _OFF if settings.level == "off" else settings.level.upper()
@@ -53,7 +68,10 @@ def log_configuration(settings: LogSettings) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"lines": {"()": f"{form.__module__}.{form.__qualname__}"}},
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines", "stream": _STREAM}},
+        "filters": {"echoes": {"()": f"{WithoutEchoes.__module__}.{WithoutEchoes.__qualname__}"}},
+        "handlers": {
+            "stderr": {"class": "logging.StreamHandler", "formatter": "lines", "filters": ["echoes"], "stream": _STREAM}
+        },
         "root": {"level": _OFF if settings.level == "off" else "WARNING", "handlers": ["stderr"]},
         "loggers": {"turnfold": {"level": level}, REQUESTS: {} if settings.requests else {"level": _OFF}},
     }

@@ -37,11 +37,14 @@ _DOTS: Final = re.compile(r"(?:^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?:[/\\;]|%2f|%5c|
 
 
 def check_path(path: str) -> None:
-    """Refuse a path that a server on the way may take for another one.
+    """Refuse a path that a server on the way may take for another one, and ``*``, which is none: behind an upstream's address
+    it would become part of the host.
 
     Raises:
         Refused: 400.
     """
+    if not path.startswith("/"):
+        raise Refused(400, "invalid_path", "The path does not begin with a slash.")
     if _DOTS.search(path):
         raise Refused(400, "invalid_path", "The path has dot segments in it.")
 

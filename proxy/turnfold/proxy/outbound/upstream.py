@@ -69,12 +69,25 @@ class UpstreamUntrusted(UpstreamUnreachable):
     """Its certificate was refused: trying again will not help."""
 
 
+class UpstreamTlsFailed(UpstreamUntrusted):
+    """No TLS connection came about, for another reason than its certificate."""
+
+    def __str__(self) -> str:
+        return f"the TLS handshake failed: {self.args[0]}"
+
+
 class ProxyRefused(UpstreamUnreachable):
-    """The outbound proxy answered in the upstream's place; the message has its status."""
+    """The outbound proxy answered in the upstream's place; the argument has its status."""
+
+    def __str__(self) -> str:
+        return f"the outbound proxy refused the connection {self.args[0]}"
 
 
 class UpstreamGarbled(UpstreamFailed):
-    """It answered, but with what is no response that could be passed on."""
+    """It answered, but with what is no response that could be passed on; the argument says with what."""
+
+    def __str__(self) -> str:
+        return f"it answered {self.args[0]}"
 
 
 class UpstreamSilent(UpstreamFailed):
@@ -227,7 +240,7 @@ class Upstream:
         try:
             response = await self._exchange(method, url, headers, body, meanwhile)
         except (aiohttp.ClientConnectorCertificateError, ssl.SSLError) as exc:
-            raise UpstreamUntrusted(_untrusted(exc)) from exc
+            raise _untrusted(exc) from exc
         except TimeoutError as exc:
             raise UpstreamSilent(self._waited(exc)) from exc
         except aiohttp.ClientHttpProxyError as exc:
@@ -284,15 +297,16 @@ def _credentials(proxy: OutboundProxy | None) -> dict[str, str]:
     return {hdrs.PROXY_AUTHORIZATION: "Basic " + base64.b64encode(":".join(proxy.user).encode()).decode()}
 
 
-def _untrusted(exc: Exception) -> str:
-    found = getattr(exc, "certificate_error", exc)
-    return str(getattr(found, "verify_message", "") or getattr(found, "reason", "") or "TLS failed").replace("_", " ").lower()
+def _untrusted(exc: Exception) -> UpstreamUntrusted:
+    found = getattr(exc, "certificate_error", None) or getattr(exc, "os_error", exc)
+    if said := str(getattr(found, "verify_message", "")):
+        return UpstreamUntrusted(said.rstrip(".").lower())
+    return UpstreamTlsFailed(str(getattr(found, "reason", None) or type(found).__name__).replace("_", " ").lower())
 
 
 #: What an error of the operating system means here; the first row that fits counts.
 _CAUSES: Final[tuple[tuple[type[Exception], str], ...]] = (
     (aiohttp.ClientConnectorDNSError, "its host name was not found (DNS)"),
-    (aiohttp.ClientConnectorSSLError, "the TLS handshake failed (is it an http:// server?)"),
     (aiohttp.ServerDisconnectedError, "it closed the connection before it answered"),
     (ConnectionRefusedError, "connection refused (nothing listens there)"),
     (ConnectionResetError, "it closed the connection before it answered"),
@@ -302,10 +316,11 @@ _CAUSES: Final[tuple[tuple[type[Exception], str], ...]] = (
 def _unreachable(exc: Exception) -> str:
     """Why no connection was made, or why it ended at once."""
     cause = getattr(exc, "os_error", exc)
+    whose = "its outbound proxy does not answer: " if isinstance(exc, aiohttp.ClientProxyConnectionError) else ""
     for kind, said in _CAUSES:
         if isinstance(exc, kind) or isinstance(cause, kind):
-            return said
-    return (getattr(cause, "strerror", None) or type(cause).__name__).lower()
+            return whose + said
+    return whose + (getattr(cause, "strerror", None) or type(cause).__name__).lower()
 
 
 def _fault_of(exc: aiohttp.ClientResponseError) -> str:
@@ -324,10 +339,12 @@ def refusal(failure: UpstreamFailed) -> Refused:
     if isinstance(failure, UpstreamSilent):
         return Refused(504, "upstream_timeout", f"The upstream did not answer in time: {failure}.")
     if isinstance(failure, UpstreamGarbled):
-        return Refused(502, "upstream_invalid", f"The upstream answered, but {failure}.")
+        return Refused(502, "upstream_invalid", f"The upstream answered, but {failure.args[0]}.")
     if isinstance(failure, UpstreamUntrusted):
         never = ((b"x-should-retry", b"false"),)
-        return Refused(502, "upstream_untrusted", f"The upstream's certificate could not be verified: {failure}.", headers=never)
+        certificate = "The upstream's certificate could not be verified"
+        what = "The upstream could not be reached" if isinstance(failure, UpstreamTlsFailed) else certificate
+        return Refused(502, "upstream_untrusted", f"{what}: {failure}.", headers=never)
     if isinstance(failure, ProxyRefused):
-        return Refused(502, "proxy_refused", f"The outbound proxy refused the connection to the upstream {failure}.")
+        return Refused(502, "proxy_refused", f"The outbound proxy refused the connection to the upstream {failure.args[0]}.")
     return Refused(502, "upstream_unreachable", f"The upstream could not be reached: {failure}.")

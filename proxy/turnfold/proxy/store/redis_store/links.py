@@ -279,4 +279,4 @@ def open_link(url: str, connect_timeout: float, lanes: int) -> Link | ClusterLin
         pool.make_connection()  # options of the URL are looked at only here; this connects to nothing
         return Link(pool)
     except (TypeError, ValueError, errors.RedisError, errors.RedisClusterException) as exc:
-        raise StoreFailed(f"the store's URL is not understood: {exc}") from exc
+        raise StoreFailed(f"TURNFOLD_STORE_URL: the store's URL is not understood: {exc}") from exc
