@@ -178,8 +178,8 @@ def _normalise(values: Floats) -> Floats:
 def _term_scores(index: PassageIndex, terms: Terms, tuning: Tuning) -> Floats:
     weights, hits, heads = terms.weights, terms.hits, terms.heads
     value = idf(hits) * weights
-    total = own = scores(hits, value, index.words.norms(tuning.k1, tuning.b), tuning.k1)
-    total = total + tuning.paragraph * _paragraph_scores(index, hits, value, own, tuning)
+    own = scores(hits, value, index.words.norms(tuning.k1, tuning.b), tuning.k1)
+    total: Floats = own + tuning.paragraph * _paragraph_scores(index, hits, value, own, tuning)
     stamps = index.stamps.find(terms.groups)
     above = presence(heads, idf(heads) * weights) if len(heads.term) else None
     if len(stamps.term):
