@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 import tiktoken
 
@@ -9,9 +11,11 @@ from tests.support.growth import assert_linear, repeated
 from turnfold.compression.memo import Memo
 from turnfold.compression.tokens import (
     BORDER_COUNTER,
+    EncodingName,
     ModelCounter,
     count,
     count_for_model,
+    count_labelled,
     count_line,
     count_once,
     count_tail,
@@ -115,6 +119,45 @@ def test_a_line_is_counted_alone_up_to_two_thousand_characters() -> None:
     assert count_line(f"{line}y", BORDER_COUNTER) is None
     assert count_line(f"One.\n{line[1:]}", BORDER_COUNTER) == (count("One.\n") + count(line[1:]),)
     assert count_line("One.\n", ModelCounter(None)) == (count("One.\n"), count("One.\n", "cl100k_base"))
+
+
+SCRAPS = [
+    *(
+        "Hey",
+        "Tim:",
+        "iPhone",
+        "don't",
+        "it's",
+        "THE",
+        " I",
+        " the",
+        " x",
+        "x",
+        "A",
+        "3",
+        " 's",
+        "ÄÖ",
+        "naïve",
+        "e\u0301",
+        "\u0301",
+    ),
+    *(" ", "  ", "\t", "\u00a0", "\n", ".", "!", "?", "...", ",", "-", ":", "]", '"', ")", ";", "’", "user:"),
+]
+
+
+@pytest.mark.parametrize("name", ["o200k_base", "cl100k_base"])
+def test_a_labelled_line_is_counted_from_its_text(name: EncodingName) -> None:
+    draw, counter, told = random.Random(7), ModelCounter(name), 0
+    texts = ["".join(draw.choices(SCRAPS, k=draw.randint(1, 9))) for _ in range(6000)]
+    for text in [*texts, *(f"Tim: {text} park." for text in texts)]:
+        for label in ("user", "assistant"):
+            found = count_labelled(label, text, count(text, name), counter)
+            if found is not None:
+                told += 1
+                assert found == (count(f"{label}: {text}\n", name),), text
+    assert told > 8000
+    assert count_labelled("user", "Hey you", 2, ModelCounter(None)) is None
+    assert count_labelled("7", "Hey you", 2, counter) is None
 
 
 ODD_TEXTS = [

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from turnfold.compression.scorers.bm25 import Field, FieldIndex, idf, scores
+from turnfold.compression.scorers.bm25 import Field, FieldIndex, idf, norms, scores
 
 #: 400 passages and a passage that says one term 300 times: numbers of more than a byte.
 PASSAGES = [[n % 7, n % 11, n % 7, 2**32 - 1 - n % 3] for n in range(400)] + [[5] * 300]
@@ -43,5 +43,5 @@ def test_scores_of_terms_are_those_of_where_they_are_found(steps: list[int], wan
     for size in steps:
         index, begin = index.continued(field(PASSAGES[begin : begin + size])), begin + size
     hits = index.find([[term] for term in wanted])
-    told = scores(hits, idf(hits), index.lengths, index.mean_length, 0.9, 0.4)
+    told = scores(hits, idf(hits), norms(index.lengths, index.mean_length, 0.9, 0.4), 0.9)
     assert index.scores(np.array(wanted, np.uint32), 0.9, 0.4).tobytes() == told.tobytes()

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.support.bodies import Message, messages_of, raw_messages
 from tests.support.conversations import bodies, conversations, odd_conversations
 from tests.support.effort import costly, draws
+from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo
 from turnfold.compression.wire.bodies import Layout, read_body
@@ -257,3 +258,20 @@ def test_a_message_of_a_role_and_a_text_is_read_like_any_other(role: str, text: 
     plain, other = CHAT.read(json.dumps({"messages": turns}).encode(), Memo()).messages
     assert plain.keys == {"role", "content"}
     assert replace(plain, raw=other.raw, key=other.key, keys=other.keys) == other
+
+
+@pytest.mark.parametrize(
+    ("message", "known"),
+    [
+        ({"role": "user", "content": "The harbour crane."}, True),
+        ({"role": "user", "content": [{"type": "text", "text": "The harbour crane."}], "name": "anna"}, True),
+        ({"role": "user", "content": [{"type": "text", "text": "One"}, {"type": "text", "text": "two."}]}, False),
+        (
+            {"role": "assistant", "content": "So.", "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": "{}"}}]},
+            False,
+        ),
+    ],
+)
+def test_the_tokens_of_a_text_that_is_all_that_was_counted_are_known(message: dict[str, Any], known: bool) -> None:
+    read = CHAT.read(json.dumps({"model": "gpt-4o", "messages": [message]}).encode(), Memo()).messages[0]
+    assert read.text_tokens == (tokens.count(read.text) if known else None)

@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, groupby, pairwise
 from operator import itemgetter
 from typing import Final
@@ -68,7 +69,8 @@ _SOURCE: Final = itemgetter(0)
 def escape(text: str) -> str:
     """Quoted text that can neither close the fence nor open a line with a role; all else stays as it is."""
     # The look-alikes are rare and the checks for them cheap.
-    if ":" in text or "：" in text or "﹕" in text:
+    # A label begins a line, and a text of one line has only one beginning.
+    if (":" in text or "：" in text or "﹕" in text) and (len(text.splitlines()) > 1 or _LABEL.match(text)):
         text = _LABEL.sub(r"\1\\\2", text)
     if "<" not in text and "[" not in text and text.isascii():
         return text
@@ -122,6 +124,8 @@ def by_message(quotes: Iterable[Quote]) -> list[tuple[Quote, ...]]:
 def passage_of(source: Quotable, quotes: Sequence[Quote], form: Callable[[str], str]) -> Passage:
     """The quotes of one message, given in order, those that overlap or have only white space between them made one."""
     text = source.text
+    if len(quotes) == 1:
+        return Passage(_label(source.role), form(text[quotes[0].start : quotes[0].end]))
     merged: list[tuple[int, int]] = []
     for _, start, end in quotes:
         if merged and not text[merged[-1][1] : start].strip():
@@ -130,4 +134,10 @@ def passage_of(source: Quotable, quotes: Sequence[Quote], form: Callable[[str], 
             merged.append((start, end))
     quoted = [form(text[start:end]) for start, end in merged]
     gaps = ["\n… " if "\n" in text[end:start] else ELISION for (_, end), (start, _) in pairwise(merged)]
-    return Passage(_NO_ROLE.sub("", source.role)[:20], "".join(chain(quoted[:1], *zip(gaps, quoted[1:], strict=True))))
+    return Passage(_label(source.role), "".join(chain(quoted[:1], *zip(gaps, quoted[1:], strict=True))))
+
+
+@lru_cache(maxsize=16)
+def _label(role: str) -> str:
+    """A role as the fence names it."""
+    return _NO_ROLE.sub("", role)[:20]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.recall.leaves import Leaves, leaves_of
-from turnfold.compression.scorers.bm25 import Field, FieldIndex, Hashes, fields_joined, mean_length
+from turnfold.compression.scorers.bm25 import Field, FieldIndex, Hashes, fields_joined, mean_length, norms
 from turnfold.compression.text.quotes import Quotable, Quote
 
 Ints = npt.NDArray[np.int64]
@@ -80,9 +80,14 @@ class PassageIndex:
         return np.bincount(self.blocks, self.words.lengths, len(self.quotes)).astype(np.int64)
 
     @cached_property
-    def mean_block_length(self) -> float:
-        """Words of a paragraph that has any, on average."""
-        return mean_length(self.block_lengths)
+    def is_chat(self) -> bool:
+        """Whether each passage is a paragraph of its own."""
+        return bool((self.blocks == np.arange(len(self.blocks))).all())
+
+    def block_norms(self, k1: float, b: float) -> Floats:
+        """As ``FieldIndex.norms``, of the words of paragraphs."""
+        lengths = self.block_lengths
+        return self.derived(("norms", k1, b), lambda: norms(lengths, mean_length(lengths), k1, b))
 
     @cached_property
     def has_speakers(self) -> bool:

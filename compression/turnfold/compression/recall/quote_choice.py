@@ -19,10 +19,11 @@ import numpy.typing as npt
 
 from turnfold.compression.memo import digest
 from turnfold.compression.recall import fence
+from turnfold.compression.recall.greatest import nth_greatest
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
-from turnfold.compression.tokens import ModelCounter, count_line
+from turnfold.compression.tokens import BORDER_COUNTER, ModelCounter, count_labelled, count_line
 
 #: Tokens of a role label, or of an elision.
 FRAME: Final = 3
@@ -158,8 +159,17 @@ class QuoteTokens:
         """Tokens of a quote, and about those of its frame."""
         found = int(self._known.tokens[number])
         if found < 0:
-            found = self._known.tokens[number] = self._count(self.text(number))
+            found = self._known.tokens[number] = self._count_quote(number)
         return found + FRAME
+
+    def _count_quote(self, number: int) -> int:
+        at, start, end = self._quotes[number]
+        source = self.sources[at]
+        if self._count == BORDER_COUNTER and start == 0 and end == len(source.text):
+            known = source.text_tokens
+            if known is not None:
+                return known
+        return self._count(source.text[start:end])
 
     def twins(self, numbers: Sequence[int]) -> list[int]:
         """The first quotes with the same texts."""
@@ -216,12 +226,24 @@ class QuoteTokens:
     def _make_line(self, key: int | tuple[int, ...]) -> QuotedLine:
         quotes = [self._quotes[n] for n in ([key] if isinstance(key, int) else key)]
         source = self.sources[quotes[0].source]
-        text = fence.line(fence.passage_of(source, quotes, fence.escape))
-        tokens = count_line(f"{text}\n", self._count) if isinstance(self._count, ModelCounter) else None
-        line = self._known.lines[key] = QuotedLine(fence.passage_of(source, quotes, str), text, tokens)
+        passage, escaped = (fence.passage_of(source, quotes, form) for form in (str, fence.escape))
+        text = fence.line(escaped)
+        line = self._known.lines[key] = QuotedLine(passage, text, self._line_tokens(key, passage, escaped, text))
+        tokens = line.tokens
         if isinstance(key, int) and tokens is not None and len(tokens) == 1:
             self._known.alone[key] = tokens[0]
         return line
+
+    def _line_tokens(
+        self, key: int | tuple[int, ...], passage: fence.Passage, escaped: fence.Passage, text: str
+    ) -> tuple[int, ...] | None:
+        if not isinstance(self._count, ModelCounter):
+            return None
+        if isinstance(key, int) and escaped.text == passage.text and (known := int(self._known.tokens[key])) >= 0:
+            found = count_labelled(passage.role, passage.text, known, self._count)
+            if found is not None:
+                return found
+        return count_line(f"{text}\n", self._count)
 
     def rendered(self, chosen: Sequence[int]) -> int:
         """Tokens of the fence with quotes; 0 without any."""
@@ -365,7 +387,7 @@ def _best(worth: Floats, numbers: Ints, most: int) -> tuple[Ints, Ints]:
     values = worth[numbers]
     if 2 * most >= len(values):
         return numbers[np.argsort(-values, kind="stable")], numbers[:0]
-    likely = values >= np.partition(values, len(values) - most)[len(values) - most]
+    likely = values >= nth_greatest(values, most)
     best = numbers[likely]
     return best[np.argsort(-values[likely], kind="stable")], numbers[~likely]
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.recall import fence, passage_index
+from turnfold.compression.recall.greatest import nth_greatest
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
 from turnfold.compression.recall.quote_choice import FRAME, Quoted, QuoteTokens, RankedQuotes, fit_quotes
 from turnfold.compression.recall.tuning import TUNING, Tuning
@@ -177,13 +178,26 @@ def _normalise(values: Floats) -> Floats:
 def _term_scores(index: PassageIndex, terms: Terms, tuning: Tuning) -> Floats:
     weights, hits, heads = terms.weights, terms.hits, terms.heads
     value = idf(hits) * weights
-    own = scores(hits, value, index.words.lengths, index.words.mean_length, tuning.k1, tuning.b)
-    paragraphs = hits.regroup(index.blocks)
-    around = scores(paragraphs, value, index.block_lengths, index.mean_block_length, tuning.k1, tuning.b)[index.blocks]
+    own = scores(hits, value, index.words.norms(tuning.k1, tuning.b), tuning.k1)
+    total: Floats = own + tuning.paragraph * _paragraph_scores(index, hits, value, own, tuning)
     stamps = index.stamps.find(terms.groups)
-    above = presence(heads, idf(heads) * weights) + presence(stamps, idf(stamps) * weights)[index.source_of]
-    total: Floats = own + tuning.paragraph * around + tuning.head * above
-    return total
+    above = presence(heads, idf(heads) * weights) if len(heads.term) else None
+    if len(stamps.term):
+        dated = presence(stamps, idf(stamps) * weights).take(index.source_of)
+        above = dated if above is None else above + dated
+    return total if above is None else total + tuning.head * above
+
+
+def _paragraph_scores(index: PassageIndex, hits: Hits, value: Floats, own: Floats, tuning: Tuning) -> Floats:
+    """What the paragraph of each passage is worth, `own` being what the passages are.
+
+    Sums are added term after term, in which order hits need not come.
+    """
+    if index.is_chat:
+        ordered = hits.ordered()
+        return own if ordered is hits else scores(ordered, value, index.words.norms(tuning.k1, tuning.b), tuning.k1)
+    by = index.block_norms(tuning.k1, tuning.b)
+    return scores(hits.regroup(index.blocks), value, by, tuning.k1).take(index.blocks)
 
 
 def _gram_scores(index: PassageIndex, text: str, tuning: Tuning) -> Floats:
@@ -306,7 +320,7 @@ def _best(values: Floats, number: int) -> list[int]:
         return best
     if number <= 0:
         return []
-    least = np.partition(values, len(values) - number)[len(values) - number]
+    least = nth_greatest(values, number)
     likely = np.flatnonzero(values >= least)
     return likely[np.argsort(-values[likely], kind="stable")[:number]].tolist()  # type: ignore[no-any-return]
 

@@ -10,7 +10,7 @@ those of what was known stay as they are, and a few parts that shrink geometrica
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import repeat
 from typing import Any, Final
@@ -53,11 +53,18 @@ class Hits:
         kept = number[self.term] >= 0
         return Hits(len(chosen), self.passages, number[self.term[kept]], self.passage[kept], self.frequency[kept])
 
+    def ordered(self) -> Hits:
+        """The same hits, term after term."""
+        if not (self.term[1:] < self.term[:-1]).any():
+            return self
+        order = np.argsort(self.term, kind="stable")
+        return Hits(self.terms, self.passages, self.term[order], self.passage[order], self.frequency[order])
+
     def regroup(self, to: Ints) -> Hits:
         """The hits with passages combined: those of passage ``p`` count for ``to[p]``, which never decreases."""
         if not len(self.term):
             return self
-        passage = to[self.passage]
+        passage = to.take(self.passage)
         first = np.flatnonzero(_begins(self.term) | _begins(passage))
         term, passage, frequency = self.term[first], passage[first], np.add.reduceat(self.frequency, first)
         order = np.argsort(term, kind="stable")
@@ -92,7 +99,7 @@ class Postings:
         total = int(sizes.sum())
         if total < _SHORT_RUN * len(sizes):  # slices of so few take longer than places of pairs
             places = np.repeat(begins - (np.cumsum(sizes) - sizes), sizes) + np.arange(total)
-            return sizes, self.passages[places], self.counts[places]
+            return sizes, self.passages.take(places), self.counts.take(places)
         runs = [slice(begin, end) for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
         return sizes, np.concatenate([self.passages[run] for run in runs]), np.concatenate([self.counts[run] for run in runs])
 
@@ -157,6 +164,7 @@ class FieldIndex:
 
     lengths: Ints
     postings: tuple[Postings, ...] = ()
+    _norms: dict[tuple[float, float], Floats] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def mean_length(self) -> float:
@@ -174,6 +182,12 @@ class FieldIndex:
         while len(parts) > 1 and len(parts[-2].passages) < max(_SMALL, len(parts[-1].passages) * _FAN):
             parts[-2:] = [_merge(*parts[-2:])]
         return FieldIndex(np.concatenate([self.lengths, field.lengths]), tuple(parts))
+
+    def norms(self, k1: float, b: float) -> Floats:
+        """Of every passage, what a frequency is measured by (see ``norms``)."""
+        if (k1, b) not in self._norms:
+            self._norms[k1, b] = norms(self.lengths, self.mean_length, k1, b)
+        return self._norms[k1, b]
 
     def having(self, terms: Sequence[int]) -> Ints:
         """How many passages contain each term."""
@@ -194,7 +208,7 @@ class FieldIndex:
         frequency = np.concatenate([counts for _, _, counts in found]).astype(np.float64)
         weighed = np.concatenate([np.repeat(weights, sizes) for sizes, _, _ in found])
         # A passage is in one part, so its terms are added in their order.
-        return _sums(passage, frequency, weighed, self.lengths, self.mean_length, k1, b)
+        return _sums(passage, frequency, weighed, self.norms(k1, b), k1)
 
     def find(self, groups: Sequence[Sequence[int]]) -> Hits:
         """Where each group of equivalent terms occurs; a term belongs to the first group that has it."""
@@ -291,27 +305,36 @@ def mean_length(lengths: Ints) -> float:
     return max(1.0, float(lengths[lengths > 0].mean())) if (lengths > 0).any() else 1.0
 
 
-def scores(hits: Hits, weights: Floats, lengths: Ints, mean: float, k1: float, b: float) -> Floats:
-    """BM25 of every passage for terms with these weights; in longer passages a frequency counts less.
+def norms(lengths: Ints, mean: float, k1: float, b: float) -> Floats:
+    """What a frequency is measured by: in longer passages it counts less.
 
     Args:
         mean: of `lengths` (see ``mean_length``).
     """
-    return _sums(hits.passage, hits.frequency, weights[hits.term], lengths, mean, k1, b)
+    return (k1 * (1 - b + b * lengths / mean)).astype(np.float64, copy=False)
 
 
-def _sums(passage: Ints, frequency: Floats, weights: Floats, lengths: Ints, mean: float, k1: float, b: float) -> Floats:
+def scores(hits: Hits, weights: Floats, by: Floats, k1: float) -> Floats:
+    """BM25 of every passage for terms with these weights.
+
+    Args:
+        by: of every passage (see ``norms``).
+    """
+    return _sums(hits.passage, hits.frequency, weights.take(hits.term), by, k1)
+
+
+def _sums(passage: Ints, frequency: Floats, weights: Floats, by: Floats, k1: float) -> Floats:
     """The same for entries side by side. There may be tens of thousands, so each step overwrites what the one before it made."""
-    norm = (k1 * (1 - b + b * lengths / mean))[passage]
+    norm: Floats = by.take(passage)
     norm += frequency
     counts = frequency * (k1 + 1)
     counts /= norm
     counts *= weights
-    total: Floats = np.bincount(passage, counts, len(lengths)).astype(np.float64, copy=False)
+    total: Floats = np.bincount(passage, counts, len(by)).astype(np.float64, copy=False)
     return total
 
 
 def presence(hits: Hits, weights: Floats) -> Floats:
     """For every passage the total weight of its distinct terms."""
-    total: Floats = np.bincount(hits.passage, weights[hits.term], hits.passages).astype(np.float64)
+    total: Floats = np.bincount(hits.passage, weights.take(hits.term), hits.passages).astype(np.float64, copy=False)
     return total

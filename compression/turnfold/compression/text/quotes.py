@@ -23,6 +23,10 @@ class Quotable(Protocol):
     def key(self) -> bytes:
         """As of `Source`."""
 
+    @property
+    def text_tokens(self) -> int | None:
+        """Tokens of the text by the border counter, where they are known already."""
+
 
 class Source(NamedTuple):
     """A folded message as a text that can be quoted.
@@ -36,6 +40,11 @@ class Source(NamedTuple):
     role: str
     text: str
     key: bytes
+
+    @property
+    def text_tokens(self) -> int | None:
+        """As of `Quotable`: nobody has counted it."""
+        return None
 
 
 class Quote(NamedTuple):

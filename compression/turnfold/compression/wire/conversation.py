@@ -208,6 +208,11 @@ class Message(_Countable):
         return getattr(self, "_ahead", None) is None
 
     @property
+    def text_tokens(self) -> int | None:
+        """Tokens of `text` by the border counter, where they are known and it is all that was counted."""
+        return self.tokens - self.other_tokens if self.sole == self.text and self.is_counted else None
+
+    @property
     def unsigned(self) -> Message:
         """The same message as a fold sees it once its reasoning is taken out; paths stay those of `raw`."""
         if self.reasoning is None:

@@ -1,0 +1,29 @@
+"""The greatest of many values.
+
+Lives here: which value is the n-th, exactly. Does not belong here: what the values are of.
+
+Of thousands of passages a few bear on a question as a rule, so only those near the best are put in order: a partition of 2,000
+values takes 44 us, of 100 values 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+_SHARES: Final = (0.5, 0.25, 0.1)  # of the greatest
+_FEW: Final = 200
+
+
+def nth_greatest(values: npt.NDArray[Any], number: int) -> float:
+    """The `number`-th greatest of the values, of which there are so many at least; equal ones count each."""
+    if len(values) > _FEW:
+        most = values.max()
+        for share in _SHARES:
+            likely = values[values >= share * most]
+            if len(likely) >= number:
+                values = likely
+                break
+    return float(np.partition(values, len(values) - number)[len(values) - number])
