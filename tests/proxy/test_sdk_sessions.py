@@ -351,7 +351,7 @@ def test_a_long_loop_is_folded_where_the_api_may_drop_its_thinking(
                 model="claude-opus-5-5", max_tokens=2000, messages=messages, thinking={"type": "enabled", "budget_tokens": 1024}
             )
             found = [text(prose(turn, "en", 60))]
-            result = {"type": "tool_result", "tool_use_id": answer.content[1].id, "content": found}  # type: ignore[union-attr]
+            result = {"type": "tool_result", "tool_use_id": answer.content[1].id, "content": found}
             messages += [{"role": "assistant", "content": [b.model_dump(exclude_none=True) for b in answer.content]}]
             messages += [{"role": "user", "content": [result]}]
     assert api.faults == []

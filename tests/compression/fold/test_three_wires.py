@@ -49,7 +49,7 @@ def test_any_conversation_any_options(seed: int, kind: Kind, on: OnWire, chosen:
 @pytest.mark.parametrize("name", sorted(WIRES))
 @pytest.mark.parametrize("marks", [False, True])
 def test_a_growing_conversation_keeps_its_prefix_between_fold_events(name: str, marks: bool) -> None:
-    on, messages, memo = WIRES[name], conversation(3, Kind(turns=9, loops=3, sentences=30, thinks=0.4, odd=True)), Memo()
+    on, messages, memo = WIRES[name], conversation(3, Kind(turns=9, loops=3, sentences=50, thinks=0.4, odd=True)), Memo()
     before: Folded | None = None
     for end in ends(messages):
         body = body_of(on, messages[:end], marks=marks)
