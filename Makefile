@@ -62,7 +62,7 @@ wheel: $(RUN) $(PROJECT)
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
 
 test: $(DEV) $(PROJECT)
-	$(BIN)/python -m pytest -n $(JOBS) -q $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q $(ARGS)
 
 # Needs Node, npm and a package registry: the SDKs go into a temporary folder.
 test-node: $(DEV) $(PROJECT)

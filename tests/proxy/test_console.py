@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, proxy_server, reply, until
-from tests.proxy.processes import COMPLETION, LONG, ServeProcess, serve_process
+from tests.proxy.processes import LONG, ServeProcess, serve_process
 from tests.proxy.receipts import receipt
 from turnfold.config.serving import LogSettings
 from turnfold.config.settings import AuthSettings, Settings, StoreSettings
@@ -210,17 +210,3 @@ def test_elsewhere_it_is_one_line(lines: list[str]) -> None:
     (line,) = lines
     assert "listens on http://h:1; forwards to https://api.openai.com/v1; https://api.anthropic.com/v1" in line
     assert "closed" not in line
-
-
-def test_a_server_says_it_as_json(upstream: UpstreamServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """A process of its own: the port that was bound, one line for the request, and nothing else."""
-    upstream.handler = reply(COMPLETION)
-    with serve_process(upstream, tmp_path, LOG_FORMAT="json") as served:
-        request_id = served.post(LONG).header("x-turnfold-request-id")
-    said = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
-    ready = next(line for line in said if line.get("event") == "ready")
-    assert (ready["origin"], ready["store_answers"]) == (served.origin, True)
-    (line,) = [line for line in said if line.get("request_id") == request_id]
-    assert (line["wire"], line["model"], line["status"], line["upstream_status"]) == ("chat", "gpt-4o", "folded", 200)
-    assert line["tokens_before"] > line["tokens_after"] > 0
-    assert [line["level"] for line in said if line["logger"] != "turnfold.proxy.chat.sending"] == ["info", "info"]

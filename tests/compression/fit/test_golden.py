@@ -83,10 +83,11 @@ def odd_errors() -> Iterator[tuple[int, bytes, bool]]:
     """Errors of upstreams with other figures, cut off, one inside another, in streams, as strings, with another status."""
     cases = json.loads((FILES.parent / "cases" / "overflow.json").read_text("utf-8"))
     random = Random(5)
-    for case in cases:
+    for number, case in enumerate(cases):
         said: str = case["body"]
-        yield from ((status, said.encode(), stream) for status in (200, 400, 413, 422, 429, 500) for stream in (False, True))
-        for _ in range(6):
+        statuses = (200, 400, 413, 422, 429, 500) if number % 3 == 0 else (400,)
+        yield from ((status, said.encode(), stream) for status in statuses for stream in (False, True))
+        for _ in range(4):
             made = re.sub(r"\d+", lambda m: random.choice((m[0], m[0], str(random.randrange(10**6)), f"{m[0]}7")), said)
             made = random.choice((made, made.replace("token", "word"), made.replace("maximum", "most"), made.replace('"', "'")))
             made = random.choice((made, made[: random.randrange(1 + len(made))], json.dumps({"error": {"message": made}})))

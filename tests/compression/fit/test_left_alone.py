@@ -44,7 +44,7 @@ def _holds(conversation: Conversation, options: FoldOptions, known: Learned) -> 
     st.sampled_from(OPTIONS),
     st.sampled_from([Learned(), REFUSED]),
 )
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_what_is_said_to_be_left_alone_is(body: bytes, options: FoldOptions, known: Learned) -> None:
     _holds(CHAT.read(body, Memo()), options, known)
 

@@ -68,8 +68,9 @@ def text(found: Folded) -> str:
     return "\n".join(str(m.get("content")) for m in messages_of(found.body))
 
 
-@pytest.mark.parametrize("reply", ["Yes, go ahead with all of it.", "yes please", "好的"])
-@pytest.mark.parametrize("calls", [60, 160])
+@pytest.mark.parametrize(
+    ("reply", "calls"), [("Yes, go ahead with all of it.", 60), ("yes please", 60), ("好的", 60), ("yes please", 160)]
+)
 @pytest.mark.parametrize("prices", [CachePrices(1.0), HALF], ids=["none", "half"])
 def test_what_a_yes_agreed_to_stands_while_its_calls_go_on(reply: str, calls: int, prices: CachePrices) -> None:
     found = fold(under_a_yes(PROPOSAL, calls, reply), prices)

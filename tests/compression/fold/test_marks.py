@@ -49,8 +49,7 @@ def test_marks_stay_as_many_wherever_they_stand(
     assert 1 <= marks(folded.body) <= marks(body)
 
 
-@pytest.mark.parametrize("name", sorted(WIRES))
-@pytest.mark.parametrize("budget", [None, 3000, 900])
+@pytest.mark.parametrize(("name", "budget"), [*((name, None) for name in sorted(WIRES)), ("messages", 3000), ("responses", 900)])
 def test_the_marks_of_a_client_that_marks_its_last_messages_are_all_there(name: str, budget: int | None) -> None:
     messages, memo = conversation(7, Kind(turns=14, loops=3, sentences=60)), Memo()
     events = 0
@@ -111,8 +110,9 @@ def plainly_marked(name: str) -> Folded:
     return forward(WIRES[name], with_marks(messages, [len(messages) - 1]), FoldOptions(prices=FREE), Memo())[1]
 
 
-@pytest.mark.parametrize("name", sorted(WIRES))
-@pytest.mark.parametrize("empty", [None, {}, ""])
+@pytest.mark.parametrize(
+    ("name", "empty"), [("chat", None), ("chat", ""), ("messages", {}), ("messages", None), ("responses", ""), ("responses", {})]
+)
 def test_a_mark_that_is_null_or_empty_is_none(name: str, empty: object) -> None:
     messages = conversation(7, Kind(turns=14, loops=3, sentences=60))
     on, options = WIRES[name], FoldOptions(prices=FREE)

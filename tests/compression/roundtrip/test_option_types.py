@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from dataclasses import fields
-from typing import assert_type, get_type_hints
+from typing import TYPE_CHECKING, assert_type, get_type_hints
 
 import pytest
-from openai.types.chat import ChatCompletionMessageParam
 
 from turnfold.compression import Compressed, CompressOptions, CompressOptionsDict, InvalidInput, compress, uncompress
 from turnfold.proxy.api.message_bodies import CompressMessagesBody
 from turnfold.proxy.client import Client
 from turnfold.proxy.client.calls import MessageOptions
+
+if TYPE_CHECKING:  # it takes half a second to import
+    from openai.types.chat import ChatCompletionMessageParam
 
 TALK: list[ChatCompletionMessageParam] = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
 

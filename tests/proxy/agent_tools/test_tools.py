@@ -6,14 +6,12 @@ Lives here: the tools' answers and errors. Does not belong here: compression its
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from mcp import Client, StdioServerParameters
-
 from tests.support.words import prose
 from turnfold.config.settings import Settings, StoreSettings
-from turnfold.proxy.agent_tools.serving import server
 
 TEXT = "\n\n".join(prose(number, "en", 8) for number in range(12))
 
@@ -22,17 +20,23 @@ def settings(url: str = "memory://") -> Settings:
     return Settings(store=StoreSettings(url=url))
 
 
-def agent(url: str = "memory://") -> Client:
-    return Client(server(settings(url)))
+def mcp() -> Any:
+    """The SDK, which takes most of a second to import: other processes of a run do without it."""
+    return import_module("mcp")
 
 
-async def call(client: Client, tool: str, **arguments: Any) -> Any:
+def agent(url: str = "memory://") -> Any:
+    server = import_module("turnfold.proxy.agent_tools.serving").server  # it imports the SDK
+    return mcp().Client(server(settings(url)))
+
+
+async def call(client: Any, tool: str, **arguments: Any) -> Any:
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
     return result.structured_content
 
 
-async def refusal(client: Client, tool: str, **arguments: Any) -> str:
+async def refusal(client: Any, tool: str, **arguments: Any) -> str:
     result = await client.call_tool(tool, arguments)
     assert result.is_error
     return "".join(getattr(part, "text", "") for part in result.content)
@@ -75,7 +79,8 @@ async def test_what_is_wrong_is_told() -> None:
 
 async def test_over_standard_input_and_output(tmp_path: Path) -> None:
     command = ["-m", "turnfold.proxy.cli", "mcp", "--store", f"sqlite:///{tmp_path}/t.db"]
-    async with Client(StdioServerParameters(command=sys.executable, args=command, cwd=tmp_path)) as client:
+    over_pipes = mcp().StdioServerParameters(command=sys.executable, args=command, cwd=tmp_path)
+    async with mcp().Client(over_pipes) as client:
         short = await call(client, "compress", text=TEXT)
         section = short["sections"][0]["id"]
     async with agent(f"sqlite:///{tmp_path}/t.db") as again:  # another session finds what was kept

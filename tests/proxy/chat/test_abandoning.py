@@ -235,6 +235,7 @@ def test_workers_share_it(upstream: UpstreamServer, tmp_path: Path) -> None:
 
         until(both_have_been_asked, timeout=60)
         answers += [served.post(body) for _ in range(8)]
+        assert served.stop() == 0, "both workers end in good order"
     seen = [(answer.header("x-turnfold-status"), answer.header("x-turnfold-reason")) for answer in answers]
     assert seen == [SLOW, *[KEPT_RAW] * (len(seen) - 1)]
 

@@ -192,7 +192,7 @@ def picky_proxy(shared_upstream: Any) -> Any:
         yield client
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     body=BODIES, headers=st.lists(st.tuples(NAMES, VALUES), max_size=4), path=st.sampled_from(["/v1/chat/completions", "/v1/x"])
 )
