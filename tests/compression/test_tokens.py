@@ -17,7 +17,6 @@ from turnfold.compression.tokens import (
     count_tail,
     count_with_tail,
     counter_for_model,
-    counting_ahead,
     encoding,
     encoding_for_model,
 )
@@ -115,31 +114,3 @@ def test_a_line_is_counted_alone_up_to_two_thousand_characters() -> None:
     assert count_line(f"{line}y", BORDER_COUNTER) is None
     assert count_line(f"One.\n{line[1:]}", BORDER_COUNTER) == (count("One.\n") + count(line[1:]),)
     assert count_line("One.\n", ModelCounter(None)) == (count("One.\n"), count("One.\n", "cl100k_base"))
-
-
-ODD_TEXTS = [
-    "",
-    "one two",
-    "<|endoftext|> in it",
-    "<|endofprompt|>",
-    "\ud800 alone",
-    " " * 9000,
-    "x" * 21_000,
-    "é漢字🎉",
-    "\n\n",
-    "one two",
-]
-
-
-@pytest.mark.parametrize("odd", [[], ODD_TEXTS, ODD_TEXTS[:2], ODD_TEXTS[:4]], ids=["none", "all", "plain", "specials"])
-def test_what_is_counted_ahead_is_the_same(odd: list[str]) -> None:
-    texts = [
-        *odd,
-        *(f"{n}. {'The pump of line four stopped. ' * 40}" for n in range(200)),
-        *odd,
-        *(f"x{n} " * 500 for n in range(200)),
-    ]
-    texts += odd
-    with counting_ahead(texts):
-        ahead = [count(text) for text in [*texts, "another text", texts[-1] + " more"]]
-    assert ahead == [count(text) for text in [*texts, "another text", texts[-1] + " more"]]

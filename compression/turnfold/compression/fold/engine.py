@@ -19,7 +19,6 @@ from turnfold.compression.fold.decisions import binding, bound_belief, bound_lik
 from turnfold.compression.fold.endings import trim_endings
 from turnfold.compression.fold.outlook import Outlook
 from turnfold.compression.fold.plan import Plan, plan
-from turnfold.compression.fold.preparing import prepare
 from turnfold.compression.fold.thinking import binds_thinking, without_thinking
 from turnfold.compression.fold.units import units
 from turnfold.compression.fold.write import Section, changes, draft
@@ -115,7 +114,6 @@ def fold(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded
     options = _under(conversation, options)
     if conversation.held:
         return replace(_fold_nothing(conversation, options, memo), reason=conversation.held)
-    prepare(conversation.messages, options, memo)
     results = shaped_results(conversation, options, memo)
     cut = cut_units(conversation, results, options, memo)
     drawn = plan(cut, options, memo=memo)

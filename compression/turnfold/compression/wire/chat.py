@@ -106,17 +106,7 @@ def _message(raw: str, data: Any, memo: Memo) -> Message:
     return memo.get(("message", name), lambda: _parse(raw, name, data, memo), lambda m: 1000 + 4 * len(m.raw))
 
 
-def _says(value: Any) -> str:
-    """The `text` of a message."""
-    if not isinstance(value, dict):
-        return ""
-    own = "\n".join([t.text for t in _content_texts(value.get("content"))])
-    if not (value.get("tool_calls") or value.get("function_call")):
-        return own
-    return full_text(own, (call for call, _ in _calls_with_places(value)))
-
-
-_LAYOUT: Final = Layout("chat", "messages", _SETTINGS, _message, lambda m: 300 + 2 * len(m.raw), _says)
+_LAYOUT: Final = Layout("chat", "messages", _SETTINGS, _message, lambda m: 300 + 2 * len(m.raw))
 
 
 def _parse(raw: str, name: bytes, data: Mapping[str, Any], memo: Memo) -> Message:
@@ -135,7 +125,6 @@ def _parse(raw: str, name: bytes, data: Mapping[str, Any], memo: Memo) -> Messag
     other = _OVERHEAD + media_tokens(parts) + _unseen_tokens(data)
     other += 1 + tokens.count(speaker) if isinstance(speaker, str) else 0
     bare = cut_marks(raw, _MARKS)
-    counting = tokens.counting_of(text)
     return Message(
         raw=raw,
         key=name if bare is raw else digest(bare),
@@ -144,7 +133,7 @@ def _parse(raw: str, name: bytes, data: Mapping[str, Any], memo: Memo) -> Messag
         arguments=tuple(t for _, t in calls),
         own=own,
         text=text,
-        tokens=tokens.count_with_tail(text, memo) + other if counting is None else 0,
+        tokens=tokens.count_with_tail(text, memo) + other,
         other_tokens=other,
         holds=bool(own.strip()) or bool(parts),
         keys=frozenset(data),
@@ -158,7 +147,7 @@ def _parse(raw: str, name: bytes, data: Mapping[str, Any], memo: Memo) -> Messag
         attached=(*_attached(parts), *_own_audio(data)),
         sole=_sole(content),
         takes_mark=bool(parts) and _takes_mark(parts[-1]),
-    ).count_later(counting)
+    )
 
 
 _PLAIN_KEYS: Final = frozenset({"role", "content"})
@@ -166,7 +155,6 @@ _PLAIN_KEYS: Final = frozenset({"role", "content"})
 
 def _plain_message(raw: str, name: bytes, role: str, text: str, memo: Memo) -> Message:
     """A message of a role and a text, as most are: the same in a third of the time."""
-    counting = tokens.counting_of(text)
     return Message(
         raw=raw,
         key=name,
@@ -174,7 +162,7 @@ def _plain_message(raw: str, name: bytes, role: str, text: str, memo: Memo) -> M
         texts=(Text(("content",), text),),
         own=text,
         text=text,
-        tokens=tokens.count_with_tail(text, memo) + _OVERHEAD if counting is None else 0,
+        tokens=tokens.count_with_tail(text, memo) + _OVERHEAD,
         other_tokens=_OVERHEAD,
         holds=bool(text) and not text.isspace(),
         keys=_PLAIN_KEYS,
@@ -182,7 +170,7 @@ def _plain_message(raw: str, name: bytes, role: str, text: str, memo: Memo) -> M
         marked=False,
         attached=(),
         sole=text,
-    ).count_later(counting)
+    )
 
 
 def _takes_mark(part: Any) -> bool:

@@ -20,11 +20,10 @@ from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from turnfold.compression.memo import Memo, continued
 from turnfold.compression.options import StateBlocks
-from turnfold.compression.tokens import CountingAhead
 from turnfold.compression.wire.edits import Edit, apply
 
 _PINNED: Final = frozenset({"system", "developer"})
@@ -103,15 +102,8 @@ class Reasoning:
     sealed: bool
 
 
-class _Countable:
-    """What may be counted later. Not a field: it says when something is known and nothing of what it is."""
-
-    __slots__ = ("_ahead",)
-    _ahead: CountingAhead | None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message(_Countable):
+class Message:
     """One message; two messages of equal `key` are equal in everything but cache marks, where their wire's marks move.
 
     Attributes:
@@ -182,30 +174,6 @@ class Message(_Countable):
         object.__setattr__(self, "is_result", self.role in _RESULTS)
         marked = _KEEP.search(self.text) if "</k" in self.text or "</K" in self.text else None
         object.__setattr__(self, "has_kept", marked is not None and _KEPT.search(self.text, marked.end()) is not None)
-
-    def count_later(self, ahead: CountingAhead | None) -> Message:
-        """The message itself, whose `tokens` are those that its `text` is found to have when they are first asked for."""
-        if ahead is not None:
-            object.__setattr__(self, "_ahead", ahead)
-            object.__delattr__(self, "tokens")
-        return self
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """`tokens`, when they are first asked for."""
-            if name != "tokens":
-                raise AttributeError(name)
-            ahead = self._ahead
-            if ahead is not None:  # else another thread has asked meanwhile
-                object.__setattr__(self, "tokens", self.other_tokens + ahead.count(self.text))
-                object.__setattr__(self, "_ahead", None)
-            return object.__getattribute__(self, "tokens")
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether its `tokens` are known."""
-        return getattr(self, "_ahead", None) is None
 
     @property
     def unsigned(self) -> Message:
