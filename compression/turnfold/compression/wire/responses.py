@@ -13,7 +13,7 @@ History that lies upstream is never folded against: such a conversation is held.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final
@@ -21,7 +21,7 @@ from typing import Any, Final
 import orjson
 
 from turnfold.compression.errors import FoldRejected
-from turnfold.compression.memo import Mark, Memo, digest, resumable
+from turnfold.compression.memo import Memo, continued, digest
 from turnfold.compression.wire.bodies import BodyReading, Layout, read_body
 from turnfold.compression.wire.cache_marks import NO_MARKS, PlacedMarks, cut_marks, mark_of, placed_marks
 from turnfold.compression.wire.content_edits import BREAKPOINT, mark_last_part, merge, put_beside, replace_text, split_apart
@@ -46,7 +46,6 @@ from turnfold.compression.wire.spans import value_span
 SERVER_HISTORY: Final = "server-history"
 BACKGROUND: Final = "background"
 
-_STEP: Final = 64  # items from one beginning of a history whose messages are kept to the next
 #: Keys that say where the history lies.
 _UPSTREAM: Final = ("previous_response_id", "conversation", "context_management")
 #: Keys that our own reply repeats, or that say how the upstream treats the request.
@@ -191,22 +190,18 @@ class _PlacedMessage:
 def _turns(text: str, items: Sequence[InputItem], spans: Sequence[Place], memo: Memo) -> tuple[_PlacedMessage, ...]:
     """Items joined into messages, begun where an earlier request of the conversation left off."""
     keys = [item_key(item.message.raw) if item.message.marked else item.message.key for item in items]
-    between = [text[a:b] for (_, a), (b, _) in pairwise(spans)]
-    last = len(items) // _STEP * _STEP
-    marks = [
-        Mark(end, ("turns", spans[0], b"".join(keys[:end]), "".join(between[:end]))) for end in (last, last - _STEP) if end > 0
-    ]
-    none: tuple[_PlacedMessage, ...] = ()
+    in_front: list[Hashable] = [*spans[:1], *(text[a:b] for (_, a), (b, _) in pairwise(spans))]
 
-    def run(known: tuple[_PlacedMessage, ...]) -> tuple[_PlacedMessage, ...]:
-        begin = known[-1].end if known else 0
-        more = tuple(_place_items(text, items[a:b], spans[a:b], b) for a, b in _runs(items, begin))
-        return known + tuple(_find_strays(known, more))
+    def run(known: tuple[_PlacedMessage, ...] | None, same: int) -> tuple[_PlacedMessage, ...]:
+        settled = tuple(turn for turn in known or () if turn.end < same)  # the last one may go on
+        more = [_place_items(text, items[a:b], spans[a:b], b) for a, b in _runs(items, settled[-1].end if settled else 0)]
+        return settled + tuple(_find_strays(settled, more))
 
-    def part(turns: tuple[_PlacedMessage, ...], end: int) -> tuple[_PlacedMessage, ...] | None:
-        return tuple(turn for turn in turns if turn.end < end) or None  # the last one may go on
+    def weigh(turns: tuple[_PlacedMessage, ...]) -> int:
+        return 200 * len(keys) + sum(300 + 2 * len(turn.message.raw) for turn in turns)
 
-    return resumable(memo, marks, none, run, part, lambda turns: 200 + sum(300 + 2 * len(turn.message.raw) for turn in turns))
+    given = tuple(zip(keys, in_front, strict=True))
+    return continued(memo, ("turns", b"".join(keys[:4])), given, run, weigh, kept=2)
 
 
 def _runs(items: Sequence[InputItem], begin: int) -> Iterator[tuple[int, int]]:
