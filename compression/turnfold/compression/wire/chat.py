@@ -20,7 +20,7 @@ from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.wire.bodies import Layout, is_plainly_typed, read_body
 from turnfold.compression.wire.cache_marks import NO_MARKS, PlacedMarks, cut_marks, has_mark, mark_of, placed_marks
-from turnfold.compression.wire.chat_reply import JSON_TYPE, STREAM_TYPE, completion, reply_to, stream
+from turnfold.compression.wire.chat_reply import reply
 from turnfold.compression.wire.content_edits import BREAKPOINT, mark_last_part, merge, put_beside, replace_text, split_apart
 from turnfold.compression.wire.conversation import (
     Attachment,
@@ -29,7 +29,6 @@ from turnfold.compression.wire.conversation import (
     Changes,
     Conversation,
     Message,
-    OwnReply,
     Path,
     Place,
     Text,
@@ -293,7 +292,7 @@ def _content_place(message: Message) -> Place:
     return found
 
 
-# ---------------------------------------------------------------- fingerprints and replies
+# ---------------------------------------------------------------- fingerprints
 
 
 def unmarked(conversation: Conversation) -> bytes:
@@ -321,14 +320,6 @@ def _bare(part: Any) -> Any:
     if not isinstance(part, dict):
         return part
     return part["text"] if "text" in part else {key: value for key, value in part.items() if key not in _MARKS}
-
-
-def reply(conversation: Conversation, text: str, created: int) -> OwnReply:
-    """A chat completion of ours, streamed where the client asks for that."""
-    answer = reply_to(conversation.settings, text, created=created, seed=digest(conversation.text).hex())
-    if conversation.streams:
-        return OwnReply(STREAM_TYPE, tuple(stream(answer)))
-    return OwnReply(JSON_TYPE, (completion(answer),))
 
 
 #: Chat completions.

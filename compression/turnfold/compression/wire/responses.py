@@ -30,7 +30,6 @@ from turnfold.compression.wire.conversation import (
     Changes,
     Conversation,
     Message,
-    OwnReply,
     Path,
     Place,
     Wire,
@@ -39,7 +38,7 @@ from turnfold.compression.wire.conversation import (
 from turnfold.compression.wire.edits import Edit, shift
 from turnfold.compression.wire.removal import removals
 from turnfold.compression.wire.responses_items import MARKS, InputItem, item_key, read_item, string_message
-from turnfold.compression.wire.responses_reply import JSON_TYPE, STREAM_TYPE, reply_to, response, stream
+from turnfold.compression.wire.responses_reply import reply
 from turnfold.compression.wire.spans import value_span
 
 #: Why a conversation is held.
@@ -341,7 +340,7 @@ def _place(raw: str, path: Path) -> Place:
     return start - 1, end - 1
 
 
-# ---------------------------------------------------------------- fingerprints and replies
+# ---------------------------------------------------------------- fingerprints
 
 
 def unmarked(conversation: Conversation) -> bytes:
@@ -384,14 +383,6 @@ def _bare(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _bare(one) for key, one in value.items() if key not in MARKS}
     return value
-
-
-def reply(conversation: Conversation, text: str, created: int) -> OwnReply:
-    """A response of ours, streamed where the client asks for that."""
-    answer = reply_to(conversation.settings, text, created=created, seed=digest(conversation.text).hex())
-    if conversation.streams:
-        return OwnReply(STREAM_TYPE, tuple(stream(answer)))
-    return OwnReply(JSON_TYPE, (response(answer),))
 
 
 #: Responses.
