@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any, Final
 
-from turnfold.compression.errors import InvalidInput
+from turnfold.compression.errors import InvalidInput, is_whole, is_within, require
 
 MessageMapping = Mapping[str, Any]
 TokenCounter = Callable[[MessageMapping], int]
@@ -98,18 +98,16 @@ class CompressOptions:
     def __post_init__(self) -> None:
         if isinstance(self.preserve, list | set | frozenset):
             object.__setattr__(self, "preserve", tuple(sorted(self.preserve, key=str)))
-        for name, holds, problem in (
+        require(
             ("preserve", _are_roles(self.preserve), "must be a list of roles"),
-            ("recency_window", _is_whole(self.recency_window), "must be a whole number from 0"),
-            ("source_version", _is_whole(self.source_version), "must be a whole number from 0"),
-            ("token_budget", self.token_budget is None or _is_whole(self.token_budget), "must be a whole number from 0"),
-            ("min_recency_window", _is_whole(self.min_recency_window), "must be a whole number from 0"),
-            ("fuzzy_threshold", _is_share(self.fuzzy_threshold), "must be a number from 0 to 1"),
+            ("recency_window", is_whole(self.recency_window), "must be a whole number from 0"),
+            ("source_version", is_whole(self.source_version), "must be a whole number from 0"),
+            ("token_budget", self.token_budget is None or is_whole(self.token_budget), "must be a whole number from 0"),
+            ("min_recency_window", is_whole(self.min_recency_window), "must be a whole number from 0"),
+            ("fuzzy_threshold", is_within(self.fuzzy_threshold, 0, 1), "must be a number from 0 to 1"),
             ("token_counter", callable(self.token_counter), "must be a function of a message"),
             *((name, isinstance(getattr(self, name), bool), "must be true or false") for name in _SWITCHES),
-        ):
-            if not holds:
-                raise InvalidInput(name, problem)
+        )
 
     @classmethod
     def of(cls, options: CompressOptions | Mapping[str, Any] | None) -> CompressOptions:
@@ -129,14 +127,6 @@ class CompressOptions:
 
 
 _SWITCHES: Final = ("dedup", "fuzzy_dedup", "embed_summary_id", "force_converge", "trace")
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _is_share(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def _are_roles(value: object) -> bool:
