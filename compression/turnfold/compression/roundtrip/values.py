@@ -12,15 +12,16 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from turnfold.compression.errors import InvalidInput, is_whole, is_within, require
+from turnfold.compression.roundtrip.option_types import Message
+from turnfold.compression.wire.conversation import Path
 
-MessageMapping = Mapping[str, Any]
-TokenCounter = Callable[[MessageMapping], int]
+TokenCounter = Callable[[Message], int]
 
 _CHARACTERS_PER_TOKEN: Final = 3.5
 _CALLING: Final = frozenset({"tool_calls", "function_call", "function", "custom"})
 
 
-def texts_of(message: MessageMapping) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def texts_of(message: Message) -> Iterator[tuple[Path, str]]:
     """The texts of a message's content, each with its path in the message."""
     content = message.get("content")
     if isinstance(content, str):
@@ -31,7 +32,7 @@ def texts_of(message: MessageMapping) -> Iterator[tuple[tuple[str | int, ...], s
                 yield ("content", i, "text"), part["text"]
 
 
-def _calls_of(message: MessageMapping) -> Iterator[str]:
+def _calls_of(message: Message) -> Iterator[str]:
     """Names and arguments of the tool calls."""
     calls = message.get("tool_calls")
     for call in [*(calls if isinstance(calls, list) else []), message]:
@@ -50,12 +51,12 @@ def characters(message: object) -> int:
     return size if _CALLING.isdisjoint(message) else size + sum(map(len, _calls_of(message)))
 
 
-def readable(message: MessageMapping) -> str:
+def readable(message: Message) -> str:
     """All text of a message that a model reads, line by line."""
     return "\n".join([*(text for _, text in texts_of(message)), *_calls_of(message)])
 
 
-def default_token_counter(message: MessageMapping) -> int:
+def default_token_counter(message: Message) -> int:
     """Tokens of a message by its characters: one for every 3.5, rounded up."""
     return math.ceil(characters(message) / _CHARACTERS_PER_TOKEN)
 

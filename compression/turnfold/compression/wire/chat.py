@@ -16,7 +16,7 @@ from typing import Any, Final
 import orjson
 
 from turnfold.compression import tokens
-from turnfold.compression.errors import FoldRejected
+from turnfold.compression.errors import FoldRejected, is_whole
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.wire.bodies import Layout, is_plainly_typed, read_body
 from turnfold.compression.wire.cache_marks import NO_MARKS, PlacedMarks, cut_marks, has_mark, mark_of, placed_marks
@@ -86,16 +86,12 @@ def read(body: bytes, memo: Memo) -> Conversation:
         found.spans,
         model=model if isinstance(model, str) else "",
         schema="".join(text[start:end] for key, (_, start, end) in members.items() if key in _SCHEMA),
-        output=next(filter(None, (_positive(settings.get(key)) for key in _OUTPUT)), None),
+        output=next((size for key in _OUTPUT if is_whole(size := settings.get(key), 1)), None),
         streams=settings.get("stream") is True,
         keys=tuple(members),
         settings=settings,
         history=members["messages"][1:],
     )
-
-
-def _positive(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
 def _message(raw: str, data: Any, memo: Memo) -> Message:

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import orjson
 
-from turnfold.compression.errors import FoldRejected
+from turnfold.compression.errors import FoldRejected, is_whole
 from turnfold.compression.memo import Memo
 from turnfold.compression.wire.bodies import Layout, read_body
 from turnfold.compression.wire.cache_marks import NO_MARKS, PlacedMarks, mark_of, placed_marks
@@ -82,7 +82,7 @@ def read(body: bytes, memo: Memo) -> Conversation:
         tuple(spans),
         model=model if isinstance(model, str) else "",
         schema="".join(text[start:end] for key, (_, start, end) in members.items() if key in _SCHEMA),
-        output=output if isinstance(output, int) and not isinstance(output, bool) and output > 0 else None,
+        output=output if is_whole(output, 1) else None,
         streams=values.get("stream") is True,
         keys=tuple(members),
         settings={key: value for key, value in values.items() if key != "system"},

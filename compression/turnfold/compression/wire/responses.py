@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import orjson
 
-from turnfold.compression.errors import FoldRejected
+from turnfold.compression.errors import FoldRejected, is_whole
 from turnfold.compression.memo import Memo, continued, digest
 from turnfold.compression.wire.bodies import BodyReading, Layout, read_body
 from turnfold.compression.wire.cache_marks import NO_MARKS, PlacedMarks, cut_marks, mark_of, placed_marks
@@ -87,7 +87,7 @@ def read(body: bytes, memo: Memo) -> Conversation:
         (*(place for _, place in outside), *[turn.place for turn in inside]),
         model=model if isinstance(model, str) else "",
         schema=_schema(text, members),
-        output=output if isinstance(output, int) and not isinstance(output, bool) and output > 0 else None,
+        output=output if is_whole(output, 1) else None,
         streams=settings.get("stream") is True,
         keys=tuple(members),
         settings=settings,
