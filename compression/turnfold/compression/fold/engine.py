@@ -12,11 +12,12 @@ from typing import Any, Final
 from turnfold.compression.fold.account import Account
 from turnfold.compression.fold.adoption import WantedSummary
 from turnfold.compression.fold.ask import Recall, open_questions
-from turnfold.compression.fold.attempts import Attempt, caching, cut_units, shaped_results, steady_attempt
+from turnfold.compression.fold.attempts import Attempt, caching, steady_attempt
 from turnfold.compression.fold.check import ATTACHMENT_LOST, TURN_BROKEN, attachments_lost, check
 from turnfold.compression.fold.counts import conversation_tokens, message_tokens
 from turnfold.compression.fold.decisions import binding, bound_belief, bound_likenesses, fresh
 from turnfold.compression.fold.endings import trim_endings
+from turnfold.compression.fold.folding import Folding, folding
 from turnfold.compression.fold.outlook import Outlook
 from turnfold.compression.fold.plan import Plan, plan
 from turnfold.compression.fold.thinking import binds_thinking, without_thinking
@@ -114,10 +115,9 @@ def fold(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded
     options = _under(conversation, options)
     if conversation.held:
         return replace(_fold_nothing(conversation, options, memo), reason=conversation.held)
-    results = shaped_results(conversation, options, memo)
-    cut = cut_units(conversation, results, options, memo)
-    drawn = plan(cut, options, memo=memo)
-    best = steady_attempt(conversation, cut, drawn, results, options, memo)
+    given = folding(conversation, options, memo)
+    drawn = plan(given.cut, options, memo=memo)
+    best = steady_attempt(given, drawn)
     drawn = drawn if best is None else best.plan
     decided = fresh(drawn.decided, options.precedents, conversation.messages.keys)
     plain = _fold_nothing(conversation, options, memo, outlook=drawn.outlook, decided=decided)
@@ -268,8 +268,8 @@ def _state_changes(conversation: Conversation, options: FoldOptions, memo: Memo,
     """The blocks of a conversation's state, and what rejected changes do to thinking."""
     cut = units(conversation.messages, {}, memo)
     nothing = Plan((), len(cut), (), 0, len(cut), 0)
-    blocks = draft(conversation, cut, frozenset(), nothing, options, {}, memo)
-    made = changes(conversation.messages, blocks, {}, caching(conversation, nothing, cut, options))
+    given = Folding(conversation, cut, {}, options, memo)
+    made = changes(conversation.messages, draft(given, frozenset(), nothing), {}, caching(given, nothing))
     if options.refuses_trailing_space:
         made = trim_endings(conversation.messages, made)
     made = without_thinking(made, conversation.messages, rejected.unsigned)

@@ -19,6 +19,7 @@ from turnfold.compression import tokens
 from turnfold.compression.fold import policy
 from turnfold.compression.fold.adoption import WantedSummary, message_range
 from turnfold.compression.fold.decisions import prefixes
+from turnfold.compression.fold.folding import Folding
 from turnfold.compression.fold.keeping import kept_messages
 from turnfold.compression.fold.pieces import Level, Piece
 from turnfold.compression.fold.plan import Plan
@@ -37,7 +38,6 @@ from turnfold.compression.wire.conversation import (
     Attachment,
     Beside,
     Changes,
-    Conversation,
     Message,
     Messages,
     Path,
@@ -110,21 +110,13 @@ class FoldDraft:
             yield from (*beside.front, *beside.behind)
 
 
-def draft(
-    conversation: Conversation,
-    units: Sequence[Unit],
-    stays: frozenset[int],
-    plan: Plan,
-    options: FoldOptions,
-    results: Mapping[int, ShapedResult],
-    memo: Memo,
-) -> FoldDraft:
-    """Write the pieces of a plan. Pure; pieces that were written before come from `memo`.
+def draft(given: Folding, stays: frozenset[int], plan: Plan) -> FoldDraft:
+    """Write the pieces of a plan. Pure; pieces that were written before come from the memo.
 
     Args:
         stays: indices of units that are forwarded although they lie in a piece (``units.staying``).
-        results: forms of tool results, for those that are not folded.
     """
+    conversation, units, results, options, memo = given
     loose = unsigned(conversation.messages, units, plan, options)
     messages = [m.unsigned if i in loose else m for i, m in enumerate(conversation.messages)] if loose else conversation.messages
     writer = _Writer(messages, units, stays, results, options.prose, memo)
