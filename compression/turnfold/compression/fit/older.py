@@ -16,11 +16,11 @@ from typing import Final, TypeVar
 
 from turnfold.compression.fit.cut import recent_start
 from turnfold.compression.fold.account import Account
+from turnfold.compression.fold.changing import settle
 from turnfold.compression.fold.check import TURN_BROKEN, check
 from turnfold.compression.fold.counts import conversation_tokens
-from turnfold.compression.fold.endings import trim_endings
 from turnfold.compression.fold.engine import LEFT_OUT, Fold, Folded
-from turnfold.compression.fold.thinking import all_thinking, without_thinking
+from turnfold.compression.fold.thinking import all_thinking
 from turnfold.compression.fold.units import units
 from turnfold.compression.fold.write import Section
 from turnfold.compression.memo import Memo
@@ -101,10 +101,8 @@ def _change_whole(
         marks=tuple(replace(move, target=moved.get(move.target, move.target)) for move in made.marks),
         breakpoint=None if made.breakpoint is None else moved.get(made.breakpoint, made.breakpoint),
     )
-    if options.refuses_trailing_space:
-        changes = trim_endings(conversation.messages, changes)
     thinking = all_thinking(conversation.messages, options.model, options.preserved_thinking)
-    changes = without_thinking(changes, conversation.messages, thinking)
+    changes = settle(changes, conversation.messages, options, thinking)
     forwarded = conversation.with_changes(changes, memo)
     check(conversation, forwarded, waived=frozenset({TURN_BROKEN}))
     tokens = conversation_tokens(forwarded, options.model, memo)

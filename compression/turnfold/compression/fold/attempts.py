@@ -12,16 +12,16 @@ from typing import Final
 
 from turnfold.compression import tokens
 from turnfold.compression.fold.ask import Recall, recall_for
+from turnfold.compression.fold.changing import NOT_APART, caching, changes, settle
 from turnfold.compression.fold.counts import conversation_tokens, message_tokens
-from turnfold.compression.fold.endings import trim_endings
 from turnfold.compression.fold.folding import Folding, folding
 from turnfold.compression.fold.keeping import kept_messages
 from turnfold.compression.fold.marks import move_marks
 from turnfold.compression.fold.pieces import Asker, most_recall_tokens
 from turnfold.compression.fold.plan import Plan, plan
-from turnfold.compression.fold.thinking import decided, dropping, first_thought, without_thinking
+from turnfold.compression.fold.thinking import decided, dropping, first_thought
 from turnfold.compression.fold.units import Unit, staying, units
-from turnfold.compression.fold.write import Caching, FoldDraft, changes, draft
+from turnfold.compression.fold.write import FoldDraft, draft
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Changes, Conversation
@@ -155,10 +155,7 @@ def _attempt(
 ) -> Attempt:
     messages, options = given.conversation.messages, given.options
     made = changes(messages, drafted, {index: found.text for index, found in recalls.items()}, caching(given, drawn))
-    if options.refuses_trailing_space:
-        made = trim_endings(messages, made)
-    made = without_thinking(made, messages, drafted.unsigned)
-    made = move_marks(messages, made, recalls)
+    made = move_marks(messages, settle(made, messages, options, drafted.unsigned), recalls)
     end = decided(given.cut, drawn, options)
     if options.drops_thinking:  # under a budget anything may change with every request
         made = dropping(made, messages, end if options.budget is None else len(messages))
@@ -179,17 +176,6 @@ def _without_attachments(cut: Sequence[Unit], without: int) -> tuple[Unit, ...]:
 
 def _size_with(given: Folding, made: Changes) -> int:
     return conversation_tokens(given.conversation.with_changes(made, given.memo), given.options.model, given.memo)
-
-
-def caching(given: Folding, plan: Plan) -> Caching:
-    """How text of ours keeps out of the cache's way: apart where it hits at marks only, the client's or ours."""
-    messages, cut = given.conversation.messages, given.cut
-    theirs = bool(messages.marked)
-    if not (theirs or given.options.cache_breakpoints):
-        return Caching(apart=False)
-    marked = None if theirs or not plan.askers else cut[plan.askers[-1].unit].start
-    since = cut[plan.since].start if plan.events else len(messages)
-    return Caching(apart=True, marked=marked, since=since)
 
 
 def _recalls(given: Folding, stays: frozenset[int], plan: Plan, drafted: FoldDraft, room: float) -> Iterator[tuple[int, Recall]]:
@@ -234,7 +220,7 @@ def _recall_room(given: Folding, plan: Plan, drafted: FoldDraft, budget: int) ->
     if asker.pieces != plan.pieces:
         return budget // 4
     behind = messages[given.cut[asker.unit].end :]
-    bare = _size_with(given, changes(messages, drafted, {}, Caching(apart=False)))
+    bare = _size_with(given, changes(messages, drafted, {}, NOT_APART))
     return max(0, budget - _JOINT - bare + sum(message_tokens(m, given.options.model, given.memo) for m in behind))
 
 

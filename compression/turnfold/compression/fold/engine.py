@@ -12,17 +12,17 @@ from typing import Any, Final
 from turnfold.compression.fold.account import Account
 from turnfold.compression.fold.adoption import WantedSummary
 from turnfold.compression.fold.ask import Recall, open_questions
-from turnfold.compression.fold.attempts import Attempt, caching, steady_attempt
+from turnfold.compression.fold.attempts import Attempt, steady_attempt
+from turnfold.compression.fold.changing import caching, changes, settle
 from turnfold.compression.fold.check import ATTACHMENT_LOST, TURN_BROKEN, attachments_lost, check
 from turnfold.compression.fold.counts import conversation_tokens, message_tokens
 from turnfold.compression.fold.decisions import binding, bound_belief, bound_likenesses, fresh
-from turnfold.compression.fold.endings import trim_endings
 from turnfold.compression.fold.folding import Folding, folding
 from turnfold.compression.fold.outlook import Outlook
 from turnfold.compression.fold.plan import Plan, plan
-from turnfold.compression.fold.thinking import binds_thinking, without_thinking
+from turnfold.compression.fold.thinking import binds_thinking
 from turnfold.compression.fold.units import units
-from turnfold.compression.fold.write import Section, changes, draft
+from turnfold.compression.fold.write import Section, draft
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions, Precedent, StateBlocks
 from turnfold.compression.wire.chat import CHAT
@@ -270,7 +270,5 @@ def _state_changes(conversation: Conversation, options: FoldOptions, memo: Memo,
     nothing = Plan((), len(cut), (), 0, len(cut), 0)
     given = Folding(conversation, cut, {}, options, memo)
     made = changes(conversation.messages, draft(given, frozenset(), nothing), {}, caching(given, nothing))
-    if options.refuses_trailing_space:
-        made = trim_endings(conversation.messages, made)
-    made = without_thinking(made, conversation.messages, rejected.unsigned)
+    made = settle(made, conversation.messages, options, rejected.unsigned)
     return replace(made, drops_thinking=rejected.drops_thinking)
