@@ -16,7 +16,8 @@ from typing import Final
 from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.cut import WAIVED, recent_start
-from turnfold.compression.fit.fit import SmallRequest, shrink
+from turnfold.compression.fit.fit import shrink
+from turnfold.compression.fit.older import SmallRequest
 from turnfold.compression.fold import Fold, conversation_tokens
 from turnfold.compression.fold.check import check
 from turnfold.compression.fold.units import units
