@@ -25,7 +25,7 @@ def move_marks(messages: Messages, changes: Changes, recalled: Container[int] = 
     """
     if not messages.marked:
         return changes
-    gone = {i for start, end in changes.dropped for i in range(start, end)}
+    gone = changes.gone
     lost = [i for i in messages.marked if i in gone]
     if not lost:
         return changes

@@ -317,6 +317,11 @@ class Changes:
     drops_thinking: bool = False
     marks: tuple[MarkMove, ...] = ()
 
+    @property
+    def gone(self) -> frozenset[int]:
+        """The messages that are left out, one by one."""
+        return frozenset(i for start, end in self.dropped for i in range(start, end))
+
 
 @dataclass(frozen=True, slots=True)
 class OwnReply:
