@@ -99,7 +99,7 @@ class Shape(NamedTuple):
     lines: float = 0.0
 
 
-def set_warmth(options: FoldOptions) -> Warmth:
+def believed_warmth(options: FoldOptions) -> Warmth:
     """What the options say of the cache: what is believed, else the share that is set."""
     return options.belief.warmth if options.belief is not None else warmth.set_warmth(options.cache_hit_share)
 
