@@ -10,7 +10,6 @@ The format's facts (roles, parts, what a token count adds per message) are those
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 import orjson
@@ -19,12 +18,11 @@ from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected, is_whole
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.wire.bodies import Layout, is_plainly_typed, read_body
-from turnfold.compression.wire.cache_marks import NO_MARKS, PlacedMarks, cut_marks, has_mark, mark_of, placed_marks
+from turnfold.compression.wire.cache_marks import cut_marks, has_mark, mark_of
 from turnfold.compression.wire.chat_reply import reply
-from turnfold.compression.wire.content_edits import BREAKPOINT, mark_last_part, merge, put_beside, replace_text, split_apart
+from turnfold.compression.wire.content_edits import PartForm, replace_text, write_parts
 from turnfold.compression.wire.conversation import (
     Attachment,
-    Beside,
     Call,
     Changes,
     Conversation,
@@ -36,9 +34,8 @@ from turnfold.compression.wire.conversation import (
     full_text,
     gather,
 )
-from turnfold.compression.wire.edits import Edit, shift
+from turnfold.compression.wire.edits import Edit
 from turnfold.compression.wire.media import attachment, media_tokens
-from turnfold.compression.wire.removal import removals
 from turnfold.compression.wire.spans import value_span
 
 #: Keys that sign or seal an assistant message: the provider refuses it when a byte of it changed. Null and empty are as good as
@@ -246,20 +243,6 @@ def is_sealed(data: Mapping[str, Any]) -> bool:
 # ---------------------------------------------------------------- writing
 
 
-def write(conversation: Conversation, changes: Changes) -> list[Edit]:
-    """The edits of the body's text that make the changes; a message's own text keeps its bytes where only its company changes."""
-    out = list(removals(conversation, changes.dropped))
-    moved = placed_marks(conversation.messages, changes, _MARKS)
-    for index in sorted({*changes.texts, *changes.beside, *changes.apart, *moved}):
-        message, marks = conversation.messages[index], moved.get(index, NO_MARKS)
-        if index == changes.breakpoint and not message.is_list:
-            marks = replace(marks, own=BREAKPOINT)
-        edits = [_replacement(message, path, text) for path, text in changes.texts.get(index, {}).items()]
-        edits += _around(message, changes.beside.get(index), index in changes.apart, marks)
-        out += shift(merge(edits), conversation.spans[index][0])
-    return out
-
-
 def _replacement(message: Message, path: Path, text: str) -> Edit:
     """A new text in the place of an old one, or of a whole part, which keeps its cache mark."""
     known: tuple[str, Edit] | None = message.written.get(path)
@@ -270,22 +253,19 @@ def _replacement(message: Message, path: Path, text: str) -> Edit:
     return known[1]
 
 
-def _around(message: Message, beside: Beside | None, apart: bool, marks: PlacedMarks) -> list[Edit]:
-    """Edits around a message's content, which becomes a part of its own where it is to stand `apart`."""
-    if beside is None and not marks.own and (message.is_list or not apart):
-        return []
-    place, beside = _content_place(message), beside or Beside()
-    if apart and not message.is_list:
-        return split_apart(place, beside, "text", marks)
-    own = mark_last_part(message.raw, place, marks.own)
-    return own + put_beside(place, beside, "text", is_list=message.is_list, marks=marks)
-
-
 def _content_place(message: Message) -> Place:
     found: Place | None = message.written.get("content")
     if found is None:
         found = message.written["content"] = value_span(message.raw, ("content",))
     return found
+
+
+def write(conversation: Conversation, changes: Changes) -> list[Edit]:
+    """The edits of the body's text that make the changes."""
+    return write_parts(conversation, changes, _FORM)
+
+
+_FORM: Final = PartForm(_MARKS, "text", _replacement, _content_place)
 
 
 # ---------------------------------------------------------------- fingerprints

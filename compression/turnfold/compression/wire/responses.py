@@ -23,10 +23,9 @@ import orjson
 from turnfold.compression.errors import FoldRejected, is_whole
 from turnfold.compression.memo import Memo, continued, digest
 from turnfold.compression.wire.bodies import BodyReading, Layout, read_body
-from turnfold.compression.wire.cache_marks import NO_MARKS, PlacedMarks, cut_marks, mark_of, placed_marks
-from turnfold.compression.wire.content_edits import BREAKPOINT, mark_last_part, merge, put_beside, replace_text, split_apart
+from turnfold.compression.wire.cache_marks import cut_marks, mark_of
+from turnfold.compression.wire.content_edits import PartForm, replace_text, write_parts
 from turnfold.compression.wire.conversation import (
-    Beside,
     Changes,
     Conversation,
     Message,
@@ -35,8 +34,7 @@ from turnfold.compression.wire.conversation import (
     Wire,
     gather,
 )
-from turnfold.compression.wire.edits import Edit, shift
-from turnfold.compression.wire.removal import removals
+from turnfold.compression.wire.edits import Edit
 from turnfold.compression.wire.responses_items import MARKS, InputItem, item_key, read_item, string_message
 from turnfold.compression.wire.responses_reply import reply
 from turnfold.compression.wire.spans import value_span
@@ -300,20 +298,6 @@ def _bound(turns: Sequence[_PlacedMessage]) -> set[int]:
 # ---------------------------------------------------------------- writing
 
 
-def write(conversation: Conversation, changes: Changes) -> list[Edit]:
-    """The edits of the body's text that make the changes; a message's own text keeps its bytes where only its company changes."""
-    out = list(removals(conversation, changes.dropped))
-    moved = placed_marks(conversation.messages, changes, MARKS)
-    for index in sorted({*changes.texts, *changes.beside, *changes.apart, *moved}):
-        message, marks = conversation.messages[index], moved.get(index, NO_MARKS)
-        if index == changes.breakpoint and not message.is_list:
-            marks = replace(marks, own=BREAKPOINT)
-        edits = [_replacement(message, path, text) for path, text in changes.texts.get(index, {}).items()]
-        edits += _around(message, changes.beside.get(index), index in changes.apart, marks)
-        out += shift(merge(edits), conversation.spans[index][0])
-    return out
-
-
 def _replacement(message: Message, path: Path, text: str) -> Edit:
     """A new text in the place of an old one, or of a whole part, which keeps its cache mark."""
     start, end = _place(message.raw, path)
@@ -321,23 +305,22 @@ def _replacement(message: Message, path: Path, text: str) -> Edit:
     return replace_text(message.raw, (start, end), text, kind, mark_of(message.raw[start:end], MARKS))
 
 
-def _around(message: Message, beside: Beside | None, apart: bool, marks: PlacedMarks) -> list[Edit]:
-    """Edits around the content of a user's message, which becomes a part of its own where it is to stand `apart`; an input that
-    is a mere text stays one."""
-    if beside is None and not marks.own and (message.is_list or not apart):
-        return []
-    whole, beside = message.raw[0] == '"', beside or Beside()
-    place = _place(message.raw, (0,) if whole else (0, "content"))
-    if apart and not (message.is_list or whole):
-        return split_apart(place, beside, "input_text", marks)
-    own = mark_last_part(message.raw, place, marks.own)
-    return own + put_beside(place, beside, "input_text", is_list=message.is_list, marks=marks)
-
-
 def _place(raw: str, path: Path) -> Place:
     """Where a value stands in a run of items."""
     start, end = value_span(f"[{raw}]", path)
     return start - 1, end - 1
+
+
+def _content_place(message: Message) -> Place:
+    return _place(message.raw, (0,) if message.raw[0] == '"' else (0, "content"))
+
+
+def write(conversation: Conversation, changes: Changes) -> list[Edit]:
+    """The edits of the body's text that make the changes."""
+    return write_parts(conversation, changes, _FORM)
+
+
+_FORM: Final = PartForm(MARKS, "input_text", _replacement, _content_place)
 
 
 # ---------------------------------------------------------------- fingerprints
