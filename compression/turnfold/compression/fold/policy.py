@@ -20,6 +20,8 @@ from turnfold.compression.options import FoldOptions, Warmth
 
 #: Tokens that are quoted, at most, of the message that a kept user's message answers.
 ANSWERED: Final = 300
+#: About what a line of counts and an id takes.
+LINE: Final = 24
 
 # p, tokens before anything is folded, raw tail that a fold leaves. Found by replaying conversations under each price profile
 # (benchmarks/payback.py); between the rows the values are interpolated on a logarithmic scale.
@@ -54,7 +56,6 @@ _EPOCH_MOST: Final = 16_000
 _SUMMARY_RATIO: Final = 0.06
 _SUMMARY_LEAST: Final = 60
 _SUMMARY_MOST: Final = 500
-_LINE: Final = 24  # tokens of a line of counts and an id
 _COVERED: Final = 8  # a conversation is taken to go on for this part of what it has gone on for
 _MOST_TURNS: Final = 40  # and for no more than so many requests
 _AT_RISK: Final = 0.02  # of what a conversation has cost so far; law 9 allows a short one as much
@@ -241,11 +242,6 @@ def _snap(budget: int) -> int:
 def summary_tokens(raw: int) -> int:
     """What the summary of a block of `raw` tokens may take, its frame included."""
     return min(_SUMMARY_MOST, max(_SUMMARY_LEAST, int(_SUMMARY_RATIO * raw)))
-
-
-def line_tokens() -> int:
-    """About what a line of counts takes."""
-    return _LINE
 
 
 def recall_tokens(options: FoldOptions, warmth: Warmth, shape: Shape, saved: int, folded: int) -> int:

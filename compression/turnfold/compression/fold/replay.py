@@ -269,7 +269,7 @@ def _piece(course: Course, start: int, end: int, level: Level) -> Piece:
     units = course.units
     anchor = _anchor(course, start, end)
     raw = course.tokens(start, end) - (0 if anchor is None else course.tokens(anchor, anchor + 1))
-    size = policy.line_tokens()
+    size = policy.LINE
     if level is Level.FACTS:
         size = min(raw, course.facts[end] - course.facts[start])
     elif level is Level.SUMMARY:

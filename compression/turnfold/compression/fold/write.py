@@ -326,7 +326,7 @@ class _Writer:
         """The quotes that stand for messages. Without room the users' standing orders and the message that is answered, which are
         those at `whole`, are all that is quoted: those stay in force however old they are."""
         raw = sum(self.messages[i].tokens for i in indices)
-        room = 0 if orders_only else policy.summary_tokens(raw) - policy.line_tokens()
+        room = 0 if orders_only else policy.summary_tokens(raw) - policy.LINE
         key = ("summary", _keys([self.messages[i] for i in indices]), room, tuple(whole))
         return self.memo.get(key, lambda: self._quote(indices, room, whole), lambda t: 200 + len(t))
 
