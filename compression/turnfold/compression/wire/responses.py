@@ -195,7 +195,8 @@ def _turns(text: str, items: Sequence[InputItem], spans: Sequence[Place], memo: 
         return settled + tuple(_find_strays(settled, more))
 
     def weigh(turns: tuple[_PlacedMessage, ...]) -> int:
-        return 200 * len(keys) + sum(300 + 2 * len(turn.message.raw) for turn in turns)
+        joined = [turn for begin, turn in zip((0, *[turn.end for turn in turns]), turns, strict=False) if turn.end > begin + 1]
+        return 200 * len(keys) + 300 * len(turns) + sum(2 * len(turn.message.raw) for turn in joined)  # all others are items
 
     given = tuple(zip(keys, in_front, strict=True))
     return continued(memo, ("turns", b"".join(keys[:4])), given, run, weigh, kept=2)
