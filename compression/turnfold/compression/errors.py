@@ -41,12 +41,12 @@ def require(*fields: tuple[str, object, str]) -> None:
 
 
 def is_whole(value: object, least: int = 0) -> bool:
-    """Whether a value is a whole number from `least`; True and False are none."""
+    """Whether a value is a whole number from `least`; True and False do not count."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def is_within(value: object, least: float, most: float) -> bool:
-    """Whether a value is a number from `least` to `most`; True and False are none."""
+    """Whether a value is a number from `least` to `most`; True and False do not count."""
     return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
 
 

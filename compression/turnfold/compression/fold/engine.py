@@ -178,8 +178,8 @@ def _under(conversation: Conversation, options: FoldOptions) -> FoldOptions:
 def _is_smaller(plain: Folded, best: Attempt, forwarded: Conversation, after: int, options: FoldOptions, memo: Memo) -> bool:
     """Whether a fold of `after` tokens is smaller than what came in.
 
-    Where thinking is bound to what was sent, the answer must not turn between two fold events: what stands before the newest one
-    decides.
+    Where thinking is bound to what was sent, the answer must not change between two fold events, so it depends only on what
+    stands before the newest one.
     """
     if not (options.preserved_thinking and best.plan.events):
         return after < max(plain.tokens_before, plain.tokens_after)
@@ -195,7 +195,7 @@ def fold_request(body: bytes, options: FoldOptions, memo: Memo) -> Folded:
     """Fold a chat-completions body: :func:`fold` of what is read from it.
 
     Raises:
-        FoldRejected: "unparsable" for a body that is none; or our own output failed a check.
+        FoldRejected: "unparsable" if the body cannot be read; or our own output failed a check.
     """
     return fold(CHAT.read(body, memo), options, memo)
 
@@ -224,9 +224,9 @@ def lean(conversation: Conversation, options: FoldOptions, memo: Memo) -> Conver
 
 
 def conversation_name(conversation: Conversation) -> str:
-    """Digest of its messages through the first of the user's: which conversation this is, where nobody said.
+    """Digest of its messages up to and including the user's first one: identifies a conversation that has no name.
 
-    A system text outside of the messages says nothing of that: some clients change it with every request.
+    A system text outside of the messages is left out: some clients change it with every request.
     """
     start, stop = conversation.history
     keys: list[str] = []

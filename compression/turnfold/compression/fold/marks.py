@@ -1,4 +1,4 @@
-"""Cache marks of the client's in what is left out.
+"""The client's cache marks on messages that are left out.
 
 Lives here: where a mark goes on when its message goes. Does not belong here: a mark's form (each wire knows its own), marks of
 our own (``write``).

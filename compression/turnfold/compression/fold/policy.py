@@ -192,7 +192,7 @@ def rewrite_cost(options: FoldOptions, warm: float, raw: int, fresh: int, folded
 
 
 def pays(price: float, rewrite: float, saving: int, turns: int, allowance: float) -> bool:
-    """Whether a fold is worth its rewrite within the turns that may be expected to come, and can be borne if there are none.
+    """Whether a fold pays for its rewrite within the turns that can be expected, and does little harm if none come.
 
     How long a conversation goes on is unknown; one that has gone on for n turns is taken to go on for an eighth of that. Since it
     may just as well end now, a fold puts at risk no more than its allowance.

@@ -338,9 +338,11 @@ def _turns_left(course: Course, before: Replay, index: int) -> float:
 
 
 def _is_cached_behind(course: Course, before: Replay) -> bool:
-    """Whether the newest recall stands in front of what a cache knows that hits at the client's marks only.
+    """Whether the newest recall stands in front of text that the provider has cached, where its cache hits at the client's marks
+    only.
 
-    So it is once a tool loop went on behind the recall. Were it gone, the next request would find the mark on its asker at best,
-    and nothing where a fold event came in between or the loop is longer than such a cache looks back (Anthropic: 20 blocks).
+    This is so once a tool loop has gone on behind the recall. Without the recall, the next request would hit at the mark on its
+    asker at best, and nowhere if a fold event came in between or the loop is longer than the cache looks back (Anthropic: 20
+    blocks).
     """
     return course.marked and before.turns > 0 and course.requests[before.turns - 1] > before.askers[-1].unit

@@ -54,7 +54,7 @@ def refuses_thinking(status: int, body: bytes) -> bool:
 def decided(units: Sequence[Unit], plan: Plan, options: FoldOptions) -> int:
     """How many messages had come when the fold was decided that still holds: through its newest event.
 
-    Under a budget a fold may be another with every turn of the user's: through the user's last message then.
+    Under a budget a fold may change with every user message, so it was decided when the last of these had come.
     """
     if not plan.events:
         return 0

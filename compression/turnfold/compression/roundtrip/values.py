@@ -260,7 +260,7 @@ Lookup = Mapping[str, Any] | Callable[[str], Any] | Results
 
 
 def look_up(store: Lookup, key: str, result_id: str) -> Any:
-    """An original of a result; None if there is none."""
+    """An original of a result; None if it is not there."""
     if isinstance(store, Results):
         return store.verbatim.get(result_id, NOTHING).get(key)
     return store.get(key) if isinstance(store, Mapping) else store(key)

@@ -124,7 +124,7 @@ class Message:
         answers: the id of the tool call that it answers, if it does.
         is_list: whether its content is a list of parts.
         sealed: whether it is signed or carries encrypted reasoning: whole or gone, never edited.
-        marked: whether a part of it carries a cache mark of the client's.
+        marked: whether a part of it carries one of the client's cache marks.
         has_calls: whether it calls tools.
         attached: the parts of its content that are not text.
         sole: its text where that is all its content holds; None for anything else (images, several parts, no content).
@@ -377,7 +377,7 @@ class Conversation:
         keeps_history: whether the client sends the whole history each time, so that an answer of ours becomes part of it; False
             where the upstream keeps answers for requests that build on them.
         can_drop_thinking: whether the provider can be asked to drop thinking that is no longer valid (see ``Changes``).
-        betas: features of the provider's that the body uses, and that have to be named beside it, in a header.
+        betas: beta features that the body uses and that must be named in a header.
         marked_at_end: whether the client asks for a cache mark at the end of whatever is sent: what is taken back from there
             later makes every later request miss.
     """

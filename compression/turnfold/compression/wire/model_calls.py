@@ -40,7 +40,7 @@ def write_call(wire: WireName, model: str, call: ModelCall) -> bytes:
 
 
 def read_reply(wire: WireName, body: bytes) -> ModelReply | None:
-    """The reply; None where the body is none, or holds no text."""
+    """The reply; None if the body cannot be read or holds no text."""
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
