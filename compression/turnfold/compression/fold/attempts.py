@@ -14,7 +14,7 @@ from turnfold.compression import tokens
 from turnfold.compression.fold.ask import Recall, recall_for
 from turnfold.compression.fold.changing import NOT_APART, caching, changes, settle
 from turnfold.compression.fold.counts import conversation_tokens, message_tokens
-from turnfold.compression.fold.folding import Folding, folding
+from turnfold.compression.fold.fold_task import FoldTask, fold_task
 from turnfold.compression.fold.keeping import kept_messages
 from turnfold.compression.fold.marks import move_marks
 from turnfold.compression.fold.pieces import Asker, most_recall_tokens
@@ -72,7 +72,7 @@ def _settings(cut: Sequence[Unit]) -> Iterator[_FitSetting]:
         yield replace(_FITTING[-2], without=without)
 
 
-def steady_attempt(given: Folding, first: Plan) -> Attempt | None:
+def steady_attempt(given: FoldTask, first: Plan) -> Attempt | None:
     """The best attempt; `first` is the plan of its units under the mildest setting.
 
     Under a budget it may be another with each request. Where thinking is bound to what was sent, the one of the request that
@@ -102,13 +102,13 @@ _UNFOLDED: Final = Plan((), 0, (), 0, 0, 0)
 
 def _attempt_alone(conversation: Conversation, options: FoldOptions, memo: Memo, *, marked: bool) -> Attempt | None:
     """The best attempt; of the messages behind the instructions the last one alone is `marked`, or none."""
-    given = folding(conversation, options, memo)
+    given = fold_task(conversation, options, memo)
     last = len(given.cut) - 1
     cut = tuple(u if u.pinned else u._replace(marked=marked and i == last) for i, u in enumerate(given.cut))
     return _best_attempt(given._replace(cut=cut), plan(cut, options, memo=memo))
 
 
-def _best_attempt(given: Folding, first: Plan) -> Attempt | None:
+def _best_attempt(given: FoldTask, first: Plan) -> Attempt | None:
     """The mildest candidate that fits the budget; the smallest there is when none does; None when nothing is folded."""
     best, budget = None, given.options.budget
     for fitting, setting in enumerate(_settings(given.cut)):
@@ -128,7 +128,7 @@ def _best_attempt(given: Folding, first: Plan) -> Attempt | None:
     return best
 
 
-def _roomier(given: Folding, budget: int) -> Attempt | None:
+def _roomier(given: FoldTask, budget: int) -> Attempt | None:
     """Where recall leaves most of a budget, since the question bears on little: a candidate in which more stands."""
     for squeeze in _ROOMIER:
         drawn = plan(given.cut, given.options, squeeze, given.memo)
@@ -138,7 +138,7 @@ def _roomier(given: Folding, budget: int) -> Attempt | None:
     return None
 
 
-def _candidate(given: Folding, drawn: Plan, setting: _FitSetting, fitting: int) -> Attempt | None:
+def _candidate(given: FoldTask, drawn: Plan, setting: _FitSetting, fitting: int) -> Attempt | None:
     """The fold that a setting's plan draws; None where it folds nothing."""
     if not (drawn.pieces or given.conversation.messages.results):  # and only results are shaped
         return None
@@ -151,7 +151,7 @@ def _candidate(given: Folding, drawn: Plan, setting: _FitSetting, fitting: int) 
 
 
 def _attempt(
-    given: Folding, stays: frozenset[int], drawn: Plan, drafted: FoldDraft, recalls: Mapping[int, Recall], fitting: int
+    given: FoldTask, stays: frozenset[int], drawn: Plan, drafted: FoldDraft, recalls: Mapping[int, Recall], fitting: int
 ) -> Attempt:
     messages, options = given.conversation.messages, given.options
     made = changes(messages, drafted, {index: found.text for index, found in recalls.items()}, caching(given, drawn))
@@ -174,11 +174,11 @@ def _without_attachments(cut: Sequence[Unit], without: int) -> tuple[Unit, ...]:
     return tuple(u._replace(attached=False) if i in oldest else u for i, u in enumerate(cut)) if oldest else tuple(cut)
 
 
-def _size_with(given: Folding, made: Changes) -> int:
+def _size_with(given: FoldTask, made: Changes) -> int:
     return conversation_tokens(given.conversation.with_changes(made, given.memo), given.options.model, given.memo)
 
 
-def _recalls(given: Folding, stays: frozenset[int], plan: Plan, drafted: FoldDraft, room: float) -> Iterator[tuple[int, Recall]]:
+def _recalls(given: FoldTask, stays: frozenset[int], plan: Plan, drafted: FoldDraft, room: float) -> Iterator[tuple[int, Recall]]:
     """Per message index of a user message, the passages that go behind its text."""
     conversation, cut, _, options, memo = given
     if not options.recall:
@@ -213,7 +213,7 @@ def _recall_share(asker: Asker, spent: int, options: FoldOptions, *, stays: bool
     return max(0, min(share, sum(p.tokens - p.size for p in asker.pieces) // 2 - spent))
 
 
-def _recall_room(given: Folding, plan: Plan, drafted: FoldDraft, budget: int) -> int:
+def _recall_room(given: FoldTask, plan: Plan, drafted: FoldDraft, budget: int) -> int:
     """What an explicit budget leaves for recall: all that is free when the request ends with the user message that asks. Under
     it, in a tool loop, the same as then; once a fold event has come in between, a quarter of the budget."""
     messages, asker = given.conversation.messages, plan.askers[-1]

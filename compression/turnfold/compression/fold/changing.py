@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from turnfold.compression.fold.endings import trim_endings
-from turnfold.compression.fold.folding import Folding
+from turnfold.compression.fold.fold_task import FoldTask
 from turnfold.compression.fold.plan import Plan
 from turnfold.compression.fold.thinking import without_thinking
 from turnfold.compression.fold.write import FoldDraft, Surroundings
@@ -39,7 +39,7 @@ class Caching:
 NOT_APART: Final = Caching(apart=False)
 
 
-def caching(given: Folding, plan: Plan) -> Caching:
+def caching(given: FoldTask, plan: Plan) -> Caching:
     """How text of ours keeps out of the cache's way: apart where it hits at marks only, the client's or ours."""
     messages, cut = given.conversation.messages, given.cut
     theirs = bool(messages.marked)

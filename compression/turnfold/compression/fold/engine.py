@@ -17,7 +17,7 @@ from turnfold.compression.fold.changing import caching, changes, settle
 from turnfold.compression.fold.check import ATTACHMENT_LOST, TURN_BROKEN, attachments_lost, check
 from turnfold.compression.fold.counts import conversation_tokens, message_tokens
 from turnfold.compression.fold.decisions import binding, bound_belief, bound_likenesses, fresh
-from turnfold.compression.fold.folding import Folding, folding
+from turnfold.compression.fold.fold_task import FoldTask, fold_task
 from turnfold.compression.fold.outlook import Outlook
 from turnfold.compression.fold.plan import Plan, plan
 from turnfold.compression.fold.thinking import binds_thinking
@@ -115,7 +115,7 @@ def fold(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded
     options = _under(conversation, options)
     if conversation.held:
         return replace(_fold_nothing(conversation, options, memo), reason=conversation.held)
-    given = folding(conversation, options, memo)
+    given = fold_task(conversation, options, memo)
     drawn = plan(given.cut, options, memo=memo)
     best = steady_attempt(given, drawn)
     drawn = drawn if best is None else best.plan
@@ -268,7 +268,7 @@ def _state_changes(conversation: Conversation, options: FoldOptions, memo: Memo,
     """The blocks of a conversation's state, and what rejected changes do to thinking."""
     cut = units(conversation.messages, {}, memo)
     nothing = Plan((), len(cut), (), 0, len(cut), 0)
-    given = Folding(conversation, cut, {}, options, memo)
+    given = FoldTask(conversation, cut, {}, options, memo)
     made = changes(conversation.messages, draft(given, frozenset(), nothing), {}, caching(given, nothing))
     made = settle(made, conversation.messages, options, rejected.unsigned)
     return replace(made, drops_thinking=rejected.drops_thinking)

@@ -19,7 +19,7 @@ from turnfold.compression import tokens
 from turnfold.compression.fold import policy
 from turnfold.compression.fold.adoption import WantedSummary, message_range
 from turnfold.compression.fold.decisions import prefixes
-from turnfold.compression.fold.folding import Folding
+from turnfold.compression.fold.fold_task import FoldTask
 from turnfold.compression.fold.keeping import kept_messages
 from turnfold.compression.fold.pieces import Level, Piece
 from turnfold.compression.fold.plan import Plan
@@ -108,7 +108,7 @@ class FoldDraft:
             yield from (*beside.front, *beside.behind)
 
 
-def draft(given: Folding, stays: frozenset[int], plan: Plan) -> FoldDraft:
+def draft(given: FoldTask, stays: frozenset[int], plan: Plan) -> FoldDraft:
     """Write the pieces of a plan. Pure; pieces that were written before come from the memo.
 
     Args:

@@ -18,7 +18,7 @@ from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Conversation
 
 
-class Folding(NamedTuple):
+class FoldTask(NamedTuple):
     """A conversation that is being folded.
 
     Attributes:
@@ -33,10 +33,10 @@ class Folding(NamedTuple):
     memo: Memo
 
 
-def folding(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folding:
+def fold_task(conversation: Conversation, options: FoldOptions, memo: Memo) -> FoldTask:
     """A conversation with its results in the forms that they take, and in units that count the blocks of its state."""
     messages = conversation.messages
     kept = kept_messages(messages, options.keep)
     shaped = shape_results(messages, memo, kept) if options.shape_results and messages.results else {}
     cut = add_block_tokens(units(messages, shaped, memo, kept), conversation.state, memo)
-    return Folding(conversation, cut, shaped, options, memo)
+    return FoldTask(conversation, cut, shaped, options, memo)
