@@ -21,7 +21,7 @@ from turnfold.compression.state.decisions import (
     is_passthrough,
     is_update,
 )
-from turnfold.compression.state.draft import DirectiveDraft, draft_steps
+from turnfold.compression.state.draft import DirectiveDraft, draft_steps, render_prompt
 from turnfold.compression.state.engine import Engine, create_engine
 from turnfold.compression.state.guard import Certainty, certainty, why_ordinary
 from turnfold.compression.state.machine import Machine, State
@@ -101,6 +101,7 @@ __all__ = [
     "preview",
     "read_record",
     "render_block",
+    "render_prompt",
     "state_diff",
     "step",
     "turn_of",

@@ -55,6 +55,11 @@ class DirectiveDraft:
         return f"Did you mean '{self.directive}'? Send it to apply it."
 
 
+def render_prompt(message: str) -> ModelCall:
+    """The call that asks a model for a draft."""
+    return ModelCall("state", _INSTRUCTIONS, message, _REPLY_TOKENS)
+
+
 def draft_steps(engine: Engine, message: str) -> Generator[ModelCall, ModelReply | None, DirectiveDraft | None]:
     """Propose a directive for a message: by rules if they find one, else by one call.
 
@@ -68,7 +73,7 @@ def draft_steps(engine: Engine, message: str) -> Generator[ModelCall, ModelReply
         return DirectiveDraft(found["output"], by_model=False)
     if found["classification"] == "no_directive":
         return None
-    reply = yield ModelCall("state", _INSTRUCTIONS, message, _REPLY_TOKENS)
+    reply = yield render_prompt(message)
     directive = parse_preprocessor_output(reply.text.strip()) if reply is not None and reply.complete else None
     return DirectiveDraft(directive, by_model=True) if directive is not None and _has_operands(message, directive) else None
 
