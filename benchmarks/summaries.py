@@ -44,7 +44,7 @@ from turnfold.compression.text.signals import signals
 from turnfold.compression.text.statements import statements
 from turnfold.compression.warmth import set_warmth
 from turnfold.compression.wire.chat import CHAT
-from turnfold.compression.wire.model_calls import CallText, write_call
+from turnfold.compression.wire.model_calls import write_call
 from turnfold.config.prices import TokenUse, dollars, prices_of
 from turnfold.proxy.asking.worth import call_tokens, gain, target_tokens
 
@@ -106,7 +106,7 @@ class Writing:
         self.tried.add((wanted.start, wanted.end))
         flow = write_anchored(sources, target, tokens.count)
         call = next(flow)
-        said = faithful(write_call("chat", "m", CallText(call.system, call.user, call.max_tokens)))
+        said = faithful(write_call("chat", "m", call))
         self.paid += _price(self.writer, _size(call), tokens.count(said))
         self.calls += 1
         try:

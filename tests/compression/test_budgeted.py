@@ -20,7 +20,6 @@ from turnfold.compression.budgeted import (
     context,
     drill_down,
     export_history,
-    import_history,
     read_export,
     search,
 )
@@ -193,8 +192,8 @@ def test_laws(messages: list[HistoryMessage], threshold: int, keep: int) -> None
     told = context(state, chosen)
     raw = sum(count(f"{m.role}: {m.content}") + 1 for m in (*state.pinned, *state.recent))
     assert told.tokens <= max(threshold, raw + 20)
-    assert import_history(export_history(state)) == state
-    assert context(import_history(export_history(state)), chosen) == told
+    assert read_export(export_history(state)).history == state
+    assert context(read_export(export_history(state)).history, chosen) == told
     kept = [m for block in state.blocks for m in block.messages] + list(state.recent)
     assert len(kept) + len(state.pinned) + state.duplicates == len(messages)
     for block in state.blocks:
@@ -298,7 +297,7 @@ DAMAGES: list[tuple[str, object, str]] = [
 @pytest.mark.parametrize(("path", "value", "field"), DAMAGES)
 def test_an_export_that_does_not_hold_together_is_refused_by_field(path: str, value: object, field: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        import_history(damaged(path, value))
+        read_export(damaged(path, value))
     assert caught.value.field == f"history.{field}"
 
 
@@ -316,7 +315,7 @@ EVERYWHERE = [
 def imported_or_none(text: str) -> History | None:
     """The state, None where the text is refused by a field of it."""
     with contextlib.suppress(InvalidInput):
-        return import_history(text)
+        return read_export(text).history
     return None
 
 
@@ -329,7 +328,7 @@ def test_whatever_is_imported_can_be_added_to(path: str, value: object) -> None:
     for message in talk(4):
         state, _ = add(state, message, chosen)
         context(state, chosen)
-    assert import_history(export_history(state)) == state
+    assert read_export(export_history(state)).history == state
 
 
 def test_exports_carry_their_settings() -> None:
@@ -346,7 +345,7 @@ def test_exports_carry_their_settings() -> None:
 )
 def test_a_bad_import_is_named(text: str, field: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        import_history(text)
+        read_export(text)
     assert caught.value.field == field
 
 
@@ -354,7 +353,7 @@ def test_a_damaged_export_is_refused() -> None:
     good = export_history(played(talk(30), HistorySettings(compress_threshold=200)))
     for old, new in (('"recent":[', '"recent":[7,'), ('"role":"user"', '"role":""'), ('"messages":30', '"messages":-1')):
         with pytest.raises(InvalidInput):
-            import_history(good.replace(old, new, 1))
+            read_export(good.replace(old, new, 1))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.weighed_memo import Weighed
-from turnfold.compression.memo import FEW, Mark, Memo, common_length, continued, digest, resumable
+from turnfold.compression.memo import FEW, Memo, common_length, continued, digest
 
 words = st.lists(st.sampled_from(["a", "bb", "ccc"]), max_size=24).map(tuple)
 
@@ -33,24 +33,20 @@ def test_a_digest_tells_texts_apart_and_where_they_end(one: list[str], other: li
 
 
 class Lengths:
-    """Lengths of words summed up as they come, resumable every four words; counts the words that it looked at."""
+    """Lengths of words summed up as they come, gone on from an earlier request; counts the words that it looked at."""
 
     def __init__(self) -> None:
         self.seen = 0
 
     def sums(self, given: tuple[str, ...], memo: Memo | None) -> list[int]:
-        last = len(given) // 4 * 4
-        marks = [Mark(at, given[:at]) for at in (last, last - 4) if at > 0]
-
-        def run(known: list[int]) -> list[int]:
-            out = list(known)
-            for word in given[len(known) :]:
+        def run(known: list[int] | None, same: int) -> list[int]:
+            out = known[:same] if known is not None else []
+            for word in given[len(out) :]:
                 self.seen += 1
                 out.append((out[-1] if out else 0) + len(word))
             return out
 
-        none: list[int] = []
-        return resumable(memo, marks, none, run, lambda sums, at: sums[:at] or None, len)
+        return continued(memo, "sums", given, run, len)
 
 
 @given(words, st.lists(words, max_size=6))

@@ -21,7 +21,6 @@ from turnfold.compression.tokens import (
     count_tail,
     count_with_tail,
     counter_for_model,
-    counting_ahead,
     encoding,
     encoding_for_model,
 )
@@ -158,31 +157,3 @@ def test_a_labelled_line_is_counted_from_its_text(name: EncodingName) -> None:
     assert told > 8000
     assert count_labelled("user", "Hey you", 2, ModelCounter(None)) is None
     assert count_labelled("7", "Hey you", 2, counter) is None
-
-
-ODD_TEXTS = [
-    "",
-    "one two",
-    "<|endoftext|> in it",
-    "<|endofprompt|>",
-    "\ud800 alone",
-    " " * 9000,
-    "x" * 21_000,
-    "é漢字🎉",
-    "\n\n",
-    "one two",
-]
-
-
-@pytest.mark.parametrize("odd", [[], ODD_TEXTS, ODD_TEXTS[:2], ODD_TEXTS[:4]], ids=["none", "all", "plain", "specials"])
-def test_what_is_counted_ahead_is_the_same(odd: list[str]) -> None:
-    texts = [
-        *odd,
-        *(f"{n}. {'The pump of line four stopped. ' * 40}" for n in range(200)),
-        *odd,
-        *(f"x{n} " * 500 for n in range(200)),
-    ]
-    texts += odd
-    with counting_ahead(texts):
-        ahead = [count(text) for text in [*texts, "another text", texts[-1] + " more"]]
-    assert ahead == [count(text) for text in [*texts, "another text", texts[-1] + " more"]]

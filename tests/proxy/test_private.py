@@ -92,7 +92,7 @@ async def test_conversations_never_hold_it() -> None:
         assert SECRET not in repr(added.kept)
         exported = history.export_history(added.kept.history)
         open_tag = exported.replace(REDACTED, f"<private>{SECRET}</private>")
-        put = await conversations.replace("t", "d", history.import_history(open_tag))
+        put = await conversations.replace("t", "d", history.read_export(open_tag).history)
         assert SECRET not in repr(put)
         assert SECRET not in repr(await conversations.read("t", "d"))
     finally:

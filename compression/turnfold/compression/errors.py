@@ -1,7 +1,8 @@
 """The exception tree of the engine.
 
-Lives here: every exception that the engine raises on purpose. Does not belong here: messages for HTTP (the shell renders those),
-catching. Any exception outside this tree that leaves the engine is a bug of ours.
+Lives here: every exception that the engine raises on purpose, and the check of fields that comes before one of them. Does not
+belong here: messages for HTTP (the shell renders those), catching. Any exception outside this tree that leaves the engine is a
+bug of ours.
 
     TurnfoldError
     ├── InvalidInput        an argument or a field is not what the contract says; carries the field's name
@@ -26,6 +27,27 @@ class InvalidInput(TurnfoldError, ValueError):
         super().__init__(f"{field}: {problem}")
         self.field = field
         self.problem = problem
+
+
+def require(*fields: tuple[str, object, str]) -> None:
+    """Check the fields of an input: each one's name, whether it is as its contract says, and what is wrong with it if not.
+
+    Raises:
+        InvalidInput: for the first that is not.
+    """
+    for name, holds, problem in fields:
+        if not holds:
+            raise InvalidInput(name, problem)
+
+
+def is_whole(value: object, least: int = 0) -> bool:
+    """Whether a value is a whole number from `least`; True and False do not count."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def is_within(value: object, least: float, most: float) -> bool:
+    """Whether a value is a number from `least` to `most`; True and False do not count."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
 
 
 class SectionUnknown(TurnfoldError, LookupError):

@@ -17,7 +17,7 @@ from math import fsum
 from typing import Final
 
 from turnfold.compression import tokens
-from turnfold.compression.errors import InvalidInput, SectionUnknown
+from turnfold.compression.errors import SectionUnknown, is_whole, is_within, require
 from turnfold.compression.memo import digest
 from turnfold.compression.options import ENGINE_VERSION
 from turnfold.compression.scorers.base import Scorer, check_scorer, scores_of
@@ -86,12 +86,12 @@ class CompressRequest:
     scorer: str | None = None
 
     def __post_init__(self) -> None:
-        for name, holds, problem in (
+        require(
             ("text", isinstance(self.text, str), "must be a string"),
-            ("text", isinstance(self.text, str) and bool(self.text.strip()), "must not be blank"),
-            ("layer", _is_int(self.layer) and self.layer in LAYERS, "must be 0, 1 or 2"),
-            ("l1_ratio", _is_number(self.l1_ratio) and 0 < self.l1_ratio <= 1, "must be above 0 and at most 1"),
-            ("l2_max_sentences", _is_int(self.l2_max_sentences) and self.l2_max_sentences >= 1, "must be a whole number from 1"),
+            ("text", isinstance(self.text, str) and self.text.strip(), "must not be blank"),
+            ("layer", _is_layer(self.layer), "must be 0, 1 or 2"),
+            ("l1_ratio", is_within(self.l1_ratio, 0, 1) and self.l1_ratio, "must be above 0 and at most 1"),
+            ("l2_max_sentences", is_whole(self.l2_max_sentences, 1), "must be a whole number from 1"),
             ("sections", isinstance(self.sections, bool), "must be true or false"),
             ("query", self.query is None or isinstance(self.query, str), "must be a string or null"),
             (
@@ -99,17 +99,11 @@ class CompressRequest:
                 self.scorer is None or (isinstance(self.scorer, str) and self.scorer in SCORERS),
                 f"must be one of {', '.join(SCORERS)}",
             ),
-        ):
-            if not holds:
-                raise InvalidInput(name, problem)
+        )
 
 
-def _is_int(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _is_layer(value: object) -> bool:
+    return is_whole(value) and value in LAYERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,8 +348,7 @@ def drill_down(sections: Sequence[TextSection], section_id: str, layer: int = 0)
         InvalidInput: `layer` is not 0, 1 or 2.
         SectionUnknown: none of them has this id.
     """
-    if not _is_int(layer) or layer not in LAYERS:
-        raise InvalidInput("layer", "must be 0, 1 or 2")
+    require(("layer", _is_layer(layer), "must be 0, 1 or 2"))
     for section in sections:
         if section.id == section_id:
             chosen = section.layers[layer]
@@ -369,8 +362,7 @@ def truncate_to_tokens(text: str, limit: int, *, count: Count = tokens.count) ->
     Raises:
         InvalidInput: `limit` is negative.
     """
-    if not _is_int(limit) or limit < 0:
-        raise InvalidInput("limit", "must be a whole number from 0")
+    require(("limit", is_whole(limit), "must be a whole number from 0"))
     if count(text) <= limit:
         return text
     spans = sentences(text)

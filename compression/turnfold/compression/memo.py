@@ -16,7 +16,6 @@ from typing import Any, Final, NamedTuple, TypeVar, cast
 FEW: Final = 4
 
 T = TypeVar("T")
-S = TypeVar("S")
 
 
 def digest(*parts: str) -> bytes:
@@ -130,44 +129,3 @@ def common_length(one: Sequence[Any], other: Sequence[Any]) -> int:
     if one[:size] == other[:size]:  # the same objects, as a rule: that is compared at once
         return size
     return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a is not b and a != b), size)
-
-
-class Mark(NamedTuple):
-    """A place in an input that grows at its end.
-
-    Attributes:
-        at: how much of the input stands before it.
-        key: content of all that stands before it: what was derived there is what would be derived again.
-    """
-
-    at: int
-    key: Hashable
-
-
-def resumable(
-    memo: Memo | None,
-    marks: Sequence[Mark],
-    nothing: S,
-    run: Callable[[S], T],
-    part: Callable[[T, int], S | None],
-    weigh: Callable[[S], int],
-) -> T:
-    """A result over an input that grows from request to request, begun where an earlier request left off.
-
-    Args:
-        memo: where it is left; None: begun from nothing.
-        marks: places at which an earlier request may have left something, the latest first; for the latest one this request
-            leaves something in turn.
-        nothing: what is known where nothing was left.
-        run: what is known of a beginning, to the result over the whole input.
-        part: result and place, to what is known of the beginning up to there; None where that is nothing.
-        weigh: the weight of what is left.
-    """
-    if memo is None:
-        return run(nothing)
-    left = ((mark, memo.find(mark.key)) for mark in marks)
-    mark, known = next(((mark, found) for mark, found in left if found is not None), (None, nothing))
-    result = run(known)
-    if marks and mark is not marks[0] and (kept := part(result, marks[0].at)) is not None:
-        memo.get(marks[0].key, lambda: kept, weigh)
-    return result

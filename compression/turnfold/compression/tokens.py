@@ -10,17 +10,14 @@ they pass. A vocabulary takes 25 to 51 MB of memory, so each is loaded when firs
 from __future__ import annotations
 
 import binascii
-import contextlib
 import gzip
 import hashlib
 import re
-import threading
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from itertools import pairwise
 from typing import Final, Literal
 
 import tiktoken
@@ -85,11 +82,6 @@ def encoding_for_model(model: str) -> EncodingName | None:
 
 def count(text: str, name: EncodingName = BORDER_ENCODING) -> int:
     """Tokens of a text as plain text: names of special tokens count as the characters that they are."""
-    ahead = counting_of(text) if name == BORDER_ENCODING else None
-    return _count(text, name) if ahead is None else ahead.count(text)
-
-
-def _count(text: str, name: EncodingName) -> int:
     encoder = encoding(name)
     if _has_long_run(text):
         return sum(len(encoder.encode_ordinary(text[i : i + _PIECE])) for i in range(0, len(text), _PIECE))
@@ -98,99 +90,6 @@ def _count(text: str, name: EncodingName) -> int:
 
 def _has_long_run(text: str) -> bool:
     return len(text) > _PIECE and bool(_LIKELY_RUN.search(text[::_SAMPLED])) and _LONG_RUN.search(text) is not None
-
-
-class _TextBatch:
-    """Texts that are counted together: encoded as one, which lets others run meanwhile, and interrupts them once, not for each.
-
-    Between them stands a special token: what is on one side of it does not change how the other is parted.
-    """
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        self._texts = texts
-        self._counts: dict[str, int] | None = None
-        self._lock = threading.Lock()
-
-    def counts(self) -> Mapping[str, int]:
-        """Tokens of the texts, without those that must be counted alone; whoever asks first counts, and others wait for that."""
-        with self._lock:
-            if self._counts is None:
-                self._counts = _joined_counts([t for t in self._texts if _BETWEEN not in t and not _has_long_run(t)])
-                self._texts = ()
-        return self._counts
-
-
-def _joined_counts(texts: Sequence[str]) -> dict[str, int]:
-    if not texts:
-        return {}
-    encoder = encoding(BORDER_ENCODING)
-    with contextlib.suppress(UnicodeEncodeError):  # a lone surrogate, which the encoder takes in single texts alone
-        found = encoder.encode_to_numpy(_BETWEEN.join(texts), allowed_special={_BETWEEN}, disallowed_special=())
-        ends = [-1, *(found == encoder.eot_token).nonzero()[0].tolist(), len(found)]
-        return {text: end - start - 1 for text, (start, end) in zip(texts, pairwise(ends), strict=True)}
-    return {}
-
-
-class CountingAhead:
-    """Texts that a thread of its own counts, from the last batch on. Whoever asks for one of a batch that the thread has not come
-    to counts that batch himself, so nobody waits while there is something to count."""
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        batches: list[list[str]] = [[]]
-        size = 0
-        for text in dict.fromkeys(texts):
-            if size > _BATCH:
-                batches.append([])
-                size = 0
-            batches[-1].append(text)
-            size += len(text)
-        self._batches = [_TextBatch(batch) for batch in batches]
-        self._batch_of = {text: made for made, batch in zip(self._batches, batches, strict=True) for text in batch}
-        threading.Thread(target=self._run, name="turnfold-count", daemon=True).start()
-
-    def _run(self) -> None:
-        for batch in reversed(self._batches):
-            batch.counts()
-
-    def has(self, text: str) -> bool:
-        """Whether a text is among these."""
-        return text in self._batch_of
-
-    def count(self, text: str) -> int:
-        """Tokens of one of the texts, waited for."""
-        found = self._batch_of[text].counts().get(text)
-        return _count(text, BORDER_ENCODING) if found is None else found
-
-
-class _Here(threading.local):
-    """What is counted meanwhile, for the thread that asks."""
-
-    ahead: CountingAhead | None = None
-
-
-_HERE: Final = _Here()
-_BETWEEN: Final = "<|endoftext|>"
-_MUCH: Final = 2**17  # characters, about 30,000 tokens, from which a thread is worth its start
-_BATCH: Final = 2**15  # characters of a batch, about 4 ms
-
-
-@contextlib.contextmanager
-def counting_ahead(texts: Sequence[str]) -> Iterator[None]:
-    """Have many texts counted meanwhile that are counted, or are to be counted later, inside."""
-    if sum(map(len, texts)) < _MUCH:
-        yield
-        return
-    _HERE.ahead = CountingAhead(texts)
-    try:
-        yield
-    finally:
-        _HERE.ahead = None
-
-
-def counting_of(text: str) -> CountingAhead | None:
-    """What counts a text ahead; None where nothing does."""
-    ahead = _HERE.ahead
-    return ahead if ahead is not None and ahead.has(text) else None
 
 
 def count_once(known: dict[str, int]) -> Callable[[str], int]:
@@ -299,9 +198,9 @@ def count_labelled(label: str, text: str, known: int, counter: ModelCounter) -> 
 
 @lru_cache(maxsize=2048)
 def _more_in_front(label: str, word: str, name: EncodingName) -> int:
-    return _count(f"{label}: {word}", name) - _count(word, name)
+    return count(f"{label}: {word}", name) - count(word, name)
 
 
 @lru_cache(maxsize=256)
 def _more_behind(stops: str, name: EncodingName) -> int:
-    return _count(f"{stops}\n", name) - _count(stops, name)
+    return count(f"{stops}\n", name) - count(stops, name)

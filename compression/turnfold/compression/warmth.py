@@ -59,7 +59,7 @@ class WarmthCounts:
         """From `to_json`.
 
         Raises:
-            ValueError, LookupError, TypeError: it is none.
+            ValueError, LookupError, TypeError: the value is not one that `to_json` gives.
         """
         counts = [tuple(float(number) for number in value[name]) for name in ("turns", "loops", "warm")]
         if any(len(one) != _CLASSES or min(one) < 0 for one in counts):

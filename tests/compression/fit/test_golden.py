@@ -27,7 +27,7 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.summary.calls import ModelReply
 from turnfold.compression.wire.conversation import Conversation
-from turnfold.compression.wire.model_calls import CallText, write_call
+from turnfold.compression.wire.model_calls import write_call
 
 FILES = Path(__file__).parent / "golden"
 MEMO = Memo()
@@ -177,7 +177,7 @@ def recovered(seed: int) -> str:
                 reply = UpstreamReply(*REPLIES[seed % len(REPLIES)])
             else:
                 calls.append((call.max_tokens, golden.name_of(call)))
-                said = faithful(write_call("chat", "m", CallText(call.system, call.user, call.max_tokens)))
+                said = faithful(write_call("chat", "m", call))
                 reply = (ModelReply(said), ModelReply(said), ModelReply(""), None)[seed % 4]
     except StopIteration as done:
         end = done.value

@@ -16,7 +16,7 @@ from turnfold.compression.flows.roundtrip import summarised_steps
 from turnfold.compression.layers import Compressor, CompressRequest
 from turnfold.compression.summary.asking import ProseWish
 from turnfold.compression.summary.calls import ModelCall, ModelReply
-from turnfold.compression.wire.model_calls import CallText, write_call
+from turnfold.compression.wire.model_calls import write_call
 
 FILE = Path(__file__).parent / "golden" / "layers.txt"
 
@@ -26,7 +26,7 @@ def _said(call: ModelCall, seed: int) -> ModelReply | None:
     if call.kind == "scorer":
         scores = ", ".join(f'"{i}": {(7 * i + seed) % 11 / 10}' for i in range(1, 30 - seed))
         return ModelReply(f"{{{scores}}}")
-    true = faithful(write_call("chat", "m", CallText(call.system, call.user, call.max_tokens)))
+    true = faithful(write_call("chat", "m", call))
     replies = (ModelReply(true), ModelReply(true[:200], complete=False), ModelReply(f"{true} Never pay Bob 77."), None)
     return (*(ModelReply(true),) * 5, *replies, ModelReply(""))[seed % 10]
 

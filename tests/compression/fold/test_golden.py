@@ -18,9 +18,10 @@ from tests.support.recalled import recall
 from tests.support.three_wires import WIRES, with_marks
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fold import conversation_name, fold, lean, state_written, unfold
+from turnfold.compression.fold.course import course
 from turnfold.compression.fold.likeness import likeness, passage_texts, private_parts, question_text
 from turnfold.compression.fold.pieces import recall_tokens
-from turnfold.compression.fold.replay import Replay, course, start, step, thresholds_at
+from turnfold.compression.fold.replay import Replay, start, step, thresholds_at
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import (

@@ -7,10 +7,11 @@ from typing import Any
 
 from tests.compression.fold.test_golden import REPLAYED, sizes
 from tests.support import golden
+from turnfold.compression.fold.course import course
 from turnfold.compression.fold.outlook import expected_use, outlook
 from turnfold.compression.fold.pieces import Level
 from turnfold.compression.fold.plan import plan
-from turnfold.compression.fold.replay import course, start, step
+from turnfold.compression.fold.replay import start, step
 
 FILES = Path(__file__).parent / "golden"
 

@@ -10,9 +10,10 @@ import pytest
 from tests.support.bodies import Message, cuts, encode
 from tests.support.words import prose
 from turnfold.compression.fold import Folded, fold_request
+from turnfold.compression.fold.course import course
 from turnfold.compression.fold.outlook import Outlook
 from turnfold.compression.fold.plan import plan
-from turnfold.compression.fold.replay import course, start, thresholds_at
+from turnfold.compression.fold.replay import start, thresholds_at
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, Warmth

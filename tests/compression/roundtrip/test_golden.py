@@ -12,8 +12,9 @@ import pytest
 
 from tests.support import golden, odd_bodies, odd_texts, small_talk
 from turnfold.compression import CompressOptions, InvalidInput, compress, strip_provenance, uncompress
-from turnfold.compression.roundtrip.condense import LEVELS, OutputText, Read, condense, is_spoken, merge, pieces
-from turnfold.compression.roundtrip.condense import read as read_text
+from turnfold.compression.roundtrip.condense import LEVELS, OutputText, condense, is_spoken, merge, pieces
+from turnfold.compression.shorten.reading import Read
+from turnfold.compression.shorten.reading import read as read_text
 
 FILES = Path(__file__).parent / "golden"
 

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from turnfold.compression.state import (
     DirectiveDraft,
-    DraftCall,
     create_engine,
-    draft_directive,
+    draft_steps,
     parse_preprocessor_output,
     preprocess,
     preprocess_heuristic,
     why_ordinary,
 )
+from turnfold.compression.summary.calls import ModelCall, ModelReply
 
 REWRITTEN = [
     ("Use Docker", "use docker"),
@@ -105,16 +105,16 @@ def test_malformed_proposals_are_refused(raw: object) -> None:
     assert parse_preprocessor_output(raw) is None
 
 
-def drafted(message: str, reply: str | None, waiting: bool = False) -> tuple[DraftCall | None, DirectiveDraft | None, str]:
+def drafted(message: str, reply: str | None, waiting: bool = False) -> tuple[ModelCall | None, DirectiveDraft | None, str]:
     """Drive the generator; also what the engine's state is afterwards."""
     engine = create_engine()
     if waiting:
         engine.step("use podman instead of docker")
-    steps = draft_directive(engine, message)
-    call: DraftCall | None = None
+    steps = draft_steps(engine, message)
+    call: ModelCall | None = None
     try:
         call = next(steps)
-        steps.send(reply)
+        steps.send(None if reply is None else ModelReply(reply))
     except StopIteration as stop:
         return call, stop.value, engine.export_checkpoint_json()
     raise AssertionError("a draft takes one call at most")

@@ -21,7 +21,7 @@ from turnfold.compression.state.draft import draft_steps
 from turnfold.compression.summary.asking import ProseWish, score_sentences, write_anchored, write_prose
 from turnfold.compression.summary.calls import ModelCall, ModelReply
 from turnfold.compression.text.quotes import Source
-from turnfold.compression.wire.model_calls import CallText, WireName, read_reply, write_call
+from turnfold.compression.wire.model_calls import WireName, read_reply, write_call
 
 T = TypeVar("T")
 TEXT = " ".join(f"Maria moved crate {n} to gate {n + 3}, and the driver signed for {n + 9} pallets." for n in range(40))
@@ -42,28 +42,28 @@ def run(
 
 
 def truthful(call: ModelCall) -> str:
-    return faithful(write_call("chat", "m", CallText(call.system, call.user, call.max_tokens)))
+    return faithful(write_call("chat", "m", call))
 
 
 @pytest.mark.parametrize("wire", get_args(WireName))
 def test_every_wire_carries_the_same_call_and_answer(wire: WireName) -> None:
-    body = write_call(wire, "m", CallText("do this", "the \ud800 text", 100))
+    body = write_call(wire, "m", ModelCall("summary", "do this", "the \ud800 text", 100))
     assert call_of(body) == ("do this", "the \ud800 text")
     assert b"100" in body
     assert b"stream" not in body
     reply = read_reply(wire, answer(wire, "said"))
-    assert reply == ("said", True)
+    assert reply == ModelReply("said")
     cut = {"chat": "length", "responses": "incomplete", "messages": "max_tokens"}[wire]
-    assert read_reply(wire, answer(wire, "sai", ended=cut)) == ("sai", False)
+    assert read_reply(wire, answer(wire, "sai", ended=cut)) == ModelReply("sai", complete=False)
     for junk in (b"", b"[]", b"null", b'{"choices": [null]}', b'{"output": [3]}', b'{"content": 7}', b"<html>"):
         assert read_reply(wire, junk) is None
 
 
 def test_models_that_think_first_get_no_temperature_and_room_for_it() -> None:
-    body = json.loads(write_call("chat", "openai/gpt-5-nano", CallText("s", "u", 100)))
+    body = json.loads(write_call("chat", "openai/gpt-5-nano", ModelCall("summary", "s", "u", 100)))
     assert "temperature" not in body
     assert body["max_completion_tokens"] > 1000
-    assert json.loads(write_call("responses", "m", CallText("s", "u", 100)))["store"] is False
+    assert json.loads(write_call("responses", "m", ModelCall("summary", "s", "u", 100)))["store"] is False
 
 
 def test_a_transcript_cannot_close_its_tag() -> None:
@@ -124,7 +124,7 @@ def test_layers_with_a_model() -> None:
 def test_the_library_takes_a_function_of_a_prompt() -> None:
     async def call(prompt: str) -> str:
         system, _, user = prompt.partition("\n\n<transcript>")
-        return faithful(write_call("chat", "m", CallText(system, "<transcript>" + user, 10)))
+        return faithful(write_call("chat", "m", ModelCall("summary", system, "<transcript>" + user, 10)))
 
     async def wait() -> Any:
         return await compress_text(CompressRequest(TEXT), call)

@@ -15,8 +15,9 @@ from tests.support.three_wires import WIRES, with_marks
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fold import conversation_tokens
 from turnfold.compression.memo import Memo
+from turnfold.compression.summary.calls import ModelCall
 from turnfold.compression.wire.conversation import Changes, Conversation
-from turnfold.compression.wire.model_calls import CallText, WireName, read_reply, write_call
+from turnfold.compression.wire.model_calls import WireName, read_reply, write_call
 from turnfold.compression.wire.wires import read_any
 
 FILES = Path(__file__).parent / "golden"
@@ -145,7 +146,7 @@ def test_calls_of_ours_and_what_is_read_of_the_answers() -> None:
     lines = []
     for wire, answered in REPLIES.items():
         for model in ("gpt-4o", "gpt-5-mini", "o3", "claude-sonnet-4-5", ""):
-            calls = [CallText("Be short.", "Which bay?\ud800", 64, heat) for heat in (0.0, 0.7)]
+            calls = [ModelCall("summary", "Be short.", "Which bay?\ud800", 64, heat) for heat in (0.0, 0.7)]
             lines += [write_call(wire, model, call).decode() for call in calls]
         plain = json.loads(json.dumps(answered).replace('"incomplete"', '"completed"'))
         for seed in range(60):

@@ -1,6 +1,6 @@
 """A conversation kept within a token budget (rows C8 and C9), as values: the public face of this package."""
 
-from turnfold.compression.budgeted.exports import ImportedHistory, export_history, import_history, read_export
+from turnfold.compression.budgeted.exports import ImportedHistory, export_history, read_export
 from turnfold.compression.budgeted.history import (
     Action,
     Block,
@@ -29,7 +29,6 @@ __all__ = [
     "context",
     "drill_down",
     "export_history",
-    "import_history",
     "read_export",
     "search",
 ]

@@ -36,7 +36,7 @@ class ImportedHistory:
 
 
 def export_history(state: History, settings: HistorySettings | None = None) -> str:
-    """The whole state as JSON, for `import_history`, with the settings that it is kept with."""
+    """The whole state as JSON, for `read_export`, with the settings that it is kept with."""
     data = asdict(state) | {"format": _FORMAT}
     for block in data["blocks"]:
         del block["quotes"]
@@ -45,20 +45,11 @@ def export_history(state: History, settings: HistorySettings | None = None) -> s
     return orjson.dumps(data, option=orjson.OPT_SORT_KEYS).decode()
 
 
-def import_history(text: str, *, count: Count = tokens.count) -> History:
-    """The state that was exported.
-
-    Raises:
-        InvalidInput: the text is no export of this format, or does not agree with itself; names the field.
-    """
-    return read_export(text, count=count).history
-
-
 def read_export(text: str, *, count: Count = tokens.count) -> ImportedHistory:
     """An export: the state and its settings.
 
     Raises:
-        InvalidInput: as for `import_history`.
+        InvalidInput: the text is no export of this format, or does not agree with itself; names the field.
     """
     try:
         data = orjson.loads(text)

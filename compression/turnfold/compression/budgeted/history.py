@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from turnfold.compression import tokens
 from turnfold.compression.budgeted.sentences import ToldSentence, told_sentences
-from turnfold.compression.errors import InvalidInput, SectionUnknown
+from turnfold.compression.errors import InvalidInput, SectionUnknown, is_whole, require
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.scorers.query import Relevance
 from turnfold.compression.scorers.tfidf import TfIdf
@@ -76,9 +76,7 @@ class HistorySettings:
 
     def __post_init__(self) -> None:
         for name, least in (("compress_threshold", 1), ("keep_recent", 0)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise InvalidInput(name, f"must be a whole number from {least}")
+            require((name, is_whole(getattr(self, name), least), f"must be a whole number from {least}"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,11 +24,11 @@ from math import ceil
 from typing import Final
 
 from turnfold.compression import tokens
+from turnfold.compression.fold.changing import settle
 from turnfold.compression.fold.check import ATTACHMENT_LOST, TURN_BROKEN, check
 from turnfold.compression.fold.counts import conversation_tokens
-from turnfold.compression.fold.endings import trim_endings
 from turnfold.compression.fold.marks import move_marks
-from turnfold.compression.fold.thinking import all_thinking, without_thinking
+from turnfold.compression.fold.thinking import all_thinking
 from turnfold.compression.fold.units import Unit, staying, units
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions
@@ -42,7 +42,8 @@ _STEP: Final = 1.1  # between levels: at most a tenth of the room is given away 
 _RECENT: Final = 0.2
 _TRIES: Final = 4
 _MOST_NAMED: Final = 20  # attachments that the note of a gap names
-_WAIVED: Final = frozenset({"last-user-broken", ATTACHMENT_LOST, TURN_BROKEN})
+#: Laws that a cut waives: a single giant message can be made to fit in no other way.
+WAIVED: Final = frozenset({"last-user-broken", ATTACHMENT_LOST, TURN_BROKEN})
 
 #: Levels from the largest down.
 LEVELS: Final[tuple[int, ...]] = tuple(sorted({int(_HARD * _STEP**k) for k in range(130)}, reverse=True))
@@ -227,12 +228,10 @@ def _make_cut(conversation: Conversation, pieces: Sequence[_CuttableText], way: 
     if gone:
         _note_gap(messages, texts, gone)
     changes = Changes(dropped=tuple((i, i + 1) for i in sorted(gone)), texts=texts)
-    if options.refuses_trailing_space:
-        changes = trim_endings(messages, changes)
-    changes = without_thinking(changes, messages, all_thinking(messages, options.model, options.preserved_thinking))
+    changes = settle(changes, messages, options, all_thinking(messages, options.model, options.preserved_thinking))
     changes = move_marks(messages, changes, convert=True)
     forwarded = conversation.with_changes(changes, memo)
-    check(conversation, forwarded, waived=_WAIVED)
+    check(conversation, forwarded, waived=WAIVED)
     tokens = conversation_tokens(forwarded, options.model, memo)
     return Cut(forwarded, changes, tokens, count, len(gone), way.end < len(messages))
 

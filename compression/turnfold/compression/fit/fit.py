@@ -14,7 +14,7 @@ from turnfold.compression import tokens
 from turnfold.compression.calibration import Learned
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.cut import Cut, cut
-from turnfold.compression.fit.older import fold_older
+from turnfold.compression.fit.older import SmallRequest, fold_older
 from turnfold.compression.fold import Fold, Folded, Section, fold, lean
 from turnfold.compression.fold.account import Account
 from turnfold.compression.fold.decisions import rung
@@ -69,16 +69,6 @@ class Fitted:
     def fitted(self) -> bool:
         """Whether it is smaller than what the fold alone would have sent."""
         return self.small is not None
-
-
-@dataclass(frozen=True, slots=True)
-class SmallRequest:
-    """A request made to count so many tokens at most; its attributes as of `Fitted`."""
-
-    forwarded: Conversation
-    tokens: int
-    sections: tuple[Section, ...]
-    account: Account
 
 
 def fit(
@@ -150,7 +140,7 @@ def shrink(conversation: Conversation, room: int, options: FoldOptions, memo: Me
     base = lean(conversation, options, memo)
     older = _attempt(lambda: fold_older(base, room, options, fold, memo))
     if older is not None:
-        return SmallRequest(older.forwarded, older.tokens, older.sections, older.account)
+        return older
     plain = _attempt(lambda: cut(base, room, options, memo))
     plain_cut = None if plain is None else _shrink_by_cut(base, plain)
     if plain is not None and (plain.recent_whole or not plain.dropped):

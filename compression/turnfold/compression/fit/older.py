@@ -1,7 +1,7 @@
 """Folding what is older than the most recent fifth of a conversation, and nothing else.
 
-Lives here: taking the recent messages off a conversation, having the rest folded, and making the same changes to the whole of it.
-Does not belong here: folding itself, choosing budgets.
+Lives here: taking the recent messages off a conversation, having the rest folded, and making the same changes to the whole of it;
+what comes of this and of every other way of making a request fit. Does not belong here: folding itself, choosing budgets.
 
 A fold under a budget keeps as little raw as its prices say; after an overflow the recent messages are worth more than that,
 since the model was in the middle of something. The question at hand goes along with what is folded, so that recall looks for
@@ -16,11 +16,11 @@ from typing import Final, TypeVar
 
 from turnfold.compression.fit.cut import recent_start
 from turnfold.compression.fold.account import Account
+from turnfold.compression.fold.changing import settle
 from turnfold.compression.fold.check import TURN_BROKEN, check
 from turnfold.compression.fold.counts import conversation_tokens
-from turnfold.compression.fold.endings import trim_endings
 from turnfold.compression.fold.engine import LEFT_OUT, Fold, Folded
-from turnfold.compression.fold.thinking import all_thinking, without_thinking
+from turnfold.compression.fold.thinking import all_thinking
 from turnfold.compression.fold.units import units
 from turnfold.compression.fold.write import Section
 from turnfold.compression.memo import Memo
@@ -33,8 +33,8 @@ _MOST_RECENT: Final = 0.95  # share of the room that they may take; a twentieth 
 
 
 @dataclass(frozen=True, slots=True)
-class OlderFold:
-    """A conversation whose older part was folded.
+class SmallRequest:
+    """A request that was made to fit.
 
     Attributes:
         tokens: by our own count for its model.
@@ -48,7 +48,7 @@ class OlderFold:
     account: Account
 
 
-def fold_older(conversation: Conversation, room: int, options: FoldOptions, fold: Fold, memo: Memo) -> OlderFold | None:
+def fold_older(conversation: Conversation, room: int, options: FoldOptions, fold: Fold, memo: Memo) -> SmallRequest | None:
     """Fold all but the most recent fifth into what these leave of `room`; None where they leave too little, or it does not fit.
 
     Raises:
@@ -89,7 +89,7 @@ def _head(conversation: Conversation, start: int, question: int | None, memo: Me
 
 def _change_whole(
     conversation: Conversation, start: int, question: int | None, folded: Folded, room: int, options: FoldOptions, memo: Memo
-) -> OlderFold | None:
+) -> SmallRequest | None:
     """The conversation with the changes of its head, the question's among them."""
     made = folded.changes
     moved = {} if question is None else {start: question}
@@ -101,17 +101,15 @@ def _change_whole(
         marks=tuple(replace(move, target=moved.get(move.target, move.target)) for move in made.marks),
         breakpoint=None if made.breakpoint is None else moved.get(made.breakpoint, made.breakpoint),
     )
-    if options.refuses_trailing_space:
-        changes = trim_endings(conversation.messages, changes)
     thinking = all_thinking(conversation.messages, options.model, options.preserved_thinking)
-    changes = without_thinking(changes, conversation.messages, thinking)
+    changes = settle(changes, conversation.messages, options, thinking)
     forwarded = conversation.with_changes(changes, memo)
     check(conversation, forwarded, waived=frozenset({TURN_BROKEN}))
     tokens = conversation_tokens(forwarded, options.model, memo)
     if tokens > room:
         return None
     everything = Account(tuple(range(len(conversation.messages))), frozenset(), folded.section_of, _move(folded.recalls, moved))
-    return OlderFold(forwarded, tokens, folded.sections, everything.after(changes))
+    return SmallRequest(forwarded, tokens, folded.sections, everything.after(changes))
 
 
 def _move(by_index: Mapping[int, T], moved: Mapping[int, int]) -> dict[int, T]:

@@ -15,10 +15,11 @@ from typing import Final
 
 from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
-from turnfold.compression.fit.cut import recent_start
-from turnfold.compression.fit.fit import SmallRequest, shrink
+from turnfold.compression.fit.cut import WAIVED, recent_start
+from turnfold.compression.fit.fit import shrink
+from turnfold.compression.fit.older import SmallRequest
 from turnfold.compression.fold import Fold, conversation_tokens
-from turnfold.compression.fold.check import ATTACHMENT_LOST, TURN_BROKEN, check
+from turnfold.compression.fold.check import check
 from turnfold.compression.fold.units import units
 from turnfold.compression.fold.write import source
 from turnfold.compression.memo import Memo
@@ -34,7 +35,6 @@ _FRAME: Final = 40  # tokens of the fence
 _MOST_READ: Final = 24_000  # tokens that the model is sent
 _LONGEST: Final = 1_500  # of one message of these
 _SMALLEST_SHARE: Final = 6  # a summary takes at most a sixth of the room
-_WAIVED: Final = frozenset({"last-user-broken", ATTACHMENT_LOST, TURN_BROKEN})
 
 
 def with_summary(
@@ -85,7 +85,7 @@ def _placed(conversation: Conversation, forwarded: Conversation, text: str, memo
     beside = Beside((), (written,)) if came_first else Beside((written,), ())
     try:
         placed = forwarded.with_changes(Changes(beside={index: beside}), memo)
-        check(conversation, placed, waived=_WAIVED)
+        check(conversation, placed, waived=WAIVED)
     except FoldRejected:
         return None
     return placed

@@ -1,6 +1,7 @@
-"""Driving a generator by a caller's function that answers immediately or asynchronously.
+"""Driving a generator that yields questions and is sent answers.
 
-Lives here: one awaitable. Does not belong here: the questions, any event loop (it runs under the caller's).
+Lives here: answers from another generator, and from a caller's function, now or later. Does not belong here: the questions, any
+event loop (it runs under the caller's).
 """
 
 from __future__ import annotations
@@ -9,6 +10,17 @@ from collections.abc import Awaitable, Callable, Generator
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
+
+
+def answered(flow: Generator[Any, Any, T], answer: Callable[[Any], Generator[Any, Any, Any]]) -> Generator[Any, Any, T]:
+    """A generator run to its end, each of its questions answered by another generator."""
+    try:
+        question = next(flow)
+        while True:
+            question = flow.send((yield from answer(question)))
+    except StopIteration as done:
+        result: T = done.value
+        return result
 
 
 class DrivenFlow(Awaitable[T], Generic[T]):
@@ -31,21 +43,11 @@ class DrivenFlow(Awaitable[T], Generic[T]):
         self._failures = failures
 
     def __await__(self) -> Generator[Any, Any, T]:
-        flow = self._start()
+        return answered(self._start(), self._reply)
+
+    def _reply(self, question: Any) -> Generator[Any, Any, Any]:
         try:
-            question = next(flow)
-        except StopIteration as done:
-            ended: T = done.value
-            return ended
-        while True:
-            try:
-                reply = self._answer(question)
-                if isinstance(reply, Awaitable):
-                    reply = yield from reply.__await__()
-            except self._failures:
-                reply = None
-            try:
-                question = flow.send(reply)
-            except StopIteration as done:
-                result: T = done.value
-                return result
+            reply = self._answer(question)
+            return (yield from reply.__await__()) if isinstance(reply, Awaitable) else reply
+        except self._failures:
+            return None

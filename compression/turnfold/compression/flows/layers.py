@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from turnfold.compression import tokens
-from turnfold.compression.flows.driver import DrivenFlow
+from turnfold.compression.flows.driver import DrivenFlow, answered
 from turnfold.compression.flows.summarizers import PromptFunction
 from turnfold.compression.layers import SCORERS, CompressedResult, Compressor, CompressRequest, Layer
 from turnfold.compression.scorers.given import GivenScores
@@ -107,18 +107,12 @@ def compress_text(
     """
 
     def steps() -> Generator[str, object, ModelLayers]:
-        return _as_prompts(layer_steps(request, wish, compressor or Compressor()))
+        return answered(layer_steps(request, wish, compressor or Compressor()), _as_prompt)
 
     return DrivenFlow(steps, call, failures)
 
 
-def _as_prompts(flow: Generator[ModelCall, ModelReply | None, ModelLayers]) -> Generator[str, object, ModelLayers]:
-    """The same with each call as one prompt, answered by a text."""
-    try:
-        asked = next(flow)
-        while True:
-            said = yield f"{asked.system}\n\n{asked.user}"
-            asked = flow.send(ModelReply(said) if isinstance(said, str) else None)
-    except StopIteration as done:
-        result: ModelLayers = done.value
-        return result
+def _as_prompt(asked: ModelCall) -> Generator[str, object, ModelReply | None]:
+    """A call as one prompt that is answered by a text."""
+    said = yield f"{asked.system}\n\n{asked.user}"
+    return ModelReply(said) if isinstance(said, str) else None

@@ -11,9 +11,9 @@ from typing import Any, overload
 
 from turnfold.compression import tokens
 from turnfold.compression.errors import InvalidInput
-from turnfold.compression.flows.driver import DrivenFlow
+from turnfold.compression.flows.driver import DrivenFlow, answered
 from turnfold.compression.flows.summarizers import Summarizer
-from turnfold.compression.roundtrip.compress_messages import compress_at_once, compress_steps
+from turnfold.compression.roundtrip.compress_messages import Ask, compress_at_once, compress_steps
 from turnfold.compression.roundtrip.option_types import CompressOptionsDict, Message, SummarizedOptionsDict
 from turnfold.compression.roundtrip.values import Compressed, CompressOptions
 from turnfold.compression.summary.asking import ProseWish, write_prose
@@ -78,12 +78,9 @@ def summarised_steps(
     Raises:
         InvalidInput: the messages are not a list.
     """
-    flow = compress_steps(messages, options, asks=True)
-    try:
-        asked = next(flow)
-        while True:
-            written = yield from write_prose(asked.text, wish, tokens.count, "messages")
-            asked = flow.send(written.text or None)
-    except StopIteration as done:
-        result: Compressed = done.value
-        return result
+
+    def answer(asked: Ask) -> Generator[ModelCall, ModelReply | None, str | None]:
+        written = yield from write_prose(asked.text, wish, tokens.count, "messages")
+        return written.text or None
+
+    return answered(compress_steps(messages, options, asks=True), answer)

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from turnfold.compression.errors import InvalidInput
+from turnfold.compression.errors import is_whole, require
 from turnfold.compression.flows.driver import DrivenFlow
 
 #: Answers a prompt, at once or later.
@@ -66,15 +66,12 @@ class Prompting:
     preserve_terms: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.max_response_tokens, int) and not isinstance(self.max_response_tokens, bool)
-        for name, holds, problem in (
-            ("max_response_tokens", whole and self.max_response_tokens >= 1, "must be a whole number from 1"),
+        require(
+            ("max_response_tokens", is_whole(self.max_response_tokens, 1), "must be a whole number from 1"),
             ("system_prompt", self.system_prompt is None or isinstance(self.system_prompt, str), "must be a string or None"),
             ("mode", self.mode in _FORMS, "must be normal or aggressive"),
             ("preserve_terms", all(isinstance(term, str) for term in self.preserve_terms), "must be a list of strings"),
-        ):
-            if not holds:
-                raise InvalidInput(name, problem)
+        )
 
     def prompt(self, text: str) -> str:
         """The prompt for one text."""

@@ -1,7 +1,7 @@
 """What a fold may look like: the mildest of several plans that fits a budget, drafted and with its recall.
 
-Lives here: units and forms that plans are drawn over, the settings that are tried, what recall may take. Does not belong here:
-the order of the stations, whether the result is used (``engine``), what a plan or a draft is.
+Lives here: the settings that are tried, what recall may take. Does not belong here: the order of the stations, whether the
+result is used (``engine``), what a plan or a draft is.
 """
 
 from __future__ import annotations
@@ -12,17 +12,16 @@ from typing import Final
 
 from turnfold.compression import tokens
 from turnfold.compression.fold.ask import Recall, recall_for
+from turnfold.compression.fold.changing import NOT_APART, caching, changes, settle
 from turnfold.compression.fold.counts import conversation_tokens, message_tokens
-from turnfold.compression.fold.endings import trim_endings
+from turnfold.compression.fold.fold_task import FoldTask, fold_task
 from turnfold.compression.fold.keeping import kept_messages
 from turnfold.compression.fold.marks import move_marks
 from turnfold.compression.fold.pieces import Asker, most_recall_tokens
 from turnfold.compression.fold.plan import Plan, plan
-from turnfold.compression.fold.shape import ShapedResult, shape_results
-from turnfold.compression.fold.state_blocks import add_block_tokens
-from turnfold.compression.fold.thinking import decided, dropping, first_thought, without_thinking
+from turnfold.compression.fold.thinking import decided, dropping, first_thought
 from turnfold.compression.fold.units import Unit, staying, units
-from turnfold.compression.fold.write import Caching, FoldDraft, changes, draft
+from turnfold.compression.fold.write import FoldDraft, draft
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Changes, Conversation
@@ -73,34 +72,29 @@ def _settings(cut: Sequence[Unit]) -> Iterator[_FitSetting]:
         yield replace(_FITTING[-2], without=without)
 
 
-def steady_attempt(
-    conversation: Conversation,
-    cut: Sequence[Unit],
-    first: Plan,
-    results: Mapping[int, ShapedResult],
-    options: FoldOptions,
-    memo: Memo,
-) -> Attempt | None:
+def steady_attempt(given: FoldTask, first: Plan) -> Attempt | None:
     """The best attempt; `first` is the plan of its units under the mildest setting.
 
     Under a budget it may be another with each request. Where thinking is bound to what was sent, the one of the request that
     the first thinking of the latest turn answered holds as long as the turn goes on: results that come behind take their form,
     and nothing else changes. The client's cache marks have moved on since then, so that one is made as if they stood at its end.
     """
+    conversation, _, results, options, memo = given
     if options.budget is None or not options.preserved_thinking or options.drops_thinking:
-        return _best_attempt(conversation, cut, first, results, options, memo)
-    marked = any(u.marked and not u.pinned for u in cut)
-    cut = units(conversation.messages, results, memo, kept_messages(conversation.messages, options.keep))
-    thought = first_thought(cut)
+        return _best_attempt(given, first)
+    marked = any(u.marked and not u.pinned for u in given.cut)
+    given = given._replace(cut=units(conversation.messages, results, memo, kept_messages(conversation.messages, options.keep)))
+    thought = first_thought(given.cut)
     if thought is None:
         return _attempt_alone(conversation, options, memo, marked=marked)
-    begun = conversation.with_changes(Changes(dropped=((cut[thought].start, len(conversation.messages)),)), memo)
-    best = _attempt_alone(begun.with_state(conversation.state), options, memo, marked=marked)
+    dropped = ((given.cut[thought].start, len(conversation.messages)),)
+    begun = conversation.with_changes(Changes(dropped=dropped), memo).with_state(conversation.state)
+    best = _attempt_alone(begun, options, memo, marked=marked)
     drawn, stays, recalls = (best.plan, best.stays, best.recalls) if best else (_UNFOLDED, frozenset[int](), {})
-    drafted = draft(conversation, cut, stays, drawn, options, results, memo)
+    drafted = draft(given, stays, drawn)
     if not (drawn.pieces or drafted.shaped):
         return None
-    return _attempt(conversation, cut, stays, drawn, drafted, recalls, options, best.fitting if best else 0)
+    return _attempt(given, stays, drawn, drafted, recalls, best.fitting if best else 0)
 
 
 _UNFOLDED: Final = Plan((), 0, (), 0, 0, 0)
@@ -108,111 +102,64 @@ _UNFOLDED: Final = Plan((), 0, (), 0, 0, 0)
 
 def _attempt_alone(conversation: Conversation, options: FoldOptions, memo: Memo, *, marked: bool) -> Attempt | None:
     """The best attempt; of the messages behind the instructions the last one alone is `marked`, or none."""
-    results = shaped_results(conversation, options, memo)
-    cut = cut_units(conversation, results, options, memo)
-    cut = tuple(u if u.pinned else u._replace(marked=marked and i == len(cut)) for i, u in enumerate(cut, 1))
-    return _best_attempt(conversation, cut, plan(cut, options, memo=memo), results, options, memo)
+    given = fold_task(conversation, options, memo)
+    last = len(given.cut) - 1
+    cut = tuple(u if u.pinned else u._replace(marked=marked and i == last) for i, u in enumerate(given.cut))
+    return _best_attempt(given._replace(cut=cut), plan(cut, options, memo=memo))
 
 
-def _best_attempt(
-    conversation: Conversation,
-    cut: Sequence[Unit],
-    first: Plan,
-    results: Mapping[int, ShapedResult],
-    options: FoldOptions,
-    memo: Memo,
-) -> Attempt | None:
+def _best_attempt(given: FoldTask, first: Plan) -> Attempt | None:
     """The mildest candidate that fits the budget; the smallest there is when none does; None when nothing is folded."""
-    best = None
-    for fitting, setting in enumerate(_settings(cut)):
-        cut = _without_attachments(cut, setting.without)
-        drawn = plan(cut, options, setting.squeeze, memo) if fitting else first
-        candidate = _candidate(conversation, cut, drawn, setting, fitting, results, options, memo)
+    best, budget = None, given.options.budget
+    for fitting, setting in enumerate(_settings(given.cut)):
+        given = given._replace(cut=_without_attachments(given.cut, setting.without))
+        drawn = plan(given.cut, given.options, setting.squeeze, given.memo) if fitting else first
+        candidate = _candidate(given, drawn, setting, fitting)
         if candidate is None:
             return best
         best = candidate
-        if options.budget is None:
+        if budget is None:
             return best
-        size = _size_with(conversation, best.changes, options, memo)
-        if size <= options.budget:
-            if fitting or size > _USED * options.budget:
+        size = _size_with(given, best.changes)
+        if size <= budget:
+            if fitting or size > _USED * budget:
                 return best
-            return _roomier(conversation, cut, results, options, memo) or best
+            return _roomier(given, budget) or best
     return best
 
 
-def _roomier(
-    conversation: Conversation,
-    cut: Sequence[Unit],
-    results: Mapping[int, ShapedResult],
-    options: FoldOptions,
-    memo: Memo,
-) -> Attempt | None:
+def _roomier(given: FoldTask, budget: int) -> Attempt | None:
     """Where recall leaves most of a budget, since the question bears on little: a candidate in which more stands."""
     for squeeze in _ROOMIER:
-        drawn = plan(cut, options, squeeze, memo)
-        candidate = _candidate(conversation, cut, drawn, _FitSetting(squeeze, 1.0), 0, results, options, memo)
-        if candidate and _size_with(conversation, candidate.changes, options, memo) <= (options.budget or 0):
+        drawn = plan(given.cut, given.options, squeeze, given.memo)
+        candidate = _candidate(given, drawn, _FitSetting(squeeze, 1.0), 0)
+        if candidate and _size_with(given, candidate.changes) <= budget:
             return candidate
     return None
 
 
-def _candidate(
-    conversation: Conversation,
-    cut: Sequence[Unit],
-    drawn: Plan,
-    setting: _FitSetting,
-    fitting: int,
-    results: Mapping[int, ShapedResult],
-    options: FoldOptions,
-    memo: Memo,
-) -> Attempt | None:
+def _candidate(given: FoldTask, drawn: Plan, setting: _FitSetting, fitting: int) -> Attempt | None:
     """The fold that a setting's plan draws; None where it folds nothing."""
-    if not (drawn.pieces or conversation.messages.results):  # and only results are shaped
+    if not (drawn.pieces or given.conversation.messages.results):  # and only results are shaped
         return None
-    stays = staying(cut, memo)
-    drafted = draft(conversation, cut, stays, drawn, options, results, memo)
+    stays = staying(given.cut, given.memo)
+    drafted = draft(given, stays, drawn)
     if not (drawn.pieces or drafted.shaped):
         return None
-    recalls = dict(_recalls(conversation, cut, stays, drawn, drafted, options, setting.room, memo))
-    return _attempt(conversation, cut, stays, drawn, drafted, recalls, options, fitting)
-
-
-def cut_units(
-    conversation: Conversation, results: Mapping[int, ShapedResult], options: FoldOptions, memo: Memo
-) -> tuple[Unit, ...]:
-    """The conversation's units, with the blocks of its state."""
-    kept = kept_messages(conversation.messages, options.keep)
-    return add_block_tokens(units(conversation.messages, results, memo, kept), conversation.state, memo)
-
-
-def shaped_results(conversation: Conversation, options: FoldOptions, memo: Memo) -> Mapping[int, ShapedResult]:
-    """The forms of tool results."""
-    if not options.shape_results or not conversation.messages.results:
-        return {}
-    return shape_results(conversation.messages, memo, kept_messages(conversation.messages, options.keep))
+    recalls = dict(_recalls(given, stays, drawn, drafted, setting.room))
+    return _attempt(given, stays, drawn, drafted, recalls, fitting)
 
 
 def _attempt(
-    conversation: Conversation,
-    cut: Sequence[Unit],
-    stays: frozenset[int],
-    drawn: Plan,
-    drafted: FoldDraft,
-    recalls: Mapping[int, Recall],
-    options: FoldOptions,
-    fitting: int,
+    given: FoldTask, stays: frozenset[int], drawn: Plan, drafted: FoldDraft, recalls: Mapping[int, Recall], fitting: int
 ) -> Attempt:
-    texts = {index: found.text for index, found in recalls.items()}
-    made = changes(conversation.messages, drafted, texts, caching(conversation, drawn, cut, options))
-    if options.refuses_trailing_space:
-        made = trim_endings(conversation.messages, made)
-    made = without_thinking(made, conversation.messages, drafted.unsigned)
-    made = move_marks(conversation.messages, made, recalls)
-    end = decided(cut, drawn, options)
+    messages, options = given.conversation.messages, given.options
+    made = changes(messages, drafted, {index: found.text for index, found in recalls.items()}, caching(given, drawn))
+    made = move_marks(messages, settle(made, messages, options, drafted.unsigned), recalls)
+    end = decided(given.cut, drawn, options)
     if options.drops_thinking:  # under a budget anything may change with every request
-        made = dropping(made, conversation.messages, end if options.budget is None else len(conversation.messages))
-    return Attempt(drawn, stays, drafted, recalls, made, fitting, end, cut)
+        made = dropping(made, messages, end if options.budget is None else len(messages))
+    return Attempt(drawn, stays, drafted, recalls, made, fitting, end, given.cut)
 
 
 def _attached(cut: Sequence[Unit]) -> list[int]:
@@ -227,31 +174,13 @@ def _without_attachments(cut: Sequence[Unit], without: int) -> tuple[Unit, ...]:
     return tuple(u._replace(attached=False) if i in oldest else u for i, u in enumerate(cut)) if oldest else tuple(cut)
 
 
-def _size_with(conversation: Conversation, made: Changes, options: FoldOptions, memo: Memo) -> int:
-    return conversation_tokens(conversation.with_changes(made, memo), options.model, memo)
+def _size_with(given: FoldTask, made: Changes) -> int:
+    return conversation_tokens(given.conversation.with_changes(made, given.memo), given.options.model, given.memo)
 
 
-def caching(conversation: Conversation, plan: Plan, cut: Sequence[Unit], options: FoldOptions) -> Caching:
-    """How text of ours keeps out of the cache's way: apart where it hits at marks only, the client's or ours."""
-    theirs = bool(conversation.messages.marked)
-    if not (theirs or options.cache_breakpoints):
-        return Caching(apart=False)
-    marked = None if theirs or not plan.askers else cut[plan.askers[-1].unit].start
-    since = cut[plan.since].start if plan.events else len(conversation.messages)
-    return Caching(apart=True, marked=marked, since=since)
-
-
-def _recalls(
-    conversation: Conversation,
-    cut: Sequence[Unit],
-    stays: frozenset[int],
-    plan: Plan,
-    drafted: FoldDraft,
-    options: FoldOptions,
-    room: float,
-    memo: Memo,
-) -> Iterator[tuple[int, Recall]]:
+def _recalls(given: FoldTask, stays: frozenset[int], plan: Plan, drafted: FoldDraft, room: float) -> Iterator[tuple[int, Recall]]:
     """Per message index of a user message, the passages that go behind its text."""
+    conversation, cut, _, options, memo = given
     if not options.recall:
         return
     stays_on = _recall_stays(conversation, options)
@@ -260,7 +189,7 @@ def _recalls(
         if options.budget is None:
             budget = _recall_share(asker, spent, options, stays=stays_on)
         elif asker.last:
-            budget = int(room * _recall_room(conversation, cut, plan, drafted, options, memo))
+            budget = int(room * _recall_room(given, plan, drafted, options.budget))
         else:
             continue
         found = recall_for(conversation.messages, cut, asker, stays, present, budget, options, memo)
@@ -284,17 +213,15 @@ def _recall_share(asker: Asker, spent: int, options: FoldOptions, *, stays: bool
     return max(0, min(share, sum(p.tokens - p.size for p in asker.pieces) // 2 - spent))
 
 
-def _recall_room(
-    conversation: Conversation, cut: Sequence[Unit], plan: Plan, drafted: FoldDraft, options: FoldOptions, memo: Memo
-) -> int:
+def _recall_room(given: FoldTask, plan: Plan, drafted: FoldDraft, budget: int) -> int:
     """What an explicit budget leaves for recall: all that is free when the request ends with the user message that asks. Under
     it, in a tool loop, the same as then; once a fold event has come in between, a quarter of the budget."""
-    budget, asker = options.budget or 0, plan.askers[-1]
+    messages, asker = given.conversation.messages, plan.askers[-1]
     if asker.pieces != plan.pieces:
         return budget // 4
-    behind = conversation.messages[cut[asker.unit].end :]
-    bare = _size_with(conversation, changes(conversation.messages, drafted, {}, Caching(apart=False)), options, memo)
-    return max(0, budget - _JOINT - bare + sum(message_tokens(m, options.model, memo) for m in behind))
+    behind = messages[given.cut[asker.unit].end :]
+    bare = _size_with(given, changes(messages, drafted, {}, NOT_APART))
+    return max(0, budget - _JOINT - bare + sum(message_tokens(m, given.options.model, given.memo) for m in behind))
 
 
 _JOINT: Final = 4  # tokens where recall joins the user's text: line breaks, and what merges differently across the seam

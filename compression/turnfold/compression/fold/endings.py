@@ -26,7 +26,7 @@ def trim_endings(messages: Sequence[Message], made: Changes) -> Changes:
         message = messages[index]
         if message.role == "assistant" and not message.sealed and (ending := _trimmed_ending(message, made.texts.get(index, {}))):
             trimmed[index] = ending
-    gone = {index for start, end in made.dropped for index in range(start, end)}
+    gone = made.gone
     texts = {**made.texts, **{index: new for index, new in trimmed.items() if index not in gone}}
     return replace(made, texts=texts) if trimmed else made
 

@@ -12,17 +12,17 @@ from typing import Any, Final
 from turnfold.compression.fold.account import Account
 from turnfold.compression.fold.adoption import WantedSummary
 from turnfold.compression.fold.ask import Recall, open_questions
-from turnfold.compression.fold.attempts import Attempt, caching, cut_units, shaped_results, steady_attempt
+from turnfold.compression.fold.attempts import Attempt, steady_attempt
+from turnfold.compression.fold.changing import caching, changes, settle
 from turnfold.compression.fold.check import ATTACHMENT_LOST, TURN_BROKEN, attachments_lost, check
 from turnfold.compression.fold.counts import conversation_tokens, message_tokens
 from turnfold.compression.fold.decisions import binding, bound_belief, bound_likenesses, fresh
-from turnfold.compression.fold.endings import trim_endings
+from turnfold.compression.fold.fold_task import FoldTask, fold_task
 from turnfold.compression.fold.outlook import Outlook
 from turnfold.compression.fold.plan import Plan, plan
-from turnfold.compression.fold.preparing import prepare
-from turnfold.compression.fold.thinking import binds_thinking, without_thinking
+from turnfold.compression.fold.thinking import binds_thinking
 from turnfold.compression.fold.units import units
-from turnfold.compression.fold.write import Section, changes, draft
+from turnfold.compression.fold.write import Section, draft
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions, Precedent, StateBlocks
 from turnfold.compression.wire.chat import CHAT
@@ -115,11 +115,9 @@ def fold(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded
     options = _under(conversation, options)
     if conversation.held:
         return replace(_fold_nothing(conversation, options, memo), reason=conversation.held)
-    prepare(conversation.messages, options, memo)
-    results = shaped_results(conversation, options, memo)
-    cut = cut_units(conversation, results, options, memo)
-    drawn = plan(cut, options, memo=memo)
-    best = steady_attempt(conversation, cut, drawn, results, options, memo)
+    given = fold_task(conversation, options, memo)
+    drawn = plan(given.cut, options, memo=memo)
+    best = steady_attempt(given, drawn)
     drawn = drawn if best is None else best.plan
     decided = fresh(drawn.decided, options.precedents, conversation.messages.keys)
     plain = _fold_nothing(conversation, options, memo, outlook=drawn.outlook, decided=decided)
@@ -180,8 +178,8 @@ def _under(conversation: Conversation, options: FoldOptions) -> FoldOptions:
 def _is_smaller(plain: Folded, best: Attempt, forwarded: Conversation, after: int, options: FoldOptions, memo: Memo) -> bool:
     """Whether a fold of `after` tokens is smaller than what came in.
 
-    Where thinking is bound to what was sent, the answer must not turn between two fold events: what stands before the newest one
-    decides.
+    Where thinking is bound to what was sent, the answer must not change between two fold events, so it depends only on what
+    stands before the newest one.
     """
     if not (options.preserved_thinking and best.plan.events):
         return after < max(plain.tokens_before, plain.tokens_after)
@@ -197,7 +195,7 @@ def fold_request(body: bytes, options: FoldOptions, memo: Memo) -> Folded:
     """Fold a chat-completions body: :func:`fold` of what is read from it.
 
     Raises:
-        FoldRejected: "unparsable" for a body that is none; or our own output failed a check.
+        FoldRejected: "unparsable" if the body cannot be read; or our own output failed a check.
     """
     return fold(CHAT.read(body, memo), options, memo)
 
@@ -226,9 +224,9 @@ def lean(conversation: Conversation, options: FoldOptions, memo: Memo) -> Conver
 
 
 def conversation_name(conversation: Conversation) -> str:
-    """Digest of its messages through the first of the user's: which conversation this is, where nobody said.
+    """Digest of its messages up to and including the user's first one: identifies a conversation that has no name.
 
-    A system text outside of the messages says nothing of that: some clients change it with every request.
+    A system text outside of the messages is left out: some clients change it with every request.
     """
     start, stop = conversation.history
     keys: list[str] = []
@@ -270,9 +268,7 @@ def _state_changes(conversation: Conversation, options: FoldOptions, memo: Memo,
     """The blocks of a conversation's state, and what rejected changes do to thinking."""
     cut = units(conversation.messages, {}, memo)
     nothing = Plan((), len(cut), (), 0, len(cut), 0)
-    blocks = draft(conversation, cut, frozenset(), nothing, options, {}, memo)
-    made = changes(conversation.messages, blocks, {}, caching(conversation, nothing, cut, options))
-    if options.refuses_trailing_space:
-        made = trim_endings(conversation.messages, made)
-    made = without_thinking(made, conversation.messages, rejected.unsigned)
+    given = FoldTask(conversation, cut, {}, options, memo)
+    made = changes(conversation.messages, draft(given, frozenset(), nothing), {}, caching(given, nothing))
+    made = settle(made, conversation.messages, options, rejected.unsigned)
     return replace(made, drops_thinking=rejected.drops_thinking)

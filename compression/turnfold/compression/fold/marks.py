@@ -1,7 +1,7 @@
-"""Cache marks of the client's in what is left out.
+"""The client's cache marks on messages that are left out.
 
 Lives here: where a mark goes on when its message goes. Does not belong here: a mark's form (each wire knows its own), marks of
-our own (``engine``).
+our own (``write``).
 
 A mark says that everything up to it is to be cached. So the mark of a run that is left out goes to the last thing that is sent of
 that run: the text of ours that stands for it, else the last part of what is sent in front of it. No mark is invented, and where
@@ -25,7 +25,7 @@ def move_marks(messages: Messages, changes: Changes, recalled: Container[int] = 
     """
     if not messages.marked:
         return changes
-    gone = {i for start, end in changes.dropped for i in range(start, end)}
+    gone = changes.gone
     lost = [i for i in messages.marked if i in gone]
     if not lost:
         return changes

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from turnfold.compression.fold import policy
+from turnfold.compression.fold.course import Course
 from turnfold.compression.fold.pieces import Level, Piece
 from turnfold.compression.fold.policy import Shape, Thresholds
-from turnfold.compression.fold.replay import Course, Replay, shape_at, thresholds_at
+from turnfold.compression.fold.replay import Replay, thresholds_at
 
 _AHEAD: Final = 250  # requests that are looked ahead at most
 _MOST_LEFT: Final = 0.7  # of messages that have come so far a fold may leave all; longer ones are to come
@@ -38,7 +39,7 @@ def outlook(course: Course, now: Replay) -> Outlook:
     if now.decision.brake:
         return Outlook("braked", None, course.raw[-1])
     index = course.requests[-1]
-    shape, total = shape_at(course, now.turns - 1), course.total[index + 1]
+    shape, total = course.shape_at(now.turns - 1), course.total[index + 1]
     limits = policy.thresholds(course.options, now.decision.warmth, total, shape, course.squeeze)
     at = _pays_at(course, now, limits, shape)
     if 2 * course.raw[index + 1] < total and total > limits.start:

@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
+from turnfold.compression.fold.course import Course, course
 from turnfold.compression.fold.outlook import Outlook, expected_use, outlook
 from turnfold.compression.fold.pieces import Asker, Level, Piece
-from turnfold.compression.fold.replay import Course, Replay, course, start, step
+from turnfold.compression.fold.replay import Replay, start, step
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.memo import FEW, Memo, continued
 from turnfold.compression.options import FoldDecision, FoldOptions, WrittenSummary

@@ -20,6 +20,8 @@ from turnfold.compression.options import FoldOptions, Warmth
 
 #: Tokens that are quoted, at most, of the message that a kept user's message answers.
 ANSWERED: Final = 300
+#: About what a line of counts and an id takes.
+LINE: Final = 24
 
 # p, tokens before anything is folded, raw tail that a fold leaves. Found by replaying conversations under each price profile
 # (benchmarks/payback.py); between the rows the values are interpolated on a logarithmic scale.
@@ -54,7 +56,6 @@ _EPOCH_MOST: Final = 16_000
 _SUMMARY_RATIO: Final = 0.06
 _SUMMARY_LEAST: Final = 60
 _SUMMARY_MOST: Final = 500
-_LINE: Final = 24  # tokens of a line of counts and an id
 _COVERED: Final = 8  # a conversation is taken to go on for this part of what it has gone on for
 _MOST_TURNS: Final = 40  # and for no more than so many requests
 _AT_RISK: Final = 0.02  # of what a conversation has cost so far; law 9 allows a short one as much
@@ -99,7 +100,7 @@ class Shape(NamedTuple):
     lines: float = 0.0
 
 
-def set_warmth(options: FoldOptions) -> Warmth:
+def believed_warmth(options: FoldOptions) -> Warmth:
     """What the options say of the cache: what is believed, else the share that is set."""
     return options.belief.warmth if options.belief is not None else warmth.set_warmth(options.cache_hit_share)
 
@@ -191,7 +192,7 @@ def rewrite_cost(options: FoldOptions, warm: float, raw: int, fresh: int, folded
 
 
 def pays(price: float, rewrite: float, saving: int, turns: int, allowance: float) -> bool:
-    """Whether a fold is worth its rewrite within the turns that may be expected to come, and can be borne if there are none.
+    """Whether a fold pays for its rewrite within the turns that can be expected, and does little harm if none come.
 
     How long a conversation goes on is unknown; one that has gone on for n turns is taken to go on for an eighth of that. Since it
     may just as well end now, a fold puts at risk no more than its allowance.
@@ -241,11 +242,6 @@ def _snap(budget: int) -> int:
 def summary_tokens(raw: int) -> int:
     """What the summary of a block of `raw` tokens may take, its frame included."""
     return min(_SUMMARY_MOST, max(_SUMMARY_LEAST, int(_SUMMARY_RATIO * raw)))
-
-
-def line_tokens() -> int:
-    """About what a line of counts takes."""
-    return _LINE
 
 
 def recall_tokens(options: FoldOptions, warmth: Warmth, shape: Shape, saved: int, folded: int) -> int:

@@ -11,130 +11,21 @@ nothing behind its request, what is folded depends on the prefix alone (laws 4 a
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import accumulate
 from typing import Final, NamedTuple
 
 from turnfold.compression.fold import decisions, policy
 from turnfold.compression.fold.adoption import adoptable
+from turnfold.compression.fold.course import Course
 from turnfold.compression.fold.pieces import Asker, Level, Piece, answered, piece_runs, recall_tokens
-from turnfold.compression.fold.policy import Shape, Thresholds
-from turnfold.compression.fold.units import Unit
-from turnfold.compression.options import FoldDecision, FoldOptions, WrittenSummary
+from turnfold.compression.fold.policy import Thresholds
+from turnfold.compression.options import FoldDecision, WrittenSummary
 
 _PARTS: Final = 8  # pieces that make up what may stand at FACTS, where one would be most of it
 _LEAST_TURNS: Final = 1.0  # until the next fold event
 _RECENT: Final = 6  # units in which a client's cache mark moves along with the conversation
-
-
-class Course(NamedTuple):
-    """What is replayed: units with their running sums, and the options. A sum at index i is that of the units before i.
-
-    Sums and requests are arrays, since each request copies those of the one before.
-
-    Attributes:
-        squeeze: factor of the budget's limit, as of ``policy.thresholds``.
-        first: index of the first user unit; nothing before it is ever folded.
-        requests: indices of the units at which a request ended, from `first` on.
-        total: tokens of all units.
-        raw: tokens of all but pinned units and those with attachments, which are never folded.
-        facts: the same at FACTS.
-        users: user units.
-        reasons: units with signed reasoning.
-        lines: tokens of results of which lines are copied.
-        marks: indices of units on which the client sets cache marks, so that caches hit at its marks only; none of instructions.
-        interrupted: indices of units that hold a user's message between a call and its late result.
-        decided: earlier decisions by the number of messages that had come.
-        shapes: `shape_at` of the request that it was last asked of.
-    """
-
-    units: Sequence[Unit]
-    options: FoldOptions
-    squeeze: float
-    first: int
-    requests: array[int]
-    total: array[int]
-    raw: array[int]
-    facts: array[int]
-    users: array[int]
-    reasons: array[int]
-    lines: array[int]
-    marks: Sequence[int]
-    interrupted: Sequence[int]
-    decided: Mapping[int, FoldDecision]
-    shapes: dict[int, Shape]
-
-    @property
-    def marked(self) -> bool:
-        """Whether the client sets cache marks on messages."""
-        return bool(self.marks)
-
-    @property
-    def forgets_front(self) -> bool:
-        """Whether a fold makes caches forget what is in front of it too: those hit at marks, or at ends of earlier requests."""
-        return self.marked or self.options.cache_breakpoints
-
-    def tokens(self, start: int, end: int) -> int:
-        """Tokens of the units ``start..end`` that can be folded."""
-        return self.raw[end] - self.raw[start]
-
-    def has_user(self, start: int, end: int) -> bool:
-        """Whether a user message comes within these units or right behind them."""
-        return any(u.is_user for u in self.units[start : end + 1])
-
-    def has_reasoning(self, start: int, end: int) -> bool:
-        """Whether a unit of ``start..end`` holds signed reasoning."""
-        return self.reasons[end] > self.reasons[start]
-
-    def loop(self, index: int) -> int | None:
-        """The user unit under which the unit at `index` stands, where signed reasoning stands in between: nothing of such a
-        turn may change while it goes on."""
-        if self.options.drops_thinking:
-            return None
-        user = bisect_left(self.users, self.users[index + 1]) - 1
-        return user if self.users[index + 1] and self.has_reasoning(user, index + 1) else None
-
-
-def course(units: Sequence[Unit], options: FoldOptions, squeeze: float, known: Course | None = None, same: int = 0) -> Course:
-    """Units ready to be replayed; the options' precedents are those of this conversation.
-
-    Args:
-        known: a course whose first `same` units are these; only the sums behind them are made.
-    """
-    new = units[same:]
-    foldable = [not (u.pinned or u.attached) for u in new]
-    is_first = (i for i, u in enumerate(new, same) if u.is_user)
-    first = known.first if known is not None and known.first < same else next(is_first, len(units))
-    asking = [i for i, u in enumerate(new, same) if u.asks and i >= first]
-    marks = [i for i, u in enumerate(new, same) if u.marked and not u.pinned]
-    interrupted = [i for i, u in enumerate(new, same) if u.interrupted]
-    return Course(
-        units,
-        options,
-        squeeze,
-        first,
-        requests=(known.requests[: bisect_left(known.requests, same)] if known else array("q")) + array("q", asking),
-        total=_sums(known.total if known else None, same, [u.tokens for u in new]),
-        raw=_sums(known.raw if known else None, same, [u.tokens * folds for u, folds in zip(new, foldable, strict=True)]),
-        facts=_sums(known.facts if known else None, same, [u.facts * folds for u, folds in zip(new, foldable, strict=True)]),
-        users=_sums(known.users if known else None, same, [u.is_user for u in new]),
-        reasons=_sums(known.reasons if known else None, same, [u.reasons for u in new]),
-        lines=_sums(known.lines if known else None, same, [u.lines for u in new]),
-        marks=[*(known.marks[: bisect_left(known.marks, same)] if known else ()), *marks],
-        interrupted=[*(known.interrupted[: bisect_left(known.interrupted, same)] if known else ()), *interrupted],
-        decided={p.at: p.decision for p in options.precedents},
-        shapes={},
-    )
-
-
-def _sums(known: array[int] | None, same: int, more: Sequence[int]) -> array[int]:
-    """Running sums that go on where others come to behind their first `same` values."""
-    if not known:
-        return array("q", accumulate(more, initial=0))
-    return known[:same] + array("q", accumulate(more, initial=known[same]))
 
 
 class Replay(NamedTuple):
@@ -206,7 +97,7 @@ def _saving(course: Course, now: Replay, index: int) -> float:
     if not course.units[index].is_user:
         return prices.reread(warmth.loops) * left_out
     folded = sum(p.tokens for p in now.pieces)
-    shape = shape_at(course, now.turns)
+    shape = course.shape_at(now.turns)
     recall = policy.most_recall_tokens(course.options, warmth, shape, left_out, folded) if course.options.recall else 0
     return prices.reread(warmth.turns) * left_out - prices.write * recall
 
@@ -240,24 +131,8 @@ def _adopt(course: Course, before: Replay, after: Replay) -> Replay:
 
 def thresholds_at(course: Course, now: Replay, index: int) -> Thresholds:
     """The thresholds for the request that the unit `index` ends, `now` being what stood before it."""
-    shape = shape_at(course, now.turns)
+    shape = course.shape_at(now.turns)
     return policy.thresholds(course.options, now.decision.warmth, course.total[index + 1], shape, course.squeeze)
-
-
-def shape_at(course: Course, turn: int) -> Shape:
-    """What the requests up to one, counted from 0, say of the conversation's kind."""
-    found = course.shapes.get(turn)
-    if found is not None:
-        return found
-    end, turns = course.requests[turn] + 1, turn + 1
-    course.shapes.clear()
-    found = course.shapes[turn] = Shape(
-        pace=course.total[end] / turns,
-        loops=1 - min(1.0, course.users[end] / turns),
-        facts_ratio=course.facts[end] / max(1, course.raw[end]),
-        lines=min(1.0, course.lines[end] / max(1, course.raw[end])),
-    )
-    return found
 
 
 # ---------------------------------------------------------------- a fold event
@@ -280,7 +155,7 @@ def _fold_if_due(course: Course, before: Replay, index: int) -> Replay:
     if total > limits.start and course.tokens(before.tail, index + 1) > limits.fold_at:
         after = _fold(course, before, index, limits)
         rewrite, saving = _stake(course, before, after)
-        price = course.options.prices.reread(before.decision.warmth.share(shape_at(course, before.turns).loops))
+        price = course.options.prices.reread(before.decision.warmth.share(course.shape_at(before.turns).loops))
         spent = before.spent + _unfolded_cost(course, before, index)
         if policy.pays(price, rewrite, saving, before.turns + 1, policy.allowance(before.saved, spent)):
             return after._replace(saved=before.saved - rewrite)
@@ -301,7 +176,7 @@ def _stake(course: Course, before: Replay, after: Replay) -> tuple[float, int]:
     among = course.total[known] - course.total[first] - course.tokens(first, known) if known > first else 0
     behind = course.total[max(after.tail, sent)] - course.total[after.tail]
     again = among + behind + _unmarked_front(course, before, first)
-    warm = before.decision.warmth.share(shape_at(course, before.turns).loops)
+    warm = before.decision.warmth.share(course.shape_at(before.turns).loops)
     return policy.rewrite_cost(course.options, warm, raw, fresh, left, again), raw + fresh - left
 
 
@@ -394,7 +269,7 @@ def _piece(course: Course, start: int, end: int, level: Level) -> Piece:
     units = course.units
     anchor = _anchor(course, start, end)
     raw = course.tokens(start, end) - (0 if anchor is None else course.tokens(anchor, anchor + 1))
-    size = policy.line_tokens()
+    size = policy.LINE
     if level is Level.FACTS:
         size = min(raw, course.facts[end] - course.facts[start])
     elif level is Level.SUMMARY:
@@ -437,7 +312,7 @@ def _settle(course: Course, before: Replay, index: int) -> tuple[Asker, ...]:
     kept = list(before.askers[:-1])
     if before.askers and _stays(course, before, index):
         kept.append(replace(before.askers[-1], last=False))
-    return (*kept, Asker(index, before.pieces, before.decision.warmth, shape_at(course, before.turns), last=True))
+    return (*kept, Asker(index, before.pieces, before.decision.warmth, course.shape_at(before.turns), last=True))
 
 
 def _stays(course: Course, before: Replay, index: int) -> bool:
@@ -463,9 +338,11 @@ def _turns_left(course: Course, before: Replay, index: int) -> float:
 
 
 def _is_cached_behind(course: Course, before: Replay) -> bool:
-    """Whether the newest recall stands in front of what a cache knows that hits at the client's marks only.
+    """Whether the newest recall stands in front of text that the provider has cached, where its cache hits at the client's marks
+    only.
 
-    So it is once a tool loop went on behind the recall. Were it gone, the next request would find the mark on its asker at best,
-    and nothing where a fold event came in between or the loop is longer than such a cache looks back (Anthropic: 20 blocks).
+    This is so once a tool loop has gone on behind the recall. Without the recall, the next request would hit at the mark on its
+    asker at best, and nowhere if a fold event came in between or the loop is longer than the cache looks back (Anthropic: 20
+    blocks).
     """
     return course.marked and before.turns > 0 and course.requests[before.turns - 1] > before.askers[-1].unit

@@ -54,7 +54,7 @@ def refuses_thinking(status: int, body: bytes) -> bool:
 def decided(units: Sequence[Unit], plan: Plan, options: FoldOptions) -> int:
     """How many messages had come when the fold was decided that still holds: through its newest event.
 
-    Under a budget a fold may be another with every turn of the user's: through the user's last message then.
+    Under a budget a fold may change with every user message, so it was decided when the last of these had come.
     """
     if not plan.events:
         return 0
@@ -77,7 +77,7 @@ def unsigned(messages: Messages, units: Sequence[Unit], plan: Plan, options: Fol
 
 def dropping(changes: Changes, messages: Sequence[Message], end: int) -> Changes:
     """The changes, asking the provider to drop thinking where some of the messages before `end` still have it."""
-    gone = {i for start, stop in changes.dropped for i in range(start, stop)} | changes.unsigned
+    gone = changes.gone | changes.unsigned
     asks = any(m.reasoning is not None for i, m in enumerate(messages[:end]) if i not in gone)
     return replace(changes, drops_thinking=True) if asks else changes
 
@@ -86,8 +86,7 @@ def without_thinking(changes: Changes, messages: Sequence[Message], indices: fro
     """The changes with the thinking of these messages taken out; one that holds nothing else goes."""
     if not indices:
         return replace(changes, unsigned=indices)
-    gone = {i for start, end in changes.dropped for i in range(start, end)}
-    empty = (i for i in sorted(indices - gone) if (found := messages[i].reasoning) is not None and not found.bare)
+    empty = (i for i in sorted(indices - changes.gone) if (found := messages[i].reasoning) is not None and not found.bare)
     return replace(changes, dropped=(*changes.dropped, *((i, i + 1) for i in empty)), unsigned=indices)
 
 

@@ -28,10 +28,10 @@ class Unit(NamedTuple):
         pinned: whether it is a system or developer message.
         asks: whether a request may end here: a user message, or an answered tool call.
         marked: whether the client set a cache mark in it.
-        attached: whether a user's or assistant's message in it carries a part that is not text, or somebody wants a message of it
-            left as it is: it is never folded.
+        attached: whether a user's or assistant's message in it carries a part that is not text, or a message of it is to
+            be left as it is: it is never folded.
         reasons: whether it holds signed reasoning.
-        kept: whether somebody wants it left as it is: no budget takes it either.
+        kept: whether it is to be left as it is: even a budget does not take it.
         lines: tokens of results in it of which lines are copied, as of files; of records it is values.
         interrupted: whether a user's message stands in it between a call and its late result.
     """

@@ -1,7 +1,7 @@
-"""From a plan to the changes that make it.
+"""From a plan to a draft of the fold.
 
 Lives here: how each level of a piece is written, and where its text goes. Does not belong here: where borders fall (``replay``),
-what is quoted (``recall``, ``shorten.summary``), any wire format.
+what is quoted (``recall``, ``shorten.summary``), the changes of a request (``changing``).
 
 No message is invented. FACTS shortens messages in place. SUMMARY and LINE become text in front of the next kept user message, or
 behind the kept one that the piece still answers.
@@ -19,6 +19,7 @@ from turnfold.compression import tokens
 from turnfold.compression.fold import policy
 from turnfold.compression.fold.adoption import WantedSummary, message_range
 from turnfold.compression.fold.decisions import prefixes
+from turnfold.compression.fold.fold_task import FoldTask
 from turnfold.compression.fold.keeping import kept_messages
 from turnfold.compression.fold.pieces import Level, Piece
 from turnfold.compression.fold.plan import Plan
@@ -35,9 +36,6 @@ from turnfold.compression.text.passages import sentences
 from turnfold.compression.text.quotes import Quote, Source
 from turnfold.compression.wire.conversation import (
     Attachment,
-    Beside,
-    Changes,
-    Conversation,
     Message,
     Messages,
     Path,
@@ -67,7 +65,7 @@ class Section:
 
 
 @dataclass(slots=True)
-class _Surroundings:
+class Surroundings:
     """Texts that stand beside one kept user message's own: in front of it, the state last, and behind it and its recall."""
 
     front: list[str] = field(default_factory=list)
@@ -95,7 +93,7 @@ class FoldDraft:
     gone: frozenset[int]
     shortened: Mapping[int, Texts]
     shaped: Mapping[int, Texts]
-    beside: Mapping[int, _Surroundings]
+    beside: Mapping[int, Surroundings]
     sections: tuple[Section, ...]
     section_of: Mapping[int, Section]
     unsigned: frozenset[int] = frozenset()
@@ -110,21 +108,13 @@ class FoldDraft:
             yield from (*beside.front, *beside.behind)
 
 
-def draft(
-    conversation: Conversation,
-    units: Sequence[Unit],
-    stays: frozenset[int],
-    plan: Plan,
-    options: FoldOptions,
-    results: Mapping[int, ShapedResult],
-    memo: Memo,
-) -> FoldDraft:
-    """Write the pieces of a plan. Pure; pieces that were written before come from `memo`.
+def draft(given: FoldTask, stays: frozenset[int], plan: Plan) -> FoldDraft:
+    """Write the pieces of a plan. Pure; pieces that were written before come from the memo.
 
     Args:
         stays: indices of units that are forwarded although they lie in a piece (``units.staying``).
-        results: forms of tool results, for those that are not folded.
     """
+    conversation, units, results, options, memo = given
     loose = unsigned(conversation.messages, units, plan, options)
     messages = [m.unsigned if i in loose else m for i, m in enumerate(conversation.messages)] if loose else conversation.messages
     writer = _Writer(messages, units, stays, results, options.prose, memo)
@@ -230,7 +220,7 @@ class _Writer:
         self.gone: frozenset[int] = frozenset()
         self.shortened: dict[int, Texts] = {}
         self.shaped: dict[int, Texts] = {}
-        self.beside: dict[int, _Surroundings] = defaultdict(_Surroundings)
+        self.beside: dict[int, Surroundings] = defaultdict(Surroundings)
         self.sections: list[tuple[Section, Sequence[int]]] = []
         self.section_of: Mapping[int, Section] = {}
         self.carried: list[str] = []  # texts that wait for the next kept user message
@@ -282,7 +272,7 @@ class _Writer:
         self.sections, self.section_of = list(known.sections), known.section_of
         self.shortened, self.shaped = dict(known.shortened), dict(known.shaped)
         for index, (front, behind) in known.beside.items():
-            self.beside[index] = _Surroundings(list(front), "", list(behind))
+            self.beside[index] = Surroundings(list(front), "", list(behind))
         self.carried, self.kept_user, self.at = list(known.carried), known.kept_user, known.at
 
     def settle(self, start: int, end: int) -> None:
@@ -336,7 +326,7 @@ class _Writer:
         """The quotes that stand for messages. Without room the users' standing orders and the message that is answered, which are
         those at `whole`, are all that is quoted: those stay in force however old they are."""
         raw = sum(self.messages[i].tokens for i in indices)
-        room = 0 if orders_only else policy.summary_tokens(raw) - policy.line_tokens()
+        room = 0 if orders_only else policy.summary_tokens(raw) - policy.LINE
         key = ("summary", _keys([self.messages[i] for i in indices]), room, tuple(whole))
         return self.memo.get(key, lambda: self._quote(indices, room, whole), lambda t: 200 + len(t))
 
@@ -450,48 +440,3 @@ def _runs(indices: Sequence[int]) -> Iterator[tuple[int, int]]:
 def source(message: Message) -> Source:
     """A message as a text that can be quoted."""
     return Source(message.role, message.text, message.key)
-
-
-@dataclass(frozen=True, slots=True)
-class Caching:
-    """How text of ours keeps out of the way of a cache that hits at marks only.
-
-    Attributes:
-        apart: whether it is a part of its own even beside a text that was a string (see ``Changes.apart``).
-        marked: index of the user message whose own text gets a breakpoint when recall stands behind it.
-        since: index of the first message behind the first fold event: from there on every user message is written as parts, so
-            that one looks the same with its recall and without.
-    """
-
-    apart: bool
-    marked: int | None = None
-    since: int = 0
-
-
-def changes(messages: Sequence[Message], draft: FoldDraft, recalls: Mapping[int, str], caching: Caching) -> Changes:
-    """All that a fold changes: what is left out, what is shortened, what stands beside user messages.
-
-    Args:
-        recalls: per message index of a user message, the text that goes right behind its own.
-        caching: whether that text is a part of its own, and where a breakpoint goes.
-    """
-    touched = {*draft.shortened, *draft.shaped, *draft.beside, *recalls} - draft.gone
-    apart: set[int] = set()
-    if caching.apart:
-        sent = set(range(caching.since, len(messages))) - draft.gone
-        apart = {i for i in touched if messages[i].role == "user"}
-        apart |= {i for i in sent if messages[i].role == "user" and messages[i].holds}
-    beside = {}
-    for index in sorted({*draft.beside, *recalls} - draft.gone):
-        one = draft.beside.get(index, _Surroundings())
-        front = (*one.front, *([one.state] if one.state else []))
-        behind = tuple(t for t in (recalls.get(index, ""), *one.behind) if t)
-        if front or behind:
-            beside[index] = Beside(front, behind)
-    return Changes(
-        dropped=draft.dropped,
-        texts={i: new for i in sorted(touched) if (new := draft.shortened.get(i) or draft.shaped.get(i))},
-        beside=beside,
-        apart=frozenset(apart),
-        breakpoint=caching.marked if caching.marked is not None and recalls.get(caching.marked) else None,
-    )

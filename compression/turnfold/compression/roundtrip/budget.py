@@ -17,6 +17,7 @@ from turnfold.compression.roundtrip.condense import LEVELS, CondenseLevel
 from turnfold.compression.roundtrip.cutting import Cuttable
 from turnfold.compression.roundtrip.sketch import OLD, Sketch, Slot, WrittenMessage, is_smaller, with_texts
 from turnfold.compression.roundtrip.values import texts_of
+from turnfold.compression.wire.conversation import Path
 
 
 class Setting(NamedTuple):
@@ -161,7 +162,7 @@ class _Steps:
                         return True
         return self._excess <= 0
 
-    def _give_up(self, place: int, path: tuple[str | int, ...], text: Cuttable, way: Way, most: int) -> bool:
+    def _give_up(self, place: int, path: Path, text: Cuttable, way: Way, most: int) -> bool:
         """As much of one text as is needed, all of it where that is too little; whether the messages fit."""
         before = self.written[place]
 

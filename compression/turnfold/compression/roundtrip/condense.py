@@ -17,7 +17,7 @@ from typing import Final
 
 from turnfold.compression.shorten import registry
 from turnfold.compression.shorten.figure_lines import line_figures, with_figures
-from turnfold.compression.shorten.reading import EXACT, Read, holds_exact, read
+from turnfold.compression.shorten.reading import EXACT, Read, holds_exact
 from turnfold.compression.shorten.sift import sift
 from turnfold.compression.text.data_blocks import is_listed_language
 from turnfold.compression.text.kinds import parts
@@ -173,19 +173,3 @@ def merge(reads: Sequence[Read], names: Sequence[str], level: CondenseLevel) -> 
 def headline(messages: int, summary_id: str = "") -> str:
     """The line above a summary."""
     return f"[turnfold{' ' * bool(summary_id)}{summary_id}: {messages} messages, shortened]"
-
-
-__all__ = [
-    "LEVELS",
-    "SHORTEST",
-    "TOGETHER",
-    "CondenseLevel",
-    "OutputText",
-    "Read",
-    "condense",
-    "headline",
-    "is_spoken",
-    "merge",
-    "pieces",
-    "read",
-]

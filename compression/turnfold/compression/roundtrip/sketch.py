@@ -1,8 +1,7 @@
 """A conversation as seen by the reversible compression: what each message is, and what replaces it at a border and a level.
 
-Lives here: dividing old messages into those that are kept, shortened alone, merged or replaced by a reference, and writing them.
-Does
-not belong here: choosing border and level (``budget``), the result as a whole (``compress_messages``).
+Lives here: dividing old messages into those that are kept, shortened alone, merged or replaced by a reference, and writing
+them. Does not belong here: choosing border and level (``budget``), the result as a whole (``compress_messages``).
 
 The replacement of a message or a run depends only on it and the level, so each is written once however many borders are tried.
 """
@@ -28,6 +27,7 @@ from turnfold.compression.roundtrip.references import Reference, Repeats, refere
 from turnfold.compression.roundtrip.values import CompressOptions, characters, texts_of
 from turnfold.compression.shorten.reading import Read, Reader
 from turnfold.compression.wire.chat import is_sealed
+from turnfold.compression.wire.conversation import Path
 
 _CALLS: Final = ("tool_calls", "function_call")
 #: A message with other keys has something to it that a summary could not stand for.
@@ -38,8 +38,6 @@ _SPEAKING_ROLES: Final = frozenset({"user", "assistant", "system", "developer"})
 
 #: Why an old message is as it was where nothing else is to be said.
 OLD: Final = "nothing shorter came out"
-
-Path = tuple[str | int, ...]
 
 
 class View(NamedTuple):

@@ -11,16 +11,17 @@ from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any, Final
 
-from turnfold.compression.errors import InvalidInput
+from turnfold.compression.errors import InvalidInput, is_whole, is_within, require
+from turnfold.compression.roundtrip.option_types import Message
+from turnfold.compression.wire.conversation import Path
 
-MessageMapping = Mapping[str, Any]
-TokenCounter = Callable[[MessageMapping], int]
+TokenCounter = Callable[[Message], int]
 
 _CHARACTERS_PER_TOKEN: Final = 3.5
 _CALLING: Final = frozenset({"tool_calls", "function_call", "function", "custom"})
 
 
-def texts_of(message: MessageMapping) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def texts_of(message: Message) -> Iterator[tuple[Path, str]]:
     """The texts of a message's content, each with its path in the message."""
     content = message.get("content")
     if isinstance(content, str):
@@ -31,7 +32,7 @@ def texts_of(message: MessageMapping) -> Iterator[tuple[tuple[str | int, ...], s
                 yield ("content", i, "text"), part["text"]
 
 
-def _calls_of(message: MessageMapping) -> Iterator[str]:
+def _calls_of(message: Message) -> Iterator[str]:
     """Names and arguments of the tool calls."""
     calls = message.get("tool_calls")
     for call in [*(calls if isinstance(calls, list) else []), message]:
@@ -50,12 +51,12 @@ def characters(message: object) -> int:
     return size if _CALLING.isdisjoint(message) else size + sum(map(len, _calls_of(message)))
 
 
-def readable(message: MessageMapping) -> str:
+def readable(message: Message) -> str:
     """All text of a message that a model reads, line by line."""
     return "\n".join([*(text for _, text in texts_of(message)), *_calls_of(message)])
 
 
-def default_token_counter(message: MessageMapping) -> int:
+def default_token_counter(message: Message) -> int:
     """Tokens of a message by its characters: one for every 3.5, rounded up."""
     return math.ceil(characters(message) / _CHARACTERS_PER_TOKEN)
 
@@ -98,18 +99,16 @@ class CompressOptions:
     def __post_init__(self) -> None:
         if isinstance(self.preserve, list | set | frozenset):
             object.__setattr__(self, "preserve", tuple(sorted(self.preserve, key=str)))
-        for name, holds, problem in (
+        require(
             ("preserve", _are_roles(self.preserve), "must be a list of roles"),
-            ("recency_window", _is_whole(self.recency_window), "must be a whole number from 0"),
-            ("source_version", _is_whole(self.source_version), "must be a whole number from 0"),
-            ("token_budget", self.token_budget is None or _is_whole(self.token_budget), "must be a whole number from 0"),
-            ("min_recency_window", _is_whole(self.min_recency_window), "must be a whole number from 0"),
-            ("fuzzy_threshold", _is_share(self.fuzzy_threshold), "must be a number from 0 to 1"),
+            ("recency_window", is_whole(self.recency_window), "must be a whole number from 0"),
+            ("source_version", is_whole(self.source_version), "must be a whole number from 0"),
+            ("token_budget", self.token_budget is None or is_whole(self.token_budget), "must be a whole number from 0"),
+            ("min_recency_window", is_whole(self.min_recency_window), "must be a whole number from 0"),
+            ("fuzzy_threshold", is_within(self.fuzzy_threshold, 0, 1), "must be a number from 0 to 1"),
             ("token_counter", callable(self.token_counter), "must be a function of a message"),
             *((name, isinstance(getattr(self, name), bool), "must be true or false") for name in _SWITCHES),
-        ):
-            if not holds:
-                raise InvalidInput(name, problem)
+        )
 
     @classmethod
     def of(cls, options: CompressOptions | Mapping[str, Any] | None) -> CompressOptions:
@@ -129,14 +128,6 @@ class CompressOptions:
 
 
 _SWITCHES: Final = ("dedup", "fuzzy_dedup", "embed_summary_id", "force_converge", "trace")
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _is_share(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def _are_roles(value: object) -> bool:
@@ -269,7 +260,7 @@ Lookup = Mapping[str, Any] | Callable[[str], Any] | Results
 
 
 def look_up(store: Lookup, key: str, result_id: str) -> Any:
-    """An original of a result; None if there is none."""
+    """An original of a result; None if it is not there."""
     if isinstance(store, Results):
         return store.verbatim.get(result_id, NOTHING).get(key)
     return store.get(key) if isinstance(store, Mapping) else store(key)

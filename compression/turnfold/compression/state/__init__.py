@@ -21,7 +21,7 @@ from turnfold.compression.state.decisions import (
     is_passthrough,
     is_update,
 )
-from turnfold.compression.state.draft import DirectiveDraft, DraftCall, draft_directive, render_prompt
+from turnfold.compression.state.draft import DirectiveDraft, draft_steps, render_prompt
 from turnfold.compression.state.engine import Engine, create_engine
 from turnfold.compression.state.guard import Certainty, certainty, why_ordinary
 from turnfold.compression.state.machine import Machine, State
@@ -66,7 +66,6 @@ __all__ = [
     "CheckpointDict",
     "DecisionDict",
     "DirectiveDraft",
-    "DraftCall",
     "Engine",
     "Machine",
     "Pin",
@@ -87,7 +86,7 @@ __all__ = [
     "certainty",
     "compile_transcript",
     "create_engine",
-    "draft_directive",
+    "draft_steps",
     "get_clarify_prompt",
     "get_decision_state",
     "get_policy_items",

@@ -1,7 +1,7 @@
 """The state in a conversation: what its messages add to it, and where its block stands.
 
 Lives here: the replay of a proxied conversation on top of its record, what becomes of its last message, the pins of the state
-block. Does not belong here: bytes of requests, the store, rendering of replies (`reply`). Pure: the same messages and record give
+block. Does not belong here: bytes of requests, the store, rendering of replies (`block`). Pure: the same messages and record give
 the same answer on any replica.
 
 With a label the record is the truth: messages that it has seen (`seen`) are not taken again, others add to it, and only a

@@ -13,7 +13,6 @@ from typing import Any, Final, Generic, TypeVar
 
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo
-from turnfold.compression.tokens import counting_ahead
 from turnfold.compression.wire.conversation import Place
 from turnfold.compression.wire.known_bodies import KnownBody, find_known, keep_known, samples
 from turnfold.compression.wire.spans import Value, array, members, skip, unique, value
@@ -23,11 +22,6 @@ T = TypeVar("T")
 _TYPED: Final = ("type", "role", "media_type")
 _HOLDERS: Final = ("content", "output", "source", "summary", "tool_calls")
 _FIXED: Final = 1000  # bytes that a reading takes without its elements
-
-
-def content_text(value: Any) -> str:
-    """The content of an element where that is a text."""
-    return text if isinstance(value, dict) and isinstance(text := value.get("content"), str) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +34,6 @@ class Layout(Generic[T]):
         kept: top-level keys whose values are asked for; of the others only the place is.
         element: an element's JSON text and value, to what is known of it. Raises FoldRejected("unparsable").
         weigh: bytes that it takes in memory, about.
-        says: what is counted of an element's value, as far as that is told at a glance; else "".
         plain: whether the history may be a value that is no array; it has no elements then, and is kept.
     """
 
@@ -49,7 +42,6 @@ class Layout(Generic[T]):
     kept: frozenset[str]
     element: Callable[[str, Any, Memo], T]
     weigh: Callable[[T], int]
-    says: Callable[[Any], str] = content_text
     plain: bool = False
 
 
@@ -101,8 +93,7 @@ def _read_known(text: str, layout: Layout[T], memo: Memo) -> BodyReading[T]:
     found, values = _scan(text, layout, start)
     if layout.history not in found or skip(text, max(end for _, _, end in found.values()), "}") != len(text):
         raise ValueError("not one object with a history")
-    with counting_ahead([said for data, _, _ in values if (said := layout.says(data))]):
-        elements = start.elements + tuple(layout.element(text[start:end], data, memo) for data, start, end in values)
+    elements = start.elements + tuple(layout.element(text[start:end], data, memo) for data, start, end in values)
     spans = start.spans + tuple([(s, e) for _, s, e in values])
     if all(text[end - 1] == "}" for _, _, end in values):  # what ends otherwise may go on in another body
         new = elements[len(start.elements) :]

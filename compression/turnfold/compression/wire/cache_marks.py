@@ -4,7 +4,7 @@ Lives here: a message's JSON text without its marks, and marks of messages that 
 belong here: the names of marks (each wire has its own), which mark goes where (``fold.marks``).
 
 A mark is a member of a part of a message's content, or of the message itself. Marks move on from request to request, so a
-message's key is that of its text without them. What a tool was given may look like a mark, and is none.
+message's key is that of its text without them. Something in a tool's arguments may look like a mark, but is not one.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def cut_marks(raw: str, names: Collection[str]) -> str:
 
 
 def has_mark(part: Mapping[str, object], names: Collection[str]) -> bool:
-    """Whether a part carries a mark. One that is null or empty is none: it is what ``model_dump()`` writes where none was set."""
+    """Whether a part carries a mark. Null and empty values do not count: ``model_dump()`` writes them where no mark was set."""
     return any(part.get(name) for name in names)
 
 

@@ -10,26 +10,23 @@ The format's facts (roles, parts, what a token count adds per message) are those
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 import orjson
 
 from turnfold.compression import tokens
-from turnfold.compression.errors import FoldRejected
+from turnfold.compression.errors import FoldRejected, is_whole
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.wire.bodies import Layout, is_plainly_typed, read_body
-from turnfold.compression.wire.cache_marks import NO_MARKS, PlacedMarks, cut_marks, has_mark, mark_of, placed_marks
-from turnfold.compression.wire.chat_reply import JSON_TYPE, STREAM_TYPE, completion, reply_to, stream
-from turnfold.compression.wire.content_edits import BREAKPOINT, mark_last_part, merge, put_beside, replace_text, split_apart
+from turnfold.compression.wire.cache_marks import cut_marks, has_mark, mark_of
+from turnfold.compression.wire.chat_reply import reply
+from turnfold.compression.wire.content_edits import PartForm, replace_text, write_parts
 from turnfold.compression.wire.conversation import (
     Attachment,
-    Beside,
     Call,
     Changes,
     Conversation,
     Message,
-    OwnReply,
     Path,
     Place,
     Text,
@@ -37,9 +34,8 @@ from turnfold.compression.wire.conversation import (
     full_text,
     gather,
 )
-from turnfold.compression.wire.edits import Edit, shift
+from turnfold.compression.wire.edits import Edit
 from turnfold.compression.wire.media import attachment, media_tokens
-from turnfold.compression.wire.removal import removals
 from turnfold.compression.wire.spans import value_span
 
 #: Keys that sign or seal an assistant message: the provider refuses it when a byte of it changed. Null and empty are as good as
@@ -87,16 +83,12 @@ def read(body: bytes, memo: Memo) -> Conversation:
         found.spans,
         model=model if isinstance(model, str) else "",
         schema="".join(text[start:end] for key, (_, start, end) in members.items() if key in _SCHEMA),
-        output=next(filter(None, (_positive(settings.get(key)) for key in _OUTPUT)), None),
+        output=next((size for key in _OUTPUT if is_whole(size := settings.get(key), 1)), None),
         streams=settings.get("stream") is True,
         keys=tuple(members),
         settings=settings,
         history=members["messages"][1:],
     )
-
-
-def _positive(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
 def _message(raw: str, data: Any, memo: Memo) -> Message:
@@ -106,17 +98,7 @@ def _message(raw: str, data: Any, memo: Memo) -> Message:
     return memo.get(("message", name), lambda: _parse(raw, name, data, memo), lambda m: 1000 + 4 * len(m.raw))
 
 
-def _says(value: Any) -> str:
-    """The `text` of a message."""
-    if not isinstance(value, dict):
-        return ""
-    own = "\n".join([t.text for t in _content_texts(value.get("content"))])
-    if not (value.get("tool_calls") or value.get("function_call")):
-        return own
-    return full_text(own, (call for call, _ in _calls_with_places(value)))
-
-
-_LAYOUT: Final = Layout("chat", "messages", _SETTINGS, _message, lambda m: 300 + 2 * len(m.raw), _says)
+_LAYOUT: Final = Layout("chat", "messages", _SETTINGS, _message, lambda m: 300 + 2 * len(m.raw))
 
 
 def _parse(raw: str, name: bytes, data: Mapping[str, Any], memo: Memo) -> Message:
@@ -135,7 +117,6 @@ def _parse(raw: str, name: bytes, data: Mapping[str, Any], memo: Memo) -> Messag
     other = _OVERHEAD + media_tokens(parts) + _unseen_tokens(data)
     other += 1 + tokens.count(speaker) if isinstance(speaker, str) else 0
     bare = cut_marks(raw, _MARKS)
-    counting = tokens.counting_of(text)
     return Message(
         raw=raw,
         key=name if bare is raw else digest(bare),
@@ -144,7 +125,7 @@ def _parse(raw: str, name: bytes, data: Mapping[str, Any], memo: Memo) -> Messag
         arguments=tuple(t for _, t in calls),
         own=own,
         text=text,
-        tokens=tokens.count_with_tail(text, memo) + other if counting is None else 0,
+        tokens=tokens.count_with_tail(text, memo) + other,
         other_tokens=other,
         holds=bool(own.strip()) or bool(parts),
         keys=frozenset(data),
@@ -158,7 +139,7 @@ def _parse(raw: str, name: bytes, data: Mapping[str, Any], memo: Memo) -> Messag
         attached=(*_attached(parts), *_own_audio(data)),
         sole=_sole(content),
         takes_mark=bool(parts) and _takes_mark(parts[-1]),
-    ).count_later(counting)
+    )
 
 
 _PLAIN_KEYS: Final = frozenset({"role", "content"})
@@ -166,7 +147,6 @@ _PLAIN_KEYS: Final = frozenset({"role", "content"})
 
 def _plain_message(raw: str, name: bytes, role: str, text: str, memo: Memo) -> Message:
     """A message of a role and a text, as most are: the same in a third of the time."""
-    counting = tokens.counting_of(text)
     return Message(
         raw=raw,
         key=name,
@@ -174,7 +154,7 @@ def _plain_message(raw: str, name: bytes, role: str, text: str, memo: Memo) -> M
         texts=(Text(("content",), text),),
         own=text,
         text=text,
-        tokens=tokens.count_with_tail(text, memo) + _OVERHEAD if counting is None else 0,
+        tokens=tokens.count_with_tail(text, memo) + _OVERHEAD,
         other_tokens=_OVERHEAD,
         holds=bool(text) and not text.isspace(),
         keys=_PLAIN_KEYS,
@@ -182,7 +162,7 @@ def _plain_message(raw: str, name: bytes, role: str, text: str, memo: Memo) -> M
         marked=False,
         attached=(),
         sole=text,
-    ).count_later(counting)
+    )
 
 
 def _takes_mark(part: Any) -> bool:
@@ -263,20 +243,6 @@ def is_sealed(data: Mapping[str, Any]) -> bool:
 # ---------------------------------------------------------------- writing
 
 
-def write(conversation: Conversation, changes: Changes) -> list[Edit]:
-    """The edits of the body's text that make the changes; a message's own text keeps its bytes where only its company changes."""
-    out = list(removals(conversation, changes.dropped))
-    moved = placed_marks(conversation.messages, changes, _MARKS)
-    for index in sorted({*changes.texts, *changes.beside, *changes.apart, *moved}):
-        message, marks = conversation.messages[index], moved.get(index, NO_MARKS)
-        if index == changes.breakpoint and not message.is_list:
-            marks = replace(marks, own=BREAKPOINT)
-        edits = [_replacement(message, path, text) for path, text in changes.texts.get(index, {}).items()]
-        edits += _around(message, changes.beside.get(index), index in changes.apart, marks)
-        out += shift(merge(edits), conversation.spans[index][0])
-    return out
-
-
 def _replacement(message: Message, path: Path, text: str) -> Edit:
     """A new text in the place of an old one, or of a whole part, which keeps its cache mark."""
     known: tuple[str, Edit] | None = message.written.get(path)
@@ -287,17 +253,6 @@ def _replacement(message: Message, path: Path, text: str) -> Edit:
     return known[1]
 
 
-def _around(message: Message, beside: Beside | None, apart: bool, marks: PlacedMarks) -> list[Edit]:
-    """Edits around a message's content, which becomes a part of its own where it is to stand `apart`."""
-    if beside is None and not marks.own and (message.is_list or not apart):
-        return []
-    place, beside = _content_place(message), beside or Beside()
-    if apart and not message.is_list:
-        return split_apart(place, beside, "text", marks)
-    own = mark_last_part(message.raw, place, marks.own)
-    return own + put_beside(place, beside, "text", is_list=message.is_list, marks=marks)
-
-
 def _content_place(message: Message) -> Place:
     found: Place | None = message.written.get("content")
     if found is None:
@@ -305,7 +260,15 @@ def _content_place(message: Message) -> Place:
     return found
 
 
-# ---------------------------------------------------------------- fingerprints and replies
+def write(conversation: Conversation, changes: Changes) -> list[Edit]:
+    """The edits of the body's text that make the changes."""
+    return write_parts(conversation, changes, _FORM)
+
+
+_FORM: Final = PartForm(_MARKS, "text", _replacement, _content_place)
+
+
+# ---------------------------------------------------------------- fingerprints
 
 
 def unmarked(conversation: Conversation) -> bytes:
@@ -333,14 +296,6 @@ def _bare(part: Any) -> Any:
     if not isinstance(part, dict):
         return part
     return part["text"] if "text" in part else {key: value for key, value in part.items() if key not in _MARKS}
-
-
-def reply(conversation: Conversation, text: str, created: int) -> OwnReply:
-    """A chat completion of ours, streamed where the client asks for that."""
-    answer = reply_to(conversation.settings, text, created=created, seed=digest(conversation.text).hex())
-    if conversation.streams:
-        return OwnReply(STREAM_TYPE, tuple(stream(answer)))
-    return OwnReply(JSON_TYPE, (completion(answer),))
 
 
 #: Chat completions.

@@ -6,17 +6,18 @@ here: writing them, clocks: `created` comes from the caller. A stream of ours en
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from turnfold.compression.memo import digest
+from turnfold.compression.wire.conversation import Conversation, OwnReply
+from turnfold.compression.wire.own_replies import own_reply, to_json
 
 #: OpenAI takes 1 to 128 choices.
 MAX_CHOICES: Final = 128
-JSON_TYPE: Final = "application/json"
-STREAM_TYPE: Final = "text/event-stream; charset=utf-8"
+#: Nothing is spent upstream.
+_USAGE: Final = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,6 @@ class ChatReply:
         seed: what the id is made of beside the text, so that equal requests get equal ids (the conversation's digest).
         choices: the request's ``n``.
         include_usage: the request's ``stream_options.include_usage``.
-        prompt_tokens: our count, 0 where nothing was counted; nothing was spent upstream either way.
     """
 
     text: str
@@ -39,13 +39,17 @@ class ChatReply:
     seed: str = ""
     choices: int = 1
     include_usage: bool = False
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
 
     @property
     def id(self) -> str:
         """The completion's id: a content hash under a prefix of ours."""
         return f"chatcmpl-turnfold-{digest(self.model, self.seed, self.text).hex()}"
+
+
+def reply(conversation: Conversation, text: str, created: int) -> OwnReply:
+    """A chat completion of ours, streamed where the client asks for that."""
+    answer = reply_to(conversation.settings, text, created=created, seed=digest(conversation.text).hex())
+    return own_reply(conversation, answer, completion, stream)
 
 
 def reply_to(request: Mapping[str, Any], text: str, *, created: int, seed: str = "") -> ChatReply:
@@ -64,11 +68,11 @@ def reply_to(request: Mapping[str, Any], text: str, *, created: int, seed: str =
 def completion(reply: ChatReply) -> bytes:
     """The body of an answer that is not streamed."""
     message = {"role": "assistant", "content": reply.text, "refusal": None}
-    return _json(
+    return to_json(
         {
             **_head(reply, "chat.completion"),
             "choices": [_choice(index, "message", message, "stop") for index in range(reply.choices)],
-            "usage": _usage(reply),
+            "usage": _USAGE,
         }
     )
 
@@ -84,8 +88,8 @@ def stream(reply: ChatReply) -> list[bytes]:
     usage = {"usage": None} if reply.include_usage else {}
     events = [{**_head(reply, "chat.completion.chunk"), "choices": choices, **usage} for choices in chunks]
     if reply.include_usage:
-        events.append({**_head(reply, "chat.completion.chunk"), "choices": [], "usage": _usage(reply)})
-    return [*(b"data: " + _json(event) + b"\n\n" for event in events), b"data: [DONE]\n\n"]
+        events.append({**_head(reply, "chat.completion.chunk"), "choices": [], "usage": _USAGE})
+    return [*(b"data: " + to_json(event) + b"\n\n" for event in events), b"data: [DONE]\n\n"]
 
 
 def _head(reply: ChatReply, kind: str) -> dict[str, Any]:
@@ -94,16 +98,3 @@ def _head(reply: ChatReply, kind: str) -> dict[str, Any]:
 
 def _choice(index: int, field: str, value: dict[str, Any], end: str | None) -> dict[str, Any]:
     return {"index": index, field: value, "logprobs": None, "finish_reason": end}
-
-
-def _usage(reply: ChatReply) -> dict[str, int]:
-    return {
-        "prompt_tokens": reply.prompt_tokens,
-        "completion_tokens": reply.completion_tokens,
-        "total_tokens": reply.prompt_tokens + reply.completion_tokens,
-    }
-
-
-def _json(value: dict[str, Any]) -> bytes:
-    # The standard library escapes lone surrogates, which a user's item may hold and which other writers refuse.
-    return json.dumps(value, separators=(",", ":")).encode("ascii")

@@ -1,21 +1,66 @@
-"""Texts written into a message, and beside its content.
+"""Texts written into messages, and beside their content.
 
-Lives here: edits of one message's JSON text. Does not belong here: where its content stands, how a text part is named (each wire
-says both).
+Lives here: edits of a message's JSON text, and of all messages where content is a text or a list of parts. Does not belong here:
+where a message's content stands, how a text part is named (each wire says both).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
-from turnfold.compression.wire.cache_marks import NO_MARKS, PlacedMarks
-from turnfold.compression.wire.conversation import Beside, Place
-from turnfold.compression.wire.edits import Edit, json_string
+from turnfold.compression.wire.cache_marks import NO_MARKS, PlacedMarks, placed_marks
+from turnfold.compression.wire.conversation import Beside, Changes, Conversation, Message, Path, Place
+from turnfold.compression.wire.edits import Edit, json_string, shift
+from turnfold.compression.wire.removal import removals
 from turnfold.compression.wire.spans import elements
 
 # OpenAI, "Prompt caching": explicit breakpoints, 5.6 and later.
-BREAKPOINT: Final = ',"prompt_cache_breakpoint":{"mode":"explicit"}'
+_BREAKPOINT: Final = ',"prompt_cache_breakpoint":{"mode":"explicit"}'
+
+
+@dataclass(frozen=True, slots=True)
+class PartForm:
+    """How a wire writes content that is a text or a list of parts.
+
+    Attributes:
+        marks: names of cache marks.
+        kind: type of a user's text part.
+        replacement: a message's new text by path, to the edit of its JSON text.
+        content: where a message's content stands in its JSON text.
+    """
+
+    marks: Collection[str]
+    kind: str
+    replacement: Callable[[Message, Path, str], Edit]
+    content: Callable[[Message], Place]
+
+
+def write_parts(conversation: Conversation, changes: Changes, form: PartForm) -> list[Edit]:
+    """The edits of the body's text that make the changes; a message's own text keeps its bytes where only its company changes."""
+    out = list(removals(conversation, changes.dropped))
+    moved = placed_marks(conversation.messages, changes, form.marks)
+    for index in sorted({*changes.texts, *changes.beside, *changes.apart, *moved}):
+        message, marks = conversation.messages[index], moved.get(index, NO_MARKS)
+        if index == changes.breakpoint and not message.is_list:
+            marks = replace(marks, own=_BREAKPOINT)
+        edits = [form.replacement(message, path, text) for path, text in changes.texts.get(index, {}).items()]
+        edits += _around(message, changes.beside.get(index), index in changes.apart, marks, form)
+        out += shift(_merge(edits), conversation.spans[index][0])
+    return out
+
+
+def _around(message: Message, beside: Beside | None, apart: bool, marks: PlacedMarks, form: PartForm) -> list[Edit]:
+    """Edits around a message's content, which becomes a part of its own where it is to stand `apart`; a message that is a mere
+    text stays one."""
+    if beside is None and not marks.own and (message.is_list or not apart):
+        return []
+    place, beside = form.content(message), beside or Beside()
+    if apart and not message.is_list and message.raw[0] != '"':
+        return _split_apart(place, beside, form.kind, marks)
+    own = mark_last_part(message.raw, place, marks.own)
+    return own + _put_beside(place, beside, form.kind, is_list=message.is_list, marks=marks)
 
 
 def replace_text(raw: str, place: Place, text: str, kind: str, mark: str = "") -> Edit:
@@ -30,7 +75,7 @@ def replace_text(raw: str, place: Place, text: str, kind: str, mark: str = "") -
     return Edit(start, end, _part(text, kind, mark))
 
 
-def put_beside(place: Place, beside: Beside, kind: str, *, is_list: bool, marks: PlacedMarks = NO_MARKS) -> list[Edit]:
+def _put_beside(place: Place, beside: Beside, kind: str, *, is_list: bool, marks: PlacedMarks = NO_MARKS) -> list[Edit]:
     """Texts in front of and behind the content at `place`: parts of their own in a list, paragraphs of a string."""
     start, end = place
     if is_list:
@@ -42,7 +87,7 @@ def put_beside(place: Place, beside: Beside, kind: str, *, is_list: bool, marks:
     ]
 
 
-def split_apart(place: Place, beside: Beside, kind: str, marks: PlacedMarks = NO_MARKS) -> list[Edit]:
+def _split_apart(place: Place, beside: Beside, kind: str, marks: PlacedMarks = NO_MARKS) -> list[Edit]:
     """The string at `place` as a list of parts, with texts of ours as parts around it."""
     start, end = place
     front = "".join(f"{part}," for part in parts(beside.front, kind, marks.front))
@@ -63,7 +108,7 @@ def mark_last_part(raw: str, place: Place, mark: str) -> list[Edit]:
     return [Edit(end - 1, end - 1, mark)]
 
 
-def merge(edits: Sequence[Edit]) -> list[Edit]:
+def _merge(edits: Sequence[Edit]) -> list[Edit]:
     """Insertions at one place become one, and join a replacement that begins or ends there, so that order is never in doubt."""
     by_place: dict[Place, str] = {}
     for edit in edits:

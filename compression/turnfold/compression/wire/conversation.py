@@ -20,11 +20,10 @@ from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from turnfold.compression.memo import Memo, continued
 from turnfold.compression.options import StateBlocks
-from turnfold.compression.tokens import CountingAhead
 from turnfold.compression.wire.edits import Edit, apply
 
 _PINNED: Final = frozenset({"system", "developer"})
@@ -103,15 +102,8 @@ class Reasoning:
     sealed: bool
 
 
-class _Countable:
-    """What may be counted later. Not a field: it says when something is known and nothing of what it is."""
-
-    __slots__ = ("_ahead",)
-    _ahead: CountingAhead | None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message(_Countable):
+class Message:
     """One message; two messages of equal `key` are equal in everything but cache marks, where their wire's marks move.
 
     Attributes:
@@ -132,7 +124,7 @@ class Message(_Countable):
         answers: the id of the tool call that it answers, if it does.
         is_list: whether its content is a list of parts.
         sealed: whether it is signed or carries encrypted reasoning: whole or gone, never edited.
-        marked: whether a part of it carries a cache mark of the client's.
+        marked: whether a part of it carries one of the client's cache marks.
         has_calls: whether it calls tools.
         attached: the parts of its content that are not text.
         sole: its text where that is all its content holds; None for anything else (images, several parts, no content).
@@ -183,34 +175,10 @@ class Message(_Countable):
         marked = _KEEP.search(self.text) if "</k" in self.text or "</K" in self.text else None
         object.__setattr__(self, "has_kept", marked is not None and _KEPT.search(self.text, marked.end()) is not None)
 
-    def count_later(self, ahead: CountingAhead | None) -> Message:
-        """The message itself, whose `tokens` are those that its `text` is found to have when they are first asked for."""
-        if ahead is not None:
-            object.__setattr__(self, "_ahead", ahead)
-            object.__delattr__(self, "tokens")
-        return self
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """`tokens`, when they are first asked for."""
-            if name != "tokens":
-                raise AttributeError(name)
-            ahead = self._ahead
-            if ahead is not None:  # else another thread has asked meanwhile
-                object.__setattr__(self, "tokens", self.other_tokens + ahead.count(self.text))
-                object.__setattr__(self, "_ahead", None)
-            return object.__getattribute__(self, "tokens")
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether its `tokens` are known."""
-        return getattr(self, "_ahead", None) is None
-
     @property
     def text_tokens(self) -> int | None:
-        """Tokens of `text` by the border counter, where they are known and it is all that was counted."""
-        return self.tokens - self.other_tokens if self.sole == self.text and self.is_counted else None
+        """Tokens of `text` by the border counter, where it is all that was counted."""
+        return self.tokens - self.other_tokens if self.sole == self.text else None
 
     @property
     def unsigned(self) -> Message:
@@ -354,6 +322,11 @@ class Changes:
     drops_thinking: bool = False
     marks: tuple[MarkMove, ...] = ()
 
+    @property
+    def gone(self) -> frozenset[int]:
+        """The messages that are left out, one by one."""
+        return frozenset(i for start, end in self.dropped for i in range(start, end))
+
 
 @dataclass(frozen=True, slots=True)
 class OwnReply:
@@ -409,7 +382,7 @@ class Conversation:
         keeps_history: whether the client sends the whole history each time, so that an answer of ours becomes part of it; False
             where the upstream keeps answers for requests that build on them.
         can_drop_thinking: whether the provider can be asked to drop thinking that is no longer valid (see ``Changes``).
-        betas: features of the provider's that the body uses, and that have to be named beside it, in a header.
+        betas: beta features that the body uses and that must be named in a header.
         marked_at_end: whether the client asks for a cache mark at the end of whatever is sent: what is taken back from there
             later makes every later request miss.
     """

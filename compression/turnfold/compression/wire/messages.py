@@ -17,11 +17,10 @@ from typing import Any, Final
 
 import orjson
 
-from turnfold.compression.errors import FoldRejected
-from turnfold.compression.memo import Memo, digest
+from turnfold.compression.errors import FoldRejected, is_whole
+from turnfold.compression.memo import Memo
 from turnfold.compression.wire.bodies import Layout, read_body
 from turnfold.compression.wire.cache_marks import NO_MARKS, PlacedMarks, mark_of, placed_marks
-from turnfold.compression.wire.chat_reply import JSON_TYPE, STREAM_TYPE
 from turnfold.compression.wire.content_edits import mark_last_part, parts
 from turnfold.compression.wire.conversation import (
     Beside,
@@ -29,7 +28,6 @@ from turnfold.compression.wire.conversation import (
     Conversation,
     Message,
     MessageGroup,
-    OwnReply,
     Path,
     Place,
     Texts,
@@ -38,7 +36,7 @@ from turnfold.compression.wire.conversation import (
 )
 from turnfold.compression.wire.edits import Edit, json_string, shift
 from turnfold.compression.wire.messages_blocks import MARK, MARKS, read_element, read_system, unsign
-from turnfold.compression.wire.messages_reply import MessageReply, stream, whole
+from turnfold.compression.wire.messages_reply import reply
 from turnfold.compression.wire.removal import removals
 from turnfold.compression.wire.spans import Value, value_span
 
@@ -84,7 +82,7 @@ def read(body: bytes, memo: Memo) -> Conversation:
         tuple(spans),
         model=model if isinstance(model, str) else "",
         schema="".join(text[start:end] for key, (_, start, end) in members.items() if key in _SCHEMA),
-        output=output if isinstance(output, int) and not isinstance(output, bool) and output > 0 else None,
+        output=output if is_whole(output, 1) else None,
         streams=values.get("stream") is True,
         keys=tuple(members),
         settings={key: value for key, value in values.items() if key != "system"},
@@ -212,7 +210,7 @@ def _is_object(text: str) -> bool:
         return False
 
 
-# ---------------------------------------------------------------- fingerprints and replies
+# ---------------------------------------------------------------- fingerprints
 
 
 def unmarked(conversation: Conversation) -> bytes:
@@ -248,15 +246,6 @@ def _bare_block(block: Any) -> Any:
     if set(rest) == {"type", "text"}:
         return rest["text"]
     return rest | {"content": _bare_content(rest["content"])} if "content" in rest else rest
-
-
-def reply(conversation: Conversation, text: str, created: int) -> OwnReply:
-    """A message of ours, streamed where the client asks for that; this API's answers carry no time."""
-    del created
-    answer = MessageReply(text, conversation.model, digest(conversation.text).hex())
-    if conversation.streams:
-        return OwnReply(STREAM_TYPE, tuple(stream(answer)))
-    return OwnReply(JSON_TYPE, (whole(answer),))
 
 
 #: Anthropic's messages.

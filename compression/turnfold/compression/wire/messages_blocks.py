@@ -268,7 +268,7 @@ def _assistant(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
 
 
 def _takes_mark(block: Block) -> bool:
-    """Whether a mark may be put on a block (Anthropic, "Prompt caching": on no empty text, no thinking, no block in another)."""
+    """Whether a mark may be put on a block (Anthropic, "Prompt caching": not on empty text, thinking or a nested block)."""
     kind = block.get("type")
     return kind in _MARKABLE and MARK not in block and (kind != "text" or bool(str(block.get("text")).strip()))
 

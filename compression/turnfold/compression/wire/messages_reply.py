@@ -8,12 +8,13 @@ The events and their order are those of Anthropic's "Streaming messages".
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from turnfold.compression.memo import digest
+from turnfold.compression.wire.conversation import Conversation, OwnReply
+from turnfold.compression.wire.own_replies import own_reply, to_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,15 @@ class MessageReply:
         return f"msg_turnfold_{digest(self.model, self.seed, self.text).hex()}"
 
 
+def reply(conversation: Conversation, text: str, created: int) -> OwnReply:
+    """A message of ours, streamed where the client asks for that; this API's answers carry no time."""
+    del created
+    return own_reply(conversation, MessageReply(text, conversation.model, digest(conversation.text).hex()), whole, stream)
+
+
 def whole(reply: MessageReply) -> bytes:
     """The body of an answer that is not streamed."""
-    return _json(_message(reply, [{"type": "text", "text": reply.text}], "end_turn"))
+    return to_json(_message(reply, [{"type": "text", "text": reply.text}], "end_turn"))
 
 
 def stream(reply: MessageReply) -> Iterator[bytes]:
@@ -70,9 +77,4 @@ def _message(reply: MessageReply, content: list[dict[str, Any]], stop: str | Non
 
 
 def _event(kind: str, **fields: Any) -> bytes:
-    return b"event: " + kind.encode() + b"\ndata: " + _json({"type": kind, **fields}) + b"\n\n"
-
-
-def _json(value: dict[str, Any]) -> bytes:
-    # The standard library escapes lone surrogates, which a user's item may hold and which other writers refuse.
-    return json.dumps(value, separators=(",", ":")).encode("ascii")
+    return b"event: " + kind.encode() + b"\ndata: " + to_json({"type": kind, **fields}) + b"\n\n"

@@ -10,7 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
+
+from turnfold.compression.summary.calls import ModelCall, ModelReply
 
 WireName = Literal["chat", "responses", "messages"]
 
@@ -21,23 +23,7 @@ _THINKS: Final = re.compile(r"(?:^|/)(?:o[1-9]\b|gpt-5)", re.IGNORECASE)
 _FOR_THOUGHTS: Final = 2_000
 
 
-class CallText(NamedTuple):
-    """What is asked: our instructions, the text, and the length and heat of the reply."""
-
-    system: str
-    user: str
-    max_tokens: int
-    temperature: float = 0.0
-
-
-class ReplyText(NamedTuple):
-    """What was answered; `complete` is false where it was cut at its limit."""
-
-    text: str
-    complete: bool
-
-
-def write_call(wire: WireName, model: str, call: CallText) -> bytes:
+def write_call(wire: WireName, model: str, call: ModelCall) -> bytes:
     """The body of a call."""
     thinks = bool(_THINKS.search(model))
     most = call.max_tokens + _FOR_THOUGHTS if thinks else call.max_tokens
@@ -53,8 +39,8 @@ def write_call(wire: WireName, model: str, call: CallText) -> bytes:
     return json.dumps(body, separators=(",", ":")).encode("ascii")  # a lone surrogate stays an escape
 
 
-def read_reply(wire: WireName, body: bytes) -> ReplyText | None:
-    """The answer; None where the body is none, or holds no text."""
+def read_reply(wire: WireName, body: bytes) -> ModelReply | None:
+    """The reply; None if the body cannot be read or holds no text."""
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
@@ -62,7 +48,7 @@ def read_reply(wire: WireName, body: bytes) -> ReplyText | None:
     if not isinstance(value, dict):
         return None
     text, ended = _READERS[wire](value)
-    return None if text is None else ReplyText(text, ended not in ("length", "max_tokens", "incomplete"))
+    return None if text is None else ModelReply(text, ended not in ("length", "max_tokens", "incomplete"))
 
 
 def _chat(value: dict[str, Any]) -> tuple[str | None, Any]:

@@ -13,40 +13,36 @@ History that lies upstream is never folded against: such a conversation is held.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final
 
 import orjson
 
-from turnfold.compression.errors import FoldRejected
-from turnfold.compression.memo import Mark, Memo, digest, resumable
+from turnfold.compression.errors import FoldRejected, is_whole
+from turnfold.compression.memo import Memo, continued, digest
 from turnfold.compression.wire.bodies import BodyReading, Layout, read_body
-from turnfold.compression.wire.cache_marks import NO_MARKS, PlacedMarks, cut_marks, mark_of, placed_marks
-from turnfold.compression.wire.content_edits import BREAKPOINT, mark_last_part, merge, put_beside, replace_text, split_apart
+from turnfold.compression.wire.cache_marks import cut_marks, mark_of
+from turnfold.compression.wire.content_edits import PartForm, replace_text, write_parts
 from turnfold.compression.wire.conversation import (
-    Beside,
     Changes,
     Conversation,
     Message,
-    OwnReply,
     Path,
     Place,
     Wire,
     gather,
 )
-from turnfold.compression.wire.edits import Edit, shift
-from turnfold.compression.wire.removal import removals
+from turnfold.compression.wire.edits import Edit
 from turnfold.compression.wire.responses_items import MARKS, InputItem, item_key, read_item, string_message
-from turnfold.compression.wire.responses_reply import JSON_TYPE, STREAM_TYPE, reply_to, response, stream
+from turnfold.compression.wire.responses_reply import reply
 from turnfold.compression.wire.spans import value_span
 
 #: Why a conversation is held.
 SERVER_HISTORY: Final = "server-history"
 BACKGROUND: Final = "background"
 
-_STEP: Final = 64  # items from one beginning of a history whose messages are kept to the next
 #: Keys that say where the history lies.
 _UPSTREAM: Final = ("previous_response_id", "conversation", "context_management")
 #: Keys that our own reply repeats, or that say how the upstream treats the request.
@@ -89,7 +85,7 @@ def read(body: bytes, memo: Memo) -> Conversation:
         (*(place for _, place in outside), *[turn.place for turn in inside]),
         model=model if isinstance(model, str) else "",
         schema=_schema(text, members),
-        output=output if isinstance(output, int) and not isinstance(output, bool) and output > 0 else None,
+        output=output if is_whole(output, 1) else None,
         streams=settings.get("stream") is True,
         keys=tuple(members),
         settings=settings,
@@ -191,22 +187,19 @@ class _PlacedMessage:
 def _turns(text: str, items: Sequence[InputItem], spans: Sequence[Place], memo: Memo) -> tuple[_PlacedMessage, ...]:
     """Items joined into messages, begun where an earlier request of the conversation left off."""
     keys = [item_key(item.message.raw) if item.message.marked else item.message.key for item in items]
-    between = [text[a:b] for (_, a), (b, _) in pairwise(spans)]
-    last = len(items) // _STEP * _STEP
-    marks = [
-        Mark(end, ("turns", spans[0], b"".join(keys[:end]), "".join(between[:end]))) for end in (last, last - _STEP) if end > 0
-    ]
-    none: tuple[_PlacedMessage, ...] = ()
+    in_front: list[Hashable] = [*spans[:1], *(text[a:b] for (_, a), (b, _) in pairwise(spans))]
 
-    def run(known: tuple[_PlacedMessage, ...]) -> tuple[_PlacedMessage, ...]:
-        begin = known[-1].end if known else 0
-        more = tuple(_place_items(text, items[a:b], spans[a:b], b) for a, b in _runs(items, begin))
-        return known + tuple(_find_strays(known, more))
+    def run(known: tuple[_PlacedMessage, ...] | None, same: int) -> tuple[_PlacedMessage, ...]:
+        settled = tuple(turn for turn in known or () if turn.end < same)  # the last one may go on
+        more = [_place_items(text, items[a:b], spans[a:b], b) for a, b in _runs(items, settled[-1].end if settled else 0)]
+        return settled + tuple(_find_strays(settled, more))
 
-    def part(turns: tuple[_PlacedMessage, ...], end: int) -> tuple[_PlacedMessage, ...] | None:
-        return tuple(turn for turn in turns if turn.end < end) or None  # the last one may go on
+    def weigh(turns: tuple[_PlacedMessage, ...]) -> int:
+        joined = [turn for begin, turn in zip((0, *[turn.end for turn in turns]), turns, strict=False) if turn.end > begin + 1]
+        return 200 * len(keys) + 300 * len(turns) + sum(2 * len(turn.message.raw) for turn in joined)  # all others are items
 
-    return resumable(memo, marks, none, run, part, lambda turns: 200 + sum(300 + 2 * len(turn.message.raw) for turn in turns))
+    given = tuple(zip(keys, in_front, strict=True))
+    return continued(memo, ("turns", b"".join(keys[:4])), given, run, weigh, kept=2)
 
 
 def _runs(items: Sequence[InputItem], begin: int) -> Iterator[tuple[int, int]]:
@@ -306,38 +299,11 @@ def _bound(turns: Sequence[_PlacedMessage]) -> set[int]:
 # ---------------------------------------------------------------- writing
 
 
-def write(conversation: Conversation, changes: Changes) -> list[Edit]:
-    """The edits of the body's text that make the changes; a message's own text keeps its bytes where only its company changes."""
-    out = list(removals(conversation, changes.dropped))
-    moved = placed_marks(conversation.messages, changes, MARKS)
-    for index in sorted({*changes.texts, *changes.beside, *changes.apart, *moved}):
-        message, marks = conversation.messages[index], moved.get(index, NO_MARKS)
-        if index == changes.breakpoint and not message.is_list:
-            marks = replace(marks, own=BREAKPOINT)
-        edits = [_replacement(message, path, text) for path, text in changes.texts.get(index, {}).items()]
-        edits += _around(message, changes.beside.get(index), index in changes.apart, marks)
-        out += shift(merge(edits), conversation.spans[index][0])
-    return out
-
-
 def _replacement(message: Message, path: Path, text: str) -> Edit:
     """A new text in the place of an old one, or of a whole part, which keeps its cache mark."""
     start, end = _place(message.raw, path)
     kind = "output_text" if message.role == "assistant" else "input_text"
     return replace_text(message.raw, (start, end), text, kind, mark_of(message.raw[start:end], MARKS))
-
-
-def _around(message: Message, beside: Beside | None, apart: bool, marks: PlacedMarks) -> list[Edit]:
-    """Edits around the content of a user's message, which becomes a part of its own where it is to stand `apart`; an input that
-    is a mere text stays one."""
-    if beside is None and not marks.own and (message.is_list or not apart):
-        return []
-    whole, beside = message.raw[0] == '"', beside or Beside()
-    place = _place(message.raw, (0,) if whole else (0, "content"))
-    if apart and not (message.is_list or whole):
-        return split_apart(place, beside, "input_text", marks)
-    own = mark_last_part(message.raw, place, marks.own)
-    return own + put_beside(place, beside, "input_text", is_list=message.is_list, marks=marks)
 
 
 def _place(raw: str, path: Path) -> Place:
@@ -346,7 +312,19 @@ def _place(raw: str, path: Path) -> Place:
     return start - 1, end - 1
 
 
-# ---------------------------------------------------------------- fingerprints and replies
+def _content_place(message: Message) -> Place:
+    return _place(message.raw, (0,) if message.raw[0] == '"' else (0, "content"))
+
+
+def write(conversation: Conversation, changes: Changes) -> list[Edit]:
+    """The edits of the body's text that make the changes."""
+    return write_parts(conversation, changes, _FORM)
+
+
+_FORM: Final = PartForm(MARKS, "input_text", _replacement, _content_place)
+
+
+# ---------------------------------------------------------------- fingerprints
 
 
 def unmarked(conversation: Conversation) -> bytes:
@@ -389,14 +367,6 @@ def _bare(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _bare(one) for key, one in value.items() if key not in MARKS}
     return value
-
-
-def reply(conversation: Conversation, text: str, created: int) -> OwnReply:
-    """A response of ours, streamed where the client asks for that."""
-    answer = reply_to(conversation.settings, text, created=created, seed=digest(conversation.text).hex())
-    if conversation.streams:
-        return OwnReply(STREAM_TYPE, tuple(stream(answer)))
-    return OwnReply(JSON_TYPE, (response(answer),))
 
 
 #: Responses.

@@ -6,15 +6,13 @@ here: writing them, clocks: `created` comes from the caller. A stream of this wi
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from turnfold.compression.memo import digest
-
-JSON_TYPE: Final = "application/json"
-STREAM_TYPE: Final = "text/event-stream; charset=utf-8"
+from turnfold.compression.wire.conversation import Conversation, OwnReply
+from turnfold.compression.wire.own_replies import own_reply, to_json
 
 #: What a response says of the settings that it was made under, as the API says it of a request that leaves them out.
 _DEFAULTS: Final[Mapping[str, Any]] = {
@@ -69,6 +67,12 @@ class ResponseReply:
         return digest(self.model, self.seed, self.text).hex()
 
 
+def reply(conversation: Conversation, text: str, created: int) -> OwnReply:
+    """A response of ours, streamed where the client asks for that."""
+    answer = reply_to(conversation.settings, text, created=created, seed=digest(conversation.text).hex())
+    return own_reply(conversation, answer, response, stream)
+
+
 def reply_to(request: Mapping[str, Any], text: str, *, created: int, seed: str = "") -> ResponseReply:
     """A reply that fits a request's settings; those of a wrong type count as left out."""
     model = request.get("model")
@@ -78,14 +82,14 @@ def reply_to(request: Mapping[str, Any], text: str, *, created: int, seed: str =
 
 def response(reply: ResponseReply) -> bytes:
     """The body of an answer that is not streamed."""
-    return _json(_whole(reply))
+    return to_json(_whole(reply))
 
 
 def stream(reply: ResponseReply) -> list[bytes]:
     """The events of a streamed answer, in order, each ready to be written."""
     events = enumerate(_events(reply))
     return [
-        f"event: {kind}\ndata: ".encode() + _json({"type": kind, "sequence_number": number, **data}) + b"\n\n"
+        f"event: {kind}\ndata: ".encode() + to_json({"type": kind, "sequence_number": number, **data}) + b"\n\n"
         for number, (kind, data) in events
     ]
 
@@ -148,8 +152,3 @@ def _item(reply: ResponseReply) -> dict[str, Any]:
 
 def _part(text: str) -> dict[str, Any]:
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
-
-
-def _json(value: dict[str, Any]) -> bytes:
-    # The standard library escapes lone surrogates, which a user's item may hold and which other writers refuse.
-    return json.dumps(value, separators=(",", ":")).encode("ascii")

@@ -179,14 +179,14 @@ class ModelAsker:
         bill.dollars += dollars
         if told is not None or not refused:
             bill.calls.append(OwnCall(call.kind, self.model, usage))
-        if answer.text is None:
+        if answer.reply is None:
             if not (self.only_while_served and answer.status in (401, 403)):  # one client's key is no other's
                 self._breaker.fail()
             bill.why = "slow" if answer.status == 0 else "failed"
             _log.info("a model's %s: %s", call.kind, bill.why)
             return None
         self._breaker.succeed()
-        return ModelReply(answer.text.text, answer.text.complete)
+        return answer.reply
 
     def _most(self, call: ModelCall) -> float:
         """The most that a call can cost, in dollars."""

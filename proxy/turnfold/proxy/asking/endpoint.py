@@ -13,8 +13,8 @@ from typing import Final
 
 from pydantic import SecretStr
 
-from turnfold.compression.summary.calls import ModelCall
-from turnfold.compression.wire.model_calls import PATHS, CallText, ReplyText, read_reply, write_call
+from turnfold.compression.summary.calls import ModelCall, ModelReply
+from turnfold.compression.wire.model_calls import PATHS, read_reply, write_call
 from turnfold.config.settings import Settings, anthropic_url
 from turnfold.proxy.asking.own_upstream import Caller, Headers, OwnAccess, OwnUpstream
 from turnfold.proxy.chat.receipts import Usage
@@ -26,10 +26,10 @@ _VERSION: Final = (b"anthropic-version", b"2023-06-01")
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """What came back: a status (None: nothing; 0: nothing in time), the text, and what the upstream says it read and wrote."""
+    """What came back: a status (None: nothing; 0: nothing in time), the reply, and what the upstream says it read and wrote."""
 
     status: int | None
-    text: ReplyText | None = None
+    reply: ModelReply | None = None
     usage: Usage = Usage()  # noqa: RUF009 - frozen
 
 
@@ -63,13 +63,13 @@ class ModelEndpoint:
 
     async def send(self, call: ModelCall, credential: Headers) -> ModelAnswer:
         """Send one call. It is never folded: it does not pass through the stations of a client's request."""
-        body = write_call(self._wire, self._model, CallText(call.system, call.user, call.max_tokens, call.temperature))
+        body = write_call(self._wire, self._model, call)
         headers = [*credential, *([_VERSION] if self._wire == "messages" else [])]
         answer = await self._upstream.post(self._upstream.url(f"/v1{PATHS[self._wire]}"), headers, body, _MOST_BYTES)
         reader = UsageReader()
         reader.feed(answer.data)
-        text = read_reply(self._wire, answer.data) if answer.status == 200 else None
-        return ModelAnswer(answer.status, text, reader.usage)
+        reply = read_reply(self._wire, answer.data) if answer.status == 200 else None
+        return ModelAnswer(answer.status, reply, reader.usage)
 
 
 def _place(settings: Settings) -> tuple[str, SecretStr | None]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from turnfold.compression.errors import FoldRejected, InvalidInput
 from turnfold.compression.fit.fit import Fitted, fit
 from turnfold.compression.fold import Section, conversation_name
-from turnfold.compression.fold.policy import set_warmth
+from turnfold.compression.fold.policy import believed_warmth
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.recall.fence import Passage
@@ -114,7 +114,7 @@ def _economics(request: Conversation, options: FoldOptions, settings: Settings) 
             "dollars_per_million": None if prices.guessed else prices.input,
             "cache_read": options.prices.read,
             "cache_write": options.prices.write,
-            "cache_hit_share": set_warmth(options).turns,
+            "cache_hit_share": believed_warmth(options).turns,
         },
         "thresholds": {
             "start": found and found.start,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from turnfold.compression.fold.policy import Shape, set_warmth, thresholds
+from turnfold.compression.fold.policy import Shape, believed_warmth, thresholds
 from turnfold.compression.options import FoldOptions
 
 #: Fold options of a model by its name.
@@ -58,13 +58,13 @@ def pacing(model: str, options: FoldOptions, turns: int, tokens: int) -> Pacing 
         return None
     pace = tokens / turns
     # Loops and what FACTS leaves decide on what stands in blocks, not on when there is a new one.
-    limits = thresholds(options, set_warmth(options), tokens, Shape(pace, 0.0, 1.0))
+    limits = thresholds(options, believed_warmth(options), tokens, Shape(pace, 0.0, 1.0))
     prices = options.prices
     return Pacing(
         model=model,
         read=prices.read,
         write=prices.write,
-        reread=round(prices.reread(set_warmth(options).turns), 4),
+        reread=round(prices.reread(believed_warmth(options).turns), 4),
         start=limits.start,
         fold_at=limits.fold_at,
         keep_recent=limits.keep_recent,

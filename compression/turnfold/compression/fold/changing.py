@@ -1,0 +1,86 @@
+"""From a draft to the changes that make it.
+
+Lives here: what of a draft and its recalls goes where in a request, and how it keeps out of the way of caches. Does not belong
+here: writing pieces (``write``), choosing recall (``ask``), any wire format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from turnfold.compression.fold.endings import trim_endings
+from turnfold.compression.fold.fold_task import FoldTask
+from turnfold.compression.fold.plan import Plan
+from turnfold.compression.fold.thinking import without_thinking
+from turnfold.compression.fold.write import FoldDraft, Surroundings
+from turnfold.compression.options import FoldOptions
+from turnfold.compression.wire.conversation import Beside, Changes, Message
+
+
+@dataclass(frozen=True, slots=True)
+class Caching:
+    """How text of ours keeps out of the way of a cache that hits at marks only.
+
+    Attributes:
+        apart: whether it is a part of its own even beside a text that was a string (see ``Changes.apart``).
+        marked: index of the user message whose own text gets a breakpoint when recall stands behind it.
+        since: index of the first message behind the first fold event: from there on every user message is written as parts, so
+            that one looks the same with its recall and without.
+    """
+
+    apart: bool
+    marked: int | None = None
+    since: int = 0
+
+
+#: Where a cache hits whatever a request repeats.
+NOT_APART: Final = Caching(apart=False)
+
+
+def caching(given: FoldTask, plan: Plan) -> Caching:
+    """How text of ours keeps out of the cache's way: apart where it hits at marks only, the client's or ours."""
+    messages, cut = given.conversation.messages, given.cut
+    theirs = bool(messages.marked)
+    if not (theirs or given.options.cache_breakpoints):
+        return NOT_APART
+    marked = None if theirs or not plan.askers else cut[plan.askers[-1].unit].start
+    since = cut[plan.since].start if plan.events else len(messages)
+    return Caching(apart=True, marked=marked, since=since)
+
+
+def changes(messages: Sequence[Message], draft: FoldDraft, recalls: Mapping[int, str], caching: Caching) -> Changes:
+    """All that a fold changes: what is left out, what is shortened, what stands beside user messages.
+
+    Args:
+        recalls: per message index of a user message, the text that goes right behind its own.
+        caching: whether that text is a part of its own, and where a breakpoint goes.
+    """
+    touched = {*draft.shortened, *draft.shaped, *draft.beside, *recalls} - draft.gone
+    apart: set[int] = set()
+    if caching.apart:
+        sent = set(range(caching.since, len(messages))) - draft.gone
+        apart = {i for i in touched if messages[i].role == "user"}
+        apart |= {i for i in sent if messages[i].role == "user" and messages[i].holds}
+    beside = {}
+    for index in sorted({*draft.beside, *recalls} - draft.gone):
+        one = draft.beside.get(index, Surroundings())
+        front = (*one.front, *([one.state] if one.state else []))
+        behind = tuple(t for t in (recalls.get(index, ""), *one.behind) if t)
+        if front or behind:
+            beside[index] = Beside(front, behind)
+    return Changes(
+        dropped=draft.dropped,
+        texts={i: new for i in sorted(touched) if (new := draft.shortened.get(i) or draft.shaped.get(i))},
+        beside=beside,
+        apart=frozenset(apart),
+        breakpoint=caching.marked if caching.marked is not None and recalls.get(caching.marked) else None,
+    )
+
+
+def settle(made: Changes, messages: Sequence[Message], options: FoldOptions, thoughts: frozenset[int]) -> Changes:
+    """The changes as an upstream takes them: the thinking of the messages at `thoughts` taken out, and no white space at the end
+    of an assistant's text where that is refused."""
+    trimmed = trim_endings(messages, made) if options.refuses_trailing_space else made
+    return without_thinking(trimmed, messages, thoughts)

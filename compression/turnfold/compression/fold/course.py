@@ -1,0 +1,131 @@
+"""What a replay runs over: the units of a conversation as sums.
+
+Lives here: the running sums, and what can be said of a run of units or of the requests so far from them. Does not belong here:
+where borders fall (``replay``).
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+from turnfold.compression.fold.policy import Shape
+from turnfold.compression.fold.units import Unit
+from turnfold.compression.options import FoldDecision, FoldOptions
+
+
+class Course(NamedTuple):
+    """What is replayed: units with their running sums, and the options. A sum at index i is that of the units before i.
+
+    Sums and requests are arrays, since each request copies those of the one before.
+
+    Attributes:
+        squeeze: factor of the budget's limit, as of ``policy.thresholds``.
+        first: index of the first user unit; nothing before it is ever folded.
+        requests: indices of the units at which a request ended, from `first` on.
+        total: tokens of all units.
+        raw: tokens of all but pinned units and those with attachments, which are never folded.
+        facts: the same at FACTS.
+        users: user units.
+        reasons: units with signed reasoning.
+        lines: tokens of results of which lines are copied.
+        marks: indices of units on which the client sets cache marks, so that caches hit at its marks only; none of instructions.
+        interrupted: indices of units that hold a user's message between a call and its late result.
+        decided: earlier decisions by the number of messages that had come.
+    """
+
+    units: Sequence[Unit]
+    options: FoldOptions
+    squeeze: float
+    first: int
+    requests: array[int]
+    total: array[int]
+    raw: array[int]
+    facts: array[int]
+    users: array[int]
+    reasons: array[int]
+    lines: array[int]
+    marks: Sequence[int]
+    interrupted: Sequence[int]
+    decided: Mapping[int, FoldDecision]
+
+    @property
+    def marked(self) -> bool:
+        """Whether the client sets cache marks on messages."""
+        return bool(self.marks)
+
+    @property
+    def forgets_front(self) -> bool:
+        """Whether a fold makes caches forget what is in front of it too: those hit at marks, or at ends of earlier requests."""
+        return self.marked or self.options.cache_breakpoints
+
+    def tokens(self, start: int, end: int) -> int:
+        """Tokens of the units ``start..end`` that can be folded."""
+        return self.raw[end] - self.raw[start]
+
+    def has_user(self, start: int, end: int) -> bool:
+        """Whether a user message comes within these units or right behind them."""
+        return any(u.is_user for u in self.units[start : end + 1])
+
+    def has_reasoning(self, start: int, end: int) -> bool:
+        """Whether a unit of ``start..end`` holds signed reasoning."""
+        return self.reasons[end] > self.reasons[start]
+
+    def loop(self, index: int) -> int | None:
+        """The user unit under which the unit at `index` stands, where signed reasoning stands in between: nothing of such a
+        turn may change while it goes on."""
+        if self.options.drops_thinking:
+            return None
+        user = bisect_left(self.users, self.users[index + 1]) - 1
+        return user if self.users[index + 1] and self.has_reasoning(user, index + 1) else None
+
+    def shape_at(self, turn: int) -> Shape:
+        """What the requests up to one, counted from 0, say of the conversation's kind."""
+        end, turns = self.requests[turn] + 1, turn + 1
+        return Shape(
+            pace=self.total[end] / turns,
+            loops=1 - min(1.0, self.users[end] / turns),
+            facts_ratio=self.facts[end] / max(1, self.raw[end]),
+            lines=min(1.0, self.lines[end] / max(1, self.raw[end])),
+        )
+
+
+def course(units: Sequence[Unit], options: FoldOptions, squeeze: float, known: Course | None = None, same: int = 0) -> Course:
+    """Units ready to be replayed; the options' precedents are those of this conversation.
+
+    Args:
+        known: a course whose first `same` units are these; only the sums behind them are made.
+    """
+    new = units[same:]
+    foldable = [not (u.pinned or u.attached) for u in new]
+    is_first = (i for i, u in enumerate(new, same) if u.is_user)
+    first = known.first if known is not None and known.first < same else next(is_first, len(units))
+    asking = [i for i, u in enumerate(new, same) if u.asks and i >= first]
+    marks = [i for i, u in enumerate(new, same) if u.marked and not u.pinned]
+    interrupted = [i for i, u in enumerate(new, same) if u.interrupted]
+    return Course(
+        units,
+        options,
+        squeeze,
+        first,
+        requests=(known.requests[: bisect_left(known.requests, same)] if known else array("q")) + array("q", asking),
+        total=_sums(known.total if known else None, same, [u.tokens for u in new]),
+        raw=_sums(known.raw if known else None, same, [u.tokens * folds for u, folds in zip(new, foldable, strict=True)]),
+        facts=_sums(known.facts if known else None, same, [u.facts * folds for u, folds in zip(new, foldable, strict=True)]),
+        users=_sums(known.users if known else None, same, [u.is_user for u in new]),
+        reasons=_sums(known.reasons if known else None, same, [u.reasons for u in new]),
+        lines=_sums(known.lines if known else None, same, [u.lines for u in new]),
+        marks=[*(known.marks[: bisect_left(known.marks, same)] if known else ()), *marks],
+        interrupted=[*(known.interrupted[: bisect_left(known.interrupted, same)] if known else ()), *interrupted],
+        decided={p.at: p.decision for p in options.precedents},
+    )
+
+
+def _sums(known: array[int] | None, same: int, more: Sequence[int]) -> array[int]:
+    """Running sums that go on where others come to behind their first `same` values."""
+    if not known:
+        return array("q", accumulate(more, initial=0))
+    return known[:same] + array("q", accumulate(more, initial=known[same]))

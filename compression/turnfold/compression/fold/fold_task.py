@@ -1,0 +1,42 @@
+"""What every attempt at a fold of one conversation shares.
+
+Lives here: a conversation with the forms of its results and its units, and what its fold depends on. Does not belong here: any
+plan (``plan``), anything that differs from attempt to attempt (``attempts``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from turnfold.compression.fold.keeping import kept_messages
+from turnfold.compression.fold.shape import ShapedResult, shape_results
+from turnfold.compression.fold.state_blocks import add_block_tokens
+from turnfold.compression.fold.units import Unit, units
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import FoldOptions
+from turnfold.compression.wire.conversation import Conversation
+
+
+class FoldTask(NamedTuple):
+    """A conversation that is being folded.
+
+    Attributes:
+        cut: its units.
+        results: forms of its tool results.
+    """
+
+    conversation: Conversation
+    cut: Sequence[Unit]
+    results: Mapping[int, ShapedResult]
+    options: FoldOptions
+    memo: Memo
+
+
+def fold_task(conversation: Conversation, options: FoldOptions, memo: Memo) -> FoldTask:
+    """A conversation with its results in the forms that they take, and in units that count the blocks of its state."""
+    messages = conversation.messages
+    kept = kept_messages(messages, options.keep)
+    shaped = shape_results(messages, memo, kept) if options.shape_results and messages.results else {}
+    cut = add_block_tokens(units(messages, shaped, memo, kept), conversation.state, memo)
+    return FoldTask(conversation, cut, shaped, options, memo)

@@ -1,0 +1,28 @@
+"""What our own answers have in common, whatever their wire.
+
+Lives here: content types, JSON as bytes, streamed or not. Does not belong here: the form of an answer (each wire has a module).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from turnfold.compression.wire.conversation import Conversation, OwnReply
+
+T = TypeVar("T")
+
+
+def own_reply(
+    conversation: Conversation, answer: T, whole: Callable[[T], bytes], events: Callable[[T], Iterable[bytes]]
+) -> OwnReply:
+    """An answer in its form: as events where the client asks for a stream."""
+    if conversation.streams:
+        return OwnReply("text/event-stream; charset=utf-8", tuple(events(answer)))
+    return OwnReply("application/json", (whole(answer),))
+
+
+def to_json(value: dict[str, Any]) -> bytes:
+    """A value as JSON. The standard library escapes lone surrogates, which a user's item may hold and other writers refuse."""
+    return json.dumps(value, separators=(",", ":")).encode("ascii")
