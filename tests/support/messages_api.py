@@ -109,6 +109,26 @@ def _parted_server_tools(body: Body) -> Iterator[object]:
             yield uses
 
 
+def _misplaced_instructions(body: Body) -> Iterator[object]:
+    """Neighbours count as one; those without content may stand anywhere."""
+    roles = [m["role"] for m in body["messages"]]
+    for at, message in enumerate(body["messages"]):
+        if message["role"] != "system" or not message["content"]:
+            continue
+        front = next((i for i in range(at - 1, -1, -1) if roles[i] != "system"), None)
+        behind = next((role for role in roles[at + 1 :] if role != "system"), "assistant")
+        served = front is not None and roles[front] == "assistant" and _ends_served(body["messages"][front])
+        if front is None or not (roles[front] == "user" or served):
+            yield f"messages.{at} must follow a 'user' message"
+        elif behind != "assistant":
+            yield f"messages.{at} must precede an 'assistant' message or end the array"
+
+
+def _ends_served(message: Body) -> bool:
+    kind = blocks_of(message)[-1]["type"] if message["content"] else ""
+    return bool(kind.endswith("_tool_result"))
+
+
 RULES: Final = (
     Rule("first message must use the user role", "Messages API reference, `messages`", _first_is_not_the_users),
     Rule("all messages must have non-empty content", "error text of the API, 400", _empty_content),
@@ -119,6 +139,7 @@ RULES: Final = (
     Rule("tool_use.input: Input should be a valid dictionary", "Messages API reference", _input_is_no_object),
     Rule("a maximum of 4 blocks with cache_control may be provided", "Prompt caching", _too_many_marks),
     Rule("server tool use without its result", "Web search tool", _parted_server_tools),
+    Rule("role 'system' where it may not stand", "Mid-conversation system messages, limitations", _misplaced_instructions),
 )
 
 

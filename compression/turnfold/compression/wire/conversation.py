@@ -140,6 +140,7 @@ class Message(_Countable):
         takes_mark: whether the last part of its content has no cache mark, and can be given one as it stands.
         bound: whether it is never parted from the message before it, as what stands between a call and its late result.
         fixed: whether it is verbatim for ever because of its place, as what stands before a summary of the provider's.
+        placed: whether it is an instruction that may stand right behind a user's message only (``wire.standing``).
         pinned: whether it is verbatim for ever: system and developer messages, and those that are `fixed`.
         is_result: whether it answers a tool call and so belongs to the message before it.
         has_kept: whether a passage in it is marked to be kept (``fold.keeping``).
@@ -168,6 +169,7 @@ class Message(_Countable):
     sole: str | None
     bound: bool = False
     fixed: bool = False
+    placed: bool = False
     reasoning: Reasoning | None = None
     takes_mark: bool = False
 

@@ -41,6 +41,7 @@ from turnfold.compression.wire.messages_blocks import MARK, MARKS, read_element,
 from turnfold.compression.wire.messages_reply import MessageReply, stream, whole
 from turnfold.compression.wire.removal import removals
 from turnfold.compression.wire.spans import Value, value_span
+from turnfold.compression.wire.standing import insertions, moved
 
 _SCHEMA: Final = ("tools", "output_config", "output_format")
 #: Top-level keys whose values are asked for; of the others only the text is.
@@ -127,16 +128,17 @@ def write(conversation: Conversation, changes: Changes) -> list[Edit]:
     signed = [(i, reasoning) for i in sorted(changes.unsigned) if (reasoning := messages[i].reasoning) is not None]
     gone = {i for start, end in changes.dropped for i in range(start, end)}
     gone |= {i for i, reasoning in signed if not reasoning.bare}
-    out = list(removals(conversation, [(i, i + 1) for i in gone]))
+    moves = moved(conversation, gone)
+    out = [*removals(conversation, [(i, i + 1) for i in gone.union(moves)]), *insertions(conversation, moves)]
     if changes.drops_thinking and not _is_dropping(conversation.settings[_THINKING]):
         end = value_span(conversation.text, (_THINKING,))[1]
         out.append(Edit(end - 1, end - 1, _DROP))
     for index, _ in signed:
         if index not in gone:
             out += shift(unsign(messages[index].raw), conversation.spans[index][0])
-    moved = placed_marks(messages, changes, MARKS)
-    for index in sorted({*changes.texts, *changes.beside, *changes.apart, *moved} - gone):
-        beside, marks = changes.beside.get(index, Beside()), moved.get(index, NO_MARKS)
+    placed = placed_marks(messages, changes, MARKS)
+    for index in sorted({*changes.texts, *changes.beside, *changes.apart, *placed} - gone):
+        beside, marks = changes.beside.get(index, Beside()), placed.get(index, NO_MARKS)
         edits = _message_edits(messages[index], changes.texts.get(index, {}), beside, marks, apart=index in changes.apart)
         out += shift(edits, conversation.spans[index][0])
     return out

@@ -128,7 +128,8 @@ def _user_with_results(raw: str, data: Mapping[str, Any], content: Sequence[Valu
 
 
 def _spoken(raw: str, key: bytes, role: str, content: Any, path: Path, keys: frozenset[str] = frozenset()) -> Message:
-    """A message of the user's, or a system text; `path` leads to its content, () where `raw` is that."""
+    """A message of the user's, or a system text; `path` leads to its content, () where `raw` is that. Of instructions amid the
+    messages those without content may stand anywhere ("Mid-conversation system messages")."""
     blocks = _blocks(content)
     texts = tuple(_texts(path, content))
     attached = tuple(source_attachment((*path, i), block) for i, block in enumerate(blocks) if not _says(block))
@@ -150,6 +151,7 @@ def _spoken(raw: str, key: bytes, role: str, content: Any, path: Path, keys: fro
         attached=attached,
         sole=_sole(content),
         takes_mark=bool(blocks) and _takes_mark(blocks[-1]),
+        placed=role == "system" and bool(keys) and bool(content),
     )
 
 
