@@ -91,8 +91,9 @@ def _input_is_no_object(body: Body) -> Iterator[object]:
 
 
 def _marks(value: Any) -> int:
+    """What a tool was given is none, whatever it looks like."""
     if isinstance(value, dict):
-        return ("cache_control" in value) + sum(map(_marks, value.values()))
+        return ("cache_control" in value) + sum(_marks(inner) for key, inner in value.items() if key != "input")
     return sum(map(_marks, value)) if isinstance(value, list) else 0
 
 
@@ -102,11 +103,19 @@ def _too_many_marks(body: Body) -> Iterator[object]:
 
 
 def _parted_server_tools(body: Body) -> Iterator[object]:
-    for message in body["messages"]:
-        uses = [b["id"] for b in blocks_of(message) if b["type"] == "server_tool_use"]
-        kept = [b["tool_use_id"] for b in blocks_of(message) if b["type"] == "web_search_tool_result"]
-        if uses != kept:
-            yield uses
+    """A result may come in a later message: the turn was paused, or the server's tool called one of the client's."""
+    open_uses: set[str] = set()
+    for number, message in enumerate(body["messages"]):
+        for block in blocks_of(message):
+            if block["type"] in ("server_tool_use", "mcp_tool_use"):
+                open_uses.add(block["id"])
+            elif block["type"].endswith("_tool_result"):
+                if block["tool_use_id"] not in open_uses:
+                    yield f"unexpected `tool_use_id` found in `{block['type']}` blocks: {block['tool_use_id']}"
+                open_uses.discard(block["tool_use_id"])
+        own_words = message["role"] == "user" and any(b["type"] != "tool_result" for b in blocks_of(message))
+        if open_uses and own_words and number < len(body["messages"]) - 1:
+            yield f"{open_uses} without their results"
 
 
 def _misplaced_instructions(body: Body) -> Iterator[object]:

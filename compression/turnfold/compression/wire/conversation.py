@@ -141,9 +141,10 @@ class Message(_Countable):
         bound: whether it is never parted from the message before it, as what stands between a call and its late result.
         fixed: whether it is verbatim for ever because of its place, as what stands before a summary of the provider's.
         placed: whether it is an instruction that may stand right behind a user's message only (``wire.standing``).
+        lasting: whether what follows rests on it, as on the tools that a search found: it is left as it is.
         pinned: whether it is verbatim for ever: system and developer messages, and those that are `fixed`.
         is_result: whether it answers a tool call and so belongs to the message before it.
-        has_kept: whether a passage in it is marked to be kept (``fold.keeping``).
+        has_kept: whether it is `lasting`, or a passage in it is marked to be kept (``fold.keeping``).
         written: what its wire last wrote of it, or looked up in `raw`, to do it once for all requests that hold the message.
     """
 
@@ -170,6 +171,7 @@ class Message(_Countable):
     bound: bool = False
     fixed: bool = False
     placed: bool = False
+    lasting: bool = False
     reasoning: Reasoning | None = None
     takes_mark: bool = False
 
@@ -183,7 +185,8 @@ class Message(_Countable):
         object.__setattr__(self, "pinned", self.fixed or self.role in _PINNED)
         object.__setattr__(self, "is_result", self.role in _RESULTS)
         marked = _KEEP.search(self.text) if "</k" in self.text or "</K" in self.text else None
-        object.__setattr__(self, "has_kept", marked is not None and _KEPT.search(self.text, marked.end()) is not None)
+        kept = marked is not None and _KEPT.search(self.text, marked.end()) is not None
+        object.__setattr__(self, "has_kept", kept or self.lasting)
 
     def count_later(self, ahead: CountingAhead | None) -> Message:
         """The message itself, whose `tokens` are those that its `text` is found to have when they are first asked for."""

@@ -37,7 +37,7 @@ from turnfold.compression.wire.conversation import (
     gather,
 )
 from turnfold.compression.wire.edits import Edit, json_string, shift
-from turnfold.compression.wire.messages_blocks import MARK, MARKS, read_element, read_system, unsign
+from turnfold.compression.wire.messages_blocks import MARK, MARKS, bound, read_element, read_system, unsign
 from turnfold.compression.wire.messages_reply import MessageReply, stream, whole
 from turnfold.compression.wire.removal import removals
 from turnfold.compression.wire.spans import Value, value_span
@@ -68,10 +68,11 @@ def read(body: bytes, memo: Memo) -> Conversation:
     values = {key: members[key][0] for key in members if key in _KEPT}
     system = [read_system(text, members["system"], memo)] if values.get("system") is not None else []
     messages, spans, groups = [m for m, _ in system], [place for _, place in system], []
-    for element, (start, end) in zip(found.elements, found.spans, strict=True):
+    tied = frozenset(bound(found.elements)) if any(element.closes for element in found.elements) else frozenset[int]()
+    for number, (element, (start, end)) in enumerate(zip(found.elements, found.spans, strict=True)):
         if element.grouped:
             groups.append(MessageGroup((start, end), len(messages), len(messages) + len(element.messages)))
-        messages += element.messages
+        messages += map(_tie, element.messages) if number in tied else element.messages
         spans += [(start + a, start + b) for a, b in element.places]
     compacted = 1 + max((i for i, m in enumerate(messages) if m.role == "assistant" and m.attached), default=-1)
     # Its thinking stays as well: nothing in front of it ever changes.
@@ -96,6 +97,10 @@ def read(body: bytes, memo: Memo) -> Conversation:
         betas=(_DROP_BETA,) if binds else (),
         held="server-history" if "context_management" in members and _compacts(text, members["context_management"]) else "",
     )
+
+
+def _tie(message: Message) -> Message:
+    return message if message.is_result else replace(message, key=message.key + b"bound", bound=True)
 
 
 def _can_drop(thinking: Any) -> bool:
