@@ -20,7 +20,7 @@ from turnfold.compression.wire.edits import Edit
 _USERS: Final = frozenset({"user", "tool"})
 
 
-class _Element(NamedTuple):
+class _HistoryElement(NamedTuple):
     """An element of the array of messages: its messages, by their indices, whose they are, and where it ends."""
 
     start: int
@@ -29,26 +29,26 @@ class _Element(NamedTuple):
     end: int
 
 
-class _Section(NamedTuple):
+class _InstructionRun(NamedTuple):
     """Instructions next to each other, what stands in front of them and behind them, and the index of the latter."""
 
-    run: tuple[_Element, ...]
-    front: _Element | None
-    back: _Element | None
+    run: tuple[_HistoryElement, ...]
+    front: _HistoryElement | None
+    back: _HistoryElement | None
     at: int
 
 
-def moved(conversation: Conversation, gone: Collection[int]) -> Mapping[int, _Element]:
+def moved(conversation: Conversation, gone: Collection[int]) -> Mapping[int, _HistoryElement]:
     """Instructions that can't stand where they are without the messages that are left out, and what they go behind."""
     messages = conversation.messages
     if not gone or not any(messages[i].placed for i in messages.pinned):
         return {}
     elements = list(_elements(conversation))
-    stood = list(_sections(conversation, elements))
+    stood = list(_runs(conversation, elements))
     fronts, backs = {s.run[0]: s.front for s in stood}, {s.run[-1]: s.back for s in stood}
     kept = [e for e in elements if not all(i in gone for i in range(e.start, e.stop))]
-    found: dict[int, _Element] = {}
-    for run, front, back, at in _sections(conversation, kept):
+    found: dict[int, _HistoryElement] = {}
+    for run, front, back, at in _runs(conversation, kept):
         follows = front is not None and (front.role in _USERS or front == fronts.get(run[0]))
         precedes = back is None or back.role == "assistant" or back == backs.get(run[-1])
         if not (follows and precedes) and back is not None and back.role in _USERS:
@@ -57,7 +57,7 @@ def moved(conversation: Conversation, gone: Collection[int]) -> Mapping[int, _El
     return found
 
 
-def insertions(conversation: Conversation, moves: Mapping[int, _Element]) -> Iterator[Edit]:
+def insertions(conversation: Conversation, moves: Mapping[int, _HistoryElement]) -> Iterator[Edit]:
     """Edits that write them where they go; that they are no longer where they were is another edit's."""
     yield from (Edit(target.end, target.end, f",{conversation.messages[i].raw}") for i, target in moves.items())
 
@@ -69,7 +69,7 @@ def order(conversation: Conversation, gone: Collection[int]) -> Sequence[int]:
     return sorted(kept, key=lambda i: (moves[i].stop - 1, 1, i) if i in moves else (i, 0, i)) if moves else kept
 
 
-def _elements(conversation: Conversation) -> Iterator[_Element]:
+def _elements(conversation: Conversation) -> Iterator[_HistoryElement]:
     messages, (begin, end) = conversation.messages, conversation.history
     groups = {group.start: group for group in conversation.groups}
     at = 0
@@ -77,19 +77,19 @@ def _elements(conversation: Conversation) -> Iterator[_Element]:
         group = groups.get(at)
         stop, place = (group.end, group.place) if group else (at + 1, conversation.spans[at])
         if begin <= place[0] < end:
-            yield _Element(at, stop, messages[at].role, place[1])
+            yield _HistoryElement(at, stop, messages[at].role, place[1])
         at = stop
 
 
-def _sections(conversation: Conversation, elements: Sequence[_Element]) -> Iterator[_Section]:
-    front: _Element | None = None
-    run: list[_Element] = []
+def _runs(conversation: Conversation, elements: Sequence[_HistoryElement]) -> Iterator[_InstructionRun]:
+    front: _HistoryElement | None = None
+    run: list[_HistoryElement] = []
     for at, element in enumerate(elements):
         if conversation.messages[element.start].placed:
             run.append(element)
             continue
         if run:
-            yield _Section(tuple(run), front, element, at)
+            yield _InstructionRun(tuple(run), front, element, at)
         front, run = element, []
     if run:
-        yield _Section(tuple(run), front, None, len(elements))
+        yield _InstructionRun(tuple(run), front, None, len(elements))
