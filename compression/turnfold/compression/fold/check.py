@@ -56,7 +56,7 @@ def _breaks_roles(old: Sequence[Message], new: Sequence[Message]) -> bool:
 
 
 def _adjacent(messages: Sequence[Message]) -> int:
-    roles = [m.role for m in messages if not m.pinned]
+    roles = [m.role for m in messages if m.fixed or not m.pinned]  # instructions part nobody
     return sum([a == b and a in ("user", "assistant") for a, b in pairwise(roles)])
 
 
