@@ -91,8 +91,9 @@ def _input_is_no_object(body: Body) -> Iterator[object]:
 
 
 def _marks(value: Any) -> int:
+    """What a tool was given is none, whatever it looks like."""
     if isinstance(value, dict):
-        return ("cache_control" in value) + sum(map(_marks, value.values()))
+        return ("cache_control" in value) + sum(_marks(inner) for key, inner in value.items() if key != "input")
     return sum(map(_marks, value)) if isinstance(value, list) else 0
 
 
@@ -102,11 +103,39 @@ def _too_many_marks(body: Body) -> Iterator[object]:
 
 
 def _parted_server_tools(body: Body) -> Iterator[object]:
-    for message in body["messages"]:
-        uses = [b["id"] for b in blocks_of(message) if b["type"] == "server_tool_use"]
-        kept = [b["tool_use_id"] for b in blocks_of(message) if b["type"] == "web_search_tool_result"]
-        if uses != kept:
-            yield uses
+    """A result may come in a later message: the turn was paused, or the server's tool called one of the client's."""
+    open_uses: set[str] = set()
+    for number, message in enumerate(body["messages"]):
+        for block in blocks_of(message):
+            if block["type"] in ("server_tool_use", "mcp_tool_use"):
+                open_uses.add(block["id"])
+            elif block["type"].endswith("_tool_result"):
+                if block["tool_use_id"] not in open_uses:
+                    yield f"unexpected `tool_use_id` found in `{block['type']}` blocks: {block['tool_use_id']}"
+                open_uses.discard(block["tool_use_id"])
+        own_words = message["role"] == "user" and any(b["type"] != "tool_result" for b in blocks_of(message))
+        if open_uses and own_words and number < len(body["messages"]) - 1:
+            yield f"{open_uses} without their results"
+
+
+def _misplaced_instructions(body: Body) -> Iterator[object]:
+    """Neighbours count as one; those without content may stand anywhere."""
+    roles = [m["role"] for m in body["messages"]]
+    for at, message in enumerate(body["messages"]):
+        if message["role"] != "system" or not message["content"]:
+            continue
+        front = next((i for i in range(at - 1, -1, -1) if roles[i] != "system"), None)
+        behind = next((role for role in roles[at + 1 :] if role != "system"), "assistant")
+        served = front is not None and roles[front] == "assistant" and _ends_served(body["messages"][front])
+        if front is None or not (roles[front] == "user" or served):
+            yield f"messages.{at} must follow a 'user' message"
+        elif behind != "assistant":
+            yield f"messages.{at} must precede an 'assistant' message or end the array"
+
+
+def _ends_served(message: Body) -> bool:
+    kind = blocks_of(message)[-1]["type"] if message["content"] else ""
+    return bool(kind.endswith("_tool_result"))
 
 
 RULES: Final = (
@@ -119,6 +148,7 @@ RULES: Final = (
     Rule("tool_use.input: Input should be a valid dictionary", "Messages API reference", _input_is_no_object),
     Rule("a maximum of 4 blocks with cache_control may be provided", "Prompt caching", _too_many_marks),
     Rule("server tool use without its result", "Web search tool", _parted_server_tools),
+    Rule("role 'system' where it may not stand", "Mid-conversation system messages, limitations", _misplaced_instructions),
 )
 
 

@@ -46,7 +46,6 @@ HOSTED: Final[Sequence[Item]] = (
         "status": "completed",
         "outputs": [{"type": "logs", "logs": "42\n" * 40}],
     },
-    {"type": "mcp_list_tools", "id": "mcpl_1", "server_label": "desk", "tools": [{"name": "count", "input_schema": {}}]},
     {"type": "mcp_call", "id": "mcp_1", "server_label": "desk", "name": "count", "arguments": "{}", "output": "9 crates " * 60},
     {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": "iVBORw0KGgo" * 100},
     {"type": "unheard_of", "id": "x_1", "says": "A kind of item that nobody knows.", "blob": "A" * 3000},

@@ -31,7 +31,10 @@ def cut(kinds: str, memo: Memo | None = None) -> tuple[Unit, ...]:
 
 @pytest.mark.parametrize(
     "parted",
-    ["s|u|a|u", "u|crr|a", "u|csr|a", "u|cssr|a", "u|crsr|a", "u|cr|s|u", "u|c|s|s|a", "ub|a", "ssr|u", "u|c|s", "u|c|s|u"],
+    [
+        *("s|u|a|u", "u|crr|a", "u|csr|a", "u|cssr|a", "u|crsr|a", "u|cr|s|u", "u|c|s|s|a", "ub|a", "ssr|u", "u|c|s", "u|c|s|u"),
+        *("u|asb|a", "u|crsbr", "u|crsbsr|a", "u|a|s|a"),
+    ],
 )
 def test_a_call_its_results_and_instructions_between_them_are_one_unit(parted: str) -> None:
     kinds = parted.replace("|", "")

@@ -66,6 +66,7 @@ DEVELOPER = {"type": "message", "role": "developer", "content": "Answer in Dutch
 
 # -- what is one message -------------------------------------------------------------------------------------------------------
 
+LISTED: Item = {"type": "mcp_list_tools", "id": "mcpl_1", "server_label": "desk", "tools": [{"name": "count"}]}
 RUNS: dict[str, tuple[list[Item], str]] = {
     "text and calls are one turn": (
         [user("a"), said("b"), call("c"), call("d"), result("c"), result("d"), user("e")],
@@ -73,6 +74,7 @@ RUNS: dict[str, tuple[list[Item], str]] = {
     ),
     "reasoning goes with what follows": ([user("a"), reasoning(1), call("c"), result("c"), reasoning(2), said("b")], "u at a"),
     "hosted tools are the assistant's": ([user("a"), *HOSTED, said("b"), user("c")], "u a u"),
+    "a server's tools are an instruction": ([user("a"), LISTED, reasoning(1), *HOSTED, said("b"), user("c")], "u s a u"),
     "instructions part no reasoning": ([user("a"), reasoning(1), DEVELOPER, said("b"), user("c")], "u asa u"),
     "a late result binds what is before it": (
         [user("a"), call("c"), call("d"), result("d"), said("b"), result("c"), user("e")],

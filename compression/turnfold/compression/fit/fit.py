@@ -151,12 +151,13 @@ def shrink(conversation: Conversation, room: int, options: FoldOptions, memo: Me
             return SmallRequest(folded.forwarded, folded.tokens_after, folded.sections, folded.account)
         both = _attempt(lambda: cut(folded.forwarded, room, options, memo))
         if both is not None:
-            return SmallRequest(both.forwarded, both.tokens, folded.sections, folded.account.after(both.changes))
+            account = folded.account.after(both.changes, folded.forwarded)
+            return SmallRequest(both.forwarded, both.tokens, folded.sections, account)
     return plain_cut
 
 
 def _shrink_by_cut(base: Conversation, made: Cut) -> SmallRequest:
-    account = Account(tuple(range(len(base.messages)))).after(made.changes)
+    account = Account(tuple(range(len(base.messages)))).after(made.changes, base)
     return SmallRequest(made.forwarded, made.tokens, (), account)
 
 

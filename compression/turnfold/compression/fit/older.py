@@ -63,7 +63,10 @@ def fold_older(conversation: Conversation, room: int, options: FoldOptions, fold
     for question in (asked, None) if asked is not None else (None,):
         length = 0 if question is None else _tokens(conversation, messages[question : question + 1], options.model, memo)
         budget = room - recent + length
-        folded = fold(_head(conversation, start, question, memo), replace(options, budget=budget, window=None), memo)
+        head = _head(conversation, start, question, memo)
+        if question is not None and head.messages[-1].key != messages[question].key:
+            continue  # instructions stand behind it there
+        folded = fold(head, replace(options, budget=budget, window=None), memo)
         if not folded.folded or folded.tokens_after > budget or folded.reason == LEFT_OUT:
             continue
         if question is None or _is_only_longer(messages[question], folded.forwarded):
@@ -109,7 +112,7 @@ def _change_whole(
     if tokens > room:
         return None
     everything = Account(tuple(range(len(conversation.messages))), frozenset(), folded.section_of, _move(folded.recalls, moved))
-    return SmallRequest(forwarded, tokens, folded.sections, everything.after(changes))
+    return SmallRequest(forwarded, tokens, folded.sections, everything.after(changes, conversation))
 
 
 def _move(by_index: Mapping[int, T], moved: Mapping[int, int]) -> dict[int, T]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 
 from turnfold.compression.fold.ask import Recall
 from turnfold.compression.fold.write import Section
-from turnfold.compression.wire.conversation import Changes
+from turnfold.compression.wire.conversation import Changes, Conversation
+from turnfold.compression.wire.standing import order
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +32,12 @@ class Account:
     recalls: Mapping[int, Recall] = field(default_factory=dict)
     breakpoint: int | None = None
 
-    def after(self, changes: Changes) -> Account:
-        """The account once these changes were made to what was forwarded so far."""
+    def after(self, changes: Changes, made_in: Conversation) -> Account:
+        """The account once these changes were made in what was forwarded so far."""
         gone = {i for a, b in changes.dropped for i in range(a, b)}
         return replace(
             self,
-            kept=tuple(index for place, index in enumerate(self.kept) if place not in gone),
+            kept=tuple([self.kept[place] for place in order(made_in, gone)]),
             beside=self.beside | {self.kept[place] for place in changes.beside},
             breakpoint=self.breakpoint if changes.breakpoint is None else self.kept[changes.breakpoint],
         )

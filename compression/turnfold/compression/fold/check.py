@@ -37,7 +37,11 @@ def _breaks_last_user(old: Messages, new: Messages) -> bool:
     if not (old.users and new.users):
         return bool(old.users or new.users)
     before, after = old[old.users[-1]], new[new.users[-1]]
-    return old[-1].role != new[-1].role or any(t.text not in after.own for t in before.texts)
+    return _last_role(old) != _last_role(new) or any(t.text not in after.own for t in before.texts)
+
+
+def _last_role(messages: Sequence[Message]) -> str:
+    return next((m.role for m in reversed(messages) if not m.placed), "")
 
 
 def _breaks_roles(old: Sequence[Message], new: Sequence[Message]) -> bool:
@@ -52,7 +56,7 @@ def _breaks_roles(old: Sequence[Message], new: Sequence[Message]) -> bool:
 
 
 def _adjacent(messages: Sequence[Message]) -> int:
-    roles = [m.role for m in messages]
+    roles = [m.role for m in messages if m.fixed or not m.pinned]  # instructions part nobody
     return sum([a == b and a in ("user", "assistant") for a, b in pairwise(roles)])
 
 
@@ -146,8 +150,15 @@ def _breaks_turn(old: Messages, new: Messages) -> bool:
     return bool(turn) and [m.raw for m in new if m.role == "assistant"][-len(turn) :] != turn
 
 
-def _invents_message(old: Sequence[Message], new: Sequence[Message]) -> bool:
-    """Whether a message was invented or moved: roles and call ids must come in the order that they had."""
+def _invents_message(old: Messages, new: Messages) -> bool:
+    """Whether a message was invented or moved: roles and call ids must come in the order that they had. What is `placed` may go
+    behind the next user's message."""
+    if any(old[i].placed for i in old.pinned):
+        return _is_out_of_order([m for m in old if not m.placed], [m for m in new if not m.placed])
+    return _is_out_of_order(old, new)
+
+
+def _is_out_of_order(old: Sequence[Message], new: Sequence[Message]) -> bool:
     most = min(len(old), len(new))
     front = _common(old, new, most)
     back = _common(reversed(old), reversed(new), most - front)  # what is left out, or has changed, stands in between

@@ -81,7 +81,7 @@ class Folded:
     def account(self) -> Account:
         """What became of each message."""
         everything = tuple(range(len(self.conversation.messages)))
-        return Account(everything, frozenset(), self.section_of, self.recalls).after(self.changes)
+        return Account(everything, frozenset(), self.section_of, self.recalls).after(self.changes, self.conversation)
 
     @property
     def body(self) -> bytes:

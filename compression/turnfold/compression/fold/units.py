@@ -64,8 +64,9 @@ def units(
     """Group messages into units; every message is in exactly one, in order. Results count in the form that they take;
     `memo` saves time, where there is one; `kept` are indices of messages that are left as they are.
 
-    System messages that somebody put between a call and its results do not part them. A user message without content, which
-    has no room for text of ours and does not answer for what was folded before it, goes with the message before it.
+    A user message without content, which has no room for text of ours and does not answer for what was folded before it, goes
+    with the message before it. System messages that somebody put in front of it, or between a call and its results, do not part
+    them.
     """
 
     def run(known: _Grouped | None, same: int) -> _Grouped:
@@ -111,12 +112,12 @@ def _continues(message: Message) -> bool:
 
 
 def _instructions_inside(messages: Sequence[Message], begin: int) -> Iterator[int]:
-    """Indices of instructions that somebody put between a call and its results."""
-    before_result = False
+    """Indices of instructions that stand in front of what goes with the message before it."""
+    inside = False
     for index in range(len(messages) - 1, begin - 1, -1):
         if not messages[index].pinned:
-            before_result = messages[index].is_result
-        elif before_result:
+            inside = _continues(messages[index])
+        elif inside:
             yield index
 
 

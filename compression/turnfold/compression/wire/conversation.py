@@ -132,9 +132,11 @@ class Message:
         takes_mark: whether the last part of its content has no cache mark, and can be given one as it stands.
         bound: whether it is never parted from the message before it, as what stands between a call and its late result.
         fixed: whether it is verbatim for ever because of its place, as what stands before a summary of the provider's.
+        placed: whether it is an instruction that may stand right behind a user's message only (``wire.standing``).
+        lasting: whether what follows rests on it, as on the tools that a search found: it is left as it is.
         pinned: whether it is verbatim for ever: system and developer messages, and those that are `fixed`.
         is_result: whether it answers a tool call and so belongs to the message before it.
-        has_kept: whether a passage in it is marked to be kept (``fold.keeping``).
+        has_kept: whether it is `lasting`, or a passage in it is marked to be kept (``fold.keeping``).
         written: what its wire last wrote of it, or looked up in `raw`, to do it once for all requests that hold the message.
     """
 
@@ -160,6 +162,8 @@ class Message:
     sole: str | None
     bound: bool = False
     fixed: bool = False
+    placed: bool = False
+    lasting: bool = False
     reasoning: Reasoning | None = None
     takes_mark: bool = False
 
@@ -173,7 +177,8 @@ class Message:
         object.__setattr__(self, "pinned", self.fixed or self.role in _PINNED)
         object.__setattr__(self, "is_result", self.role in _RESULTS)
         marked = _KEEP.search(self.text) if "</k" in self.text or "</K" in self.text else None
-        object.__setattr__(self, "has_kept", marked is not None and _KEPT.search(self.text, marked.end()) is not None)
+        kept = marked is not None and _KEPT.search(self.text, marked.end()) is not None
+        object.__setattr__(self, "has_kept", kept or self.lasting)
 
     @property
     def text_tokens(self) -> int | None:

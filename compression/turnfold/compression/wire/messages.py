@@ -35,10 +35,11 @@ from turnfold.compression.wire.conversation import (
     gather,
 )
 from turnfold.compression.wire.edits import Edit, json_string, shift
-from turnfold.compression.wire.messages_blocks import MARK, MARKS, read_element, read_system, unsign
+from turnfold.compression.wire.messages_blocks import MARK, MARKS, bound, read_element, read_system, unsign
 from turnfold.compression.wire.messages_reply import reply
 from turnfold.compression.wire.removal import removals
 from turnfold.compression.wire.spans import Value, value_span
+from turnfold.compression.wire.standing import insertions, moved
 
 _SCHEMA: Final = ("tools", "output_config", "output_format")
 #: Top-level keys whose values are asked for; of the others only the text is.
@@ -65,10 +66,11 @@ def read(body: bytes, memo: Memo) -> Conversation:
     values = {key: members[key][0] for key in members if key in _KEPT}
     system = [read_system(text, members["system"], memo)] if values.get("system") is not None else []
     messages, spans, groups = [m for m, _ in system], [place for _, place in system], []
-    for element, (start, end) in zip(found.elements, found.spans, strict=True):
+    tied = frozenset(bound(found.elements)) if any(element.closes for element in found.elements) else frozenset[int]()
+    for number, (element, (start, end)) in enumerate(zip(found.elements, found.spans, strict=True)):
         if element.grouped:
             groups.append(MessageGroup((start, end), len(messages), len(messages) + len(element.messages)))
-        messages += element.messages
+        messages += map(_tie, element.messages) if number in tied else element.messages
         spans += [(start + a, start + b) for a, b in element.places]
     compacted = 1 + max((i for i, m in enumerate(messages) if m.role == "assistant" and m.attached), default=-1)
     # Its thinking stays as well: nothing in front of it ever changes.
@@ -93,6 +95,10 @@ def read(body: bytes, memo: Memo) -> Conversation:
         betas=(_DROP_BETA,) if binds else (),
         held="server-history" if "context_management" in members and _compacts(text, members["context_management"]) else "",
     )
+
+
+def _tie(message: Message) -> Message:
+    return message if message.is_result else replace(message, key=message.key + b"bound", bound=True)
 
 
 def _can_drop(thinking: Any) -> bool:
@@ -125,16 +131,17 @@ def write(conversation: Conversation, changes: Changes) -> list[Edit]:
     signed = [(i, reasoning) for i in sorted(changes.unsigned) if (reasoning := messages[i].reasoning) is not None]
     gone = {i for start, end in changes.dropped for i in range(start, end)}
     gone |= {i for i, reasoning in signed if not reasoning.bare}
-    out = list(removals(conversation, [(i, i + 1) for i in gone]))
+    moves = moved(conversation, gone)
+    out = [*removals(conversation, [(i, i + 1) for i in gone.union(moves)]), *insertions(conversation, moves)]
     if changes.drops_thinking and not _is_dropping(conversation.settings[_THINKING]):
         end = value_span(conversation.text, (_THINKING,))[1]
         out.append(Edit(end - 1, end - 1, _DROP))
     for index, _ in signed:
         if index not in gone:
             out += shift(unsign(messages[index].raw), conversation.spans[index][0])
-    moved = placed_marks(messages, changes, MARKS)
-    for index in sorted({*changes.texts, *changes.beside, *changes.apart, *moved} - gone):
-        beside, marks = changes.beside.get(index, Beside()), moved.get(index, NO_MARKS)
+    placed = placed_marks(messages, changes, MARKS)
+    for index in sorted({*changes.texts, *changes.beside, *changes.apart, *placed} - gone):
+        beside, marks = changes.beside.get(index, Beside()), placed.get(index, NO_MARKS)
         edits = _message_edits(messages[index], changes.texts.get(index, {}), beside, marks, apart=index in changes.apart)
         out += shift(edits, conversation.spans[index][0])
     return out

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
@@ -36,6 +36,9 @@ _RESULT_BLOCKS: Final = frozenset({"text", "image", "document", "search_result"}
 _COMPACTION: Final = "compaction"  # an attachment of an assistant's message is always one
 #: Blocks that take a cache mark.
 _MARKABLE: Final = frozenset({"text", "image", "document", "tool_use", _RESULT})
+#: Blocks with the tools that a search found, which are there for as long as these are ("Tool search tool").
+_FOUND_TOOLS: Final = frozenset({"tool_reference", "tool_search_tool_result"})
+_SERVER_USES: Final = frozenset({"server_tool_use", "mcp_tool_use"})
 _OVERHEAD: Final = 3  # tokens of a message's frame, as on the other wires
 
 Block = Mapping[str, Any]
@@ -43,11 +46,19 @@ Block = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class BlocksElement:
-    """What an element of the body's array holds: its messages, and where they stand from its first character on."""
+    """What an element of the body's array holds: its messages, and where they stand from its first character on.
+
+    Attributes:
+        opens: ids of server tools that it uses and that have no result in it; the turn was paused, or one of them calls a tool of
+            the client's.
+        closes: ids of those whose results it has and whose uses stand before it.
+    """
 
     messages: tuple[Message, ...]
     places: tuple[Place, ...]
     grouped: bool = False
+    opens: frozenset[str] = frozenset()
+    closes: frozenset[str] = frozenset()
 
 
 def read_system(text: str, member: tuple[Any, int, int], memo: Memo) -> tuple[Message, Place]:
@@ -100,10 +111,32 @@ def _parse(raw: str, data: Mapping[str, Any]) -> BlocksElement:
     values = list(elements(raw, value_span(raw, ("content",))[0])) if isinstance(content, list) else []
     key = _key(cut_marks(raw, MARKS))
     if role == "assistant":
-        return BlocksElement((_assistant(raw, key, data),), ((0, len(raw)),))
+        uses, results = _served(_blocks(content))
+        return BlocksElement((_assistant(raw, key, data),), ((0, len(raw)),), opens=uses - results, closes=results - uses)
     if role == "user" and any(block.get("type") == _RESULT for block in _blocks(content)):
         return _user_with_results(raw, data, values)
     return BlocksElement((_spoken(raw, key, role, content, ("content",), frozenset(data)),), ((0, len(raw)),))
+
+
+def _served(blocks: Sequence[Block]) -> tuple[frozenset[str], frozenset[str]]:
+    """Ids of the server tools that are used in some blocks, and of those whose results they hold."""
+    uses = [b.get("id") for b in blocks if b.get("type") in _SERVER_USES]
+    results = [b.get("tool_use_id") for b in blocks if str(b.get("type")).endswith("_tool_result")]
+    return frozenset(filter(_is_text, uses)), frozenset(filter(_is_text, results))
+
+
+def _is_text(value: object) -> TypeGuard[str]:
+    return isinstance(value, str)
+
+
+def bound(elements: Sequence[BlocksElement]) -> Iterator[int]:
+    """Indices of elements that are never parted from the one before: each from the use of a server's tool to its result."""
+    used: dict[str, int] = {}
+    for index, element in enumerate(elements):
+        earlier = [used.pop(name) for name in element.closes if name in used]
+        if earlier:
+            yield from range(min(earlier) + 1, index + 1)
+        used.update(dict.fromkeys(element.opens, index))
 
 
 def _blocks(content: Any) -> Sequence[Any]:
@@ -128,7 +161,8 @@ def _user_with_results(raw: str, data: Mapping[str, Any], content: Sequence[Valu
 
 
 def _spoken(raw: str, key: bytes, role: str, content: Any, path: Path, keys: frozenset[str] = frozenset()) -> Message:
-    """A message of the user's, or a system text; `path` leads to its content, () where `raw` is that."""
+    """A message of the user's, or a system text; `path` leads to its content, () where `raw` is that. Of instructions amid the
+    messages those without content may stand anywhere ("Mid-conversation system messages")."""
     blocks = _blocks(content)
     texts = tuple(_texts(path, content))
     attached = tuple(source_attachment((*path, i), block) for i, block in enumerate(blocks) if not _says(block))
@@ -150,6 +184,7 @@ def _spoken(raw: str, key: bytes, role: str, content: Any, path: Path, keys: fro
         attached=attached,
         sole=_sole(content),
         takes_mark=bool(blocks) and _takes_mark(blocks[-1]),
+        placed=role == "system" and bool(keys) and bool(content),
     )
 
 
@@ -203,6 +238,7 @@ def _result(raw: str, key: bytes, block: Block) -> Message:
         marked=any(has_mark(one, MARKS) for one in (block, *inside)),
         attached=tuple(source_attachment(("content", i), one) for i, one in attached),
         sole=_sole(content) if inside or isinstance(content, str) else None,
+        lasting=any(one.get("type") in _FOUND_TOOLS for one in inside),
         takes_mark=_takes_mark(block),
     )
 
@@ -262,6 +298,7 @@ def _assistant(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
         has_calls=bool(calls),
         attached=tuple(_compactions(blocks)),
         sole=_sole(content),
+        lasting=any(block.get("type") in _FOUND_TOOLS for block in blocks),
         reasoning=reasoning,
         takes_mark=bool(blocks) and _takes_mark(blocks[-1]),
     )

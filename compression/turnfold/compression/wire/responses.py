@@ -264,6 +264,7 @@ def _join(raw: str, parts: Sequence[Message]) -> Message:
         has_calls=any(m.has_calls for m in parts),
         attached=tuple(replace(one, path=_moved(one.path, i)) for i, m in enumerate(parts) for one in m.attached),
         sole=said[0].sole if len(said) == 1 else None,
+        lasting=any(m.lasting for m in parts),
     )
 
 

@@ -26,8 +26,10 @@ MARKS: Final = ("prompt_cache_breakpoint", "cache_control")
 _SEALS: Final = ("encrypted_content", "signature", "annotations", "logprobs")
 _SPOKEN_PARTS: Final = frozenset({"input_text", "output_text", "refusal"})
 _INSTRUCTING: Final = frozenset({"system", "developer"})
-#: Items that hold for all that follows: which tools there are, how the model answers.
-_STANDING: Final = frozenset({"additional_tools", "configuration_update"})
+#: Items that hold for all that follows: which tools there are, how the model answers. An MCP server is asked for its tools again
+#: with every request that lacks the list ("MCP and Connectors").
+_STANDING: Final = frozenset({"additional_tools", "configuration_update", "mcp_list_tools"})
+_LASTING: Final = "tool_search_output"  # its tools are there for as long as it is ("Tool search")
 _COMPACTION: Final = frozenset({"compaction", "compaction_summary", "context_compaction"})
 _UPSTREAM: Final = frozenset({"item_reference", "compaction_trigger"})
 #: Keys whose values say nothing to a reader: identities, states, data of media.
@@ -152,6 +154,7 @@ def build(raw: str, key: bytes, found: Reading, data: Mapping[str, Any]) -> Mess
         has_calls=bool(found.call_ids or found.calls),
         attached=found.attached,
         sole=found.sole,
+        lasting=data.get("type") == _LASTING,
         takes_mark=found.role == "user" and bool(parts) and _takes_mark(parts[-1]),
     )
 

@@ -1,0 +1,95 @@
+"""Where instructions amid the messages stand, once some of these are left out.
+
+Lives here: which of them move, and the order in which messages are written. Does not belong here: any wire format's keys, what
+is left out.
+
+Anthropic takes instructions amid the messages ("Mid-conversation system messages") right behind a user's message and in front of
+an assistant's, or at the end; neighbours count as one. Where a fold leaves out what they stood between, they go behind the next
+user's message. They are never left out, and keep their order among themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice, takewhile
+from typing import Final, NamedTuple
+
+from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.edits import Edit
+
+_USERS: Final = frozenset({"user", "tool"})
+
+
+class _HistoryElement(NamedTuple):
+    """An element of the array of messages: its messages, by their indices, whose they are, and where it ends."""
+
+    start: int
+    stop: int
+    role: str
+    end: int
+
+
+class _InstructionRun(NamedTuple):
+    """Instructions next to each other, what stands in front of them and behind them, and the index of the latter."""
+
+    run: tuple[_HistoryElement, ...]
+    front: _HistoryElement | None
+    back: _HistoryElement | None
+    at: int
+
+
+def moved(conversation: Conversation, gone: Collection[int]) -> Mapping[int, _HistoryElement]:
+    """Instructions that can't stand where they are without the messages that are left out, and what they go behind."""
+    messages = conversation.messages
+    if not gone or not any(messages[i].placed for i in messages.pinned):
+        return {}
+    elements = list(_elements(conversation))
+    stood = list(_runs(conversation, elements))
+    fronts, backs = {s.run[0]: s.front for s in stood}, {s.run[-1]: s.back for s in stood}
+    kept = [e for e in elements if not all(i in gone for i in range(e.start, e.stop))]
+    found: dict[int, _HistoryElement] = {}
+    for run, front, back, at in _runs(conversation, kept):
+        follows = front is not None and (front.role in _USERS or front == fronts.get(run[0]))
+        precedes = back is None or back.role == "assistant" or back == backs.get(run[-1])
+        if not (follows and precedes) and back is not None and back.role in _USERS:
+            *_, target = takewhile(lambda e: e.role in _USERS, islice(kept, at, None))
+            found.update((element.start, target) for element in run)
+    return found
+
+
+def insertions(conversation: Conversation, moves: Mapping[int, _HistoryElement]) -> Iterator[Edit]:
+    """Edits that write them where they go; that they are no longer where they were is another edit's."""
+    yield from (Edit(target.end, target.end, f",{conversation.messages[i].raw}") for i, target in moves.items())
+
+
+def order(conversation: Conversation, gone: Collection[int]) -> Sequence[int]:
+    """Indices of the messages that are not left out, in the order in which they are written."""
+    moves = moved(conversation, gone)
+    kept = [i for i in range(len(conversation.messages)) if i not in gone]
+    return sorted(kept, key=lambda i: (moves[i].stop - 1, 1, i) if i in moves else (i, 0, i)) if moves else kept
+
+
+def _elements(conversation: Conversation) -> Iterator[_HistoryElement]:
+    messages, (begin, end) = conversation.messages, conversation.history
+    groups = {group.start: group for group in conversation.groups}
+    at = 0
+    while at < len(messages):
+        group = groups.get(at)
+        stop, place = (group.end, group.place) if group else (at + 1, conversation.spans[at])
+        if begin <= place[0] < end:
+            yield _HistoryElement(at, stop, messages[at].role, place[1])
+        at = stop
+
+
+def _runs(conversation: Conversation, elements: Sequence[_HistoryElement]) -> Iterator[_InstructionRun]:
+    front: _HistoryElement | None = None
+    run: list[_HistoryElement] = []
+    for at, element in enumerate(elements):
+        if conversation.messages[element.start].placed:
+            run.append(element)
+            continue
+        if run:
+            yield _InstructionRun(tuple(run), front, element, at)
+        front, run = element, []
+    if run:
+        yield _InstructionRun(tuple(run), front, None, len(elements))

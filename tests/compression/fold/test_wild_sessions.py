@@ -1,0 +1,24 @@
+"""Odd sessions that the providers take, folded: nothing is refused, and nothing is lost that has to stay."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.effort import costly
+from tests.support.provider_rules import refusals
+from tests.support.wild_runs import SETTINGS, fold_faults
+from tests.support.wild_sessions import requests, session
+
+
+@pytest.mark.parametrize("wire", ["chat", "messages", "responses"])
+def test_the_providers_take_what_is_made(wire: str) -> None:
+    for seed in range(6):
+        assert [fault for _, body in requests(session(wire, seed, 3)) for fault in refusals(wire, body)] == []
+
+
+@costly(3)
+@given(st.integers(0, 2**20), st.sampled_from(["chat", "messages", "responses"]), st.sampled_from(sorted(SETTINGS)))
+def test_no_session_is_refused_or_loses_what_has_to_stay(seed: int, wire: str, setting: str) -> None:
+    assert list(fold_faults(session(wire, seed, 4), setting, every=3)) == []
