@@ -473,11 +473,14 @@ def _paragraph_end(pieces: Sequence[StatementPiece], k: int) -> int:
 
 
 def _about_blocks(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
-    """A block and the sentence right behind it that speaks of it."""
+    """A block and the sentence right behind it that speaks of it; a block inside a line and the line."""
     found = []
     for i in range(1, len(pieces)):
-        before = pieces[i - 1].kind
-        if before and before not in ("heading", "label") and not pieces[i].kind and (pieces[i].follows or _is_part(pieces[i])):
+        piece, before = pieces[i], pieces[i - 1].kind
+        if before and before not in ("heading", "label") and not piece.kind:
+            if not piece.starts_line or piece.follows or _is_part(piece):
+                found += [(i, i - 1), (i - 1, i)]
+        elif piece.kind and not (before or piece.starts_line) and "\n" not in pieces[i - 1].tail(40):
             found += [(i, i - 1), (i - 1, i)]
     return found
 
