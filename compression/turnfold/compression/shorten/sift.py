@@ -67,6 +67,7 @@ def sift(reads: Sequence[Read], share: float, *, at_least_one: bool = False, kee
         for one, some, repeated in zip(reads, kept, again, strict=True):
             for j in _figure_sentences(one, some, repeated):
                 some.update(one.parts.with_needs(j))
+        _keep_objections(reads, kept)
     return [join(one.text, one.spans, chosen) if chosen else "" for one, chosen in zip(reads, kept, strict=True)]
 
 

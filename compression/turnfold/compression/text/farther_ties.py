@@ -12,8 +12,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from turnfold.compression.text.heads import REMARK
+from turnfold.compression.text.heads import REMARK, SECTION, SETTING
 from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.reaching_ties import limited_too
 from turnfold.compression.text.statement_pieces import LISTED, StatementPiece
 
 Pair = tuple[int, int]
@@ -53,6 +54,7 @@ _UNIVERSAL: Final = _TIES["universal"]
 _NEGATIVE: Final = _TIES["negative"]
 _REVERSING: Final = frozenset(LISTED["restricts"]) | frozenset(LISTED["amends"])
 _TABLES: Final = frozenset({"table", "csv"})
+_OUTPUTS: Final = frozenset({"log", "plain", "tests"})
 
 
 def farther_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
@@ -88,13 +90,20 @@ def _is_title(pieces: Sequence[StatementPiece], i: int) -> bool:
     return bool(below.kind) or below.item or len(below.said) > _TITLE_WORDS or not _NOT_ENDED.search(below.text)
 
 
+def _is_section(pieces: Sequence[StatementPiece], i: int) -> bool:
+    """Whether it is the name of a section of settings: "[production]" above "host = a"."""
+    return SECTION.match(pieces[i].text) is not None and i + 1 < len(pieces) and SETTING.match(pieces[i + 1].text) is not None
+
+
 def _under_titles(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """What stands under a title, up to the next one. One that stands close to its paragraph is the title of that alone."""
     title, close, listed = -1, False, False
     for i, piece in enumerate(pieces):
         if piece.kind == "heading" or (listed and piece.starts_line and not piece.item):
             title, listed = -1, False
-        if piece.kind != "heading" and i + 1 < len(pieces) and _is_title(pieces, i):
+        if piece.starts_line and piece.text[0] == "[" and _is_section(pieces, i):
+            title, close, listed = i, False, False
+        elif piece.kind != "heading" and i + 1 < len(pieces) and _is_title(pieces, i):
             title, close, listed = i, not _ends_paragraph(piece), pieces[i + 1].item
         elif title >= 0:
             yield i, title
@@ -109,9 +118,18 @@ def _beside_blocks(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
         above = pieces[i - 1] if i else piece
         if not above.kind and above.starts_line and REMARK.match(above.text) and not _ends_paragraph(above):
             yield i, i - 1
-        if piece.kind in _TABLES and i + 1 < len(pieces) and _is_note_on(pieces[i + 1], piece):
+        if i + 1 < len(pieces) and (
+            _is_note_on(pieces[i + 1], piece) if piece.kind in _TABLES else _concludes(pieces[i + 1], piece)
+        ):
             yield i, i + 1
             yield from ((i, k) for k in _rest_of_line(pieces, i + 1))
+
+
+def _concludes(line: StatementPiece, output: StatementPiece) -> bool:
+    """Whether it is a short line close below what a program wrote."""
+    if output.kind not in _OUTPUTS or line.kind or line.item or not line.starts_line:
+        return False
+    return len(line.said) <= _NOTE_WORDS // 2 and not _ends_paragraph(output)
 
 
 def _is_note_on(note: StatementPiece, table: StatementPiece) -> bool:
@@ -260,6 +278,7 @@ def _followed_up(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
         before = pieces[i - 1]
         if not (before.kind or before.asks or before.holds_rare("revokes")) and _limits_it(piece, german):
             yield i - 1, i
+            yield from limited_too(pieces, i)
 
 
 def _limits_it(piece: StatementPiece, german: bool) -> bool:
@@ -288,6 +307,9 @@ def _contrasted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
         about = _stems(piece.said[:_NEAR_START])
         if not about.isdisjoint(_stems(before.said)) or not _UNIVERSAL.isdisjoint(before.said):
             yield i - 1, i
+            yield from limited_too(pieces, i)
+        elif i > 1 and not _UNIVERSAL.isdisjoint(pieces[i - 2].said):
+            yield from limited_too(pieces, i)
 
 
 def _stems(said: Sequence[str]) -> set[str]:

@@ -20,6 +20,7 @@ from typing import Final
 
 from turnfold.compression.text.farther_ties import farther_ties
 from turnfold.compression.text.lower import joined_words_within, words_within
+from turnfold.compression.text.reaching_ties import limited_too, reaching_ties
 from turnfold.compression.text.sentences import LONGEST, sentences
 from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statement_pieces import LIMIT_WORDS, Hints, StatementPiece, is_amendment, may_object
@@ -121,7 +122,7 @@ def _of(text: str, spans: Sequence[Span], pieces: Sequence[StatementPiece]) -> S
     joined = _joined(text, pieces)
     of = list(accumulate([not tied for tied in joined], initial=-1))[1:]
     needs: dict[int, dict[int, None]] = {}
-    for dependent, needed in chain(_needs(pieces), farther_ties(text, pieces)):
+    for dependent, needed in chain(_needs(pieces), farther_ties(text, pieces), reaching_ties(text, pieces)):
         if of[dependent] != of[needed]:
             needs.setdefault(of[dependent], {})[of[needed]] = None
     listed: list[tuple[int, ...]] = [()] * (of[-1] + 1)
@@ -307,6 +308,8 @@ def _pointing_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
         )
         if last >= 0 and said:
             found.append((i, last))
+            if not piece.starts_line and last == i - 1 and piece.limits_more:
+                found += limited_too(pieces, i)
         last = i
     return found
 
