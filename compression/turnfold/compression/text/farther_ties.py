@@ -30,7 +30,8 @@ _GERMAN: Final = frozenset(("der", "die", "das", "und", "ist", "ein", "nicht"))
 _CODE: Final = re.compile(r"\b[12]\d{3}\b|\w[_/@]\w|`|[^\W\d_][.][^\W\d_]|\w[a-z][A-Z]|[^\W\d_]\d|\d[^\W\d_]")
 _LIMITING: Final = _TIES["going-on"]
 _PLACES: Final = _TIES["places"]
-_POINTING: Final = frozenset(LISTED["pronouns"]) | _TIES["demonstratives"]
+_PRONOUNS: Final = frozenset(LISTED["pronouns"])
+_DEMONSTRATIVES: Final = _TIES["demonstratives"] | {"that"}
 _TIMES: Final = _TIES["times"]
 _STOPS: Final = frozenset(".。")
 _FIRST_PERSONS: Final = _TIES["first-persons"]
@@ -291,9 +292,14 @@ def _limits_it(piece: StatementPiece, german: bool) -> bool:
         or (piece.dense and len(piece.body) > _FOLLOW_DENSE)
     ):
         return False
-    if _LIMITING.isdisjoint(said) and not (said[0] in _PLACES and not _POINTING.isdisjoint(said[1:])) and not piece.limits_dense:
+    if _LIMITING.isdisjoint(said) and not _is_placed(said) and not piece.limits_dense:
         return False
     return not _CODE.search(piece.body) and (german or all(name.lower() in _TIMES for name in _NAME.findall(piece.body)))
+
+
+def _is_placed(said: Sequence[str]) -> bool:
+    """Whether it begins with a place or time that what was said before tells: "Above that, ...", "Before you do"."""
+    return said[0] in _PLACES and not (_PRONOUNS.isdisjoint(said[1:]) and _DEMONSTRATIVES.isdisjoint(said[1:2]))
 
 
 def _contrasted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:

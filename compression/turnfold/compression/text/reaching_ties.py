@@ -34,7 +34,7 @@ _DECISION_WORDS: Final = 12
 _NAMED_EARLY: Final = 3  # words within which it names an option that is called by a word
 _CHOOSING: Final = _TIES["choosing"]
 _FEW: Final = 3
-_TALLY_WORDS: Final = 6
+_TALLY_WORDS: Final = 5
 _FIGURES: Final = re.compile(r"\d[\d.,]*(?: ?([^\W\d_]{1,3}\b|[%€$£°]))")
 _FIGURE: Final = re.compile(r"\d")
 _YEAR: Final = re.compile(r"\b(?:1[89]|20)\d\d\b")
@@ -42,6 +42,8 @@ _ASKING: Final = re.compile("[?？؟]")
 _BLANK_LINE: Final = re.compile(r"\n[ \t]*\n\s*\Z")
 #: "Option B keeps", "Plan 2: close", "B) keep", "(2) keep", "- Gold: sell".
 _OPTION: Final = re.compile(r"[^\W\d_]{3,12} (?P<called>[A-H]|\d)\b|(?:[-*+•] )?(?P<named>[^\W\d_]\w{2,15}): ")
+#: What an option is called that is not the only one.
+_SECOND: Final = frozenset("bc23")
 _MARKER: Final = re.compile(r"[ \t]*\(?([A-Ha-h]|\d{1,2})[.)]")
 _LETTER: Final = re.compile(r"(?<![\w.])(?:[B-H]|A(?!\s[^\W\d_A-Z]))(?![\w.']\w)")
 _COUNTED: Final = re.compile(r"\b([^\W\d_]{2,12}) (\d{1,2})\b(?![.,:]\d)")
@@ -55,16 +57,17 @@ def reaching_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
     """Pairs of a sentence and one that it needs."""
     found: list[Pair] = []
     hints = pieces[0].hints
+    telling = [i for i, piece in enumerate(pieces) if not piece.stands_alone]  # few of most texts
+    if telling:
+        found += [*_answered(pieces, telling), *_corrected(pieces, telling)]
+        if not _SECOND.isdisjoint(hints.distinct) or ("\n" in text and True in [pieces[i].item for i in telling]):
+            found += _decided(pieces)
+        if hints.introduces and "\n" in text:
+            found += _tallied(pieces)
     if hints.dense or not _MEASURES.isdisjoint(hints.distinct):
         found += _measured(pieces)
-    if "?" in text or "？" in text or "؟" in text:
-        found += _answered(pieces)
-    if sum([piece.item or len(piece.said[1:2]) == 1 and len(piece.said[1]) == 1 for piece in pieces]) > 1:
-        found += _decided(pieces)
     if not _CHOOSING.isdisjoint(hints.distinct):
         found += _chosen(pieces)
-    if not hints.ascii or _FIGURE.search(text):
-        found += [*_corrected(pieces), *_tallied(pieces)]
     if text.count("\n") >= _FEWEST_LINES:
         found += _concluded(pieces)
     return found
@@ -72,9 +75,9 @@ def reaching_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
 
 def limited_too(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
     """The sentence before the last, where what limits the last may limit both: the last is a short addition in the same line."""
-    if i > 1 and not (pieces[i].starts_line or pieces[i - 1].starts_line):
+    if i > 1 and len(pieces[i - 1].said) <= _MEASURE_WORDS and not (pieces[i].starts_line or pieces[i - 1].starts_line):
         claim, detail = pieces[i - 2], pieces[i - 1]
-        if not (claim.kind or claim.asks or detail.kind or detail.asks) and len(detail.said) <= _MEASURE_WORDS:
+        if not (claim.kind or detail.kind or claim.asks or detail.asks):
             yield i - 2, i
 
 
@@ -105,22 +108,19 @@ def _tells_measure(piece: StatementPiece) -> bool:
     return told and not piece.asks and not _FIGURE.search(_YEAR.sub("", piece.text))
 
 
-def _answered(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+def _answered(pieces: Sequence[StatementPiece], telling: Sequence[int]) -> Iterator[Pair]:
     """A question, and the "No." or the few short points that answer it."""
-    for i, piece in enumerate(pieces):
-        if piece.kind or not (_ASKING.search(piece.tail(6)) and piece.asks):
+    for i in telling:
+        piece = pieces[i]
+        if piece.kind or not i or not (piece.item or len(piece.said) <= _ANSWER_WORDS or "answers" in piece.opens):
             continue
-        k = i + 1
-        while k < len(pieces) and pieces[k].kind == "label":
-            k += 1
-        if k == len(pieces) or pieces[k].kind:
+        if not (_is_short_point(piece) if piece.item else _answers(piece)):
             continue
-        if pieces[k].item:
-            while k < len(pieces) and k <= i + _MOST_ITEMS and _is_short_point(pieces[k]):
-                yield i, k
-                k += 1
-        elif _answers(pieces[k]):
-            yield i, k
+        k = i - 1
+        while k > max(0, i - _MOST_ITEMS) and (pieces[k].kind == "label" or (piece.item and _is_short_point(pieces[k]))):
+            k -= 1
+        if not pieces[k].kind and _ASKING.search(pieces[k].tail(6)) and pieces[k].asks:
+            yield k, i
 
 
 def _is_short_point(piece: StatementPiece) -> bool:
@@ -178,10 +178,11 @@ def _chosen(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
             yield from ((k, i) for k in (i - 2, i - 1) if not pieces[k].kind)
 
 
-def _corrected(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+def _corrected(pieces: Sequence[StatementPiece], telling: Sequence[int]) -> Iterator[Pair]:
     """ "The budget is 300k." and "It's 230k.", a figure with the same unit and nothing else; "4 for, 19 against."."""
-    for i, piece in enumerate(pieces):
-        if not i or piece.starts_line or len(piece.said) > _TALLY_WORDS or piece.kind or piece.item:
+    for i in telling:
+        piece = pieces[i]
+        if not i or len(piece.said) > _TALLY_WORDS or piece.starts_line or piece.kind or piece.item:
             continue
         if piece.body[:1].isdigit():
             if not pieces[i - 1].kind:

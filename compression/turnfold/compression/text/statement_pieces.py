@@ -340,7 +340,7 @@ class StatementPiece:
             "restricts" in self.opens
             or self.narrows
             or self.amends
-            or self.breaks_off
+            or ("objects" in self.opens and self.breaks_off)
             or self.holds_rare("back")
             or (self.follows and self._begins_within(_WORD_ABOUT_IT) and self.holds("points"))
         )
@@ -377,9 +377,9 @@ class StatementPiece:
 
     @property
     def breaks_off(self) -> bool:
-        """Whether it begins with "Wait," or "Hold on -", in the line of what it breaks off."""
-        words = self.opens.get("objects", 0)
-        return bool(words) and not (self.starts_line or self.dense) and _SIGN_BEHIND[words].match(self.body) is not None
+        """Whether it begins with "Wait," or "Hold on -", in the line of what it breaks off; asked if it opens with an objection."""
+        words = self.opens["objects"]
+        return not (self.starts_line or self.dense) and _SIGN_BEHIND[words].match(self.body) is not None
 
     @property
     def skipped(self) -> frozenset[str]:

@@ -308,8 +308,8 @@ def _pointing_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
         )
         if last >= 0 and said:
             found.append((i, last))
-            if not piece.starts_line and last == i - 1 and piece.limits_more:
-                found += limited_too(pieces, i)
+            if not piece.starts_line and last == i - 1 and (also := [*limited_too(pieces, i)]) and piece.limits_more:
+                found += also
         last = i
     return found
 
