@@ -37,18 +37,25 @@ def test_cuts(text: str, expected: list[str]) -> None:
 
 
 _VALUE = '{\n  "host": "a.b",\n  "note": "It failed. Try again."\n}'
+_NESTED = '{\n    "a": {\n        "b": 2\n    }\n}'
 JSON_CASES = [
     ("[\n]0 ", ["[\n]0 "]),
     (f"See: {_VALUE} and then prose. More.", [f"See: {_VALUE} and then prose. ", "More."]),
     (f"{_VALUE} is the answer. Use it.", [f"{_VALUE} is the answer. ", "Use it."]),
     (f"{_VALUE} and {_VALUE} differ.\nWhy?", [f"{_VALUE} and {_VALUE} differ.\n", "Why?"]),
     (f"See: {_VALUE}\nMore.", [f"See: {_VALUE}\n", "More."]),
-    ('Got {\n    "a": {\n        "b": 2\n    }\n} today. More.', ['Got {\n    "a": {\n        "b": 2\n    }\n} today. ', "More."]),
-    ('Is {"a": "X. Y"} or ["B. C"]? No: {"c": {"d": "E. F"}}. So.', ['Is {"a": "X. Y"} or ["B. C"]? ', 'No: {"c": {"d": "E. F"}}. ', "So."]),
+    (f"Got {_NESTED} today. More.", [f"Got {_NESTED} today. ", "More."]),
+    (
+        'Is {"a": "X. Y"} or ["B. C"]? No: {"c": {"d": "E. F"}}. So.',
+        ['Is {"a": "X. Y"} or ["B. C"]? ', 'No: {"c": {"d": "E. F"}}. ', "So."],
+    ),
     ('[]\n"{" ["Ab cd. Be it."]', ["[]\n", '"{" ["Ab cd. Be it."]']),
     (f"- first: {_VALUE}\n- second", [f"- first: {_VALUE}\n", "- second"]),
     ("> Look:\n> {\n>   \"a\": 1\n> }\n> Then go.", ["> Look:\n", "> {\n>   \"a\": 1\n> }\n", "> Then go."]),
-    ('See {\n  "a": "x",\n  "b": [1,\nand then prose. More.', ["See {\n", '  "a": "x",\n', '  "b": [1,\n', "and then prose. ", "More."]),
+    (
+        'See {\n  "a": "x",\n  "b": [1,\nand then prose. More.',
+        ["See {\n", '  "a": "x",\n', '  "b": [1,\n', "and then prose. ", "More."],
+    ),
     ("if (x) {\n  go();\n}\nThen.", ["if (x) {\n", "  go();\n", "}\n", "Then."]),
 ]  # fmt: skip
 

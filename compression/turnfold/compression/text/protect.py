@@ -208,7 +208,7 @@ def inline_joints(line: str, json_values: Sequence[Range] | None = None) -> list
     with one of several lines in it, the lines count as one."""
     if (
         json_values
-        or        (_holds_any(line, _HINT_SIGNS) and _holds_any(line, _HINTS))
+        or (_holds_any(line, _HINT_SIGNS) and _holds_any(line, _HINTS))
         or (_holds_any(low := line.lower(), _SECRET_SIGNS) and _holds_any(low, _SECRET_HINTS))
         or (_DAY_STOP.search(line) and (not line.isascii() or _may_be_block(line) or _dates(line)))
         or _PROMPT.match(line)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from turnfold.compression.text.lexicon import lexicon
-from turnfold.compression.text.statement_pieces import ITEM, StatementPiece
+from turnfold.compression.text.statement_pieces import StatementPiece
 
 Pair = tuple[int, int]
 
@@ -252,4 +252,4 @@ def _first_word(line: str) -> str:
 def _is_said(line: str) -> bool:
     """Whether a line has some words and little else."""
     said = [word for word in line.split() if word.strip("().,:;!#\"'").isalpha()]
-    return len(line) <= 120 and not line.rstrip().endswith(":") and 2 <= len(said) and len(said) * 2 >= len(line.split())  # noqa: PLR2004
+    return len(line) <= 120 and not line.rstrip().endswith(":") and len(said) >= 2 and len(said) * 2 >= len(line.split())

@@ -377,7 +377,7 @@ class StatementPiece:
 
     @property
     def breaks_off(self) -> bool:
-        """Whether it begins with "Wait," or "Hold on -", in the line of what it breaks off; asked if it opens with an objection."""
+        """Whether it begins with "Wait," or "Hold on -", in the line of what it breaks off; it opens with an objection."""
         words = self.opens["objects"]
         return not (self.starts_line or self.dense) and _SIGN_BEHIND[words].match(self.body) is not None
 
