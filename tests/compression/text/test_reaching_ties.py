@@ -31,6 +31,8 @@ TIED = [
     ("1. Drain the tank.\n2. Cut the power.\n3. Lift the pump.\nDo step 2 before step 1.", "1. Drain", "before step 1"),
     ("Plan 1: hire nurses. Plan 2: close ward 6. The board rejected plan 2.", "close ward 6", "rejected plan 2"),
     ("Ito has nine years of practice. Wirth has two. We hire the latter.", "Ito has nine", "the latter"),
+    ("> We should drop support for Lumo.\n\nHard disagree. Debian ships it.", "drop support for Lumo", "Hard disagree"),
+    ("On Tue, Ada wrote:\n> Ship order 4471 to Cork.\n\nPlease don't, they moved.", "Ship order 4471", "Please don't"),
     ("Q: Was the drug of Belmar tested on children?\nA: It was not.", "tested on children", "It was not"),
     ("F: Läuft die Pumpe K9 unter Wasser?\nA: Nein.", "unter Wasser", "Nein"),
     ("Q : La pompe K9 marche sous l'eau ?\nR : Non.", "marche sous l'eau", "Non."),

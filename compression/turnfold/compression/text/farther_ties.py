@@ -37,6 +37,7 @@ _STOPS: Final = frozenset(".。")
 _FIRST_PERSONS: Final = _TIES["first-persons"]
 _NAME: Final = re.compile(r"(?<=[\w,;:] )[^\W\d_a-zà-öø-ÿа-яёāąćčďđēęěğīıķłńňōőřśšūůűźżž][^\W_]+")
 _CONTRAST_WORDS: Final = 14
+_LITTLE: Final = 5  # words of a claim that is too small to have exceptions further on
 _FEW: Final = 3  # words of a line that puts a figure right
 _DIGIT: Final = re.compile(r"\d")
 _NEAR_START: Final = 4  # words within which a sentence names what it is about
@@ -66,6 +67,8 @@ def farther_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
         found += [*_under_titles(pieces), *_beside_blocks(pieces), *_with_tails(pieces), *_amended(pieces), *_objected(pieces)]
         if _MAY_NOTE.search(text):
             found += _footnoted(pieces)
+        if ">" in text:
+            found += _rebutted(pieces)
     if not _MOODS.isdisjoint(hints.distinct) or any(end in text for end in _MAY_MOOD):
         found += _in_mood(pieces)
     if not _NEGATIVE.isdisjoint(hints.distinct):
@@ -223,6 +226,18 @@ def _objected(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
         said = i
 
 
+def _rebutted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+    """Quoted lines ("> ...") and the reply right behind them that denies or answers them."""
+    quoted: list[int] = []
+    for i, piece in enumerate(pieces):
+        if (piece.starts_line and piece.text.startswith(">")) or (quoted and not piece.starts_line):
+            quoted.append(i)
+        elif quoted:
+            if not (piece.kind or piece.item) and (piece.is_short or piece.answers or _denies(piece, pieces[quoted[-1]])):
+                yield from ((k, i) for k in quoted[-_FARTHEST:] if not pieces[k].kind)
+            quoted.clear()
+
+
 def _denies(piece: StatementPiece, before: StatementPiece) -> bool:
     """Whether what one speaker says contradicts what another one said, or puts its figure right."""
     if len(piece.said) <= _FEW and _DIGIT.search(piece.text) and _DIGIT.search(before.text):
@@ -314,7 +329,7 @@ def _contrasted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
         if not about.isdisjoint(_stems(before.said)) or not _UNIVERSAL.isdisjoint(before.said):
             yield i - 1, i
             yield from limited_too(pieces, i)
-        elif i > 1 and not _UNIVERSAL.isdisjoint(pieces[i - 2].said):
+        elif i > 1 and len(pieces[i - 2].said) > _LITTLE and not _UNIVERSAL.isdisjoint(pieces[i - 2].said):
             yield from limited_too(pieces, i)
 
 
