@@ -46,7 +46,7 @@ def data_blocks(text: str) -> list[Span]:
     """In order and apart: data in chunks at line ends, and what ``uncut_spans`` finds in the language between."""
     found: list[Span] = []
     at = 0
-    inner = uncut_spans(text)
+    inner = [span for span in uncut_spans(text) if span.kind != "inline-json" or "\n" in span.of(text)]
     data = sorted([*(_without_said_ends(text, span) for span in _joined(text) if span.kind), *_endless(text)])
     for stretch in data:
         found += [block for block in inner if at <= block.start and block.end <= stretch.start]

@@ -69,8 +69,8 @@ def sentences(text: str, blocks: Sequence[Span] | None = None) -> list[Span]:
     No cut falls inside a protected span. White space alone is one span; an empty text has none.
 
     Args:
-        blocks: what is taken for blocks and for JSON in a line (kind ``inline-json``), in order and apart; None: what
-            ``uncut_spans`` finds.
+        blocks: what is taken for blocks, and (kind ``inline-json``) for JSON that shares its several lines with prose, in order
+            and apart; None: what ``uncut_spans`` finds.
     """
     starts: list[tuple[int, str]] = []
     at = 0
@@ -79,26 +79,31 @@ def sentences(text: str, blocks: Sequence[Span] | None = None) -> list[Span]:
         if block.kind == "inline-json":
             values.append(block)
             continue
-        _cut_prose(text, at, block.start, starts, values)
+        _cut_prose(text, at, block.start, starts, values, told=blocks is None)
         values.clear()
         starts.append((block.start, block.kind))
         at = block.end
-    _cut_prose(text, at, len(text), starts, values)
+    _cut_prose(text, at, len(text), starts, values, told=blocks is None)
     if not starts:
         return [Span(0, len(text))] if text else []
     starts[0] = (0, starts[0][1])
     return spans_of([(start, end, kind) for (start, kind), (end, _) in pairwise([*starts, (len(text), "")])])
 
 
-def _cut_prose(text: str, start: int, end: int, starts: list[tuple[int, str]], values: Sequence[Span]) -> None:
-    """Adds the sentence starts of a range without blocks; blank lines belong to the text before them. `values`: its JSON."""
+def _cut_prose(text: str, start: int, end: int, starts: list[tuple[int, str]], values: Sequence[Span], *, told: bool) -> None:
+    """Adds the sentence starts of a range without blocks; blank lines belong to the text before them.
+
+    Args:
+        values: its JSON; that over several lines at least.
+        told: whether that is all of it.
+    """
     for begin, stop, inside in _lines(text, start, end, values):
         piece = text[begin:stop]
         if piece.isspace():
             continue
         starts.append((begin, ""))
         if len(piece) > LONGEST or _INNER_END.search(piece):
-            starts += [(begin + cut, "") for cut in _cuts(piece, inside)]
+            starts += [(begin + cut, "") for cut in _cuts(piece, inside if inside or told else None)]
 
 
 def _lines(text: str, start: int, end: int, values: Sequence[Span]) -> Iterator[tuple[int, int, list[Range]]]:
@@ -118,7 +123,7 @@ def _lines(text: str, start: int, end: int, values: Sequence[Span]) -> Iterator[
         yield begin, stop, inside
 
 
-def _cuts(line: str, values: Sequence[Range]) -> list[int]:
+def _cuts(line: str, values: Sequence[Range] | None) -> list[int]:
     """Where the sentences of a line begin, except the first."""
     cuts = _sentence_cuts(line)
     if len(line) > LONGEST:
