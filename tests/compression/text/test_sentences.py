@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.growth import assert_linear, repeated
@@ -36,6 +36,49 @@ def test_cuts(text: str, expected: list[str]) -> None:
     assert [s.of(text) for s in sentences(text)] == expected
 
 
+_VALUE = '{\n  "host": "a.b",\n  "note": "It failed. Try again."\n}'
+_NESTED = '{\n    "a": {\n        "b": 2\n    }\n}'
+JSON_CASES = [
+    ("[\n]0 ", ["[\n]0 "]),
+    (f"See: {_VALUE} and then prose. More.", [f"See: {_VALUE} and then prose. ", "More."]),
+    (f"{_VALUE} is the answer. Use it.", [f"{_VALUE} is the answer. ", "Use it."]),
+    (f"{_VALUE} and {_VALUE} differ.\nWhy?", [f"{_VALUE} and {_VALUE} differ.\n", "Why?"]),
+    (f"See: {_VALUE}\nMore.", [f"See: {_VALUE}\n", "More."]),
+    (f"Got {_NESTED} today. More.", [f"Got {_NESTED} today. ", "More."]),
+    (
+        'Is {"a": "X. Y"} or ["B. C"]? No: {"c": {"d": "E. F"}}. So.',
+        ['Is {"a": "X. Y"} or ["B. C"]? ', 'No: {"c": {"d": "E. F"}}. ', "So."],
+    ),
+    ('[]\n"{" ["Ab cd. Be it."]', ["[]\n", '"{" ["Ab cd. Be it."]']),
+    (f"- first: {_VALUE}\n- second", [f"- first: {_VALUE}\n", "- second"]),
+    ("> Look:\n> {\n>   \"a\": 1\n> }\n> Then go.", ["> Look:\n", "> {\n>   \"a\": 1\n> }\n", "> Then go."]),
+    (
+        'See {\n  "a": "x",\n  "b": [1,\nand then prose. More.',
+        ["See {\n", '  "a": "x",\n', '  "b": [1,\n', "and then prose. ", "More."],
+    ),
+    ("if (x) {\n  go();\n}\nThen.", ["if (x) {\n", "  go();\n", "}\n", "Then."]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize(("text", "expected"), JSON_CASES)
+def test_a_json_value_is_cut_nowhere_and_its_lines_are_one(text: str, expected: list[str], newline: str) -> None:
+    text = text.replace("\n", newline)
+    found = [s.of(text) for s in sentences(text)]
+    assert found == [sentence.replace("\n", newline) for sentence in expected]
+
+
+def test_a_long_json_value_in_a_line_is_a_block() -> None:
+    value = "{\n" + ",\n".join(f'  "key{i}": "value {i}"' for i in range(300)) + "\n}"
+    text = f"Result: {value} is what came. Then it stopped."
+    assert [(s.of(text), s.kind) for s in sentences(text)] == [
+        ("Result: ", ""),
+        (value, "json"),
+        (" is what came. ", ""),
+        ("Then it stopped.", ""),
+    ]
+
+
 def test_blocks_keep_their_kind() -> None:
     text = "See.\n\n| a | b |\n|---|---|\n| 1. x | 2 |\n\n# Title\nText."
     assert [s.kind for s in sentences(text)] == ["", "table", "heading", ""]
@@ -50,6 +93,7 @@ pieces = st.one_of(
         [
             "Dr. Who", "v1.2.3", "3.14", "a. B", "`x. Y`", '{"a. b": "c. D"}', "https://a.b/c. D", "U.S.A.", "e.g. this",
             "好的。", "Ok?!", "...", "```\na. b\n```", "| a. b | c |\n| - | - |", "    code. Code", 'git commit -m "A. B"',
+            '{\n "a": "b. C"\n}', "[\n", "]", '> {\n> "a": 1}', "{\r\n}",
             "Sept. 5, 2020", "3. Oktober 2020", "SELECT a. B FROM c. D;", "password: is. That", "(yes. No.)", "“Hm. Oh.”", "- ",
         ]
     ),
@@ -69,6 +113,7 @@ def test_spans_tile_the_text(text: str) -> None:
 
 
 @given(mixtures)
+@example("[\n]0 ")
 def test_no_cut_falls_inside_a_protected_span(text: str) -> None:
     spans = protected_spans(text)
     starts = [s.start for s in spans]

@@ -6,9 +6,10 @@ must be handled like a whole one).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
-from turnfold.compression.shorten.lines import WeighedLine, rows_of, short_lines
+from turnfold.compression.shorten.lines import MOST_ROWS, WeighedLine, rows_of, short_lines
 
 #: Opening of a line, its worth and how sorely it is needed; first that fits decides.
 _OPENINGS: Final = (
@@ -43,4 +44,28 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     """Every line; `---` and `+++` lines matter only if no `diff --git` line names the file."""
     lines = short_lines(text)
     named = any(line.startswith("diff --git ") for line in lines)
-    return rows_of(lines, words, (i for i, line in enumerate(lines) if line.startswith(_HEADS)), lambda i: _row(lines[i], named))
+    instead = _replacements(lines) if len(lines) <= MOST_ROWS else {}
+
+    def row(i: int) -> WeighedLine:
+        made = _row(lines[i], named)
+        return made._replace(needs=(instead[i],)) if i in instead else made
+
+    return rows_of(lines, words, (i for i, line in enumerate(lines) if line.startswith(_HEADS)), row)
+
+
+def _replacements(lines: Sequence[str]) -> dict[int, int]:
+    """By index of a removed line the (negative) distance to the added one that stands in its place."""
+    found: dict[int, int] = {}
+    removed: list[int] = []
+    added = 0
+    for i, line in enumerate(lines):
+        if line.startswith("-") and not line.startswith("--- "):
+            removed, added = ([], 0) if added else (removed, 0)
+            removed.append(i)
+        elif line.startswith("+") and not line.startswith("+++ ") and removed:
+            if added < len(removed):
+                found[removed[added]] = removed[added] - i
+            added += 1
+        else:
+            removed, added = [], 0
+    return found

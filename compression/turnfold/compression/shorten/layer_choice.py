@@ -318,7 +318,9 @@ def _shortened(source: JudgedText, budget: int) -> dict[int, str]:
 def data_heads(source: JudgedText, shown: Iterable[int]) -> set[int]:
     """What data, by its first span, is not to be read without: the line that introduces it, its heading."""
     groups = {i for first, last in source.data for i in range(first, last)}
-    return source.read.complete(set(shown)) - groups
+    begun = set(shown)
+    parts = {i for first, last in source.data if first in begun for i in range(first, last)}
+    return source.read.complete(begun | parts) - groups
 
 
 def short_data(text: str, kind: str, limit: int, words: frozenset[str], count: Count) -> str:

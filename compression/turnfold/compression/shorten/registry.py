@@ -33,6 +33,7 @@ from turnfold.compression.shorten.lines import FLOOR, Count, WeighedLine, choose
 from turnfold.compression.text.data_blocks import reads_as_language
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.own_words import own_words
+from turnfold.compression.text.reaching_ties import telling_ends
 from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statements import statements
 
@@ -121,6 +122,20 @@ def _with_outcome(rows: list[WeighedLine]) -> list[WeighedLine]:
     return rows
 
 
+#: What a program writes line by line, or a table of it.
+_OUTPUTS: Final = frozenset({"log", "plain", "tests", "csv"})
+_BEFORE_ALL: Final = 60.0  # worth of a line that goes before any other
+
+
+def _with_verdict(rows: list[WeighedLine]) -> list[WeighedLine]:
+    """Takes a first or last line that says something of the whole output before any other: "dry run", "exit status 1"."""
+    filled = [i for i, row in enumerate(rows) if row.text.strip()]
+    for end in telling_ends([rows[i].text for i in filled]):
+        row = rows[filled[end]]
+        rows[filled[end]] = row._replace(weight=_BEFORE_ALL, evidence=max(row.evidence, 2))
+    return rows
+
+
 def _discount_known(row: WeighedLine, known: Container[str]) -> WeighedLine:
     """A line that the reader has elsewhere, with little worth."""
     return row._replace(weight=-1.0, scale=0.1 * row.scale, evidence=0) if row.text.strip() in known else row
@@ -151,6 +166,8 @@ def _shorten(text: str, keep: int, words: frozenset[str], known: Container[str],
         rows += _under_lead(rows, span.kind, _with_ties(made, piece) if said and span.kind not in _SPOKEN else made)
     if known:
         rows = [_discount_known(row, known) for row in rows]
+    if not spoken and not _OUTPUTS.isdisjoint([span.kind for span in spans]):
+        rows = _with_verdict(rows)
     rows = _with_outcome(rows)  # last: two commands that end alike are still two outcomes
     if role == "user":
         rows = _with_own_words(rows)

@@ -62,11 +62,11 @@ def sift(reads: Sequence[Read], share: float, *, at_least_one: bool = False, kee
     for n in chosen:
         i = bisect_right(first, n) - 1
         kept[i] |= reads[i].parts.with_needs(n - first[i])
-    _keep_objections(reads, kept)
     if keep_figures:
         for one, some, repeated in zip(reads, kept, again, strict=True):
             for j in _figure_sentences(one, some, repeated):
                 some.update(one.parts.with_needs(j))
+    _keep_objections(reads, kept)  # last: it asks what is kept of the messages before
     return [join(one.text, one.spans, chosen) if chosen else "" for one, chosen in zip(reads, kept, strict=True)]
 
 

@@ -77,9 +77,12 @@ def _line_above(lined: str, start: int) -> int:
 # --- JSON -----------------------------------------------------------------------------------------------------------
 
 _BRACKET: Final = re.compile(r'(?:[^][{}"]++|"(?:[^"\\\n]|\\[^\n])*+"|")*+([][{}]|\Z)')
-_JSON_START: Final = re.compile(r'\n[ \t]*+[\[{]|[\[{][ \t]*+"')
-_BEHIND: Final = '" \t'
+#: At the beginning of a line (in a quote too) any bracket; inside one it must be followed by what JSON goes on with.
+_JSON_START: Final = re.compile(r'\n[ \t>]*+[\[{]|[\[{][ \t]*+(?:"|\r?\n[\s>]*+[]\[{}"\d-])')
+_BEHIND: Final = '" \t\r\n'
+_QUOTE_MARKS: Final = re.compile(r"\n[ \t]*+>[ \t>]*+")
 _MATES: Final = {"}": "{", "]": "["}
+_LONGEST_INLINE: Final = 4_000  # characters of a value over several lines that is one sentence with the text beside it
 _JSON_EFFORT: Final = 4  # times the text's length is parsed at most, so that nested look-alikes stay linear
 
 
@@ -103,21 +106,22 @@ def _bracket_pairs(lined: str, first: int) -> list[Range]:
 
 
 def _is_json(piece: str) -> bool:
+    """Whether it is valid JSON, quote marks in front of its lines aside."""
     try:
-        orjson.loads(piece)
+        orjson.loads(_QUOTE_MARKS.sub("\n", piece) if ">" in piece else piece)
     except (orjson.JSONDecodeError, UnicodeEncodeError):
         return False
     return True
 
 
 def json_values(lined: str) -> Iterator[Range]:
-    """Outermost valid JSON objects and arrays, except brackets around numbers in prose."""
+    """Outermost valid JSON objects and arrays, in one line or several, except brackets around numbers in prose."""
     first = _JSON_START.search(lined) if "{" in lined or "[" in lined else None
     if not first:
         return
     effort, done = _JSON_EFFORT * len(lined), 0
     for start, end in _bracket_pairs(lined, first.start()):
-        if start < done or not _JSON_START.match(lined, _line_lead(lined, start)):
+        if start < done or not _JSON_START.match(lined, _line_lead(lined, start, " \t>")):
             continue
         effort -= end - start
         if effort < 0:
@@ -127,20 +131,23 @@ def json_values(lined: str) -> Iterator[Range]:
             yield start - 1, end - 1
 
 
-def _line_lead(lined: str, start: int) -> int:
-    """The position of the newline before `start` if only blanks (at most 40) lie between, else `start`."""
+def _line_lead(lined: str, start: int, marks: str = " \t") -> int:
+    """The position of the newline before `start` if only marks (at most 40) lie between, else `start`."""
     at = start - 1
-    while at > start - 40 and lined[at] in " \t":
+    while at > start - 40 and lined[at] in marks:
         at -= 1
     return at if lined[at] == "\n" else start
 
 
 def whole_lines(lined: str, found: Iterable[Range]) -> Iterator[Range]:
-    """Those ranges that have their lines to themselves, except for a trailing comma or semicolon."""
+    """Those ranges that have their lines to themselves, except for a trailing comma or semicolon; and those too long to be a
+    part of what a sentence says, wherever they begin."""
     for start, end in found:
-        ahead = lined[end + 1 : end + 4].lstrip(",; \t")
+        ahead = lined[end + 1 : end + 4].lstrip(",; \t\r")
         if lined[_line_lead(lined, start + 1)] == "\n" and (not ahead or ahead[0] == "\n"):
             yield start, _line_end(lined, end + 1) - 1
+        elif end - start > _LONGEST_INLINE and "\n" in lined[start + 1 : end + 1]:
+            yield start, end
 
 
 # --- traces ---------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from itertools import zip_longest
 from typing import Final
 
 from turnfold.compression.text.kinds import parts, value_end
-from turnfold.compression.text.protect import block_spans
+from turnfold.compression.text.protect import uncut_spans
 from turnfold.compression.text.spans import Span
 
 _CHUNK: Final = 1600  # characters of data that are one block, at a line's end
@@ -43,10 +43,10 @@ _MOST_LINES: Final = 400  # of a stretch that are looked at
 
 
 def data_blocks(text: str) -> list[Span]:
-    """Blocks in order and apart: data in chunks at line ends, and what ``block_spans`` finds in the language between."""
+    """In order and apart: data in chunks at line ends, and what ``uncut_spans`` finds in the language between."""
     found: list[Span] = []
     at = 0
-    inner = block_spans(text)
+    inner = [span for span in uncut_spans(text) if span.kind != "inline-json" or "\n" in span.of(text)]
     data = sorted([*(_without_said_ends(text, span) for span in _joined(text) if span.kind), *_endless(text)])
     for stretch in data:
         found += [block for block in inner if at <= block.start and block.end <= stretch.start]
@@ -62,7 +62,7 @@ def is_listed_language(text: str, spans: Sequence[Span]) -> bool:
     """Whether most of a text is language although its lines look like output: lists, notes. `spans` are its ``kinds.parts``."""
     if not _LISTS.issuperset(span.kind for span in spans):
         return False
-    return sum(span.end - span.start for span in data_blocks(text)) * 2 < len(text)
+    return sum(span.end - span.start for span in data_blocks(text) if span.kind != "inline-json") * 2 < len(text)
 
 
 def _endless(text: str) -> Iterator[Span]:

@@ -12,8 +12,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from turnfold.compression.text.heads import REMARK
+from turnfold.compression.text.heads import REMARK, SECTION, SETTING
 from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.reaching_ties import limited_too
 from turnfold.compression.text.statement_pieces import LISTED, StatementPiece
 
 Pair = tuple[int, int]
@@ -30,11 +31,13 @@ _CODE: Final = re.compile(r"\b[12]\d{3}\b|\w[_/@]\w|`|[^\W\d_][.][^\W\d_]|\w[a-z
 _LIMITING: Final = _TIES["going-on"]
 _PLACES: Final = _TIES["places"]
 _PRONOUNS: Final = frozenset(LISTED["pronouns"])
+_DEMONSTRATIVES: Final = _TIES["demonstratives"] | {"that"}
 _TIMES: Final = _TIES["times"]
 _STOPS: Final = frozenset(".。")
 _FIRST_PERSONS: Final = _TIES["first-persons"]
 _NAME: Final = re.compile(r"(?<=[\w,;:] )[^\W\d_a-zà-öø-ÿа-яёāąćčďđēęěğīıķłńňōőřśšūůűźżž][^\W_]+")
 _CONTRAST_WORDS: Final = 14
+_LITTLE: Final = 5  # words of a claim that is too small to have exceptions further on
 _FEW: Final = 3  # words of a line that puts a figure right
 _DIGIT: Final = re.compile(r"\d")
 _NEAR_START: Final = 4  # words within which a sentence names what it is about
@@ -53,6 +56,7 @@ _UNIVERSAL: Final = _TIES["universal"]
 _NEGATIVE: Final = _TIES["negative"]
 _REVERSING: Final = frozenset(LISTED["restricts"]) | frozenset(LISTED["amends"])
 _TABLES: Final = frozenset({"table", "csv"})
+_OUTPUTS: Final = frozenset({"log", "plain", "tests"})
 
 
 def farther_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
@@ -63,6 +67,8 @@ def farther_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
         found += [*_under_titles(pieces), *_beside_blocks(pieces), *_with_tails(pieces), *_amended(pieces), *_objected(pieces)]
         if _MAY_NOTE.search(text):
             found += _footnoted(pieces)
+        if ">" in text:
+            found += _rebutted(pieces)
     if not _MOODS.isdisjoint(hints.distinct) or any(end in text for end in _MAY_MOOD):
         found += _in_mood(pieces)
     if not _NEGATIVE.isdisjoint(hints.distinct):
@@ -88,13 +94,20 @@ def _is_title(pieces: Sequence[StatementPiece], i: int) -> bool:
     return bool(below.kind) or below.item or len(below.said) > _TITLE_WORDS or not _NOT_ENDED.search(below.text)
 
 
+def _is_section(pieces: Sequence[StatementPiece], i: int) -> bool:
+    """Whether it is the name of a section of settings: "[production]" above "host = a"."""
+    return SECTION.match(pieces[i].text) is not None and i + 1 < len(pieces) and SETTING.match(pieces[i + 1].text) is not None
+
+
 def _under_titles(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """What stands under a title, up to the next one. One that stands close to its paragraph is the title of that alone."""
     title, close, listed = -1, False, False
     for i, piece in enumerate(pieces):
         if piece.kind == "heading" or (listed and piece.starts_line and not piece.item):
             title, listed = -1, False
-        if piece.kind != "heading" and i + 1 < len(pieces) and _is_title(pieces, i):
+        if piece.starts_line and piece.text[0] == "[" and _is_section(pieces, i):
+            title, close, listed = i, False, False
+        elif piece.kind != "heading" and i + 1 < len(pieces) and _is_title(pieces, i):
             title, close, listed = i, not _ends_paragraph(piece), pieces[i + 1].item
         elif title >= 0:
             yield i, title
@@ -109,9 +122,18 @@ def _beside_blocks(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
         above = pieces[i - 1] if i else piece
         if not above.kind and above.starts_line and REMARK.match(above.text) and not _ends_paragraph(above):
             yield i, i - 1
-        if piece.kind in _TABLES and i + 1 < len(pieces) and _is_note_on(pieces[i + 1], piece):
+        if i + 1 < len(pieces) and (
+            _is_note_on(pieces[i + 1], piece) if piece.kind in _TABLES else _concludes(pieces[i + 1], piece)
+        ):
             yield i, i + 1
             yield from ((i, k) for k in _rest_of_line(pieces, i + 1))
+
+
+def _concludes(line: StatementPiece, output: StatementPiece) -> bool:
+    """Whether it is a short line close below what a program wrote."""
+    if output.kind not in _OUTPUTS or line.kind or line.item or not line.starts_line:
+        return False
+    return len(line.said) <= _NOTE_WORDS // 2 and not _ends_paragraph(output)
 
 
 def _is_note_on(note: StatementPiece, table: StatementPiece) -> bool:
@@ -204,6 +226,18 @@ def _objected(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
         said = i
 
 
+def _rebutted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+    """Quoted lines ("> ...") and the reply right behind them that denies or answers them."""
+    quoted: list[int] = []
+    for i, piece in enumerate(pieces):
+        if (piece.starts_line and piece.text.startswith(">")) or (quoted and not piece.starts_line):
+            quoted.append(i)
+        elif quoted:
+            if not (piece.kind or piece.item) and (piece.is_short or piece.answers or _denies(piece, pieces[quoted[-1]])):
+                yield from ((k, i) for k in quoted[-_FARTHEST:] if not pieces[k].kind)
+            quoted.clear()
+
+
 def _denies(piece: StatementPiece, before: StatementPiece) -> bool:
     """Whether what one speaker says contradicts what another one said, or puts its figure right."""
     if len(piece.said) <= _FEW and _DIGIT.search(piece.text) and _DIGIT.search(before.text):
@@ -260,6 +294,7 @@ def _followed_up(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
         before = pieces[i - 1]
         if not (before.kind or before.asks or before.holds_rare("revokes")) and _limits_it(piece, german):
             yield i - 1, i
+            yield from limited_too(pieces, i)
 
 
 def _limits_it(piece: StatementPiece, german: bool) -> bool:
@@ -272,9 +307,14 @@ def _limits_it(piece: StatementPiece, german: bool) -> bool:
         or (piece.dense and len(piece.body) > _FOLLOW_DENSE)
     ):
         return False
-    if _LIMITING.isdisjoint(said) and not (said[0] in _PLACES and not _PRONOUNS.isdisjoint(said[1:])) and not piece.limits_dense:
+    if _LIMITING.isdisjoint(said) and not _is_placed(said) and not piece.limits_dense:
         return False
     return not _CODE.search(piece.body) and (german or all(name.lower() in _TIMES for name in _NAME.findall(piece.body)))
+
+
+def _is_placed(said: Sequence[str]) -> bool:
+    """Whether it begins with a place or time that what was said before tells: "Above that, ...", "Before you do"."""
+    return said[0] in _PLACES and not (_PRONOUNS.isdisjoint(said[1:]) and _DEMONSTRATIVES.isdisjoint(said[1:2]))
 
 
 def _contrasted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
@@ -288,6 +328,9 @@ def _contrasted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
         about = _stems(piece.said[:_NEAR_START])
         if not about.isdisjoint(_stems(before.said)) or not _UNIVERSAL.isdisjoint(before.said):
             yield i - 1, i
+            yield from limited_too(pieces, i)
+        elif i > 1 and len(pieces[i - 2].said) > _LITTLE and not _UNIVERSAL.isdisjoint(pieces[i - 2].said):
+            yield from limited_too(pieces, i)
 
 
 def _stems(said: Sequence[str]) -> set[str]:

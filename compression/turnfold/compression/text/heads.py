@@ -19,6 +19,9 @@ _LONGEST: Final = 300  # characters of a line that can be a head
 _BULLETS: Final = frozenset("-*+•‣◦–([0123456789・●○■□◆◇（")
 #: The mark in front of a remark in code, and what it says.
 REMARK: Final = re.compile(r"\s*(?:#(?!include|define|!)|//|/\*|--|;|<!--|%|REM\b)\s*(.*)")
+#: The name of a section of settings in a line of its own, and a setting.
+SECTION: Final = re.compile(r"\[[\w. :/@\"-]{1,60}\][ \t\r]*(?:\n|\Z)")
+SETTING: Final = re.compile(r"[#;]?[ \t]*[\w.-]+[ \t]*[=:]")
 _ENDS: Final = (*".!?。！？",)
 _SHORTEST: Final = 3  # letters of a title
 _REMARKED: Final = 4  # lines of which a remark above them speaks at most
@@ -91,6 +94,18 @@ def remarked(lines: Sequence[str]) -> dict[int, int]:
             remark = -1
         elif remark >= 0:
             found[i] = i - remark
+    return found
+
+
+def in_sections(lines: Sequence[str]) -> dict[int, int]:
+    """By index of a setting how far above it the name of its section stands: "[production]"."""
+    found: dict[int, int] = {}
+    section = -1
+    for i, line in enumerate(lines):
+        if line.startswith("[") and SECTION.match(line):
+            section = i
+        elif section >= 0 and SETTING.match(line):
+            found[i] = i - section
     return found
 
 

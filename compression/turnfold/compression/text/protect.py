@@ -10,7 +10,7 @@ doubt text is protected: one word too many costs a little space, one digit too f
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from turnfold.compression.text import blocks, inline
@@ -124,18 +124,24 @@ def _may_be_block(line: str) -> bool:
     return _LONE_BLOCK.match(line) is not None or _holds_any(line, _LONE_INSIDE)
 
 
-def _block_scan(text: str) -> tuple[_Scan, list[Range]]:
-    """The text with its blocks masked, and all its JSON values, including inline ones."""
+def _block_scan(text: str, known: Sequence[Range] | None = None) -> tuple[_Scan, list[Range]]:
+    """The text with its blocks, and JSON values over several lines, masked; and its other JSON values, which stand in a line.
+
+    Args:
+        known: where its JSON values stand, if that was told by a text of which this is a part.
+    """
     scan = _Scan(text)
     if "\n" not in text and not _may_be_block(text):
-        return scan, list(blocks.json_values(scan.lined))
+        return scan, list(blocks.json_values(scan.lined) if known is None else known)
     for kind, find in _BLOCKS_BEFORE_JSON:
         scan.take(kind, find(scan.lined))
-    values = list(blocks.json_values(scan.lined))
+    values = list(blocks.json_values(scan.lined)) if known is None else scan.unmasked_ranges(known)
     scan.take("json", blocks.whole_lines(scan.lined, values))
+    values = scan.unmasked_ranges(values)
+    scan.take("inline-json", [(start, end) for start, end in values if "\n" in text[start:end]])
     for kind, find in _BLOCKS:
         scan.take(kind, find(scan.lined))
-    return scan, values
+    return scan, scan.unmasked_ranges(values)
 
 
 def _holds_any(text: str, words: Iterable[str]) -> bool:
@@ -147,24 +153,33 @@ def _holds_any(text: str, words: Iterable[str]) -> bool:
 
 def block_spans(text: str) -> list[Span]:
     """The block spans among `protected_spans`, for a third of the price."""
-    return sorted(_block_scan(text)[0].spans)
+    return [span for span in uncut_spans(text) if span.kind in BLOCK_KINDS]
 
 
-def protected_spans(text: str) -> list[Span]:
+def uncut_spans(text: str) -> list[Span]:
+    """The blocks, and the JSON values in lines of prose (kind ``inline-json``): nothing is cut inside them."""
+    scan, values = _block_scan(text)
+    return sorted([*scan.spans, *(Span(start, end, "inline-json") for start, end in values)])
+
+
+def protected_spans(text: str, json_values: Sequence[Range] | None = None) -> list[Span]:
     """All spans that a lossy stage must keep byte for byte, in order and without overlaps; linear in the text's length.
 
     `Span.kind` is one of `BLOCK_KINDS` (whole lines, their last newline excluded) or an inline kind: ``inline-code``,
     ``inline-json``, ``inline-sql``, ``url``, ``secret``, ``shell``, ``pull``, ``date``, ``time``, ``number``, ``version``,
     ``email``, ``branch``, ``path``, ``flag``, ``row`` (ticket and spec ids), ``identifier``, ``token``.
+
+    Args:
+        json_values: where its JSON values stand, if a text of which this is a part has told; else they are looked for.
     """
-    scan = _scan(text)
+    scan = _scan(text, json_values)
     found = inline.tokens(scan.rest)
     return _outermost(scan.spans + found) if scan.spans else found
 
 
-def _scan(text: str) -> _Scan:
+def _scan(text: str, known: Sequence[Range] | None = None) -> _Scan:
     """The text with all but single tokens masked."""
-    scan, values = _block_scan(text)
+    scan, values = _block_scan(text, known)
     scan.take("inline-code", inline.inline_code(scan.rest))
     scan.take("inline-json", scan.unmasked_ranges(values))
     for kind, find in _INLINE:
@@ -187,17 +202,19 @@ def _outermost(spans: list[Span]) -> list[Span]:
     return out
 
 
-def inline_joints(line: str) -> list[Span]:
+def inline_joints(line: str, json_values: Sequence[Range] | None = None) -> list[Span]:
     """The inline spans of one line of prose if one of them could contain the end of a sentence, else none; of an ASCII line
-    without single tokens: no sentence ends in one, as there a blank stands behind it."""
+    without single tokens: no sentence ends in one, as there a blank stands behind it. `json_values` as for `protected_spans`;
+    with one of several lines in it, the lines count as one."""
     if (
-        (_holds_any(line, _HINT_SIGNS) and _holds_any(line, _HINTS))
+        json_values
+        or (_holds_any(line, _HINT_SIGNS) and _holds_any(line, _HINTS))
         or (_holds_any(low := line.lower(), _SECRET_SIGNS) and _holds_any(low, _SECRET_HINTS))
         or (_DAY_STOP.search(line) and (not line.isascii() or _may_be_block(line) or _dates(line)))
         or _PROMPT.match(line)
         or (_holds_any(line, "\"'") and _QUOTED.search(line) and inline.SHELL.search(line))
     ):
-        return _outermost(_scan(line).spans) if line.isascii() else protected_spans(line)
+        return _outermost(_scan(line, json_values).spans) if line.isascii() else protected_spans(line, json_values)
     return []
 
 

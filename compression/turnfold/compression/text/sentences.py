@@ -16,7 +16,8 @@ from typing import Final
 
 import sentencex
 
-from turnfold.compression.text.protect import block_spans, inline_joints
+from turnfold.compression.text.blocks import Range
+from turnfold.compression.text.protect import inline_joints, uncut_spans
 from turnfold.compression.text.spans import Span, spans_of
 
 #: A sentence of more characters is cut at a blank: text without punctuation must still be selectable piece by piece.
@@ -68,41 +69,68 @@ def sentences(text: str, blocks: Sequence[Span] | None = None) -> list[Span]:
     No cut falls inside a protected span. White space alone is one span; an empty text has none.
 
     Args:
-        blocks: what is taken for blocks, in order and apart; None: what ``block_spans`` finds.
+        blocks: what is taken for blocks, and (kind ``inline-json``) for JSON that shares its several lines with prose, in order
+            and apart; None: what ``uncut_spans`` finds.
     """
     starts: list[tuple[int, str]] = []
     at = 0
-    for block in block_spans(text) if blocks is None else blocks:
-        _cut_prose(text, at, block.start, starts)
+    values: list[Span] = []
+    for block in uncut_spans(text) if blocks is None else blocks:
+        if block.kind == "inline-json":
+            values.append(block)
+            continue
+        _cut_prose(text, at, block.start, starts, values, told=blocks is None)
+        values.clear()
         starts.append((block.start, block.kind))
         at = block.end
-    _cut_prose(text, at, len(text), starts)
+    _cut_prose(text, at, len(text), starts, values, told=blocks is None)
     if not starts:
         return [Span(0, len(text))] if text else []
     starts[0] = (0, starts[0][1])
     return spans_of([(start, end, kind) for (start, kind), (end, _) in pairwise([*starts, (len(text), "")])])
 
 
-def _cut_prose(text: str, start: int, end: int, starts: list[tuple[int, str]]) -> None:
-    """Adds the sentence starts of a range without blocks; blank lines belong to the text before them."""
-    for line in _LINE.finditer(text, start, end):
-        piece = line.group()
+def _cut_prose(text: str, start: int, end: int, starts: list[tuple[int, str]], values: Sequence[Span], *, told: bool) -> None:
+    """Adds the sentence starts of a range without blocks; blank lines belong to the text before them.
+
+    Args:
+        values: its JSON; that over several lines at least.
+        told: whether that is all of it.
+    """
+    for begin, stop, inside in _lines(text, start, end, values):
+        piece = text[begin:stop]
         if piece.isspace():
             continue
-        begin = line.start()
         starts.append((begin, ""))
         if len(piece) > LONGEST or _INNER_END.search(piece):
-            starts += [(begin + cut, "") for cut in _cuts(piece)]
+            starts += [(begin + cut, "") for cut in _cuts(piece, inside if inside or told else None)]
 
 
-def _cuts(line: str) -> list[int]:
+def _lines(text: str, start: int, end: int, values: Sequence[Span]) -> Iterator[tuple[int, int, list[Range]]]:
+    """The lines of a range, as one where a JSON value goes on from one to the next, and where in each such values stand."""
+    begin = stop = start
+    at = 0
+    inside: list[Range] = []
+    for line in _LINE.finditer(text, start, end):
+        stop = line.end()
+        while at < len(values) and values[at].start < stop:
+            inside.append((values[at].start - begin, values[at].end - begin))
+            at += 1
+        if not inside or begin + inside[-1][1] <= stop:
+            yield begin, stop, inside
+            begin, inside = stop, []
+    if begin < stop:
+        yield begin, stop, inside
+
+
+def _cuts(line: str, values: Sequence[Range] | None) -> list[int]:
     """Where the sentences of a line begin, except the first."""
     cuts = _sentence_cuts(line)
     if len(line) > LONGEST:
         cuts = _cut_long_ones(line, cuts)
     if not cuts:
         return cuts
-    joints = inline_joints(line)
+    joints = inline_joints(line, values)
     return [cut for cut in cuts if not _inside(joints, cut)] if joints else cuts
 
 

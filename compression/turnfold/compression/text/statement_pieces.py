@@ -107,7 +107,7 @@ _USUAL: Final = frozenset({"that", "this", "these", "they", "she", "or"})
 _LIMITS: Final = frozenset(LISTED["limits"])
 _SWEEPING: Final = frozenset(LISTED["sweeping"])  # words of which a verdict has one
 #: With one of these every sentence begins that is tied to the one in front of it, unless it narrows or has a phrase of "back".
-_TYING: Final = frozenset({"restricts", "follows", "ordinals", "answers", "amends", "conditions"})
+_TYING: Final = frozenset({"restricts", "follows", "ordinals", "answers", "amends", "conditions", "objects"})
 _TYING_RARE: Final = frozenset({"back", "requires"})
 _GOING_ON: Final = tuple(_TIES["going-on-run-on"])
 #: Last words of a short sentence that leaves its verb to the one before it: "Groups do not."
@@ -340,6 +340,7 @@ class StatementPiece:
             "restricts" in self.opens
             or self.narrows
             or self.amends
+            or ("objects" in self.opens and self.breaks_off)
             or self.holds_rare("back")
             or (self.follows and self._begins_within(_WORD_ABOUT_IT) and self.holds("points"))
         )
@@ -348,6 +349,11 @@ class StatementPiece:
     def limits_it(self) -> bool:
         """Whether it says, of what it points back to, on what it depends: "This is permitted provided that ..."."""
         return len(self.said) <= _CONDITION_WORDS + _VERDICT_WORDS and self.holds("limiting")
+
+    @property
+    def limits_more(self) -> bool:
+        """Whether it limits what was said by its form, not as an objection to the last sentence: "EU customers only."."""
+        return self.narrows or self.requires or self.holds_rare("back") or (self.follows and self.limits_it)
 
     @property
     def limits_dense(self) -> bool:
@@ -368,6 +374,12 @@ class StatementPiece:
         if not words or self.dense or len(self.said) <= _ANSWER_WORDS:
             return bool(words)
         return (_SIGN_BEHIND[words].match(self.body) or _COLON_SOON.match(self.body)) is not None
+
+    @property
+    def breaks_off(self) -> bool:
+        """Whether it begins with "Wait," or "Hold on -", in the line of what it breaks off; it opens with an objection."""
+        words = self.opens["objects"]
+        return not (self.starts_line or self.dense) and _SIGN_BEHIND[words].match(self.body) is not None
 
     @property
     def skipped(self) -> frozenset[str]:

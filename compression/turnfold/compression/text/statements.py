@@ -20,6 +20,7 @@ from typing import Final
 
 from turnfold.compression.text.farther_ties import farther_ties
 from turnfold.compression.text.lower import joined_words_within, words_within
+from turnfold.compression.text.reaching_ties import limited_too, reaching_ties
 from turnfold.compression.text.sentences import LONGEST, sentences
 from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statement_pieces import LIMIT_WORDS, Hints, StatementPiece, is_amendment, may_object
@@ -37,7 +38,7 @@ _SPEAKERS: Final = 2  # lines that name who speaks: of one alone nobody else cou
 # "user:", "**Anna Berg:**", "[10:14] Bob:", "10:14 UTC Bob:", at the beginning of a line.
 LABEL: Final = re.compile(
     r"[ \t]*(?:\[[^\]\n]{0,60}\d[:/-]\d[^\]\n]{0,60}\][ \t]*|\d{1,2}:\d\d(?::\d\d)?(?: [A-Z]{2,4})?[ \t]+(?![A-Z]{2,4}[:：]))?"
-    r"[*_]{0,2}[^\W\d_][\w.'’()-]*(?: [\w.'’()-]+){0,3}[*_]{0,2}[:：]"
+    r"[*_]{0,2}[^\W\d_][\w.'’()-]*(?: [\w.'’()-]+){0,3}[*_]{0,2}[ \u00a0]?[:：]"
     r"[*_]{0,2}[ \t]+(?=\S)"
 )
 _INTRODUCES: Final = re.compile(r"[:：][\"'”’»*_)\s]*\Z")
@@ -121,7 +122,7 @@ def _of(text: str, spans: Sequence[Span], pieces: Sequence[StatementPiece]) -> S
     joined = _joined(text, pieces)
     of = list(accumulate([not tied for tied in joined], initial=-1))[1:]
     needs: dict[int, dict[int, None]] = {}
-    for dependent, needed in chain(_needs(pieces), farther_ties(text, pieces)):
+    for dependent, needed in chain(_needs(pieces), farther_ties(text, pieces), reaching_ties(text, pieces)):
         if of[dependent] != of[needed]:
             needs.setdefault(of[dependent], {})[of[needed]] = None
     listed: list[tuple[int, ...]] = [()] * (of[-1] + 1)
@@ -307,6 +308,8 @@ def _pointing_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
         )
         if last >= 0 and said:
             found.append((i, last))
+            if not piece.starts_line and last == i - 1 and (also := [*limited_too(pieces, i)]) and piece.limits_more:
+                found += also
         last = i
     return found
 
@@ -473,11 +476,14 @@ def _paragraph_end(pieces: Sequence[StatementPiece], k: int) -> int:
 
 
 def _about_blocks(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
-    """A block and the sentence right behind it that speaks of it."""
+    """A block and the sentence right behind it that speaks of it; a block inside a line and the line."""
     found = []
     for i in range(1, len(pieces)):
-        before = pieces[i - 1].kind
-        if before and before not in ("heading", "label") and not pieces[i].kind and (pieces[i].follows or _is_part(pieces[i])):
+        piece, before = pieces[i], pieces[i - 1].kind
+        if before and before not in ("heading", "label") and not piece.kind:
+            if not piece.starts_line or piece.follows or _is_part(piece):
+                found += [(i, i - 1), (i - 1, i)]
+        elif piece.kind and not (before or piece.starts_line) and "\n" not in pieces[i - 1].tail(40):
             found += [(i, i - 1), (i - 1, i)]
     return found
 
