@@ -23,6 +23,7 @@ _DENSE_MEASURES: Final = tuple(_TIES["measures-run-on"])
 _ELLIPSES: Final = _TIES["ellipses"]
 _POSITIONS: Final = _TIES["positions"]
 _MEASURE_WORDS: Final = 8
+_DETAIL_WORDS: Final = 6  # of a short addition to a claim
 _SUBJECT: Final = 2  # words within which it names the measure
 _NEAR: Final = 4  # sentences beside it whose figures have the measure
 _ANSWER_WORDS: Final = 4
@@ -75,7 +76,7 @@ def reaching_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
 
 def limited_too(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
     """The sentence before the last, where what limits the last may limit both: the last is a short addition in the same line."""
-    if i > 1 and len(pieces[i - 1].said) <= _MEASURE_WORDS and not (pieces[i].starts_line or pieces[i - 1].starts_line):
+    if i > 1 and len(pieces[i - 1].said) <= _DETAIL_WORDS and not (pieces[i].starts_line or pieces[i - 1].starts_line):
         claim, detail = pieces[i - 2], pieces[i - 1]
         if not (claim.kind or detail.kind or claim.asks or detail.asks):
             yield i - 2, i
