@@ -1,4 +1,4 @@
-"""What one sentence says of several others: their unit, which option was chosen, the answer, how a program ended.
+"""What one sentence says of several others: their unit, what they count up, which option was chosen, how a program ended.
 
 Lives here: pairs of a sentence and one that reaches over its neighbours to it. Does not belong here: ties to the sentence next to
 it by its first words (``statements``), titles, notes and moods (``farther_ties``).
@@ -65,6 +65,8 @@ def reaching_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
             found += _decided(pieces)
         if hints.introduces and "\n" in text:
             found += _tallied(pieces)
+    if "counts" in hints.opened:
+        found += _counted(pieces)
     if hints.dense or not _MEASURES.isdisjoint(hints.distinct):
         found += _measured(pieces)
     if not _CHOOSING.isdisjoint(hints.distinct):
@@ -80,6 +82,18 @@ def limited_too(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
         claim, detail = pieces[i - 2], pieces[i - 1]
         if not (claim.kind or detail.kind or claim.asks or detail.asks):
             yield i - 2, i
+
+
+def _counted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+    """ "First, ...", "Second, ..." and the sentence in front of the first of them."""
+    anchor = -1
+    for i, piece in enumerate(pieces):
+        if piece.kind:
+            anchor = -1
+        elif "counts" in piece.opens:
+            anchor = i - 1 if anchor < 0 else anchor
+            if anchor >= 0:
+                yield i, anchor
 
 
 def _measured(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:

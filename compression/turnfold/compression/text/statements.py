@@ -269,7 +269,7 @@ def _in_quotation(text: str, pieces: Sequence[StatementPiece]) -> list[bool]:
 def _needs(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     """Pairs of a sentence and one that it needs."""
     if not any([piece.kind for piece in pieces]):  # noqa: C419 - a generator takes twice as long, and every text is asked
-        return [*_pointing_back(pieces), *_taken_back(pieces), *_revised(pieces), *_introduced(pieces), *_counted(pieces)]
+        return [*_pointing_back(pieces), *_taken_back(pieces), *_revised(pieces), *_introduced(pieces)]
     return [
         *_under_headings(pieces),
         *_behind_labels(pieces),
@@ -278,7 +278,6 @@ def _needs(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
         *_revised(pieces),
         *_introduced(pieces),
         *_about_blocks(pieces),
-        *_counted(pieces),
     ]
 
 
@@ -308,8 +307,8 @@ def _pointing_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
         )
         if last >= 0 and said:
             found.append((i, last))
-            if not piece.starts_line and last == i - 1 and (also := [*limited_too(pieces, i)]) and piece.limits_more:
-                found += also
+            if not piece.starts_line and last == i - 1:
+                found += [pair for pair in limited_too(pieces, i) if piece.limits_more]
         last = i
     return found
 
@@ -485,20 +484,4 @@ def _about_blocks(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
                 found += [(i, i - 1), (i - 1, i)]
         elif piece.kind and not (before or piece.starts_line) and "\n" not in pieces[i - 1].tail(40):
             found += [(i, i - 1), (i - 1, i)]
-    return found
-
-
-def _counted(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
-    """ "First, ...", "Second, ..." and the sentence in front of the first of them."""
-    found: list[tuple[int, int]] = []
-    if "counts" not in pieces[0].hints.opened:
-        return found
-    anchor = -1
-    for i, piece in enumerate(pieces):
-        if piece.kind:
-            anchor = -1
-        elif "counts" in piece.opens:
-            anchor = i - 1 if anchor < 0 else anchor
-            if anchor >= 0:
-                found.append((i, anchor))
     return found
