@@ -26,6 +26,8 @@ def read_text(file: str) -> str:
     Raises:
         Failure: it cannot be read, or is blank.
     """
+    if not file:
+        raise Failure("give the name of a file, or - for standard input")
     try:
         text = (sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()).decode("utf-8")  # with its own line ends
     except OSError as exc:

@@ -156,9 +156,7 @@ class _Calls:
             told = None if draft is None else {"directive": taken, "by_model": draft.by_model, "prompt_to_user": draft.prompt}
             drafted = {"draft": told}
         sure = certainty(taken, engine.machine.state)
-        return as_json(
-            {**preview(engine, taken), "input": taken, "guard": why_ordinary(taken), "certainty": sure, **drafted}
-        )
+        return as_json({**preview(engine, taken), "input": taken, "guard": why_ordinary(taken), "certainty": sure, **drafted})
 
     async def _draft(self, engine: Engine, text: str, request: Request, tenant: str) -> DirectiveDraft | None:
         """A directive that the user may have meant, by rules or by the model; nothing is applied."""
