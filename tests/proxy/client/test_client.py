@@ -267,7 +267,7 @@ CANNOT_BE_SENT: dict[str, Callable[[Any], Any]] = {
     "policies.docker": lambda client: client.set_state("talk", {"policies": {"docker": HALF}}),
     "model": lambda client: client.forget_windows(model=HALF),
     "l1_ratio": lambda client: client.compress("text", l1_ratio=float("nan")),
-    "query": lambda client: client.compress("text", query=b"bytes"),
+    "message.role": lambda client: client.add_message("talk", b"user", "text"),
     "messages[0].tags": lambda client: client.compress_messages([{"role": "user", "content": "a", "tags": {1}}]),
     "conversation_id has dot": lambda client: client.delete_conversation(".."),
     "conversation has dot": lambda client: client.state("../report"),
