@@ -56,11 +56,13 @@ def test_the_prompt_says_what_must_be_kept(mode: Any) -> None:
         ({"mode": "brief"}, "mode"),
         ({"system_prompt": 3}, "system_prompt"),
         ({"preserve_terms": [3]}, "preserve_terms"),
+        ({"preserve_terms": "pier"}, "preserve_terms"),
+        ({"call": None}, "call"),
     ],
 )
 def test_a_wrong_option_is_named(options: dict[str, Any], field: str) -> None:
     with pytest.raises(InvalidInput, match=field):
-        create_summarizer(str, **options)
+        create_summarizer(**{"call": str, **options})
 
 
 def at_once(_: str) -> str:

@@ -101,6 +101,8 @@ def test_messages_must_be_a_list() -> None:
         compress("hello")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="messages"):
         uncompress("hello")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="store"):
+        uncompress([], ["hello"])  # type: ignore[arg-type]
 
 
 # --- what is kept -----------------------------------------------------------------------------------------------------

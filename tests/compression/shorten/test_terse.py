@@ -108,6 +108,8 @@ def test_expand_refuses_a_receipt_of_another_text() -> None:
 def test_an_unknown_intensity_is_named(intensity: str) -> None:
     with pytest.raises(InvalidInput, match="intensity"):
         compress("The cat.", intensity)
+    with pytest.raises(InvalidInput, match="text"):
+        compress(b"The cat.")  # type: ignore[arg-type]
 
 
 UNTOUCHED: Final = [

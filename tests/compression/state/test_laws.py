@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -250,3 +251,23 @@ def test_the_preprocessor_never_touches_an_answer(texts: list[str], text: str) -
         assert handed_on == text
     elif handed_on != text:
         assert create_engine().step(handed_on)["kind"] in ("update", "clarify")
+
+
+def test_what_is_no_text_is_named_and_changes_nothing() -> None:
+    engine = create_engine()
+    engine.step("use docker")
+    engine.step("use podman instead of vim")  # a question is open
+    before = engine.export_checkpoint()
+    calls: list[tuple[str, Callable[[Any], object], Any]] = [
+        *(
+            ("user_input", call, value)
+            for call in (engine.step, partial(controller.preview, engine))
+            for value in (None, 5, b"yes")
+        ),
+        *(("messages", call, value) for call in (engine.apply_transcript, compile_transcript) for value in (None, "abc", [1])),
+    ]
+    for field, call, value in calls:
+        with pytest.raises(InvalidInput) as caught:
+            call(value)
+        assert caught.value.field == field
+    assert engine.export_checkpoint() == before

@@ -19,7 +19,7 @@ from turnfold.compression.budgeted import History, HistoryMessage, HistorySettin
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.api.conversations import Conversations, ConversationUnknown, HistoryIncomplete
 from turnfold.proxy.api.workshop import Workshop
-from turnfold.proxy.books.section_records import find_section
+from turnfold.proxy.books.section_records import SectionExpired, find_section
 from turnfold.proxy.store import Item, Key, Scope, Store, StoreTimedOut, open_store
 from turnfold.proxy.store.compare_and_set import Contended, compare_and_set
 from turnfold.proxy.store.memory import MemoryStore
@@ -55,6 +55,19 @@ async def test_the_store_holds_what_the_library_makes(store: Store) -> None:
     assert len(plain.blocks) > 2
     section = await find_section(store, "anna", plain.blocks[0].id)
     assert section.id == plain.blocks[0].id
+
+
+async def test_a_copy_keeps_its_sections_when_the_first_conversation_is_deleted(store: Store) -> None:
+    kept = conversations(store)
+    for n in range(20):
+        added = await kept.add("anna", "first", note(n), SETTINGS)
+    await kept.replace("anna", "copy", added.kept.history)
+    await kept.forget("anna", "first")
+    for block in added.kept.history.blocks:
+        assert (await find_section(store, "anna", block.id)).id == block.id
+    await kept.forget("anna", "copy")
+    with pytest.raises(SectionExpired):
+        await find_section(store, "anna", added.kept.history.blocks[0].id)
 
 
 async def test_concurrent_adds_of_one_process_keep_their_order(store: Store) -> None:

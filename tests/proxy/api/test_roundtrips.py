@@ -53,6 +53,13 @@ async def test_originals_are_found_by_the_messages_alone(store: Store, workshop:
     assert (deep.messages, deep.missing_ids) == ([*MESSAGES, *chat(20)], ())
 
 
+async def test_numbers_of_any_size_come_back_from_the_store(store: Store, workshop: Workshop) -> None:
+    sent = [{**message, "sent_ns": 1_795_000_000_000_000_000 + n, "score": -1e300} for n, message in enumerate(MESSAGES)]
+    trips = roundtrips(store, workshop)
+    result, _ = await trips.compress("anna", sent, DEFAULT, None)
+    assert (await trips.uncompress("anna", result.messages, None, recursive=False)).messages == sent
+
+
 async def test_other_options_and_conversations_do_not_overwrite(store: Store, workshop: Workshop) -> None:
     trips = roundtrips(store, workshop)
     named = [[{**m, "id": f"m{n}"} for n, m in enumerate(said)] for said in (MESSAGES, chat(30))]

@@ -123,6 +123,14 @@ def test_the_short_options(run: RunCommand, tmp_path: Path) -> None:
     assert (tmp_path / "out.md").read_text("utf-8") == TEXT + "\n"
 
 
+def test_line_ends_stay_as_they_are(run: RunCommand, tmp_path: Path) -> None:
+    (tmp_path / "windows.md").write_bytes(b"Not now.\r\nLater, if Bob agrees.\r\n")
+    for command in ("compress windows.md --layer 0 -o", "prose windows.md -o"):
+        assert run(*command.split(), "out.md")[0] == 0
+        assert (tmp_path / "out.md").read_bytes() == (tmp_path / "windows.md").read_bytes()
+    assert run("prose", "")[::2] == (1, "turnfold: give the name of a file, or - for standard input\n")
+
+
 @pytest.mark.parametrize(
     ("command", "option"),
     [

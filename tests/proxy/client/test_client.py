@@ -266,6 +266,11 @@ CANNOT_BE_SENT: dict[str, Callable[[Any], Any]] = {
     "group_by": lambda client: client.report("admin", group_by=HALF),
     "policies.docker": lambda client: client.set_state("talk", {"policies": {"docker": HALF}}),
     "model": lambda client: client.forget_windows(model=HALF),
+    "l1_ratio": lambda client: client.compress("text", l1_ratio=float("nan")),
+    "message.role": lambda client: client.add_message("talk", b"user", "text"),
+    "messages[0].tags": lambda client: client.compress_messages([{"role": "user", "content": "a", "tags": {1}}]),
+    "conversation_id has dot": lambda client: client.delete_conversation(".."),
+    "conversation has dot": lambda client: client.state("../report"),
 }
 
 
@@ -274,7 +279,7 @@ async def test_text_that_cannot_be_sent_is_named(param: str, origin: str) -> Non
     call = CANNOT_BE_SENT[param]
     with Client(origin, "anna") as client, pytest.raises(errors.InvalidArgument) as raised:
         call(client)
-    assert raised.value.param == param
+    assert raised.value.param == param.removesuffix(" has dot")
     assert str(raised.value).startswith(param)
     assert isinstance(raised.value, errors.ClientError)
     str(raised.value).encode()  # it can be logged
@@ -288,6 +293,11 @@ async def test_text_that_cannot_be_sent_is_named(param: str, origin: str) -> Non
 def test_a_client_that_could_never_send_is_not_made(kind: type[Client | AsyncClient], url: str, key: str, param: str) -> None:
     with pytest.raises(errors.InvalidArgument, match=param):
         kind(url, key)
+
+
+def test_an_address_as_openai_clients_have_it(origin: str) -> None:
+    with Client(f"{origin}/v1/", "anna") as client:
+        assert client.exchange("Not now.", accept="summary").encoding == "summary"
 
 
 @pytest.mark.parametrize("host", ["a" * 70, "a..b"])

@@ -5,6 +5,7 @@ Lives here: the four calls, their errors, tenants. Does not belong here: rules o
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -146,13 +147,24 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"input": "x", "messages": [3]}, "messages"),
     ({"input": "x", "messages": {}}, "messages"),
     ({"input": "x", "conversation": 3}, "conversation"),
+    ({"input": "x", "stat": STATE}, "stat"),
+    ({"input": "x", "with_preprocessor": "yes"}, "with_preprocessor"),
+    ({"input": "x", "state": {**EMPTY, "policies": {"\ud83d": 1}}}, "state.policies.\ud83d"),
 ]
 
 
 @pytest.mark.parametrize(("body", "field"), BAD)
 def test_a_bad_preview_names_the_field(http: httpx.Client, body: dict[str, Any], field: str) -> None:
-    answer = http.post("/v1/state/preview", json=body)
+    answer = http.post("/v1/state/preview", content=json.dumps(body))
     assert (answer.status_code, answer.json()["error"]["param"]) == (422, field)
+
+
+def test_half_a_surrogate_pair_comes_back_as_it_came(http: httpx.Client) -> None:
+    said = {"premise": "half \ud83d", "policies": {"\ud83d": "use"}, "version": 2}
+    assert http.put("/v1/state/half", content=json.dumps(said)).json()["state"] == said
+    assert http.get("/v1/state/half").json()["state"] == said
+    asked = {"input": "use \ud83d", "conversation": "half"}
+    assert http.post("/v1/state/preview", content=json.dumps(asked)).json()["state_after"] == said
 
 
 @pytest.mark.parametrize(

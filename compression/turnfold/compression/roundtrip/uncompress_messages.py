@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from turnfold.compression.errors import InvalidInput
+from turnfold.compression.errors import InvalidInput, require
 from turnfold.compression.roundtrip.option_types import Message
 from turnfold.compression.roundtrip.provenance import copy_json, provenance_of
 from turnfold.compression.roundtrip.values import NOTHING, Compressed, Lookup, Results, Uncompressed, look_up
@@ -32,7 +32,7 @@ def uncompress(messages: Sequence[Message] | Compressed, store: Lookup | None = 
         recursive: if true, originals that were compressed before are restored too, up to ten levels.
 
     Raises:
-        InvalidInput: the messages are not a list, or restoring them gives more than half a million.
+        InvalidInput: the messages are not a list, the store is none, or restoring them gives more than half a million.
     """
     if isinstance(messages, Compressed):
         store = messages.verbatim if store is None else store
@@ -40,6 +40,7 @@ def uncompress(messages: Sequence[Message] | Compressed, store: Lookup | None = 
     if not isinstance(messages, Sequence) or isinstance(messages, str | bytes):
         raise InvalidInput("messages", "must be a list")
     store = NOTHING if store is None else store
+    require(("store", isinstance(store, Mapping | Results) or callable(store), "must be a mapping, a function or Results"))
     back = _Restorer(store, DEEPEST if recursive else 1)
     expanded = [back.restore(message) for message in messages]
     return Uncompressed(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from turnfold.compression import tokens
-from turnfold.compression.errors import InvalidInput
+from turnfold.compression.errors import InvalidInput, require
 from turnfold.compression.shorten.terse_rewrite import Rewriter
 from turnfold.compression.shorten.terse_rules import INTENSITIES, Lexicon, lexicon
 from turnfold.compression.shorten.terse_text import atoms
@@ -65,8 +65,9 @@ def compress(text: str, intensity: str = "full", *, extension: str = "") -> Ters
         extension: the user's own lexicon as TOML (see ``terse_rules``); it extends the packaged one.
 
     Raises:
-        InvalidInput: the intensity is unknown, or the extension is not a lexicon.
+        InvalidInput: the text is no string, the intensity is unknown, or the extension is not a lexicon.
     """
+    require(("text", isinstance(text, str), "must be a string"))
     short, made = _shorten(text, _level(intensity), lexicon(extension))
     counted = _Counted()
     before, after = counted.count(text), counted.count(short)

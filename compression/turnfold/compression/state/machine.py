@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
+from turnfold.compression.errors import InvalidInput
 from turnfold.compression.state import prompts
 from turnfold.compression.state.grammar import Directive, Malformed, parse
 from turnfold.compression.state.wording import answer, item_key, premise_value
@@ -73,7 +74,13 @@ _Outcome = State | Pending | str  # the state after an update, a question to be 
 
 
 def decide(machine: Machine, text: str) -> tuple[Machine, Decision]:
-    """Process one message. A clarify never changes the state; a pending question blocks parsing until a yes or no."""
+    """Process one message. A clarify never changes the state; a pending question blocks parsing until a yes or no.
+
+    Raises:
+        InvalidInput: the message is no string.
+    """
+    if not isinstance(text, str):
+        raise InvalidInput("user_input", "must be a string")
     if machine.pending is not None:
         return _resolve(machine, machine.pending, text)
     parsed = parse(text)

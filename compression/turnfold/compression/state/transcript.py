@@ -5,9 +5,10 @@ Lives here: that replay and its result. Does not belong here: the proxy's own re
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
+from turnfold.compression.errors import InvalidInput
 from turnfold.compression.state.machine import Machine, decide
 from turnfold.compression.state.serial import StateDict, state_value
 
@@ -33,8 +34,16 @@ ApplyResult = StateResult | ConfirmResult
 
 
 def user_texts(messages: Transcript) -> Iterator[str]:
-    """Contents of user messages that are strings; all else is passed over."""
+    """Contents of user messages that are strings; all other contents are passed over.
+
+    Raises:
+        InvalidInput: these are no messages.
+    """
+    if isinstance(messages, str | bytes) or not isinstance(messages, Iterable):
+        raise InvalidInput("messages", "must be a list of messages")
     for message in messages:
+        if not isinstance(message, Mapping):
+            raise InvalidInput("messages", "must be a list of messages")
         content = message.get("content")
         if message.get("role") == "user" and isinstance(content, str):
             yield content

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
+from urllib.parse import quote
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from turnfold.compression.layers import SCORERS
+from turnfold.proxy.http.dots import has_dot_segments
 
 
 def _integral(value: object) -> object:
@@ -39,6 +41,12 @@ _MOST: Final = 10_000_000
 def _check_scorer(name: str) -> str:
     if name not in SCORERS and name != LLM:
         raise ValueError(f"must be one of {', '.join([*SCORERS, LLM])}")
+    return name
+
+
+def _check_reachable(name: str) -> str:
+    if has_dot_segments(quote(name, safe="")):
+        raise ValueError("must not have dot segments: it is part of a path")
     return name
 
 
@@ -173,7 +181,7 @@ class MessageBody(RequestBody):
 class ConversationBody(RequestBody):
     """A message to add."""
 
-    conversation_id: Annotated[str, Field(min_length=1, max_length=512)]
+    conversation_id: Annotated[str, Field(min_length=1, max_length=512), AfterValidator(_check_reachable)]
     message: MessageBody
     compress_threshold: Annotated[int, Field(ge=1, le=_MOST, description="Maximum number of tokens of the context."), WHOLE] = (
         1000

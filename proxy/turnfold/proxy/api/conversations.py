@@ -9,7 +9,8 @@ token, and the head remembers the latest tokens, so an add that is repeated (bec
 not applied twice.
 
 A copy of each block is stored where ``/v1/drill-down`` finds it by its id. Ids are content hashes, so two conversations may share
-such a copy. They do not share their own blocks, so deleting one conversation leaves the other complete.
+such a copy. They do not share their own blocks, so deleting one conversation leaves the other complete, and the copies that the
+other has as well are written again.
 
 A message's private parts are removed before it is added, so no history, context or section ever contains them.
 """
@@ -32,7 +33,8 @@ from turnfold.compression.text.private import redact
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.books.section_records import Layered, pack_section, section_items, section_keys, unpack_section
-from turnfold.proxy.store import Batch, Item, Key, Store
+from turnfold.proxy.store import Batch, Item, Key, Scope, Store
+from turnfold.proxy.store.base import key_pages
 from turnfold.proxy.store.compare_and_set import Turns, compare_and_set
 from turnfold.proxy.store.fair import FairMemory
 from turnfold.proxy.store.records import VERSION, UnreadableRecord, decode_record, version_of
@@ -408,6 +410,19 @@ class Conversations:
             head = await self._workshop.run(tenant, _unpack, held)
             names = [] if head is None else [name for name, _ in head.ids]
             await self._store.discard([*(_block_key(key, name) for name in names), *section_keys(tenant, names)])
+        await self._keep_shared(tenant, set(names))
+
+    async def _keep_shared(self, tenant: str, names: set[str]) -> None:
+        """Write again the sections of a deleted conversation that another one has as well, an imported copy for example."""
+        if not names:
+            return
+        pages = key_pages(self._store, Scope(tenant, _BLOCK))
+        for key in [key async for page in pages for key in page if key.id.partition(":")[0] in names]:
+            name, _, conversation = key.id.partition(":")
+            (value,) = await self._store.get([key])
+            section = None if value is None else unpack_section(name, value)
+            if isinstance(section, Layered):
+                await self._store.put(section_items(tenant, section, self._ttl, conversation))
 
     async def _read_head(self, tenant: str, conversation_id: str, held: bytes | None) -> _HistoryRecord | None:
         """`_readable` in a thread: a head has the recent messages in it, which may be large."""

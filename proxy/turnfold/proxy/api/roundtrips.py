@@ -78,11 +78,18 @@ def _without(message: Any, hidden: Container[str]) -> Any:
 
 def unpack_result(value: bytes) -> tuple[list[Any], dict[str, Any]] | None:
     """Messages, and originals by key, of `pack_result`; None if this release cannot read them."""
-    return decode_record("round trip", value, _build, parse=lambda data: json.loads(inflate_record(data)))
+    return decode_record("round trip", value, _build, parse=_parse)
+
+
+def _parse(value: bytes) -> Any:
+    """The record's fields; what clients wrote is in a tuple, because its numbers may be of any size."""
+    fields = json.loads(inflate_record(value))
+    return {name: (held,) if name in ("messages", "verbatim") else held for name, held in fields.items()}
 
 
 def _build(value: Any) -> tuple[list[Any], dict[str, Any]]:
-    return list(value["messages"]), dict(value["verbatim"])
+    (messages,), (verbatim,) = value["messages"], value["verbatim"]
+    return list(messages), dict(verbatim)
 
 
 def _originals(values: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:

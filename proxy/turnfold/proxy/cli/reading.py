@@ -26,8 +26,10 @@ def read_text(file: str) -> str:
     Raises:
         Failure: it cannot be read, or is blank.
     """
+    if not file:
+        raise Failure("give the name of a file, or - for standard input")
     try:
-        text = sys.stdin.buffer.read().decode("utf-8") if file == "-" else Path(file).read_text("utf-8")
+        text = (sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()).decode("utf-8")  # with its own line ends
     except OSError as exc:
         raise Failure(f"{file}: {exc.strerror or exc}") from exc
     except UnicodeDecodeError as exc:
@@ -87,10 +89,11 @@ def put_out(output: Path | None, text: str) -> None:
     Raises:
         Failure: the file cannot be written.
     """
+    end = "" if text.endswith("\n") else "\n"
     if output is None:
-        typer.echo(text)
+        typer.echo(text + end, nl=False)
     else:
-        write(output, text + "\n")
+        write(output, text + end)
 
 
 def write(output: Path, data: str) -> None:
@@ -100,6 +103,6 @@ def write(output: Path, data: str) -> None:
         Failure: it cannot be written.
     """
     try:
-        output.write_text(data, "utf-8")
+        output.write_text(data, "utf-8", newline="")
     except OSError as exc:
         raise Failure(f"{output}: {exc.strerror or exc}") from exc

@@ -5,6 +5,7 @@ Lives here: what each call sends, and the type of its answer. Does not belong he
 
 from __future__ import annotations
 
+import math
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from turnfold.proxy.api.bodies import (
 )
 from turnfold.proxy.api.message_bodies import CompressMessagesAnswer, CounterName, UncompressMessagesAnswer
 from turnfold.proxy.client.errors import InvalidArgument
+from turnfold.proxy.http.dots import has_dot_segments
 
 T = TypeVar("T")
 
@@ -53,27 +55,32 @@ def checked(call: ApiCall[T]) -> ApiCall[T]:
     """The call itself, if it can be sent.
 
     Raises:
-        InvalidArgument: names the first text that cannot.
+        InvalidArgument: names the first value that cannot.
     """
-    for name, text in (*_texts(call.body or {}), *_texts(call.query)):
-        check_text(name, text)
+    for name, value in (*_leaves(call.body or {}), *_leaves(call.query)):
+        if isinstance(value, str):
+            check_text(name, value)
+        elif isinstance(value, float) and not math.isfinite(value):
+            raise InvalidArgument(name, f"is {value}, which JSON cannot hold")
+        elif value is not None and not isinstance(value, int | float):
+            raise InvalidArgument(name, f"is a {type(value).__name__}, which JSON cannot hold")
     for name, text in call.headers.items():
         check_header(_ARGUMENTS.get(name, name), text)
     return call
 
 
-def _texts(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
-    """Each text in a JSON value, keys too, and its place in it."""
-    if isinstance(value, str):
-        yield place, value
-    elif isinstance(value, Mapping):
+def _leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """Each value in a JSON value that holds no others, keys too, and its place in it."""
+    if isinstance(value, dict):
         for key, inner in value.items():
             name = f"{place}.{key}" if place else str(key)
             yield name, str(key)
-            yield from _texts(inner, name)
+            yield from _leaves(inner, name)
     elif isinstance(value, list | tuple):
         for position, inner in enumerate(value):
-            yield from _texts(inner, f"{place}[{position}]")
+            yield from _leaves(inner, f"{place}[{position}]")
+    else:
+        yield place, value
 
 
 def check_text(name: str, text: str) -> None:
@@ -93,7 +100,9 @@ def check_header(name: str, text: str) -> None:
 
 def _quoted(name: str, text: str) -> str:
     check_text(name, text)
-    return quote(text, safe="")
+    if has_dot_segments(quoted := quote(text, safe="")):  # httpx would resolve them: another path, and not Turnfold's
+        raise InvalidArgument(name, "has dot segments and must not: it is part of a path")
+    return quoted
 
 
 def _without_none(**fields: Any) -> dict[str, Any]:
@@ -176,14 +185,18 @@ def uncompress_messages(
     return ApiCall("POST", "/v1/messages/uncompress", UncompressMessagesAnswer, body)
 
 
+def _listed(names: Sequence[str]) -> str:
+    return names if isinstance(names, str) else ", ".join(names)
+
+
 def exchange(
     text: str, accept: Sequence[str], budget: int | None, drill_down: Sequence[str], **options: Any
 ) -> ApiCall[ExchangeAnswer]:
     """A text in an accepted encoding."""
     headers = {
-        "x-turnfold-accept": ", ".join(accept),
+        "x-turnfold-accept": _listed(accept),
         "x-turnfold-budget": "" if budget is None else str(budget),
-        "x-turnfold-drill-down": ", ".join(drill_down),
+        "x-turnfold-drill-down": _listed(drill_down),
     }
     sent = {name: value for name, value in headers.items() if value}
     return ApiCall("POST", "/v1/exchange", ExchangeAnswer, {"text": text, **_without_none(**options)}, sent)

@@ -103,9 +103,11 @@ def _headers(api_key: str | None) -> dict[str, str]:
 
 def _root(base_url: str) -> httpx.URL:
     try:
-        return httpx.URL(base_url)
+        url = httpx.URL(base_url)
     except httpx.InvalidURL as exc:
         raise InvalidArgument("base_url", f"is no URL: {ascii(str(exc))[1:-1]}") from exc
+    path = url.path.rstrip("/")  # an OpenAI client's address ends with /v1, and so do the paths here begin
+    return url.copy_with(path=path.removesuffix("/v1") or "/") if path.endswith("/v1") else url
 
 
 def _unknown_host(exc: UnicodeError) -> InvalidArgument:

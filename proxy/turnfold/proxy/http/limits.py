@@ -8,12 +8,12 @@ forwarded unchanged rather than refused.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import Counter
 from typing import Final
 
 from turnfold.config.serving import LimitSettings
 from turnfold.proxy.http import codings
+from turnfold.proxy.http.dots import has_dot_segments
 from turnfold.proxy.http.headers import first
 from turnfold.proxy.http.inbound import Inbound
 from turnfold.proxy.http.refusals import RawHeaders, Refused
@@ -32,10 +32,6 @@ def check_head(headers: RawHeaders, limits: LimitSettings) -> None:
         raise Refused(431, "headers_too_large", message)
 
 
-#: A segment of one or two dots, plain or encoded, between separators that some server on the way may take for such.
-_DOTS: Final = re.compile(r"(?:^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?:[/\\;]|%2f|%5c|%3b|$)", re.IGNORECASE)
-
-
 def check_path(path: str) -> None:
     """Refuse a path that a server on the way may take for another one, and ``*``, which is none: behind an upstream's address
     it would become part of the host.
@@ -45,7 +41,7 @@ def check_path(path: str) -> None:
     """
     if not path.startswith("/"):
         raise Refused(400, "invalid_path", "The path does not begin with a slash.")
-    if _DOTS.search(path):
+    if has_dot_segments(path):
         raise Refused(400, "invalid_path", "The path has dot segments in it.")
 
 

@@ -5,6 +5,7 @@ Lives here: JSON answers, and the translation of exceptions into answers. Does n
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, Protocol
@@ -49,7 +50,11 @@ class Gatekeeper(Protocol):
 
 def as_json(value: Any, status: int = 200) -> Response:
     """A JSON answer."""
-    return Response(orjson.dumps(value), status, media_type="application/json")
+    try:
+        data = orjson.dumps(value)
+    except TypeError:  # a lone surrogate, which a client's JSON may bring, can only be written as an escape
+        data = json.dumps(value).encode()
+    return Response(data, status, media_type="application/json")
 
 
 def error(status: int, code: str, message: str, param: str | None = None) -> Response:

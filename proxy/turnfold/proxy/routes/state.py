@@ -11,11 +11,11 @@ from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from turnfold.compression.errors import InvalidInput
+from turnfold.compression.errors import InvalidInput, require
 from turnfold.compression.state import (
     Engine,
     Record,
@@ -37,7 +37,7 @@ from turnfold.proxy.asking.operations import ModelMissing, OperationModels
 from turnfold.proxy.http.front import Endpoint
 from turnfold.proxy.http.inbound import ClientGone, Inbound
 from turnfold.proxy.http.refusals import Refused
-from turnfold.proxy.routes.answers import Answers, error, missing_model, with_error_answers
+from turnfold.proxy.routes.answers import Answers, as_json, error, missing_model, with_error_answers
 from turnfold.proxy.routes.anything import ANYTHING
 from turnfold.proxy.store.records import report_unreadable
 
@@ -47,6 +47,10 @@ MAX_NAME: Final = 512
 _METHODS: Final = "GET, PUT, DELETE"
 _PREVIEW: Final = "/v1/state/preview"
 _UNREADABLE: Final = "This conversation's state was written by a newer Turnfold; update this one, or delete the state."
+
+_STARTS: Final = ("conversation", "state", "checkpoint", "messages")
+_SWITCHES: Final = ("with_preprocessor", "with_model")
+_PREVIEW_FIELDS: Final = frozenset({"input", *_STARTS, *_SWITCHES})
 
 #: Says whose data a request may reach; refuses by raising what the app renders.
 Authorise = Callable[[Request], str]
@@ -119,37 +123,40 @@ class _Calls:
         record = await self._record(tenant, name)
         if record is None:
             raise _unknown(name)
-        return JSONResponse(_render(name, record))
+        return as_json(_render(name, record))
 
     async def write(self, request: Request, tenant: str) -> Response:
         name = _name(request)
         machine = _machine_in(await _body(request))
         record = await self._store.update(tenant, name, lambda kept: kept.put(machine))
-        return JSONResponse(_render(name, record))
+        return as_json(_render(name, record))
 
     async def forget(self, request: Request, tenant: str) -> Response:
         name = _name(request)
         if not await self._store.delete(tenant, name):
             raise _unknown(name)
-        return JSONResponse({"object": "conversation.state.deleted", "conversation": name, "deleted": True})
+        return as_json({"object": "conversation.state.deleted", "conversation": name, "deleted": True})
 
     async def preview(self, request: Request, tenant: str) -> Response:
         body = await _body(request)
         text = body.get("input")
         if not isinstance(text, str):
             raise InvalidInput("input", "must be a text")
+        for name, value in body.items():
+            require(
+                (name, name in _PREVIEW_FIELDS, "is no field of a preview"),
+                (name, name not in _SWITCHES or value is None or isinstance(value, bool), "must be true or false"),
+            )
         engine = Engine()
         engine.machine = await self._machine_for(body, tenant)
-        taken, drafted = preprocess(engine, text) if body.get("with_preprocessor") is True else text, {}
-        if body.get("with_model") is True:
+        taken, drafted = preprocess(engine, text) if body.get("with_preprocessor") else text, {}
+        if body.get("with_model"):
             draft = await self._draft(engine, text, request, tenant)
             taken = text if draft is None else draft.directive
             told = None if draft is None else {"directive": taken, "by_model": draft.by_model, "prompt_to_user": draft.prompt}
             drafted = {"draft": told}
         sure = certainty(taken, engine.machine.state)
-        return JSONResponse(
-            {**preview(engine, taken), "input": taken, "guard": why_ordinary(taken), "certainty": sure, **drafted}
-        )
+        return as_json({**preview(engine, taken), "input": taken, "guard": why_ordinary(taken), "certainty": sure, **drafted})
 
     async def _draft(self, engine: Engine, text: str, request: Request, tenant: str) -> DirectiveDraft | None:
         """A directive that the user may have meant, by rules or by the model; nothing is applied."""
@@ -169,7 +176,7 @@ class _Calls:
 
     async def _machine_for(self, body: dict[str, Any], tenant: str) -> Machine:
         """Where the preview begins: at most one of the four fields."""
-        given = [field for field in ("conversation", "state", "checkpoint", "messages") if body.get(field) is not None]
+        given = [field for field in _STARTS if body.get(field) is not None]
         if len(given) > 1:
             raise InvalidInput(given[1], f"cannot stand beside {given[0]}")
         if not given:

@@ -1,0 +1,18 @@
+"""Dot segments in paths.
+
+Lives here: recognising them, for the server, the client and the bodies that name what a path leads to. Does not belong here:
+refusing them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+#: A segment of one or two dots, plain or encoded, between separators that some server on the way may take for such.
+_DOTS: Final = re.compile(r"(?:^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?:[/\\;]|%2f|%5c|%3b|$)", re.IGNORECASE)
+
+
+def has_dot_segments(path: str) -> bool:
+    """Whether a server on the way may take a path for another one."""
+    return _DOTS.search(path) is not None
