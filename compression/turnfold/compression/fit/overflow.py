@@ -319,4 +319,3 @@ def _add_words(text: str, found: _ErrorText) -> None:
     text = _NAMED.sub(lambda name: name[0] if _MEASURES.search(name[0]) else "the", text).strip()
     if text:
         found.texts.append(text)
-

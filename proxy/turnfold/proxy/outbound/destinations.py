@@ -5,11 +5,11 @@ Lives here: OpenAI's and Anthropic's upstreams side by side, and the choice betw
 
 The choice is made by the path, and where both providers have the same path by the header that only one has:
 
-    /anthropic/v1/...    Anthropic, said outright; ``/anthropic`` is left out of the path that is asked for, unless the upstream's
-                         URL has no path: there it may be the server's own (Azure, LiteLLM)
-    /openai/v1/...       OpenAI, likewise (Azure's ``/openai/deployments/...`` is a path of its own)
-    .../messages[/...]   Anthropic
-    any other path       Anthropic with an ``anthropic-version`` header, else OpenAI
+    /anthropic/v1/...       Anthropic, said outright; ``/anthropic`` is left out of the path that is asked for, unless the
+                            upstream's URL has no path: there it may be the server's own (Azure, LiteLLM)
+    /openai/v1/...          OpenAI, likewise (Azure's ``/openai/deployments/...`` is a path of its own)
+    .../v1/messages[/...]   Anthropic; not messages of something else, as in OpenAI's ``/v1/threads/{id}/messages``
+    any other path          Anthropic with an ``anthropic-version`` header, else OpenAI
 
 Where only one upstream is set it gets everything: gateways speak several formats under one address.
 """
@@ -32,8 +32,10 @@ from turnfold.proxy.http.headers import first
 from turnfold.proxy.http.tenancy import Keys
 from turnfold.proxy.outbound.upstream import Upstream
 
+#: The part of a path in front of ``/messages`` where that is Anthropic's, and no collection in something else.
+MESSAGES_BEHIND: Final = r"v\d\w*|anthropic"
 _SAID: Final = re.compile(rb"/(anthropic|openai)(?=/v1(?:/|$))")
-_MESSAGES: Final = re.compile(rb"/messages(?:/|$)")
+_MESSAGES: Final = re.compile(rb"(?:^|/(?:%s))/messages(?:/|$)" % MESSAGES_BEHIND.encode())
 _VERSION: Final = b"anthropic-version"
 
 
