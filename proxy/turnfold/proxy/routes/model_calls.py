@@ -60,10 +60,8 @@ def model_routes(endpoint: Callable[[Wire], ASGIApp]) -> tuple[list[Route], list
     endpoints = {ending: endpoint(wire) for ending, wire in WIRES.items()}
 
     def routes(path: str) -> list[Route]:
-        return [
-            Route(path.format(ending, _BEGINNINGS.get(ending, "path")), app, methods=["POST"])
-            for ending, app in endpoints.items()
-        ]
+        paths = {ending: path.format(ending, _BEGINNINGS.get(ending, "path")) for ending in endpoints}
+        return [Route(paths[ending], app, methods=["POST"]) for ending, app in endpoints.items()]
 
     return routes("/v1/{0}"), [*routes("/{0}"), *routes("/{{base:{1}}}/{0}")]
 
