@@ -90,7 +90,7 @@ class StateOptions:
         preprocess: if true, near forms ("Use Docker.") are rewritten into the exact form by rules first.
         superseded: whether superseded blocks stay in place ("keep": the prefix is stable) or are removed ("drop": only one block,
             and every change of the state changes the prefix from the former block on).
-        keeps_history: if false, earlier messages lie upstream with their blocks: a message that revokes all of them says so itself.
+        keeps_history: if false, earlier messages lie upstream with their blocks: one that revokes all of them says so itself.
     """
 
     acknowledge: Literal["local", "forward"] = "local"
