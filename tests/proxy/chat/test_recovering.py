@@ -182,7 +182,7 @@ async def test_statuses_that_say_something_else_are_not_read(status: int) -> Non
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "zstd"])
 @pytest.mark.parametrize("size", [7, 10_000])
 async def test_an_error_in_a_coding_that_we_undo_is_recovered(coding: str, size: int) -> None:
-    packed = {"gzip": gzip.compress, "deflate": zlib.compress, "zstd": zstd.compress}[coding](ERROR)
+    packed = {"gzip": gzip.compress(ERROR), "deflate": zlib.compress(ERROR), "zstd": zstd.compress(ERROR)}[coding]
     pieces = [packed[at : at + size] for at in range(0, len(packed), size)]
     first = Canned(*pieces, status=400, headers=(JSON, (b"content-encoding", coding.encode())))
     result = await peek_and_recover(first, Canned(b'{"choices": []}', headers=(JSON,)))

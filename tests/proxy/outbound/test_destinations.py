@@ -38,6 +38,17 @@ CASES: list[tuple[str, str | None, str, list[tuple[bytes, bytes]], str]] = [
     (OPENAI, None, "/v1/threads/thread_1/messages/msg_1", [], "https://api.openai.com/v1/threads/thread_1/messages/msg_1"),
     (OPENAI, None, "/v1/chat/completions/c_1/messages", [], "https://api.openai.com/v1/chat/completions/c_1/messages"),
     (OPENAI, None, "/gateway/v1/messages/batches", [], "https://api.anthropic.com/v1/gateway/v1/messages/batches"),
+    # A key of Anthropic's is for nobody else, with any client and header; what is said outright holds.
+    (OPENAI, None, "/v1/files", [(b"x-api-key", b"sk-ant-api03-x")], "https://api.anthropic.com/v1/files"),
+    (
+        OPENAI,
+        None,
+        "/v1/chat/completions",
+        [(b"authorization", b"Bearer sk-ant-x")],
+        "https://api.anthropic.com/v1/chat/completions",
+    ),
+    (OPENAI, None, "/v1/models", [(b"authorization", b"Bearer sk-proj-x")], "https://api.openai.com/v1/models"),
+    (OPENAI, None, "/openai/v1/models", [(b"x-api-key", b"sk-ant-x")], "https://api.openai.com/v1/models"),
     (OPENAI, None, "/messages", [], "https://api.anthropic.com/v1/messages"),
     # Whoever sends OpenAI's requests elsewhere means all of them.
     ("https://gw.example/v1", None, "/v1/messages", [VERSION], "https://gw.example/v1/messages"),
