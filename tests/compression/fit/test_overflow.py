@@ -150,12 +150,31 @@ def error(message: object, **more: object) -> bytes:
         (400, error("max tokens of 8192 exceeded"), 8192, None),
         (400, error("Maximum tokens of 32768 was exceeded by your prompt"), 32768, None),
         (400, error("Malformed input request: expected maxLength: 8192, actual: 9001, please reformat your input"), 8192, 9001),
+        (400, error("The number of tokens in the messages and tools must be at most 8192, but 9001 were given"), 8192, 9001),
     ],
 )
 def test_further_wordings(status: int, body: bytes, limit: int | None, prompt: int | None) -> None:
     found = detect(status, body)
     assert found is not None
     assert (found.limit, found.prompt) == (limit, prompt) or (prompt is None and found.limit == limit)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The maximum context length of {} is 8192. However, answering your request will take 9001 tokens.",
+        "Context window of {} exceeded: limit 8192 tokens, prompt 9001 tokens",
+        "Input tokens (9001) exceed the context length of {} (8192)",
+        "Prompt too long for {}: 9001 tokens > 8192 maximum",
+    ],
+)
+@pytest.mark.parametrize(
+    "model", ["Meta-Llama-3.3-70B-Instruct", "Qwen2.5-72B", "phi-3.5-mini-128k", "claude-opus-4-20250514", "gemma3:27b", "m"]
+)
+def test_figures_of_a_models_name_are_no_window(said: str, model: str) -> None:
+    found = detect(400, error(said.format(model)))
+    assert found is not None
+    assert found.limit == 8192
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import sys
+import zlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +20,11 @@ from turnfold.compression.summary.calls import ModelCall
 from turnfold.compression.wire.chat import CHAT
 from turnfold.proxy.chat import recovering
 from turnfold.proxy.chat.recovering import Peeked, resend
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 EVENTS = (b"content-type", b"text/event-stream; charset=utf-8")
 JSON = (b"content-type", b"application/json")
@@ -170,6 +177,17 @@ async def test_statuses_that_say_something_else_are_not_read(status: int) -> Non
     result = await peek_and_recover(answer)
     assert (answer.given, result.resent) == (0, ())
     assert await everything(result.answer) == ERROR
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "zstd"])
+@pytest.mark.parametrize("size", [7, 10_000])
+async def test_an_error_in_a_coding_that_we_undo_is_recovered(coding: str, size: int) -> None:
+    packed = {"gzip": gzip.compress(ERROR), "deflate": zlib.compress(ERROR), "zstd": zstd.compress(ERROR)}[coding]
+    pieces = [packed[at : at + size] for at in range(0, len(packed), size)]
+    first = Canned(*pieces, status=400, headers=(JSON, (b"content-encoding", coding.encode())))
+    result = await peek_and_recover(first, Canned(b'{"choices": []}', headers=(JSON,)))
+    assert result.outcome is not None
+    assert result.outcome.recovered
 
 
 async def test_a_coding_that_we_do_not_undo_is_passed_on() -> None:

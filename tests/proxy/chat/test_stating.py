@@ -25,6 +25,7 @@ from tests.proxy.harness import (
     Running,
     StartProxy,
     UpstreamServer,
+    call,
     reply,
     running,
     settings_for,
@@ -366,6 +367,22 @@ def test_messages_after_a_state_was_set_go_on_from_it(upstream: UpstreamServer, 
         chat.say("go on")
         text = "\n".join(chat.forwarded())
         assert text[text.rindex(OPENING) :].startswith(render_block(State("p", {"spaces": "use"})))
+
+
+@pytest.mark.parametrize("place", [{"store": True}, {"previous_response_id": "resp_1"}, {"conversation": "conv_1"}])
+def test_where_the_history_lies_upstream_each_change_is_told_there(
+    upstream: UpstreamServer, start_proxy: StartProxy, place: dict[str, Any]
+) -> None:
+    """The provider keeps the blocks that it got: what is not told with its message may never be, a revocation neither."""
+    headers = [("authorization", "Bearer sk-a"), ("x-turnfold-conversation", "c")]
+    proxy = start_proxy(upstream.origin + "/v1", fold=fold, folding=ENFORCE)
+    sent = []
+    for text in ("use docker", "How do I build it?", "remove policy docker"):
+        body = json.dumps({"model": "gpt-4o", "input": [{"role": "user", "content": text}], **place}).encode()
+        assert call(proxy.origin, "POST", "/v1/responses", body, headers).header("x-turnfold-state") == "forward"
+        sent.append(json.loads(upstream.seen[-1].body)["input"][0]["content"])
+    nothing = render_block(State())
+    assert sent == [f"{DOCKER}\n\nuse docker", f"{DOCKER}\n\nHow do I build it?", f"{nothing}\n\nremove policy docker"]
 
 
 @pytest.mark.parametrize("whole", [False, True])

@@ -33,6 +33,23 @@ CASES: list[tuple[str, str | None, str, list[tuple[bytes, bytes]], str]] = [
     (OPENAI, "https://a.example", "/v1/messages", [], "https://a.example/v1/messages"),
     (OPENAI, "https://a.example/v1", "/v1/messages", [], "https://a.example/v1/messages"),
     (OPENAI, "https://a.example/anthropic/", "/v1/messages", [], "https://a.example/anthropic/v1/messages"),
+    # Messages of something of OpenAI's, which would take its key to Anthropic.
+    (OPENAI, None, "/v1/threads/thread_1/messages", [], "https://api.openai.com/v1/threads/thread_1/messages"),
+    (OPENAI, None, "/v1/threads/thread_1/messages/msg_1", [], "https://api.openai.com/v1/threads/thread_1/messages/msg_1"),
+    (OPENAI, None, "/v1/chat/completions/c_1/messages", [], "https://api.openai.com/v1/chat/completions/c_1/messages"),
+    (OPENAI, None, "/gateway/v1/messages/batches", [], "https://api.anthropic.com/v1/gateway/v1/messages/batches"),
+    # A key of Anthropic's is for nobody else, with any client and header; what is said outright holds.
+    (OPENAI, None, "/v1/files", [(b"x-api-key", b"sk-ant-api03-x")], "https://api.anthropic.com/v1/files"),
+    (
+        OPENAI,
+        None,
+        "/v1/chat/completions",
+        [(b"authorization", b"Bearer sk-ant-x")],
+        "https://api.anthropic.com/v1/chat/completions",
+    ),
+    (OPENAI, None, "/v1/models", [(b"authorization", b"Bearer sk-proj-x")], "https://api.openai.com/v1/models"),
+    (OPENAI, None, "/openai/v1/models", [(b"x-api-key", b"sk-ant-x")], "https://api.openai.com/v1/models"),
+    (OPENAI, None, "/messages", [], "https://api.anthropic.com/v1/messages"),
     # Whoever sends OpenAI's requests elsewhere means all of them.
     ("https://gw.example/v1", None, "/v1/messages", [VERSION], "https://gw.example/v1/messages"),
     ("http://127.0.0.1:4000", None, "/anthropic/v1/messages", [], "http://127.0.0.1:4000/anthropic/v1/messages"),
@@ -99,11 +116,13 @@ def test_over_the_wire(upstream: UpstreamServer, anthropic: UpstreamServer, star
     )
     for path in ("/v1/messages", "/v1/messages/count_tokens", "/anthropic/v1/models"):
         assert call(proxy.origin, "POST", path, b"{}", [("x-api-key", "mine")]).status == 200
-    for path in ("/v1/chat/completions", "/v1/embeddings"):
-        assert call(proxy.origin, "POST", path, b"{}", [("authorization", "Bearer mine")]).status == 200
+    for path in ("/v1/chat/completions", "/v1/embeddings", "/v1/threads/thread_1/messages"):
+        answer = call(proxy.origin, "POST", path, b"{}", [("authorization", "Bearer mine")])
+        assert answer.status == 200
+    assert answer.header("x-turnfold-status") is None  # nothing was read of it
     assert [seen.header("x-api-key") for seen in anthropic.seen] == ["sk-a"] * 3
     assert all(seen.header("authorization") is None for seen in anthropic.seen)
-    assert [seen.header("authorization") for seen in upstream.seen] == ["Bearer sk-o"] * 2
+    assert [seen.header("authorization") for seen in upstream.seen] == ["Bearer sk-o"] * 3
     assert all(seen.header("x-api-key") is None for seen in upstream.seen)
 
 

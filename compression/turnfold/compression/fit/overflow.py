@@ -113,6 +113,10 @@ _QUOTED: Final = re.compile(
     r"|(?<!\w)(['\"`])[^'\"`\n]{1,400}\1(?= (?:is|are|was) (?:not|an? (?:invalid|unknown)|invalid|unknown|unsupported)\b)"
 )
 
+# A word with figures in it, as names of models have ("llama-3.3-70b", "qwen2.5"): none of them counts anything.
+_NAMED: Final = re.compile(r"(?<![\w.-])[a-z](?:[a-z0-9_-]|\.(?=\d))*\d(?:[a-z0-9_-]|\.(?=\d))*")
+_MEASURES: Final = re.compile(r"max|len|limit|ctx|context|token|size|window|prompt|input|n_keep")
+
 
 @dataclass(slots=True)
 class _ErrorText:
@@ -311,6 +315,7 @@ def _add_words(text: str, found: _ErrorText) -> None:
     if "<" in text:
         text = html.unescape(_TAG.sub(" ", text))
     text = text.lower().replace("\u0307", "").replace("’", "'")  # "İ" in lower case has a dot of its own
-    text = _QUOTED.sub(" ", _ECHO.sub("", text)).strip()
+    text = _QUOTED.sub(" ", _ECHO.sub("", text))
+    text = _NAMED.sub(lambda name: name[0] if _MEASURES.search(name[0]) else "the", text).strip()
     if text:
         found.texts.append(text)

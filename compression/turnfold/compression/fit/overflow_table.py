@@ -104,6 +104,7 @@ TABLE: Final[tuple[OverflowRule, ...]] = (
     _rule("full", "text", r"\bfits? (?:in|into|within|inside)\b~(?:context|window)|(?:not enough|no|insufficient) context\b|context(?: \w+){0,2} exhausted"),
     _rule("full", "text", r"exceed~(?:max|session|n)_(?!tokens|new|completion|output)|tokens?\b~\bover (?:the )?(?:model|context|max)|\bn_keep\b|input_length_error|(?:input|prompt)[ _]tokens?~(?:must|should) be (?:no more|at most|less|fewer|below|under)|tokens?\b~\bmax_(?:position_embeddings|model_len|seq_len)\b"),
     _rule("full", "text", r"too many (?:input |prompt |total |context )?tokens|(?:number|amount) of (?:\w+ )?tokens~(?:exceed|larger|greater|over)"),
+    _rule("full", "text", r"(?:number|amount) of (?:\w+ )?tokens~(?:must|should) be (?:no more|at most|less|fewer|below|under)", "output|completion|generat|max_|batch"),
     _rule("full", "text", r"(?:reduce|shorten|decrease) (?:the |your )?(?:(?:length|size|number of tokens) (?:of|in) )?(?:the |your )?(?:input |chat )?(?:prompt|messages|conversation|context|history|input)\b"),
     _rule("full", "text", r"(?:tokens?|ctx|context|length|len)\b~\d\)? ?>=? ?(?:\w+ )?\(?\d|over the (?:model's )?(?:\d[\d,.]*k?[ -])?tokens? limit|which is over~token limit"),
     _rule("full", "text", r"(?:total|prompt|input|context) tokens? (?:exceeded|reached)|\bmessage(?: is)? too long|out of context\b|n_ctx~exceed"),

@@ -90,11 +90,13 @@ class StateOptions:
         preprocess: if true, near forms ("Use Docker.") are rewritten into the exact form by rules first.
         superseded: whether superseded blocks stay in place ("keep": the prefix is stable) or are removed ("drop": only one block,
             and every change of the state changes the prefix from the former block on).
+        keeps_history: if false, earlier messages lie upstream with their blocks: one that revokes all of them says so itself.
     """
 
     acknowledge: Literal["local", "forward"] = "local"
     preprocess: bool = False
     superseded: Literal["keep", "drop"] = "keep"
+    keeps_history: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +319,8 @@ class _Walk:
         said = self._fresh(text, key) if pending is None else self._answer_pending(pending, text, key)
         if self.machine.state is not before and self.machine.state != before:
             said = replace(said, changed=True)
-        self._note(index, Entry(key, said.outcome, self._untold()))
+        revoked = said.changed and not self.options.keeps_history and self.machine.state == self.told
+        self._note(index, Entry(key, said.outcome, self.machine.state if revoked else self._untold()))
         return said
 
     def _untold(self) -> State | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
@@ -19,6 +18,7 @@ from typing import Any, Final, TypeVar
 from turnfold.compression.fit.overflow import SCANNED
 from turnfold.compression.fit.recover import Outcome, Resend, UpstreamReply
 from turnfold.compression.summary.calls import ModelCall, ModelReply
+from turnfold.proxy.http.codings import CodedBodyBroken, CodedBodyTooLarge, Inflater, is_readable
 from turnfold.proxy.http.headers import first_of
 from turnfold.proxy.http.refusals import RawHeaders
 from turnfold.proxy.outbound.relay import RelayableAnswer
@@ -34,8 +34,6 @@ _LOOKED_AT: Final = frozenset({400, 413, 422, 424, 500, 503})
 _ARRIVED: Final = re.compile(
     rb"(?:event: ?(?:response\.(?:created|in_progress|queued)|ping)\r?\n(?:data:[^\r\n]*\r?\n)+|:[^\r\n]*\r?\n)\r?\n"
 )
-_READABLE: Final = frozenset({b"", b"identity", b"gzip", b"x-gzip", b"deflate"})
-
 
 Send = Callable[[bytes], Awaitable[RelayableAnswer]]
 #: Runs CPU-heavy work outside of the event loop.
@@ -86,7 +84,8 @@ class Peeked:
 
     def _enough(self) -> Callable[[bytes], bool] | None:
         """What tells that enough was read; None where nothing needs to be."""
-        if _header(self.headers, b"content-encoding") not in _READABLE:
+        coding = _header(self.headers, b"content-encoding")
+        if coding not in (b"", b"identity") and not is_readable(coding.decode("latin-1")):
             return None
         if self.status == 200:
             return _has_event if _header(self.headers, b"content-type").startswith(b"text/event-stream") else _is_no_error
@@ -231,10 +230,11 @@ def _header(headers: RawHeaders, name: bytes) -> bytes:
 
 
 def _plain(data: bytes, coding: bytes) -> bytes:
-    """The beginning of a body without its coding."""
+    """The beginning of a body without its coding, as far as it can be read."""
     if coding in (b"", b"identity") or not data:
         return data
-    try:
-        return zlib.decompressobj(47).decompress(data, _MOST_HELD)
-    except zlib.error:
-        return b""
+    found = bytearray()
+    with contextlib.suppress(CodedBodyBroken, CodedBodyTooLarge):
+        for piece in Inflater(coding.decode("ascii"), _MOST_HELD).pieces(data):
+            found += piece
+    return bytes(found)

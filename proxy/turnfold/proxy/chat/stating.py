@@ -143,10 +143,13 @@ class Stating:
     def _placement(self, conversation: Conversation, record: Record) -> Placement:
         """The messages on top of the record; where that lacks private text and the messages have it all, these alone."""
         turns = [Turn(m.role, m.sole, "" if m.sole is not None else m.own) for m in conversation.messages]
-        placement = place(turns, self._options, record)
+        options = self._options
+        if not conversation.keeps_history:  # nothing is answered here, and no later message may come to say what this one changes
+            options = replace(options, acknowledge="forward", keeps_history=False)
+        placement = place(turns, options, record)
         if not record.has(REDACTED):
             return placement
-        whole = place(turns, self._options)
+        whole = place(turns, options)
         same = whole.record.redacted().machine == placement.record.redacted().machine
         return replace(whole, verdict=placement.verdict) if same else placement
 

@@ -5,11 +5,11 @@ Lives here: OpenAI's and Anthropic's upstreams side by side, and the choice betw
 
 The choice is made by the path, and where both providers have the same path by the header that only one has:
 
-    /anthropic/v1/...    Anthropic, said outright; ``/anthropic`` is left out of the path that is asked for, unless the upstream's
-                         URL has no path: there it may be the server's own (Azure, LiteLLM)
-    /openai/v1/...       OpenAI, likewise (Azure's ``/openai/deployments/...`` is a path of its own)
-    .../messages[/...]   Anthropic
-    any other path       Anthropic with an ``anthropic-version`` header, else OpenAI
+    /anthropic/v1/...       Anthropic, said outright; ``/anthropic`` is left out of the path that is asked for, unless the
+                            upstream's URL has no path: there it may be the server's own (Azure, LiteLLM)
+    /openai/v1/...          OpenAI, likewise (Azure's ``/openai/deployments/...`` is a path of its own)
+    .../v1/messages[/...]   Anthropic; not messages of something else, as in OpenAI's ``/v1/threads/{id}/messages``
+    any other path          Anthropic with an ``anthropic-version`` header or a key of its own (``sk-ant-...``), else OpenAI
 
 Where only one upstream is set it gets everything: gateways speak several formats under one address.
 """
@@ -29,12 +29,16 @@ from yarl import URL
 
 from turnfold.config.settings import Settings, anthropic_url
 from turnfold.proxy.http.headers import first
+from turnfold.proxy.http.refusals import RawHeaders
 from turnfold.proxy.http.tenancy import Keys
 from turnfold.proxy.outbound.upstream import Upstream
 
+#: The part of a path in front of ``/messages`` where that is Anthropic's, and no collection in something else.
+MESSAGES_BEHIND: Final = r"v\d\w*|anthropic"
 _SAID: Final = re.compile(rb"/(anthropic|openai)(?=/v1(?:/|$))")
-_MESSAGES: Final = re.compile(rb"/messages(?:/|$)")
+_MESSAGES: Final = re.compile(rb"(?:^|/(?:%s))/messages(?:/|$)" % MESSAGES_BEHIND.encode())
 _VERSION: Final = b"anthropic-version"
+_ANTHROPICS_KEY: Final = re.compile(rb"(?:bearer )?sk-ant-", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +90,13 @@ class Destinations:
         """
         raw: bytes = scope.get("raw_path") or scope["path"].encode()
         said = _SAID.match(raw)
-        if said:
-            to_anthropic = said[1] == b"anthropic"
-        else:
-            to_anthropic = bool(_MESSAGES.search(raw)) or first(scope["headers"], _VERSION) is not None
+        to_anthropic = said[1] == b"anthropic" if said else _MESSAGES.search(raw) or _is_anthropics(scope["headers"])
         upstream = self._anthropic if to_anthropic else self._openai
         keys = self._keys if to_anthropic else "openai"
         path = raw[said.end() :] if said and upstream.has_path else raw
         return Destination(upstream, upstream.url(path, scope["query_string"]), keys)
+
+
+def _is_anthropics(headers: RawHeaders) -> bool:
+    keys = (first(headers, b"x-api-key"), first(headers, b"authorization"))
+    return first(headers, _VERSION) is not None or any(key is not None and _ANTHROPICS_KEY.match(key) for key in keys)

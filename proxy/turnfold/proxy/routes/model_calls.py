@@ -11,6 +11,7 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import Final, Protocol
 
+from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -28,7 +29,7 @@ from turnfold.proxy.http.limits import UnfinishedBodies, read_body
 from turnfold.proxy.http.refusals import RawHeaders, Refused
 from turnfold.proxy.http.request_ids import new_request_id
 from turnfold.proxy.http.tenancy import Gate
-from turnfold.proxy.outbound.destinations import Destinations
+from turnfold.proxy.outbound.destinations import MESSAGES_BEHIND, Destinations
 
 
 class Tracer(Protocol):
@@ -46,14 +47,23 @@ Tracing = Tracer | None
 WIRES: Final = MappingProxyType({"chat/completions": CHAT, "responses": RESPONSES, "messages": MESSAGES})
 
 
+class _BeforeMessages(PathConvertor):
+    regex = rf"(?:.*/)?(?:{MESSAGES_BEHIND})"
+
+
+register_url_convertor("before_messages", _BeforeMessages())
+_BEGINNINGS: Final = MappingProxyType({"messages": "before_messages"})
+
+
 def model_routes(endpoint: Callable[[Wire], ASGIApp]) -> tuple[list[Route], list[Route]]:
     """The routes of every format: of the paths that nearly all clients ask for, and of all others."""
     endpoints = {ending: endpoint(wire) for ending, wire in WIRES.items()}
 
-    def routes(*paths: str) -> list[Route]:
-        return [Route(path.format(ending), app, methods=["POST"]) for ending, app in endpoints.items() for path in paths]
+    def routes(path: str) -> list[Route]:
+        paths = {ending: path.format(ending, _BEGINNINGS.get(ending, "path")) for ending in endpoints}
+        return [Route(paths[ending], app, methods=["POST"]) for ending, app in endpoints.items()]
 
-    return routes("/v1/{}"), routes("/{}", "/{{base:path}}/{}")
+    return routes("/v1/{0}"), [*routes("/{0}"), *routes("/{{base:{1}}}/{0}")]
 
 
 class ModelCalls:
