@@ -56,7 +56,7 @@ class _AnyLength(int):
     __hash__ = int.__hash__
 
 
-class _HeadWithBody:
+class HeadWithBody:
     """A connection's transport as answers see it: a head goes out with what is written right behind it, in one packet. uvloop
     hands each write to the system at once, which is the dearest call of a small answer, for us and for its reader."""
 
@@ -104,7 +104,7 @@ class Http11(HttpToolsProtocol):
         self._to_tell: dict[int, Callable[[], None]] = {}
         self._departure: dict[object, object] = {"tell": self._tell_of_departure}
         super().connection_made(transport)
-        self._answers: Any = _HeadWithBody(transport, self.loop)
+        self._answers: Any = HeadWithBody(transport, self.loop)
         self._head_timer: asyncio.TimerHandle | None = self.loop.call_later(self.timeout_keep_alive, transport.close)
 
     def _end_head_timer(self) -> None:
