@@ -219,6 +219,8 @@ def _stands_still(quiet: tuple[tuple[int, int], ...], top: tuple[int, int]) -> b
     Args:
         top: as in `Learned`; zeros where that is not known.
     """
+    if len(quiet) < _SIGHTINGS:  # as a rule there are none
+        return False
     if _is_beyond_doubt(quiet, top):
         return True
     whole = _unexplained(quiet, top)

@@ -11,13 +11,13 @@ store's file), and the store's probe while it is set aside. Everything else is a
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import time
 import traceback
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
+from types import TracebackType
 from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
@@ -95,15 +95,17 @@ class Panicked(Exception):
     """A library that is written in Rust panicked."""
 
 
-@contextlib.contextmanager
-def catchable_panics() -> Iterator[None]:
+class catchable_panics:  # noqa: N801 - a context manager, and no generator: each request enters three
     """Raise `Panicked` in place of a panic, which PyO3 makes no ``Exception`` of, so that no handler would see it."""
-    try:
-        yield
-    except BaseException as exc:
-        if type(exc).__module__ != _PANICS:
-            raise
-        raise Panicked(str(exc)) from exc
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, _: TracebackType | None) -> None:
+        if kind is not None and kind.__module__ == _PANICS:
+            raise Panicked(str(exc)) from exc
 
 
 async def outcome(work: Awaitable[T]) -> T | Exception:

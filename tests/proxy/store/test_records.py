@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
@@ -46,7 +47,7 @@ from turnfold.proxy.routes.conversation import conversation_operations
 from turnfold.proxy.routes.operations import mount
 from turnfold.proxy.store import Batch, Item, Key
 from turnfold.proxy.store.memory import MemoryStore
-from turnfold.proxy.store.records import log_once
+from turnfold.proxy.store.records import encode_record, log_once
 
 ROW = SumRow("anna", "gpt-4o", "folded", "", "a: c")
 PAST = PastRequest(900, 700, "f", 3, 2, 1, 1, True, True, 1.5, Trails(Trail(2048, b"abcdefgh"), Trail(1024, b"abcd")), 600)
@@ -394,3 +395,12 @@ async def test_round_trips_are_read_from_every_release(workshop: Workshop) -> No
 def test_a_section_is_a_section_of_either_form() -> None:
     assert isinstance(unpack_section("x", pack_section(SECTION)), Section)
     assert isinstance(unpack_section("x", pack_section(LAYERED)), Layered)
+
+
+def test_a_record_takes_as_much_memory_as_it_is_long() -> None:
+    """orjson's own bytes hold on to the buffer in which they were written."""
+    tracemalloc.start()
+    kept = [encode_record({"text": "x" * 20_000}) for _ in range(8)]
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert taken < 1.1 * sum(map(len, kept))

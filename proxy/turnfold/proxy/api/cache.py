@@ -15,12 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-import orjson
-
 from turnfold.config.settings import CacheSettings
 from turnfold.proxy.store import Item, Key, Scope, Store
 from turnfold.proxy.store.compare_and_set import Turns, compare_and_set
-from turnfold.proxy.store.records import VERSION, decode_record
+from turnfold.proxy.store.records import VERSION, decode_record, encode_record
 
 _KIND: Final = "compression"
 _INDEX: Final = "compression-index"
@@ -67,7 +65,7 @@ def _build(value: Any) -> CacheIndex:
 def _to_bytes(index: CacheIndex) -> bytes:
     entries = {key: {"bytes": size, "expires": expires} for key, (size, expires) in index.entries.items()}
     counts = {"hits": index.hits, "misses": index.misses, "evictions": index.evictions}
-    return orjson.dumps({VERSION: 1, **counts, "entries": entries})
+    return encode_record({VERSION: 1, **counts, "entries": entries})
 
 
 class CompressionCache:

@@ -23,8 +23,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-import orjson
-
 from turnfold.compression import budgeted as history
 from turnfold.compression.budgeted import Action, Block, Context, History, HistoryMessage, HistorySettings
 from turnfold.compression.errors import TurnfoldError
@@ -37,7 +35,7 @@ from turnfold.proxy.store import Batch, Item, Key, Scope, Store
 from turnfold.proxy.store.base import key_pages
 from turnfold.proxy.store.compare_and_set import Turns, compare_and_set
 from turnfold.proxy.store.fair import FairMemory
-from turnfold.proxy.store.records import VERSION, UnreadableRecord, decode_record, version_of
+from turnfold.proxy.store.records import VERSION, UnreadableRecord, decode_record, encode_record, version_of
 
 _KIND: Final = "conversation"
 _BLOCK: Final = "conversation-block"
@@ -146,7 +144,7 @@ def _objects(messages: Sequence[HistoryMessage]) -> list[dict[str, str]]:
 
 def _pack(head: _HistoryRecord) -> bytes:
     bare, settings = head.bare, head.settings
-    return orjson.dumps(
+    return encode_record(
         {
             VERSION: _VERSION,
             "version": bare.version,

@@ -18,10 +18,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 
-import orjson
-
 from turnfold.proxy.store.base import Item, Key, Store, StoreError, blob
-from turnfold.proxy.store.records import VERSION, decode_record
+from turnfold.proxy.store.records import VERSION, decode_record, encode_record
 
 _KIND: Final = "model-spend"
 _DAYS: Final = 3 * 86_400.0
@@ -116,7 +114,7 @@ async def _add_in(store: Store, account: _Allowance, added: int) -> int:
         (held,) = await store.get([account.key])
         known = None if held is None else decode_record(_KIND, held, lambda value: int(value["nano"]))
         total = max(0, (known or 0) + added)
-        value = orjson.dumps({VERSION: 1, "nano": total})
+        value = encode_record({VERSION: 1, "nano": total})
         if await store.swap(held, Item(account.key, value, account.ttl, account.label)):
             break
     return total

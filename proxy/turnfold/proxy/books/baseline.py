@@ -28,12 +28,10 @@ from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any, Final, NamedTuple
 
-import orjson
-
 from turnfold.config.prices import TokenUse
 from turnfold.proxy.chat.receipts import Receipt, Usage
 from turnfold.proxy.chat.trail import Trails
-from turnfold.proxy.store.records import VERSION, decode_record
+from turnfold.proxy.store.records import VERSION, decode_record, encode_record
 
 _SMALLEST: Final = 1024  # no provider caches a shorter prefix
 _STEP: Final = 128  # cached prefixes are reported in such steps (OpenAI)
@@ -99,7 +97,7 @@ class PastRequest(NamedTuple):
 
     def to_bytes(self) -> bytes:
         """For the store."""
-        return orjson.dumps({VERSION: 1, **self._asdict(), "trails": self.trails and self.trails.to_json()})
+        return encode_record({VERSION: 1, **self._asdict(), "trails": self.trails and self.trails.to_json()})
 
     @classmethod
     def from_bytes(cls, value: bytes) -> PastRequest | None:

@@ -19,7 +19,7 @@ from turnfold.proxy.books import rollups
 from turnfold.proxy.books.rollups import RequestCost
 from turnfold.proxy.chat.receipts import Receipt, Usage
 from turnfold.proxy.store.base import Store, lines_of
-from turnfold.proxy.store.records import VERSION, UnreadableRecord, decode_record
+from turnfold.proxy.store.records import VERSION, UnreadableRecord, decode_record, encode_record
 
 #: What the name of each log of receipts begins with; the hour follows.
 RECEIPTS: Final = "receipts:"
@@ -48,7 +48,7 @@ def line_of(receipt: Receipt, priced: RequestCost, sections: Sequence[str] = ())
     """
     named = dict(zip(_NAMES, _values_of(receipt), strict=True))
     sums = {"paid": priced.paid, "paid_own": priced.own, "without": priced.without}
-    return orjson.dumps({VERSION: 1, **named, "sections": sections, **sums})
+    return encode_record({VERSION: 1, **named, "sections": sections, **sums})
 
 
 def read_line(line: bytes) -> dict[str, Any] | None:

@@ -181,7 +181,6 @@ class Service:
             if exchange.request.mode != "observe":
                 exchange = exchange.without_bodies()
             await self._relay(exchange, watch, send)
-            await asyncio.sleep(0)  # the server writes at the end of a turn of the loop: what is left to do here comes behind
             exchange = self._sending.learn_from(exchange, watch)
         except Refused as refused:
             if exchange.departed is None:

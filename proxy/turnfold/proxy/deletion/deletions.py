@@ -21,10 +21,8 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, Final
 
-import orjson
-
 from turnfold.proxy.store.base import Batch, Item, Key, Store, lines_of
-from turnfold.proxy.store.records import VERSION, decode_record
+from turnfold.proxy.store.records import VERSION, decode_record, encode_record
 
 #: Seconds within which a process notices a deletion by another one.
 NOTICED_WITHIN: Final = 10.0
@@ -102,7 +100,7 @@ class Deletions:
         Raises:
             StoreError: the store does not answer.
         """
-        line = orjson.dumps({VERSION: 1, "id": secrets.token_hex(8), **asdict(deletion)})
+        line = encode_record({VERSION: 1, "id": secrets.token_hex(8), **asdict(deletion)})
         (name,) = _log_names(deletion.until, deletion.until)
         await self._store.record(Batch(uuid.uuid4().hex, {name: [line]}, {}, _TTL))
         # Behind the line: who finds the new name must find the line too.

@@ -12,13 +12,15 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any, Final
 
-from starlette.types import Receive, Scope
+from starlette.types import Message, Receive, Scope
 
 from turnfold.proxy.http.refusals import Refused
 
 #: An extension in ASGI's scope. Its "tell" takes a function, to be called when the client has disconnected, and gives one that
 #: ends this.
 DEPARTURE: Final = "turnfold.departure"
+#: Another one. Its "is_here" tells whether ``receive`` would return at once.
+ARRIVAL: Final = "turnfold.arrival"
 #: Seconds between two pieces of a body, as in nginx. Clients that vanished without a word would hold their share of the room for
 #: unfinished bodies for ever, and two tenants that stall on purpose all of it; one that is passed on holds a connection upstream.
 STALL: Final = 60.0
@@ -48,7 +50,9 @@ class Inbound:
         self.stalled: ClientStalled | None = None
         self.headers: list[tuple[bytes, bytes]] = scope["headers"]
         self._receive = receive
-        self._departure = (scope.get("extensions") or {}).get(DEPARTURE, {}).get("tell")
+        extensions = scope.get("extensions") or {}
+        self._departure = extensions.get(DEPARTURE, {}).get("tell")
+        self._is_here: Callable[[], bool] | None = extensions.get(ARRIVAL, {}).get("is_here")
         self._read = asyncio.Event()
         self._more = True
         self._left = False
@@ -78,12 +82,7 @@ class Inbound:
             ClientStalled: it did not come within `STALL` seconds.
         """
         while self._more:
-            try:
-                async with asyncio.timeout(STALL):
-                    message = await self._receive()
-            except TimeoutError:
-                self.stalled = ClientStalled()
-                raise self.stalled from None
+            message = await self._next_message()
             if message["type"] == "http.disconnect":
                 self._left = True
                 self._read.set()
@@ -93,6 +92,16 @@ class Inbound:
                 return bytes(chunk)
         self._read.set()
         return None
+
+    async def _next_message(self) -> Message:
+        if self._is_here is not None and self._is_here():  # nearly every body is: a time limit would take longer than it
+            return await self._receive()
+        try:
+            async with asyncio.timeout(STALL):
+                return await self._receive()
+        except TimeoutError:
+            self.stalled = ClientStalled()
+            raise self.stalled from None
 
     async def body(self, most: int) -> bytes | None:
         """The whole body; None if it is larger than so many bytes.

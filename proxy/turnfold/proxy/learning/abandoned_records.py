@@ -11,11 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-import orjson
-
 from turnfold.proxy.learning.deciding import Place
 from turnfold.proxy.store.base import Item, Key, Store
-from turnfold.proxy.store.records import VERSION, decode_record
+from turnfold.proxy.store.records import VERSION, decode_record, encode_record
 
 KIND: Final = "abandoned"
 #: Seconds for which one is kept: longer than any provider's cache goes unused, short enough to try again on a calmer machine.
@@ -36,7 +34,7 @@ class AbandonedFold:
 
     def to_bytes(self) -> bytes:
         """For the store."""
-        return orjson.dumps({VERSION: 1, "raw": self.raw, "events": self.events})
+        return encode_record({VERSION: 1, "raw": self.raw, "events": self.events})
 
     @classmethod
     def from_json(cls, value: Any) -> AbandonedFold:

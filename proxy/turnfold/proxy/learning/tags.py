@@ -13,10 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-import orjson
-
 from turnfold.proxy.store import Item, Key, Store
-from turnfold.proxy.store.records import VERSION, UnreadableRecord, decode_record
+from turnfold.proxy.store.records import VERSION, UnreadableRecord, decode_record, encode_record
 
 #: Stands for every tag without a place.
 OTHER: Final = "(other)"
@@ -83,5 +81,5 @@ class TagPlaces:
     def items(self, ttl: float) -> list[Item]:
         """The lists that changed, to be stored."""
         return [
-            Item(_key(tenant), orjson.dumps({VERSION: 1, "seen": self._seen[tenant]}), ttl) for tenant in sorted(self._changed)
+            Item(_key(tenant), encode_record({VERSION: 1, "seen": self._seen[tenant]}), ttl) for tenant in sorted(self._changed)
         ]

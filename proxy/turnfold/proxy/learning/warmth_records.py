@@ -9,12 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-import orjson
-
 from turnfold.compression.warmth import WarmthCounts, merge
 from turnfold.proxy.learning.window_records import Spot, storable_name
 from turnfold.proxy.store.base import Item, Key, Scope, Store, key_pages
-from turnfold.proxy.store.records import VERSION, decode_record
+from turnfold.proxy.store.records import VERSION, decode_record, encode_record
 
 _KIND: Final = "warmth"
 _TTL: Final = 30 * 86_400.0
@@ -31,7 +29,7 @@ class WarmthRecord:
 
     def to_bytes(self) -> bytes:
         """For the store."""
-        return orjson.dumps({VERSION: 1, "upstream": self.upstream, "model": self.model, **self.counts.to_json()})
+        return encode_record({VERSION: 1, "upstream": self.upstream, "model": self.model, **self.counts.to_json()})
 
     @classmethod
     def from_json(cls, value: Any) -> WarmthRecord:

@@ -17,11 +17,9 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
-import orjson
-
 from turnfold.compression.calibration import Learned
 from turnfold.proxy.store.base import Item, Key, Scope, Store, key_pages
-from turnfold.proxy.store.records import VERSION, decode_record
+from turnfold.proxy.store.records import VERSION, decode_record, encode_record
 
 #: Seconds for which a record is kept; models are replaced under their name about as often.
 TTL: Final = 7 * 86_400
@@ -185,7 +183,7 @@ def storable_name(name: str) -> str:
 
 def _to_bytes(record: WindowRecord, spot: Spot) -> bytes:
     known = record.known
-    return orjson.dumps(
+    return encode_record(
         {
             VERSION: 1,
             "upstream": storable_name(spot.upstream),

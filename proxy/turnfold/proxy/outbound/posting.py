@@ -115,8 +115,8 @@ class Posting:
         )
         transport.write(data)
         protocol.start_timeout()
-        if meanwhile is not None:  # uvloop writes at the end of this turn of the loop; in the next one the upstream has it
-            asyncio.get_running_loop().call_soon(meanwhile)
+        if meanwhile is not None:  # the upstream has it
+            meanwhile()
         while True:
             try:
                 message, content = await protocol.read()

@@ -14,13 +14,11 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Final
 
-import orjson
-
 from turnfold.compression.options import Likeness
 from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.semantic.encoder import Encoder
 from turnfold.proxy.store.base import Item, Key, Store
-from turnfold.proxy.store.records import VERSION, decode_record
+from turnfold.proxy.store.records import VERSION, decode_record, encode_record
 
 _VECTORS: Final = "vectors"
 _LIKENESS: Final = "likeness"
@@ -85,7 +83,7 @@ def _key(spot: Spot, one: Likeness) -> Key:
 
 
 def _to_bytes(one: Likeness) -> bytes:
-    return orjson.dumps({VERSION: 1, "messages": [base64.b64encode(found).decode() for found in one.by_message]})
+    return encode_record({VERSION: 1, "messages": [base64.b64encode(found).decode() for found in one.by_message]})
 
 
 def _read(wanted: Likeness, value: bytes) -> Likeness | None:

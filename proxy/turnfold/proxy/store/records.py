@@ -58,6 +58,12 @@ def version_of(value: object) -> int:
     return version
 
 
+def encode_record(value: Any) -> bytes:
+    """A record as JSON, in a copy that takes as much memory as it is long: what orjson gives holds on to its buffer, 4 kB for
+    100 bytes and 256 for 20,000 (3.13)."""
+    return bytes(memoryview(orjson.dumps(value)))
+
+
 def decode_record(
     kind: str, data: bytes, build: Callable[[Any], T], *, newest: int = 1, parse: Callable[[bytes], Any] = orjson.loads
 ) -> T | None:
