@@ -68,7 +68,9 @@ def test_a_header_that_cannot_be_sent_on_is_named(upstream: UpstreamServer, prox
     assert upstream.seen == []
 
 
-@pytest.mark.parametrize("lines", [b"GET %s HTTP/1.1\r\nhost: a\r\nHost: b", b"GET %s HTTP/1.1\r\nhost: a\r\nhost: a", b"GET %s HTTP/1.1"])
+@pytest.mark.parametrize(
+    "lines", [b"GET %s HTTP/1.1\r\nhost: a\r\nHost: b", b"GET %s HTTP/1.1\r\nhost: a\r\nhost: a", b"GET %s HTTP/1.1"]
+)
 @pytest.mark.parametrize("path", [b"/v1/models", b"/admin/report", b"/healthz"])
 def test_one_host_and_no_other_number(upstream: UpstreamServer, proxy: ProxyServer, lines: bytes, path: bytes) -> None:
     """A server in front may have gone by the other one (RFC 9112 section 3.2)."""

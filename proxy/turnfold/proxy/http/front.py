@@ -1,7 +1,8 @@
 """The outermost layer of the app.
 
-Lives here: bounding the head of every request, refusing hosts and paths that are none, turning WebSockets away, rendering what is refused
-further in; paths that lead straight to their endpoint. Does not belong here: which path leads where (``app``).
+Lives here: bounding the head of every request, refusing hosts and paths that are none, turning WebSockets away, rendering
+what is refused further in; paths that lead straight to their endpoint. Does not belong here: which path leads where
+(``app``).
 """
 
 from __future__ import annotations
