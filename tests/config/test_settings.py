@@ -81,6 +81,7 @@ def test_empty_variables_and_service_links_count_as_not_set(monkeypatch: pytest.
         ("TURNFOLD_STORE_URL", "postgres://u:hunter2@h", ["TURNFOLD_STORE_URL", "sqlite:///"]),
         ("TURNFOLD_STORE_URL", "sqlite://db", ["must name a file"]),
         ("TURNFOLD_STORE_TIMEOUT", "3", ["TURNFOLD_STORE_TIMEOUT", "0.1"]),
+        ("TURNFOLD_MAX_HEADER_BYTES", "1", ["TURNFOLD_MAX_HEADER_BYTES (from the environment)", "1000"]),
         ("TURNFOLD_PROT", "1", ["TURNFOLD_PROT (from the environment)", "did you mean TURNFOLD_PORT?"]),
         ("TURNFOLD_MODELS", "{", ["TURNFOLD_MODELS", "JSON"]),
         ("TURNFOLD_MODELS", '{"x": {"input": Infinity}}', ["TURNFOLD_MODELS.x.input", "finite"]),

@@ -228,7 +228,8 @@ def call_on(
     headers: Sequence[tuple[str, str | bytes]] = (),
 ) -> Answer:
     """The same on a connection that is kept."""
-    connection.putrequest(method, target, skip_accept_encoding=True)
+    has_host = any(key.lower() == "host" for key, _ in headers)
+    connection.putrequest(method, target, skip_host=has_host, skip_accept_encoding=True)
     for key, value in headers:
         connection.putheader(key, value)
     if body is not None and not any(key.lower() in ("content-length", "transfer-encoding") for key, _ in headers):

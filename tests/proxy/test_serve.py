@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import os
 import re
@@ -164,6 +165,34 @@ def test_a_stop_fails_readiness_first_and_lets_streams_end(start_process: StartP
         answer = stream.result()
     assert (answer.status, answer.body) == (200, b"data: one\n\ndata: [DONE]\n\n")
     assert served.process.wait(20) == 0
+
+
+async def test_a_second_ctrl_c_cuts_streams_off_and_writes_their_receipts(
+    start_process: StartProcess, upstream: UpstreamServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    url = f"sqlite:///{tmp_path}/t.db"
+    served = start_process(STORE_URL=url)
+    gate = threading.Event()
+
+    async def endless(scope: Scope, receive: Receive, send: Send) -> None:
+        del scope, receive
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]})
+        await send({"type": "http.response.body", "body": b"data: one\n\n", "more_body": True})
+        await asyncio.to_thread(gate.wait, 20)
+
+    upstream.handler = endless
+    with ThreadPoolExecutor(1) as pool:
+        stream = pool.submit(served.post, SHORT)
+        until(lambda: upstream.seen, timeout=20)
+        served.process.send_signal(signal.SIGINT)
+        until(lambda: _is_closed(served.origin), timeout=10, pause=0.1)
+        served.process.send_signal(signal.SIGINT)
+        assert served.process.wait(10) is not None
+        gate.set()
+        with pytest.raises(http.client.IncompleteRead):
+            stream.result()
+    assert len(await _stored(url)) == 1
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def _is_closed(origin: str) -> bool:

@@ -33,9 +33,10 @@ class LimitSettings(SettingsGroup):
         ),
     ] = 256 * 2**20
     max_text_bytes: Annotated[int, Field(gt=0, description="Maximum size of a body of Turnfold's own API, in bytes.")] = 8 * 2**20
-    max_header_bytes: Annotated[int, Field(gt=0, description="Maximum total size of header names and values, in bytes.")] = (
-        64 * 2**10
-    )
+    # Less than an SDK's own headers with a long key would refuse everybody; more than a megabyte is cut off before it is counted.
+    max_header_bytes: Annotated[
+        int, Field(ge=1000, le=2**20, description="Maximum total size of header names and values, in bytes: 1000 to 1048576.")
+    ] = 64 * 2**10
     max_fold_workers: Annotated[
         int,
         Field(gt=0, description="Maximum number of threads that fold at the same time, and of processes that fold large bodies."),

@@ -27,7 +27,7 @@ from turnfold.config.fold import fold_options, read_lexicon
 from turnfold.config.outbound import proxy_for
 from turnfold.config.paths import default_store_url
 from turnfold.config.prices import prices_of
-from turnfold.config.settings import Settings, StoreSettings, UpstreamSettings, anthropic_url, is_loopback
+from turnfold.config.settings import Settings, StoreSettings, anthropic_url, is_loopback
 from turnfold.config.sources import LoadedSettings, SettingsError, without_password
 from turnfold.proxy.books.learned import learned_windows
 from turnfold.proxy.file_check import find_damage
@@ -97,7 +97,7 @@ async def _upstreams(loaded: LoadedSettings) -> list[Finding]:
             return [Finding("upstream", "fault", f"{named} is the address on which Turnfold itself listens", advice)]
     url = anthropic_url(settings)
     try:
-        asked = partial(_upstream, settings.upstream, tls_context(settings.upstream))
+        asked = partial(_upstream, loaded, tls_context(settings.upstream))
         if url is None:
             return await asked(settings.upstream.url, "TURNFOLD_UPSTREAM_URL", "chat completions, responses and messages")
         openai = await asked(settings.upstream.url, "TURNFOLD_UPSTREAM_URL", "chat completions and responses")
@@ -107,7 +107,7 @@ async def _upstreams(loaded: LoadedSettings) -> list[Finding]:
 
 
 async def _upstream(
-    settings: UpstreamSettings, context: ssl.SSLContext | None, url: str, variable: str, formats: str
+    loaded: LoadedSettings, context: ssl.SSLContext | None, url: str, variable: str, formats: str
 ) -> list[Finding]:
     """Whether it answers, by the way that requests take, and whether its clock agrees with ours.
 
@@ -115,27 +115,82 @@ async def _upstream(
         formats: what goes there.
     """
     started, wall = time.perf_counter(), time.time()
-    proxy = proxy_for(url, settings.proxy)
+    proxy = proxy_for(url, loaded.settings.upstream.proxy)
     secure = context if proxy is not None and proxy.url.startswith("https:") else None
     by = None if proxy is None else httpx.Proxy(proxy.url, auth=proxy.user, ssl_context=secure)
     asked = url + ("/models" if urlsplit(url).path.strip("/") else "/v1/models")  # where a client's /v1/models goes
     try:
         async with httpx.AsyncClient(timeout=_PATIENCE, trust_env=False, proxy=by, verify=context or True) as client:
-            response = await client.get(asked)
+            response = await client.get(asked, headers=_credential(loaded, variable))
     except (httpx.HTTPError, ssl.SSLError, OSError) as exc:
-        advice = f"check {variable}, DNS, firewall and proxies"
-        return [Finding("upstream", "fault", f"{url} does not answer: {exc or type(exc).__name__}", advice)]
+        cause, advice = _why_silent(exc, variable)
+        through = f" through the proxy {proxy.url} ({proxy.source})" if proxy else ""
+        return [Finding("upstream", "fault", f"{url} does not answer{through}: {cause}", advice)]
     took = (time.perf_counter() - started) * 1000
     found = f"{url} answers ({response.status_code}, {took:.0f} ms); it gets {formats}"
     lacks_v1 = await asyncio.to_thread(look_for_v1, url) if response.status_code == 404 else None
     if lacks_v1:
         fault = Finding("upstream", "fault", f"{asked} is not found (404)", f"set {variable} to {url}/v1")
         return [fault, _clock(response, wall)]
+    if response.status_code in (401, 403) and _credential(loaded, variable):
+        refused = f"{url} refuses {_KEYS[variable]} ({response.status_code})"
+        return [
+            Finding("upstream", "fault", refused, f"set {_KEYS[variable]} to a key of this provider's"),
+            _clock(response, wall),
+        ]
     upstream = (
         Finding("upstream", "note", found, "the upstream is in trouble") if response.status_code >= 500
         else Finding("upstream", "ok", found)
     )  # fmt: skip
     return [upstream, _clock(response, wall)]
+
+
+_KEYS: Final = {
+    "TURNFOLD_UPSTREAM_URL": "TURNFOLD_UPSTREAM_API_KEY",
+    "TURNFOLD_ANTHROPIC_URL": "TURNFOLD_ANTHROPIC_API_KEY",
+}
+
+
+def _credential(loaded: LoadedSettings, variable: str) -> dict[str, str]:
+    """The key of ours that goes to an upstream, as a header; nothing if its clients bring theirs."""
+    if variable == "TURNFOLD_UPSTREAM_URL":
+        key = loaded.settings.upstream.api_key
+        return {"authorization": f"Bearer {key.get_secret_value()}"} if key else {}
+    key = loaded.settings.anthropic.api_key
+    return {"x-api-key": key.get_secret_value(), "anthropic-version": "2023-06-01"} if key else {}
+
+
+#: What a failed connection says of itself; its cause, and what to do ({} is the setting).
+_CAUSES: Final = (
+    ("WRONG_VERSION_NUMBER", "there is no TLS at this port", "check {}: perhaps http:// is meant, or another port"),
+    ("RECORD_LAYER_FAILURE", "there is no TLS at this port", "check {}: perhaps http:// is meant, or another port"),
+    ("certificate has expired", "its certificate has expired", "renew it there; if it is valid, this machine's clock is wrong"),
+    ("not yet valid", "its certificate is not valid yet", "check this machine's clock"),
+    ("mismatch", "its certificate is for another name", "check {}"),
+    (
+        "self-signed",
+        "it signed its certificate itself, and nobody said to trust it",
+        "name its file in TURNFOLD_UPSTREAM_CA_BUNDLE",
+    ),
+    ("CERTIFICATE_VERIFY_FAILED", "its certificate is not trusted", "name its authority's file in TURNFOLD_UPSTREAM_CA_BUNDLE"),
+    ("Name or service not known", "its name is not known", "check {} and DNS"),
+    ("name resolution", "names cannot be looked up", "check the network and DNS"),
+    ("All connection attempts failed", "nobody listens there, or a firewall is in between", "check {}, firewall and proxies"),
+)
+
+
+def _why_silent(exc: Exception, variable: str) -> tuple[str, str]:
+    """Why an upstream did not answer, and what to do."""
+    said = str(exc)
+    for words, cause, advice in _CAUSES:
+        if words in said:
+            return cause, advice.format(variable)
+    if isinstance(exc, httpx.ReadError | httpx.RemoteProtocolError):
+        cause = "it closes the connection" + (f" ({said})" if said else "")
+        return cause, f"check {variable}: perhaps https:// is meant, or another port"
+    if isinstance(exc, httpx.TimeoutException):
+        return f"nothing came within {_PATIENCE:g} s", f"check {variable}, firewall and proxies"
+    return said or type(exc).__name__, f"check {variable}, DNS, firewall and proxies"
 
 
 def _clock(response: httpx.Response, wall: float) -> Finding:
@@ -164,7 +219,8 @@ async def _store(loaded: LoadedSettings) -> list[Finding]:
         took = (time.perf_counter() - started) * 1000
         await store.discard([probe.key])
     except StoreError as exc:
-        advice = "requests are served all the same, but drill-down and the report are not: check TURNFOLD_STORE_URL"
+        mend = "make room for it" if "full" in str(exc) else "check TURNFOLD_STORE_URL"
+        advice = f"requests are served all the same, but drill-down and the report are not: {mend}"
         return [Finding("store", "fault", f"{url}: {exc}", advice)]
     finally:
         await opened.close()

@@ -9,11 +9,13 @@ closed only after a delay that the operator chooses. Ctrl-C waits for nothing.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import ctypes
 import multiprocessing
 import os
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Iterator
@@ -23,6 +25,7 @@ from typing import Final
 import uvicorn
 
 _PR_SET_PDEATHSIG: Final = 1
+_HASTE: Final = 3.0  # seconds that somebody who has pressed Ctrl-C twice waits
 
 #: Set once this process was told to stop.
 told_to_stop: Final = threading.Event()
@@ -68,6 +71,19 @@ def end_with_parent() -> None:
 
 class GracefulServer(uvicorn.Server):
     """A server for which SIGTERM is an order that was carried out: the process ends with status 0 and not by the signal."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """As the parent does; after a second Ctrl-C too, which cuts streams off, what is known of them is written."""
+        await super().shutdown(sockets)
+        if not self.force_exit:
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_HASTE):
+                open_requests = tuple(self.server_state.tasks)
+                for request in open_requests:
+                    request.cancel()
+                await asyncio.gather(*open_requests, return_exceptions=True)
+                await self.lifespan.shutdown()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

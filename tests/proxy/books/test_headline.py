@@ -104,6 +104,16 @@ def test_what_was_only_observed() -> None:
     assert headline(totals(**more, **priced, observed_folded=nano(1.5))).endswith("(25%).")
 
 
+@pytest.mark.parametrize(("observed", "first"), [(2, "You saved"), (8, "Only observed")])
+def test_what_holds_for_most_requests_comes_first(observed: int, first: str) -> None:
+    sums = {"observed": observed, "observed_before": 9_000, "observed_after": 4_000}
+    priced = {"priced": 10, "paid": nano(1), "without": nano(2), "observed_priced": observed, "observed_paid": nano(0.5)}
+    line = headline(totals(**sums, **priced, observed_folded=nano(0.2), after=60_000))
+    assert line.startswith(first)
+    assert "You saved" in line
+    assert "Only observed" in line
+
+
 @given(st.integers(0, 10**6), st.integers(0, 10**15), st.integers(0, 10**15), st.integers(0, 10**12), st.integers(0, 10**12))
 def test_the_sign_is_that_of_the_dollars(served: int, paid: int, without: int, before: int, after: int) -> None:
     line = headline(totals(requests=served, priced=served, paid=paid, without=without, before=before, after=after))

@@ -8,7 +8,9 @@ import csv
 import inspect
 import io
 import json
+import os
 import sqlite3
+import subprocess
 import sys
 import threading
 import time
@@ -362,6 +364,23 @@ def test_doctor_looks_at_every_part(
     assert code == 1
     assert sum(line.startswith("fault ") for line in out.splitlines()) == 2
     assert "TURNFOLD_STORE_URL" in out
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's full device")
+@pytest.mark.parametrize("command", [["report"], ["report", "--json"], ["version"]])
+def test_an_output_that_takes_nothing_is_told_in_a_line(command: list[str], tmp_path: Path) -> None:
+    environment = os.environ | {"TURNFOLD_STORE_URL": f"sqlite:///{tmp_path}/t.db"}
+    environment["PYTHONPATH"] = os.pathsep.join([os.getcwd(), *sys.path])
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(  # noqa: S603 - ours
+            [sys.executable, "-m", "turnfold.proxy.cli", *command],
+            env=environment,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr.decode() == "turnfold: what was to be written is not whole: no space left on device\n"
 
 
 def test_doctor_looks_at_both_upstreams(run: RunCommand, server: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,6 +68,26 @@ def test_a_header_that_cannot_be_sent_on_is_named(upstream: UpstreamServer, prox
     assert upstream.seen == []
 
 
+@pytest.mark.parametrize(
+    "lines", [b"GET %s HTTP/1.1\r\nhost: a\r\nHost: b", b"GET %s HTTP/1.1\r\nhost: a\r\nhost: a", b"GET %s HTTP/1.1"]
+)
+@pytest.mark.parametrize("path", [b"/v1/models", b"/admin/report", b"/healthz"])
+def test_one_host_and_no_other_number(upstream: UpstreamServer, proxy: ProxyServer, lines: bytes, path: bytes) -> None:
+    """A server in front may have gone by the other one (RFC 9112 section 3.2)."""
+    with socket.create_connection(("127.0.0.1", int(proxy.origin.rsplit(":", 1)[1])), timeout=5) as client:
+        client.sendall(lines % path + b"\r\nx-turnfold-admin-token: adm\r\n\r\n")
+        answer = client.recv(65536)
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"]["param"] == "host"
+    assert upstream.seen == []
+
+
+def test_http_1_0_knows_no_host(upstream: UpstreamServer, proxy: ProxyServer) -> None:
+    with socket.create_connection(("127.0.0.1", int(proxy.origin.rsplit(":", 1)[1])), timeout=5) as client:
+        client.sendall(b"GET /v1/models HTTP/1.0\r\n\r\n")
+        assert b" 200 " in client.recv(65536)
+
+
 @pytest.mark.parametrize("target", ["/v1/chat/completions", "/v1/realtime?model=m"])
 def test_websocket_handshakes_get_a_clear_answer(upstream: UpstreamServer, proxy: ProxyServer, target: str) -> None:
     handshake = (

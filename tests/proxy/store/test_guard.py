@@ -6,11 +6,12 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
 
 from tests.proxy.harness import unhurried
 from turnfold.config.settings import StoreSettings
@@ -89,6 +90,36 @@ async def test_a_wrong_password_is_said_and_not_hammered(valkey: Any) -> None:
     with pytest.raises(StoreFailed):
         await store.get([KEY])
     await store.close()
+
+
+@contextlib.contextmanager
+def configured(url: str, name: str, value: str, otherwise: str) -> Iterator[None]:
+    """A server with a setting of its own for a moment; the connection that sets it is let in before."""
+    with redis.Redis.from_url(url) as admin:
+        admin.config_set(name, value)
+        try:
+            yield
+        finally:
+            admin.config_set(name, otherwise)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "otherwise", "words"),
+    [
+        ("maxmemory", "1", "0", r"is full \(maxmemory\)"),
+        ("requirepass", "rotated", "", "asks for a password, and the URL has none"),
+    ],
+)
+async def test_what_is_wrong_at_a_server_is_said_in_words(
+    redis_url: str, name: str, value: str, otherwise: str, words: str
+) -> None:
+    store = RedisStore(redis_url)
+    try:
+        with configured(redis_url, name, value, otherwise), pytest.raises(StoreError, match=words):
+            await store.put([Item(KEY, b"1", 60)])
+        await store.put([Item(KEY, b"1", 60)])
+    finally:
+        await store.close()
 
 
 async def test_connections_that_went_stale_are_replaced(valkey: Any, redis_url: str) -> None:

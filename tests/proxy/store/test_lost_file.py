@@ -274,3 +274,29 @@ def test_a_check_ends_in_time(tmp_path: Path) -> None:
     connection.close()
     assert find_damage(path, 0.0) == ("", False, False)
     assert find_damage(path, 60) == ("", False, True)
+
+
+async def problem_of(path: Path) -> str:
+    store = SqliteStore(path, 10**9)
+    try:
+        with pytest.raises(StoreError) as raised:
+            await store.ping()
+        return str(raised.value)
+    finally:
+        await store.close()
+
+
+async def test_a_file_where_a_directory_should_be_is_named(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("mine")
+    assert f"{tmp_path / 'data'} is no directory" in await problem_of(tmp_path / "data" / "t.db")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_directory_that_nobody_may_write_to_is_named(tmp_path: Path) -> None:
+    """SQLite alone says that it is unable to open the file, which is there."""
+    sqlite3.connect(tmp_path / "t.db").close()
+    tmp_path.chmod(0o500)
+    try:
+        assert f"{tmp_path} cannot be written to" in asyncio.run(problem_of(tmp_path / "t.db"))
+    finally:
+        tmp_path.chmod(0o700)

@@ -20,9 +20,13 @@ def headline(totals: Mapping[str, Any]) -> str:
         return f"No request was served yet; {totals['failed']:,} failed." if totals["requests"] else "No requests yet."
     requests = f"over {_requests(totals['served'])}"
     observed = totals["observed"]
-    if observed["requests"]:
-        return " ".join([_observed(observed), *([] if observed["requests"] == totals["served"] else [_saved(totals, requests)])])
-    return _saved(totals, requests)
+    if not observed["requests"]:
+        return _saved(totals, requests)
+    if observed["requests"] == totals["served"]:
+        return _observed(observed)
+    # What holds for most of them comes first.
+    told = [_observed(observed), _saved(totals, requests)]
+    return " ".join(told if 2 * observed["requests"] > totals["served"] else reversed(told))
 
 
 def uncounted(queued: int) -> str:

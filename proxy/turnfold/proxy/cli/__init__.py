@@ -10,6 +10,8 @@ Exit codes: 0 it worked; 1 it did not; 2 the command line or the settings are wr
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +23,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 _OWN: Final = "turnfold.proxy.cli"
+_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,11 @@ def main() -> None:
     except _failed() as exc:
         _say(str(exc))
         sys.exit(1)
+    except OSError as exc:
+        if exc.errno not in _NO_ROOM:
+            raise
+        _say(f"what was to be written is not whole: {(exc.strerror or str(exc)).lower()}")
+        os._exit(1)  # what is left in the buffer of standard output cannot be written either
 
 
 def _refused() -> type[Exception]:

@@ -1,7 +1,8 @@
 """The outermost layer of the app.
 
-Lives here: bounding the head of every request, refusing paths that are none, turning WebSockets away, rendering what is refused
-further in; paths that lead straight to their endpoint. Does not belong here: which path leads where (``app``).
+Lives here: bounding the head of every request, refusing hosts and paths that are none, turning WebSockets away, rendering
+what is refused further in; paths that lead straight to their endpoint. Does not belong here: which path leads where
+(``app``).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from turnfold.config.serving import LimitSettings
 from turnfold.proxy.http.headers import first
-from turnfold.proxy.http.limits import check_head, check_path
+from turnfold.proxy.http.limits import check_head, check_host, check_path
 from turnfold.proxy.http.refusals import RawHeaders, Refused
 
 
@@ -49,6 +50,7 @@ class Front:
             if scope["type"] == "websocket" or (first(headers, b"upgrade") or b"").lower() == b"websocket":
                 raise _no_websockets(scope["path"])
             check_head(headers, self._limits)
+            check_host(headers, scope.get("http_version", "1.1"))
             self._check(headers)
             check_path((scope.get("raw_path") or scope["path"].encode()).decode("ascii", "replace"))
             await self._app(scope, receive, send)

@@ -1,7 +1,7 @@
 """Limits on what a client may send.
 
-Lives here: maximum sizes of the head and of bodies, each and together, coded or not; which paths are refused. Does not belong
-here: nesting depth. The parser rejects nesting deeper than 1,024 (orjson's own limit), and a body that does not parse is
+Lives here: maximum sizes of the head and of bodies, each and together, coded or not; which hosts and paths are refused. Does not
+belong here: nesting depth. The parser rejects nesting deeper than 1,024 (orjson's own limit), and a body that does not parse is
 forwarded unchanged rather than refused.
 """
 
@@ -30,6 +30,19 @@ def check_head(headers: RawHeaders, limits: LimitSettings) -> None:
     if sum([len(key) + len(value) for key, value in headers]) > limits.max_header_bytes:
         message = f"The request's headers are larger than {limits.max_header_bytes} bytes (limits.max_header_bytes)."
         raise Refused(431, "headers_too_large", message)
+
+
+def check_host(headers: RawHeaders, http_version: str) -> None:
+    """Refuse a head with several ``Host`` lines, or with none in HTTP/1.1 (RFC 9112 section 3.2): a server in front may have gone
+    by another one than we do.
+
+    Raises:
+        Refused: 400.
+    """
+    hosts = [key for key, _ in headers].count(b"host")
+    if hosts > 1 or (not hosts and http_version == "1.1"):
+        found = "several Host headers" if hosts else "no Host header"
+        raise Refused(400, "invalid_header", f"The request has {found}; HTTP/1.1 asks for exactly one.", "host")
 
 
 def check_path(path: str) -> None:

@@ -97,6 +97,12 @@ def is_damage(exc: sqlite3.Error) -> bool:
     return getattr(exc, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_CORRUPT
 
 
+def _why_not_opened(path: Path, exc: sqlite3.Error) -> str:
+    """What SQLite does not say: it needs more files beside the one that is named."""
+    cannot_open = getattr(exc, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+    return f"; {path.parent} cannot be written to" if cannot_open and not os.access(path.parent, os.W_OK) else ""
+
+
 def _identity(path: Path) -> FileIdentity | None:
     """Which file a path names; None: none."""
     try:
@@ -178,7 +184,7 @@ class ConnectionThread:
         try:
             return job(self._connect())
         except sqlite3.OperationalError as exc:
-            raise StoreUnavailable(f"SQLite: {exc}") from exc
+            raise StoreUnavailable(f"SQLite: {exc}{_why_not_opened(self._path, exc)}") from exc
         except (sqlite3.DataError, sqlite3.IntegrityError, sqlite3.ProgrammingError, OverflowError, ValueError, TypeError) as exc:
             raise StoreRefused(f"SQLite: {type(exc).__name__}") from exc
         except sqlite3.Error as exc:
@@ -186,6 +192,8 @@ class ConnectionThread:
                 _set_aside(self._path, self._file)  # the next call opens a new one
             raise StoreFailed(f"SQLite: {exc}") from exc
         except OSError as exc:
+            if isinstance(exc, FileExistsError | NotADirectoryError) and exc.filename:
+                raise StoreUnavailable(f"{self._path}: {exc.filename} is no directory") from exc
             raise StoreUnavailable(f"{self._path}: {exc.strerror or exc}") from exc
 
     async def run(self, job: Callable[[sqlite3.Connection], T]) -> T:

@@ -4,9 +4,9 @@
 
 import * as api from "./api.js";
 import { announce, go } from "./address.js";
-import { count, el, table } from "./dom.js";
+import { count, el, name as named, plural, table } from "./dom.js";
 import { blocks, details, recallNote } from "./request.js";
-import { TEXTS, requestRow } from "./requests.js";
+import { requestRow } from "./requests.js";
 
 const LOOKS = 10; // calls before the reader is asked whether to look further back
 
@@ -32,7 +32,7 @@ export async function conversation({ parts, values, still, fail }) {
       chosen.replaceChildren(el("h2", { tabindex: "-1" }, "Blocks in request ", el("code", {}, receipt.request_id)), ...details({ ...receipt, tenant_name: one.tenant_name }, why),
         el("h3", {}, `Folded blocks (${sections.length})`), ...[sections.length > 0 && recallNote(), blocks(sections, receipt.tokens_after < receipt.tokens_before)].flat().filter(Boolean));
       if (asked) chosen.querySelector("h2").focus();
-      announce(`Request ${receipt.request_id}: ${sections.length} folded blocks.`);
+      announce(`Request ${receipt.request_id}: ${plural(sections.length, "folded block")}.`);
     } catch (problem) {
       if (still()) fail(problem);
     }
@@ -44,7 +44,7 @@ export async function conversation({ parts, values, still, fail }) {
       row[0] = el("button", { type: "button", class: "link", onclick: () => open(one, true) }, row[0].firstChild);
       return [...row, count(one.folded_sections)];
     });
-    list.replaceChildren(...[rows.length ? table(`${count(rows.length)} requests, the newest first`, ["when", "status", "model", "tokens", "tags", "blocks"], rows, { cards: true, wrap: [2, 4], texts: TEXTS })
+    list.replaceChildren(...[rows.length ? table(`${plural(rows.length, "request")}, the newest first`, ["when", "status", "model", "tokens", "tags", "blocks"], rows, { cards: true, wrap: [2, 4], texts: [1, 2, 4] })
       : el("p", { class: "faint" }, "No request of it within the time looked through."),
     next !== null && el("button", { type: "button", onclick: async () => { try { await look(LOOKS); if (still()) paint(); } catch (problem) { fail(problem); } } }, "Look further back")].flat().filter(Boolean));
     return sorted;
@@ -52,5 +52,5 @@ export async function conversation({ parts, values, still, fail }) {
   const sorted = paint();
   const wanted = sorted.find((one) => one.request_id === values.request) ?? sorted.find((one) => one.folded_sections) ?? sorted[0];
   if (wanted) await open(wanted); else chosen.hidden = true;
-  return { nodes: [el("p", {}, el("a", { href: go("requests") }, "All requests")), el("h1", {}, "Conversation ", el("code", {}, name)), list, chosen] };
+  return { nodes: [el("p", {}, el("a", { href: go("requests") }, "All requests")), el("h1", {}, "Conversation ", el("code", {}, named(name))), list, chosen] };
 }

@@ -21,7 +21,7 @@ export function short(number) {
   const size = Math.abs(number);
   if (size < 10_000) return count(number);
   if (size < 1_000_000) return `${count(Math.round(number / 1e3))} k`;
-  return `${(number / 1e6).toFixed(1)} M`;
+  return `${(number / 1e6).toLocaleString("en", { minimumFractionDigits: 1, maximumFractionDigits: 1 })} M`;
 }
 
 export function money(dollars) {
@@ -47,6 +47,16 @@ export function moment(seconds) {
 export function badge(text, kind = text) {
   return el("span", { class: `badge ${kind.replaceAll(/[^a-z-]/g, "")}` }, text);
 }
+
+// A name that somebody chose: of any length and in any script, and neither breaks the line it stands in. `shown` is less of it.
+export function name(text, shown = text) {
+  return el("bdi", { class: "name", title: text.length > 24 || shown !== text ? text : null }, shown);
+}
+
+// The beginning of an id, by characters and not by halves of one.
+export const brief = (id) => (id.length > 12 ? `${[...id].slice(0, 10).join("")}…` : id);
+
+export const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 
 // What the upstream made of a request that failed.
 export function outcome({ upstream_status: status, complete }) {

@@ -5,13 +5,13 @@
 import * as api from "./api.js";
 import { go, missed, trouble } from "./address.js";
 import { chart } from "./chart.js";
-import { badge, count, el, moment, money, ms, outcome, share, short, table } from "./dom.js";
+import { badge, brief, count, el, moment, money, ms, name as named, outcome, plural, share, short, table } from "./dom.js";
 
 const RANGES = [["24h", "24 hours"], ["7d", "7 days"], ["30d", "30 days"], ["90d", "90 days"]];
 const FILTERS = ["model", "tenant", "tag", "status", "wire"];
 const EVERY = 30_000;
 
-export const tenantName = (id, name) => name || (id.length > 12 ? `${id.slice(0, 10)}…` : id) || "(none)";
+export const tenantName = (id, name) => name || brief(id) || "(none)";
 
 export async function overview({ values, still, fail }) {
   const range = RANGES.some(([name]) => name === values.from) ? values.from : "7d";
@@ -44,7 +44,7 @@ export async function overview({ values, still, fail }) {
     RANGES.map(([name, text]) => el("option", { value: name, selected: name === range }, text)));
   const chips = Object.entries(only).map(([name, value]) => {
     const said = name === "tenant" ? tenantName(value, names[value]) : value || "(none)";
-    return el("span", { class: "chip" }, `${name}: ${said}`, el("button", { type: "button", "aria-label": `Show every ${name} again`, onclick: () => {
+    return el("span", { class: "chip" }, `${name}: `, named(said), el("button", { type: "button", "aria-label": `Show every ${name} again`, onclick: () => {
       const left = { ...asked };
       delete left[name];
       location.hash = go("overview", [], left);
@@ -94,7 +94,7 @@ function tiles(totals) {
     ["Tokens saved", short(tokens.saved), `${share(tokens.saved_share)} of ${short(tokens.before)}`],
     ["Cache hits", share(usage.cached_share), "of prompt tokens, as the upstream says"],
     ["Added latency", ms(totals.ms.overhead_mean), "Turnfold, mean of a request"],
-    ["Folded", count(totals.folds.requests), `${count(totals.folds.events)} fold events`],
+    ["Folded", count(totals.folds.requests), plural(totals.folds.events, "fold event")],
   ];
   if (observed.requests) shown.push(["Only observed", count(observed.requests), `would send ${short(observed.tokens_after)} of ${short(observed.tokens_before)} tokens`]);
   return el("dl", { class: "tiles" }, shown.map(([name, value, more]) => el("div", { class: "tile" }, el("dt", {}, name), el("dd", {}, value, more && el("small", {}, more)))));
@@ -105,7 +105,8 @@ function groups(title, kind, listed, asked) {
     const value = group[kind];
     const text = kind === "tenant" ? tenantName(value, group.name) : value || "(none)";
     const isRest = /^\(\d+ more\)$/.test(value);
-    const name = isRest || kind in asked ? text : el("a", { href: go("overview", [], { ...asked, [kind]: value }), title: kind === "tenant" ? value : null }, text);
+    const shown = kind === "tenant" ? named(value, text) : named(text);
+    const name = isRest || kind in asked ? shown : el("a", { href: go("overview", [], { ...asked, [kind]: value }) }, shown);
     return [name, count(group.requests), dollarsSaved(group.dollars), short(group.tokens.saved), share(group.tokens.saved_share), share(group.usage.cached_share)];
   });
   const heads = [kind, "requests", "$ saved", "tokens saved", "share", "cached"];
@@ -151,7 +152,7 @@ function percentile(values, part) {
 function latency(found, requests) {
   const rows = [["Added by Turnfold", "overhead_mean", "overhead_ms"], ["To the first byte", "first_byte_mean", "first_byte_ms"], ["To the end", "total_mean", "total_ms"]]
     .map(([name, mean, one]) => [name, ms(found.totals.ms[mean]), ...[0.5, 0.95].map((part) => ms(percentile(requests.map((request) => request[one]), part)))]);
-  return el("section", { class: "sheet", id: "latency" }, table("Latency", ["time", "mean in range", "median*", "95%*"], rows), requests.length > 0 && el("p", { class: "faint" }, `* of the newest ${requests.length === 1 ? "request" : `${count(requests.length)} requests`}.`));
+  return el("section", { class: "sheet", id: "latency" }, table("Latency", ["time", "mean in range", "median*", "95%*"], rows), requests.length > 0 && el("p", { class: "faint" }, `* of the newest ${requests.length === 1 ? "request" : plural(requests.length, "request")}.`));
 }
 
 function errors(found, { ledger, store, background, damaged_records: damaged }, failed) {
@@ -163,9 +164,9 @@ function errors(found, { ledger, store, background, damaged_records: damaged }, 
     ["Receipts dropped since the start", count(ledger.dropped)], ["Damaged records left out", count(damagedNumber)], ["Store", problem ? `${problem}; receipts that wait: ${count(ledger.queued)}` : "in use"]];
   return el("section", { class: "sheet", id: "errors" }, el("h2", {}, "Errors"),
     el("dl", { class: "facts" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
-    background.length > 0 && el("details", {}, el("summary", {}, `${count(background.length)} failures in the background`), el("ul", {}, background.map((one) => el("li", {}, el("code", {}, JSON.stringify(one)))))),
+    background.length > 0 && el("details", {}, el("summary", {}, `${plural(background.length, "failure")} in the background`), el("ul", {}, background.map((one) => el("li", {}, el("code", {}, JSON.stringify(one)))))),
     failed.length ? table("Newest requests that failed", ["when", "status", "upstream", "model"], failed.map((one) => [
-      el("a", { href: go("request", [one.request_id], { at: Math.floor(one.at) }) }, moment(one.at)), badge(one.status), outcome(one), one.model || "(unknown)"]), { wrap: [], texts: [1, 2, 3], level: "h3" })
+      el("a", { href: go("request", [one.request_id], { at: Math.floor(one.at) }) }, moment(one.at)), badge(one.status), outcome(one), named(one.model || "(unknown)")]), { wrap: [3], texts: [1, 2, 3], level: "h3" })
       : el("p", { class: "faint" }, "No failed request within a month."));
 }
 

@@ -5,11 +5,11 @@
 import * as api from "./api.js";
 import { go } from "./address.js";
 import { block } from "./blocks.js";
-import { badge, count, el, moment, money, ms, share } from "./dom.js";
+import { badge, count, el, moment, money, ms, name, share } from "./dom.js";
 import { tenantName } from "./overview.js";
 
 export function facts(pairs) {
-  return el("dl", { class: "facts" }, pairs.filter(([, value]) => value !== null && value !== undefined && value !== "").map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
+  return el("dl", { class: "facts" }, pairs.filter(([, value]) => value !== null && value !== undefined && value !== "" && !(Array.isArray(value) && !value.length)).map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
 }
 
 export function details(receipt, why) {
@@ -17,14 +17,14 @@ export function details(receipt, why) {
   return [
     el("p", {}, badge(receipt.status), " ", why),
     facts([
-      ["When", moment(receipt.at)], ["Model", receipt.model || "(unknown)"], ["Tenant", el("span", { class: "mono", title: receipt.tenant }, tenantName(receipt.tenant, receipt.tenant_name))],
-      ["Tags", receipt.tags.join(", ")], ["Format", receipt.wire], ["Session", receipt.session],
+      ["When", moment(receipt.at)], ["Model", name(receipt.model || "(unknown)")], ["Tenant", name(receipt.tenant, tenantName(receipt.tenant, receipt.tenant_name))],
+      ["Tags", receipt.tags.map((tag, i) => [i ? ", " : null, el("bdi", {}, tag)])], ["Format", receipt.wire], ["Session", receipt.session && name(receipt.session)],
       ["Tokens before", count(receipt.tokens_before)], ["Tokens after", count(receipt.tokens_after)],
       ["Prompt, as billed", usage.prompt_tokens === null ? "unknown" : count(usage.prompt_tokens)],
       ["From the cache", usage.cached_tokens === null ? "unknown" : `${count(usage.cached_tokens)} (${share(usage.prompt_tokens ? usage.cached_tokens / usage.prompt_tokens : null)})`],
       ["Completion", usage.completion_tokens === null ? "unknown" : count(usage.completion_tokens)],
       ["Paid", money(receipt.paid)], ["Without Turnfold", money(receipt.without)],
-      ["Upstream", receipt.upstream_status === null ? "no answer" : `HTTP ${receipt.upstream_status}`], ["Answer", receipt.complete ? "complete" : "broke off"],
+      ["Upstream", receipt.upstream_status === null ? "no answer" : `HTTP ${receipt.upstream_status}`], ["Answer", receipt.upstream_status === null ? null : receipt.complete ? "complete" : "broke off"],
       ["Added latency", ms(receipt.overhead_ms)], ["First byte", ms(receipt.first_byte_ms)], ["Whole answer", ms(receipt.total_ms)],
       ["Next fold at", receipt.folds_at === null ? null : `${count(receipt.folds_at)} tokens`],
     ])];

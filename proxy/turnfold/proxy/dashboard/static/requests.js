@@ -4,7 +4,7 @@
 
 import * as api from "./api.js";
 import { announce, go, missed, trouble } from "./address.js";
-import { badge, count, el, moment, ms, outcome, table } from "./dom.js";
+import { badge, brief, count, el, moment, ms, name, outcome, plural, table } from "./dom.js";
 import { tenantName } from "./overview.js";
 
 const EVERY = 3_000;
@@ -12,18 +12,18 @@ const PAGE = 50;
 const KINDS = ["folded", "shaped", "passthrough", "observed", "bypassed", "failed-open", "recovered", "answered"];
 const HEADS = ["when", "status", "model", "tokens", "tags", "tenant", "conversation", "took"];
 
-export const TEXTS = [1, 2, 4, 5, 6];
+const TEXTS = [1, 2, 4, 5, 6];
 
 export function requestRow(one) {
   const smaller = one.tokens_before > 0 && one.status !== "observed" ? 1 - one.tokens_after / one.tokens_before : null;
   const row = [
     el("a", { href: go("request", [one.request_id], { at: Math.floor(one.at) }) }, moment(one.at)),
     el("span", { title: one.why }, badge(one.status), one.failed && outcome(one) !== "HTTP 200" && [" ", badge(outcome(one), "failed")]),
-    one.model || "(unknown)",
+    name(one.model || "(unknown)"),
     one.tokens_before ? `${count(one.tokens_before)} → ${count(one.tokens_after)}${smaller ? ` (${smaller > 0 ? "−" : "+"}${Math.abs(100 * smaller).toFixed(0)}%)` : ""}` : "not counted",
-    one.tags.length ? el("span", {}, one.tags.map((tag, i) => [i ? " " : null, el("span", { class: "tag", title: tag }, tag)])) : "",
-    el("span", { title: one.tenant }, tenantName(one.tenant, one.tenant_name)),
-    one.conversation ? el("a", { class: "mono", href: go("conversation", [one.tenant, one.conversation]), title: one.conversation }, one.conversation.length > 12 ? `${one.conversation.slice(0, 10)}…` : one.conversation) : "",
+    one.tags.length ? el("span", {}, one.tags.map((tag, i) => [i ? " " : null, el("bdi", { class: "tag", title: tag }, tag)])) : "",
+    name(one.tenant, tenantName(one.tenant, one.tenant_name)),
+    one.conversation ? el("a", { class: "mono", href: go("conversation", [one.tenant, one.conversation]), title: one.conversation }, el("bdi", {}, brief(one.conversation))) : "",
     ms(one.total_ms),
   ];
   row.fresh = one.fresh;
@@ -39,7 +39,7 @@ export async function requests({ values, still, fail }) {
   const older = el("button", { type: "button", onclick: () => more() }, "Older requests");
   const paint = () => {
     const rows = [...held.values()].sort((a, b) => b.at - a.at).map(requestRow);
-    list.replaceChildren(...[rows.length ? table("Requests, the newest first", HEADS, rows, { cards: true, wrap: [2, 4, 6], texts: TEXTS })
+    list.replaceChildren(...[rows.length ? table("Requests, the newest first", HEADS, rows, { cards: true, wrap: [2, 4, 5, 6], texts: TEXTS })
       : el("p", { class: "faint" }, Object.keys(only).length ? "No request fits these filters within a month." : "No requests yet. Point a client at this Turnfold, and they appear here.")].flat());
     older.hidden = next === null;
   };
@@ -56,7 +56,7 @@ export async function requests({ values, still, fail }) {
       const found = await api.get("requests", { ...only, limit: PAGE, before: next });
       next = found.next;
       const added = take(found, false);
-      if (still()) { paint(); announce(`${added} older requests.`); }
+      if (still()) { paint(); announce(`${plural(added, "older request")}.`); }
     } catch (problem) {
       if (still()) fail(problem);
     }
@@ -85,7 +85,7 @@ export async function requests({ values, still, fail }) {
     el("label", {}, "Status", el("select", { onchange: set("status") }, el("option", { value: "" }, "any"), KINDS.map((kind) => el("option", { value: kind, selected: only.status === kind }, kind)))),
     field("model", "Model"), field("tenant", "Tenant"), field("tag", "Tag"),
     el("label", {}, "Failed", el("select", { onchange: set("failed") }, el("option", { value: "" }, "any"), el("option", { value: "true", selected: only.failed === "true" }, "only failed"))),
-    only.reason && el("span", { class: "chip" }, `reason: ${only.reason}`, el("button", { type: "button", "aria-label": "Show every reason again", onclick: () => { location.hash = go("requests", [], { ...only, reason: null }); } }, "×")),
+    only.reason && el("span", { class: "chip" }, "reason: ", name(only.reason), el("button", { type: "button", "aria-label": "Show every reason again", onclick: () => { location.hash = go("requests", [], { ...only, reason: null }); } }, "×")),
     pause);
   return { nodes: [el("h1", {}, "Requests"), tools, list, el("p", {}, older)], leave: () => clearInterval(timer) };
 }

@@ -341,13 +341,16 @@ _AWAY: Final = (
     errors.RedisClusterException, OSError, AttributeError,
 )  # fmt: skip
 #: What a server that is of another kind than the URL says answers, and what to do.
-_ANOTHER_KIND: Final = (
+_KNOWN_CAUSES: Final = (
     ("Cluster mode is not enabled", "the server is no cluster's: use redis://"),
     ("cluster support disabled", "the server is no cluster's: use redis://"),
     ("unknown command 'EVALSHA'", "it seems to be a Sentinel: use redis+sentinel://HOST:PORT/NAME"),
     ("unknown command 'MGET'", "it seems to be a Sentinel: use redis+sentinel://HOST:PORT/NAME"),
     ("unknown command 'SENTINEL", "the server is no Sentinel: use redis://"),
     ("unknown command `SENTINEL", "the server is no Sentinel: use redis://"),
+    ("HELLO must be called", "the server asks for a password, and the URL has none"),
+    ("NOAUTH", "the server asks for a password, and the URL has none"),
+    ("used memory > 'maxmemory'", "the server is full (maxmemory), and may evict nothing: give it more memory"),
 )
 
 
@@ -355,7 +358,7 @@ def _translate(exc: Exception) -> StoreError:
     said = str(exc)
     if isinstance(exc, (errors.DataError, ValueError, TypeError, OverflowError)) or said.startswith(_WRONG_TYPE):
         return StoreRefused(f"Redis: {exc}")
-    advice = next((advice for words, advice in _ANOTHER_KIND if words.lower() in said.lower()), "")
+    advice = next((advice for words, advice in _KNOWN_CAUSES if words.lower() in said.lower()), "")
     if isinstance(exc, errors.MovedError):
         advice = "the server belongs to a cluster: use redis+cluster://"
     if advice:
