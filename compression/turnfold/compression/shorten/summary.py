@@ -22,6 +22,7 @@ from typing import Final, NamedTuple
 from turnfold.compression.memo import Memo
 from turnfold.compression.scorers.terms import terms
 from turnfold.compression.shorten.prose import TELLS, has_order
+from turnfold.compression.shorten.running_text import without_told_in_passing
 from turnfold.compression.text.lower import lower_text, words, words_within
 from turnfold.compression.text.orders import may_order
 from turnfold.compression.text.own_words import own_words
@@ -237,7 +238,8 @@ def _ordering(source: Source, read: Statements, pieces: Sequence[str], said: Seq
     """Statements that hold a standing order of somebody who may give one."""
     if source.role not in TELLS:
         return set()
-    return {i for i, span in enumerate(read.spans) if not span.kind and has_order(pieces[i], said[i], read.sizes[i])}
+    orders = {i for i, span in enumerate(read.spans) if not span.kind and has_order(pieces[i], said[i], read.sizes[i])}
+    return without_told_in_passing(source.text, read.spans, orders) if source.role == "user" else orders
 
 
 def _orders(sources: Sequence[Source], kept: dict[int, tuple[_QuoteCandidate, ...]]) -> list[Quote]:
