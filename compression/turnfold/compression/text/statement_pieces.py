@@ -123,13 +123,13 @@ _OBJECTING: Final = (
 )
 
 
-def _by_telling_word(names: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
-    """The phrases of some lists, each with its list, by a word of theirs that few sentences have."""
-    found: dict[str, list[tuple[str, str]]] = {}
+def _by_telling_word(names: Iterable[str]) -> dict[str, list[tuple[str, str, Set[str]]]]:
+    """The phrases of some lists, each with its list and its words, by a word of theirs that few sentences have."""
+    found: dict[str, list[tuple[str, str, Set[str]]]] = {}
     for name in names:
         for phrase in (phrase for phrases in LISTED[name].values() for phrase in phrases):
             telling = max(phrase, key=lambda word: (word not in _USUAL, len(word)))
-            found.setdefault(telling, []).append((name, f" {' '.join(phrase)} "))
+            found.setdefault(telling, []).append((name, f" {' '.join(phrase)} ", frozenset(phrase)))
     return found
 
 
@@ -182,14 +182,18 @@ class Hints:
 
 def _rare_words(heard: HeardWords) -> set[str]:
     """The telling words of those phrases of rare lists that may stand in a text; of most texts none."""
-    found = heard.distinct & _RARE_WORDS
-    if found:
-        line = f" {' '.join(chain.from_iterable(heard.said))} "
-        judged = not _SWEEPING.isdisjoint(heard.distinct)
-        for word in tuple(found):
-            if not any(phrase in line and (judged or name != "verdicts") for name, phrase in _RARE_PHRASES[word]):
-                found.remove(word)
-    return found
+    distinct = heard.distinct
+    judged = not _SWEEPING.isdisjoint(distinct)
+    may_stand = [
+        (word, phrase)
+        for word in distinct & _RARE_WORDS
+        for name, phrase, words in _RARE_PHRASES[word]
+        if words <= distinct and (judged or name != "verdicts")
+    ]
+    if not may_stand:
+        return set()
+    line = f" {' '.join(chain.from_iterable(heard.said))} "
+    return {word for word, phrase in may_stand if phrase in line}
 
 
 class StatementPiece:
@@ -287,7 +291,7 @@ class StatementPiece:
         """The rare lists of which it has a phrase, some more than once; a verdict says of what, in few words."""
         line = f" {' '.join(self.said)} "
         for word in _RARE_WORDS.intersection(self.said):
-            for name, phrase in _RARE_PHRASES[word]:
+            for name, phrase, _ in _RARE_PHRASES[word]:
                 if phrase in line and (name != "verdicts" or self._may_judge):
                     yield name
 

@@ -49,6 +49,7 @@ _PLAIN_ENDS: Final = frozenset((". ", "? ", "! ", ".\n"))
 _CLOSERS: Final = {"”": "“„”", "»": "«", "«": "»", "」": "「", "』": "『", "“": "„", ")": "(", "）": "（"}
 _OPENERS: Final = frozenset("“„«»「『(（")
 _QUOTING: Final = re.compile('["“”„«»「」『』()（）]')
+_ASCII_QUOTING: Final = '"()'
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +186,8 @@ def _with_labels(text: str, spans: Sequence[Span]) -> list[Span]:
 def _joined(text: str, pieces: Sequence[StatementPiece]) -> list[bool]:
     """Whether each sentence is one statement with the one before it. Of most it is told by the end of the one before it."""
     out = [False] * len(pieces)
-    quoted = _in_quotation(text, pieces) if _QUOTING.search(text) else [False] * len(pieces)
+    signs = any(map(text.__contains__, _ASCII_QUOTING)) if text.isascii() else _QUOTING.search(text)
+    quoted = _in_quotation(text, pieces) if signs else [False] * len(pieces)
     asked = [
         i
         for i, piece in enumerate(pieces)
@@ -290,6 +292,9 @@ def _pointing_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     last = -1  # the last thing said, labels and headings aside
     named = -1  # the last sentence of the line that names whom a pronoun may mean
     for i, piece in enumerate(pieces):
+        if piece.stands_alone and not (hints.speaks_of_persons and piece.means_somebody):  # most
+            named = last = i
+            continue
         if piece.kind in ("label", "heading"):
             last = -1 if piece.kind == "heading" else last
             named = -1
