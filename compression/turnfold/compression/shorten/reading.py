@@ -167,7 +167,7 @@ class Reader:
         tiles: list[Tiles] = []
         said: list[_Said] = []
         sizes: list[int] = []
-        found: list[int] = []
+        found: list[Ints] = []
         for text, _ in texts:
             of, words_of = heard_statements(text)
             tiles.append(Tiles(of.spans))
@@ -318,8 +318,8 @@ class _Page:
         found: list[dict[int, tuple[str, ...]]] = [{} for _ in self.texts]
         closely = [not plain or "`" in text or "http" in text for text, plain in zip(self.texts, self.plain, strict=True)]
         # Other sentences without digits, and without capitals behind a word, have none.
-        named = (signs[2:] & _CAPITAL).astype(bool) & (signs[1:-1] == _BLANK) & (signs[:-2] & _IN_WORD).astype(bool)
-        held = self.holding(np.flatnonzero(named) + 2, behind=2) | self.holding(np.flatnonzero(signs & _DIGIT))
+        named = (signs[2:] & _CAPITAL).astype(bool) & (signs[1:-1] & _BLANK).astype(bool) & (signs[:-2] & _IN_WORD).astype(bool)
+        held = self.holding(np.flatnonzero(named) + 2, behind=2) | self.holding(np.flatnonzero((signs & _DIGIT) > 0))
         for _, i, j in self.places(held):
             if not closely[i] and (facts := tuple(dict.fromkeys(_ASCII_FACT.findall(self.piece(i, j))))):
                 found[i][j] = facts
@@ -333,7 +333,7 @@ class _Page:
         """The weight of the signals of each sentence."""
         weights = np.zeros(len(self.sizes))
         closely = [not plain or "[ ]" in text for text, plain in zip(self.texts, self.plain, strict=True)]
-        for n, i, j in self.places(self.holding(np.flatnonzero(signs & _ASKING), before_end=LAST)):
+        for n, i, j in self.places(self.holding(np.flatnonzero((signs & _ASKING) > 0), before_end=LAST)):
             if asks(self.piece(i, j)):
                 weights[n] = QUESTION
         for n, i, j in self.places(cues > 0):
@@ -348,7 +348,7 @@ class _Page:
 
     def _with_long_runs(self, signs: NDArray[np.uint8]) -> set[int]:
         """The texts of ASCII that may have a long token; others have none for certain."""
-        blanks = np.concatenate(([-1], np.flatnonzero(signs & _SPACE), [len(signs)]))
+        blanks = np.concatenate(([-1], np.flatnonzero((signs & _SPACE) > 0), [len(signs)]))
         long = np.flatnonzero(np.diff(blanks) > _LONG_TOKEN)
         texts = np.flatnonzero(self.plain)
         ends = np.cumsum([len(self.texts[i]) for i in texts.tolist()])

@@ -108,6 +108,9 @@ def _cut_prose(text: str, start: int, end: int, starts: list[tuple[int, str]], v
 
 def _lines(text: str, start: int, end: int, values: Sequence[Span]) -> Iterator[tuple[int, int, list[Range]]]:
     """The lines of a range, as one where a JSON value goes on from one to the next, and where in each such values stand."""
+    if not values and start < end and text.find("\n", start, end) < 0:
+        yield start, end, []
+        return
     begin = stop = start
     at = 0
     inside: list[Range] = []

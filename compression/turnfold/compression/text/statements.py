@@ -94,7 +94,9 @@ def heard_statements(text: str) -> tuple[Statements, list[list[str]]]:
     spans = _with_labels(text, sentences(text))
     pieces = _pieces(text, spans)
     read = _of(text, spans, pieces)
-    plain = [piece.plain_words() for piece in pieces]
+    distinct = chain.from_iterable([piece.said for piece in pieces]) if len(pieces) < 2 else pieces[0].hints.distinct
+    odd = {word for word in distinct if not word.isalpha()}
+    plain = [piece.plain_words(odd) for piece in pieces]
     within = words_within(text)
     said = [within(start, end) if words is None else words for words, (start, end, _) in zip(plain, spans, strict=True)]
     if len(read.spans) == len(spans):
