@@ -356,9 +356,7 @@ class _Page:
         ended = np.searchsorted(ends, blanks[long + 1] - 1, "right").tolist()
         return {i for a, b in set(zip(begun, ended, strict=True)) for i in texts[a : b + 1].tolist()}
 
-    def _musts(
-        self, said: Sequence[_Said], cues: Ints, blocks: Mapping[int, Set[int]], long: Set[int]
-    ) -> dict[int, Set[int]]:
+    def _musts(self, said: Sequence[_Said], cues: Ints, blocks: Mapping[int, Set[int]], long: Set[int]) -> dict[int, Set[int]]:
         """Of the texts that have any, the sentences that have to be kept; `long`: those of ASCII that may have a long token."""
         asked: dict[int, list[int]] = {}
         for _, i, j in self.places((cues & _ORDER) > 0):
