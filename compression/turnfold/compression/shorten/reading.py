@@ -167,7 +167,7 @@ class Reader:
         tiles: list[Tiles] = []
         said: list[_Said] = []
         sizes: list[int] = []
-        found: list[Ints] = []
+        found: list[int] = []
         for text, _ in texts:
             of, words_of = heard_statements(text)
             tiles.append(Tiles(of.spans))
