@@ -264,9 +264,9 @@ def _sorted(field: Field, first: int) -> tuple[Postings, ...]:
         return ()
     # Half by half, which takes a third of the time; in a stable order the passages of a term stay in theirs.
     order = np.argsort((field.terms & _LOW).astype(np.uint16), kind="stable")
-    order = order[np.argsort((field.terms >> _SHORT).astype(np.uint16)[order], kind="stable")]
-    passages = np.repeat(np.arange(first, first + len(field.lengths), dtype=np.int64), field.lengths)[order]
-    terms = field.terms[order]
+    order = order.take(np.argsort((field.terms >> _SHORT).astype(np.uint16).take(order), kind="stable"))
+    passages = np.repeat(np.arange(first, first + len(field.lengths), dtype=np.int32), field.lengths).take(order)
+    terms = field.terms.take(order)
     is_new = _begins(terms)
     begins = np.flatnonzero(is_new | _begins(passages))
     starts = np.append(np.flatnonzero(is_new[begins]), len(begins))

@@ -65,13 +65,14 @@ _ANYWHERE: Final = 1 << 60
 _FEW: Final = 3000  # characters up to which figures are looked for text by text
 _TOGETHER: Final = 2**16  # characters that are read together: columns of so many stay in the processor's cache
 # What a character is, of those that are asked for.
-_DIGIT, _CAPITAL, _IN_WORD, _BLANK, _ASKING = 1, 2, 4, 8, 16
+_DIGIT, _CAPITAL, _IN_WORD, _BLANK, _ASKING, _SPACE = (1 << n for n in range(6))
 _SIGNS: Final = bytes(
     (_DIGIT if sign in "0123456789" else 0)
     | (_CAPITAL if sign.isupper() else 0)
     | (_IN_WORD if sign.isalnum() or sign == "_" else 0)
     | (_BLANK if sign == " " else 0)
     | (_ASKING if sign == "?" else 0)
+    | (_SPACE if sign.isspace() else 0)
     for sign in map(chr, range(128))
 ) + bytes(128)
 
@@ -289,7 +290,7 @@ class _Page:
             if kind in EXACT:
                 facts[i].pop(j, None)
                 signals[self.first[i] + j] = 0
-        musts = self._musts(said, first, blocks)
+        musts = self._musts(said, first, blocks, self._with_long_runs(signs))
         costs, bases, factors = self._rated(times, facts, signals, kinds)
         found: list[Read] = []
         for i, (start, end) in enumerate(pairwise(self.first)):
@@ -317,8 +318,8 @@ class _Page:
         found: list[dict[int, tuple[str, ...]]] = [{} for _ in self.texts]
         closely = [not plain or "`" in text or "http" in text for text, plain in zip(self.texts, self.plain, strict=True)]
         # Other sentences without digits, and without capitals behind a word, have none.
-        named = (signs[2:] & _CAPITAL).astype(bool) & (signs[1:-1] == _BLANK) & (signs[:-2] & _IN_WORD).astype(bool)
-        held = self.holding(np.flatnonzero(named) + 2, behind=2) | self.holding(np.flatnonzero(signs & _DIGIT))
+        named = (signs[2:] & _CAPITAL).astype(bool) & (signs[1:-1] & _BLANK).astype(bool) & (signs[:-2] & _IN_WORD).astype(bool)
+        held = self.holding(np.flatnonzero(named) + 2, behind=2) | self.holding(np.flatnonzero((signs & _DIGIT) > 0))
         for _, i, j in self.places(held):
             if not closely[i] and (facts := tuple(dict.fromkeys(_ASCII_FACT.findall(self.piece(i, j))))):
                 found[i][j] = facts
@@ -332,7 +333,7 @@ class _Page:
         """The weight of the signals of each sentence."""
         weights = np.zeros(len(self.sizes))
         closely = [not plain or "[ ]" in text for text, plain in zip(self.texts, self.plain, strict=True)]
-        for n, i, j in self.places(self.holding(np.flatnonzero(signs & _ASKING), before_end=LAST)):
+        for n, i, j in self.places(self.holding(np.flatnonzero((signs & _ASKING) > 0), before_end=LAST)):
             if asks(self.piece(i, j)):
                 weights[n] = QUESTION
         for n, i, j in self.places(cues > 0):
@@ -345,8 +346,18 @@ class _Page:
                     weights[self.first[i] + j] = weight
         return weights
 
-    def _musts(self, said: Sequence[_Said], cues: Ints, blocks: Mapping[int, Set[int]]) -> dict[int, Set[int]]:
-        """Of the texts that have any, the sentences that have to be kept."""
+    def _with_long_runs(self, signs: NDArray[np.uint8]) -> set[int]:
+        """The texts of ASCII that may have a long token; others have none for certain."""
+        blanks = np.concatenate(([-1], np.flatnonzero((signs & _SPACE) > 0), [len(signs)]))
+        long = np.flatnonzero(np.diff(blanks) > _LONG_TOKEN)
+        texts = np.flatnonzero(self.plain)
+        ends = np.cumsum([len(self.texts[i]) for i in texts.tolist()])
+        begun = np.searchsorted(ends, blanks[long] + 1, "right").tolist()
+        ended = np.searchsorted(ends, blanks[long + 1] - 1, "right").tolist()
+        return {i for a, b in set(zip(begun, ended, strict=True)) for i in texts[a : b + 1].tolist()}
+
+    def _musts(self, said: Sequence[_Said], cues: Ints, blocks: Mapping[int, Set[int]], long: Set[int]) -> dict[int, Set[int]]:
+        """Of the texts that have any, the sentences that have to be kept; `long`: those of ASCII that may have a long token."""
         asked: dict[int, list[int]] = {}
         for _, i, j in self.places((cues & _ORDER) > 0):
             asked.setdefault(i, []).append(j)
@@ -360,7 +371,7 @@ class _Page:
                 orders = asked.get(i, ()) if told else may_be_orders(text, HeardWords(words_of))
             must = {j for j in orders if j not in exact and has_order(self.piece(i, j), words_of[j], parts.sizes[j])}
             tells = i in secret if plain else not _TELLING.isdisjoint(chain.from_iterable(words_of))
-            if _may_hold_exact(text, tells=tells):
+            if _may_hold_exact(text, tells=tells, runs=not plain or i in long):
                 must |= {j for j, one in enumerate(words_of) if j not in exact and holds_exact(self.piece(i, j), one)}
             if must:
                 found[i] = frozenset(must)
@@ -425,9 +436,10 @@ def holds_exact(piece: str, said: Sequence[str] | None = None) -> bool:
     return _may_hold_exact(piece, tells=tells) and _looks_exact(piece)
 
 
-def _may_hold_exact(text: str, *, tells: bool) -> bool:
-    """The cheap look: False is certain, for a text and so for each piece of it; `tells`: whether it has a telling word."""
-    return tells or "{" in text or "[" in text or _has_sql_word(text) or _has_long_token(text)
+def _may_hold_exact(text: str, *, tells: bool, runs: bool = True) -> bool:
+    """The cheap look: False is certain, for a text and so for each piece of it; `tells`: whether it has a telling word, `runs`:
+    whether it may have a long one."""
+    return tells or "{" in text or "[" in text or _has_sql_word(text) or (runs and _has_long_token(text))
 
 
 def _has_sql_word(text: str) -> bool:

@@ -51,6 +51,7 @@ _BULLET: Final = re.compile(r"[ \t]*\*[ \t]")
 _MOODS: Final = _TIES["moods"]
 _MOOD_ENDS: Final = re.compile(r"\w(?:rait|raient|ría|rían|ríamos|rebbe|rebbero|riam|łby|łaby|łoby|liby|łyby)\b")
 _MAY_MOOD: Final = ("rait", "raient", "ría", "rebbe", "riam", "łby", "łaby", "łoby", "liby")
+_ASCII_MAY_MOOD: Final = tuple(filter(str.isascii, _MAY_MOOD))
 _SUPPOSING: Final = _TIES["conditions-inside"]
 _UNIVERSAL: Final = _TIES["universal"]
 _NEGATIVE: Final = _TIES["negative"]
@@ -69,8 +70,9 @@ def farther_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
             found += _footnoted(pieces)
         if ">" in text:
             found += _rebutted(pieces)
-    if not _MOODS.isdisjoint(hints.distinct) or any(end in text for end in _MAY_MOOD):
-        found += _in_mood(pieces)
+    ends = any(map(text.__contains__, _ASCII_MAY_MOOD if hints.ascii else _MAY_MOOD))
+    if ends or not _MOODS.isdisjoint(hints.distinct):
+        found += _in_mood(pieces, ends=ends)
     if not _NEGATIVE.isdisjoint(hints.distinct):
         found += _contrasted(pieces)
     if hints.dense or not (_LIMITING.isdisjoint(hints.distinct) and _PLACES.isdisjoint(hints.distinct)):
@@ -272,8 +274,9 @@ def _is_apart(said: str, mark: str) -> bool:
     return (said.count(mark) - bool(_BULLET.match(said) and said.count("*") > 1)) % 2 == 1
 
 
-def _in_mood(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
-    """ "The tram would run all night." and the sentence before it that says under which condition."""
+def _in_mood(pieces: Sequence[StatementPiece], *, ends: bool) -> Iterator[Pair]:
+    """ "The tram would run all night." and the sentence before it that says under which condition; `ends` is whether some word
+    may tell its mood by its ending."""
     supposed = False  # whether the last sentence of the line says what is not so
     for i, piece in enumerate(pieces):
         if piece.kind or piece.starts_line:
@@ -281,7 +284,7 @@ def _in_mood(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
         if piece.kind:
             continue
         own = not _SUPPOSING.isdisjoint(piece.said)
-        mood = not _MOODS.isdisjoint(piece.said) or _MOOD_ENDS.search(piece.text) is not None
+        mood = not _MOODS.isdisjoint(piece.said) or (ends and _MOOD_ENDS.search(piece.text) is not None)
         if mood and supposed and not own:
             yield i, i - 1
         supposed = own or mood or "supposes" in piece.opens
@@ -292,7 +295,7 @@ def _followed_up(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     german = len(_GERMAN & pieces[0].hints.distinct) > 1
     for i, piece in enumerate(pieces[1:], start=1):
         before = pieces[i - 1]
-        if not (before.kind or before.asks or before.holds_rare("revokes")) and _limits_it(piece, german):
+        if _limits_it(piece, german) and not (before.kind or before.asks or before.holds_rare("revokes")):
             yield i - 1, i
             yield from limited_too(pieces, i)
 

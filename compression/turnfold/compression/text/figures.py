@@ -103,7 +103,7 @@ def figures_by_start(text: str, starts: NDArray[np.int64]) -> dict[int, tuple[st
 
 def _candidates(signs: NDArray[np.uint8], begins: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Places in all tokens that may be figures; and those of them whose signs are hints by themselves."""
-    marks = np.flatnonzero(signs & (_TELLING | _UPPER | _JOINT | _DASH | _OPENING))
+    marks = np.flatnonzero((signs & (_TELLING | _UPPER | _JOINT | _DASH | _OPENING)) > 0)
     here, before, behind = signs[marks], signs[marks - 1], signs[marks + 1]  # in front of the first is the last, which is none
     telling = (here & _TELLING) > 0
     dashed = ((before & _IN_WORD) == 0) | ((behind & _IN_WORD) == 0) | begins[marks] | ((before & behind & _UPPER) > 0)

@@ -173,6 +173,22 @@ _WRITTEN: Final = frozenset(word for section, phrases in _TABLE.items() for p in
 ORDER_CUES: Final = frozenset(word for one in _SPACED for word in one.triggers if word in _WRITTEN or len(word) >= _SURE)
 
 
+def _by_longest_word(parts: Iterable[str]) -> Mapping[str, Sequence[frozenset[str]]]:
+    """The phrases of some parts in all languages, as sets of words, by their longest word."""
+    found: dict[str, list[frozenset[str]]] = {}
+    for phrases in (one.parts[part] for one in _SPACED for part in parts):
+        for phrase in (phrase for listed in phrases.values() for phrase in listed):
+            found.setdefault(max(phrase, key=len), []).append(frozenset(phrase))
+    return found
+
+
+#: Phrases with one of which a sentence may order although it begins with no command.
+_LEADING: Final = _by_longest_word([*(part for part in _NEEDED if part != "bound"), "must", "aside"])
+_LEADING_WORDS: Final = frozenset(_LEADING)
+_LAST: Final = frozenset().union(*(one.last for one in _SPACED))
+_MARKS: Final = ":;,()\"'-"
+
+
 def is_standing_order(sentence: str, known: Sequence[str] | None = None) -> bool:
     """Whether a sentence tells the reader how to behave beyond this turn. A question is not an order unless it is a polite
     request.
@@ -183,6 +199,8 @@ def is_standing_order(sentence: str, known: Sequence[str] | None = None) -> bool
         return not _ASKS.search(sentence)
     if known is not None and ORDER_CUES.isdisjoint(known) and not _may_elide(sentence, known):
         return False
+    if known and _commands_nothing(sentence, known):
+        return False
     low = lower_text(sentence)
     if (known is None and not may_order(words(low))) or (_ASKS.search(low) and not _ASKS_YOU.search(low)):
         return False
@@ -191,6 +209,16 @@ def is_standing_order(sentence: str, known: Sequence[str] | None = None) -> bool
         pieces = [part for piece in pieces for part in _split_elision(piece)]
     said = frozenset(pieces)
     return any(_orders(language, _clauses(language, pieces)) for language in _SPACED if not language.triggers.isdisjoint(said))
+
+
+def _commands_nothing(sentence: str, known: Sequence[str]) -> bool:
+    """Whether a sentence of one clause begins with no command, and has no phrase that orders without one: it is no order."""
+    first = known[0]
+    if len(known) >= _RUN_ON_WORDS or first in _BEFORE_VERBS or _is_form(first, _VERBS) or not _LAST.isdisjoint(known):
+        return False
+    if not sentence.isascii() or any(map(sentence.__contains__, _MARKS)):
+        return False
+    return not any(words.issubset(known) for word in _LEADING_WORDS.intersection(known) for words in _LEADING[word])
 
 
 def begins_with_command(sentence: str) -> bool:

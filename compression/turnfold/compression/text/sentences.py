@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Final
 
 import sentencex
@@ -108,6 +108,9 @@ def _cut_prose(text: str, start: int, end: int, starts: list[tuple[int, str]], v
 
 def _lines(text: str, start: int, end: int, values: Sequence[Span]) -> Iterator[tuple[int, int, list[Range]]]:
     """The lines of a range, as one where a JSON value goes on from one to the next, and where in each such values stand."""
+    if not values and start < end and text.find("\n", start, end) < 0:
+        yield start, end, []
+        return
     begin = stop = start
     at = 0
     inside: list[Range] = []
@@ -144,6 +147,8 @@ def _sentence_cuts(line: str) -> list[int]:
         segments = sentencex.segment(rules, readable)
         if "".join(segments) != readable:  # it drops newlines in odd places; a lost character would shift every cut behind it
             segments = [readable]
+        if len(portion) == len(line) and _are_plain(segments):  # mostly
+            return [*accumulate(map(len, segments[:-1]))]
         for i, segment in enumerate(segments):
             at += len(segment)
             if (ends or i < len(segments) - 1) and at < len(line) and _is_border(line, last, at):
@@ -170,6 +175,17 @@ def _portions(line: str) -> Iterator[tuple[str, bool]]:
         yield line[at:end], ends
         at = end
     yield line[at:], True
+
+
+def _are_plain(segments: Sequence[str]) -> bool:
+    """Whether all cuts between the segments of a line are valid at first sight: words begin there, behind a blank and no short
+    form."""
+    ends = [segment[-4:] for segment in segments[:-1]]
+    return (
+        _SHORT_ENDS.isdisjoint(ends)
+        and False not in [end[-1:] == " " for end in ends]
+        and False not in [segment[:2].isalpha() and segment[0] not in _NUMERALS for segment in segments]
+    )
 
 
 def _is_border(line: str, last: int, at: int) -> bool:

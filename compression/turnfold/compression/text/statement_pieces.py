@@ -7,7 +7,9 @@ are one statement or need each other (``statements``).
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from functools import cached_property
 from itertools import chain
 from types import MappingProxyType
 from typing import Final
@@ -33,7 +35,7 @@ _NAMING_KINDS: Final = frozenset({"heading", "label"})
 _SHARED: Final = 5  # letters in which two words agree where they are taken for one: "confessed", "confession"
 _PAUSE: Final = re.compile(r"[,:;،，、—–]")
 _LISTED_SCRIPTS: Final = re.compile(r"[a-zA-Zа-яА-Я]")  # whose pointing words the table has
-_CLAUSE_END: Final = re.compile(r"[;:：；—–]|\Z")
+_CLAUSE: Final = re.compile(r"[^;:：；—–]*+")
 _COLON_SOON: Final = re.compile(r"[^\n.!?]{0,40}[:：]")
 #: The mark in front of a list's item.
 ITEM: Final = re.compile(
@@ -123,13 +125,13 @@ _OBJECTING: Final = (
 )
 
 
-def _by_telling_word(names: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
-    """The phrases of some lists, each with its list, by a word of theirs that few sentences have."""
-    found: dict[str, list[tuple[str, str]]] = {}
+def _by_telling_word(names: Iterable[str]) -> dict[str, list[tuple[str, str, Set[str]]]]:
+    """The phrases of some lists, each with its list and its words, by a word of theirs that few sentences have."""
+    found: dict[str, list[tuple[str, str, Set[str]]]] = {}
     for name in names:
         for phrase in (phrase for phrases in LISTED[name].values() for phrase in phrases):
             telling = max(phrase, key=lambda word: (word not in _USUAL, len(word)))
-            found.setdefault(telling, []).append((name, f" {' '.join(phrase)} "))
+            found.setdefault(telling, []).append((name, f" {' '.join(phrase)} ", frozenset(phrase)))
     return found
 
 
@@ -155,6 +157,7 @@ class Hints:
     """What a whole text holds, so that a sentence is not asked for what stands nowhere in it."""
 
     def __init__(self, text: str) -> None:
+        self._text = text
         self.ascii = text.isascii()
         self.dense = not self.ascii and _DENSE.search(text) is not None
         self.introduces = ":" in text or "：" in text
@@ -165,6 +168,11 @@ class Hints:
         self.may_limit = self.speaks_of_persons = True
         #: All words, each once.
         self.distinct: Set[str] = frozenset()
+
+    @cached_property
+    def names(self) -> list[int]:
+        """Where names and figures of a text of ASCII begin."""
+        return [m.start() for m in _ASCII_NAMES.finditer(self._text)]
 
     def hear(self, pieces: Sequence[StatementPiece]) -> None:
         """Take in the words of all sentences."""
@@ -182,14 +190,18 @@ class Hints:
 
 def _rare_words(heard: HeardWords) -> set[str]:
     """The telling words of those phrases of rare lists that may stand in a text; of most texts none."""
-    found = heard.distinct & _RARE_WORDS
-    if found:
-        line = f" {' '.join(chain.from_iterable(heard.said))} "
-        judged = not _SWEEPING.isdisjoint(heard.distinct)
-        for word in tuple(found):
-            if not any(phrase in line and (judged or name != "verdicts") for name, phrase in _RARE_PHRASES[word]):
-                found.remove(word)
-    return found
+    distinct = heard.distinct
+    judged = not _SWEEPING.isdisjoint(distinct)
+    may_stand = [
+        (word, phrase)
+        for word in distinct & _RARE_WORDS
+        for name, phrase, words in _RARE_PHRASES[word]
+        if words <= distinct and (judged or name != "verdicts")
+    ]
+    if not may_stand:
+        return set()
+    line = f" {' '.join(chain.from_iterable(heard.said))} "
+    return {word for word, phrase in may_stand if phrase in line}
 
 
 class StatementPiece:
@@ -242,12 +254,16 @@ class StatementPiece:
             return False
         return ("narrows" in self.opens or (len(self.said) > 1 and self.said[-1] in _ELLIPSES)) and not self.asks
 
-    def plain_words(self) -> list[str] | None:
-        """Its words as ``lower.words`` has them, without digits and hyphens; None where `said` are others. Of a block none."""
+    def plain_words(self, odd: Set[str]) -> list[str] | None:
+        """Its words as ``lower.words`` has them, without digits and hyphens; None where `said` are others. Of a block none.
+
+        Args:
+            odd: the words of the text that have more than letters.
+        """
         _, end, kind = self.span
         if kind and kind not in _NAMING_KINDS:
             return []
-        return self.said if end - self._begin <= _READ and "".join(self.said).isalpha() else None
+        return self.said if end - self._begin <= _READ and odd.isdisjoint(self.said) else None
 
     @property
     def may_be_tied(self) -> bool:
@@ -287,7 +303,7 @@ class StatementPiece:
         """The rare lists of which it has a phrase, some more than once; a verdict says of what, in few words."""
         line = f" {' '.join(self.said)} "
         for word in _RARE_WORDS.intersection(self.said):
-            for name, phrase in _RARE_PHRASES[word]:
+            for name, phrase, _ in _RARE_PHRASES[word]:
                 if phrase in line and (name != "verdicts" or self._may_judge):
                     yield name
 
@@ -317,9 +333,12 @@ class StatementPiece:
         """Whether there is a name or a figure in it."""
         if not self.hints.ascii:
             return _NAMES.search(self.body) is not None
-        found = _ASCII_NAMES.search(self._whole, self._begin, self.span.end)
+        names = self.hints.names
+        first = bisect_left(names, self._begin)
+        if first == len(names) or names[first] >= self.span.end:
+            return False
         # Near its beginning the pattern may have looked at what stands before the sentence.
-        return found is not None and (found.start() - self._begin > 1 or _ASCII_NAMES.search(self.body) is not None)
+        return names[first] - self._begin > 1 or _ASCII_NAMES.search(self.body) is not None
 
     @property
     def is_condition(self) -> bool:
@@ -423,8 +442,8 @@ class StatementPiece:
         """Whether its first clause has no more words."""
         if len(self.said) <= words:
             return True
-        end = _CLAUSE_END.search(self.body)
-        return end is not None and len(self.body[: end.start()].split()) <= words
+        first = _CLAUSE.match(self._whole, self._begin, self.span.end)
+        return first is not None and len(first[0].split()) <= words
 
     @property
     def follows(self) -> bool:

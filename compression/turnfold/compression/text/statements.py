@@ -49,6 +49,7 @@ _PLAIN_ENDS: Final = frozenset((". ", "? ", "! ", ".\n"))
 _CLOSERS: Final = {"”": "“„”", "»": "«", "«": "»", "」": "「", "』": "『", "“": "„", ")": "(", "）": "（"}
 _OPENERS: Final = frozenset("“„«»「『(（")
 _QUOTING: Final = re.compile('["“”„«»「」『』()（）]')
+_ASCII_QUOTING: Final = '"()'
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,9 @@ def heard_statements(text: str) -> tuple[Statements, list[list[str]]]:
     spans = _with_labels(text, sentences(text))
     pieces = _pieces(text, spans)
     read = _of(text, spans, pieces)
-    plain = [piece.plain_words() for piece in pieces]
+    distinct = chain.from_iterable([piece.said for piece in pieces]) if len(pieces) < 2 else pieces[0].hints.distinct
+    odd = {word for word in distinct if not word.isalpha()}
+    plain = [piece.plain_words(odd) for piece in pieces]
     within = words_within(text)
     said = [within(start, end) if words is None else words for words, (start, end, _) in zip(plain, spans, strict=True)]
     if len(read.spans) == len(spans):
@@ -185,7 +188,8 @@ def _with_labels(text: str, spans: Sequence[Span]) -> list[Span]:
 def _joined(text: str, pieces: Sequence[StatementPiece]) -> list[bool]:
     """Whether each sentence is one statement with the one before it. Of most it is told by the end of the one before it."""
     out = [False] * len(pieces)
-    quoted = _in_quotation(text, pieces) if _QUOTING.search(text) else [False] * len(pieces)
+    signs = any(map(text.__contains__, _ASCII_QUOTING)) if text.isascii() else _QUOTING.search(text)
+    quoted = _in_quotation(text, pieces) if signs else [False] * len(pieces)
     asked = [
         i
         for i, piece in enumerate(pieces)
@@ -290,6 +294,9 @@ def _pointing_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     last = -1  # the last thing said, labels and headings aside
     named = -1  # the last sentence of the line that names whom a pronoun may mean
     for i, piece in enumerate(pieces):
+        if piece.stands_alone and not (hints.speaks_of_persons and piece.means_somebody):  # most
+            named = last = i
+            continue
         if piece.kind in ("label", "heading"):
             last = -1 if piece.kind == "heading" else last
             named = -1
