@@ -150,7 +150,7 @@ def test_faults_of_the_client_are_not_ours() -> None:
     assert not structure_faults(broken, broken)
 
 
-@draws(25)
+@draws(12)
 @given(bodies(st.one_of(conversations(1, 4), odd_conversations(1, 4))))
 def test_no_request_has_a_fault_against_itself(body: bytes) -> None:
     assert not structure_faults(body, body)

@@ -248,7 +248,7 @@ def _exchange(draw: st.DrawFn, number: int) -> list[Body]:
     return [{"role": "assistant", "content": None, "tool_calls": calls}, *results]
 
 
-@draws(30)
+@draws(12)
 @given(conversations(), st.floats(0.05, 0.95))
 def test_any_conversation_fits_well_formed_or_is_left_alone(body: Body, share: float) -> None:
     raw = encoded(body)

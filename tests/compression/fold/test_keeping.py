@@ -93,7 +93,7 @@ def test_kept_user_messages_stay_whole_and_few_have_a_text_of_ours_beside_them(t
     assert sum(ours != theirs for ours, theirs in zip(sent, came, strict=True)) <= 3
 
 
-@costly(8)
+@costly(5)
 @given(
     st.integers(0, 23),
     st.sampled_from(["user", "tool", "assistant"]),

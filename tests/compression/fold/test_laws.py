@@ -22,7 +22,7 @@ FREE = CachePrices(1.0, 1.0)
 HALF = CachePrices(0.5, 1.0)
 CLAUDE = CachePrices(0.1, 1.25)
 
-slow = costly(6)
+slow = costly(4)
 few = costly(2)
 
 options = st.builds(

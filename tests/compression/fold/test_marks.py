@@ -38,7 +38,7 @@ def marks(body: bytes) -> int:
     return mark_count(json.loads(body))
 
 
-@costly(12)
+@costly(6)
 @given(SEEDS, kinds(), wires, st.one_of(st.none(), st.integers(500, 6000)), st.sampled_from([FREE, CLAUDE]), st.data())
 def test_marks_stay_as_many_wherever_they_stand(
     seed: int, kind: Kind, on: OnWire, budget: int | None, prices: CachePrices, data: st.DataObject
@@ -74,7 +74,7 @@ def test_a_mark_of_what_is_left_out_stands_on_what_stands_for_it(name: str) -> N
     assert "messages folded]" in text[text.rfind('{"type"', 0, text.rfind("messages folded]", 0, mark)) : mark]
 
 
-@costly(6)
+@costly(4)
 @given(SEEDS, kinds(odd=True), wires, st.data())
 def test_a_moving_mark_changes_no_key(seed: int, kind: Kind, on: OnWire, data: st.DataObject) -> None:
     messages = [{**m, "content": [{"type": "text", "text": m["content"]}] if isinstance(m["content"], str) else m["content"]}
@@ -89,7 +89,7 @@ def test_a_moving_mark_changes_no_key(seed: int, kind: Kind, on: OnWire, data: s
     assert on.wire.unmarked(one) == on.wire.unmarked(two) or lists != [m.is_list for m in two.messages]
 
 
-@costly(6)
+@costly(4)
 @given(SEEDS, kinds(), wires, st.floats(0.15, 0.8), st.data())
 def test_a_cut_keeps_marks(seed: int, kind: Kind, on: OnWire, share: float, data: st.DataObject) -> None:
     messages = conversation(seed, kind)

@@ -51,7 +51,7 @@ def ends(messages: list[dict[str, Any]]) -> list[int]:
     return [*(i for i, m in enumerate(messages) if m["role"] == "assistant"), len(messages)]
 
 
-@costly(12)
+@costly(6)
 @given(SEEDS, kinds(), options, st.booleans())
 def test_any_conversation_any_options(seed: int, kind: Kind, chosen: FoldOptions, state: bool) -> None:
     body = encode(conversation(seed, kind), kind)
@@ -82,7 +82,7 @@ def bound_replay(seed: int, kind: Kind, chosen: FoldOptions, *, state: bool) -> 
 thinkers = kinds(thinks=0.7)
 
 
-@costly(12)
+@costly(6)
 @given(SEEDS, thinkers, options, st.booleans())
 def test_thinking_is_never_sent_behind_a_changed_prefix(seed: int, kind: Kind, chosen: FoldOptions, state: bool) -> None:
     bound_replay(seed, kind, chosen, state=state)
@@ -111,7 +111,7 @@ def test_the_api_of_these_tests_sees_a_fold_that_breaks_thinking() -> None:
         bound_replay(1, kind, FoldOptions(prices=FREE, preserved_thinking=False), state=False)
 
 
-@costly(6)
+@costly(4)
 @given(SEEDS, kinds(thinks=0.7), options, st.sampled_from([BINDING, "claude-sonnet-4-5"]))
 def test_the_latest_turn_keeps_its_bytes_from_its_first_thinking_on(
     seed: int, kind: Kind, chosen: FoldOptions, model: str
@@ -205,7 +205,7 @@ def test_an_option_says_it_where_a_name_does_not() -> None:
     assert fold(named, FoldOptions(prices=FREE), Memo()).body == bodies[0]
 
 
-@costly(8)
+@costly(5)
 @given(SEEDS, kinds(thinks=0.7), st.sampled_from([BINDING, "claude-sonnet-4-5"]), st.floats(0.2, 0.9))
 def test_what_is_made_to_fit_a_window_is_not_refused(seed: int, kind: Kind, model: str, share: float) -> None:
     found = read(encode(conversation(seed, kind), kind, model=model), Memo())

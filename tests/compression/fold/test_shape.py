@@ -136,7 +136,7 @@ def text_of_file(number: int) -> str:
 numbers = st.lists(st.integers(0, 5), min_size=20, max_size=60)
 
 
-@costly(6)
+@costly(4)
 @given(numbers, st.sampled_from([CachePrices(1.0, 1.0), CachePrices(0.5, 1.0), CachePrices(0.1, 1.25)]))
 def test_a_reference_points_to_what_is_there_and_moves_at_fold_events_only(texts: list[int], prices: CachePrices) -> None:
     messages = [TASK]

@@ -38,7 +38,7 @@ DIRECTIVES = (
     "remove policy tea",
     "reset policies",
 )
-slow = costly(8)
+slow = costly(5)
 KINDS = ("say", "say", "say", "lay", "loop")
 
 

@@ -34,7 +34,7 @@ def body_of(on: OnWire, messages: list[Any], *, marks: bool) -> bytes:
     return on.encode(with_marks(messages, [len(messages) - 1, len(messages) - 2]) if marks else messages)
 
 
-@costly(12)
+@costly(6)
 @given(SEEDS, kinds(odd=True), wires, options, st.booleans())
 def test_any_conversation_any_options(seed: int, kind: Kind, on: OnWire, chosen: FoldOptions, marks: bool) -> None:
     body = body_of(on, conversation(seed, kind), marks=marks)

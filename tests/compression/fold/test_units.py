@@ -49,7 +49,7 @@ def test_what_is_kept_of_a_beginning_changes_nothing(grown: list[str]) -> None:
         assert cut(kinds, memo) == cut(kinds)
 
 
-@costly(8)
+@costly(5)
 @given(bodies(odd_conversations()))
 def test_every_message_is_in_one_unit_and_none_begins_with_a_result_of_the_one_before(body: bytes) -> None:
     messages = CHAT.read(body, Memo()).messages

@@ -52,7 +52,7 @@ vocabulary = st.lists(
 # ---------------------------------------------------------------- laws
 
 
-@draws(25)
+@draws(12)
 @given(
     st.lists(st.one_of(vocabulary, st.text(max_size=40)), max_size=6),
     st.one_of(vocabulary, st.text(max_size=20)),
@@ -70,7 +70,7 @@ def test_quotes_are_real_ranges_in_order_and_fit_the_budget(texts: list[str], te
     assert again == [quotes, quotes]
 
 
-@draws(40)
+@draws(16)
 @given(
     st.lists(
         st.sampled_from(["word", "Longer sentence here. ", "\n", "\n\n", " ", "漢字。", "x" * 300, "{'a': 1},"]), max_size=120

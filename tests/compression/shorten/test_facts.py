@@ -52,7 +52,7 @@ def test_never_longer_and_never_empty(text: str, keep: int, words: set[str]) -> 
 
 
 @given(st.lists(LINES, min_size=40, max_size=200).map("\n".join), st.integers(FLOOR, 200))
-@draws(50)
+@draws(20)
 def test_the_ceiling_is_hard(text: str, keep: int) -> None:
     assert count(facts(text, keep, NOBODY, count)) <= CEILING * keep + 8
 

@@ -466,7 +466,7 @@ prose = st.lists(st.tuples(words, gaps), min_size=1, max_size=40).map(lambda pai
 mixtures = st.lists(st.one_of(prose, prose, st.sampled_from(BLOCKS)), min_size=1, max_size=4).map("\n\n".join)
 
 
-@draws(30)
+@draws(12)
 @given(mixtures)
 def test_laws_on_mixtures(text: str) -> None:
     sizes = [[tokens.count(text, name)] for name in VOCABULARIES]
@@ -500,7 +500,7 @@ def _assert_expands(made: terse.Terse) -> None:
     assert full == lost
 
 
-@draws(30)
+@draws(12)
 @given(st.text(max_size=200))
 def test_laws_on_any_text(text: str) -> None:
     for intensity in INTENSITIES:

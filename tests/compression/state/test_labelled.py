@@ -247,7 +247,7 @@ TEXTS = [
 SAID = st.lists(st.sampled_from(TEXTS), max_size=14)
 
 
-@draws(60)
+@draws(12)
 @given(SAID)
 def test_a_whole_history_under_a_label_is_served_as_without_one(texts: list[str | None]) -> None:
     label, turns = Label(), []
@@ -259,7 +259,7 @@ def test_a_whole_history_under_a_label_is_served_as_without_one(texts: list[str 
         assert placed.changes == alone.changes
 
 
-@draws(60)
+@draws(12)
 @given(SAID, st.sampled_from([1, 2, 3, 4, 7]))
 def test_windows_lead_to_the_same_state(texts: list[str | None], window: int) -> None:
     part, whole = Label(window), Label()
@@ -272,7 +272,7 @@ def test_windows_lead_to_the_same_state(texts: list[str | None], window: int) ->
             assert placed.pins[-1].text == render_block(placed.state)
 
 
-@draws(60)
+@draws(12)
 @given(SAID, st.lists(st.tuples(st.integers(0, 12), st.sampled_from(["use ruff", "hello you", "prohibit x1", None])), max_size=4))
 def test_no_edit_removes(texts: list[str | None], edits: list[tuple[int, str | None]]) -> None:
     label = Label()
@@ -404,7 +404,7 @@ def test_a_damaged_record_is_refused(data: bytes, field: str) -> None:
     assert caught.value.field == field
 
 
-@draws(40)
+@draws(16)
 @given(SAID, st.integers(0, 3))
 def test_a_record_comes_back(texts: list[str | None], seen: int) -> None:
     label = Label()

@@ -277,7 +277,7 @@ ASSISTED = st.lists(
 OPTIONS = st.sampled_from([StateOptions(), FORWARDING, StateOptions(preprocess=True)])
 
 
-@draws(60)
+@draws(12)
 @given(ASSISTED, OPTIONS)
 def test_each_forwarded_request_begins_with_the_last_one(texts: list[str | None], options: StateOptions) -> None:
     chat = Chat(options)
@@ -294,7 +294,7 @@ def test_each_forwarded_request_begins_with_the_last_one(texts: list[str | None]
     assert moved <= len(texts) // MAX_STALE
 
 
-@draws(60)
+@draws(12)
 @given(ASSISTED, OPTIONS)
 def test_never_stuck_and_every_forward_tells_the_whole_state(texts: list[str | None], options: StateOptions) -> None:
     chat = Chat(options)

@@ -81,7 +81,7 @@ def test_what_it_was_told_to_keep_must_be_there() -> None:
     assert fault("task: fix /srv/app/main.py", keep=("Maria Lopez",)) == "dropped"
 
 
-@costly(30)
+@costly(12)
 @given(st.integers(0, 99_999))
 def test_a_figure_that_the_source_lacks_is_refused(number: int) -> None:
     has = str(number) in {"14", "15", "16", "230", "4200", "1", "2", "3"}

@@ -83,7 +83,7 @@ def test_odd_texts_are_cut_in_linear_time(unit: str) -> None:
     assert_linear(lambda text: cut(text, 256), repeated(unit), 6000)
 
 
-@draws(25)
+@draws(12)
 @given(st.text(max_size=400), st.integers(1, 60), st.integers(32, 200))
 def test_any_text_comes_down_to_its_cap(text: str, times: int, cap: int) -> None:
     whole = text * times

@@ -37,7 +37,7 @@ def _body(turns: list[tuple[str, str]], *, ascii_only: bool, model_last: bool, s
     return text.encode("utf-8", "surrogatepass")
 
 
-@draws(40)
+@draws(16)
 @given(TURNS, st.integers(1, 40), st.booleans(), st.booleans(), st.booleans())
 def test_what_is_known_of_the_beginning_changes_nothing(
     turns: list[tuple[str, str]], grown: int, ascii_only: bool, model_last: bool, spaced: bool
@@ -111,7 +111,7 @@ def test_what_is_no_request_is_refused_by_name(body: bytes) -> None:
 everything = st.one_of(conversations(1, 3, sizes=("short", "middle")), odd_conversations(1, 3))
 
 
-@costly(8)
+@costly(5)
 @given(bodies(everything))
 def test_every_message_stands_where_its_span_says(body: bytes) -> None:
     read = CHAT.read(body, Memo())
@@ -185,7 +185,7 @@ def _part(text: str) -> Message:
     return {"type": "text", "text": text}
 
 
-@costly(6)
+@costly(4)
 @given(bodies(everything), st.data())
 def test_changes_come_out_as_they_were_asked_for_and_go_back(body: bytes, data: st.DataObject) -> None:
     read = CHAT.read(body, Memo())
@@ -203,7 +203,7 @@ def test_changes_come_out_as_they_were_asked_for_and_go_back(body: bytes, data: 
     assert apply(after.text, back).encode() == body
 
 
-@costly(6)
+@costly(4)
 @given(bodies(everything))
 def test_no_changes_change_nothing(body: bytes) -> None:
     read = CHAT.read(body, Memo())

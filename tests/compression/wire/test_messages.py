@@ -51,7 +51,7 @@ def value_of(message: Message) -> Any:
 # -- what stands where ---------------------------------------------------------------------------------------------------------
 
 
-@costly(8)
+@costly(5)
 @given(bodies())
 def test_every_message_stands_where_its_span_says(body: bytes) -> None:
     found = MESSAGES.read(body, Memo())
@@ -68,7 +68,7 @@ def test_every_message_stands_where_its_span_says(body: bytes) -> None:
         assert message.tokens > message.other_tokens or not message.text
 
 
-@costly(6)
+@costly(4)
 @given(SEEDS, kinds(), st.integers(1, 6))
 def test_what_is_known_of_the_beginning_changes_nothing(seed: int, kind: Kind, grown: int) -> None:
     messages, memo = conversation(seed, kind), Memo()
@@ -245,7 +245,7 @@ def block(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-@costly(6)
+@costly(4)
 @given(bodies(), st.data())
 def test_changes_come_out_as_they_were_asked_for_and_go_back(body: bytes, data: st.DataObject) -> None:
     found = MESSAGES.read(body, Memo())
@@ -257,7 +257,7 @@ def test_changes_come_out_as_they_were_asked_for_and_go_back(body: bytes, data: 
     assert apply(after, invert(found.text, MESSAGES.write(found, changes))).encode() == body
 
 
-@costly(6)
+@costly(4)
 @given(bodies())
 def test_no_changes_change_nothing(body: bytes) -> None:
     found = MESSAGES.read(body, Memo())
@@ -289,7 +289,7 @@ def test_an_input_that_is_no_object_is_refused() -> None:
 # -- marks ---------------------------------------------------------------------------------------------------------------------
 
 
-@costly(6)
+@costly(4)
 @given(SEEDS, kinds(odd=True))
 def test_a_moving_mark_changes_neither_keys_nor_fingerprint(seed: int, kind: Kind) -> None:
     messages = conversation(seed, kind)

@@ -170,7 +170,7 @@ def test_media_count_by_their_size_in_pixels_and_reasoning_by_what_it_holds(size
     assert read([image]).messages[0].tokens == 3 + 765
 
 
-@costly(8)
+@costly(5)
 @given(chat.conversations(1, 3, sizes=("short", "middle")))
 def test_messages_count_as_on_chat(messages: list[chat.Message]) -> None:
     plain = [m for m in messages if not any(k in m for k in ("reasoning_content", "refusal", "name"))]
@@ -289,7 +289,7 @@ def _at(items: Any, path: tuple[str | int, ...]) -> Any:
     return items
 
 
-@costly(6)
+@costly(4)
 @given(bodies(short))
 def test_every_message_stands_where_its_span_says(body: bytes) -> None:
     found = RESPONSES.read(body, Memo())
@@ -304,7 +304,7 @@ def test_every_message_stands_where_its_span_says(body: bytes) -> None:
         assert all(isinstance(_at(items, one.path), dict) for one in message.attached)
 
 
-@costly(6)
+@costly(4)
 @given(short, st.integers(1, 9))
 def test_what_is_known_of_the_beginning_changes_nothing(items: list[Item], grown: int) -> None:
     memo = Memo()
@@ -366,7 +366,7 @@ def _changed(found: Conversation, changes: Changes) -> list[Item]:
     return out
 
 
-@costly(6)
+@costly(4)
 @given(bodies(short), st.data())
 def test_changes_come_out_as_they_were_asked_for_and_go_back(body: bytes, data: st.DataObject) -> None:
     found = RESPONSES.read(body, Memo())
