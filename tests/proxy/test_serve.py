@@ -25,6 +25,7 @@ from turnfold.config.settings import StoreSettings
 from turnfold.proxy.books.receipt_log import receipts_between
 from turnfold.proxy.store import open_store
 
+
 async def _stored(url: str) -> set[str]:
     store = open_store(unhurried(StoreSettings(url=url)))
     try:
