@@ -10,9 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.support.bodies import Message, cuts, encode, last_user, messages_of
+from tests.support.effort import draws
 from tests.support.prefix import Kind, classify
 from tests.support.replay import Move, play, replays, requests_of, rewrites, steps
 
@@ -147,7 +148,7 @@ def test_moves(move: Move, kinds: list[Kind], parents: list[int]) -> None:
     assert not rewrites(exchanges)
 
 
-@settings(max_examples=15)
+@draws(6)
 @given(replays())
 def test_what_is_passed_on_unchanged_never_breaks_the_prefix(requests: list[list[Message]]) -> None:
     exchanges = play(requests, lambda body: body)

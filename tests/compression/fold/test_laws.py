@@ -96,7 +96,7 @@ def test_a_budget_is_kept_or_said_to_be_exceeded(body: bytes, budget: int) -> No
 
 def prefix_holds(requests: list[list[Message]], chosen: FoldOptions) -> int:
     """Play requests; between two that follow each other the prefix is stable unless a fold event lies between. Their number."""
-    memo = Memo()
+    memo = WARM
     results: dict[bytes, Folded] = {}
 
     def fold(body: bytes) -> bytes:

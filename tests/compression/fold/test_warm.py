@@ -83,7 +83,7 @@ def _outcome(wire: Wire, turns: list[dict[str, Any]], options: FoldOptions, memo
     return *told, found.sections, found.recalls, trails_of(read, found.forwarded, memo if memo.find("kept") else None)
 
 
-@draws(3)
+@draws(2)
 @given(_STEPS, st.integers(0, 10**6), st.sampled_from(list(_HISTORY)), st.sampled_from([None, None, 1500]))
 def test_requests_of_two_tenants_in_turn_come_out_as_from_a_fresh_engine(
     steps: list[str], seed: int, wire: Wire, budget: int | None

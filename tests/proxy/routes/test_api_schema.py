@@ -15,6 +15,6 @@ from tests.proxy.routes.fuzz import fuzz
 
 
 def test_the_fuzzer_finds_nothing(tmp_path: Path) -> None:
-    done = fuzz(8, tmp_path, "examples", "fuzzing")
+    done = fuzz(4, tmp_path, "examples", "fuzzing")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "35/35" in done.stdout
