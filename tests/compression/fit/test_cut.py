@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.effort import draws
 from tests.support.overfull import Writer, overfull
 from tests.support.structure import structure_faults
@@ -71,7 +72,7 @@ def test_only_what_is_larger_than_the_level_changes() -> None:
     assert result.tokens > 850  # no more is cut than a step of the ladder
 
 
-@pytest.mark.parametrize("level", [LEVELS.index(n) for n in LEVELS if 400 <= n <= 1500])
+@each("level", [LEVELS.index(n) for n in LEVELS if 400 <= n <= 1500])
 def test_a_cut_takes_no_more_than_it_has_to(level: int) -> None:
     """What is missing is just what the level saves: with one token less of it the next lower level would be due."""
     messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "word " * 2500 + "end"}]

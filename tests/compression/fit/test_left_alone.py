@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.conversations import bodies, conversations, odd_conversations
 from tests.support.effort import draws
 from tests.support.odd_bodies import body as odd_body
@@ -71,7 +71,7 @@ CALL = {"role": "assistant", "tool_calls": [{"id": "a", "type": "function", "fun
 RESULT = {"role": "tool", "tool_call_id": "a", "content": "{}"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "options", "known", "said"),
     [
         (_read(HELLO), OPTIONS[0], Learned(), True),

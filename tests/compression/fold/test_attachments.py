@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.effort import costly
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -78,9 +79,7 @@ def alternate(messages: list[Item]) -> bool:
     return all(a != b for a, b in pairwise(roles))
 
 
-@pytest.mark.parametrize(
-    ("prices", "part"), [*((prices, image) for prices in PRICES), *(("gpt-4o", part) for part in (contract, voice, odd))]
-)
+@each(("prices", "part"), [*((prices, image) for prices in PRICES), *(("gpt-4o", part) for part in (contract, voice, odd))])
 def test_what_the_first_message_attaches_is_there_after_many_turns(prices: str, part: Any) -> None:
     messages = chat(90, {0: (part(0),)}, size=18)
     folded, sent = forward(messages, FoldOptions(model="gpt-4o", prices=PRICES[prices]))

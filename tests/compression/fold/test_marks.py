@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.block_conversations import SEEDS, Kind, conversation, kinds
+from tests.support.cases import each
 from tests.support.effort import costly
 from tests.support.three_wires import WIRES, OnWire, mark_count, with_marks
 from tests.support.warm import WARM
@@ -110,7 +111,7 @@ def plainly_marked(name: str) -> Folded:
     return forward(WIRES[name], with_marks(messages, [len(messages) - 1]), FoldOptions(prices=FREE), WARM)[1]
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "empty"), [("chat", None), ("chat", ""), ("messages", {}), ("messages", None), ("responses", ""), ("responses", {})]
 )
 def test_a_mark_that_is_null_or_empty_is_none(name: str, empty: object) -> None:

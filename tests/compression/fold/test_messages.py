@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.block_conversations import SEEDS, Kind, conversation, encode, kinds
+from tests.support.cases import each
 from tests.support.effort import costly
 from tests.support.messages_api import Bindings, blocks_of, refusals
 from tests.support.warm import WARM
@@ -168,7 +169,7 @@ def test_what_is_recalled_stays_where_the_client_marks_the_end_of_whatever_it_se
         assert vanished is lost
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "binds"),
     [
         ("claude-opus-5-5", True),
@@ -234,7 +235,7 @@ OLD = [ASK, said(THOUGHT, SAID), ASK]
 LOOP = [*OLD, said(THOUGHT, SAID, USE), ANSWER]
 
 
-@pytest.mark.parametrize(
+@each(
     ("old", "new", "reason"),
     [
         (OLD, OLD, ""),

@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator
 from itertools import cycle
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.bodies import Message, encode
+from tests.support.cases import each
 from tests.support.conversations import bodies, conversations, long_conversations, odd_conversations
 from tests.support.effort import costly
 from tests.support.warm import WARM
@@ -145,7 +145,7 @@ def harbour(turns: int, planted: str) -> list[Message]:
     return [*messages, {"role": "user", "content": f"What of {planted} in week 3?"}]
 
 
-@pytest.mark.parametrize(("planted", "budget"), list(zip(PLANTED, cycle([None, 1500, 6000]), strict=False)))
+@each(("planted", "budget"), list(zip(PLANTED, cycle([None, 1500, 6000]), strict=False)))
 def test_somebody_who_says_what_we_write_spoils_no_record(planted: str, budget: int | None) -> None:
     body = encode(harbour(30, planted))
     folded = fold_request(body, FoldOptions(prices=CachePrices(0.5, 1.0), budget=budget), WARM)

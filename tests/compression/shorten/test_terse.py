@@ -381,7 +381,7 @@ def test_users_extend_the_lexicon() -> None:
     assert lexicon(EXTENSION).idle == ("database",)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "field"),
     [
         ("[[rule]", "lexicon"),
@@ -510,7 +510,7 @@ def test_laws_on_any_text(text: str) -> None:
         assert made.receipt.saved_tokens >= 0
 
 
-@pytest.mark.parametrize("unit", ["of ", "in order ", "the a ", ". ", ", ", "' ", "| ", "\t"])
+@each("unit", ["of ", "in order ", "the a ", ". ", ", ", "' ", "| ", "\t"])
 def test_linear_on_hostile_text(unit: str) -> None:
     assert_linear(lambda text: compress(text, "ultra"), lambda size: "it is the one. " + unit * size, 1_500)
 

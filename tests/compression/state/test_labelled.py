@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.effort import draws
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.state import Machine, Placement, Record, State, Turn, place, read_record, render_block
@@ -117,7 +118,7 @@ def test_what_was_seen_is_not_taken_again() -> None:
     assert label.send([*label.turns[:4], Turn("user", "new")]).state == State("b")
 
 
-@pytest.mark.parametrize("text", ["use docker", "set premise a", "use podman instead of docker", "hello", "use", "set premise"])
+@each("text", ["use docker", "set premise a", "use podman instead of docker", "hello", "use", "set premise"])
 def test_a_request_sent_again_has_the_same_answer(text: str) -> None:
     for before in ([], ["set premise p"], ["use docker"], ["hello", "prohibit docker"]):
         for window in (1, 10_000):
@@ -372,7 +373,7 @@ def damaged(**fields: Any) -> bytes:
     return json.dumps(value | fields).encode()
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "field"),
     [
         (b"\xff", "record"),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.effort import costly
 from turnfold.compression import tokens
 from turnfold.compression.summary.checks import anchored_fault, prose_fault
@@ -71,7 +71,7 @@ def test_a_faithful_summary_passes() -> None:
     assert fault("**Task:** fix /srv/app/main.py\n## Constraints:\n* never deploy on Friday") == ""
 
 
-@pytest.mark.parametrize(("text", "slug"), BAD)
+@each(("text", "slug"), BAD)
 def test_what_is_refused(text: str, slug: str) -> None:
     assert fault(text) == slug
 
@@ -88,7 +88,7 @@ def test_a_figure_that_the_source_lacks_is_refused(number: int) -> None:
     assert has or fault(f"facts: the service has {number} nodes in Frankfurt") == "invented-figure"
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "said", "slug"),
     [
         ("Wir haben entschieden, am Freitag nicht auszuliefern. " * 3, "- am Freitag nicht auszuliefern", ""),
@@ -107,7 +107,7 @@ def test_other_languages(source: str, said: str, slug: str) -> None:
     assert anchored_fault(f"facts:\n{said}", [Source("user", source, b"")], 100, tokens.count) == slug
 
 
-@pytest.mark.parametrize(
+@each(
     ("reply", "slug"),
     [
         ("The team decided not to deploy on Friday, because Maria Lopez is away. Latency fell by 15%.", ""),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.support.cases import each
 from tests.support.growth import assert_linear
 from tests.support.warm import WARM
 from turnfold.compression.fold.engine import fold_request
@@ -70,7 +71,7 @@ PROSE = "\n\n".join(
 )
 
 
-@pytest.mark.parametrize("said", SAID)
+@each("said", SAID)
 def test_what_is_said_beside_pasted_prose_stays(said: str) -> None:
     for text in (f"{said}\n\n{PROSE}", f"{PROSE}\n\n{said}"):
         short = facts(text, role="user", words=frozenset(), known=(), count=count)

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.bodies import Message, messages_of, raw_messages
+from tests.support.cases import each
 from tests.support.conversations import bodies, conversations, odd_conversations
 from tests.support.effort import costly, draws
 from turnfold.compression import tokens
@@ -73,9 +74,7 @@ def test_what_is_known_of_one_conversation_is_not_taken_for_another(differs: int
         assert CHAT.read(body, memo) == CHAT.read(body, Memo())
 
 
-@pytest.mark.parametrize(
-    "tail", [b"", b"]", b",]}", b"}", b"]}]", b'], "messages": []}', b'], "a": 1, "a": 2}', b'], "model": "other"}', b",1]}"]
-)
+@each("tail", [b"", b"]", b",]}", b"}", b"]}]", b'], "messages": []}', b'], "a": 1, "a": 2}', b'], "model": "other"}', b",1]}"])
 def test_what_is_known_hides_no_fault(tail: bytes) -> None:
     memo = Memo()
     start = _body([("user", "word " * 2000)] * 40, ascii_only=True, model_last=False, spaced=False)
@@ -85,7 +84,7 @@ def test_what_is_known_hides_no_fault(tail: bytes) -> None:
         CHAT.read(whole + tail, memo)
 
 
-@pytest.mark.parametrize(
+@each(
     "body",
     [
         b'{"messages":[',
@@ -235,7 +234,7 @@ def test_what_goes_at_the_end_takes_the_comma_before_it(dropped: tuple[tuple[int
 # -- pictures --------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("width", "height", "counted"),
     # Scaled to fit 2,048 x 2,048, then to 768 on the shorter side; 85 tokens and 170 for each tile of 512 ("Images and vision").
     [(1024, 1024, 765), (2048, 4096, 1105), (8000, 1000, 765), (1000, 16_000, 765), (300, 200, 255), (4000, 512, 765)],

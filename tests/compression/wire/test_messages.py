@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.block_conversations import MARK, SEEDS, TOOLS, Kind, conversation, encode, kinds
+from tests.support.cases import each
 from tests.support.effort import costly
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo
@@ -77,7 +78,7 @@ def test_what_is_known_of_the_beginning_changes_nothing(seed: int, kind: Kind, g
         assert MESSAGES.read(body, memo) == MESSAGES.read(body, Memo())
 
 
-@pytest.mark.parametrize(
+@each(
     "body",
     [
         b"[]",
@@ -130,7 +131,7 @@ def test_a_users_results_are_messages_of_their_own() -> None:
     assert json.loads(found.schema) == TOOLS
 
 
-@pytest.mark.parametrize(
+@each(
     ("blocks", "sealed"),
     [
         ([{"type": "text", "text": "a"}], False),
@@ -150,7 +151,7 @@ def test_what_is_signed_or_unknown_seals_its_message(blocks: list[dict[str, Any]
         assert message.attached == ()
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "texts"),
     [
         ("a", ["a"]),

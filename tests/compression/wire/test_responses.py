@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import conversations as chat
+from tests.support.cases import each
 from tests.support.effort import costly
 from tests.support.prefix import Kind, classify
 from tests.support.responses import HOSTED, Item, bodies, inputs, items_of, reasoning
@@ -109,7 +110,7 @@ RUNS: dict[str, tuple[list[Item], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", RUNS)
+@each("name", RUNS)
 def test_items_become_messages_and_units(name: str) -> None:
     items, wanted = RUNS[name]
     found = read(items).messages
@@ -118,7 +119,7 @@ def test_items_become_messages_and_units(name: str) -> None:
     assert " ".join(cut) == wanted
 
 
-@pytest.mark.parametrize("item", [reasoning(1), *HOSTED])
+@each("item", [reasoning(1), *HOSTED])
 def test_what_is_whole_or_gone_seals_its_turn(item: Item) -> None:
     assert read([user("a"), said("b"), call("c")]).messages[1].sealed is False
     assert read([user("a"), item, said("b"), call("c")]).messages[1].sealed is True
@@ -206,7 +207,7 @@ def test_what_clients_send(case: Path) -> None:
 # -- what is no request, what is not to be folded --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "body",
     [
         *(b"[]", b"{}", b'{"input":[', b'{"input":7}', b'{"input":null}', b'{"input":[1]}', b'{"input":["x"]}'),
@@ -240,7 +241,7 @@ HELD: dict[str, tuple[list[Item], Item, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", HELD)
+@each("name", HELD)
 def test_history_that_lies_upstream_is_never_folded_against(name: str) -> None:
     more, keys, reason = HELD[name]
     body = body_of([*LONG, *more], **keys)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support import words
+from tests.support.cases import each
 from tests.support.messages_api import refusals
 from tests.support.warm import WARM
 from turnfold.compression.errors import FoldRejected
@@ -57,7 +58,7 @@ def read(messages: list[Message]) -> Conversation:
     return MESSAGES.read(json.dumps({"model": "claude-opus-4-8", "system": "S", "messages": messages}).encode(), WARM)
 
 
-@pytest.mark.parametrize(
+@each(
     ("kinds", "written"),  # what is written large is left out
     [
         ("U1Au", "u1"),

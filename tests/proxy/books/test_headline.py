@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from turnfold.proxy.books.headline import headline
 from turnfold.proxy.books.report import figures, with_tenant_names
 
@@ -21,7 +21,7 @@ def nano(dollars: float) -> int:
     return round(dollars * 1_000_000_000)
 
 
-@pytest.mark.parametrize(
+@each(
     ("sums", "line"),
     [
         (

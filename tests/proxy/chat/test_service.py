@@ -14,10 +14,9 @@ import tiktoken
 from starlette.types import Receive, Scope, Send
 
 from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, halve, proxy_server, reply, until
-from tests.support.warm import warm_fold
 from tests.support.words import prose
 from turnfold.compression.errors import FoldRejected
-from turnfold.compression.fold import Folded, engine
+from turnfold.compression.fold import Folded, engine, fold
 from turnfold.compression.fold.plan import plan
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
@@ -185,7 +184,7 @@ def test_observing_waits_until_nobody_is_served(upstream: UpstreamServer, start_
         await USAGE(scope, receive, send)
 
     upstream.handler = slow_for_large
-    proxy = start_proxy(upstream.origin + "/v1", fold=warm_fold, folding={"mode": "observe"})
+    proxy = start_proxy(upstream.origin + "/v1", fold=fold, folding={"mode": "observe"})
     other = threading.Thread(target=proxy.chat, args=(b"x" * 2000,))
     other.start()
     until(lambda: upstream.seen)
@@ -237,7 +236,7 @@ def test_a_small_request_is_on_its_way_before_its_fold_is_asked(
     upstream: UpstreamServer, start_proxy: StartProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     upstream.handler = USAGE
-    proxy = start_proxy(upstream.origin + "/v1", fold=warm_fold)
+    proxy = start_proxy(upstream.origin + "/v1", fold=fold)
     seen_when_planned: list[int] = []
 
     def told(*given: Any, **more: Any) -> Any:
@@ -259,7 +258,7 @@ def test_a_fault_that_shows_behind_the_sending_is_told_like_any(
     upstream: UpstreamServer, start_proxy: StartProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     upstream.handler = USAGE
-    proxy = start_proxy(upstream.origin + "/v1", fold=warm_fold)
+    proxy = start_proxy(upstream.origin + "/v1", fold=fold)
     monkeypatch.setattr(engine, "plan", _raising(ValueError("secret text of the user")))
     answer = proxy.chat(TWO)
     assert (answer.status, answer.header("x-turnfold-status"), answer.header("x-turnfold-reason")) == (
@@ -272,7 +271,7 @@ def test_a_fault_that_shows_behind_the_sending_is_told_like_any(
 
 
 def test_an_upstream_that_is_gone_has_the_figures_of_a_small_request(start_proxy: StartProxy) -> None:
-    proxy = start_proxy("http://127.0.0.1:9/v1", fold=warm_fold)
+    proxy = start_proxy("http://127.0.0.1:9/v1", fold=fold)
     assert proxy.chat(TWO).status == 502
     receipt = proxy.recorder.one()
     assert (receipt.status, receipt.reason, receipt.tokens_before, receipt.tokens_after) == ("passthrough", "short", 11, 11)
