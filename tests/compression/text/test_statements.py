@@ -65,8 +65,7 @@ def shown(text: str) -> list[str]:
     return out
 
 
-@pytest.mark.parametrize(("sentence", "claim"), CASES)
-@pytest.mark.parametrize("place", [0, 1])
+@each(("sentence", "claim", "place"), [(*case, number % 2) for number, case in enumerate(CASES)])
 def test_a_sentence_is_shown_whole_or_not_at_all(sentence: str, claim: str, place: int) -> None:
     text = f"{sentence} {FILLER}" if place == 0 else f"{FILLER} {sentence}"
     for said in shown(text):

@@ -96,7 +96,7 @@ def test_recovered_wherever_it_can_be(server: Server, folding: ProxyServer, dial
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("shape", INCURABLE)
 def test_the_clear_error_where_it_cannot_be(server: Server, folding: ProxyServer, shape: str, streamed: bool) -> None:
-    for dialect in REFUSING:
+    for dialect in every(2, REFUSING, start=streamed):
         server.set(dialect.name)
         body = overfull(shape, 2 * WINDOW, model=f"{dialect.name} {shape} {streamed}", stream=streamed)
         answer = folding.chat(body, KEY)
