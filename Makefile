@@ -17,6 +17,7 @@ VENV   ?= .venv
 ARGS   ?=
 # Processes of the test run: one more than there are cores (tests/conftest.py). 0 runs it in one, which is quicker for a single file.
 JOBS   ?= auto
+# HYPOTHESIS_PROFILE=thorough make test: thousands of examples for every law, and all cases of which a run takes every second.
 
 BIN   := $(VENV)/bin
 PIP   := $(BIN)/python -m pip install --quiet --disable-pip-version-check

@@ -26,7 +26,7 @@ def house() -> list[Module]:
     return read_house(REPOSITORY)
 
 
-@pytest.mark.parametrize("rule", RULES)
+@each("rule", RULES)
 def test_house(rule: str) -> None:
     assert not RULES[rule](house())
 

@@ -9,10 +9,11 @@ import pytest
 from benchmarks.report_beside_evalkit import AIM, replay
 from benchmarks.support.caches import COLUMNS
 from benchmarks.support.data import conversations, evalkit
+from tests.support.effort import every
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the kit leaves the files open that it reads
-@pytest.mark.parametrize("own_usage", [True, False], ids=["provider", "evalkit"])
+@pytest.mark.parametrize("own_usage", every(2, [True, False]))  # whose usage: the provider's; the kit's own
 def test_within_two_hundredths(own_usage: bool) -> None:
     try:
         kit = evalkit()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from benchmarks import planted_facts
 from benchmarks.support.planted_sentences import HELD_OUT, TUNED
+from tests.support.cases import each
 from turnfold.compression.budgeted import (
     History,
     HistoryMessage,
@@ -60,7 +61,7 @@ def played(messages: list[HistoryMessage], chosen: HistorySettings) -> History:
     return state
 
 
-@pytest.mark.parametrize(("n", "threshold"), [(50, 300), (50, 1000), (250, 1000)])
+@pytest.mark.parametrize(("n", "threshold"), [(50, 300), (50, 1000), (120, 1000)])
 def test_the_budget_holds_after_every_message(n: int, threshold: int) -> None:
     chosen = HistorySettings(compress_threshold=threshold, keep_recent=3)
     state = History()
@@ -294,7 +295,7 @@ DAMAGES: list[tuple[str, object, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("path", "value", "field"), DAMAGES)
+@each(("path", "value", "field"), DAMAGES)
 def test_an_export_that_does_not_hold_together_is_refused_by_field(path: str, value: object, field: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         read_export(damaged(path, value))

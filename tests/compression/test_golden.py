@@ -8,9 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.support import golden, odd_bodies, odd_texts, words
+from tests.support.cases import each
 from turnfold.compression.budgeted import (
     History,
     HistoryMessage,
@@ -155,7 +154,7 @@ def _told(make: Callable[[], Any]) -> str:
         return f"{type(refused).__name__} {refused}"[:200]
 
 
-@pytest.mark.parametrize("name", sorted(golden.conversations()))
+@each("name", sorted(golden.conversations()))
 def test_a_history_within_a_budget(name: str) -> None:
     lines = []
     for threshold, recent in ((700, 3), (250, 0)) if name == "oncall_en" else ((250, 2),) if name < "o" else ((600, 0),):

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.growth import assert_linear
 from turnfold.compression.errors import InvalidInput, SectionUnknown
 from turnfold.compression.layers import SCORERS, CompressedResult, Compressor, CompressRequest, drill_down, truncate_to_tokens
@@ -127,7 +128,7 @@ def test_a_decision_with_its_figures_outlives_filler(query: str | None) -> None:
     assert query is None or "ate rolls" in facts
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "value"),
     [
         ("text", 5), ("text", " \n "), ("layer", 3), ("layer", True), ("layer", "1"), ("l1_ratio", 0), ("l1_ratio", 1.5),
@@ -183,7 +184,7 @@ def test_a_scorer_that_returns_no_scores_is_named(scores: Any, query: str | None
         assert raised.value.field == "scorer"
 
 
-@pytest.mark.parametrize("scorer", [["x"], "textrank", 5, {}, _Answers(list, name=None), _Answers])
+@each("scorer", [["x"], "textrank", 5, {}, _Answers(list, name=None), _Answers])
 def test_what_is_no_scorer_is_refused(scorer: Any) -> None:
     for make in (Compressor, lambda it: Composite([(it, 1.0)])):
         with pytest.raises(InvalidInput, match="scorer"):
@@ -202,7 +203,7 @@ def test_a_scorer_of_the_user_plugs_in() -> None:
     assert result.layers[2].text == "Somebody told a joke about penguins."
 
 
-@pytest.mark.parametrize("text", ["x", "One sentence only.", "word " * 3000, "# T", FENCE, "好的。", "\n\n a", "。" * 50, "..."])
+@each("text", ["x", "One sentence only.", "word " * 3000, "# T", FENCE, "好的。", "\n\n a", "。" * 50, "..."])
 def test_odd_texts_are_safe(text: str) -> None:
     raw, facts, summary = compress(text).layers
     assert summary.tokens <= facts.tokens <= raw.tokens
@@ -284,7 +285,7 @@ STRUCTURED = {
 }
 
 
-@pytest.mark.parametrize("name", STRUCTURED)
+@each("name", STRUCTURED)
 def test_structured_texts_have_layers_within_the_ratio(name: str) -> None:
     text = STRUCTURED[name]
     assert compress(text, l1_ratio=1).layers[1].text == text

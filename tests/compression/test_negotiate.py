@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.layers import Compressor, CompressRequest, SectionLayer
 from turnfold.compression.negotiate import ENCODINGS, Demand, Encoding, encodings, negotiate, to_a2a_part, to_mcp_resource
@@ -17,7 +18,7 @@ RESULT = Compressor().compress(CompressRequest(TEXT))
 SIZES = dict(zip(ENCODINGS, (layer.tokens for layer in RESULT.layers), strict=True))
 
 
-@pytest.mark.parametrize(
+@each(
     ("accepted", "budget", "encoding", "fits"),
     [
         (("raw", "facts", "summary"), None, "raw", True),

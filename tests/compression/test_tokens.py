@@ -7,6 +7,7 @@ import random
 import pytest
 import tiktoken
 
+from tests.support.cases import each
 from tests.support.growth import assert_linear, repeated
 from turnfold.compression.memo import Memo
 from turnfold.compression.tokens import (
@@ -30,7 +31,7 @@ def plain(text: str, encoder: tiktoken.Encoding) -> int:
     return len(encoder.encode_ordinary(text))
 
 
-@pytest.mark.parametrize("text", ["", "a", "<|endoftext|>", "Grüße aus 東京 🙂", "x " * 3000, "=" * 5000, " " * 3999 + "x"])
+@each("text", ["", "a", "<|endoftext|>", "Grüße aus 東京 🙂", "x " * 3000, "=" * 5000, " " * 3999 + "x"])
 def test_a_count_is_the_encoders(text: str) -> None:
     assert count(text) == plain(text, encoding("o200k_base"))
     assert count(text, "cl100k_base") == plain(text, encoding("cl100k_base"))
@@ -82,7 +83,7 @@ def test_a_text_is_counted_once() -> None:
 TAIL = "The boats came in. " * 30  # 570 characters
 
 
-@pytest.mark.parametrize(
+@each(
     ("tail", "front", "known"),
     [
         (TAIL, "A head.\n", True),

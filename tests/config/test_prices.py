@@ -9,6 +9,7 @@ from genai_prices import Usage, calc_price
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from turnfold.compression.options import CachePrices
 from turnfold.config.fold import fold_options
 from turnfold.config.prices import TokenUse, dollars, prices_of
@@ -18,7 +19,7 @@ from turnfold.config.windows import window_of
 NOW = 1_760_000_000.0
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "read", "write"),
     [
         ("gpt-4o", 0.5, 1.0),
@@ -105,7 +106,7 @@ def test_no_name_breaks_the_look_up(model: str) -> None:
     assert window_of(model) is None or window_of(model)
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "window"),
     [("gpt-5", 272_000), ("openai/gpt-5-mini", 272_000), ("gpt-4o", 128_000), ("gpt-4", 8_192), ("claude-sonnet-4-5", 200_000),
      ("gemini-2.5-pro", 1_048_576), ("gpt-4.1-mini", 1_047_576), ("my-local-model", None)],
@@ -135,7 +136,7 @@ def test_breakpoints_can_be_forced(setting: str, expected: bool) -> None:
     assert fold_options(settings, "gpt-4o").cache_breakpoints is expected
 
 
-@pytest.mark.parametrize("model", ["gpt-4o", "gpt-5.5", "claude-sonnet-4-5", "gemini-2.5-pro", "grok-4", "mistral-large-latest"])
+@each("model", ["gpt-4o", "gpt-5.5", "claude-sonnet-4-5", "gemini-2.5-pro", "grok-4", "mistral-large-latest"])
 def test_bills_are_those_of_the_price_list(model: str) -> None:
     for prompt in (1, 5_000, 199_999, 200_000, 200_001, 271_999, 272_000, 272_001, 500_000):
         use = TokenUse(prompt, 700, prompt // 2, prompt // 4)

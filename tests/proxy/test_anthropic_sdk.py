@@ -16,8 +16,8 @@ from starlette.types import Receive, Scope, Send
 
 from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, reply, until
 from tests.support.messages_api import Bindings, refusals
+from tests.support.warm import warm_fold
 from tests.support.words import prose
-from turnfold.compression.fold import fold
 
 SDK = "anthropic"  # imported by the tests: it takes seconds, which other processes of a run do without
 
@@ -115,12 +115,12 @@ def marked(messages: list[Any]) -> list[Any]:
     return out
 
 
-@pytest.mark.parametrize(("model", "turns"), [(OLD, 22), (BINDING, 36)])
+@pytest.mark.parametrize(("model", "turns"), [(OLD, 14), (BINDING, 24)])
 def test_an_agent_that_thinks_is_folded_and_refused_nowhere(
     upstream: UpstreamServer, start_proxy: StartProxy, model: str, turns: int
 ) -> None:
     api = upstream.handler = Api(upstream, model)
-    proxy = start_proxy(f"{upstream.origin}/v1", fold=fold, folding={"cache_hit_share": 0.0})  # else it hardly pays
+    proxy = start_proxy(f"{upstream.origin}/v1", fold=warm_fold, folding={"cache_hit_share": 0.0})  # else it hardly pays
     client: Any = import_module(SDK).Anthropic(base_url=proxy.origin, api_key="sk-ant-user", max_retries=0)
     messages: list[Any] = []
     statuses, asked = [], 0

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, proxy_server, reply, until
-from tests.proxy.processes import LONG, ServeProcess, serve_process
+from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, proxy_server, until
+from tests.proxy.processes import CUT, LONG, ServeProcess, serve_process
 from tests.proxy.receipts import receipt
 from turnfold.config.serving import LogSettings
 from turnfold.config.settings import AuthSettings, Settings, StoreSettings
@@ -124,25 +124,19 @@ def test_levels(settings: LogSettings, shown: list[str]) -> None:
     assert [*found, *(["warning"] if level <= logging.WARNING else [])] == shown
 
 
-@pytest.mark.parametrize("form", ["text", "json"])
-def test_an_answer_that_the_upstream_cut_is_one_line_and_no_error(
-    form: str, upstream: UpstreamServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+def test_an_upstream_that_cuts_its_answer_and_a_stop_that_cuts_a_client_off_show_no_traceback(
+    upstream: UpstreamServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    upstream.handler = reply(b"{", headers=((b"content-type", b"application/json"), (b"content-length", b"9")))
-    with serve_process(upstream, tmp_path, LOG_FORMAT=form, WORKERS="2" if form == "json" else "1") as served:
+    """The first is one line and no error."""
+    upstream.handler = CUT
+    with serve_process(upstream, tmp_path, DRAIN_TIMEOUT="1") as served:
         with pytest.raises(http.client.IncompleteRead):
             served.post(LONG)
         until(lambda: served.get("/admin/report").json()["totals"]["requests"] == 1)
-    said = capfd.readouterr().err
-    assert said.count("it closed the connection in the middle of its answer") == 1
-    assert "ASGI" not in said
-    assert "error" not in said
-
-
-def test_a_stop_that_cuts_a_client_off_shows_no_traceback(
-    upstream: UpstreamServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    with serve_process(upstream, tmp_path, DRAIN_TIMEOUT="1") as served:
+        said = capfd.readouterr().err
+        assert said.count("it closed the connection in the middle of its answer") == 1
+        assert "ASGI" not in said
+        assert "error" not in said
         host, port = served.origin.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port))) as client:
             client.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: h\r\ncontent-length: 90\r\n\r\n{")

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.proxy.harness import UpstreamServer, proxy_server, reply, settings_for
+from tests.support.warm import warm_fold
 from tests.support.words import prose
-from turnfold.compression.fold import fold
 from turnfold.proxy.books.inspection import inspect
 
 ANSWER = reply(b'{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":1}}')
@@ -40,7 +40,7 @@ def test_the_proxy_sends_what_inspect_shows(upstream: UpstreamServer, groups: di
     turns = 160 if "cache_read" in str(groups) else 30  # where re-reading costs little, little is folded, and late
     upstream.handler = ANSWER
     body, url = chat(turns), upstream.origin + "/v1"
-    with proxy_server(url, fold=fold, **groups) as (proxy, _):
+    with proxy_server(url, fold=warm_fold, **groups) as (proxy, _):
         answer = proxy.chat(body)
     shown = inspect(body, settings_for(url, **groups))
     assert answer.header("x-turnfold-status") == shown["status"] == "folded"

@@ -23,8 +23,8 @@ from starlette.types import Receive, Scope, Send
 from tests.proxy.harness import Handler, ProxyServer, StartProxy, UpstreamServer, reply, until
 from tests.support.messages_api import Bindings, drops_invalid, refusals
 from tests.support.responses_rules import rule_faults
+from tests.support.warm import warm_fold
 from tests.support.words import prose
-from turnfold.compression.fold import fold
 
 CLAUDE, GPT = "claude-sonnet-4-6", "gpt-4o"
 PNG: Final = base64.b64encode(b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x02\x00\x00\x00\x02\x00" + bytes(60)).decode()
@@ -67,7 +67,7 @@ def output_text(value: str) -> dict[str, Any]:
 @pytest.fixture
 def patient_proxy(upstream: UpstreamServer, start_proxy: StartProxy) -> ProxyServer:
     """The real engine, with all the time that a busy machine needs for a cold fold."""
-    return start_proxy(f"{upstream.origin}/v1", fold=fold, folding={"cache_hit_share": 0.2}, limits={"fold_timeout": 60.0})
+    return start_proxy(f"{upstream.origin}/v1", fold=warm_fold, folding={"cache_hit_share": 0.2}, limits={"fold_timeout": 60.0})
 
 
 # -- conversations long enough to be folded several times --------------------------------------------------------------------
@@ -340,7 +340,7 @@ def test_a_long_loop_is_folded_where_the_api_may_drop_its_thinking(
     api = upstream.handler = Loop(upstream)
     proxy = start_proxy(
         f"{upstream.origin}/v1",
-        fold=fold,
+        fold=warm_fold,
         folding={"drop_thinking": drops, "cache_hit_share": 0.0},
         limits={"fold_timeout": 60.0},
     )

@@ -143,8 +143,13 @@ def imports(module: Module, known: Iterable[str] = ()) -> Iterator[tuple[ast.AST
 
 
 @cache
+def _nodes(module: Module) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(module.tree))
+
+
+@cache
 def _import_statements(module: Module) -> tuple[ast.Import | ast.ImportFrom, ...]:
-    return tuple(node for node in ast.walk(module.tree) if isinstance(node, (ast.Import, ast.ImportFrom)))
+    return tuple(node for node in _nodes(module) if isinstance(node, (ast.Import, ast.ImportFrom)))
 
 
 def _absolute(module: Module, node: ast.ImportFrom) -> str:
@@ -219,7 +224,7 @@ def _impurities(module: Module) -> Iterator[str]:
         if target in IMPURE_MODULES or target.split(".")[0] in IMPURE_MODULES:
             yield module.at(node, f"imports {target}")
     has_resources = any(target.startswith("importlib.resources") for _, target in targets)
-    for node in ast.walk(module.tree):
+    for node in _nodes(module):
         if isinstance(node, ast.Attribute) and _dotted(node) in IMPURE_ATTRIBUTES:
             yield module.at(node, f"uses {_dotted(node)}")
         if isinstance(node, (ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)):
@@ -299,7 +304,7 @@ def functions_are_short(modules: Sequence[Module]) -> list[str]:
     return [
         module.at(node, f"{node.name} has {lines} lines")
         for module in modules
-        for node in ast.walk(module.tree)
+        for node in _nodes(module)
         if isinstance(node, _Function) and (lines := (node.end_lineno or node.lineno) - node.lineno + 1) > LONGEST
     ]
 
@@ -310,7 +315,7 @@ def fail_open_has_one_home(modules: Sequence[Module]) -> list[str]:
         module.at(node, "catches everything")
         for module in modules
         if module.name not in FAIL_OPEN
-        for node in ast.walk(module.tree)
+        for node in _nodes(module)
         if (isinstance(node, ast.ExceptHandler) and _broad([node.type]))
         or (isinstance(node, ast.Call) and _called(node) == "suppress" and _broad(node.args))
     ]
@@ -375,7 +380,7 @@ def _states(module: Module) -> Iterator[str]:
             yield module.at(value, f"{name} is mutable state of a module")
         elif name in changed:
             yield module.at(value, f"the table {name} is changed")
-    for node in ast.walk(module.tree):
+    for node in _nodes(module):
         if isinstance(node, ast.Global):
             yield module.at(node, f"global {', '.join(node.names)}")
 

@@ -14,7 +14,7 @@ from hypothesis import Phase, Verbosity, settings
 T = TypeVar("T")
 
 #: Examples of a test that says nothing, in the profiles "quick" and "ci".
-USUAL: Final = 50
+USUAL: Final = 20
 
 
 def costly(examples: int) -> settings:

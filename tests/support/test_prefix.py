@@ -10,9 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.support.bodies import Message, cuts, encode, last_user, messages_of
+from tests.support.cases import each
+from tests.support.effort import draws
 from tests.support.prefix import Kind, classify
 from tests.support.replay import Move, play, replays, requests_of, rewrites, steps
 
@@ -98,7 +100,7 @@ FOLDS: list[tuple[Callable[[list[Message]], list[Message]], int, bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "events", "drops"), FOLDS)
+@each(("change", "events", "drops"), FOLDS)
 def test_folds_are_told_apart(change: Callable[[list[Message]], list[Message]], events: int, drops: bool) -> None:
     exchanges = play(requests_of(CHAT), editing(change))
     assert len(exchanges) == 12
@@ -147,7 +149,7 @@ def test_moves(move: Move, kinds: list[Kind], parents: list[int]) -> None:
     assert not rewrites(exchanges)
 
 
-@settings(max_examples=15)
+@draws(6)
 @given(replays())
 def test_what_is_passed_on_unchanged_never_breaks_the_prefix(requests: list[list[Message]]) -> None:
     exchanges = play(requests, lambda body: body)
@@ -155,7 +157,7 @@ def test_what_is_passed_on_unchanged_never_breaks_the_prefix(requests: list[list
     assert not any(step.lost for step in steps(exchanges))
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "after", "kind"),
     [
         (["ok"], ["ok", "fine", "next"], Kind.EXTENSION),

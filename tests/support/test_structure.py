@@ -9,11 +9,11 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.bodies import Message, encode
+from tests.support.cases import each
 from tests.support.conversations import bodies, conversations, odd_conversations
 from tests.support.effort import draws
 from tests.support.structure import structure_faults
@@ -107,12 +107,12 @@ def forwarded(change: Change) -> bytes:
     return encode(messages)
 
 
-@pytest.mark.parametrize("change", ALLOWED)
+@each("change", ALLOWED)
 def test_what_a_fold_may_do(change: Change) -> None:
     assert not structure_faults(encode(REQUEST), forwarded(change))
 
 
-@pytest.mark.parametrize(("change", "words"), DAMAGE)
+@each(("change", "words"), DAMAGE)
 def test_damage_is_found(change: Change, words: str) -> None:
     assert any(words in fault for fault in structure_faults(encode(REQUEST), forwarded(change)))
 
@@ -150,7 +150,7 @@ def test_faults_of_the_client_are_not_ours() -> None:
     assert not structure_faults(broken, broken)
 
 
-@draws(25)
+@draws(12)
 @given(bodies(st.one_of(conversations(1, 4), odd_conversations(1, 4))))
 def test_no_request_has_a_fault_against_itself(body: bytes) -> None:
     assert not structure_faults(body, body)

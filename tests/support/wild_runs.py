@@ -11,12 +11,12 @@ from typing import Final
 
 from tests.support.messages_api import Bindings
 from tests.support.provider_rules import faults, newest_step, refusals, tools_lost
+from tests.support.warm import WARM
 from tests.support.wild_sessions import Session, requests
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.fit import shrink
 from turnfold.compression.fold import fold, unfold
 from turnfold.compression.fold.thinking import binds_thinking
-from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.messages import MESSAGES
@@ -40,7 +40,7 @@ _ROOMS: Final = (300, 1200, 5000)
 
 def fold_faults(made: Session, setting: str, every: int = 1) -> Iterator[str]:
     """What is wrong with the folds of a session's requests; of one in so many of them, the last among these."""
-    options, memo, api = SETTINGS[setting], Memo(), Bindings()
+    options, memo, api = SETTINGS[setting], WARM, Bindings()
     bound = made.wire == "messages" and binds_thinking(made.top["model"])
     sent = list(requests(made))
     for end, body in sent if bound else reversed(sent[::-every]):
@@ -64,7 +64,7 @@ def fold_faults(made: Session, setting: str, every: int = 1) -> Iterator[str]:
 
 def recovery_faults(made: Session) -> Iterator[str]:
     """What is wrong with the last requests of a session as they are made to fit a window."""
-    memo = Memo()
+    memo = WARM
     for end, body in list(requests(made))[-5::2]:
         for room in _ROOMS:
             small = shrink(_WIRES[made.wire].read(body, memo), room, FoldOptions(), memo)

@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.effort import draws
 from tests.support.overfull import Writer, overfull
 from tests.support.structure import structure_faults
+from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
@@ -35,16 +37,16 @@ def encoded(body: Body) -> bytes:
 
 
 def read(body: bytes) -> Conversation:
-    return CHAT.read(body, Memo())
+    return CHAT.read(body, WARM)
 
 
 def tokens_of(body: bytes, model: str = "gpt-4o") -> int:
-    return conversation_tokens(read(body), model, Memo())
+    return conversation_tokens(read(body), model, WARM)
 
 
 def cut_to(body: Body, budget: int) -> tuple[Cut, Body]:
     raw = encoded(body)
-    result = cut(read(raw), budget, FoldOptions(model="gpt-4o"), Memo())
+    result = cut(read(raw), budget, FoldOptions(model="gpt-4o"), WARM)
     assert result is not None
     sent = result.forwarded.body
     assert result.tokens == tokens_of(sent) <= budget
@@ -70,7 +72,7 @@ def test_only_what_is_larger_than_the_level_changes() -> None:
     assert result.tokens > 850  # no more is cut than a step of the ladder
 
 
-@pytest.mark.parametrize("level", [LEVELS.index(n) for n in LEVELS if 400 <= n <= 1500])
+@each("level", [LEVELS.index(n) for n in LEVELS if 400 <= n <= 1500])
 def test_a_cut_takes_no_more_than_it_has_to(level: int) -> None:
     """What is missing is just what the level saves: with one token less of it the next lower level would be due."""
     messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "word " * 2500 + "end"}]
@@ -97,14 +99,14 @@ def test_a_message_of_just_the_levels_size_stays() -> None:
 
 def test_what_just_fits_is_not_cut() -> None:
     body = encoded(overfull("long chat", 3000, model="gpt-4o"))
-    result = cut(read(body), tokens_of(body), FoldOptions(model="gpt-4o"), Memo())
+    result = cut(read(body), tokens_of(body), FoldOptions(model="gpt-4o"), WARM)
     assert result is None or result.forwarded.body == body
 
 
 def test_untouched_messages_keep_their_bytes() -> None:
     odd = '{ "role":"user" , "content":"\\u00e9 and 1.0", "x": 1.0e2 }'
     raw = f'{{"model":"gpt-4o","messages":[{odd},{{"role":"assistant","content":{json.dumps("word " * 3000)}}},{odd}]}}'.encode()
-    result = cut(read(raw), 600, FoldOptions(model="gpt-4o"), Memo())
+    result = cut(read(raw), 600, FoldOptions(model="gpt-4o"), WARM)
     assert result is not None
     assert result.forwarded.body.count(odd.encode()) == 2
 
@@ -184,7 +186,7 @@ def test_a_system_message_between_dropped_ones_stays() -> None:
 
 @pytest.mark.parametrize("shape", ["giant system prompt", "huge tool schema"])
 def test_what_may_not_be_touched_is_not(shape: str) -> None:
-    assert cut(read(encoded(overfull(shape, 5000, model="gpt-4o"))), 2000, FoldOptions(model="gpt-4o"), Memo()) is None
+    assert cut(read(encoded(overfull(shape, 5000, model="gpt-4o"))), 2000, FoldOptions(model="gpt-4o"), WARM) is None
 
 
 def test_assistant_text_that_was_cut_does_not_end_in_white_space() -> None:
@@ -248,12 +250,12 @@ def _exchange(draw: st.DrawFn, number: int) -> list[Body]:
     return [{"role": "assistant", "content": None, "tool_calls": calls}, *results]
 
 
-@draws(30)
+@draws(12)
 @given(conversations(), st.floats(0.05, 0.95))
 def test_any_conversation_fits_well_formed_or_is_left_alone(body: Body, share: float) -> None:
     raw = encoded(body)
     budget = int(tokens_of(raw) * share)
-    result = cut(read(raw), budget, FoldOptions(model="gpt-4o"), Memo())
+    result = cut(read(raw), budget, FoldOptions(model="gpt-4o"), WARM)
     if result is None:
         return
     sent = result.forwarded.body
@@ -305,8 +307,8 @@ def test_thinking_behind_a_cut_goes_where_the_model_binds_it(model: str, learned
         {"role": "assistant", "content": said},
         {"role": "user", "content": "And now?"},
     ]
-    conversation = MESSAGES.read(encoded({"model": model, "max_tokens": 9, "messages": messages}), Memo())
-    result = cut(conversation, 2000, FoldOptions(model=model, preserved_thinking=learned), Memo())
+    conversation = MESSAGES.read(encoded({"model": model, "max_tokens": 9, "messages": messages}), WARM)
+    result = cut(conversation, 2000, FoldOptions(model=model, preserved_thinking=learned), WARM)
     assert result is not None
     assert (b"signature" in result.forwarded.body) is (model == "claude-3-opus")
 
@@ -321,9 +323,9 @@ def test_a_cut_that_broke_a_law_is_not_sent() -> None:
     def loses_the_first(conversation: Conversation, changes: Changes) -> list[Edit]:
         return CHAT.write(conversation, replace(changes, dropped=((0, 1), *changes.dropped)))
 
-    assert cut(received, 500, FoldOptions(model="gpt-4o"), Memo()) is not None
+    assert cut(received, 500, FoldOptions(model="gpt-4o"), WARM) is not None
     with pytest.raises(FoldRejected, match="system"):
-        cut(replace(received, wire=replace(CHAT, write=loses_the_first)), 500, FoldOptions(model="gpt-4o"), Memo())
+        cut(replace(received, wire=replace(CHAT, write=loses_the_first)), 500, FoldOptions(model="gpt-4o"), WARM)
 
 
 @pytest.mark.parametrize("loops", [5, 20, 60])

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.conversations import bodies, conversations, odd_conversations
+from tests.support.effort import draws
 from tests.support.odd_bodies import body as odd_body
+from tests.support.warm import WARM
 from turnfold.compression.calibration import Learned, learn_from_refusal
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.fit import fit, is_left_alone
-from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, StateBlocks, Warmth
 from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Conversation
@@ -33,7 +34,7 @@ def _holds(conversation: Conversation, options: FoldOptions, known: Learned) -> 
     """Whether it is said to be left alone; then it has to be."""
     if not is_left_alone(conversation, options, known):
         return False
-    fitted = fit(conversation, options, Memo(), known)
+    fitted = fit(conversation, options, WARM, known)
     assert fitted.forwarded is conversation
     assert not any((fitted.fitted, fitted.folded.folded, fitted.folded.decided, fitted.folded.wanted))
     return True
@@ -44,9 +45,9 @@ def _holds(conversation: Conversation, options: FoldOptions, known: Learned) -> 
     st.sampled_from(OPTIONS),
     st.sampled_from([Learned(), REFUSED]),
 )
-@settings(max_examples=40)
+@draws(12)
 def test_what_is_said_to_be_left_alone_is(body: bytes, options: FoldOptions, known: Learned) -> None:
-    _holds(CHAT.read(body, Memo()), options, known)
+    _holds(CHAT.read(body, WARM), options, known)
 
 
 def test_odd_bodies_of_every_wire_are_left_alone_where_it_is_said() -> None:
@@ -54,7 +55,7 @@ def test_odd_bodies_of_every_wire_are_left_alone_where_it_is_said() -> None:
     for wire in (CHAT, RESPONSES, MESSAGES):
         for seed in range(80):
             try:
-                conversation = wire.read(odd_body(wire.name, seed), Memo())
+                conversation = wire.read(odd_body(wire.name, seed), WARM)
             except FoldRejected:
                 continue
             said += _holds(conversation, OPTIONS[seed % 3], (Learned(), REFUSED)[seed % 2])
@@ -70,7 +71,7 @@ CALL = {"role": "assistant", "tool_calls": [{"id": "a", "type": "function", "fun
 RESULT = {"role": "tool", "tool_call_id": "a", "content": "{}"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "options", "known", "said"),
     [
         (_read(HELLO), OPTIONS[0], Learned(), True),
@@ -83,9 +84,9 @@ RESULT = {"role": "tool", "tool_call_id": "a", "content": "{}"}
     ],
 )
 def test_when_it_is_said(body: bytes, options: FoldOptions, known: Learned, said: bool) -> None:
-    assert _holds(CHAT.read(body, Memo()), options, known) is said
+    assert _holds(CHAT.read(body, WARM), options, known) is said
 
 
 def test_a_state_is_written_so_nothing_is_left_alone() -> None:
-    conversation = CHAT.read(_read(HELLO), Memo()).with_state(StateBlocks(((0, "[state]"),)))
+    conversation = CHAT.read(_read(HELLO), WARM).with_state(StateBlocks(((0, "[state]"),)))
     assert not _holds(conversation, OPTIONS[0], Learned())

@@ -102,7 +102,7 @@ def _behind(opening: bytes, piece: str) -> Callable[[int], bytes]:
     return lambda size: opening + made(size).encode()
 
 
-@pytest.mark.parametrize(
+@each(
     "piece",
     [
         "context ",
@@ -130,7 +130,7 @@ def error(message: object, **more: object) -> bytes:
     return json.dumps({"error": {"message": message, **more}}).encode()
 
 
-@pytest.mark.parametrize(
+@each(
     ("status", "body", "limit", "prompt"),
     [
         (413, error("Request body too large for gpt-4o model. Max size: 8000 tokens.", code="tokens_limit_reached"), 8000, None),

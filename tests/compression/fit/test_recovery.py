@@ -11,6 +11,7 @@ import pytest
 from tests.support.overflow_upstream import count_request
 from tests.support.overfull import CURABLE, INCURABLE, Writer, overfull
 from tests.support.structure import structure_faults
+from tests.support.warm import WARM
 from turnfold.compression.calibration import Learned, learn_from_refusal, learn_from_usage
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.fit import Fitted, fit
@@ -41,11 +42,11 @@ def encoded(body: dict[str, Any]) -> bytes:
 
 
 def read(body: bytes) -> Conversation:
-    return CHAT.read(body, Memo())
+    return CHAT.read(body, WARM)
 
 
 def ours(body: bytes) -> int:
-    return conversation_tokens(read(body), "gpt-4o", Memo())
+    return conversation_tokens(read(body), "gpt-4o", WARM)
 
 
 Flow = Generator[Any, Any, Outcome]
@@ -53,11 +54,11 @@ Flow = Generator[Any, Any, Outcome]
 
 def started(body: bytes, overflow: Overflow, fold: Fold = fold, sent: bytes | None = None, **more: Any) -> Flow:
     options = more.pop("options", OPTIONS)
-    return recover(read(body), overflow, options, Memo(), fold=fold, sent=read(sent) if sent else None, **more)
+    return recover(read(body), overflow, options, WARM, fold=fold, sent=read(sent) if sent else None, **more)
 
 
 def fitted(body: bytes, options: FoldOptions, known: Learned = Learned(), fold: Fold = never_folds) -> Fitted:  # noqa: B008 - frozen
-    return fit(read(body), options, Memo(), known, fold)
+    return fit(read(body), options, WARM, known, fold)
 
 
 def ended(flow: Flow, reply: UpstreamReply | None = None) -> Outcome:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import each
 from tests.support.small_talk import FENCE, talk, text_of
 from turnfold.compression import (
     InvalidInput,
@@ -89,7 +90,7 @@ def failing(_: str) -> str:
     raise RuntimeError("the model is away")
 
 
-@pytest.mark.parametrize(
+@each(
     ("summarizer", "why"),
     [
         (lambda _: "", "empty"),

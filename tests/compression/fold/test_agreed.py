@@ -14,6 +14,7 @@ import pytest
 from tests.compression.fold.test_allowance import agent
 from tests.support.bodies import encode, messages_of
 from tests.support.structure import structure_faults
+from tests.support.warm import WARM
 from turnfold.compression.fold import Folded, fold_request
 from turnfold.compression.fold import fold as run_fold
 from turnfold.compression.memo import Memo
@@ -59,7 +60,7 @@ def under_a_yes(proposal: str, calls: int, reply: str) -> list[Message]:
 
 def fold(messages: list[Message], prices: CachePrices = HALF, memo: Memo | None = None) -> Folded:
     body = encode(messages, model="gpt-4o")
-    found = fold_request(body, FoldOptions(model="gpt-4o", prices=prices, cache_hit_share=0.7), memo or Memo())
+    found = fold_request(body, FoldOptions(model="gpt-4o", prices=prices, cache_hit_share=0.7), memo or WARM)
     assert structure_faults(body, found.body) == []
     return found
 
@@ -87,7 +88,7 @@ def test_of_a_long_proposal_its_end_stands() -> None:
 
 def test_it_moves_nothing_between_two_fold_events() -> None:
     """Each request's messages begin with those of the request before, unless something was folded in between."""
-    messages, memo = under_a_yes(PROPOSAL, 60, "yes"), Memo()
+    messages, memo = under_a_yes(PROPOSAL, 60, "yes"), WARM
     before, events = fold(messages[:25], CachePrices(1.0), memo), 0
     for end in range(27, len(messages) + 1, 2):
         now = fold(messages[:end], CachePrices(1.0), memo)
@@ -138,7 +139,7 @@ def test_it_stands_on_the_wire_of_responses_too_where_reasoning_comes_before_it(
         items += [{"type": "function_call", "call_id": f"c{n}", "name": "search", "arguments": "{}"}]
         items += [{"type": "function_call_output", "call_id": f"c{n}", "output": flights(n)}]
     body = json.dumps({"model": "gpt-4o", "input": items}).encode()
-    memo = Memo()
+    memo = WARM
     found = run_fold(RESPONSES.read(body, memo), FoldOptions(model="gpt-4o", prices=CachePrices(1.0), cache_hit_share=0.7), memo)
     assert found.events
     assert PROPOSAL in found.body.decode()
@@ -147,7 +148,7 @@ def test_it_stands_on_the_wire_of_responses_too_where_reasoning_comes_before_it(
 @pytest.mark.parametrize("breakpoints", [False, True])
 def test_the_first_fold_of_a_long_loop_leaves_more_than_its_summary(breakpoints: bool) -> None:
     """Where reading is cheap it comes late, and all that it folds would be more than may stand at FACTS."""
-    messages, memo = agent(160, 30), Memo()
+    messages, memo = agent(160, 30), WARM
     options = FoldOptions(model="gpt-4o", prices=CachePrices(0.1, 1.25), cache_hit_share=0.4, cache_breakpoints=breakpoints)
     folds = (fold_request(encode(messages[:end], model="gpt-4o"), options, memo) for end in range(2, len(messages), 2))
     first = next(found for found in folds if found.events)

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from tests.support.bodies import Message, encode
+from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import Folded, fold_request
-from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.recall.tuning import TUNING, UNCACHED
 
@@ -43,14 +43,14 @@ def last_text(folded: Folded) -> str:
 @pytest.mark.parametrize("budget", [900, 1500])
 def test_a_serial_number_of_an_old_tool_result_is_recalled(budget: int | None) -> None:
     body = encode(inspection("What is the serial number on the compressor plate?"))
-    folded = fold_request(body, replace(FREE, budget=budget), Memo())
+    folded = fold_request(body, replace(FREE, budget=budget), WARM)
     assert f"tool: {PLATE}" in last_text(folded)
 
 
 @pytest.mark.parametrize("budget", [900, None])
 def test_tool_text_that_may_not_be_quoted_is_not(budget: int | None) -> None:
     body = encode(inspection("What is the serial number on the compressor plate?"))
-    folded = fold_request(body, replace(FREE, budget=budget, recall_tool_text=False), Memo())
+    folded = fold_request(body, replace(FREE, budget=budget, recall_tool_text=False), WARM)
     assert folded.folded
     assert "KX-88213-Q" not in last_text(folded)
     assert "\ntool: " not in last_text(folded)
@@ -60,7 +60,7 @@ def test_a_question_without_content_is_read_with_what_was_said_before_not_with_t
     messages = inspection("Let us speak of the compressor plate and its serial number.")
     messages += [call(9, "wait"), {"role": "tool", "tool_call_id": "c9", "content": "Which of the chants of the abbey?"}]
     messages += [{"role": "assistant", "content": "Gladly."}, {"role": "user", "content": "ok, go on"}]
-    folded = fold_request(encode(messages), replace(FREE, budget=1200), Memo())
+    folded = fold_request(encode(messages), replace(FREE, budget=1200), WARM)
     assert PLATE in last_text(folded)
 
 
@@ -75,7 +75,7 @@ def test_recall_is_choosier_where_nothing_is_cached() -> None:
         ]
     body = encode([*messages, {"role": "user", "content": "Was the north berth flooded by gales in October?"}])
     nearly = CachePrices(0.999, 1.0)  # thresholds and budget are the same but for the last digit
-    free, cached = (fold_request(body, replace(FREE, prices=prices), Memo()) for prices in (CachePrices(1.0, 1.0), nearly))
+    free, cached = (fold_request(body, replace(FREE, prices=prices), WARM) for prices in (CachePrices(1.0, 1.0), nearly))
     texts = [folded.recalls[len(messages)].text for folded in (free, cached)]
     assert UNCACHED.bearing > TUNING.bearing
     assert 0 < len(texts[0]) < len(texts[1])

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.effort import costly
+from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.calibration import Learned, learn_from_refusal
 from turnfold.compression.fit.fit import fit
@@ -63,7 +65,7 @@ def chat(turns: int, attached: dict[int, tuple[Item, ...]], size: int = 10) -> l
 
 def forward(messages: list[Item], options: FoldOptions = FREE) -> tuple[Folded, list[Item]]:
     body = json.dumps({"model": options.model, "messages": messages}).encode()
-    folded = fold_request(body, options, Memo())
+    folded = fold_request(body, options, WARM)
     assert unfold(folded) == body
     return folded, json.loads(folded.body)["messages"]
 
@@ -77,9 +79,7 @@ def alternate(messages: list[Item]) -> bool:
     return all(a != b for a, b in pairwise(roles))
 
 
-@pytest.mark.parametrize(
-    ("prices", "part"), [*((prices, image) for prices in PRICES), *(("gpt-4o", part) for part in (contract, voice, odd))]
-)
+@each(("prices", "part"), [*((prices, image) for prices in PRICES), *(("gpt-4o", part) for part in (contract, voice, odd))])
 def test_what_the_first_message_attaches_is_there_after_many_turns(prices: str, part: Any) -> None:
     messages = chat(90, {0: (part(0),)}, size=18)
     folded, sent = forward(messages, FoldOptions(model="gpt-4o", prices=PRICES[prices]))
@@ -147,7 +147,7 @@ def test_without_a_budget_nothing_attached_is_lost(where: dict[int, Any], marked
 @given(st.lists(st.integers(0, 29), max_size=5, unique=True), st.sampled_from(sorted(PRICES)))
 def test_the_prefix_stays_while_a_conversation_with_attachments_grows(where: list[int], prices: str) -> None:
     messages = chat(30, {turn: (image(turn),) for turn in where}, size=30)
-    options, memo = FoldOptions(model="gpt-4o", prices=PRICES[prices]), Memo()
+    options, memo = FoldOptions(model="gpt-4o", prices=PRICES[prices]), WARM
     before: Folded | None = None
     for end in range(1, len(messages) + 1, 2):
         body = json.dumps({"model": "gpt-4o", "messages": messages[:end]}).encode()
@@ -179,9 +179,9 @@ def test_a_budget_takes_attachments_last_and_the_oldest_first() -> None:
 
 def test_a_window_takes_attachments_last_too() -> None:
     messages = chat(60, {n: (image(n),) for n in (2, 20, 40)})
-    conversation = CHAT.read(json.dumps({"model": "gpt-4o", "messages": messages}).encode(), Memo())
+    conversation = CHAT.read(json.dumps({"model": "gpt-4o", "messages": messages}).encode(), WARM)
     for window, kept in ((8000, 3), (3500, None)):
-        fitted = fit(conversation, FREE, Memo(), learn_from_refusal(Learned(), window, None))
+        fitted = fit(conversation, FREE, WARM, learn_from_refusal(Learned(), window, None))
         sent = json.loads(fitted.forwarded.text)["messages"]
         assert fitted.tokens <= window
         assert kept is None or len(parts_of(sent)) == kept
@@ -219,5 +219,5 @@ def test_null_and_empty_seals_are_none() -> None:
 @pytest.mark.parametrize("body", [b'{"messages":[]}', b'{"model":"gpt-4o","messages":[],"tools":[]}'])
 @pytest.mark.parametrize("budget", [None, 10])
 def test_a_request_without_messages_is_short(body: bytes, budget: int | None) -> None:
-    folded = fold(CHAT.read(body, Memo()), FoldOptions(budget=budget), Memo())
+    folded = fold(CHAT.read(body, WARM), FoldOptions(budget=budget), WARM)
     assert (folded.folded, folded.reason, folded.body) == (False, "short", body)

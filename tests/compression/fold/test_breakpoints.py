@@ -6,9 +6,9 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import Folded, fold_request
-from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
 
 OPTIONS = FoldOptions(model="gpt-5.6", prices=CachePrices(1.0, 1.0), cache_breakpoints=True)
@@ -25,7 +25,7 @@ def talk(last: Any) -> list[dict[str, Any]]:
 
 
 def folded(last: Any, options: FoldOptions = OPTIONS) -> Folded:
-    return fold_request(json.dumps({"model": "gpt-5.6", "messages": talk(last)}).encode(), options, Memo())
+    return fold_request(json.dumps({"model": "gpt-5.6", "messages": talk(last)}).encode(), options, WARM)
 
 
 def marked(one: Folded) -> list[str]:
@@ -57,7 +57,7 @@ def test_beside_the_clients_own_mark_we_set_none() -> None:
     messages = talk(ASK)
     messages[-3]["content"] = [{"type": "text", "text": messages[-3]["content"], "cache_control": {"type": "ephemeral"}}]
     body = json.dumps({"model": "gpt-5.6", "messages": messages}).encode()
-    elsewhere = fold_request(body, replace(OPTIONS, budget=1500), Memo())
+    elsewhere = fold_request(body, replace(OPTIONS, budget=1500), WARM)
     assert KEY in elsewhere.forwarded.messages[-1].text
     assert marked(elsewhere) == []
 

@@ -13,6 +13,7 @@ import pytest
 
 from tests.compression.fold.test_allowance import agent, chat
 from tests.support.bodies import Message, encode
+from tests.support.warm import WARM
 from turnfold.compression.fold import Folded, fold_request
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, Warmth
@@ -27,12 +28,11 @@ def fold(messages: list[Message], options: FoldOptions, memo: Memo, draw: random
     return fold_request(encode(messages, model="gpt-4o"), replace(options, belief=belief), memo)
 
 
-@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("prices", PRICES.values(), ids=PRICES)
 @pytest.mark.parametrize("messages", CONVERSATIONS.values(), ids=CONVERSATIONS)
-def test_a_replica_that_believes_something_else_sends_the_same(messages: list[Message], prices: CachePrices, seed: int) -> None:
+def test_a_replica_that_believes_something_else_sends_the_same(messages: list[Message], prices: CachePrices) -> None:
     """A fold is due when what it puts at risk can be borne, so each stands at a border that the slightest difference moves."""
-    draw, memo, options, events = random.Random(seed), Memo(), FoldOptions(model="gpt-4o", prices=prices), 0
+    draw, memo, options, events = random.Random(len(messages)), WARM, FoldOptions(model="gpt-4o", prices=prices), 0
     for end in [i for i, m in enumerate(messages) if m["role"] == "assistant" and i > 1]:
         found = fold(messages[:end], options, memo, draw)
         assert found.events >= events

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.support.block_conversations import SEEDS, Kind, conversation, encode
 from tests.support.effort import costly
 from tests.support.messages_api import Bindings, drops_invalid, refusals
+from tests.support.warm import WARM
 from turnfold.compression.fold import Folded, fold, unfold
-from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.wire.messages import MESSAGES
 
@@ -27,7 +27,7 @@ LOOP = Kind(turns=1, loops=40, sentences=40, thinks=1.0)
 
 def replay(messages: Sequence[Any], chosen: FoldOptions, step: int = 1, **keys: Any) -> list[tuple[Folded, list[str]]]:
     """A growing conversation at an API that binds thinking: what was sent, and which blocks were dropped."""
-    memo, api, found = Memo(), Bindings(), []
+    memo, api, found = WARM, Bindings(), []
     ends = [*(i for i, m in enumerate(messages) if m["role"] == "assistant"), len(messages)]
     for end in ends:
         body = encode(list(messages[:end]), model=BINDING, **{**THINKS, **keys})
@@ -99,7 +99,7 @@ def test_between_fold_events_nothing_more_is_dropped(seed: int, budget: int | No
 )
 def test_where_it_cannot_be_asked_loops_stay_whole(keys: dict[str, Any]) -> None:
     body = encode(loop(30), model=BINDING, **keys)
-    folded = fold(MESSAGES.read(body, Memo()), DROPS, Memo())
+    folded = fold(MESSAGES.read(body, WARM), DROPS, WARM)
     assert folded.events == 0
     assert not drops_invalid(json.loads(folded.body))
 
@@ -107,14 +107,14 @@ def test_where_it_cannot_be_asked_loops_stay_whole(keys: dict[str, Any]) -> None
 def test_a_client_that_asks_itself_is_not_asked_for_twice() -> None:
     binding = {"block_binding": {"prefix_mismatch_behavior": "drop_block"}}
     body = encode(loop(30), model=BINDING, thinking={"type": "adaptive", **binding})
-    folded = fold(MESSAGES.read(body, Memo()), DROPS, Memo())
+    folded = fold(MESSAGES.read(body, WARM), DROPS, WARM)
     assert folded.events
     assert folded.body.count(b"block_binding") == 1
 
 
 def test_other_models_are_never_asked() -> None:
     body = encode(loop(30), thinking=THINKS["thinking"])
-    folded = fold(MESSAGES.read(body, Memo()), DROPS, Memo())
+    folded = fold(MESSAGES.read(body, WARM), DROPS, WARM)
     assert b"block_binding" not in folded.body
 
 
@@ -128,6 +128,6 @@ def test_thinking_before_a_summary_of_the_providers_stays() -> None:
     thoughts = [block for m in messages[: at + 1] if isinstance(m["content"], list) for block in m["content"]]
     assert any(block["type"] == "thinking" for block in thoughts)
     body = encode(messages, model=BINDING, thinking=THINKS["thinking"])
-    folded = fold(MESSAGES.read(body, Memo()), replace(DROPS, drops_thinking=False, preserved_thinking=True), Memo())
+    folded = fold(MESSAGES.read(body, WARM), replace(DROPS, drops_thinking=False, preserved_thinking=True), WARM)
     assert folded.events
     assert json.loads(folded.body)["messages"][: at + 3] == messages[: at + 3]

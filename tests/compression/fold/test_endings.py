@@ -9,11 +9,11 @@ import pytest
 
 from tests.support.prefix import Kind, classify
 from tests.support.structure import structure_faults
+from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.calibration import Learned
 from turnfold.compression.fit.fit import fit
 from turnfold.compression.fold import fold, fold_request, unfold
-from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.wire.chat import CHAT
 from turnfold.config.fold import fold_options
@@ -52,7 +52,7 @@ def last_texts(body: bytes) -> list[str]:
 )
 def test_a_folded_request_ends_no_assistant_text_in_white_space(model: str, prefill: str, budget: int | None) -> None:
     body = body_of(chat(TURNS, prefill=prefill), model)
-    folded = fold_request(body, FoldOptions(prices=FREE, budget=budget), Memo())
+    folded = fold_request(body, FoldOptions(prices=FREE, budget=budget), WARM)
     assert folded.folded
     assert all(text == text.rstrip() for text in last_texts(folded.body))
     assert not prefill or last_texts(folded.body)[-1] == prefill.rstrip()
@@ -62,14 +62,14 @@ def test_a_folded_request_ends_no_assistant_text_in_white_space(model: str, pref
 
 def test_other_models_keep_it() -> None:
     body = body_of(chat(TURNS, prefill="Sure: "), "gpt-4o")
-    folded = fold_request(body, FoldOptions(prices=FREE), Memo())
+    folded = fold_request(body, FoldOptions(prices=FREE), WARM)
     assert folded.folded
     assert last_texts(folded.body)[-1] == "Sure: "
 
 
 def test_an_unchanged_request_keeps_its_bytes() -> None:
     body = body_of(chat(3, prefill="Sure: "))
-    assert fold_request(body, FoldOptions(), Memo()).body == body
+    assert fold_request(body, FoldOptions(), WARM).body == body
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_an_unchanged_request_keeps_its_bytes() -> None:
 )
 def test_lists_seals_and_blanks(message: Message, ends: str) -> None:
     body = body_of([*chat(TURNS), {"role": "assistant", **message}])
-    folded = fold_request(body, FoldOptions(prices=FREE), Memo())
+    folded = fold_request(body, FoldOptions(prices=FREE), WARM)
     assert folded.folded
     assert last_texts(folded.body)[-1] == ends
     assert unfold(folded) == body
@@ -92,8 +92,8 @@ def test_lists_seals_and_blanks(message: Message, ends: str) -> None:
 
 @pytest.mark.parametrize(("window", "turns", "words"), [(600, 30, 12), (2500, 8, 150), (1200, 4, 200)])
 def test_a_request_made_to_fit_a_window_ends_none_either(window: int, turns: int, words: int) -> None:
-    conversation = CHAT.read(body_of(chat(turns, prefill="Here it is: ", words=words)), Memo())
-    fitted = fit(conversation, FoldOptions(model=CLAUDE, window=window), Memo(), Learned(), fold)
+    conversation = CHAT.read(body_of(chat(turns, prefill="Here it is: ", words=words)), WARM)
+    fitted = fit(conversation, FoldOptions(model=CLAUDE, window=window), WARM, Learned(), fold)
     assert fitted.fitted
     assert all(text == text.rstrip() for text in last_texts(fitted.forwarded.body))
 
@@ -129,7 +129,7 @@ def steps(turns: int, results: list[int]) -> list[Message]:
     [([6, 15], True), ([3], False)],  # a result of 120 rows is folded at the first prices, only shaped at the second
 )
 def test_the_prefix_stays_stable_but_for_fold_events(results: list[int], folds: bool) -> None:
-    messages, memo = steps(18, results), Memo()
+    messages, memo = steps(18, results), WARM
     options = FoldOptions(prices=FREE if folds else CachePrices(0.1, 1.25))
     before: tuple[bytes, bytes] | None = None
     events = trimmed = 0

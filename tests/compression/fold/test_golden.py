@@ -14,6 +14,7 @@ import pytest
 
 from tests.support import golden, odd_bodies, odd_texts
 from tests.support.block_conversations import Kind, conversation
+from tests.support.cases import each
 from tests.support.recalled import recall
 from tests.support.three_wires import WIRES, with_marks
 from turnfold.compression.errors import FoldRejected
@@ -141,7 +142,7 @@ def figures(body: bytes, wire: str, options: FoldOptions) -> tuple[str, bytes]:
     return f"{told} {folded.reason or '-'} {golden.name_of(folded.body)} {rest}", folded.body
 
 
-@pytest.mark.parametrize("name", sorted(golden.conversations()))
+@each("name", sorted(golden.conversations()))
 def test_a_budget(name: str) -> None:
     body = chat_body([*golden.conversations()[name], {"role": "user", "content": "What did we agree on first, and why?"}])
     line, out = figures(body, "chat", FoldOptions(prices=OPENAI, budget=1500 if name == "radio_en" else 900))

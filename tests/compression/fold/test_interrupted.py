@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold
-from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.responses import RESPONSES
 
@@ -31,11 +31,9 @@ def test_a_question_inside_a_call_is_never_folded_away(loops: int, budget: int) 
     items += call(0, {"role": "user", "content": SAID})
     items += [item for number in range(1, loops + 1) for item in call(number)]
     body = json.dumps({"model": "gpt-4o", "input": items}).encode()
-    folded = fold(RESPONSES.read(body, Memo()), FoldOptions(budget=budget), Memo())
+    folded = fold(RESPONSES.read(body, WARM), FoldOptions(budget=budget), WARM)
     assert folded.folded
     assert SAID in [one.get("content") for one in json.loads(folded.body)["input"]]
     later = [*items, {"role": "assistant", "content": "Bay 7."}, *[{"role": "user", "content": prose(7, "en", 60)}] * 2]
-    again = fold(
-        RESPONSES.read(json.dumps({"model": "gpt-4o", "input": later}).encode(), Memo()), FoldOptions(budget=400), Memo()
-    )
+    again = fold(RESPONSES.read(json.dumps({"model": "gpt-4o", "input": later}).encode(), WARM), FoldOptions(budget=400), WARM)
     assert SAID not in [one.get("content") for one in json.loads(again.body)["input"]]

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.support.bodies import Message, encode, messages_of
 from tests.support.effort import costly
 from tests.support.structure import structure_faults
+from tests.support.warm import WARM
 from turnfold.compression.fold import fold_request
-from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions, Keep
 
 INSIDE = st.sampled_from(["7 kegs,  2 casks", "x\n\n y", "<b>1</b>"])
@@ -39,7 +39,7 @@ def session(steps: int, names: tuple[str, ...] = ("search_orders", "list_stock")
 
 def folded(messages: list[Message], keep: Keep, budget: int | None = None) -> list[Message]:
     body = encode(messages, model="gpt-4o")
-    found = fold_request(body, FoldOptions(model="gpt-4o", recall=False, keep=keep, budget=budget), Memo())
+    found = fold_request(body, FoldOptions(model="gpt-4o", recall=False, keep=keep, budget=budget), WARM)
     assert structure_faults(body, found.body) == []
     assert found.tokens_after < found.tokens_before
     return messages_of(found.body)
@@ -93,7 +93,7 @@ def test_kept_user_messages_stay_whole_and_few_have_a_text_of_ours_beside_them(t
     assert sum(ours != theirs for ours, theirs in zip(sent, came, strict=True)) <= 3
 
 
-@costly(8)
+@costly(5)
 @given(
     st.integers(0, 23),
     st.sampled_from(["user", "tool", "assistant"]),

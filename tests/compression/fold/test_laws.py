@@ -14,6 +14,7 @@ from tests.support.effort import costly
 from tests.support.prefix import Kind, classify
 from tests.support.replay import moves, play, requests_of
 from tests.support.structure import structure_faults
+from tests.support.warm import WARM
 from turnfold.compression.fold import Folded, fold_request, unfold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
@@ -22,7 +23,7 @@ FREE = CachePrices(1.0, 1.0)
 HALF = CachePrices(0.5, 1.0)
 CLAUDE = CachePrices(0.1, 1.25)
 
-slow = costly(6)
+slow = costly(4)
 few = costly(2)
 
 options = st.builds(
@@ -43,7 +44,7 @@ PART_KEYS = frozenset({"type", "text", "prompt_cache_breakpoint"})
 
 def holds(body: bytes, chosen: FoldOptions) -> Folded:
     """Fold, and hold the result against laws 1, 2, 3, 5 and 6."""
-    folded = fold_request(body, chosen, Memo())
+    folded = fold_request(body, chosen, WARM)
     assert unfold(folded) == body
     assert folded == fold_request(body, chosen, Memo())
     if not folded.folded:
@@ -88,14 +89,14 @@ def test_what_is_kept_of_earlier_requests_changes_nothing(messages: list[Message
 @slow
 @given(bodies(everything), st.integers(400, 3000))
 def test_a_budget_is_kept_or_said_to_be_exceeded(body: bytes, budget: int) -> None:
-    folded = fold_request(body, FoldOptions(budget=budget), Memo())
+    folded = fold_request(body, FoldOptions(budget=budget), WARM)
     if folded.tokens_after > budget:
         assert not folded.folded or folded.reason == "over-budget"
 
 
 def prefix_holds(requests: list[list[Message]], chosen: FoldOptions) -> int:
     """Play requests; between two that follow each other the prefix is stable unless a fold event lies between. Their number."""
-    memo = Memo()
+    memo = WARM
     results: dict[bytes, Folded] = {}
 
     def fold(body: bytes) -> bytes:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.bodies import encode
+from tests.support.cases import each
 from turnfold.compression.fold import Folded, fold
 from turnfold.compression.fold.likeness import cosines, language_of, likeness, passage_texts, private_parts, question_text
 from turnfold.compression.memo import Memo
@@ -72,7 +72,7 @@ def test_nobody_is_asked_where_nobody_wants_to_know() -> None:
     assert silent.body == fold(CONVERSATION, OPTIONS, MEMO).body
 
 
-@pytest.mark.parametrize(
+@each(
     "other",
     [
         replace(said(), prefix="0" * 32),
@@ -111,7 +111,7 @@ def test_a_message_is_cut_as_recall_cuts_it() -> None:
     assert passage_texts(" \n") == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "language"),
     [
         ("Who is it?", "english"),

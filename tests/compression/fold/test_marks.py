@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.block_conversations import SEEDS, Kind, conversation, kinds
+from tests.support.cases import each
 from tests.support.effort import costly
 from tests.support.three_wires import WIRES, OnWire, mark_count, with_marks
+from tests.support.warm import WARM
 from turnfold.compression.fit.cut import cut
 from turnfold.compression.fold import Folded, fold, unfold
 from turnfold.compression.memo import Memo
@@ -38,20 +40,20 @@ def marks(body: bytes) -> int:
     return mark_count(json.loads(body))
 
 
-@costly(12)
+@costly(6)
 @given(SEEDS, kinds(), wires, st.one_of(st.none(), st.integers(500, 6000)), st.sampled_from([FREE, CLAUDE]), st.data())
 def test_marks_stay_as_many_wherever_they_stand(
     seed: int, kind: Kind, on: OnWire, budget: int | None, prices: CachePrices, data: st.DataObject
 ) -> None:
     messages = conversation(seed, kind)
     places = data.draw(st.sets(st.integers(0, len(messages) - 1), max_size=3)) | {len(messages) - 1}
-    body, folded = forward(on, with_marks(messages, sorted(places)), FoldOptions(prices=prices, budget=budget), Memo())
+    body, folded = forward(on, with_marks(messages, sorted(places)), FoldOptions(prices=prices, budget=budget), WARM)
     assert 1 <= marks(folded.body) <= marks(body)
 
 
 @pytest.mark.parametrize(("name", "budget"), [*((name, None) for name in sorted(WIRES)), ("messages", 3000), ("responses", 900)])
 def test_the_marks_of_a_client_that_marks_its_last_messages_are_all_there(name: str, budget: int | None) -> None:
-    messages, memo = conversation(7, Kind(turns=14, loops=3, sentences=60)), Memo()
+    messages, memo = conversation(7, Kind(turns=14, loops=3, sentences=60)), WARM
     events = 0
     for end in ends(messages)[8::5]:
         places = [i for i in range(end) if messages[i]["role"] == "user"][-2:]
@@ -65,7 +67,7 @@ def test_the_marks_of_a_client_that_marks_its_last_messages_are_all_there(name: 
 def test_a_mark_of_what_is_left_out_stands_on_what_stands_for_it(name: str) -> None:
     messages = conversation(7, Kind(turns=14, loops=3, sentences=60))
     place = [i for i, m in enumerate(messages) if m["role"] == "user"][3]
-    _, folded = forward(WIRES[name], with_marks(messages, [place, len(messages) - 1]), FoldOptions(budget=2000), Memo())
+    _, folded = forward(WIRES[name], with_marks(messages, [place, len(messages) - 1]), FoldOptions(budget=2000), WARM)
     assert marks(folded.body) == 2
     text = folded.forwarded.text
     mark = min(
@@ -74,29 +76,28 @@ def test_a_mark_of_what_is_left_out_stands_on_what_stands_for_it(name: str) -> N
     assert "messages folded]" in text[text.rfind('{"type"', 0, text.rfind("messages folded]", 0, mark)) : mark]
 
 
-@costly(6)
+@costly(4)
 @given(SEEDS, kinds(odd=True), wires, st.data())
 def test_a_moving_mark_changes_no_key(seed: int, kind: Kind, on: OnWire, data: st.DataObject) -> None:
     messages = [{**m, "content": [{"type": "text", "text": m["content"]}] if isinstance(m["content"], str) else m["content"]}
                 for m in conversation(seed, kind)]  # fmt: skip
     users = [i for i, m in enumerate(messages) if m["role"] == "user"]
     one, two = (
-        on.wire.read(on.encode(with_marks(messages, data.draw(st.sets(st.sampled_from(users), min_size=1)))), Memo())
-        for _ in "ab"
+        on.wire.read(on.encode(with_marks(messages, data.draw(st.sets(st.sampled_from(users), min_size=1)))), WARM) for _ in "ab"
     )
     lists = [m.is_list for m in one.messages]
     assert [m.key for m in one.messages] == [m.key for m in two.messages] or lists != [m.is_list for m in two.messages]
     assert on.wire.unmarked(one) == on.wire.unmarked(two) or lists != [m.is_list for m in two.messages]
 
 
-@costly(6)
+@costly(4)
 @given(SEEDS, kinds(), wires, st.floats(0.15, 0.8), st.data())
 def test_a_cut_keeps_marks(seed: int, kind: Kind, on: OnWire, share: float, data: st.DataObject) -> None:
     messages = conversation(seed, kind)
     places = data.draw(st.sets(st.integers(0, len(messages) - 1), max_size=3))
-    found = on.wire.read(on.encode(with_marks(messages, sorted(places))), Memo())
-    before = fold(found, FoldOptions(), Memo()).tokens_before
-    made = cut(found, int(share * before), FoldOptions(), Memo())
+    found = on.wire.read(on.encode(with_marks(messages, sorted(places))), WARM)
+    before = fold(found, FoldOptions(), WARM).tokens_before
+    made = cut(found, int(share * before), FoldOptions(), WARM)
     if made is None:
         return
     kept, came = marks(made.forwarded.body), marks(found.body)
@@ -107,10 +108,10 @@ def test_a_cut_keeps_marks(seed: int, kind: Kind, on: OnWire, share: float, data
 @cache
 def plainly_marked(name: str) -> Folded:
     messages = conversation(7, Kind(turns=14, loops=3, sentences=60))
-    return forward(WIRES[name], with_marks(messages, [len(messages) - 1]), FoldOptions(prices=FREE), Memo())[1]
+    return forward(WIRES[name], with_marks(messages, [len(messages) - 1]), FoldOptions(prices=FREE), WARM)[1]
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "empty"), [("chat", None), ("chat", ""), ("messages", {}), ("messages", None), ("responses", ""), ("responses", {})]
 )
 def test_a_mark_that_is_null_or_empty_is_none(name: str, empty: object) -> None:
@@ -118,7 +119,7 @@ def test_a_mark_that_is_null_or_empty_is_none(name: str, empty: object) -> None:
     on, options = WIRES[name], FoldOptions(prices=FREE)
     body = json.loads(on.encode(with_marks(messages, range(len(messages)))))
     plain = plainly_marked(name)
-    memo, last = Memo(), _last_marked(body)
+    memo, last = WARM, _last_marked(body)
     folded = fold(on.wire.read(json.dumps(_emptied(body, empty, last)).encode(), memo), options, memo)
     assert plain.tokens_after < plain.tokens_before
     assert folded.tokens_after < plain.tokens_after * 1.1

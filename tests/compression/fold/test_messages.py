@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.block_conversations import SEEDS, Kind, conversation, encode, kinds
+from tests.support.cases import each
 from tests.support.effort import costly
 from tests.support.messages_api import Bindings, blocks_of, refusals
+from tests.support.warm import WARM
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.fit import shrink
 from turnfold.compression.fold import Folded, fold, unfold
@@ -51,12 +53,12 @@ def ends(messages: list[dict[str, Any]]) -> list[int]:
     return [*(i for i, m in enumerate(messages) if m["role"] == "assistant"), len(messages)]
 
 
-@costly(12)
+@costly(6)
 @given(SEEDS, kinds(), options, st.booleans())
 def test_any_conversation_any_options(seed: int, kind: Kind, chosen: FoldOptions, state: bool) -> None:
     body = encode(conversation(seed, kind), kind)
     assert refusals(body) == []
-    folded = fold(read(body, Memo(), state=state), chosen, Memo())
+    folded = fold(read(body, WARM, state=state), chosen, WARM)
     assert unfold(folded) == body
     assert refusals(folded.body) == []
     assert folded.body == fold(read(body, Memo(), state=state), chosen, Memo()).body
@@ -66,7 +68,7 @@ def test_any_conversation_any_options(seed: int, kind: Kind, chosen: FoldOptions
 
 def bound_replay(seed: int, kind: Kind, chosen: FoldOptions, *, state: bool) -> list[Folded]:
     """Play a growing conversation against an API that binds thinking to what was sent."""
-    messages, memo, api, found = conversation(seed, kind), Memo(), Bindings(), []
+    messages, memo, api, found = conversation(seed, kind), WARM, Bindings(), []
     for end in ends(messages):
         body = encode(messages[:end], kind, model=BINDING)
         folded = fold(read(body, memo, state=state), chosen, memo)
@@ -82,7 +84,7 @@ def bound_replay(seed: int, kind: Kind, chosen: FoldOptions, *, state: bool) -> 
 thinkers = kinds(thinks=0.7)
 
 
-@costly(12)
+@costly(6)
 @given(SEEDS, thinkers, options, st.booleans())
 def test_thinking_is_never_sent_behind_a_changed_prefix(seed: int, kind: Kind, chosen: FoldOptions, state: bool) -> None:
     bound_replay(seed, kind, chosen, state=state)
@@ -111,12 +113,12 @@ def test_the_api_of_these_tests_sees_a_fold_that_breaks_thinking() -> None:
         bound_replay(1, kind, FoldOptions(prices=FREE, preserved_thinking=False), state=False)
 
 
-@costly(6)
+@costly(4)
 @given(SEEDS, kinds(thinks=0.7), options, st.sampled_from([BINDING, "claude-sonnet-4-5"]))
 def test_the_latest_turn_keeps_its_bytes_from_its_first_thinking_on(
     seed: int, kind: Kind, chosen: FoldOptions, model: str
 ) -> None:
-    messages, memo = conversation(seed, kind), Memo()
+    messages, memo = conversation(seed, kind), WARM
     for end in ends(messages)[-6:]:
         found = read(encode(messages[:end], kind, model=model), memo)
         user = max(i for i, m in enumerate(found.messages) if m.role == "user" and m.holds)
@@ -131,7 +133,7 @@ def test_the_latest_turn_keeps_its_bytes_from_its_first_thinking_on(
 @given(SEEDS, st.sampled_from([FREE, CLAUDE]), st.booleans())
 def test_the_prefix_is_stable_between_fold_events(seed: int, prices: CachePrices, marks: bool) -> None:
     kind = Kind(turns=10, loops=3, sentences=60, marks=marks)
-    messages, memo, before = conversation(seed, kind), Memo(), None
+    messages, memo, before = conversation(seed, kind), WARM, None
     for end in ends(messages):
         folded = fold(read(encode(messages[:end], kind), memo), FoldOptions(prices=prices), memo)
         if before is not None and before.events == folded.events:
@@ -146,14 +148,14 @@ def test_lists_of_blocks_are_folded_like_strings() -> None:
     kind = Kind(turns=14, loops=4, sentences=60)
     messages = conversation(5, kind)
     assert any(isinstance(b.get("content"), list) for m in messages for b in blocks_of(m))
-    folded = fold(read(encode(messages, kind), Memo()), FoldOptions(prices=FREE), Memo())
+    folded = fold(read(encode(messages, kind), WARM), FoldOptions(prices=FREE), WARM)
     assert folded.events >= 1
     assert folded.tokens_after < 0.6 * folded.tokens_before
 
 
 def test_what_is_recalled_stays_where_the_client_marks_the_end_of_whatever_it_sends() -> None:
     kind = Kind(turns=30, loops=0, sentences=60)
-    messages, memo = conversation(3, kind), Memo()
+    messages, memo = conversation(3, kind), WARM
     for marked, lost in ((False, True), (True, False)):
         before: Folded | None = None
         vanished = False
@@ -167,7 +169,7 @@ def test_what_is_recalled_stays_where_the_client_marks_the_end_of_whatever_it_se
         assert vanished is lost
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "binds"),
     [
         ("claude-opus-5-5", True),
@@ -198,19 +200,19 @@ def test_an_option_says_it_where_a_name_does_not() -> None:
     kind = Kind(turns=10, loops=3, sentences=60, thinks=0.8)
     body = encode(conversation(1, kind), kind, model="our-own-name")
     bodies = [
-        fold(read(body, Memo()), FoldOptions(prices=FREE, preserved_thinking=said), Memo()).body for said in (True, False, None)
+        fold(read(body, WARM), FoldOptions(prices=FREE, preserved_thinking=said), WARM).body for said in (True, False, None)
     ]
     assert bodies[0] != bodies[1] == bodies[2]
-    named = replace(read(body, Memo()), model=BINDING)
-    assert fold(named, FoldOptions(prices=FREE), Memo()).body == bodies[0]
+    named = replace(read(body, WARM), model=BINDING)
+    assert fold(named, FoldOptions(prices=FREE), WARM).body == bodies[0]
 
 
-@costly(8)
+@costly(5)
 @given(SEEDS, kinds(thinks=0.7), st.sampled_from([BINDING, "claude-sonnet-4-5"]), st.floats(0.2, 0.9))
 def test_what_is_made_to_fit_a_window_is_not_refused(seed: int, kind: Kind, model: str, share: float) -> None:
-    found = read(encode(conversation(seed, kind), kind, model=model), Memo())
-    room = int(share * fold(found, FoldOptions(), Memo()).tokens_before)
-    small = shrink(found, room, FoldOptions(prices=FREE), Memo())
+    found = read(encode(conversation(seed, kind), kind, model=model), WARM)
+    room = int(share * fold(found, FoldOptions(), WARM).tokens_before)
+    small = shrink(found, room, FoldOptions(prices=FREE), WARM)
     if small is not None:
         assert refusals(small.forwarded.body) == []
         assert small.tokens <= room
@@ -233,7 +235,7 @@ OLD = [ASK, said(THOUGHT, SAID), ASK]
 LOOP = [*OLD, said(THOUGHT, SAID, USE), ANSWER]
 
 
-@pytest.mark.parametrize(
+@each(
     ("old", "new", "reason"),
     [
         (OLD, OLD, ""),
@@ -248,7 +250,7 @@ LOOP = [*OLD, said(THOUGHT, SAID, USE), ANSWER]
     ],
 )
 def test_thinking_goes_as_a_whole_and_never_from_the_latest_turn(old: list[Any], new: list[Any], reason: str) -> None:
-    received, sent = (MESSAGES.read(encode(messages), Memo()) for messages in (old, new))
+    received, sent = (MESSAGES.read(encode(messages), WARM) for messages in (old, new))
     if not reason:
         check(received, sent)
         return

@@ -8,6 +8,7 @@ import random
 import pytest
 
 from tests.support.bodies import Message, cuts, encode
+from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import Folded, fold_request
 from turnfold.compression.fold.course import course
@@ -38,7 +39,7 @@ def folded(messages: list[Message], memo: Memo, prices: CachePrices = HALF, beli
 @pytest.mark.parametrize("sentences", [3, 6, 15])
 @pytest.mark.parametrize("prices", [CachePrices(), HALF, CachePrices(0.25, 1.0)])
 def test_it_is_folded_at_about_as_many_tokens_as_it_said(prices: CachePrices, sentences: int) -> None:
-    memo, messages = Memo(), chat(140, sentences)
+    memo, messages = WARM, chat(140, sentences)
     told = 0
     for end in cuts(messages):
         found = folded(messages[:end], memo, prices)
@@ -51,14 +52,14 @@ def test_it_is_folded_at_about_as_many_tokens_as_it_said(prices: CachePrices, se
 
 
 def test_short_comes_before_waiting() -> None:
-    memo, messages = Memo(), chat(140)
+    memo, messages = WARM, chat(140)
     reasons = [found.reason for end in cuts(messages) if not (found := folded(messages[:end], memo)).events]
     assert reasons[0] == "short"
     assert "waiting" not in reasons[: reasons.count("short")]
 
 
 def test_instructions_and_attachments_are_named() -> None:
-    manual = folded(chat(2, system=3000), Memo())
+    manual = folded(chat(2, system=3000), WARM)
     assert (manual.reason, manual.folded) == ("unfoldable", False)
     assert manual.outlook.at is not None
     assert manual.outlook.at > manual.tokens_before
@@ -67,12 +68,12 @@ def test_instructions_and_attachments_are_named() -> None:
 
 def test_a_brake_is_named_and_promises_nothing() -> None:
     belief = FoldDecision(Warmth(0.0, 0.0), brake=True)
-    found = folded(chat(140), Memo(), belief=belief)
+    found = folded(chat(140), WARM, belief=belief)
     assert (found.reason, found.events, found.outlook.at) == ("braked", 0, None)
 
 
 def test_a_large_system_prompt_is_no_growth() -> None:
-    small, large = (folded(chat(3, system=words), Memo()).outlook.foldable for words in (5, 2000))
+    small, large = (folded(chat(3, system=words), WARM).outlook.foldable for words in (5, 2000))
     assert small == large
 
 
@@ -86,7 +87,7 @@ def test_what_was_dictated_without_a_full_stop_is_folded() -> None:
     messages = [{"role": ("user", "assistant")[n % 2], "content": said(160)} for n in range(91)]
     body = json.dumps({"model": "gpt-4o", "messages": messages}).encode()
     for read in (1.0, 0.5, 0.1):
-        folded = fold_request(body, FoldOptions(model="gpt-4o", prices=CachePrices(read, 1.0)), Memo())
+        folded = fold_request(body, FoldOptions(model="gpt-4o", prices=CachePrices(read, 1.0)), WARM)
         assert folded.folded
         assert folded.tokens_after < 0.6 * folded.tokens_before
 

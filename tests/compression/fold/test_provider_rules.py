@@ -11,9 +11,9 @@ import pytest
 from tests.support import words
 from tests.support.messages_api import refusals
 from tests.support.provider_rules import tools_lost
+from tests.support.warm import WARM
 from turnfold.compression.fit.cut import cut
 from turnfold.compression.fold import Folded, fold, unfold
-from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Wire
@@ -26,7 +26,7 @@ Part = dict[str, Any]
 def folded(wire: Wire, history: list[Part], **options: Any) -> Folded:
     key = "input" if wire is RESPONSES else "messages"
     body = json.dumps({"model": "m", "max_tokens": 99, "store": False, key: history}).encode()
-    found = fold(wire.read(body, Memo()), FoldOptions(**options), Memo())
+    found = fold(wire.read(body, WARM), FoldOptions(**options), WARM)
     assert unfold(found) == body
     return found
 
@@ -82,7 +82,7 @@ def _is_taken(history: list[Part], rooms: tuple[int, ...]) -> int:
     made = 0
     for room in rooms:
         found = folded(MESSAGES, history, budget=room, recall=False)
-        smaller = cut(found.conversation, room, FoldOptions(), Memo())
+        smaller = cut(found.conversation, room, FoldOptions(), WARM)
         forwarded = [found.body] * bool(found.sections) + ([smaller.forwarded.body] if smaller else [])
         assert [refusals(body) for body in forwarded] == [[]] * len(forwarded)
         made += len(forwarded)

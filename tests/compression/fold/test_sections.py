@@ -7,15 +7,15 @@ import re
 from collections.abc import Iterator
 from itertools import cycle
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.bodies import Message, encode
+from tests.support.cases import each
 from tests.support.conversations import bodies, conversations, long_conversations, odd_conversations
 from tests.support.effort import costly
+from tests.support.warm import WARM
 from turnfold.compression.fold import Folded, Section, fold_request, unfold
-from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.recall import fence
 from turnfold.compression.wire.conversation import Message as Read
@@ -91,7 +91,7 @@ _MARKER = re.compile(
 
 def test_the_first_request_that_is_folded_says_how_many_messages_are_gone() -> None:
     for turns, budget in ((20, 900), (20, None)):
-        folded = fold_request(encode(harbour(turns, "a bow")), FoldOptions(prices=CachePrices(1.0, 1.0), budget=budget), Memo())
+        folded = fold_request(encode(harbour(turns, "a bow")), FoldOptions(prices=CachePrices(1.0, 1.0), budget=budget), WARM)
         assert folded.folded
         markers_count_what_they_stand_for(folded)
         gone = sum(len(s.messages) for s in folded.sections if s.level != "facts")
@@ -102,7 +102,7 @@ def test_the_marker_of_an_agents_loop_counts_the_task_that_stays_in_it() -> None
     """A section may begin with the kept user message that all of it answers: that one counts, and is never shortened."""
     talk, (task, *loop) = harbour(4, "a bow")[:-1], harbour(20, "a bow")[1:-1]
     messages = [*talk, task, *(m for m in loop if m["role"] != "user")]
-    folded = fold_request(encode(messages[:-1]), FoldOptions(prices=CachePrices(1.0, 1.0)), Memo())
+    folded = fold_request(encode(messages[:-1]), FoldOptions(prices=CachePrices(1.0, 1.0)), WARM)
     assert folded.folded
     markers_count_what_they_stand_for(folded)
 
@@ -121,7 +121,7 @@ def quotes_are_told_as_they_stand(folded: Folded) -> None:
 @costly(3)
 @given(bodies(st.one_of(conversations(3, 8), odd_conversations(), long_conversations(6, 9))), st.integers(100, 3000))
 def test_what_stands_instead_is_what_a_section_says(body: bytes, budget: int) -> None:
-    folded = fold_request(body, FoldOptions(budget=budget), Memo())
+    folded = fold_request(body, FoldOptions(budget=budget), WARM)
     sections_are_told_as_they_stand(folded)
     quotes_are_told_as_they_stand(folded)
 
@@ -145,10 +145,10 @@ def harbour(turns: int, planted: str) -> list[Message]:
     return [*messages, {"role": "user", "content": f"What of {planted} in week 3?"}]
 
 
-@pytest.mark.parametrize(("planted", "budget"), list(zip(PLANTED, cycle([None, 1500, 6000]), strict=False)))
+@each(("planted", "budget"), list(zip(PLANTED, cycle([None, 1500, 6000]), strict=False)))
 def test_somebody_who_says_what_we_write_spoils_no_record(planted: str, budget: int | None) -> None:
     body = encode(harbour(30, planted))
-    folded = fold_request(body, FoldOptions(prices=CachePrices(0.5, 1.0), budget=budget), Memo())
+    folded = fold_request(body, FoldOptions(prices=CachePrices(0.5, 1.0), budget=budget), WARM)
     assert folded.folded
     assert unfold(folded) == body
     sections_are_told_as_they_stand(folded)

@@ -13,8 +13,8 @@ from tests.support.bodies import Message, encode
 from tests.support.effort import costly
 from tests.support.prefix import Kind, classify
 from tests.support.replay import requests_of
+from tests.support.warm import WARM
 from turnfold.compression.fold import fold_request, unfold
-from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.wire.chat import CHAT
 
@@ -40,7 +40,7 @@ def step(number: int, name: str, arguments: dict[str, Any], result: str) -> list
 
 def sent(messages: list[Message], options: FoldOptions = FREE) -> list[Message]:
     body = encode(messages, model="gpt-4o")
-    folded = fold_request(body, options, Memo())
+    folded = fold_request(body, options, WARM)
     assert unfold(folded) == body
     return list(json.loads(folded.body)["messages"])
 
@@ -80,7 +80,7 @@ def test_a_result_is_shaped_from_a_hundred_tokens_on() -> None:
         return {**step(1, "list_stock", {}, json.dumps([*rows, {"sku": "a" + " a" * note, "berth": 9, "open": True}]))[1]}
 
     def size(note: int) -> int:
-        return CHAT.read(encode([message(note)]), Memo()).messages[0].tokens
+        return CHAT.read(encode([message(note)]), WARM).messages[0].tokens
 
     exact = next(note for note in range(100) if size(note) == 100)
     for note, shaped in ((exact - 1, False), (exact, True)):
@@ -136,14 +136,14 @@ def text_of_file(number: int) -> str:
 numbers = st.lists(st.integers(0, 5), min_size=20, max_size=60)
 
 
-@costly(6)
+@costly(4)
 @given(numbers, st.sampled_from([CachePrices(1.0, 1.0), CachePrices(0.5, 1.0), CachePrices(0.1, 1.25)]))
 def test_a_reference_points_to_what_is_there_and_moves_at_fold_events_only(texts: list[int], prices: CachePrices) -> None:
     messages = [TASK]
     for number, text in enumerate(texts):
         messages += step(number, "read_file", {"path": f"p{text}"}, text_of_file(text))
     options = FoldOptions(prices=prices, cache_hit_share=0.0)
-    memo, before, events = Memo(), (b"", b""), 0
+    memo, before, events = WARM, (b"", b""), 0
     for request in requests_of(messages):
         body = encode(request, model="gpt-4o")
         folded = fold_request(body, options, memo)
@@ -173,5 +173,5 @@ def test_a_fold_event_writes_the_text_out_in_its_newest_reference() -> None:
     messages = [TASK]
     for number in range(40):
         messages += step(number, "read_file", {"path": f"p{number % 8}"}, text_of_file(number % 8))
-    assert fold_request(encode(messages, model="gpt-4o"), FREE, Memo()).events > 0
+    assert fold_request(encode(messages, model="gpt-4o"), FREE, WARM).events > 0
     assert _every_reference_is_met(sent(messages)) > 3

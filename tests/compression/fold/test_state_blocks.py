@@ -17,6 +17,7 @@ from tests.support.bodies import Message, encode, messages_of, text_of
 from tests.support.effort import costly
 from tests.support.prefix import Kind, classify
 from tests.support.replay import play, requests_of
+from tests.support.warm import WARM
 from turnfold.compression.fold import Folded, fold, fold_request, lean, unfold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions, StateBlocks
@@ -38,7 +39,7 @@ DIRECTIVES = (
     "remove policy tea",
     "reset policies",
 )
-slow = costly(8)
+slow = costly(5)
 KINDS = ("say", "say", "say", "lay", "loop")
 
 
@@ -73,11 +74,11 @@ def conversation(drawn: list[tuple[str, int]], *, marked: bool = False) -> list[
 def read(body: bytes, memo: Memo | None = None) -> Conversation:
     """A body under the state that its own directives give."""
     state = place([turn_of(m) for m in messages_of(body)], FORWARDING).blocks()
-    return CHAT.read(body, memo or Memo()).with_state(state)
+    return CHAT.read(body, memo or WARM).with_state(state)
 
 
 def sent(body: bytes, state: StateBlocks) -> bytes:
-    return fold(CHAT.read(body, Memo()).with_state(state), FoldOptions(), Memo()).body
+    return fold(CHAT.read(body, WARM).with_state(state), FoldOptions(), WARM).body
 
 
 def in_force(body: bytes) -> str:
@@ -92,7 +93,7 @@ def in_force(body: bytes) -> str:
 def test_the_last_block_is_what_is_laid_down_and_the_prefix_stays(
     drawn: list[tuple[str, int]], prices: CachePrices, breakpoints: bool, share: float | None
 ) -> None:
-    memo = Memo()
+    memo = WARM
     results: dict[bytes, Folded] = {}
     pins: dict[bytes, tuple[tuple[int, str], ...]] = {}
 
@@ -125,7 +126,7 @@ def test_the_last_block_is_what_is_laid_down_and_the_prefix_stays(
 @given(turns, st.booleans())
 def test_no_block_is_folded_quoted_or_kept_as_an_original(drawn: list[tuple[str, int]], marked: bool) -> None:
     body = encode(conversation(drawn, marked=marked))
-    folded = fold(read(body), FoldOptions(budget=1200), Memo())
+    folded = fold(read(body), FoldOptions(budget=1200), WARM)
     assert not any(OPENING in message for section in folded.sections for message in section.messages)
     for message in messages_of(folded.body):
         text = text_of(message)
@@ -142,7 +143,7 @@ def test_without_a_fold_every_block_stands_in_front_of_its_own_message_and_all_e
     messages = conversation(drawn[:10])
     body = encode(messages)
     stated = read(body)
-    folded = fold(stated, FoldOptions(), Memo())
+    folded = fold(stated, FoldOptions(), WARM)
     assert unfold(folded) == body
     if not folded.folded:
         pins = dict(_placed(messages, stated.state))
@@ -170,7 +171,7 @@ def _with_block(message: Message, block: str) -> Message:
 @given(turns_of(*KINDS))
 def test_a_lean_conversation_holds_the_block_in_force_and_no_other(drawn: list[tuple[str, int]]) -> None:
     stated = read(encode(conversation(drawn)))
-    bare = lean(stated, FoldOptions(), Memo())
+    bare = lean(stated, FoldOptions(), WARM)
     said = "\n".join(m.own for m in bare.messages)
     assert not bare.state.pins
     assert said.count(OPENING) == bool(stated.state.pins)
@@ -197,7 +198,7 @@ def test_an_agent_with_one_user_message_keeps_its_block_in_front_of_it() -> None
         messages.append({"role": "tool", "tool_call_id": f"c{n}", "content": f"berth {n}: free, the table says. " * 40})
     body = encode(messages)
     state = StateBlocks(((0, "B"),), lambda border: "B" * (border > 0))
-    folded = fold(CHAT.read(body, Memo()).with_state(state), FoldOptions(), Memo())
+    folded = fold(CHAT.read(body, WARM).with_state(state), FoldOptions(), WARM)
     assert folded.folded
     assert "shortened]\n\nB\n\nNote 0" in str(messages_of(folded.body)[0]["content"])
 
@@ -207,7 +208,7 @@ def test_quoted_text_cannot_lay_anything_down(text: str) -> None:
     messages = conversation([("say", n % 3) for n in range(40)])
     messages[3]["content"] = f"The gantry of Nordhavn: {text}"
     body = encode([*messages, {"role": "user", "content": "What about the gantry of Nordhavn?"}])
-    folded = fold_request(body, FoldOptions(budget=1500), Memo())
+    folded = fold_request(body, FoldOptions(budget=1500), WARM)
     said = str(messages_of(folded.body)[-1]["content"])
     assert "gantry of Nordhavn: " in said
     assert f"\\{text}" in said

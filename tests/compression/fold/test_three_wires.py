@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.support.block_conversations import SEEDS, Kind, conversation, kinds
 from tests.support.effort import costly
 from tests.support.three_wires import WIRES, OnWire, with_marks
+from tests.support.warm import WARM
 from turnfold.compression.fold import Folded, fold, unfold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
@@ -34,11 +35,11 @@ def body_of(on: OnWire, messages: list[Any], *, marks: bool) -> bytes:
     return on.encode(with_marks(messages, [len(messages) - 1, len(messages) - 2]) if marks else messages)
 
 
-@costly(12)
+@costly(6)
 @given(SEEDS, kinds(odd=True), wires, options, st.booleans())
 def test_any_conversation_any_options(seed: int, kind: Kind, on: OnWire, chosen: FoldOptions, marks: bool) -> None:
     body = body_of(on, conversation(seed, kind), marks=marks)
-    folded = fold(on.wire.read(body, Memo()), chosen, Memo())
+    folded = fold(on.wire.read(body, WARM), chosen, WARM)
     assert unfold(folded) == body
     assert on.faults(body, folded.body) == []
     assert folded.body == fold(on.wire.read(body, Memo()), chosen, Memo()).body
@@ -49,7 +50,7 @@ def test_any_conversation_any_options(seed: int, kind: Kind, on: OnWire, chosen:
 @pytest.mark.parametrize("name", sorted(WIRES))
 @pytest.mark.parametrize("marks", [False, True])
 def test_a_growing_conversation_keeps_its_prefix_between_fold_events(name: str, marks: bool) -> None:
-    on, messages, memo = WIRES[name], conversation(3, Kind(turns=9, loops=3, sentences=50, thinks=0.4, odd=True)), Memo()
+    on, messages, memo = WIRES[name], conversation(3, Kind(turns=9, loops=3, sentences=50, thinks=0.4, odd=True)), WARM
     before: Folded | None = None
     for end in ends(messages):
         body = body_of(on, messages[:end], marks=marks)
@@ -81,6 +82,6 @@ def test_the_same_conversation_folds_alike_on_every_wire() -> None:
     messages = conversation(5, Kind(turns=12, loops=3, sentences=60))
     shares = {}
     for name, on in WIRES.items():
-        folded = fold(on.wire.read(on.encode(messages), Memo()), FoldOptions(prices=CachePrices(1.0, 1.0)), Memo())
+        folded = fold(on.wire.read(on.encode(messages), WARM), FoldOptions(prices=CachePrices(1.0, 1.0)), WARM)
         shares[name] = folded.tokens_after / folded.tokens_before
     assert max(shares.values()) - min(shares.values()) < 0.03

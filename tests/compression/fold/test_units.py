@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.bodies import Message, encode
+from tests.support.cases import each
 from tests.support.conversations import bodies, odd_conversations
 from tests.support.effort import costly
 from turnfold.compression.fold.units import Unit, units
@@ -29,7 +29,7 @@ def cut(kinds: str, memo: Memo | None = None) -> tuple[Unit, ...]:
     return units(CHAT.read(encode([KINDS[kind] for kind in kinds]), Memo()).messages, {}, memo)
 
 
-@pytest.mark.parametrize(
+@each(
     "parted",
     [
         *("s|u|a|u", "u|crr|a", "u|csr|a", "u|cssr|a", "u|crsr|a", "u|cr|s|u", "u|c|s|s|a", "ub|a", "ssr|u", "u|c|s", "u|c|s|u"),
@@ -49,7 +49,7 @@ def test_what_is_kept_of_a_beginning_changes_nothing(grown: list[str]) -> None:
         assert cut(kinds, memo) == cut(kinds)
 
 
-@costly(8)
+@costly(5)
 @given(bodies(odd_conversations()))
 def test_every_message_is_in_one_unit_and_none_begins_with_a_result_of_the_one_before(body: bytes) -> None:
     messages = CHAT.read(body, Memo()).messages

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.effort import draws
 from turnfold.compression.fold import fold
 from turnfold.compression.memo import Memo
@@ -83,7 +84,7 @@ def _outcome(wire: Wire, turns: list[dict[str, Any]], options: FoldOptions, memo
     return *told, found.sections, found.recalls, trails_of(read, found.forwarded, memo if memo.find("kept") else None)
 
 
-@draws(3)
+@draws(2)
 @given(_STEPS, st.integers(0, 10**6), st.sampled_from(list(_HISTORY)), st.sampled_from([None, None, 1500]))
 def test_requests_of_two_tenants_in_turn_come_out_as_from_a_fresh_engine(
     steps: list[str], seed: int, wire: Wire, budget: int | None
@@ -114,7 +115,7 @@ def test_lines_that_were_counted_apart_come_to_the_whole(lines: list[str], befor
     assert count_with_tail(f"{before}\n\n{text}", memo) == count(f"{before}\n\n{text}")
 
 
-@pytest.mark.parametrize("line", ["3: x\n", "é: x\n", "\n", "", "a" * 2001, f"user: x\n{'y' * 2000}\n"])
+@each("line", ["3: x\n", "é: x\n", "\n", "", "a" * 2001, f"user: x\n{'y' * 2000}\n"])
 def test_a_line_that_others_may_go_on_in_is_not_counted_alone(line: str) -> None:
     assert count_line(line, BORDER_COUNTER) is None
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.growth import assert_linear, repeated
 from turnfold.compression import tokens
 from turnfold.compression.recall import fence
@@ -108,6 +109,6 @@ def test_the_frame_is_cheap() -> None:
     assert tokens.count(fence.render(sources, [Quote(i, 0, len(s.text)) for i, s in enumerate(sources)])) <= 15 + bare + 3 * 40
 
 
-@pytest.mark.parametrize("unit", ["\\", "<", "\n", "\n ", "\v", "user:\n", "< /", " ", "</quotes>"])
+@each("unit", ["\\", "<", "\n", "\n ", "\v", "user:\n", "< /", " ", "</quotes>"])
 def test_escaping_is_linear(unit: str) -> None:
     assert_linear(fence.escape, repeated(unit), 12_000)

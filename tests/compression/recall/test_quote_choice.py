@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 import numpy as np
-import pytest
 
+from tests.support.cases import each
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.recall import fence, passage_index
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
@@ -77,8 +77,7 @@ def worth(draw: random.Random, size: int) -> Floats:
     return np.array([draw.choice([draw.random(), 0.5]) for _ in range(size)])
 
 
-@pytest.mark.parametrize("model", ["gpt-4o", "unknown"])
-@pytest.mark.parametrize("seed", range(8))
+@each(("seed", "model"), zip(range(8), ["gpt-4o", "unknown"] * 4, strict=True))
 def test_many_at_once_are_those_that_are_chosen_one_by_one(seed: int, model: str) -> None:
     draw, memo, count = random.Random(seed), Memo(), counter_for_model(model)
     sources = talk(draw, 160)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from benchmarks import recall_cases, recall_offline
 from benchmarks.support.data import evalkit, shared_directory
+from tests.support.cases import each
 from tests.support.effort import draws
 from tests.support.growth import assert_linear, repeated
 from tests.support.recalled import recall
@@ -52,7 +53,7 @@ vocabulary = st.lists(
 # ---------------------------------------------------------------- laws
 
 
-@draws(25)
+@draws(12)
 @given(
     st.lists(st.one_of(vocabulary, st.text(max_size=40)), max_size=6),
     st.one_of(vocabulary, st.text(max_size=20)),
@@ -70,7 +71,7 @@ def test_quotes_are_real_ranges_in_order_and_fit_the_budget(texts: list[str], te
     assert again == [quotes, quotes]
 
 
-@draws(40)
+@draws(16)
 @given(
     st.lists(
         st.sampled_from(["word", "Longer sentence here. ", "\n", "\n\n", " ", "漢字。", "x" * 300, "{'a': 1},"]), max_size=120
@@ -95,7 +96,7 @@ def test_an_index_that_grows_gives_what_a_fresh_one_gives() -> None:
     assert grown == asked(sources, "When does the berth end?", 200)
 
 
-@pytest.mark.parametrize("unit", ["x", "QUJD/+", "漢字", "user:\n", ". ", " ", "A-"])
+@each("unit", ["x", "QUJD/+", "漢字", "user:\n", ". ", " ", "A-"])
 def test_hostile_text_takes_linear_time(unit: str) -> None:
     def as_source(text: str) -> tuple[Quote, ...]:
         return recall([source(text)], Question("what is x, QUJD, 漢字 or user A?"), 500, (), tokens.count, Memo(), fill=True)
@@ -148,7 +149,7 @@ def test_a_text_that_stands_twice_is_quoted_once() -> None:
     assert found.count("The berth in Hoorn ends on 15 April.") == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("needle", "question"),
     [
         (

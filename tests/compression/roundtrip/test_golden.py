@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support import golden, odd_bodies, odd_texts, small_talk
+from tests.support.cases import each
 from turnfold.compression import CompressOptions, InvalidInput, compress, strip_provenance, uncompress
 from turnfold.compression.roundtrip.condense import LEVELS, OutputText, condense, is_spoken, merge, pieces
 from turnfold.compression.shorten.reading import Read
@@ -52,7 +53,7 @@ def inputs() -> dict[str, list[golden.Message]]:
     return found
 
 
-@pytest.mark.parametrize("name", OPTIONS)
+@each("name", OPTIONS)
 def test_options(name: str) -> None:
     lines = []
     for number, (key, messages) in enumerate(inputs().items()):

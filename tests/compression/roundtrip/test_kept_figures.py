@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from turnfold.compression import compress, strip_provenance
 from turnfold.compression.text.figures import figures
 
@@ -75,7 +76,7 @@ def test_each_message_of_a_run_keeps_its_own() -> None:
     assert len(short) < 0.4 * len("\n".join(said))
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "needed"),
     [
         ("他们一共花了三百万元买这块地，另外付了2,500元手续费。", ["三百万", "2,500"]),

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from benchmarks.support.data import own_cases, shared_directory
+from tests.support.cases import each
 from tests.support.effort import every
 from tests.support.growth import assert_linear
 from tests.support.small_talk import CHAT, FENCE, Message, chat, talk, text_of
@@ -75,7 +76,7 @@ def test_the_window_and_preserved_roles_stay() -> None:
     assert len(text_of(kept)) < len(text_of(messages))
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "field"),
     [
         ({"recency_window": -1}, "recency_window"),

@@ -117,13 +117,13 @@ def results(messages: list[Any]) -> Counter[Any]:
     return Counter(str(m.get("tool_call_id")) for m in messages if isinstance(m, dict) and m.get("role") == "tool")
 
 
-@costly(12)
+@costly(6)
 @given(any_messages(), options)
 def test_any_messages_any_options(messages: list[Any], chosen: CompressOptions) -> None:
     holds(messages, chosen)
 
 
-@costly(5)
+@costly(4)
 @given(any_messages(), st.lists(options, min_size=2, max_size=3), conversations(1, 3))
 def test_compressed_again_and_again(messages: list[Any], rounds: list[CompressOptions], more: list[Message]) -> None:
     came_in, store = messages, dict[str, Any]()
@@ -139,7 +139,7 @@ def test_compressed_again_and_again(messages: list[Any], rounds: list[CompressOp
     assert exact([m for m in deep.messages if provenance_of(m) is None]) == exact(known)
 
 
-@costly(6)
+@costly(4)
 @given(long_conversations(2, 6), st.integers(50, 4000))
 def test_a_budget_is_kept_or_said_to_be_broken(messages: list[Message], budget: int) -> None:
     result = compress(messages, {"token_budget": budget, "force_converge": True})

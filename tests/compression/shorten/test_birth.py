@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from turnfold.compression.shorten.birth import count_runs, render_terminal, shape, shape_json, unshape_json
 from turnfold.compression.shorten.exact_json import Inexact, read, write, write_string
 from turnfold.compression.tokens import count
@@ -56,7 +57,7 @@ def test_numbers_stay_as_they_are_written() -> None:
     assert shape_json(text.replace('"}', "}")) == "\n".join(["@1: 5 rows of p|n", *rows])
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         '[{"a": 1, "a": 2}, {"a": 3}, {"a": 4}]',  # a key twice

@@ -10,8 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from tests.support.cases import each
 from turnfold.compression.shorten.lines import CEILING, FLOOR
 from turnfold.compression.shorten.registry import facts
 from turnfold.compression.text.kinds import kind_of
@@ -22,12 +21,12 @@ EXPECTED: dict[str, Any] = json.loads((CORPUS / "expected.json").read_text())
 SHARE = 0.35
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@each("name", EXPECTED)
 def test_kinds_are_told_apart(name: str) -> None:
     assert kind_of((CORPUS / f"{name}.txt").read_text()) == EXPECTED[name]["kind"]
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@each("name", EXPECTED)
 def test_what_one_would_look_for_survives(name: str) -> None:
     text = (CORPUS / f"{name}.txt").read_text()
     keep = max(FLOOR, int(SHARE * count(text)))

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.effort import draws
 from tests.support.growth import assert_linear, repeated
 from turnfold.compression.shorten.lines import CEILING, FLOOR, WeighedLine, choose, fit_to_limit, visible_parts
@@ -52,7 +53,7 @@ def test_never_longer_and_never_empty(text: str, keep: int, words: set[str]) -> 
 
 
 @given(st.lists(LINES, min_size=40, max_size=200).map("\n".join), st.integers(FLOOR, 200))
-@draws(50)
+@draws(20)
 def test_the_ceiling_is_hard(text: str, keep: int) -> None:
     assert count(facts(text, keep, NOBODY, count)) <= CEILING * keep + 8
 
@@ -136,7 +137,7 @@ HOSTILE: dict[str, Callable[[int], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@each("name", HOSTILE)
 def test_hostile_text_takes_linear_time(name: str) -> None:
     assert_linear(lambda text: facts(text, 500, NOBODY, count), HOSTILE[name], 6_000)
 
@@ -171,7 +172,7 @@ def test_outcomes_survive(text: str) -> None:
     assert [line for line in wanted if line in short] == wanted
 
 
-@pytest.mark.parametrize(
+@each(
     ("sizes", "limit", "taken"),
     [
         ([5, 5, 5], 15, [0, 1, 2]),

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from tests.support.cases import each
 from turnfold.compression import CompressOptionsDict, compress
 from turnfold.compression.memo import Memo
 from turnfold.compression.shorten.sift import read, sift
@@ -70,7 +71,7 @@ def test_a_summary_quotes_a_claim_with_what_takes_it_back(case: tuple[str, str, 
         assert case[1] not in quoted or case[3] in " ".join(quoted)
 
 
-@pytest.mark.parametrize("case", CASES)
+@each("case", CASES)
 def test_an_objection_to_what_stands_before_a_block_is_in_the_block(case: tuple[str, str, str, str]) -> None:
     after = [(case[2], case[3]), *(("user", talk(seed, 3)) for seed in range(8))]
     sources = [Source(role, text, str(i).encode()) for i, (role, text) in enumerate(after)]

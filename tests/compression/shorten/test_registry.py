@@ -45,7 +45,7 @@ def test_every_rule_takes_any_text(kind: str, text: str) -> None:
         assert isinstance(row.text, str)
 
 
-@draws(40)
+@draws(16)
 @given(st.lists(st.sampled_from(LINES), min_size=1, max_size=6).map("\n".join).map(lambda text: f"{text}\n" * 40))
 def test_no_mixture_of_kinds_is_an_error(text: str) -> None:
     assert tokens.count(facts(text, 60, frozenset(), tokens.count)) <= tokens.count(text)

@@ -383,7 +383,7 @@ def test_users_extend_the_lexicon() -> None:
     assert lexicon(EXTENSION).idle == ("database",)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "field"),
     [
         ("[[rule]", "lexicon"),
@@ -468,7 +468,7 @@ prose = st.lists(st.tuples(words, gaps), min_size=1, max_size=40).map(lambda pai
 mixtures = st.lists(st.one_of(prose, prose, st.sampled_from(BLOCKS)), min_size=1, max_size=4).map("\n\n".join)
 
 
-@draws(30)
+@draws(12)
 @given(mixtures)
 def test_laws_on_mixtures(text: str) -> None:
     sizes = [[tokens.count(text, name)] for name in VOCABULARIES]
@@ -502,7 +502,7 @@ def _assert_expands(made: terse.Terse) -> None:
     assert full == lost
 
 
-@draws(30)
+@draws(12)
 @given(st.text(max_size=200))
 def test_laws_on_any_text(text: str) -> None:
     for intensity in INTENSITIES:
@@ -512,7 +512,7 @@ def test_laws_on_any_text(text: str) -> None:
         assert made.receipt.saved_tokens >= 0
 
 
-@pytest.mark.parametrize("unit", ["of ", "in order ", "the a ", ". ", ", ", "' ", "| ", "\t"])
+@each("unit", ["of ", "in order ", "the a ", ". ", ", ", "' ", "| ", "\t"])
 def test_linear_on_hostile_text(unit: str) -> None:
     assert_linear(lambda text: compress(text, "ultra"), lambda size: "it is the one. " + unit * size, 1_500)
 

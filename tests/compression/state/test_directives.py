@@ -216,7 +216,7 @@ def test_no_leaves_the_state(texts: list[str], word: str) -> None:
     assert not engine.has_pending_clarification()
 
 
-@pytest.mark.parametrize("word", NEITHER)
+@each("word", NEITHER)
 def test_anything_else_asks_again(word: str) -> None:
     engine = after("use docker", "prohibit podman")
     asked = engine.step("use podman instead of docker")

@@ -9,9 +9,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import pytest
-
 from tests.support import golden, odd_bodies, odd_texts
+from tests.support.cases import each
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.state import (
     State,
@@ -247,7 +246,7 @@ def test_parts_of_turns_and_of_records() -> None:
     golden.agrees(FILES / "parts.txt", lines)
 
 
-@pytest.mark.parametrize("number", [0, 1, 511, 512, 513, 514, 4096, 4097])
+@each("number", [0, 1, 511, 512, 513, 514, 4096, 4097])
 def test_what_a_record_keeps_of_its_entries(number: int) -> None:
     """Every message has a state, or every second one; the oldest states go once there are twice as many as are kept."""
     for step_by in (1, 2):

@@ -229,7 +229,7 @@ def test_a_sentence_with_words_in_front_is_none(text: str, front: str) -> None:
     assert why_ordinary(front + text) == "none"
 
 
-@pytest.mark.parametrize("unit", ["a", " ", "( ", "- ", '"', "and ", "\u0301", ". "])
+@each("unit", ["a", " ", "( ", "- ", '"', "and ", "\u0301", ". "])
 def test_hostile_text_takes_linear_time(unit: str) -> None:
     assert_linear(why_ordinary, lambda size: "use " + repeated(unit)(size), 100_000)  # refused for its length
     assert_linear(why_ordinary, lambda size: "use " + repeated(unit)(size), 50)  # short enough to be read

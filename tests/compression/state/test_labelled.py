@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.effort import draws
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.state import Machine, Placement, Record, State, Turn, place, read_record, render_block
@@ -117,7 +118,7 @@ def test_what_was_seen_is_not_taken_again() -> None:
     assert label.send([*label.turns[:4], Turn("user", "new")]).state == State("b")
 
 
-@pytest.mark.parametrize("text", ["use docker", "set premise a", "use podman instead of docker", "hello", "use", "set premise"])
+@each("text", ["use docker", "set premise a", "use podman instead of docker", "hello", "use", "set premise"])
 def test_a_request_sent_again_has_the_same_answer(text: str) -> None:
     for before in ([], ["set premise p"], ["use docker"], ["hello", "prohibit docker"]):
         for window in (1, 10_000):
@@ -247,7 +248,7 @@ TEXTS = [
 SAID = st.lists(st.sampled_from(TEXTS), max_size=14)
 
 
-@draws(60)
+@draws(12)
 @given(SAID)
 def test_a_whole_history_under_a_label_is_served_as_without_one(texts: list[str | None]) -> None:
     label, turns = Label(), []
@@ -259,7 +260,7 @@ def test_a_whole_history_under_a_label_is_served_as_without_one(texts: list[str 
         assert placed.changes == alone.changes
 
 
-@draws(60)
+@draws(12)
 @given(SAID, st.sampled_from([1, 2, 3, 4, 7]))
 def test_windows_lead_to_the_same_state(texts: list[str | None], window: int) -> None:
     part, whole = Label(window), Label()
@@ -272,7 +273,7 @@ def test_windows_lead_to_the_same_state(texts: list[str | None], window: int) ->
             assert placed.pins[-1].text == render_block(placed.state)
 
 
-@draws(60)
+@draws(12)
 @given(SAID, st.lists(st.tuples(st.integers(0, 12), st.sampled_from(["use ruff", "hello you", "prohibit x1", None])), max_size=4))
 def test_no_edit_removes(texts: list[str | None], edits: list[tuple[int, str | None]]) -> None:
     label = Label()
@@ -372,7 +373,7 @@ def damaged(**fields: Any) -> bytes:
     return json.dumps(value | fields).encode()
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "field"),
     [
         (b"\xff", "record"),
@@ -404,7 +405,7 @@ def test_a_damaged_record_is_refused(data: bytes, field: str) -> None:
     assert caught.value.field == field
 
 
-@draws(40)
+@draws(16)
 @given(SAID, st.integers(0, 3))
 def test_a_record_comes_back(texts: list[str | None], seen: int) -> None:
     label = Label()

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.state import compile_transcript, controller, create_engine, preprocess
 from turnfold.compression.state.engine import Engine
@@ -198,16 +199,14 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("value", "field"), BAD)
+@each(("value", "field"), BAD)
 def test_a_refusal_names_the_field(value: dict[str, Any], field: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         create_engine().import_checkpoint(value)
     assert caught.value.field == field
 
 
-@pytest.mark.parametrize(
-    "text", ["", "{", "[" * 100_000, '{"premise":null,"premise":null,"policies":{},"version":2}', "\ud800", "1" * 10_000]
-)
+@each("text", ["", "{", "[" * 100_000, '{"premise":null,"premise":null,"policies":{},"version":2}', "\ud800", "1" * 10_000])
 def test_text_that_is_no_json_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match="Invalid JSON payload"):
         create_engine().import_json(text)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.effort import draws
 from tests.support.growth import assert_linear
 from turnfold.compression.state import (
@@ -121,7 +122,7 @@ def test_a_question_never_holds_the_conversation() -> None:
     assert policies(chat.say("hm")) == {}
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "no, I mean the file in the second folder",
@@ -146,7 +147,7 @@ def test_a_message_of_its_own_gets_out_of_a_question_at_once(text: str) -> None:
     assert policies(placed) == {}
 
 
-@pytest.mark.parametrize("text", ["y", "Yes, please", "hmm?", "why?", "maybe...", "ok, sure", "not sure", "huh"])
+@each("text", ["y", "Yes, please", "hmm?", "why?", "maybe...", "ok, sure", "not sure", "huh"])
 def test_an_unclear_answer_is_asked_about_once(text: str) -> None:
     chat = Chat()
     chat.say("use podman instead of docker")
@@ -277,7 +278,7 @@ ASSISTED = st.lists(
 OPTIONS = st.sampled_from([StateOptions(), FORWARDING, StateOptions(preprocess=True)])
 
 
-@draws(60)
+@draws(12)
 @given(ASSISTED, OPTIONS)
 def test_each_forwarded_request_begins_with_the_last_one(texts: list[str | None], options: StateOptions) -> None:
     chat = Chat(options)
@@ -294,7 +295,7 @@ def test_each_forwarded_request_begins_with_the_last_one(texts: list[str | None]
     assert moved <= len(texts) // MAX_STALE
 
 
-@draws(60)
+@draws(12)
 @given(ASSISTED, OPTIONS)
 def test_never_stuck_and_every_forward_tells_the_whole_state(texts: list[str | None], options: StateOptions) -> None:
     chat = Chat(options)

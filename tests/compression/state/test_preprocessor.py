@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from turnfold.compression.state import (
     DirectiveDraft,
     create_engine,
@@ -49,14 +50,14 @@ use
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize(("message", "directive"), REWRITTEN)
+@each(("message", "directive"), REWRITTEN)
 def test_near_forms_are_put_right(message: str, directive: str | None) -> None:
     found = preprocess_heuristic(message)
     assert found == {"classification": "directive" if directive else "unknown", "output": directive}
     assert preprocess(create_engine(), message) == (directive or message)
 
 
-@pytest.mark.parametrize("message", ABSTAINED)
+@each("message", ABSTAINED)
 def test_anything_more_than_one_directive_is_left_as_it_is(message: str) -> None:
     assert preprocess_heuristic(message) == {"classification": "unknown", "output": None}
     assert preprocess(create_engine(), message) == message
@@ -86,7 +87,7 @@ def test_whatever_passes_is_one_exact_directive(raw: str, source: str | None) ->
         assert create_engine().step(directive)["kind"] in ("update", "clarify")
 
 
-@pytest.mark.parametrize(
+@each(
     "raw",
     [
         None,
@@ -133,7 +134,7 @@ def test_a_draft_is_a_proposal_and_changes_nothing() -> None:
     assert state == EMPTY
 
 
-@pytest.mark.parametrize(
+@each(
     "reply",
     [
         None,
@@ -161,7 +162,7 @@ def test_no_call_where_none_is_needed() -> None:
 PROPOSED = '{"classification": "directive", "output": "use ruff"}'
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "passes"),
     [
         ("use ruff", True),

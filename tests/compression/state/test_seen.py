@@ -29,7 +29,7 @@ def by_definition(seen: list[str], keys: list[str]) -> tuple[int, int, int]:
     )
 
 
-@draws(80)
+@draws(12)
 @given(FEW, FEW)
 def test_it_is_the_longest(seen: list[str], keys: list[str]) -> None:
     run = longest_run(seen, keys)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.effort import costly
 from turnfold.compression import tokens
 from turnfold.compression.summary.checks import anchored_fault, prose_fault
@@ -71,7 +71,7 @@ def test_a_faithful_summary_passes() -> None:
     assert fault("**Task:** fix /srv/app/main.py\n## Constraints:\n* never deploy on Friday") == ""
 
 
-@pytest.mark.parametrize(("text", "slug"), BAD)
+@each(("text", "slug"), BAD)
 def test_what_is_refused(text: str, slug: str) -> None:
     assert fault(text) == slug
 
@@ -81,14 +81,14 @@ def test_what_it_was_told_to_keep_must_be_there() -> None:
     assert fault("task: fix /srv/app/main.py", keep=("Maria Lopez",)) == "dropped"
 
 
-@costly(30)
+@costly(12)
 @given(st.integers(0, 99_999))
 def test_a_figure_that_the_source_lacks_is_refused(number: int) -> None:
     has = str(number) in {"14", "15", "16", "230", "4200", "1", "2", "3"}
     assert has or fault(f"facts: the service has {number} nodes in Frankfurt") == "invented-figure"
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "said", "slug"),
     [
         ("Wir haben entschieden, am Freitag nicht auszuliefern. " * 3, "- am Freitag nicht auszuliefern", ""),
@@ -107,7 +107,7 @@ def test_other_languages(source: str, said: str, slug: str) -> None:
     assert anchored_fault(f"facts:\n{said}", [Source("user", source, b"")], 100, tokens.count) == slug
 
 
-@pytest.mark.parametrize(
+@each(
     ("reply", "slug"),
     [
         ("The team decided not to deploy on Friday, because Maria Lopez is away. Latency fell by 15%.", ""),

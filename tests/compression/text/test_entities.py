@@ -49,7 +49,7 @@ def test_kinds(text: str, mention: str, kind: str) -> None:
     assert any(mention in name and k == kind for name, k in found), found
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "kind"),
     [
         *(
@@ -75,14 +75,12 @@ def test_an_amount_ends_with_what_it_counts(text: str, kind: str) -> None:
     assert text[found.end :].lstrip().startswith(("on", "came", "and", "of"))
 
 
-@pytest.mark.parametrize(
-    "name", ["Šimon Čapek", "Łucja Żurek", "Đina Ćosić", "Şule İnan", "Ödön Őze", "Þóra Ægisdóttir", "Ümit Ğan"]
-)
+@each("name", ["Šimon Čapek", "Łucja Żurek", "Đina Ćosić", "Şule İnan", "Ödön Őze", "Þóra Ægisdóttir", "Ümit Ğan"])
 def test_initials_beyond_latin_1(name: str) -> None:
     assert [(e.text, e.kind) for e in entities(f"Then {name} spoke to us.")] == [(name, "person")]
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "他高兴地说好。",
@@ -122,7 +120,7 @@ def test_mentions_are_in_order_disjoint_and_verbatim(text: str) -> None:
         end = e.end
 
 
-@pytest.mark.parametrize(
+@each(
     "unit",
     [
         *("A", "A ", "Ab ", "A.", "1", "1,", "1 a ", "$1", "1-", "A of ", "ア", "a/", "Aa.b", "1 million ", "A&", "March 1 "),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.cases import each
 from turnfold.compression.shorten import registry
 from turnfold.compression.shorten.facts import facts
 from turnfold.compression.text.statements import statements
@@ -42,7 +43,7 @@ def group(text: str, claim: str) -> str:
     return "".join(read.spans[i].of(text) for i in sorted(read.with_needs(at)))
 
 
-@pytest.mark.parametrize(("said", "claim", "needed"), TIED)
+@each(("said", "claim", "needed"), TIED)
 def test_a_claim_comes_with_what_stands_apart_from_it(said: str, claim: str, needed: str) -> None:
     assert needed in group(f"{BEFORE}\n\n{said}\n\n{AFTER}", claim)
 

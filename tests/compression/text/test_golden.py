@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support import golden, odd_texts
+from tests.support.cases import each
 from turnfold.compression.text import lower, requests, words
 from turnfold.compression.text.amounts import amounts
 from turnfold.compression.text.data_blocks import data_blocks
@@ -71,7 +72,7 @@ def _inputs() -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.parametrize("stage", STAGES)
+@each("stage", STAGES)
 def test_stage(stage: str) -> None:
     lines = [f"{name}: {golden.name_of([STAGES[stage](text) for text in some])}" for name, some in _inputs().items()]
     golden.agrees(FILES / f"{stage.replace(' ', '_')}.txt", lines)

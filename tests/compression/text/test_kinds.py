@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from turnfold.compression.text.kinds import KINDS, kind_of, parts
 
 SAMPLES = {
@@ -26,7 +27,7 @@ SAMPLES = {
 }
 
 
-@pytest.mark.parametrize("kind", SAMPLES)
+@each("kind", SAMPLES)
 def test_kind(kind: str) -> None:
     assert kind_of(SAMPLES[kind]) == kind
 

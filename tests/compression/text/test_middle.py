@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.effort import draws
 from tests.support.growth import assert_linear, repeated
 from turnfold.compression import tokens
@@ -77,13 +77,13 @@ def test_letters_keep_their_accents_and_emoji_their_parts() -> None:
     assert NOTE.sub("\n", short).replace("\n", "").replace(family, "") == ""
 
 
-@pytest.mark.parametrize("unit", ["字", "x", "\n", " a", "```\n", "1,2;"])
+@each("unit", ["字", "x", "\n", " a", "```\n", "1,2;"])
 def test_odd_texts_are_cut_in_linear_time(unit: str) -> None:
     assert tokens.count(cut(repeated(unit)(30_000), 256)) <= 256
     assert_linear(lambda text: cut(text, 256), repeated(unit), 6000)
 
 
-@draws(25)
+@draws(12)
 @given(st.text(max_size=400), st.integers(1, 60), st.integers(32, 200))
 def test_any_text_comes_down_to_its_cap(text: str, times: int, cap: int) -> None:
     whole = text * times

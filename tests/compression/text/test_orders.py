@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -123,7 +122,7 @@ def test_orders_are_sentences_of_the_text(parts: list[str]) -> None:
     assert all((span.start, span.end) in cut for span in standing_orders(text))
 
 
-@pytest.mark.parametrize(
+@each(
     "unit",
     [
         "always ",
@@ -150,7 +149,7 @@ def test_hostile_text_takes_linear_time(unit: str) -> None:
     assert_linear(standing_orders, repeated(unit), 4_000)
 
 
-@pytest.mark.parametrize(
+@each(
     ("sentence", "expected"),
     [
         ("We decided to use SQLite.", ("decision",)),

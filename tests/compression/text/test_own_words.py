@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.support.cases import each
 from tests.support.growth import assert_linear
+from tests.support.warm import WARM
 from turnfold.compression.fold.engine import fold_request
-from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.shorten.facts import facts
 from turnfold.compression.text.kinds import parts
@@ -70,7 +71,7 @@ PROSE = "\n\n".join(
 )
 
 
-@pytest.mark.parametrize("said", SAID)
+@each("said", SAID)
 def test_what_is_said_beside_pasted_prose_stays(said: str) -> None:
     for text in (f"{said}\n\n{PROSE}", f"{PROSE}\n\n{said}"):
         short = facts(text, role="user", words=frozenset(), known=(), count=count)
@@ -113,7 +114,7 @@ def _conversation(turns: int) -> tuple[bytes, list[str]]:
 
 def test_a_fold_keeps_what_was_asked_beside_what_was_pasted() -> None:
     body, said = _conversation(20)
-    folded = fold_request(body, FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0)), Memo())
+    folded = fold_request(body, FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0)), WARM)
     sent = "\n".join(message["content"] for message in json.loads(folded.body)["messages"])
     assert folded.tokens_after < folded.tokens_before / 2
     assert sum(one in sent for one in said) >= 19
@@ -122,8 +123,8 @@ def test_a_fold_keeps_what_was_asked_beside_what_was_pasted() -> None:
 @pytest.mark.parametrize("share", [0.3, 0.2, 0.1])
 def test_a_budget_is_used_where_the_question_bears_on_nothing(share: float) -> None:
     body, _ = _conversation(32)
-    before = fold_request(body, FoldOptions(model="gpt-4o"), Memo()).tokens_before
-    folded = fold_request(body, FoldOptions(model="gpt-4o", budget=int(share * before)), Memo())
+    before = fold_request(body, FoldOptions(model="gpt-4o"), WARM).tokens_before
+    folded = fold_request(body, FoldOptions(model="gpt-4o", budget=int(share * before)), WARM)
     assert 0.35 * share * before < folded.tokens_after <= share * before
 
 

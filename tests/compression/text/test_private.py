@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from turnfold.compression.text.private import REDACTED, is_private, redact, redact_all, redact_json
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "public"),
     [
         ("no tags", "no tags"),

@@ -184,7 +184,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("unit", HOSTILE)
+@each("unit", HOSTILE)
 def test_hostile_text_takes_linear_time(unit: str) -> None:
     assert_linear(protected_spans, repeated(unit), 4_000)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.cases import each
 from turnfold.compression import CompressOptions, Compressor, CompressRequest, compress
 from turnfold.compression.shorten import registry
 from turnfold.compression.text.statements import statements
@@ -52,12 +53,12 @@ def group(text: str, claim: str) -> str:
     return "".join(read.spans[i].of(text) for i in sorted(read.with_needs(at)))
 
 
-@pytest.mark.parametrize(("said", "claim", "needed"), TIED)
+@each(("said", "claim", "needed"), TIED)
 def test_a_claim_comes_with_what_reaches_to_it(said: str, claim: str, needed: str) -> None:
     assert needed in group(f"{FILLER[0]} {FILLER[1]}\n\n{said}\n\n{FILLER[2]}", claim)
 
 
-@pytest.mark.parametrize(("said", "claim", "needed"), TIED)
+@each(("said", "claim", "needed"), TIED)
 def test_no_layer_and_no_round_trip_shows_it_alone(said: str, claim: str, needed: str) -> None:
     text = "\n\n".join([" ".join(FILLER[:2]), said, " ".join(FILLER[2:])])
     shown = []

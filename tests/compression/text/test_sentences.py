@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.growth import assert_linear, repeated
 from turnfold.compression.text.protect import BLOCK_KINDS, protected_spans
 from turnfold.compression.text.sentences import LONGEST, language, sentences
@@ -31,7 +32,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "expected"), CASES)
+@each(("text", "expected"), CASES)
 def test_cuts(text: str, expected: list[str]) -> None:
     assert [s.of(text) for s in sentences(text)] == expected
 
@@ -136,7 +137,7 @@ def test_text_without_punctuation_is_cut_at_blanks() -> None:
     assert all(text[s.start - 1] == " " for s in found[1:])
 
 
-@pytest.mark.parametrize(
+@each(
     "unit",
     [
         "“",

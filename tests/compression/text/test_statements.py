@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.support.data import shared_root
+from tests.support.cases import each
 from tests.support.growth import assert_linear
 from turnfold.compression.layers import Compressor, CompressRequest
 from turnfold.compression.memo import Memo
@@ -64,8 +65,7 @@ def shown(text: str) -> list[str]:
     return out
 
 
-@pytest.mark.parametrize(("sentence", "claim"), CASES)
-@pytest.mark.parametrize("place", [0, 1])
+@each(("sentence", "claim", "place"), [(*case, number % 2) for number, case in enumerate(CASES)])
 def test_a_sentence_is_shown_whole_or_not_at_all(sentence: str, claim: str, place: int) -> None:
     text = f"{sentence} {FILLER}" if place == 0 else f"{FILLER} {sentence}"
     for said in shown(text):
@@ -96,7 +96,7 @@ HANGING = [
 ]
 
 
-@pytest.mark.parametrize(("claim", "retraction"), HANGING)
+@each(("claim", "retraction"), HANGING)
 def test_what_takes_a_sentence_back_stays_with_it(claim: str, retraction: str) -> None:
     text = f"{FILLER} {claim} {retraction} {FILLER.replace('Kim', 'Tim')}"
     for said in shown(text):
@@ -116,7 +116,7 @@ TAKEN_BACK = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("claims", "verdict"), TAKEN_BACK)
+@each(("claims", "verdict"), TAKEN_BACK)
 def test_what_takes_several_sentences_back_stays_with_each(claims: tuple[str, ...], verdict: str) -> None:
     text = f"{FILLER}\n\n{' '.join(claims)} {verdict}\n\n{FILLER.replace('Kim', 'Tim')}"
     for said in shown(text):
@@ -140,7 +140,7 @@ ANTECEDENTS = [
 ]
 
 
-@pytest.mark.parametrize(("other", "antecedent", "later"), ANTECEDENTS)
+@each(("other", "antecedent", "later"), ANTECEDENTS)
 def test_a_pronoun_keeps_whom_it_means(other: str, antecedent: str, later: str) -> None:
     gap = "" if not other.isascii() else " "
     for said in shown(f"{other}{gap}{antecedent}{gap}{later} {FILLER}"):
@@ -294,7 +294,7 @@ def _plain_sentences(text: str) -> Iterator[str]:
         yield from (piece for piece in re.split(r"(?<=[.!?])\s+", line.strip()) if piece)
 
 
-@pytest.mark.parametrize("unit", ["Suppose it is. That is false. ", "[1:1", "Never so: a. ", '"a ', "# A\n", "不是。"])
+@each("unit", ["Suppose it is. That is false. ", "[1:1", "Never so: a. ", '"a ', "# A\n", "不是。"])
 def test_hostile_text_costs_linear_time(unit: str) -> None:
     assert_linear(statements, lambda size: unit * (size // len(unit)), 3_000)
 
@@ -339,13 +339,13 @@ FRAMED = [
 ]
 
 
-@pytest.mark.parametrize(("claim", "behind"), REVISED)
+@each(("claim", "behind"), REVISED)
 def test_a_claim_needs_what_corrects_revokes_or_limits_it(claim: str, behind: str) -> None:
     for said in shown(f"{FILLER} {claim} {behind} The tram to gate B4 runs every 12 minutes."):
         assert claim not in said or behind in said
 
 
-@pytest.mark.parametrize(("ahead", "claim"), FRAMED)
+@each(("ahead", "claim"), FRAMED)
 def test_what_frames_a_text_stays_with_it(ahead: str, claim: str) -> None:
     first, second = (ahead, claim) if ahead.startswith("At first") else (claim, ahead)
     for said in shown(f"{FILLER} {ahead} {claim}"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.cases import each
 from turnfold.compression.memo import Memo
 from turnfold.compression.shorten import registry
 from turnfold.compression.shorten.facts import facts
@@ -38,7 +39,7 @@ def group(text: str, claim: str) -> str:
     return "".join(read.spans[i].of(text) for i in sorted(read.with_needs(at)))
 
 
-@pytest.mark.parametrize(("claim", "behind"), TIED)
+@each(("claim", "behind"), TIED)
 def test_a_claim_is_tied_to_what_limits_it(claim: str, behind: str) -> None:
     said = claim.rpartition(": ")[2]
     last = behind.strip().rpartition("\n")[2].rpartition(": ")[2]

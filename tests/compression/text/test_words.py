@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.growth import assert_linear, repeated
 from turnfold.compression.text import words
 
@@ -18,7 +19,7 @@ def test_identifiers_are_there_whole_and_in_parts() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "word"),
     [
         ("नमस्ते हिन्दी में", "हिन्दी"),
@@ -39,7 +40,7 @@ def test_scripts_without_spaces_give_signs_and_pairs() -> None:
     assert not words.run_on_terms("plain – text").size
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "name"),
     [
         ("Wann kommt der Zug an und wo hält er?", "german"),

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.bodies import Message, messages_of, raw_messages
+from tests.support.cases import each
 from tests.support.conversations import bodies, conversations, odd_conversations
 from tests.support.effort import costly, draws
 from turnfold.compression import tokens
@@ -37,7 +38,7 @@ def _body(turns: list[tuple[str, str]], *, ascii_only: bool, model_last: bool, s
     return text.encode("utf-8", "surrogatepass")
 
 
-@draws(40)
+@draws(16)
 @given(TURNS, st.integers(1, 40), st.booleans(), st.booleans(), st.booleans())
 def test_what_is_known_of_the_beginning_changes_nothing(
     turns: list[tuple[str, str]], grown: int, ascii_only: bool, model_last: bool, spaced: bool
@@ -73,9 +74,7 @@ def test_what_is_known_of_one_conversation_is_not_taken_for_another(differs: int
         assert CHAT.read(body, memo) == CHAT.read(body, Memo())
 
 
-@pytest.mark.parametrize(
-    "tail", [b"", b"]", b",]}", b"}", b"]}]", b'], "messages": []}', b'], "a": 1, "a": 2}', b'], "model": "other"}', b",1]}"]
-)
+@each("tail", [b"", b"]", b",]}", b"}", b"]}]", b'], "messages": []}', b'], "a": 1, "a": 2}', b'], "model": "other"}', b",1]}"])
 def test_what_is_known_hides_no_fault(tail: bytes) -> None:
     memo = Memo()
     start = _body([("user", "word " * 2000)] * 40, ascii_only=True, model_last=False, spaced=False)
@@ -85,7 +84,7 @@ def test_what_is_known_hides_no_fault(tail: bytes) -> None:
         CHAT.read(whole + tail, memo)
 
 
-@pytest.mark.parametrize(
+@each(
     "body",
     [
         b'{"messages":[',
@@ -111,7 +110,7 @@ def test_what_is_no_request_is_refused_by_name(body: bytes) -> None:
 everything = st.one_of(conversations(1, 3, sizes=("short", "middle")), odd_conversations(1, 3))
 
 
-@costly(8)
+@costly(5)
 @given(bodies(everything))
 def test_every_message_stands_where_its_span_says(body: bytes) -> None:
     read = CHAT.read(body, Memo())
@@ -185,7 +184,7 @@ def _part(text: str) -> Message:
     return {"type": "text", "text": text}
 
 
-@costly(6)
+@costly(4)
 @given(bodies(everything), st.data())
 def test_changes_come_out_as_they_were_asked_for_and_go_back(body: bytes, data: st.DataObject) -> None:
     read = CHAT.read(body, Memo())
@@ -203,7 +202,7 @@ def test_changes_come_out_as_they_were_asked_for_and_go_back(body: bytes, data: 
     assert apply(after.text, back).encode() == body
 
 
-@costly(6)
+@costly(4)
 @given(bodies(everything))
 def test_no_changes_change_nothing(body: bytes) -> None:
     read = CHAT.read(body, Memo())
@@ -235,7 +234,7 @@ def test_what_goes_at_the_end_takes_the_comma_before_it(dropped: tuple[tuple[int
 # -- pictures --------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("width", "height", "counted"),
     # Scaled to fit 2,048 x 2,048, then to 768 on the shorter side; 85 tokens and 170 for each tile of 512 ("Images and vision").
     [(1024, 1024, 765), (2048, 4096, 1105), (8000, 1000, 765), (1000, 16_000, 765), (300, 200, 255), (4000, 512, 765)],

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from tests.support.warm import WARM
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fold import fold
-from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Wire
@@ -78,11 +78,11 @@ def test_nothing_but_a_rejection_is_raised(wire: Wire) -> None:
     for number in range(150):
         body = json.dumps(spoiled(BODIES[wire.name], random)).encode()
         try:
-            conversation = wire.read(body, Memo())
+            conversation = wire.read(body, WARM)
         except FoldRejected as exc:
             assert exc.reason == "unparsable"  # noqa: PT017 - most are read
             continue
-        result = fold(conversation, FoldOptions(budget=(None, 5, 60)[number % 3]), Memo())
+        result = fold(conversation, FoldOptions(budget=(None, 5, 60)[number % 3]), WARM)
         assert result.body == body or result.folded
         assert wire.unmarked(conversation)
         assert wire.reply(conversation, "x", 1).pieces

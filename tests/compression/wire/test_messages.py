@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.block_conversations import MARK, SEEDS, TOOLS, Kind, conversation, encode, kinds
+from tests.support.cases import each
 from tests.support.effort import costly
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.memo import Memo
@@ -51,7 +52,7 @@ def value_of(message: Message) -> Any:
 # -- what stands where ---------------------------------------------------------------------------------------------------------
 
 
-@costly(8)
+@costly(5)
 @given(bodies())
 def test_every_message_stands_where_its_span_says(body: bytes) -> None:
     found = MESSAGES.read(body, Memo())
@@ -68,7 +69,7 @@ def test_every_message_stands_where_its_span_says(body: bytes) -> None:
         assert message.tokens > message.other_tokens or not message.text
 
 
-@costly(6)
+@costly(4)
 @given(SEEDS, kinds(), st.integers(1, 6))
 def test_what_is_known_of_the_beginning_changes_nothing(seed: int, kind: Kind, grown: int) -> None:
     messages, memo = conversation(seed, kind), Memo()
@@ -77,7 +78,7 @@ def test_what_is_known_of_the_beginning_changes_nothing(seed: int, kind: Kind, g
         assert MESSAGES.read(body, memo) == MESSAGES.read(body, Memo())
 
 
-@pytest.mark.parametrize(
+@each(
     "body",
     [
         b"[]",
@@ -130,7 +131,7 @@ def test_a_users_results_are_messages_of_their_own() -> None:
     assert json.loads(found.schema) == TOOLS
 
 
-@pytest.mark.parametrize(
+@each(
     ("blocks", "sealed"),
     [
         ([{"type": "text", "text": "a"}], False),
@@ -150,7 +151,7 @@ def test_what_is_signed_or_unknown_seals_its_message(blocks: list[dict[str, Any]
         assert message.attached == ()
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "texts"),
     [
         ("a", ["a"]),
@@ -245,7 +246,7 @@ def block(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-@costly(6)
+@costly(4)
 @given(bodies(), st.data())
 def test_changes_come_out_as_they_were_asked_for_and_go_back(body: bytes, data: st.DataObject) -> None:
     found = MESSAGES.read(body, Memo())
@@ -257,7 +258,7 @@ def test_changes_come_out_as_they_were_asked_for_and_go_back(body: bytes, data: 
     assert apply(after, invert(found.text, MESSAGES.write(found, changes))).encode() == body
 
 
-@costly(6)
+@costly(4)
 @given(bodies())
 def test_no_changes_change_nothing(body: bytes) -> None:
     found = MESSAGES.read(body, Memo())
@@ -289,7 +290,7 @@ def test_an_input_that_is_no_object_is_refused() -> None:
 # -- marks ---------------------------------------------------------------------------------------------------------------------
 
 
-@costly(6)
+@costly(4)
 @given(SEEDS, kinds(odd=True))
 def test_a_moving_mark_changes_neither_keys_nor_fingerprint(seed: int, kind: Kind) -> None:
     messages = conversation(seed, kind)

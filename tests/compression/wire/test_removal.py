@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Conversation, MessageGroup, Messages, Place
 from turnfold.compression.wire.edits import apply
@@ -95,7 +95,7 @@ def test_what_goes_goes_and_all_else_stays(layout: Layout, space: str, outside: 
     assert all(e["id"] == 7 for e in after["all"] if isinstance(e, dict))
 
 
-@pytest.mark.parametrize(
+@each(
     ("dropped", "after"),
     [
         ([(0, 1)], '[{"content":["1","1","2"]},"3"]'),

@@ -14,10 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import conversations as chat
+from tests.support.cases import each
 from tests.support.effort import costly
 from tests.support.prefix import Kind, classify
 from tests.support.responses import HOSTED, Item, bodies, inputs, items_of, reasoning
 from tests.support.responses_rules import rule_faults
+from tests.support.warm import WARM
 from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.fit import fit
@@ -42,7 +44,7 @@ def body_of(items: Sequence[Item] | str, **keys: Any) -> bytes:
 
 
 def read(items: Sequence[Item] | str, **keys: Any) -> Conversation:
-    return RESPONSES.read(body_of(items, **keys), Memo())
+    return RESPONSES.read(body_of(items, **keys), WARM)
 
 
 def user(text: str) -> Item:
@@ -108,7 +110,7 @@ RUNS: dict[str, tuple[list[Item], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", RUNS)
+@each("name", RUNS)
 def test_items_become_messages_and_units(name: str) -> None:
     items, wanted = RUNS[name]
     found = read(items).messages
@@ -117,7 +119,7 @@ def test_items_become_messages_and_units(name: str) -> None:
     assert " ".join(cut) == wanted
 
 
-@pytest.mark.parametrize("item", [reasoning(1), *HOSTED])
+@each("item", [reasoning(1), *HOSTED])
 def test_what_is_whole_or_gone_seals_its_turn(item: Item) -> None:
     assert read([user("a"), said("b"), call("c")]).messages[1].sealed is False
     assert read([user("a"), item, said("b"), call("c")]).messages[1].sealed is True
@@ -140,9 +142,9 @@ def test_instructions_are_a_system_message_outside_of_the_history() -> None:
 def test_a_text_is_one_message_of_the_users() -> None:
     found = read("How many crates?")
     assert [(m.role, m.sole) for m in found.messages] == [("user", "How many crates?")]
-    after = found.with_changes(Changes(beside={0: Beside(("before",), ("behind",))}, apart=frozenset({0})), Memo())
+    after = found.with_changes(Changes(beside={0: Beside(("before",), ("behind",))}, apart=frozenset({0})), WARM)
     assert json.loads(after.body)["input"] == "before\n\nHow many crates?\n\nbehind"
-    assert found.with_changes(Changes(texts={0: {(0,): "Less."}}), Memo()).messages[0].own == "Less."
+    assert found.with_changes(Changes(texts={0: {(0,): "Less."}}), WARM).messages[0].own == "Less."
 
 
 def test_settings_that_count() -> None:
@@ -170,12 +172,12 @@ def test_media_count_by_their_size_in_pixels_and_reasoning_by_what_it_holds(size
     assert read([image]).messages[0].tokens == 3 + 765
 
 
-@costly(8)
+@costly(5)
 @given(chat.conversations(1, 3, sizes=("short", "middle")))
 def test_messages_count_as_on_chat(messages: list[chat.Message]) -> None:
     plain = [m for m in messages if not any(k in m for k in ("reasoning_content", "refusal", "name"))]
     plain = [m for m in plain if not isinstance(m.get("content"), list)]
-    there = CHAT.read(json.dumps({"messages": plain}).encode(), Memo()).messages
+    there = CHAT.read(json.dumps({"messages": plain}).encode(), WARM).messages
     here = [read(items).messages[0] for m in plain if (items := items_of(m))]
     for a, b in zip(there, here, strict=True):
         assert abs(a.tokens - b.tokens) <= 1 + len(a.calls)
@@ -185,7 +187,7 @@ def test_messages_count_as_on_chat(messages: list[chat.Message]) -> None:
 
 def rendered(body: bytes) -> str:
     """A line for each message: its unit, role, what it is, and its text."""
-    found = RESPONSES.read(body, Memo())
+    found = RESPONSES.read(body, WARM)
     unit_of = {i: n for n, unit in enumerate(units(found.messages)) for i in range(unit.start, unit.end)}
     lines = []
     for i, message in enumerate(found.messages):
@@ -199,13 +201,13 @@ def rendered(body: bytes) -> str:
 def test_what_clients_send(case: Path) -> None:
     body = case.read_bytes()
     assert rendered(body) == case.with_suffix(".txt").read_text()
-    assert rule_faults(body, fold(RESPONSES.read(body, Memo()), FoldOptions(budget=100), Memo()).body) == []
+    assert rule_faults(body, fold(RESPONSES.read(body, WARM), FoldOptions(budget=100), WARM).body) == []
 
 
 # -- what is no request, what is not to be folded --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "body",
     [
         *(b"[]", b"{}", b'{"input":[', b'{"input":7}', b'{"input":null}', b'{"input":[1]}', b'{"input":["x"]}'),
@@ -215,7 +217,7 @@ def test_what_clients_send(case: Path) -> None:
 )
 def test_what_is_no_request_is_refused_by_name(body: bytes) -> None:
     with pytest.raises(FoldRejected, match="unparsable"):
-        RESPONSES.read(body, Memo())
+        RESPONSES.read(body, WARM)
 
 
 LONG = [
@@ -239,40 +241,40 @@ HELD: dict[str, tuple[list[Item], Item, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", HELD)
+@each("name", HELD)
 def test_history_that_lies_upstream_is_never_folded_against(name: str) -> None:
     more, keys, reason = HELD[name]
     body = body_of([*LONG, *more], **keys)
-    conversation = RESPONSES.read(body, Memo())
+    conversation = RESPONSES.read(body, WARM)
     for options in (FREE, FoldOptions(budget=500)):
-        folded = fold(conversation, options, Memo())
+        folded = fold(conversation, options, WARM)
         assert (folded.folded, folded.reason, folded.body) == (False, reason, body)
-    fitted = fit(conversation, FoldOptions(window=4000), Memo())
+    fitted = fit(conversation, FoldOptions(window=4000), WARM)
     assert not fitted.fitted
     assert fitted.forwarded.body == body
     with pytest.raises(StopIteration):
-        next(recover(conversation, Overflow("prompt", limit=4000), FREE, Memo()))
+        next(recover(conversation, Overflow("prompt", limit=4000), FREE, WARM))
 
 
 @pytest.mark.parametrize(
     "keys", [{"store": True}, {"previous_response_id": None, "conversation": None, "context_management": []}]
 )
 def test_a_request_with_its_whole_history_is_folded(keys: Item) -> None:
-    assert fold(read([*LONG, QUESTION], **keys), FREE, Memo()).folded
+    assert fold(read([*LONG, QUESTION], **keys), FREE, WARM).folded
 
 
 @pytest.mark.parametrize("kind", ["compaction", "compaction_summary"])
 def test_what_stands_before_a_compaction_is_left_alone(kind: str) -> None:
     before = [*LONG[:40], call("c"), result("c", "bay 7\n" * 4000), said("Counted.")]
     compaction = {"type": kind, "id": "cmp_1", "encrypted_content": "gAAAAA" + "q" * 400}
-    folded = fold(read([*before, compaction, *LONG[40:], QUESTION]), FREE, Memo())
+    folded = fold(read([*before, compaction, *LONG[40:], QUESTION]), FREE, WARM)
     assert folded.folded
     sent = json.loads(folded.body)["input"]
     assert sent[: len(before) + 1] == [*before, compaction]
     assert len(sent) < len(before) + 1 + len(LONG[40:])
-    alone = fold(read([*before, compaction, QUESTION]), FREE, Memo())
+    alone = fold(read([*before, compaction, QUESTION]), FREE, WARM)
     assert not alone.folded
-    cut = fit(read([*before, compaction, *LONG[40:], QUESTION]), FoldOptions(window=9000), Memo())
+    cut = fit(read([*before, compaction, *LONG[40:], QUESTION]), FoldOptions(window=9000), WARM)
     assert json.loads(cut.forwarded.body)["input"][: len(before) + 1] == [*before, compaction]
 
 
@@ -289,10 +291,10 @@ def _at(items: Any, path: tuple[str | int, ...]) -> Any:
     return items
 
 
-@costly(6)
+@costly(4)
 @given(bodies(short))
 def test_every_message_stands_where_its_span_says(body: bytes) -> None:
-    found = RESPONSES.read(body, Memo())
+    found = RESPONSES.read(body, WARM)
     data = json.loads(body)
     outside = int("instructions" in data)
     assert found.body == body
@@ -304,7 +306,7 @@ def test_every_message_stands_where_its_span_says(body: bytes) -> None:
         assert all(isinstance(_at(items, one.path), dict) for one in message.attached)
 
 
-@costly(6)
+@costly(4)
 @given(short, st.integers(1, 9))
 def test_what_is_known_of_the_beginning_changes_nothing(items: list[Item], grown: int) -> None:
     memo = Memo()
@@ -366,10 +368,10 @@ def _changed(found: Conversation, changes: Changes) -> list[Item]:
     return out
 
 
-@costly(6)
+@costly(4)
 @given(bodies(short), st.data())
 def test_changes_come_out_as_they_were_asked_for_and_go_back(body: bytes, data: st.DataObject) -> None:
-    found = RESPONSES.read(body, Memo())
+    found = RESPONSES.read(body, WARM)
     changes = data.draw(changes_of(found))
     edits = RESPONSES.write(found, changes)
     after = apply(found.text, edits)
@@ -383,7 +385,7 @@ def test_an_attachment_gives_way_to_a_text_of_its_place() -> None:
     picture = {"type": "input_image", "image_url": "https://x.example/bay.png"}
     found = read([{"role": "user", "content": [_part("a"), picture]}, call("c"), result("c", [picture])])
     changes = Changes(texts={i: {found.messages[i].attached[0].path: "gone"} for i in (0, 2)})
-    after = json.loads(found.with_changes(changes, Memo()).body)["input"]
+    after = json.loads(found.with_changes(changes, WARM).body)["input"]
     assert after[0]["content"] == [_part("a"), _part("gone")]
     assert after[2]["output"] == [_part("gone")]
 
@@ -418,7 +420,7 @@ options = st.builds(
 
 def holds(body: bytes, chosen: FoldOptions) -> Folded:
     """Fold, and hold the result against the laws and the wire's own rules."""
-    folded = fold(RESPONSES.read(body, Memo()), chosen, Memo())
+    folded = fold(RESPONSES.read(body, WARM), chosen, WARM)
     assert unfold(folded) == body
     assert folded.folded or folded.body == body
     assert folded == fold(RESPONSES.read(body, Memo()), chosen, Memo())
@@ -441,7 +443,7 @@ def test_long_conversations(body: bytes, chosen: FoldOptions) -> None:
 @costly(2)
 @given(bodies(inputs(chat.conversations(3, 6))), st.integers(1500, 4000))
 def test_what_is_cut_to_a_window_is_well_formed(body: bytes, window: int) -> None:
-    fitted = fit(RESPONSES.read(body, Memo()), FoldOptions(window=window), Memo())
+    fitted = fit(RESPONSES.read(body, WARM), FoldOptions(window=window), WARM)
     faults = [f for f in rule_faults(body, fitted.forwarded.body) if not f.startswith("The question")]
     assert faults == []
 
@@ -463,7 +465,7 @@ def _requests(items: Sequence[Item]) -> list[Sequence[Item]]:
 
 def prefix_holds(items: Sequence[Item], chosen: FoldOptions) -> int:
     """Play a conversation; between two requests the prefix is stable unless a fold event lies between. Their number."""
-    memo, events = Memo(), 0
+    memo, events = WARM, 0
     last: Folded | None = None
     for request in _requests(items):
         now = fold(RESPONSES.read(body_of(request), memo), chosen, memo)
@@ -528,7 +530,7 @@ def test_outputs_of_a_codex_session_are_shortened_and_its_reasoning_keeps_what_f
             items += [reasoning(1000 + number), said(f"Done with {number}.")]
     items += [user("Go on.")] if tasks > 1 else []
     body = body_of(items)
-    folded = fold(RESPONSES.read(body, Memo()), FoldOptions(prices=CachePrices(0.5, 1.0)), Memo())
+    folded = fold(RESPONSES.read(body, WARM), FoldOptions(prices=CachePrices(0.5, 1.0)), WARM)
     assert rule_faults(body, folded.body) == []
     assert folded.events >= 2
     assert {section.level for section in folded.sections} == {"facts"}

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from tests.support import words
+from tests.support.cases import each
 from tests.support.messages_api import refusals
+from tests.support.warm import WARM
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.cut import cut
 from turnfold.compression.fold import fold, unfold
 from turnfold.compression.fold.account import Account
 from turnfold.compression.fold.check import check
-from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.wire.conversation import Changes, Conversation
 from turnfold.compression.wire.edits import apply, invert
@@ -54,10 +55,10 @@ def messages_of(kinds: str) -> list[Message]:
 
 
 def read(messages: list[Message]) -> Conversation:
-    return MESSAGES.read(json.dumps({"model": "claude-opus-4-8", "system": "S", "messages": messages}).encode(), Memo())
+    return MESSAGES.read(json.dumps({"model": "claude-opus-4-8", "system": "S", "messages": messages}).encode(), WARM)
 
 
-@pytest.mark.parametrize(
+@each(
     ("kinds", "written"),  # what is written large is left out
     [
         ("U1Au", "u1"),
@@ -78,7 +79,7 @@ def read(messages: list[Message]) -> Conversation:
 def test_they_go_behind_the_next_message_of_the_users_where_they_must(kinds: str, written: str) -> None:
     received = read(messages_of(kinds))
     changes = Changes(dropped=tuple((i, i + 1) for i, kind in enumerate(kinds, 1) if kind.isupper()))
-    forwarded = received.with_changes(changes, Memo())
+    forwarded = received.with_changes(changes, WARM)
     assert json.loads(forwarded.text)["messages"] == messages_of(written)
     back = invert(received.text, MESSAGES.write(received, changes))
     assert apply(forwarded.text, back) == received.text
@@ -113,7 +114,7 @@ def sessions(turns: int, loops: int, every: int) -> Iterator[list[Message]]:
 @pytest.mark.parametrize("budget", [None, 2000, 6000])
 @pytest.mark.parametrize("loops", [0, 4])
 def test_a_fold_of_a_session_is_never_refused_for_them(loops: int, budget: int | None) -> None:
-    options, memo, folds = FoldOptions(budget=budget, prices=CachePrices(1.0, 1.0)), Memo(), 0
+    options, memo, folds = FoldOptions(budget=budget, prices=CachePrices(1.0, 1.0)), WARM, 0
     for messages in sessions(9 if loops else 24, loops, 3):
         body = json.dumps({"model": "claude-opus-4-8", "messages": messages}).encode()
         assert refusals(body) == []
@@ -128,7 +129,7 @@ def test_a_fold_of_a_session_is_never_refused_for_them(loops: int, budget: int |
 def test_a_cut_of_a_session_is_never_refused_for_them(loops: int) -> None:
     *_, messages = sessions(16, loops, 3)
     for room in (1500, 2400, 3600):
-        made = cut(read(messages), room, FoldOptions(), Memo())
+        made = cut(read(messages), room, FoldOptions(), WARM)
         assert made is not None
         assert made.dropped
         assert refusals(made.forwarded.body) == []

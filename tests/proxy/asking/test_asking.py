@@ -30,8 +30,8 @@ from tests.proxy.harness import (
 from tests.support.bodies import cuts, encode
 from tests.support.structure import structure_faults
 from tests.support.summary_writer import answer, faithful, is_call
+from tests.support.warm import warm_fold
 from turnfold.compression.errors import InvalidInput
-from turnfold.compression.fold import fold
 from turnfold.compression.state import Engine
 from turnfold.compression.summary.calls import ModelCall
 from turnfold.config.settings import Settings
@@ -106,7 +106,7 @@ def proxy(upstream: str, **summary: Any) -> Iterator[ProxyServer]:
     """A proxy whose operator has a key for the writer alone."""
     groups = summary.pop("groups", {})
     own = {"model": "gpt-4.1-nano", "url": upstream, "api_key": "sk-writer", "blocks": "always", **summary}
-    with proxy_server(upstream, fold=fold, summary=own, folding={"cache_hit_share": 0.7}, **groups) as pair:
+    with proxy_server(upstream, fold=warm_fold, summary=own, folding={"cache_hit_share": 0.7}, **groups) as pair:
         yield pair[0]
 
 

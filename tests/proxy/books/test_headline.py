@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from turnfold.proxy.books.headline import headline
 from turnfold.proxy.books.report import figures, with_tenant_names
 
@@ -21,7 +22,7 @@ def nano(dollars: float) -> int:
     return round(dollars * 1_000_000_000)
 
 
-@pytest.mark.parametrize(
+@each(
     ("sums", "line"),
     [
         (

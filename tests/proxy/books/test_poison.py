@@ -18,6 +18,7 @@ from pydantic import SecretStr
 from tests.proxy.harness import Answer, Running, UpstreamServer, api_server, call, reply, until
 from tests.proxy.processes import ADMIN, chat
 from tests.proxy.receipts import SECTION, receipt
+from tests.support.effort import every
 from turnfold.config.prices import TokenUse
 from turnfold.config.settings import AuthSettings, FoldingSettings, StoreSettings
 from turnfold.proxy.books.ledger import Ledger
@@ -258,7 +259,7 @@ def check_it_goes_on(origin: str) -> None:
     assert is_whole(origin)
 
 
-@pytest.mark.parametrize("kind", [*DAMAGE, "no bytes", "a real"])
+@pytest.mark.parametrize("kind", [*every(2, list(DAMAGE)), "no bytes", "a real"])  # what a value holds is read above the store
 def test_damaged_values_in_sqlite_are_left_out(kind: str, reporting: UpstreamServer, filled_file: Path, tmp_path: Path) -> None:
     path = tmp_path / "t.db"
     for part in filled_file.parent.iterdir():  # what SQLite keeps beside its file too
@@ -291,7 +292,7 @@ def damage_valkey(client: Any, change: Callable[[bytes], bytes] | None) -> None:
             client.zadd(key, {change(b'["kind", "id"]') or b"-": 4e9})
 
 
-@pytest.mark.parametrize("kind", [*DAMAGE, "another type"])
+@pytest.mark.parametrize("kind", [*every(2, list(DAMAGE), start=1), "another type"])
 def test_damaged_values_in_valkey_are_left_out(kind: str, reporting: UpstreamServer, filled_rows: Rows, redis_url: str) -> None:
     client = redis.Redis.from_url(redis_url)
     for key, milliseconds, value in filled_rows:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.proxy.harness import ProxyServer, UpstreamServer, call, until
+from tests.support.cases import each
 from turnfold.compression.memo import Memo
 from turnfold.compression.wire.wires import read_any
 from turnfold.proxy.chat.labels import session_of
@@ -36,7 +37,7 @@ def test_a_body_names_it_in_every_format() -> None:
     assert session(messages=HI) == session(messages=HI, metadata={"team": "blue"}) == ""
 
 
-@pytest.mark.parametrize("value", [7, None, ["a"], {"a": 1}, "", "  ", "\t\n"])
+@each("value", [7, None, ["a"], {"a": 1}, "", "  ", "\t\n"])
 def test_what_is_no_name_is_none(value: Any) -> None:
     assert session(messages=HI, prompt_cache_key=value, metadata=value) == ""
     assert session(messages=HI, metadata={"user_id": value}) == ""
@@ -48,7 +49,7 @@ def test_a_name_is_short_and_printable() -> None:
     assert session(messages=HI, prompt_cache_key="\0" * 800 + "ab") == ""  # nor is a long one looked through for more
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     ["sk-ant-api03-abcdefgh", "user sk-proj-12345678", "gsk_12345678abc", "AIza-12345678", "eyJhbGciOi.x.y", "Bearer abc", "tok"],
 )

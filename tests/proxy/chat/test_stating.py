@@ -31,7 +31,8 @@ from tests.proxy.harness import (
     settings_for,
 )
 from tests.support.prefix import Kind, classify
-from turnfold.compression.fold import fold, fold_request
+from tests.support.warm import warm_fold
+from turnfold.compression.fold import fold_request
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.state import State, render_block
@@ -83,7 +84,7 @@ def told(answer: Answer) -> str:
 
 @pytest.fixture
 def enforcing(upstream: UpstreamServer, start_proxy: StartProxy) -> Chat:
-    return Chat(start_proxy(upstream.origin + "/v1", fold=fold, folding=ENFORCE), upstream)
+    return Chat(start_proxy(upstream.origin + "/v1", fold=warm_fold, folding=ENFORCE), upstream)
 
 
 def test_off_changes_no_byte(upstream: UpstreamServer, proxy: ProxyServer) -> None:
@@ -185,7 +186,7 @@ def test_what_may_be_a_request_goes_out_under_its_state(enforcing: Chat) -> None
 
 
 def test_an_acknowledgement_may_be_left_to_the_model(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
-    proxy = start_proxy(upstream.origin + "/v1", fold=fold, folding=ENFORCE | {"state_acknowledge": "forward"})
+    proxy = start_proxy(upstream.origin + "/v1", fold=warm_fold, folding=ENFORCE | {"state_acknowledge": "forward"})
     chat = Chat(proxy, upstream)
     chat.say("use docker")
     assert chat.forwarded() == [f"{DOCKER}\n\nuse docker"]
@@ -375,7 +376,7 @@ def test_where_the_history_lies_upstream_each_change_is_told_there(
 ) -> None:
     """The provider keeps the blocks that it got: what is not told with its message may never be, a revocation neither."""
     headers = [("authorization", "Bearer sk-a"), ("x-turnfold-conversation", "c")]
-    proxy = start_proxy(upstream.origin + "/v1", fold=fold, folding=ENFORCE)
+    proxy = start_proxy(upstream.origin + "/v1", fold=warm_fold, folding=ENFORCE)
     sent = []
     for text in ("use docker", "How do I build it?", "remove policy docker"):
         body = json.dumps({"model": "gpt-4o", "input": [{"role": "user", "content": text}], **place}).encode()

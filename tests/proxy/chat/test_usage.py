@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from turnfold.proxy.chat.receipts import Usage
 from turnfold.proxy.chat.usage import UsageReader
 
@@ -62,7 +63,7 @@ def _read(data: bytes, cuts: list[int], coding: str = "") -> UsageReader:
     return reader
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_what_providers_say(name: str) -> None:
     reported, usage = CASES[name]
     for body in (

@@ -12,6 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from tests.proxy.harness import settings_for
+from tests.support.cases import each
 from turnfold.config.settings import Settings
 from turnfold.proxy.dashboard.entrance import LINK_LIFE, SESSION_LIFE, Entrance, entry_link, is_same_origin
 from turnfold.proxy.http.tenancy import Gate
@@ -65,9 +66,7 @@ def test_a_link_grows_old(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not Entrance(settings()).redeem(link, [HERE])
 
 
-@pytest.mark.parametrize(
-    "wrong", ["", "x", "0" * 8 + "." + "0" * 32 + "." + "0" * 64, "ffffffff." + "0" * 32 + "." + "0" * 64, "é" * 80, "\ud800"]
-)
+@each("wrong", ["", "x", "0" * 8 + "." + "0" * 32 + "." + "0" * 64, "ffffffff." + "0" * 32 + "." + "0" * 64, "é" * 80, "\ud800"])
 def test_what_is_no_link_is_none(wrong: str) -> None:
     assert entry_link(settings())
     assert not Entrance(settings()).redeem(wrong, [HERE])
@@ -160,7 +159,7 @@ def test_the_cookie_names_no_tenant() -> None:
     assert gate.tenant([HERE, session(entrance), SAME, (b"x-turnfold-tenant", b"anna")]) == gate.tenant([])
 
 
-@pytest.mark.parametrize(
+@each(
     ("sent", "same"),
     [
         ([], False),

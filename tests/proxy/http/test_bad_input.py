@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, call_on, proxy_server, reply, until
+from tests.support.effort import draws
 from turnfold.compression.fold import Folded, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
@@ -212,7 +213,7 @@ def picky_proxy(shared_upstream: Any) -> Any:
         yield client
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(draws(80), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     body=BODIES, headers=st.lists(st.tuples(NAMES, VALUES), max_size=4), path=st.sampled_from(["/v1/chat/completions", "/v1/x"])
 )

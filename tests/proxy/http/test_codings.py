@@ -16,6 +16,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
+from tests.support.cases import each
 from turnfold.proxy.http.codings import CodedBodyBroken, CodedBodyTooLarge, Inflater, inflate
 
 
@@ -55,9 +56,7 @@ def test_inflating_zstd_is_bounded() -> None:
             inflate(broken, "zstd", 1000)
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"\x1f", b"\x1f\x8b\x08", gzip.compress(b"abc", mtime=0)[:-5], b"plain text", b"\x1f\x8b" + b"\xff" * 50]
-)
+@each("data", [b"", b"\x1f", b"\x1f\x8b\x08", gzip.compress(b"abc", mtime=0)[:-5], b"plain text", b"\x1f\x8b" + b"\xff" * 50])
 def test_broken_codings_are_told(data: bytes) -> None:
     with pytest.raises(CodedBodyBroken):
         inflate(data, "gzip", 1000)

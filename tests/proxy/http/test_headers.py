@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.cases import each
 from turnfold.proxy.http.headers import first, forwarded_headers, returned_headers, sendable, wishes, without
 from turnfold.proxy.http.refusals import Refused
 from turnfold.proxy.outbound.betas import with_betas
@@ -15,7 +16,7 @@ Headers = list[tuple[bytes, bytes]]
 PLAIN = (b"accept-encoding", b"br")
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "kept"),
     [
         ([], [(b"accept-encoding", b"identity")]),
@@ -56,7 +57,7 @@ def test_one_header_of_several() -> None:
     assert without(given, b"a", b"c") == [(b"B", b"2")]
 
 
-@pytest.mark.parametrize("byte", [0, 8, 10, 13, 31, 127])
+@each("byte", [0, 8, 10, 13, 31, 127])
 def test_control_characters_are_refused_by_name(byte: int) -> None:
     with pytest.raises(Refused) as refused:
         sendable([(b"x-good", b"a\tb"), (b"x-bad", b"a%cb" % byte)])
@@ -104,7 +105,7 @@ def test_budgets(value: bytes, budget: int | None) -> None:
         wishes(given)
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "names", "named"),
     [
         ([], [], []),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.cases import each
 from turnfold.compression.errors import InvalidInput
 from turnfold.config.settings import UpstreamSettings
 from turnfold.proxy.http.refusals import Refused
@@ -33,15 +34,13 @@ ROUTES = [
 ]
 
 
-@pytest.mark.parametrize(("base", "asked", "url"), ROUTES)
+@each(("base", "asked", "url"), ROUTES)
 def test_paths(base: str, asked: str, url: str) -> None:
     path, _, query = asked.partition("?")
     assert str(Upstream(UpstreamSettings(url=base)).url(path.encode(), query.encode())) == url
 
 
-@pytest.mark.parametrize(
-    "path", ["/v1/../x", "/v1/..", "/v1/./x", "/v1/%2e%2E/x", "/v1/.%2e%2fx", "/..", "/v1/..\\x", "/v1/..%5cx"]
-)
+@each("path", ["/v1/../x", "/v1/..", "/v1/./x", "/v1/%2e%2E/x", "/v1/.%2e%2fx", "/..", "/v1/..\\x", "/v1/..%5cx"])
 def test_dot_segments_are_refused(path: str) -> None:
     with pytest.raises(Refused) as refused:
         Upstream(UpstreamSettings(url="https://h/v1")).url(path.encode(), b"")

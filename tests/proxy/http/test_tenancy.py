@@ -6,6 +6,7 @@ import pytest
 from pydantic import SecretStr
 
 from tests.proxy.harness import StartProxy, UpstreamServer, call, settings_for
+from tests.support.cases import each
 from turnfold.compression.errors import InvalidInput
 from turnfold.config.settings import AuthSettings
 from turnfold.proxy.app import build
@@ -154,7 +155,7 @@ def test_on_loopback_without_tokens_the_operators_key_serves(upstream: UpstreamS
     assert upstream.seen[1].header("api-key") == "sk-op"
 
 
-@pytest.mark.parametrize(
+@each(
     ("headers", "let_in"),
     [
         ([(b"host", b"localhost:8420")], True),

@@ -13,6 +13,7 @@ from tests.support.effort import costly
 from tests.support.finished import finished
 from tests.support.prefix import Kind, classify
 from tests.support.structure import structure_faults
+from tests.support.warm import WARM
 from turnfold.compression.fold import Folded, conversation_name, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, WrittenSummary
@@ -43,7 +44,7 @@ class Writing:
 
     store: Breakable | None
     wants: bool = True
-    memo: Memo = field(default_factory=Memo)
+    memo: Memo = WARM
     written: dict[tuple[int, int], WrittenSummary] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -15,6 +15,7 @@ from tests.support.effort import costly
 from tests.support.finished import finished
 from tests.support.prefix import Kind, classify
 from tests.support.structure import structure_faults
+from tests.support.warm import WARM
 from turnfold.compression.fold import Folded, conversation_name, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, Warmth
@@ -71,7 +72,7 @@ class Replica:
     budget: int | None = None
     recall: bool = False
     warmth: Believing = field(default_factory=Believing)
-    memo: Memo = field(default_factory=Memo)
+    memo: Memo = WARM
 
     def __post_init__(self) -> None:
         self.decisions = Decisions(self.store, 60.0, self.warmth)

@@ -18,6 +18,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from tests.proxy.harness import NO_LOGGING, UpstreamServer, api_server, call, reply, running
 from tests.proxy.processes import COMPLETION
+from tests.support.cases import each
 from turnfold.config.serving import OtelSettings
 from turnfold.proxy.otel.parents import parent_in, with_parent
 
@@ -134,7 +135,7 @@ WRONG = [b"", b"junk", PARENT.encode().upper(), b"ff" + PARENT.encode()[2:], PAR
 WRONG += [b"00-" + b"0" * 32 + b"-00f067aa0ba902b7-01", b"00-" + TRACE.encode() + b"-" + b"0" * 16 + b"-01"]
 
 
-@pytest.mark.parametrize("header", WRONG)
+@each("header", WRONG)
 def test_a_malformed_parent_is_none(header: bytes) -> None:
     parent = parent_in([(b"traceparent", header)])
     assert parent.span is None

@@ -10,6 +10,7 @@ import uvicorn
 from pydantic import SecretStr
 
 from tests.proxy.harness import NO_LOGGING, StartProxy, UpstreamServer, call, running, settings_for
+from tests.support.cases import each
 from turnfold.compression.errors import InvalidInput
 from turnfold.config.settings import AuthSettings
 from turnfold.proxy.app import build
@@ -59,7 +60,7 @@ CASES: list[tuple[str, str | None, str, list[tuple[bytes, bytes]], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("openai", "anthropic", "asked", "headers", "url"), CASES)
+@each(("openai", "anthropic", "asked", "headers", "url"), CASES)
 def test_where_a_request_goes(
     openai: str, anthropic: str | None, asked: str, headers: list[tuple[bytes, bytes]], url: str
 ) -> None:

@@ -21,6 +21,7 @@ from starlette.types import Receive, Scope, Send
 
 from tests.proxy.harness import NO_LOGGING, RunCommand, StartProxy, UpstreamServer, call, reply, running
 from tests.proxy.outbound.ways import USER, ForwardProxy, forward_proxy
+from tests.support.cases import each
 from turnfold.config.outbound import is_excepted, proxy_for
 from turnfold.config.settings import UpstreamSettings
 from turnfold.config.sources import SettingsError
@@ -243,7 +244,7 @@ EXCEPTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("host", "port", "exceptions", "is_one"), EXCEPTIONS)
+@each(("host", "port", "exceptions", "is_one"), EXCEPTIONS)
 def test_who_goes_past_the_proxy(host: str, port: int, exceptions: str, is_one: bool) -> None:
     assert is_excepted(host, port, exceptions) is is_one
 

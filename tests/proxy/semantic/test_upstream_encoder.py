@@ -18,6 +18,7 @@ from pydantic import SecretStr, ValidationError
 from yarl import URL
 
 from tests.proxy.harness import UpstreamServer, settings_for
+from tests.support.cases import each
 from tests.support.embeddings_upstream import DIMENSION, EmbeddingsUpstream
 from turnfold.compression.errors import InvalidInput
 from turnfold.config.prices import prices_of
@@ -85,7 +86,7 @@ def test_vectors_stand_in_the_order_of_their_texts() -> None:
     assert read_answer(rows.encode(), 2).vectors == [bytes([127, 0]), bytes([0, 127])]
 
 
-@pytest.mark.parametrize(
+@each(
     "data",
     [
         b"",

@@ -10,6 +10,7 @@ import httpx
 import pytest
 import redis
 
+from tests.support.cases import each
 from tests.support.last_release import (
     READ_AT,
     ask,
@@ -84,7 +85,7 @@ def _faults(client: httpx.Client, found: Mapping[str, Any]) -> Iterator[str]:
             yield f"{call['method']} {call['path']}{fault}"
 
 
-@pytest.mark.parametrize(
+@each(
     ("had", "has", "faults"),
     [
         ({"a": 1}, {"a": 1, "b": 2}, 0),
@@ -100,6 +101,6 @@ def test_what_an_answer_lacks(had: Any, has: Any, faults: int) -> None:
     assert len(list(lacks(had, has))) == faults
 
 
-@pytest.mark.parametrize("value", [b"", b"plain", b"base64:", b"base64:xx", b"\x00\xff", "ü".encode()])
+@each("value", [b"", b"plain", b"base64:", b"base64:xx", b"\x00\xff", "ü".encode()])
 def test_packed_bytes_come_back(value: bytes) -> None:
     assert unpacked(packed(value)) == value

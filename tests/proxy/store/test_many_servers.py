@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import each
 from tests.support.valkeys import Cluster, Node, Watched
 from turnfold.config.settings import StoreSettings
 from turnfold.config.values import store_url
@@ -143,7 +144,7 @@ async def test_an_address_of_another_kind_is_told(valkey: Any, cluster: Cluster,
         assert words in str(result), f"{url}: {result}"
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "words"),
     [
         ("redis+cluster://", "HOST:PORT"),
