@@ -50,6 +50,9 @@ def following_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
     """Pairs of a claim and the sentence behind it."""
     found: list[Pair] = []
     leans = False
+    hints = pieces[0].hints
+    differ = not _DIFFERING.isdisjoint(hints.distinct)
+    report = not hints.ascii or not _REPORTS.isdisjoint(hints.distinct)
     for i in range(1, len(pieces)):
         piece, before, leant = pieces[i], pieces[i - 1], leans
         leans = False
@@ -60,7 +63,8 @@ def following_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
             told = size <= _LEANING_WORDS or _is_set(piece)
         else:
             leans = not leant and size <= _DENYING_WORDS and not piece.dense and _leans(piece, before)
-            told = leans or _is_set(piece) or _differs(piece) or (_reports(before) and not _reports(piece))
+            told = leans or ((piece.dense or piece.said[0] in _SETTINGS) and _is_set(piece)) or (differ and _differs(piece))
+            told = told or (report and _reports(before) and not _reports(piece))
         if told:
             found.append((i - 1, i))
     return found
