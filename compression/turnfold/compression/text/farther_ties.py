@@ -49,6 +49,7 @@ _MAY_NOTE: Final = re.compile(r"[†‡¹²³⁴⁵⁶⁷⁸⁹]|\w\(\d\)|\[\^|[
 _CORRECTS: Final = re.compile(r"[ \t]*(?:\*[^\s*]+(?: [^\s*]+){0,3}|[^\s*]+(?: [^\s*]+){0,2}\*)\s*\Z")
 _BULLET: Final = re.compile(r"[ \t]*\*[ \t]")
 _MOODS: Final = _TIES["moods"]
+_REMAINING: Final = _TIES["remaining"]
 _MOOD_ENDS: Final = re.compile(r"\w(?:rait|raient|ría|rían|ríamos|rebbe|rebbero|riam|łby|łaby|łoby|liby|łyby)\b")
 _MAY_MOOD: Final = ("rait", "raient", "ría", "rebbe", "riam", "łby", "łaby", "łoby", "liby")
 _ASCII_MAY_MOOD: Final = tuple(filter(str.isascii, _MAY_MOOD))
@@ -166,8 +167,15 @@ def _with_tails(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
             elif i > first and piece.holds_rare("revokes"):
                 yield from ((k, i) for k in range(max(first, i - _FARTHEST), i) if _says_the_same(pieces[k], piece))
         elif piece.starts_line or piece.kind:
-            if first >= 0 and _ends_list(pieces, i):
-                yield from ((k, i) for k in range(max(first, i - 2 * _FARTHEST), i))
+            if first >= 0:
+                told = [
+                    j
+                    for j in (i, *_rest_of_line(pieces, i))
+                    if not pieces[j].kind and not _REMAINING.isdisjoint(pieces[j].said[:4])
+                ]
+                if _ends_list(pieces, i):
+                    told.append(i)
+                yield from ((k, j) for k in range(max(first, i - 2 * _FARTHEST), i) for j in told)
             first = -1
 
 
@@ -235,8 +243,9 @@ def _rebutted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
         if (piece.starts_line and piece.text.startswith(">")) or (quoted and not piece.starts_line):
             quoted.append(i)
         elif quoted:
-            if not (piece.kind or piece.item) and (piece.is_short or piece.answers or _denies(piece, pieces[quoted[-1]])):
-                yield from ((k, i) for k in quoted[-_FARTHEST:] if not pieces[k].kind)
+            if not (piece.kind or piece.item):
+                reply = [i, *_rest_of_line(pieces, i)[: piece.is_short]]
+                yield from ((k, j) for k in quoted[-_FARTHEST:] if not pieces[k].kind for j in reply)
             quoted.clear()
 
 
@@ -334,6 +343,12 @@ def _contrasted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
             yield from limited_too(pieces, i)
         elif i > 1 and len(pieces[i - 2].said) > _LITTLE and not _UNIVERSAL.isdisjoint(pieces[i - 2].said):
             yield from limited_too(pieces, i)
+        if (
+            i > 1
+            and not (pieces[i - 2].kind or before.starts_line or pieces[i - 2].asks)
+            and len(_stems(piece.said) & _stems(pieces[i - 2].said)) > 1
+        ):
+            yield i - 2, i
 
 
 def _stems(said: Sequence[str]) -> set[str]:

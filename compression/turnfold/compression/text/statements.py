@@ -19,6 +19,7 @@ from itertools import accumulate, chain
 from typing import Final
 
 from turnfold.compression.text.farther_ties import farther_ties
+from turnfold.compression.text.following_ties import following_ties
 from turnfold.compression.text.lower import joined_words_within, words_within
 from turnfold.compression.text.reaching_ties import limited_too, reaching_ties
 from turnfold.compression.text.sentences import LONGEST, sentences
@@ -125,7 +126,9 @@ def _of(text: str, spans: Sequence[Span], pieces: Sequence[StatementPiece]) -> S
     joined = _joined(text, pieces)
     of = list(accumulate([not tied for tied in joined], initial=-1))[1:]
     needs: dict[int, dict[int, None]] = {}
-    for dependent, needed in chain(_needs(pieces), farther_ties(text, pieces), reaching_ties(text, pieces)):
+    for dependent, needed in chain(
+        _needs(pieces), farther_ties(text, pieces), reaching_ties(text, pieces), following_ties(pieces)
+    ):
         if of[dependent] != of[needed]:
             needs.setdefault(of[dependent], {})[of[needed]] = None
     listed: list[tuple[int, ...]] = [()] * (of[-1] + 1)

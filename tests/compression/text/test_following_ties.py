@@ -1,0 +1,58 @@
+"""A claim is shown with the sentence behind it that leans on it; what only stands behind it is left alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from turnfold.compression.text.statements import statements
+
+BEFORE = "The library in Torsby holds 41,200 volumes. Nils Aker drove 312 km to Kalmar on 7 May."
+AFTER = "A ferry leaves Holm at 06:40 and arrives at 09:15."
+#: A text, a claim in it, and what the claim is not to be read without.
+TIED = [
+    ("Motion: sell the old chapel of Brekke. Carried with one abstention.", "sell the old chapel", "Carried"),
+    ("Zolpat 10 mg at night. Unsuitable for nursing mothers.", "Zolpat 10 mg", "Unsuitable"),
+    ("Add 40 g of salt per litre. Double it for green olives.", "40 g of salt", "Double it"),
+    ("Sort it with `sort -u in > out`. Mix up both names and the data is lost.", "sort -u in", "data is lost"),
+    ("Adults get 2 mg of Relin. The phial holds 20 mg, so dilute it tenfold.", "Adults get 2 mg", "dilute it"),
+    (
+        "The pass covers all museums. Show the code at each desk. Special shows are not covered by the pass.",
+        "covers all",
+        "shows",
+    ),
+    ("The model scored 0.93 on clean speech. In traffic noise it fell to 0.58.", "scored 0.93", "0.58"),
+    ("You may swim again from Monday. Until the stitches are out, stay in the shallow end.", "swim again", "shallow"),
+    ("运动从今天起可以做。伤口没长好之前，如果出汗只能散步。", "从今天起可以做", "只能散步"),
+    ("The vet says the lump is harmless. The lab result points to a tumour.", "lump is harmless", "tumour"),
+    ("Marketing wrote that the phone is waterproof. It isn't; it survives light rain.", "phone is waterproof", "It isn't"),
+    ("有人提议把夏令营改到海南。大家没同意，还在青岛办。", "改到海南", "没同意"),
+    ("민호가 회사를 그만둔대. 뻥이야, 아직 다니고 있어.", "그만둔대", "뻥이야"),
+    ("The guild of Varn keeps its prices secret. The reverse holds for Selbo.", "prices secret", "reverse holds"),
+    ("Is the path open to bikes? On weekdays, mostly.", "open to bikes", "On weekdays"),
+    ("> please sign the lease today\n\nSigned. The annex stays out of it.", "sign the lease", "annex"),
+    ("1. Drain tank 4.\n2. Cut the power.\n\nI did step 1. The other one needs a permit.", "Cut the power", "a permit"),
+]
+APART = [
+    ("Selbo leases the mill in Varn. Thanks for joining.", "leases the mill", "Thanks"),
+    ("The valve opened at 104 bar. It was a quiet week for everybody here.", "104 bar", "quiet week"),
+    ("The valve opened at 104 bar. Boats came home one after another at noon.", "104 bar", "Boats"),
+    ("The pump runs in Holm instead of Varn. Orchards of Lund grow pears instead of plums.", "pump runs", "pears"),
+]
+
+
+def group(said: str, claim: str) -> str:
+    """The statement that holds a claim, and all that it needs."""
+    text = f"{BEFORE}\n\n{said} {AFTER}"
+    read = statements(text)
+    at = next(i for i, span in enumerate(read.spans) if claim in span.of(text))
+    return "".join(read.spans[i].of(text) for i in sorted(read.with_needs(at)))
+
+
+@pytest.mark.parametrize(("said", "claim", "needed"), TIED)
+def test_a_claim_comes_with_what_leans_on_it(said: str, claim: str, needed: str) -> None:
+    assert needed in group(said, claim)
+
+
+@pytest.mark.parametrize(("said", "claim", "other"), APART)
+def test_what_only_stands_behind_a_claim_is_not_tied(said: str, claim: str, other: str) -> None:
+    assert other not in group(said, claim)
