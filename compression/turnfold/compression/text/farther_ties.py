@@ -14,8 +14,9 @@ from typing import Final
 
 from turnfold.compression.text.heads import REMARK, SECTION, SETTING
 from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.listed_phrases import LISTED
 from turnfold.compression.text.reaching_ties import limited_too
-from turnfold.compression.text.statement_pieces import LISTED, StatementPiece
+from turnfold.compression.text.statement_pieces import StatementPiece
 
 Pair = tuple[int, int]
 

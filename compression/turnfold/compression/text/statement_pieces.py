@@ -1,7 +1,7 @@
 """One sentence, and what is asked of it where a part of a text is shown: does it answer, take back, restrict, point back?
 
-Lives here: the lists of phrases that tell (``lexicon/ties.txt``), and a sentence's answers. Does not belong here: which sentences
-are one statement or need each other (``statements``).
+Lives here: a sentence's answers. Does not belong here: the lists of phrases that tell (``listed_phrases``), which sentences are
+one statement or need each other (``statements``).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Final
 
 from turnfold.compression.text.heard import HeardWords
 from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.listed_phrases import LISTED, RARE, RARE_PHRASES, RARE_WORDS, rare_words
 from turnfold.compression.text.spans import Span
 
 _SHORT_WORDS: Final = 5  # a sentence of so few words that names nothing says little by itself
@@ -53,42 +54,9 @@ _SIGN: Final = re.compile(r"\s*[,.;:!?…—–،。，！？、-]")
 #: So many words, and a sign behind the last.
 _SIGN_BEHIND: Final = [re.compile(rf"(?:[^\W_]+\W+){{{n - 1}}}[^\W_]+{_SIGN.pattern}" if n else r"\Z.") for n in range(6)]
 _TIES: Final = lexicon("ties")
-
-
-def _phrases(section: str) -> dict[str, tuple[tuple[str, ...], ...]]:
-    found: dict[str, tuple[tuple[str, ...], ...]] = {}
-    for phrase in sorted(_TIES[section]):
-        parts = tuple(phrase.split("_"))
-        found[parts[0]] = (*found.get(parts[0], ()), parts)
-    return found
-
-
-LISTED: Final = {
-    name: _phrases(name)
-    for name in (
-        *("restricts", "follows", "answers", "back", "ahead", "supposes", "counts", "points", "conditions"),
-        *("ordinals", "objects", "pronouns", "persons", "sweeping", "verdicts", "retracts"),
-        *("amends", "revokes", "limits", "doubted-later", "frames", "narrows", "skips", "requires", "limiting"),
-    )
-}
 _RUN_ON: Final = {name: tuple(_TIES.get(f"{name}-run-on", ())) for name in LISTED}
 #: Lists that no sentence is asked for at its beginning alone.
-_ANYWHERE: Final = frozenset(
-    {
-        "back",
-        "ahead",
-        "points",
-        "persons",
-        "sweeping",
-        "verdicts",
-        "retracts",
-        "revokes",
-        "limits",
-        "frames",
-        "requires",
-        "limiting",
-    }
-)
+_ANYWHERE: Final = frozenset((*RARE, "points", "persons", "sweeping", "limits", "limiting"))
 #: The other lists with phrases that begin with a word, and these phrases.
 _OPENING: Final = {name: phrases for name, phrases in LISTED.items() if name not in _ANYWHERE}
 _LISTS_BY_OPENING: Final = {
@@ -105,9 +73,7 @@ _OPENINGS: Final[Mapping[str, tuple[Mapping[str, int], Set[str]]]] = {
     for word, lists in _LISTS_BY_OPENING.items()
 }
 _PERSONS: Final = frozenset(LISTED["persons"])
-_USUAL: Final = frozenset({"that", "this", "these", "they", "she", "or"})
 _LIMITS: Final = frozenset(LISTED["limits"])
-_SWEEPING: Final = frozenset(LISTED["sweeping"])  # words of which a verdict has one
 #: With one of these every sentence begins that is tied to the one in front of it, unless it narrows or has a phrase of "back".
 _TYING: Final = frozenset({"restricts", "follows", "ordinals", "answers", "amends", "conditions", "objects"})
 _TYING_RARE: Final = frozenset({"back", "requires"})
@@ -123,22 +89,6 @@ _FIRST_WORD: Final = re.compile(r"[^\w\n]{0,9}([\w'-]+)")
 _OBJECTING: Final = (
     frozenset(LISTED["objects"]) | LISTED["restricts"].keys() | LISTED["answers"].keys() | LISTED["follows"].keys()
 )
-
-
-def _by_telling_word(names: Iterable[str]) -> dict[str, list[tuple[str, str, Set[str]]]]:
-    """The phrases of some lists, each with its list and its words, by a word of theirs that few sentences have."""
-    found: dict[str, list[tuple[str, str, Set[str]]]] = {}
-    for name in names:
-        for phrase in (phrase for phrases in LISTED[name].values() for phrase in phrases):
-            telling = max(phrase, key=lambda word: (word not in _USUAL, len(word)))
-            found.setdefault(telling, []).append((name, f" {' '.join(phrase)} ", frozenset(phrase)))
-    return found
-
-
-#: Lists of which most texts have nothing.
-_RARE: Final = ("back", "ahead", "verdicts", "retracts", "revokes", "frames", "requires")
-_RARE_PHRASES: Final = _by_telling_word(_RARE)
-_RARE_WORDS: Final = frozenset(_RARE_PHRASES)
 
 
 def is_amendment(label: str) -> bool:
@@ -162,7 +112,7 @@ class Hints:
         self.dense = not self.ascii and _DENSE.search(text) is not None
         self.introduces = ":" in text or "：" in text
         #: Rare lists of which some sentence has a phrase.
-        self.rare: Set[str] = frozenset(_RARE)
+        self.rare: Set[str] = frozenset(RARE)
         #: Lists with whose phrases some sentence begins; whether some has a word of a prohibition, or one for a person.
         self.opened: Set[str] = frozenset(_OPENING)
         self.may_limit = self.speaks_of_persons = True
@@ -182,26 +132,10 @@ class Hints:
         self.may_limit = not _LIMITS.isdisjoint(heard.distinct)
         self.speaks_of_persons = self.dense or "pronouns" in self.opened or not _PERSONS.isdisjoint(heard.distinct)
         if not self.dense:
-            told = [pieces[i] for i in heard.holding(_rare_words(heard))]
+            told = [pieces[i] for i in heard.holding(rare_words(heard))]
             self.rare = {name for piece in told for name in piece.rare_lists()}
             for piece in told if self.rare else ():
                 piece.stands_alone = False
-
-
-def _rare_words(heard: HeardWords) -> set[str]:
-    """The telling words of those phrases of rare lists that may stand in a text; of most texts none."""
-    distinct = heard.distinct
-    judged = not _SWEEPING.isdisjoint(distinct)
-    may_stand = [
-        (word, phrase)
-        for word in distinct & _RARE_WORDS
-        for name, phrase, words in _RARE_PHRASES[word]
-        if words <= distinct and (judged or name != "verdicts")
-    ]
-    if not may_stand:
-        return set()
-    line = f" {' '.join(chain.from_iterable(heard.said))} "
-    return {word for word, phrase in may_stand if phrase in line}
 
 
 class StatementPiece:
@@ -297,13 +231,13 @@ class StatementPiece:
     @property
     def may_be_rare(self) -> bool:
         """Whether it may have a phrase of a rare list."""
-        return not _RARE_WORDS.isdisjoint(self.said)
+        return not RARE_WORDS.isdisjoint(self.said)
 
     def rare_lists(self) -> Iterator[str]:
         """The rare lists of which it has a phrase, some more than once; a verdict says of what, in few words."""
         line = f" {' '.join(self.said)} "
-        for word in _RARE_WORDS.intersection(self.said):
-            for name, phrase, _ in _RARE_PHRASES[word]:
+        for word in RARE_WORDS.intersection(self.said):
+            for name, phrase, _ in RARE_PHRASES[word]:
                 if phrase in line and (name != "verdicts" or self._may_judge):
                     yield name
 
