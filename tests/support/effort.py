@@ -41,7 +41,12 @@ def every(step: int, cases: Sequence[T], start: int = 0) -> Sequence[T]:
 
     For cases of which each stands for many others; a test may take with another `start` what one has left out.
     """
-    return cases if _effort() > 1 else cases[start % step :: step]
+    return cases if is_thorough() else cases[start % step :: step]
+
+
+def is_thorough() -> bool:
+    """Whether the profile is "thorough", which leaves nothing out."""
+    return _effort() > 1
 
 
 def _profile() -> settings:
