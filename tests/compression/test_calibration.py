@@ -202,3 +202,18 @@ def test_a_server_that_truncates_several_chats_is_noticed(chats: int, window: in
     assert known.belief is not None
     assert known.belief.window == window
     assert max(sizes) > 2 * window or chats > 1
+
+
+@given(st.integers(1000, 10**5), st.lists(st.integers(1, 2 * 10**5), max_size=30), st.integers(0, 30))
+def test_a_figure_reported_whatever_is_sent_is_no_window(figure: int, sizes: list[int], when: int) -> None:
+    """Gateways and test servers with a fixed usage: one prompt that cannot be so long tells, before or after the long ones."""
+    known = learned(*((ours, figure) for ours in [*sizes[:when], 60, *sizes[when:]]))
+    assert known.belief is None
+    assert not is_truncated(known, 10**6, figure)
+
+
+def test_a_window_below_a_hidden_system_prompt_is_still_noticed() -> None:
+    """A prompt of the server's own makes short reports longer, but never the same for all."""
+    hidden, window = 900, 4096
+    known = learned(*((ours, min(ours + hidden, window)) for ours in (60, 400, 2000, 6000, 9000, 13_000, 14_000)))
+    assert known.cut_at == window

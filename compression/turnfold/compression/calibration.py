@@ -32,6 +32,7 @@ _SIGHTINGS: Final = 3  # of truncated prompts before anything is done about it
 _UNEVEN_SIGHTINGS: Final = 6  # of those whose reports differ: a server drops whole messages, and what is left is uneven
 _OWN: Final = 0.93  # share of its own ratio down to which a conversation is counted as ever
 _SAME_GROWTH: Final = 1.03  # growth of what is sent that shows a window where every report has the very same figure
+_TEMPLATE: Final = 500  # tokens that a server's own template may add to a prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +152,9 @@ def learn_from_usage(known: Learned, ours: int, reported: int, own: tuple[int, i
     """
     if reported <= 0:
         return known
+    if _is_constant(known, ours, reported):
+        top = longest(known.top, ours, reported)
+        return replace(known, top=top, quiet=()) if known.quiet or top != known.top else known
     if is_truncated(known, ours, reported, own):
         quiet = (*known.quiet, (ours, reported))[-_KEPT:]
         if len(quiet) == _KEPT and not _stands_still(quiet, known.top) and _grow_alike(quiet):  # the ratio changed
@@ -189,7 +193,7 @@ def clamp_ratio(ratio: float) -> float:
 
 def longest(before: tuple[int, int], ours: int, reported: int) -> tuple[int, int]:
     """Ours and reported of the longest report, as short as ours was when it was first reached."""
-    return (ours, reported) if reported > _STEADY * before[1] or ours < before[0] <= reported else before
+    return (ours, reported) if reported > _STEADY * before[1] or (ours < before[0] and reported >= before[1]) else before
 
 
 def is_truncated(known: Learned, ours: int, reported: int, own: tuple[int, int] = (0, 0)) -> bool:
@@ -201,6 +205,8 @@ def is_truncated(known: Learned, ours: int, reported: int, own: tuple[int, int] 
     """
     if own[1] and reported * own[0] >= _OWN * own[1] * ours:
         return False
+    if _is_constant(known, ours, reported):
+        return False
     grew, told = known.top
     if told >= _WORTH_TELLING and ours >= _ALIKE * grew and told / 2 < reported <= _STEADY * told:
         return True
@@ -211,6 +217,14 @@ def is_truncated(known: Learned, ours: int, reported: int, own: tuple[int, int] 
     else:
         expected, share = ours * min(1.0, known.ratio), _QUIET
     return _WORTH_TELLING <= reported < share * expected
+
+
+def _is_constant(known: Learned, ours: int, reported: int) -> bool:
+    """Whether the upstream reports the same figure whatever it is sent: also for a prompt that can't be so long."""
+    if reported != known.top[1] and all(reported != told for _, told in known.quiet):
+        return False
+    least = min(o for o, told in (known.top, *known.quiet, (ours, reported)) if told == reported)
+    return reported > _MOST * least + _TEMPLATE
 
 
 def _stands_still(quiet: tuple[tuple[int, int], ...], top: tuple[int, int]) -> bool:
