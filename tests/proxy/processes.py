@@ -12,7 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from tests.proxy.harness import Answer, UpstreamServer, call, reply, until
@@ -65,8 +65,10 @@ StartProcess = Callable[..., ServeProcess]
 
 
 @contextlib.contextmanager
-def serve_process(upstream: UpstreamServer, directory: Path, **settings: str) -> Iterator[ServeProcess]:
-    """``turnfold serve`` in front of `upstream`, gone with all its workers afterwards."""
+def serve_process(
+    upstream: UpstreamServer, directory: Path, *, through: Sequence[str] = (), **settings: str
+) -> Iterator[ServeProcess]:
+    """``turnfold serve`` in front of `upstream`, gone with all its workers afterwards; run by the command `through`."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     own = {"UPSTREAM_URL": upstream.origin + "/v1", "PORT": str(port), "ADMIN_TOKEN": "adm", "STORE_URL": "memory://"}
@@ -75,7 +77,7 @@ def serve_process(upstream: UpstreamServer, directory: Path, **settings: str) ->
     # The user's key, which the dashboard's link takes, is the test's own, and so is what a server that is killed leaves.
     environment = {**others, "XDG_STATE_HOME": str(directory), "TMPDIR": str(directory), **mine}
     environment["PYTHONPATH"] = os.pathsep.join([os.getcwd(), *sys.path])
-    command = [sys.executable, "-m", "turnfold.proxy.cli", "serve"]
+    command = [*through, sys.executable, "-m", "turnfold.proxy.cli", "serve"]
     process = subprocess.Popen(command, env=environment, cwd=directory, start_new_session=True)  # noqa: S603 - ours
     try:
         served = ServeProcess(f"http://127.0.0.1:{port}", process)

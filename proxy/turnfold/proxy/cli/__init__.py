@@ -118,6 +118,7 @@ def build() -> typer.Typer:
 
 def main() -> None:
     """Entry point."""
+    _open_descriptors()
     try:
         build()()
     except SystemExit:  # the usual end: nothing is imported for it
@@ -133,6 +134,15 @@ def main() -> None:
             raise
         _say(f"what was to be written is not whole: {(exc.strerror or str(exc)).lower()}")
         os._exit(1)  # what is left in the buffer of standard output cannot be written either
+
+
+def _open_descriptors() -> None:
+    """Open what is closed of standard input, output and error: else a socket gets its number, and lines are written into that."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
 
 
 def _refused() -> type[Exception]:

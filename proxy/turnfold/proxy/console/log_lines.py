@@ -16,8 +16,9 @@ from typing import Any, Final
 import orjson
 
 from turnfold.config.serving import LogSettings
+from turnfold.proxy.console.lines_handler import LinesHandler
 
-_STREAM: Final = "ext://sys.stderr"
+_HANDLER: Final = f"{LinesHandler.__module__}.{LinesHandler.__qualname__}"
 #: The logger of requests.
 REQUESTS: Final = "turnfold.requests"
 #: Above every level that there is.
@@ -69,9 +70,7 @@ def log_configuration(settings: LogSettings) -> dict[str, Any]:
         "disable_existing_loggers": False,
         "formatters": {"lines": {"()": f"{form.__module__}.{form.__qualname__}"}},
         "filters": {"echoes": {"()": f"{WithoutEchoes.__module__}.{WithoutEchoes.__qualname__}"}},
-        "handlers": {
-            "stderr": {"class": "logging.StreamHandler", "formatter": "lines", "filters": ["echoes"], "stream": _STREAM}
-        },
+        "handlers": {"stderr": {"class": _HANDLER, "formatter": "lines", "filters": ["echoes"]}},
         "root": {"level": _OFF if settings.level == "off" else "WARNING", "handlers": ["stderr"]},
         "loggers": {"turnfold": {"level": level}, REQUESTS: {} if settings.requests else {"level": _OFF}},
     }
