@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
+from numbers import Real
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -109,6 +110,17 @@ class CompressOptions:
             ("token_counter", callable(self.token_counter), "must be a function of a message"),
             *((name, isinstance(getattr(self, name), bool), "must be true or false") for name in _SWITCHES),
         )
+
+    def tokens_of(self, message: Message) -> int:
+        """Tokens of a message by `token_counter`.
+
+        Raises:
+            InvalidInput: it gives no number of tokens.
+        """
+        tokens = self.token_counter(message)
+        if not isinstance(tokens, Real) or not 0 <= tokens < math.inf:
+            raise InvalidInput("token_counter", f"must give a number of tokens from 0, not {tokens!r:.40}")
+        return tokens
 
     @classmethod
     def of(cls, options: CompressOptions | Mapping[str, Any] | None) -> CompressOptions:
@@ -260,10 +272,18 @@ Lookup = Mapping[str, Any] | Callable[[str], Any] | Results
 
 
 def look_up(store: Lookup, key: str, result_id: str) -> Any:
-    """An original of a result; None if it is not there."""
+    """An original of a result; None if it is not there.
+
+    Raises:
+        InvalidInput: the store gives something that is no message.
+    """
     if isinstance(store, Results):
-        return store.verbatim.get(result_id, NOTHING).get(key)
-    return store.get(key) if isinstance(store, Mapping) else store(key)
+        found = store.verbatim.get(result_id, NOTHING).get(key)
+    else:
+        found = store.get(key) if isinstance(store, Mapping) else store(key)
+    if found is not None and not isinstance(found, Mapping):
+        raise InvalidInput("store", f"must give messages, or None for what it does not have: {key!r} is {type(found).__name__}")
+    return found
 
 
 #: No originals at all.
