@@ -7,6 +7,7 @@ import json
 import zlib
 from collections.abc import Sequence
 
+import brotli
 import pytest
 
 from tests.proxy.harness import Answer, Handler, ProxyServer, Seen, StartProxy, UpstreamServer, call, reply
@@ -98,12 +99,13 @@ def test_streams_byte_by_byte(upstream: UpstreamServer, proxy: ProxyServer) -> N
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
 def test_coded_responses(upstream: UpstreamServer, proxy: ProxyServer, coding: str) -> None:
-    coded = {"gzip": gzip.compress(ANSWER), "deflate": zlib.compress(ANSWER)}.get(coding, b"\x00whatever\xff")
+    packed = {"gzip": gzip.compress(ANSWER), "deflate": zlib.compress(ANSWER), "br": brotli.compress(ANSWER)}
+    coded = packed.get(coding, b"\x00whatever\xff")
     upstream.handler = reply(coded, headers=((b"content-type", b"application/json"), (b"content-encoding", coding.encode())))
     assert_same(
         upstream, proxy, "POST", "/v1/chat/completions", BODIES["plain"], [JSON, ("accept-encoding", f"{coding}, x;q=0.1")]
     )
-    if coding in {"gzip", "deflate"}:
+    if coding in packed:
         assert proxy.recorder.one().usage.prompt_tokens == 1
 
 
@@ -115,9 +117,11 @@ def test_coded_requests_that_are_not_folded(upstream: UpstreamServer, proxy: Pro
     assert (upstream.seen[0].body, upstream.seen[0].header("content-encoding")) == (body, "gzip")
 
 
-def test_a_coded_request_that_is_folded_goes_out_plain(upstream: UpstreamServer, proxy: ProxyServer) -> None:
-    body = gzip.compress(b'{"model":"m","messages":[{"role":"user","content":"1"},{"role":"user","content":"2"}]}')
-    proxy.chat(body, ("content-encoding", "gzip"))
+@pytest.mark.parametrize("coding", ["gzip", "br"])
+def test_a_coded_request_that_is_folded_goes_out_plain(upstream: UpstreamServer, proxy: ProxyServer, coding: str) -> None:
+    pack = {"gzip": gzip.compress, "br": brotli.compress}[coding]
+    body = pack(b'{"model":"m","messages":[{"role":"user","content":"1"},{"role":"user","content":"2"}]}')
+    proxy.chat(body, ("content-encoding", coding))
     seen = upstream.seen[0]
     assert seen.header("content-encoding") is None
     assert json.loads(seen.body)["messages"] == [{"role": "user", "content": "2"}]

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 
+import brotli
 import pytest
 
 from turnfold.compression.fit.overflow import detect
@@ -179,10 +180,11 @@ async def test_statuses_that_say_something_else_are_not_read(status: int) -> Non
     assert await everything(result.answer) == ERROR
 
 
-@pytest.mark.parametrize("coding", ["gzip", "deflate", "zstd"])
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
 @pytest.mark.parametrize("size", [7, 10_000])
 async def test_an_error_in_a_coding_that_we_undo_is_recovered(coding: str, size: int) -> None:
-    packed = {"gzip": gzip.compress(ERROR), "deflate": zlib.compress(ERROR), "zstd": zstd.compress(ERROR)}[coding]
+    pack = {"gzip": gzip.compress, "deflate": zlib.compress, "br": brotli.compress, "zstd": zstd.compress}[coding]
+    packed = pack(ERROR)
     pieces = [packed[at : at + size] for at in range(0, len(packed), size)]
     first = Canned(*pieces, status=400, headers=(JSON, (b"content-encoding", coding.encode())))
     result = await peek_and_recover(first, Canned(b'{"choices": []}', headers=(JSON,)))
@@ -191,7 +193,7 @@ async def test_an_error_in_a_coding_that_we_undo_is_recovered(coding: str, size:
 
 
 async def test_a_coding_that_we_do_not_undo_is_passed_on() -> None:
-    answer = Canned(b"\x0b\x02", b"more", status=400, headers=(JSON, (b"content-encoding", b"br")))
+    answer = Canned(b"\x0b\x02", b"more", status=400, headers=(JSON, (b"content-encoding", b"compress")))
     result = await peek_and_recover(answer)
     assert answer.given == 0
     assert await everything(result.answer) == b"\x0b\x02more"

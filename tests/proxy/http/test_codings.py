@@ -7,6 +7,7 @@ import sys
 import zlib
 from itertools import pairwise
 
+import brotli
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,6 +29,7 @@ def test_inflating_in_pieces(data: bytes, cuts: list[int]) -> None:
         "deflate": zlib.compress(data + data),
         "x-gzip": gzip.compress(data + data) + b"\x00\x00",
         "zstd": zstd.compress(data) + zstd.compress(data),
+        "br": brotli.compress(data + data),
     }
     for coding, body in coded.items():
         assert inflate(body, coding, 20_000) == data + data
@@ -54,6 +56,17 @@ def test_inflating_zstd_is_bounded() -> None:
     for broken in (b"", zstd.compress(b"abc")[:-2], b"\x28\xb5\x2f\xfd" + b"\xff" * 50, b"plain text"):
         with pytest.raises(CodedBodyBroken):
             inflate(broken, "zstd", 1000)
+
+
+def test_inflating_br_is_bounded() -> None:
+    bomb = brotli.compress(bytes(10**8), quality=5)
+    with pytest.raises(CodedBodyTooLarge):
+        inflate(bomb, "br", 10**6)
+    assert max(len(piece) for piece in Inflater("br", 10**8).pieces(bomb)) < 2**18
+    assert inflate(brotli.compress(b""), "br", 10) == b""
+    for broken in (b"", brotli.compress(b"abc" * 50)[:-2], brotli.compress(b"abc") + b"more", b"plain text"):
+        with pytest.raises(CodedBodyBroken):
+            inflate(broken, "br", 1000)
 
 
 @each("data", [b"", b"\x1f", b"\x1f\x8b\x08", gzip.compress(b"abc", mtime=0)[:-5], b"plain text", b"\x1f\x8b" + b"\xff" * 50])

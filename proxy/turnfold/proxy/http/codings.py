@@ -1,7 +1,7 @@
 """Content codings: decoding a body within a size limit.
 
-Lives here: gzip, deflate and zstd, piece by piece. Does not belong here: encoding (bytes pass the proxy unchanged), other codings
-(no dependency decodes br, so such a body is relayed but not read).
+Lives here: gzip, deflate, br and zstd, piece by piece. Does not belong here: encoding (bytes pass the proxy unchanged), other
+codings (such a body is relayed but not read).
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import sys
 import zlib
 from collections.abc import Iterator
 from typing import Final, Protocol
+
+import brotli
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -33,7 +35,7 @@ class CodedBodyBroken(Exception):
 
 def is_readable(coding: str) -> bool:
     """Whether `Inflater` can decode this coding."""
-    return coding in _GZIP or coding in ("deflate", "zstd")
+    return coding in _GZIP or coding in ("deflate", "br", "zstd")
 
 
 class _Member(Protocol):
@@ -74,9 +76,29 @@ class _ZstdFrame:
             raise zlib.error(str(exc)) from exc
 
 
+class _BrotliStream:
+    """The same for brotli (RFC 7932), which has no members and says itself where it ends."""
+
+    unused_data = unconsumed_tail = b""
+
+    def __init__(self) -> None:
+        self._engine = brotli.Decompressor()
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._engine.is_finished())
+
+    def decompress(self, data: bytes, most: int, /) -> bytes:
+        try:
+            piece: bytes = self._engine.process(data, output_buffer_limit=most)
+        except brotli.error as exc:
+            raise zlib.error(str(exc)) from exc
+        return piece
+
+
 class Inflater:
-    """Decodes one body's gzip (RFC 1952, also several members), zstd (RFC 8878, also several frames) or deflate (RFC 1950, or
-    bare RFC 1951 as some clients send it).
+    """Decodes one body's gzip (RFC 1952, also several members), zstd (RFC 8878, also several frames), br (RFC 7932) or deflate
+    (RFC 1950, or bare RFC 1951 as some clients send it).
 
     Args:
         coding: one that is `is_readable`.
@@ -86,6 +108,7 @@ class Inflater:
     def __init__(self, coding: str, limit: int) -> None:
         self._coding = coding
         self._magic = _GZIP_MAGIC if coding in _GZIP else _ZSTD_MAGIC if coding == "zstd" else b""
+        self._least = len(self._magic) or (1 if coding == "br" else 2)  # bytes that tell what it is; an empty text is one in br
         self._left = limit
         self._held = b""
         self._engine: _Member | None = None
@@ -114,7 +137,7 @@ class Inflater:
 
     def _member(self) -> _Member | None:
         """The current member or the next one; None if there is no more, or more bytes are needed to tell."""
-        if self._engine is None and not self._closed and len(self._held) >= (len(self._magic) or 2):  # that tells what it is
+        if self._engine is None and not self._closed and len(self._held) >= self._least:
             self._closed = self.finished and not self._held.startswith(self._magic)  # padding behind the last member
             if not self._closed:
                 self._engine, self.finished = self._decoder(), False
@@ -125,6 +148,8 @@ class Inflater:
     def _decoder(self) -> _Member:
         if self._coding == "zstd":
             return _ZstdFrame()
+        if self._coding == "br":
+            return _BrotliStream()
         head = self._held
         wrapped = head[0] & 0x0F == 8 and (head[0] << 8 | head[1]) % 31 == 0
         return zlib.decompressobj(31 if self._magic else 15 if wrapped else -15)
