@@ -269,11 +269,15 @@ def test_a_store_that_is_away_is_named(run: RunCommand, monkeypatch: pytest.Monk
     assert "secret" not in err
 
 
-def test_a_memory_store_cannot_be_read_from_outside(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TURNFOLD_STORE_URL", "memory://")
-    code, _, err = run("report")
-    assert code == 1
-    assert "--url" in err
+@pytest.mark.parametrize("command", ["report", "export"])
+@pytest.mark.parametrize(("store", "said"), [("memory://", "--url"), ("none://", "nothing is kept")])
+def test_a_store_that_keeps_nothing_for_others_is_named(
+    run: RunCommand, monkeypatch: pytest.MonkeyPatch, command: str, store: str, said: str
+) -> None:
+    monkeypatch.setenv("TURNFOLD_STORE_URL", store)
+    code, out, err = run(command)
+    assert (code, out) == (1, "")
+    assert said in err
 
 
 def test_drill_down_asks_the_server(run: RunCommand, server: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch) -> None:

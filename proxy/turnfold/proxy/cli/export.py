@@ -16,12 +16,11 @@ from turnfold.config.sources import load
 from turnfold.proxy.books.csv_rows import as_csv
 from turnfold.proxy.books.receipt_log import receipts_between
 from turnfold.proxy.books.report import Query
-from turnfold.proxy.cli.report import query_between
-from turnfold.proxy.store import open_store
+from turnfold.proxy.cli.report import open_kept_store, query_between
 
 
 async def _write(settings: StoreSettings, query: Query, csv: bool) -> None:
-    store = open_store(settings)
+    store = open_kept_store(settings)
     header = True
     try:
         await store.check()

@@ -18,7 +18,7 @@ from rich.table import Table
 
 from turnfold.compression.errors import InvalidInput
 from turnfold.config.fold import fold_options
-from turnfold.config.settings import Settings
+from turnfold.config.settings import Settings, StoreSettings
 from turnfold.config.sources import load
 from turnfold.proxy.books.csv_rows import as_csv
 from turnfold.proxy.books.learned import learned_of
@@ -27,13 +27,11 @@ from turnfold.proxy.books.report import report as figures_of
 from turnfold.proxy.cli.failure import Failure
 from turnfold.proxy.cli.plain import plain, wide_console
 from turnfold.proxy.cli.remote import admin_headers, ask
-from turnfold.proxy.store import StoreAway, StoreError, open_store
+from turnfold.proxy.store import OpenStore, StoreAway, StoreError, open_store
 
 
 async def _from_store(settings: Settings, query: Query) -> dict[str, Any]:
-    if settings.store.url and settings.store.url.startswith("memory:"):
-        raise Failure("a memory:// store is known to the running process only: ask it with --url http://127.0.0.1:8420")
-    store = open_store(settings.store)
+    store = open_kept_store(settings.store)
     try:
         await store.check()
         options_of = partial(fold_options, settings)
@@ -238,6 +236,19 @@ def query_between(since: str, until: str, group_by: str = "model", only: Mapping
 
 
 _OPTIONS = {"group_by": "--group-by", "from": "--since"}
+
+
+def open_kept_store(settings: StoreSettings) -> OpenStore:
+    """The store that servers with these settings write, and that this process can read.
+
+    Raises:
+        Failure: they keep nothing, or only in their own memory.
+    """
+    if settings.is_off:
+        raise Failure("TURNFOLD_STORE_URL is none://: nothing is kept that could be shown")
+    if (settings.url or "").startswith("memory:"):
+        raise Failure("a memory:// store is known to the running process only: `turnfold report --url` with its address asks it")
+    return open_store(settings)
 
 
 def report(
