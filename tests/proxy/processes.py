@@ -1,6 +1,6 @@
 """``turnfold serve`` as a process of its own, and bodies to send to it.
 
-Lives here: start, stop, and calls with the admin token. Does not belong here: servers in this process (``harness``).
+Lives here: start, stop, and calls with the admin token, of any server. Does not belong here: starting servers here (``harness``).
 """
 
 from __future__ import annotations
@@ -35,12 +35,11 @@ LONG = json.dumps({"model": "gpt-4o", "messages": chat(60)}).encode()
 CUT = reply(b"{", headers=((b"content-type", b"application/json"), (b"content-length", b"9")))
 
 
-class ServeProcess:
-    """A running process."""
+class Served:
+    """A server that serves, in whatever process."""
 
-    def __init__(self, origin: str, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, origin: str) -> None:
         self.origin = origin
-        self.process = process
 
     def post(self, body: bytes, key: str = "sk-anna") -> Answer:
         headers = [("content-type", "application/json"), ("authorization", f"Bearer {key}")]
@@ -48,6 +47,14 @@ class ServeProcess:
 
     def get(self, path: str, *headers: tuple[str, str]) -> Answer:
         return call(self.origin, "GET", path, None, [ADMIN, *headers])
+
+
+class ServeProcess(Served):
+    """A running process."""
+
+    def __init__(self, origin: str, process: subprocess.Popen[bytes]) -> None:
+        super().__init__(origin)
+        self.process = process
 
     def stop(self) -> int:
         """Ask it to stop, and wait for that; gives its exit code."""

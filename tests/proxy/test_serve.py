@@ -20,7 +20,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from tests.proxy.harness import Answer, UpstreamServer, call, reply, unhurried, until
-from tests.proxy.processes import COMPLETION, CUT, LONG, SHORT, ServeProcess, StartProcess, chat
+from tests.proxy.processes import COMPLETION, CUT, LONG, SHORT, Served, ServeProcess, StartProcess, chat
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.books.receipt_log import receipts_between
 from turnfold.proxy.store import open_store
@@ -127,7 +127,7 @@ def test_two_workers_give_one_set_of_figures_and_do_not_outlive_their_parent(
     until(lambda: _is_closed(served.origin), timeout=30, pause=0.1)
 
 
-def test_what_is_known_of_one_request(served: ServeProcess, upstream: UpstreamServer) -> None:
+def test_what_is_known_of_one_request(served: Served, upstream: UpstreamServer) -> None:
     answer = served.post(LONG)
     name = answer.header("x-turnfold-request-id")
     found = served.get(f"/admin/requests/{name}").json()
@@ -148,7 +148,7 @@ def test_what_is_known_of_one_request(served: ServeProcess, upstream: UpstreamSe
     assert all(text in everything for text in instead)
 
 
-def test_a_request_is_known_to_its_tenant_only(served: ServeProcess) -> None:
+def test_a_request_is_known_to_its_tenant_only(served: Served) -> None:
     name = served.post(SHORT).header("x-turnfold-request-id")
     tenant = served.get(f"/admin/requests/{name}").json()["receipt"]["tenant"]
     assert served.get(f"/admin/requests/{name}", ("x-turnfold-tenant", tenant)).status == 200

@@ -90,7 +90,8 @@ class Scripted:
 @pytest.fixture(scope="module")
 def shared() -> Iterator[tuple[Scripted, str]]:
     server = UpstreamServer()
-    config = uvicorn.Config(server, **NO_LOGGING, lifespan="off", ws="none", timeout_graceful_shutdown=1)
+    # Longer than a busy machine takes between two tests: a call of our own on a connection that is just being closed fails.
+    config = uvicorn.Config(server, **NO_LOGGING, lifespan="off", ws="none", timeout_graceful_shutdown=1, timeout_keep_alive=300)
     with running(config) as up:
         yield Scripted(server), up.origin + "/v1"
 

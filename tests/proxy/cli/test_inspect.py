@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.proxy.harness import RunCommand, call
-from tests.proxy.processes import ADMIN, LONG, SHORT, ServeProcess, chat
+from tests.proxy.processes import ADMIN, LONG, SHORT, Served, chat
 
 
-def test_inspect_asks_the_server(served: ServeProcess, run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inspect_asks_the_server(served: Served, run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TURNFOLD_ADMIN_TOKEN", "adm")
     name = served.post(LONG).header("x-turnfold-request-id") or ""
     code, out, err = run("inspect", name, "--url", served.origin)
@@ -27,7 +27,7 @@ def test_inspect_asks_the_server(served: ServeProcess, run: RunCommand, monkeypa
     assert "never kept" in run("inspect", name, "--url", served.origin)[1]
 
 
-def _tenant(served: ServeProcess, name: str) -> str:
+def _tenant(served: Served, name: str) -> str:
     tenant: str = served.get(f"/admin/requests/{name}").json()["receipt"]["tenant"]
     return tenant
 
