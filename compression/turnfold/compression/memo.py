@@ -61,7 +61,8 @@ class Memo:
             if key not in self._kept and weight <= self._capacity:
                 self._kept[key] = (value, weight)
                 self._weight += weight
-                self._trim()
+                if self._weight > self._capacity:
+                    self._trim()
         return value
 
     def put(self, key: Hashable, value: T, weigh: Callable[[T], int]) -> None:

@@ -7,9 +7,9 @@ Pieces form levels as in a log-structured merge tree (O'Neil et al., 1996): FACT
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
+from typing import NamedTuple
 
 from turnfold.compression.fold import policy
 from turnfold.compression.fold.units import Unit
@@ -24,8 +24,7 @@ class Level(Enum):
     LINE = "line"
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """Units ``start..end`` folded together.
 
     Attributes:
@@ -55,8 +54,7 @@ def answered(units: Sequence[Unit], start: int, anchor: int | None) -> int | Non
     return before
 
 
-@dataclass(frozen=True, slots=True)
-class Asker:
+class Asker(NamedTuple):
     """A user unit in the raw tail that gets recall.
 
     Attributes:
@@ -95,5 +93,13 @@ def most_recall_tokens(asker: Asker, options: FoldOptions) -> int:
 
 def _saved_of(asker: Asker) -> tuple[int, int]:
     """Tokens that the fold before an asker leaves out, and raw tokens of what is folded."""
-    folded = sum(p.tokens for p in asker.pieces)
-    return folded - sum(p.size for p in asker.pieces), folded
+    return saved_by(asker.pieces)
+
+
+def saved_by(pieces: Iterable[Piece]) -> tuple[int, int]:
+    """Tokens that pieces leave out, and raw tokens of what is folded in them."""
+    folded = left = 0
+    for piece in pieces:
+        folded += piece.tokens
+        left += piece.size
+    return folded - left, folded

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 from turnfold.compression.fold import decisions, policy
 from turnfold.compression.fold.adoption import adoptable
 from turnfold.compression.fold.course import Course
-from turnfold.compression.fold.pieces import Asker, Level, Piece, answered, piece_runs, recall_tokens
+from turnfold.compression.fold.pieces import Asker, Level, Piece, answered, piece_runs, recall_tokens, saved_by
 from turnfold.compression.fold.policy import Thresholds
 from turnfold.compression.options import FoldDecision, WrittenSummary
 
@@ -93,10 +93,9 @@ def _saving(course: Course, now: Replay, index: int) -> float:
     if not now.pieces:
         return 0.0
     warmth, prices = now.decision.warmth, course.options.prices
-    left_out = sum(p.tokens - p.size for p in now.pieces)
+    left_out, folded = saved_by(now.pieces)
     if not course.units[index].is_user:
         return prices.reread(warmth.loops) * left_out
-    folded = sum(p.tokens for p in now.pieces)
     shape = course.shape_at(now.turns)
     recall = policy.most_recall_tokens(course.options, warmth, shape, left_out, folded) if course.options.recall else 0
     return prices.reread(warmth.turns) * left_out - prices.write * recall
@@ -147,7 +146,7 @@ def _fold_if_due(course: Course, before: Replay, index: int) -> Replay:
     if course.options.preserved_thinking and course.loop(index) is not None:
         return before
     if limits.limit is not None and total > (course.options.budget or 0):
-        standing = total - sum(p.tokens - p.size for p in before.pieces)  # about what is forwarded, without recall
+        standing = total - saved_by(before.pieces)[0]  # about what is forwarded, without recall
         if standing > limits.limit:
             return _fold(course, before, index, limits)
     if before.decision.brake:
@@ -311,7 +310,7 @@ def _settle(course: Course, before: Replay, index: int) -> tuple[Asker, ...]:
     """The next user message has come: earlier recalls stay only where dropping them costs more than reading them."""
     kept = list(before.askers[:-1])
     if before.askers and _stays(course, before, index):
-        kept.append(replace(before.askers[-1], last=False))
+        kept.append(before.askers[-1]._replace(last=False))
     return (*kept, Asker(index, before.pieces, before.decision.warmth, course.shape_at(before.turns), last=True))
 
 

@@ -291,10 +291,13 @@ def _title(index: PassageIndex, sources: Sequence[Quotable], block: int) -> froz
     if block not in known:
         quote = index.quotes[block]
         title = _TITLE.match(sources[quote.source].text, quote.start, quote.end)
-        folded = words.fold(title.group(1)) if title else ""
-        stems = [words.stem_table(_content(folded), name).values() for name in index.languages]
-        known[block] = frozenset(chain(words.run_on_terms(folded).tolist(), *stems))
+        known[block] = _title_terms(words.fold(title.group(1)), index.languages) if title else frozenset()
     return known[block]
+
+
+def _title_terms(folded: str, languages: Sequence[str]) -> frozenset[int]:
+    stems = [words.stem_table(_content(folded), name).values() for name in languages]
+    return frozenset(chain(words.run_on_terms(folded).tolist(), *stems))
 
 
 def _like(index: PassageIndex, likeness: Sequence[bytes], tuning: Tuning) -> Floats | None:

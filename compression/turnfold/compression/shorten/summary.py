@@ -14,7 +14,7 @@ import heapq
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from sys import intern
 from typing import Final, NamedTuple
@@ -28,6 +28,7 @@ from turnfold.compression.text.orders import may_order
 from turnfold.compression.text.own_words import own_words
 from turnfold.compression.text.quotes import Quote, Source
 from turnfold.compression.text.signals import signal_weight
+from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statements import Statements, objection, statements
 
 Count = Callable[[str], int]
@@ -84,14 +85,13 @@ def summarise(sources: Sequence[Source], budget: int, count: Count, memo: Memo) 
     All standing orders of users are included, even beyond the budget; anything else only within it.
     """
     if budget <= 0:  # of most of a long conversation only the orders are quoted: nothing else of it is rated
-        ordering = {i: _candidates_of(source, memo) for i, source in enumerate(sources) if holds_orders(source, memo)}
-        orders = _orders(sources, ordering)
-        return tuple(sorted({*orders, *_objections(sources, range(_OBJECTED))}))
+        ordering = {i: _orders_of(source, memo) for i, source in enumerate(sources) if holds_orders(source, memo)}
+        return tuple(sorted({*_latest(sources, ordering), *_objections(sources, range(_OBJECTED))}))
     messages = [_message_of(source, memo) for source in sources]
     weights = _weights(messages)
     standing_out = _standouts(sources, messages, weights, budget)
     kept = {i: _candidates_of(sources[i], memo) for i in sorted(standing_out)}
-    chosen = _orders(sources, kept)
+    chosen = _latest(sources, {i: [(c.start, c.end) for c in candidates if c.order] for i, candidates in kept.items()})
     # What stands in front of the block may be quoted by another summary.
     chosen += [quote for quote in _objections(sources, range(_OBJECTED)) if quote not in chosen]
     spent = FIXED + sum(count(sources[quote.source].text[quote.start : quote.end]) + PER_QUOTE for quote in chosen)
@@ -174,22 +174,20 @@ def _candidates_of(source: Source, memo: Memo) -> tuple[_QuoteCandidate, ...]:
     def weigh(candidates: tuple[_QuoteCandidate, ...]) -> int:
         return 200 + sum(160 + _PER_WORD * len(c.words) for c in candidates)
 
-    return memo.get(("summary-sentences", source.role, source.key), lambda: _candidates(source), weigh)
+    return memo.get(_rated(source), lambda: _candidates(source), weigh)
+
+
+def _rated(source: Source) -> tuple[str, str, bytes]:
+    return ("summary-sentences", source.role, source.key)
 
 
 def _candidates(source: Source) -> tuple[_QuoteCandidate, ...]:
     """What of a message may be quoted: its statements, each with the ranges of what it needs."""
     if source.role == "tool":  # only orders are quoted of it, and it gives none
         return ()
-    read = statements(source.text)
-    pieces = [span.of(source.text) for span in read.spans]
-    within = words_within(source.text)
-    said = [within(start, end) for start, end, _ in read.spans]
-    orders = read.complete(_ordering(source, read, pieces, said))
+    read, pieces, said, orders = _read(source)
     found: list[_QuoteCandidate] = []
-    ranges = [
-        (span.end - len(piece.lstrip()), span.start + len(piece.rstrip())) for span, piece in zip(read.spans, pieces, strict=True)
-    ]
+    ranges = list(map(_range, read.spans, pieces))
     own = _beside_pasted(source)
     for start, end in own:
         inside = {i for i, (begin, stop) in enumerate(ranges) if start < stop and begin < end}
@@ -206,6 +204,41 @@ def _candidates(source: Source) -> tuple[_QuoteCandidate, ...]:
             needs = tuple(ranges[j] for j in sorted(read.with_needs(i)) if j != i)
             found.append(_QuoteCandidate(start, end, i in orders, *_weighed(pieces[i], said[i]), needs))
     return tuple(found)
+
+
+def _orders_of(source: Source, memo: Memo) -> Sequence[tuple[int, int]]:
+    """The ranges of a message's standing orders, with what they need: those of its candidates, of which nothing is rated."""
+
+    def make() -> Sequence[tuple[int, int]]:
+        candidates: tuple[_QuoteCandidate, ...] | None = memo.find(_rated(source))
+        if candidates is not None:
+            return [(c.start, c.end) for c in candidates if c.order]
+        read, pieces, _, orders = _read(source)
+        return [_range(read.spans[i], pieces[i]) for i in sorted(orders)]
+
+    return memo.get(("summary-orders", source.role, source.key), make, lambda found: 100 + 120 * len(found))
+
+
+class _Read(NamedTuple):
+    """A message's statements, what each says and its words, and which are standing orders or needed by one."""
+
+    read: Statements
+    pieces: list[str]
+    said: list[list[str]]
+    orders: set[int]
+
+
+def _read(source: Source) -> _Read:
+    read = statements(source.text)
+    pieces = [span.of(source.text) for span in read.spans]
+    within = words_within(source.text)
+    said = [within(start, end) for start, end, _ in read.spans]
+    return _Read(read, pieces, said, read.complete(_ordering(source, read, pieces, said)))
+
+
+def _range(span: Span, piece: str) -> tuple[int, int]:
+    """Where a statement stands without the blanks around it."""
+    return span.end - len(piece.lstrip()), span.start + len(piece.rstrip())
 
 
 def _is_dense(piece: str, said: Sequence[str]) -> bool:
@@ -242,13 +275,12 @@ def _ordering(source: Source, read: Statements, pieces: Sequence[str], said: Seq
     return without_told_in_passing(source.text, read.spans, orders) if source.role == "user" else orders
 
 
-def _orders(sources: Sequence[Source], kept: dict[int, tuple[_QuoteCandidate, ...]]) -> list[Quote]:
-    """All standing orders, identical ones once (the latest)."""
+def _latest(sources: Sequence[Source], orders: Mapping[int, Sequence[tuple[int, int]]]) -> list[Quote]:
+    """All standing orders, by message, identical ones once (the latest)."""
     latest: dict[str, Quote] = {}
-    for i, candidates in kept.items():
-        for c in candidates:
-            if c.order:
-                latest[sources[i].text[c.start : c.end]] = Quote(i, c.start, c.end)
+    for i, ranges in orders.items():
+        for start, end in ranges:
+            latest[sources[i].text[start:end]] = Quote(i, start, end)
     return list(latest.values())
 
 

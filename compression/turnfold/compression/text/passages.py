@@ -83,6 +83,9 @@ def _sentence_ends(text: str) -> list[int]:
 def _trim(text: str, ranges: list[Range]) -> list[Range]:
     trimmed = []
     for start, end in ranges:
+        if start < end and not (text[start].isspace() or text[end - 1].isspace()):  # as most are
+            trimmed.append((start, end))
+            continue
         part = text[start:end]
         left = start + len(part) - len(part.lstrip())
         if left < end:
