@@ -95,14 +95,14 @@ def heard_statements(text: str) -> tuple[Statements, list[list[str]]]:
     spans = _with_labels(text, sentences(text))
     pieces = _pieces(text, spans)
     read = _of(text, spans, pieces)
-    distinct = chain.from_iterable([piece.said for piece in pieces]) if len(pieces) < 2 else pieces[0].hints.distinct
-    odd = {word for word in distinct if not word.isalpha()}
-    plain = [piece.plain_words(odd) for piece in pieces]
-    within = words_within(text)
-    said = [within(start, end) if words is None else words for words, (start, end, _) in zip(plain, spans, strict=True)]
+    plain = [piece.plain_words() for piece in pieces]
+    said = [words for words in plain if words is not None]
+    if len(said) < len(plain):
+        within = words_within(text)
+        said = [within(start, end) if words is None else words for words, (start, end, _) in zip(plain, spans, strict=True)]
     if len(read.spans) == len(spans):
         return read, said
-    starts = {span.start for span in read.spans}
+    starts = {start for start, _, _ in read.spans}
     whole: list[list[str]] = []
     for span, words in zip(spans, said, strict=True):
         if span.start in starts:
