@@ -297,7 +297,8 @@ def _pointing_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     last = -1  # the last thing said, labels and headings aside
     named = -1  # the last sentence of the line that names whom a pronoun may mean
     for i, piece in enumerate(pieces):
-        if piece.stands_alone and not (hints.speaks_of_persons and piece.means_somebody):  # most
+        means = hints.speaks_of_persons and piece.means_somebody
+        if piece.stands_alone and not means:  # most
             named = last = i
             continue
         if piece.kind in ("label", "heading"):
@@ -306,7 +307,7 @@ def _pointing_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
             continue
         if piece.starts_line or piece.kind:
             named = -1
-        if piece.kind or not (hints.speaks_of_persons and piece.means_somebody):
+        if piece.kind or not means:
             named = -1 if piece.kind else i
         elif named >= 0:
             found.append((i, named))
