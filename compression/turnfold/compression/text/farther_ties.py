@@ -287,23 +287,27 @@ def _is_apart(said: str, mark: str) -> bool:
 def _in_mood(pieces: Sequence[StatementPiece], *, ends: bool) -> Iterator[Pair]:
     """ "The tram would run all night." and the sentence before it that says under which condition; `ends` is whether some word
     may tell its mood by its ending."""
-    supposed = False  # whether the last sentence of the line says what is not so
-    for i, piece in enumerate(pieces):
-        if piece.kind or piece.starts_line:
-            supposed = False
-        if piece.kind:
+    for i, piece in enumerate(pieces[1:], start=1):
+        if piece.kind or piece.starts_line or not _has_mood(piece, ends=ends) or not _SUPPOSING.isdisjoint(piece.said):
             continue
-        own = not _SUPPOSING.isdisjoint(piece.said)
-        mood = not _MOODS.isdisjoint(piece.said) or (ends and _MOOD_ENDS.search(piece.text) is not None)
-        if mood and supposed and not own:
+        before = pieces[i - 1]
+        if not before.kind and (
+            not _SUPPOSING.isdisjoint(before.said) or _has_mood(before, ends=ends) or "supposes" in before.opens
+        ):
             yield i, i - 1
-        supposed = own or mood or "supposes" in piece.opens
+
+
+def _has_mood(piece: StatementPiece, *, ends: bool) -> bool:
+    """Whether a word of it is in a mood of what is not so."""
+    return not _MOODS.isdisjoint(piece.said) or (ends and _MOOD_ENDS.search(piece.text) is not None)
 
 
 def _followed_up(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """A claim, and a short sentence right behind it that names nothing else and has a word for a limit, a change or an end."""
     german = len(_GERMAN & pieces[0].hints.distinct) > 1
     for i, piece in enumerate(pieces[1:], start=1):
+        if not 0 < len(piece.said) <= _FOLLOW_WORDS:
+            continue
         before = pieces[i - 1]
         if _limits_it(piece, german) and not (before.kind or before.asks or before.holds_rare("revokes")):
             yield i - 1, i
@@ -312,7 +316,7 @@ def _followed_up(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
 
 def _limits_it(piece: StatementPiece, german: bool) -> bool:
     said = piece.said
-    if piece.starts_line or piece.kind or piece.item or not 0 < len(said) <= _FOLLOW_WORDS:
+    if piece.starts_line or piece.kind or piece.item:
         return False
     if (
         piece.text.rstrip()[-1:] not in _STOPS

@@ -51,22 +51,26 @@ def following_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
     found: list[Pair] = []
     leans = False
     hints = pieces[0].hints
-    anywhere = not _DIFFERING.isdisjoint(hints.distinct) or not hints.ascii or not _REPORTS.isdisjoint(hints.distinct)
-    points = not _ANAPHORS.isdisjoint(hints.distinct)
+    differing = not _DIFFERING.isdisjoint(hints.distinct)
+    reporting = not hints.ascii or not _REPORTS.isdisjoint(hints.distinct)
+    denying = not (_ANAPHORS.isdisjoint(hints.distinct) or _NEGATIVE.isdisjoint(hints.distinct))
     for i in range(1, len(pieces)):
         piece, before, leant = pieces[i], pieces[i - 1], leans
         leans, said = False, piece.said
         size = len(said)
-        if size > _LEANING_WORDS and not (anywhere or (points and size <= _DENYING_WORDS) or said[0] in _SETTINGS):
+        asked = size <= _LEANING_WORDS or (denying and size <= _DENYING_WORDS)
+        if not (
+            asked or piece.dense or said[0] in _SETTINGS or (differing and _differs(piece)) or (reporting and _reports(before))
+        ):
             continue  # most
         if not 0 < size <= _LONGEST or piece.starts_line or piece.kind or before.kind or piece.asks:
             continue
         if before.asks:
             told = size <= _LEANING_WORDS or _is_set(piece)
         else:
-            leans = not leant and size <= _DENYING_WORDS and not piece.dense and _leans(piece, before)
+            leans = asked and not (leant or piece.dense) and _leans(piece, before)
             told = leans or ((piece.dense or said[0] in _SETTINGS) and _is_set(piece))
-            told = told or (anywhere and (_differs(piece) or (_reports(before) and not _reports(piece))))
+            told = told or (differing and _differs(piece)) or (reporting and _reports(before) and not _reports(piece))
         if told:
             found.append((i - 1, i))
     return found

@@ -120,7 +120,8 @@ _LONE_BLOCK: Final = re.compile(
 _LONE_INSIDE: Final = ("-----BEGIN ", "Traceback (most")
 
 
-def _may_be_block(line: str) -> bool:
+def may_be_block(line: str) -> bool:
+    """Whether a text of one line may be a block; False is certain."""
     return _LONE_BLOCK.match(line) is not None or _holds_any(line, _LONE_INSIDE)
 
 
@@ -131,7 +132,7 @@ def _block_scan(text: str, known: Sequence[Range] | None = None) -> tuple[_Scan,
         known: where its JSON values stand, if that was told by a text of which this is a part.
     """
     scan = _Scan(text)
-    if "\n" not in text and not _may_be_block(text):
+    if "\n" not in text and not may_be_block(text):
         return scan, list(blocks.json_values(scan.lined) if known is None else known)
     for kind, find in _BLOCKS_BEFORE_JSON:
         scan.take(kind, find(scan.lined))
@@ -210,7 +211,7 @@ def inline_joints(line: str, json_values: Sequence[Range] | None = None) -> list
         json_values
         or (_holds_any(line, _HINT_SIGNS) and _holds_any(line, _HINTS))
         or (_holds_any(low := line.lower(), _SECRET_SIGNS) and _holds_any(low, _SECRET_HINTS))
-        or (_DAY_STOP.search(line) and (not line.isascii() or _may_be_block(line) or _dates(line)))
+        or (_DAY_STOP.search(line) and (not line.isascii() or may_be_block(line) or _dates(line)))
         or _PROMPT.match(line)
         or (_holds_any(line, "\"'") and _QUOTED.search(line) and inline.SHELL.search(line))
     ):

@@ -17,7 +17,7 @@ from typing import Final
 import sentencex
 
 from turnfold.compression.text.blocks import Range
-from turnfold.compression.text.protect import inline_joints, uncut_spans
+from turnfold.compression.text.protect import inline_joints, may_be_block, uncut_spans
 from turnfold.compression.text.spans import Span, spans_of
 
 #: A sentence of more characters is cut at a blank: text without punctuation must still be selectable piece by piece.
@@ -72,6 +72,9 @@ def sentences(text: str, blocks: Sequence[Span] | None = None) -> list[Span]:
         blocks: what is taken for blocks, and (kind ``inline-json``) for JSON that shares its several lines with prose, in order
             and apart; None: what ``uncut_spans`` finds.
     """
+    if blocks is None and _is_plain_line(text):
+        cuts = _cuts(text, ()) if len(text) > LONGEST or _INNER_END.search(text) else ()
+        return spans_of([(start, end, "") for start, end in pairwise((0, *cuts, len(text)))])
     starts: list[tuple[int, str]] = []
     at = 0
     values: list[Span] = []
@@ -88,6 +91,11 @@ def sentences(text: str, blocks: Sequence[Span] | None = None) -> list[Span]:
         return [Span(0, len(text))] if text else []
     starts[0] = (0, starts[0][1])
     return spans_of([(start, end, kind) for (start, kind), (end, _) in pairwise([*starts, (len(text), "")])])
+
+
+def _is_plain_line(text: str) -> bool:
+    """Whether a text is one line of ASCII without a block or JSON: told without a scan, as of most messages of a chat."""
+    return text.isascii() and not ("\n" in text or "{" in text or "[" in text or may_be_block(text) or text.isspace() or not text)
 
 
 def _cut_prose(text: str, start: int, end: int, starts: list[tuple[int, str]], values: Sequence[Span], *, told: bool) -> None:

@@ -34,6 +34,7 @@ LIMIT_WORDS: Final = 12  # of a sentence that limits what was said
 _FRAME_WORDS: Final = 12
 _NAMING_KINDS: Final = frozenset({"heading", "label"})
 _SHARED: Final = 5  # letters in which two words agree where they are taken for one: "confessed", "confession"
+_ASKING: Final = ("?", "？", "؟")
 _PAUSE: Final = re.compile(r"[,:;،，、—–]")
 _LISTED_SCRIPTS: Final = re.compile(r"[a-zA-Zа-яА-Я]")  # whose pointing words the table has
 _CLAUSE: Final = re.compile(r"[^;:：；—–]*+")
@@ -188,16 +189,12 @@ class StatementPiece:
             return False
         return ("narrows" in self.opens or (len(self.said) > 1 and self.said[-1] in _ELLIPSES)) and not self.asks
 
-    def plain_words(self, odd: Set[str]) -> list[str] | None:
-        """Its words as ``lower.words`` has them, without digits and hyphens; None where `said` are others. Of a block none.
-
-        Args:
-            odd: the words of the text that have more than letters.
-        """
+    def plain_words(self) -> list[str] | None:
+        """Its words as ``lower.words`` has them, without digits and hyphens; None where `said` are others. Of a block none."""
         _, end, kind = self.span
         if kind and kind not in _NAMING_KINDS:
             return []
-        return self.said if end - self._begin <= _READ and odd.isdisjoint(self.said) else None
+        return self.said if end - self._begin <= _READ and "".join(self.said).isalpha() else None
 
     @property
     def may_be_tied(self) -> bool:
@@ -248,7 +245,9 @@ class StatementPiece:
     @property
     def asks(self) -> bool:
         """Whether it is a question."""
-        return self.text.rstrip().endswith(("?", "？", "؟"))
+        start, end, _ = self.span
+        last = self._whole[end - 2 if self._whole[end - 1] == " " and end - start > 1 else end - 1]
+        return last in _ASKING if not last.isspace() else self.text.rstrip().endswith(_ASKING)
 
     @property
     def is_short(self) -> bool:

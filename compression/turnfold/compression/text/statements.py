@@ -95,14 +95,14 @@ def heard_statements(text: str) -> tuple[Statements, list[list[str]]]:
     spans = _with_labels(text, sentences(text))
     pieces = _pieces(text, spans)
     read = _of(text, spans, pieces)
-    distinct = chain.from_iterable([piece.said for piece in pieces]) if len(pieces) < 2 else pieces[0].hints.distinct
-    odd = {word for word in distinct if not word.isalpha()}
-    plain = [piece.plain_words(odd) for piece in pieces]
-    within = words_within(text)
-    said = [within(start, end) if words is None else words for words, (start, end, _) in zip(plain, spans, strict=True)]
+    plain = [piece.plain_words() for piece in pieces]
+    said = [words for words in plain if words is not None]
+    if len(said) < len(plain):
+        within = words_within(text)
+        said = [within(start, end) if words is None else words for words, (start, end, _) in zip(plain, spans, strict=True)]
     if len(read.spans) == len(spans):
         return read, said
-    starts = {span.start for span in read.spans}
+    starts = {start for start, _, _ in read.spans}
     whole: list[list[str]] = []
     for span, words in zip(spans, said, strict=True):
         if span.start in starts:
@@ -297,7 +297,8 @@ def _pointing_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     last = -1  # the last thing said, labels and headings aside
     named = -1  # the last sentence of the line that names whom a pronoun may mean
     for i, piece in enumerate(pieces):
-        if piece.stands_alone and not (hints.speaks_of_persons and piece.means_somebody):  # most
+        means = hints.speaks_of_persons and piece.means_somebody
+        if piece.stands_alone and not means:  # most
             named = last = i
             continue
         if piece.kind in ("label", "heading"):
@@ -306,7 +307,7 @@ def _pointing_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
             continue
         if piece.starts_line or piece.kind:
             named = -1
-        if piece.kind or not (hints.speaks_of_persons and piece.means_somebody):
+        if piece.kind or not means:
             named = -1 if piece.kind else i
         elif named >= 0:
             found.append((i, named))
