@@ -10,7 +10,7 @@ the provider's cache knows from earlier requests (law 4), and an unchanged reque
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from turnfold.compression.wire.conversation import Changes, Message, Path, Texts
@@ -22,13 +22,20 @@ def trim_endings(messages: Sequence[Message], made: Changes) -> Changes:
     Messages that are signed or hold nothing but white space stay as they are.
     """
     trimmed = {}
-    for index in range(_first_changed(made, len(messages)), len(messages)):
+    for index in _sent(made, len(messages)):
         message = messages[index]
         if message.role == "assistant" and not message.sealed and (ending := _trimmed_ending(message, made.texts.get(index, {}))):
             trimmed[index] = ending
-    gone = made.gone
-    texts = {**made.texts, **{index: new for index, new in trimmed.items() if index not in gone}}
-    return replace(made, texts=texts) if trimmed else made
+    return replace(made, texts={**made.texts, **trimmed}) if trimmed else made
+
+
+def _sent(made: Changes, count: int) -> Iterator[int]:
+    """The messages behind the first change that are not left out."""
+    at = _first_changed(made, count)
+    for start, end in sorted(made.dropped):
+        yield from range(at, start)
+        at = max(at, end)
+    yield from range(at, count)
 
 
 def _first_changed(made: Changes, nothing: int) -> int:

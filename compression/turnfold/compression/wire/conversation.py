@@ -19,6 +19,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, starmap
 from operator import attrgetter
 from typing import Any, Final, Literal
 
@@ -330,7 +331,7 @@ class Changes:
     @property
     def gone(self) -> frozenset[int]:
         """The messages that are left out, one by one."""
-        return frozenset(i for start, end in self.dropped for i in range(start, end))
+        return frozenset(chain.from_iterable(starmap(range, self.dropped)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,15 @@ run of the other blocks. Blocks of unknown kinds are carried: an assistant's mes
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 
 from turnfold.compression.errors import FoldRejected, is_whole
-from turnfold.compression.memo import Memo
-from turnfold.compression.wire.bodies import Layout, read_body
+from turnfold.compression.memo import Memo, continued
+from turnfold.compression.wire.bodies import BodyReading, Layout, read_body
 from turnfold.compression.wire.cache_marks import NO_MARKS, PlacedMarks, mark_of, placed_marks
 from turnfold.compression.wire.content_edits import mark_last_part, parts
 from turnfold.compression.wire.conversation import (
@@ -35,7 +35,7 @@ from turnfold.compression.wire.conversation import (
     gather,
 )
 from turnfold.compression.wire.edits import Edit, json_string, shift
-from turnfold.compression.wire.messages_blocks import MARK, MARKS, bound, read_element, read_system, unsign
+from turnfold.compression.wire.messages_blocks import MARK, MARKS, BlocksElement, bound, read_element, read_system, unsign
 from turnfold.compression.wire.messages_reply import reply
 from turnfold.compression.wire.removal import removals
 from turnfold.compression.wire.spans import Value, value_span
@@ -65,23 +65,19 @@ def read(body: bytes, memo: Memo) -> Conversation:
     members = found.members
     values = {key: members[key][0] for key in members if key in _KEPT}
     system = [read_system(text, members["system"], memo)] if values.get("system") is not None else []
-    messages, spans, groups = [m for m, _ in system], [place for _, place in system], []
-    tied = frozenset(bound(found.elements)) if any(element.closes for element in found.elements) else frozenset[int]()
-    for number, (element, (start, end)) in enumerate(zip(found.elements, found.spans, strict=True)):
-        if element.grouped:
-            groups.append(MessageGroup((start, end), len(messages), len(messages) + len(element.messages)))
-        messages += map(_tie, element.messages) if number in tied else element.messages
-        spans += [(start + a, start + b) for a, b in element.places]
-    compacted = 1 + max((i for i, m in enumerate(messages) if m.role == "assistant" and m.attached), default=-1)
-    # Its thinking stays as well: nothing in front of it ever changes.
-    messages[:compacted] = [replace(m, key=m.key + b"fixed", fixed=True, reasoning=None) for m in messages[:compacted]]
+    told = _flattened(found, memo, len(system))
+    messages = (*(message for message, _ in system), *told.messages)
+    if told.closes:
+        messages = _with_ties(messages, found.elements, (len(system), *told.ends))
+    # What the client's own compaction wrote stays, and its thinking as well: nothing in front of it ever changes.
+    fixed = tuple(replace(m, key=m.key + b"fixed", fixed=True, reasoning=None) for m in messages[: told.compacted])
     model, output, thinking = values.get("model"), values.get("max_tokens"), values.get(_THINKING)
     binds = isinstance(thinking, dict) and _BINDING in thinking
     return Conversation(
         MESSAGES,
         text,
-        gather(messages, "messages", memo),
-        tuple(spans),
+        gather(fixed + messages[len(fixed) :] if fixed else messages, "messages", memo),
+        (*(place for _, place in system), *told.spans),
         model=model if isinstance(model, str) else "",
         schema="".join(text[start:end] for key, (_, start, end) in members.items() if key in _SCHEMA),
         output=output if is_whole(output, 1) else None,
@@ -89,12 +85,102 @@ def read(body: bytes, memo: Memo) -> Conversation:
         keys=tuple(members),
         settings={key: value for key, value in values.items() if key != "system"},
         history=members["messages"][1:],
-        groups=tuple(groups),
+        groups=told.groups,
         marked_at_end=MARK in members and bool(members[MARK][0]),
         can_drop_thinking=_can_drop(thinking),
         betas=(_DROP_BETA,) if binds else (),
         held="server-history" if "context_management" in members and _compacts(text, members["context_management"]) else "",
     )
+
+
+class _FlatHistory(NamedTuple):
+    """The messages of a body's elements one behind the other, with their places in the text.
+
+    Attributes:
+        own: where each element stands.
+        ends: index of the first message behind each element.
+        compacted: index of the first message behind the last compaction; 0 without one.
+        closes: whether an element closes a server tool's use that stands before it.
+    """
+
+    own: tuple[Place, ...] = ()
+    messages: tuple[Message, ...] = ()
+    spans: tuple[Place, ...] = ()
+    ends: tuple[int, ...] = ()
+    groups: tuple[MessageGroup, ...] = ()
+    compacted: int = 0
+    closes: bool = False
+
+
+def _flattened(found: BodyReading[BlocksElement], memo: Memo, first: int) -> _FlatHistory:
+    """The elements' messages, begun where an earlier request of the conversation left off.
+
+    Args:
+        first: index of the first of them: what stands outside of the array comes first.
+    """
+
+    def run(known: _FlatHistory | None, same: int) -> _FlatHistory:
+        if known is None or known.own[:same] != found.spans[:same]:
+            return _flat(found, first, _FlatHistory())
+        return _flat(found, first, known if same == len(known.own) else _begun(known, same, first))
+
+    key = ("elements", first, *(message.key for element in found.elements[:2] for message in element.messages[:2]))
+    return continued(memo, key, found.elements, run, lambda flat: 120 * len(flat.spans), kept=2)
+
+
+def _begun(known: _FlatHistory, same: int, first: int) -> _FlatHistory:
+    """What is known of the first elements."""
+    end = known.ends[same - 1] if same else first
+    size = end - first
+    return known._replace(
+        own=known.own[:same],
+        messages=known.messages[:size],
+        spans=known.spans[:size],
+        ends=known.ends[:same],
+        groups=tuple(group for group in known.groups if group.end <= end),
+        compacted=_compacted(known.messages[:size], first) if known.compacted > end else known.compacted,
+    )
+
+
+def _flat(found: BodyReading[BlocksElement], first: int, known: _FlatHistory) -> _FlatHistory:
+    messages: list[Message] = []
+    spans: list[Place] = []
+    ends: list[int] = []
+    groups: list[MessageGroup] = []
+    begin = at = first + len(known.messages)
+    since = len(known.own)
+    elements = found.elements[since:]
+    for element, (start, end) in zip(elements, found.spans[since:], strict=True):
+        if element.grouped:
+            groups.append(MessageGroup((start, end), at, at + len(element.messages)))
+        messages += element.messages
+        spans += [(start + a, start + b) for a, b in element.places]
+        at += len(element.messages)
+        ends.append(at)
+    return _FlatHistory(
+        found.spans,
+        (*known.messages, *messages),
+        (*known.spans, *spans),
+        (*known.ends, *ends),
+        (*known.groups, *groups),
+        _compacted(messages, begin) or known.compacted,
+        known.closes or any(element.closes for element in elements),
+    )
+
+
+def _compacted(messages: Sequence[Message], first: int) -> int:
+    """Index of the first message behind the last compaction, where the first of the messages has index `first`."""
+    last = next((i for i in range(len(messages) - 1, -1, -1) if messages[i].role == "assistant" and messages[i].attached), None)
+    return 0 if last is None else first + last + 1
+
+
+def _with_ties(messages: tuple[Message, ...], elements: Sequence[BlocksElement], ends: Sequence[int]) -> tuple[Message, ...]:
+    """The messages, with a note on those of elements that a server tool ties to others."""
+    made = list(messages)
+    for number in bound(elements):
+        for index in range(ends[number], ends[number + 1]):
+            made[index] = _tie(made[index])
+    return tuple(made)
 
 
 def _tie(message: Message) -> Message:
@@ -129,10 +215,11 @@ def write(conversation: Conversation, changes: Changes) -> list[Edit]:
     """The edits of the body's text that make the changes; a message's own text keeps its bytes where only its company changes."""
     messages = conversation.messages
     signed = [(i, reasoning) for i in sorted(changes.unsigned) if (reasoning := messages[i].reasoning) is not None]
-    gone = {i for start, end in changes.dropped for i in range(start, end)}
-    gone |= {i for i, reasoning in signed if not reasoning.bare}
+    emptied = {i for i, reasoning in signed if not reasoning.bare}
+    gone = changes.gone | emptied
     moves = moved(conversation, gone)
-    out = [*removals(conversation, [(i, i + 1) for i in gone.union(moves)]), *insertions(conversation, moves)]
+    alone = [(i, i + 1) for i in emptied.union(moves)]
+    out = [*removals(conversation, [*changes.dropped, *alone]), *insertions(conversation, moves)]
     if changes.drops_thinking and not _is_dropping(conversation.settings[_THINKING]):
         end = value_span(conversation.text, (_THINKING,))[1]
         out.append(Edit(end - 1, end - 1, _DROP))

@@ -13,10 +13,11 @@ History that lies upstream is never folded against: such a conversation is held.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Any, Final
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -76,8 +77,8 @@ def read(body: bytes, memo: Memo) -> Conversation:
     settings = {key: members[key][0] for key in members if key in _SETTINGS}
     model, output = settings.get("model"), settings.get("max_output_tokens")
     outside = tuple(_instructions(text, found))
-    inside = _history(text, found, memo)
-    held = _reason_to_hold(settings, inside)
+    inside, is_upstream = _history(text, found, memo)
+    held = _reason_to_hold(settings, is_upstream)
     return Conversation(
         RESPONSES,
         text,
@@ -118,19 +119,22 @@ def _instructions(text: str, found: BodyReading[InputItem]) -> Iterator[tuple[Me
         raise FoldRejected("unparsable")
 
 
-def _history(text: str, found: BodyReading[InputItem], memo: Memo) -> tuple[_PlacedMessage, ...]:
-    """The messages of the input, with their places."""
+def _history(text: str, found: BodyReading[InputItem], memo: Memo) -> tuple[tuple[_PlacedMessage, ...], bool]:
+    """The messages of the input with their places, and whether the upstream holds more of it."""
     value, start, end = found.members["input"]
     if isinstance(value, str):
-        return (_PlacedMessage(string_message(text[start:end], value, "user"), (start, end), 0),)
+        return (_PlacedMessage(string_message(text[start:end], value, "user"), (start, end), 0),), False
     if text[start] != "[":
         raise FoldRejected("unparsable")
-    turns = list(_turns(text, found.elements, found.spans, memo))
-    for index in _bound(turns) if any(turn.strays for turn in turns) else ():
+    read = _turns(text, found.elements, found.spans, memo)
+    if not (read.strays or read.is_compacted):
+        return read.turns, read.is_upstream
+    turns = list(read.turns)
+    for index in _bound(turns) if read.strays else ():
         turns[index] = replace(turns[index], message=_placed(turns[index].message, "bound"))
     compacted = next((i + 1 for i in range(len(turns) - 1, -1, -1) if turns[i].is_compaction), 0)
     turns[:compacted] = [replace(turn, message=_placed(turn.message, "fixed")) for turn in turns[:compacted]]
-    return tuple(turns)
+    return tuple(turns), read.is_upstream
 
 
 def _placed(message: Message, place: str) -> Message:
@@ -139,8 +143,8 @@ def _placed(message: Message, place: str) -> Message:
     return replace(message, key=key, bound=place == "bound", fixed=place == "fixed")
 
 
-def _reason_to_hold(settings: Mapping[str, Any], turns: Sequence[_PlacedMessage]) -> str:
-    if any(settings.get(key) for key in _UPSTREAM) or any(turn.is_upstream for turn in turns):
+def _reason_to_hold(settings: Mapping[str, Any], is_upstream: bool) -> str:
+    if is_upstream or any(settings.get(key) for key in _UPSTREAM):
         return SERVER_HISTORY
     return BACKGROUND if settings.get("background") is True else ""
 
@@ -184,22 +188,58 @@ class _PlacedMessage:
     strays: bool = False
 
 
-def _turns(text: str, items: Sequence[InputItem], spans: Sequence[Place], memo: Memo) -> tuple[_PlacedMessage, ...]:
+class _JoinedItems(NamedTuple):
+    """Items joined into messages.
+
+    Attributes:
+        spans: where each item stands.
+        weight: bytes that the messages take in memory, about.
+        strays, is_compacted, is_upstream: whether one of the messages is that.
+    """
+
+    spans: tuple[Place, ...] = ()
+    turns: tuple[_PlacedMessage, ...] = ()
+    weight: int = 0
+    strays: bool = False
+    is_compacted: bool = False
+    is_upstream: bool = False
+
+
+def _turns(text: str, items: Sequence[InputItem], spans: tuple[Place, ...], memo: Memo) -> _JoinedItems:
     """Items joined into messages, begun where an earlier request of the conversation left off."""
-    keys = [item_key(item.message.raw) if item.message.marked else item.message.key for item in items]
-    in_front: list[Hashable] = [*spans[:1], *(text[a:b] for (_, a), (b, _) in pairwise(spans))]
 
-    def run(known: tuple[_PlacedMessage, ...] | None, same: int) -> tuple[_PlacedMessage, ...]:
-        settled = tuple(turn for turn in known or () if turn.end < same)  # the last one may go on
+    def run(known: _JoinedItems | None, same: int) -> _JoinedItems:
+        # A place is read once: where it is the same object, the whole text in front of it is the same.
+        if known is None or not same or known.spans[same - 1] is not spans[same - 1]:
+            known, same = _JoinedItems(), 0
+        settled = known.turns[: bisect_left(known.turns, same, key=attrgetter("end"))]  # the last one may go on
+        weight = known.weight * len(settled) // len(known.turns) if settled else 0
+        begun = _JoinedItems(spans, settled, weight, *_marks_of(settled, known))
         more = [_place_items(text, items[a:b], spans[a:b], b) for a, b in _runs(items, settled[-1].end if settled else 0)]
-        return settled + tuple(_find_strays(settled, more))
+        return _go_on(begun, tuple(_find_strays(settled, more)))
 
-    def weigh(turns: tuple[_PlacedMessage, ...]) -> int:
-        joined = [turn for begin, turn in zip((0, *[turn.end for turn in turns]), turns, strict=False) if turn.end > begin + 1]
-        return 200 * len(keys) + 300 * len(turns) + sum(2 * len(turn.message.raw) for turn in joined)  # all others are items
+    key = ("turns", *(item.message.key for item in items[:4]))
+    return continued(memo, key, items, run, lambda joined: 100 * len(joined.spans) + joined.weight, kept=2)
 
-    given = tuple(zip(keys, in_front, strict=True))
-    return continued(memo, ("turns", b"".join(keys[:4])), given, run, weigh, kept=2)
+
+def _marks_of(turns: Sequence[_PlacedMessage], known: _JoinedItems) -> tuple[bool, bool, bool]:
+    """What of the notes on all messages that are known holds for the first of them; as a rule there are none."""
+    return (
+        known.strays and any(turn.strays for turn in turns),
+        known.is_compacted and any(turn.is_compaction for turn in turns),
+        known.is_upstream and any(turn.is_upstream for turn in turns),
+    )
+
+
+def _go_on(known: _JoinedItems, more: tuple[_PlacedMessage, ...]) -> _JoinedItems:
+    joined = [turn for begin, turn in zip((0, *[turn.end for turn in more]), more, strict=False) if turn.end > begin + 1]
+    return known._replace(
+        turns=known.turns + more,
+        weight=known.weight + 300 * len(more) + sum(2 * len(turn.message.raw) for turn in joined),  # all others are items
+        strays=known.strays or any(turn.strays for turn in more),
+        is_compacted=known.is_compacted or any(turn.is_compaction for turn in more),
+        is_upstream=known.is_upstream or any(turn.is_upstream for turn in more),
+    )
 
 
 def _runs(items: Sequence[InputItem], begin: int) -> Iterator[tuple[int, int]]:
