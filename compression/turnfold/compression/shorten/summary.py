@@ -219,7 +219,7 @@ def _orders_of(source: Source, memo: Memo) -> Sequence[tuple[int, int]]:
     return memo.get(("summary-orders", source.role, source.key), make, lambda found: 100 + 120 * len(found))
 
 
-class _Read(NamedTuple):
+class _ReadStatements(NamedTuple):
     """A message's statements, what each says and its words, and which are standing orders or needed by one."""
 
     read: Statements
@@ -228,12 +228,12 @@ class _Read(NamedTuple):
     orders: set[int]
 
 
-def _read(source: Source) -> _Read:
+def _read(source: Source) -> _ReadStatements:
     read = statements(source.text)
     pieces = [span.of(source.text) for span in read.spans]
     within = words_within(source.text)
     said = [within(start, end) for start, end, _ in read.spans]
-    return _Read(read, pieces, said, read.complete(_ordering(source, read, pieces, said)))
+    return _ReadStatements(read, pieces, said, read.complete(_ordering(source, read, pieces, said)))
 
 
 def _range(span: Span, piece: str) -> tuple[int, int]:
