@@ -274,7 +274,11 @@ def standing_orders(text: str) -> list[Span]:
     """The sentences of a text that are standing orders, including the white space after them; kind ``order``."""
     if text.isascii() and not may_order(words(lower_text(text))):
         return []
-    return [Span(s.start, s.end, "order") for s in sentences(text) if not s.kind and is_standing_order(s.of(text))]
+    return [Span(s.start, s.end, "order") for s in sentences(text) if not s.kind and _is_order(s.of(text))]
+
+
+def _is_order(sentence: str) -> bool:
+    return is_standing_order(sentence, words(lower_text(sentence)))
 
 
 class _OrderClause(NamedTuple):
