@@ -89,6 +89,8 @@ def test_an_unknown_ratio_needs_reports_that_stand_still_while_requests_grow() -
     once = learned((10_000, 4000))
     assert once.window(10_000) is None
     assert learned((10_000, 4000), (11_000, 3950), (12_000, 4080)).window(12_000) == 4080
+    # What is sent has hardly grown.
+    assert learned((10_000, 4000), (10_200, 3950), (10_400, 4010)).window(12_000) is None
     # A vocabulary that is twice as good on this text: reports grow with what is sent.
     assert learned((10_000, 4000), (11_000, 4400), (12_000, 4800)).window(12_000) is None
     # A server that reports only what its cache did not hold.

@@ -105,6 +105,16 @@ def test_a_line_says_what_was_saved(lines: list[str]) -> None:
     assert "1,234 ms" in lines[0] or "1,235 ms" in lines[0]
 
 
+def test_the_fields_of_a_line_have_tenths_of_milliseconds(caplog: pytest.LogCaptureFixture) -> None:
+    class Nowhere:
+        def record(self, *_: Any) -> None: ...
+
+    with caplog.at_level(logging.INFO, "turnfold.requests"):
+        RequestLog(Nowhere()).record(receipt(total_ms=1234.567, overhead_ms=2.349), ())
+    (fields,) = (vars(record)["fields"] for record in caplog.records)
+    assert (fields["ms"], fields["overhead_ms"]) == (1234.6, 2.3)
+
+
 @pytest.mark.parametrize(
     ("settings", "shown"),
     [

@@ -94,6 +94,13 @@ def test_terms_and_own_instructions_are_passed_on_and_terms_are_checked() -> Non
     assert "gate 7" in calls[0].system
 
 
+def test_one_call_has_no_more_text_than_a_model_reads_well() -> None:
+    pieces = [f"Sentence {n} is a long one. " + "word " * 600 for n in range(12)]
+    _, calls = run(score_sentences(pieces, None), lambda _: "{}")
+    assert len(calls) == 4
+    assert all(len(call.user) <= 13_000 for call in calls)
+
+
 def test_scores_come_in_batches_and_fall_back_by_sentence() -> None:
     pieces = [f"Sentence {n}." for n in range(50)]
     said = iter(['```json\n{"1": 0.25, "2": 7, "3": "high", "4": true, "5": 1}\n```', "no idea"])

@@ -77,6 +77,15 @@ def test_inspect_tells_a_shaped_result(run: RunCommand, tmp_path: Path) -> None:
     assert row["after"].startswith("@1: 20 rows of crane|berth|open")
 
 
+def test_inspect_says_why_an_answer_is_shorter(run: RunCommand, tmp_path: Path) -> None:
+    # The white space goes where a request for Claude is changed in front of it.
+    messages = [*chat(60)[:-2], {"role": "assistant", "content": "Gate 7 is open. \n"}, {"role": "user", "content": "And 8?"}]
+    (tmp_path / "request.json").write_text(json.dumps({"model": "claude-sonnet-4-5", "messages": messages}))
+    row = json.loads(run("inspect", "request.json", "--json", "--budget", "12000")[1])["messages"][-2]
+    assert (row["before"], row["after"], row["what"]) == ("Gate 7 is open. \n", "Gate 7 is open.", "shortened")
+    assert "white space" in row["why"]
+
+
 def test_inspect_says_why_nothing_is_folded(run: RunCommand, tmp_path: Path) -> None:
     (tmp_path / "short.json").write_bytes(SHORT.replace(b"gpt-4o", b"my-local-model"))
     code, out, _ = run("inspect", "short.json")

@@ -38,6 +38,8 @@ def test_every_call(client: Client) -> None:
     made = client.compress(TEXT, layer=2, l1_ratio=0.4)
     assert made.text == made.layers["2"].text
     assert client.drill_down(made.sections[0].id, 1).tokens <= made.sections[0].tokens
+    whole = client.drill_down(made.sections[0].id)
+    assert (whole.layer, whole.text) == (0, client.drill_down(made.sections[0].id, 0).text)
     assert client.exchange(TEXT, accept=["facts"], budget=1, format="mcp").encoding == "summary"
     assert client.cache_stats().entries >= 1
     assert client.clear_cache() >= 1

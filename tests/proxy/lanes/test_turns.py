@@ -75,6 +75,18 @@ async def test_work_that_nobody_waits_for_is_not_begun() -> None:
     lane.close()
 
 
+async def test_who_is_cancelled_with_a_place_at_hand_gives_it_back() -> None:
+    places = Places(1, 1)
+    await places.take("a")
+    second = asyncio.create_task(places.take("b"))
+    await asyncio.sleep(0)
+    places.leave("a")  # the place is b's
+    second.cancel()
+    await asyncio.gather(second, return_exceptions=True)
+    async with asyncio.timeout(5):
+        await places.take("c")
+
+
 async def test_a_place_is_held_until_its_work_has_ended() -> None:
     lane, gate, begun = ThreadLane("test", 1), threading.Event(), []
     with pytest.raises(TimeoutError):

@@ -144,6 +144,12 @@ def test_a_malformed_parent_is_none(header: bytes) -> None:
     assert parent_in([(b"traceparent", value)]).span == parent.upstream
 
 
+def test_traces_and_calls_have_ids_of_their_own() -> None:
+    begun = [parent_in([]) for _ in range(20)]
+    assert len({parent.trace for parent in begun}) == len({parent.upstream for parent in begun}) == 20
+    assert max(parent.trace for parent in begun).bit_length() > 64
+
+
 def test_a_later_version_is_read() -> None:
     assert parent_in([(b"traceparent", b"01" + PARENT.encode()[2:] + b"-more")]).span is not None
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr, ValidationError
 from yarl import URL
 
-from tests.proxy.harness import UpstreamServer, settings_for
+from tests.proxy.harness import UpstreamServer, settings_for, until
 from tests.support.cases import each
 from tests.support.embeddings_upstream import DIMENSION, EmbeddingsUpstream
 from turnfold.compression.errors import InvalidInput
@@ -255,3 +255,18 @@ def test_the_doctor_says_when_questions_would_be_late(upstream: UpstreamServer, 
     made.delay = 0.3
     ((verdict, found),) = look(made.url, tmp_path, semantic={"timeout": 0.1})
     assert (verdict, "too slow" in found) == ("note", True)
+
+
+async def test_a_call_that_began_before_another_learned_that_base64_is_not_known(upstream: UpstreamServer) -> None:
+    made = EmbeddingsUpstream(upstream)
+    made.takes_base64, made.delay = False, 0.05
+    own = {"embedding_model": MODEL, "dimensions": DIMENSION, "api_key": SecretStr("sk-own")}
+    encoder = UpstreamEncoder(settings_for(made.url, semantic=own), None)
+    async with encoder.running():
+        first = asyncio.create_task(encoder.encode(["first"], encoder.trial()))
+        await asyncio.to_thread(until, lambda: len(made.bodies) == 2)
+        made.delay = 0.15  # it is refused after the first has its decimals
+        second = await encoder.encode(["second"], encoder.trial())
+        assert len(second.vectors) == len((await first).vectors) == 1
+    assert [body.get("encoding_format") for body in made.bodies] == ["base64", None, "base64", None]
+    assert not encoder.failures

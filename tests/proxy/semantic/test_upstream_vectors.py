@@ -246,10 +246,12 @@ def test_a_model_for_english_alone_gets_nothing_else(made: EmbeddingsUpstream, l
 def test_decimals_do_where_base64_is_not_known(made: EmbeddingsUpstream) -> None:
     made.takes_base64 = False
     with proxy(made) as server:
-        warmed(server, made)
+        number, _ = warmed(server, made)
+        before = len(made.bodies)
+        warmed(server, made, number + 1)
     forms = [body.get("encoding_format") for body in made.bodies]
-    assert forms[:2] == ["base64", None]
-    assert set(forms[2:]) == {None}
+    assert forms[0] == "base64"
+    assert set(forms[before:]) == {None}, "calls that began before the first answer may have asked for it too"
 
 
 def test_azures_paths_are_followed(made: EmbeddingsUpstream) -> None:

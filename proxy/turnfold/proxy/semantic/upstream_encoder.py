@@ -229,10 +229,12 @@ class UpstreamEncoder:
 
     async def _send(self, inputs: Sequence[str], errand: Errand) -> PostedAnswer:
         """The answer to one call; status 0 where there is none in time. Where base64 is refused, decimals are asked for."""
-        answer = await self._post(inputs, errand, base64_form=self._base64 is not False)
-        if answer.status in (400, 422) and self._base64 is None:
+        in_base64 = self._base64 is not False
+        answer = await self._post(inputs, errand, base64_form=in_base64)
+        # Another call, begun when nobody knew either, may have learned it meanwhile.
+        if answer.status in (400, 422) and in_base64 and self._base64 is not True:
             answer = await self._post(inputs, errand, base64_form=False)
-            self._base64 = False if answer.status == 200 else None
+            self._base64 = False if answer.status == 200 else self._base64
         elif answer.status == 200 and self._base64 is None:
             self._base64 = True
         return answer
