@@ -1,6 +1,6 @@
 """What a warm request costs as its conversation grows: processor time of the engine, and of a proxy, at some turns.
 
-    python -m benchmarks.growth [--before ../before/.venv/bin/python] [--kind made] [--turns 100 300 600 960]
+    python -m benchmarks.growth [--before ../before/.venv/bin/python] [--kind made] [--wire chat] [--turns 100 300 600 960]
 
 Each request is the next turn of a remembered conversation, another conversation each round; the least round counts. With
 `--before`, the interpreter of another checkout, both are measured in turn, and the ratio is printed too. Milliseconds: the median
@@ -22,7 +22,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, closing
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from benchmarks.latency import WORDS, KeptConnection
 from benchmarks.support.data import conversations
@@ -33,6 +33,9 @@ from turnfold.compression.fold import fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.conversation import Wire
+from turnfold.compression.wire.messages import MESSAGES
+from turnfold.compression.wire.responses import RESPONSES
 from turnfold.proxy.chat.trail import trails_of
 
 _WARMING: Final = 16  # turns before those that are measured
@@ -70,19 +73,46 @@ def _loops(messages: int) -> list[dict[str, Any]]:
 KINDS: Final[dict[str, Callable[[int], list[dict[str, Any]]]]] = {"made": _made, "locomo": _locomo, "loops": _loops}
 
 
-def bodies(kind: str, turn: int, number: int = 0) -> list[bytes]:
+Talk = list[dict[str, Any]]
+
+
+class _Format(NamedTuple):
+    """A wire, its path, and what a request of it is; `loops` are of the chat's form only."""
+
+    wire: Wire
+    path: str
+    model: str
+    body: Callable[[str, Talk], dict[str, Any]]
+
+
+FORMATS: Final = {
+    "chat": _Format(
+        CHAT,
+        "/v1/chat/completions",
+        "gpt-4o",
+        lambda first, talk: {"messages": [{"role": "system", "content": first}, *talk]},
+    ),
+    "responses": _Format(RESPONSES, "/v1/responses", "gpt-4o", lambda first, talk: {"instructions": first, "input": talk}),
+    "messages": _Format(
+        MESSAGES, "/v1/messages", "claude-sonnet-4-5", lambda first, talk: {"max_tokens": 100, "system": first, "messages": talk}
+    ),
+}
+
+
+def bodies(kind: str, wire: str, turn: int, number: int = 0) -> list[bytes]:
     """The requests of a conversation up to a turn and behind it."""
     ends = [2 * number + 1 for number in range(turn - _WARMING, turn + _MEASURED)]
-    talk = [{"role": "system", "content": f"Conversation {number}."}, *KINDS[kind](ends[-1])]
-    return [json.dumps({"model": "gpt-4o", "messages": talk[: end + 1]}).encode() for end in ends]
+    talk, form = KINDS[kind](ends[-1]), FORMATS[wire]
+    return [json.dumps({"model": form.model, **form.body(f"Conversation {number}.", talk[:end])}).encode() for end in ends]
 
 
-def engine(kind: str, turn: int) -> float:
+def engine(kind: str, wire: str, turn: int) -> float:
     """Milliseconds of a turn in process."""
-    memo, options, times = Memo(), FoldOptions(model="gpt-4o"), []
-    for body in bodies(kind, turn):
+    form = FORMATS[wire]
+    memo, options, times = Memo(), FoldOptions(model=form.model), []
+    for body in bodies(kind, wire, turn):
         begun = time.thread_time()
-        read = CHAT.read(body, memo)
+        read = form.wire.read(body, memo)
         folded = fold(read, options, memo)
         _ = folded.body
         trails_of(read, folded.forwarded, memo)
@@ -90,20 +120,20 @@ def engine(kind: str, turn: int) -> float:
     return statistics.median(times[_WARMING:])
 
 
-def engine_of(python: str, kind: str, turn: int) -> float:
+def engine_of(python: str, kind: str, wire: str, turn: int) -> float:
     """The same in a process of a checkout's interpreter; this module is the same for both."""
-    own = [python, "-m", "benchmarks.growth", "--engine", kind, str(turn)]
+    own = [python, "-m", "benchmarks.growth", "--engine", kind, wire, str(turn)]
     found = subprocess.run(own, check=True, capture_output=True, text=True, cwd=Path(__file__).parent.parent)
     return float(found.stdout)
 
 
-def proxy(client: KeptConnection, pid: int, requests: list[bytes]) -> float:
+def proxy(client: KeptConnection, pid: int, requests: list[bytes], path: str) -> float:
     """Milliseconds of a turn through a proxy."""
     for body in requests[:_WARMING]:
-        client.chat(body)
+        client.chat(body, path)
     begun = processor_seconds(pid)
     for body in requests[_WARMING:]:
-        client.chat(body)
+        client.chat(body, path)
     return 1000 * (processor_seconds(pid) - begun) / _MEASURED
 
 
@@ -112,12 +142,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--before", help="interpreter of another checkout")
     parser.add_argument("--kind", choices=KINDS, default="made")
+    parser.add_argument("--wire", choices=FORMATS, default="chat")
     parser.add_argument("--turns", type=int, nargs="+", default=[100, 300, 600, 960])
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--engine", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--engine", nargs=3, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.engine:
-        print(engine(chosen.engine[0], int(chosen.engine[1])))
+        print(engine(chosen.engine[0], chosen.engine[1], int(chosen.engine[2])))
         return
     pythons = [python for python in (chosen.before, sys.executable) if python]
     with ExitStack() as stack:
@@ -134,13 +165,22 @@ def main() -> None:
             ready = f"http://127.0.0.1:{port}/readyz"
             pid = stack.enter_context(serving(command("serve", python=python), environment(**own), ready))
             servers.append((stack.enter_context(closing(KeptConnection(port))), pid))
+        path = FORMATS[chosen.wire].path
         for turn in chosen.turns:
-            in_process = [[engine_of(python, chosen.kind, turn) for python in pythons] for _ in range(chosen.rounds)]
-            served = [[proxy(*server, bodies(chosen.kind, turn, n)) for server in servers] for n in range(chosen.rounds)]
+            in_process = [[engine_of(python, chosen.kind, chosen.wire, turn) for python in pythons] for _ in range(chosen.rounds)]
+            served = [
+                [proxy(*server, bodies(chosen.kind, chosen.wire, turn, n), path) for server in servers]
+                for n in range(chosen.rounds)
+            ]
             for what, rounds in (("engine", in_process), ("proxy", served)):
                 least = [min(column) for column in zip(*rounds, strict=True)]
                 ratio = f"  ratio {least[1] / least[0]:.2f}" if len(least) > 1 else ""
-                print(f"{chosen.kind} turn {turn:4} {what:6}", *(f"{value:7.2f} ms" for value in least), ratio, flush=True)
+                print(
+                    f"{chosen.wire} {chosen.kind} turn {turn:4} {what:6}",
+                    *(f"{value:7.2f} ms" for value in least),
+                    ratio,
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":
