@@ -106,11 +106,12 @@ def test_of_a_text_with_a_counted_end_only_the_beginning_is_counted(tail: str, f
             weights.append(weigh(value))
             memo.put(key, value, weigh)
 
-    count_tail(tail, 7777, Noting())
+    count_tail(tail, {"o200k_base": 7777}, Noting())
     assert count_with_tail(front + tail, memo) == (7777 + count(front) if known else count(front + tail))
     assert weights == ([200 + len(tail)] if memo.find(("tail", tail[-100:])) else [])
     assert count_with_tail(f"{front}x{tail[1:]}", memo) == count(f"{front}x{tail[1:]}")
     assert count_with_tail(f"{front}{tail}.", memo) == count(f"{front}{tail}.")
+    assert count_with_tail(front + tail, memo, "cl100k_base") == count(front + tail, "cl100k_base")  # of that nothing is known
 
 
 def test_a_line_is_counted_alone_up_to_two_thousand_characters() -> None:

@@ -14,7 +14,7 @@ import gzip
 import hashlib
 import re
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -106,10 +106,7 @@ def count_once(known: dict[str, int]) -> Callable[[str], int]:
 
 def count_for_model(text: str, model: str) -> int:
     """Tokens of a text for a model; an unknown model is counted by the costlier of both vocabularies."""
-    name = encoding_for_model(model)
-    if name is not None:
-        return count(text, name)
-    return max(count(text, "o200k_base"), count(text, "cl100k_base"))
+    return counter_for_model(model)(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +122,15 @@ class ModelCounter:
 
     def __call__(self, text: str) -> int:
         """Tokens of a text."""
-        return count_for_model(text, "") if self.name is None else count(text, self.name)
+        return max(self.each(text))
+
+    def each(self, text: str) -> tuple[int, ...]:
+        """The same by each vocabulary."""
+        return tuple([count(text, name) for name in self.vocabularies])
+
+    def with_tail(self, text: str, memo: Memo) -> int:
+        """The same of a text of which the end may be known (`count_with_tail`)."""
+        return max([count_with_tail(text, memo, name) for name in self.vocabularies])
 
 
 #: `count` as such a function.
@@ -145,21 +150,23 @@ _LONG: Final = 500  # characters from which remembering a text takes less than c
 _TAIL: Final = 100
 
 
-def count_tail(text: str, tokens: int, memo: Memo) -> None:
-    """Remember the tokens of a text by the border counter, for texts that end with it (`count_with_tail`)."""
+def count_tail(text: str, counts: Mapping[EncodingName, int], memo: Memo) -> None:
+    """Remember the tokens of a text by some vocabularies, for texts that end with it (`count_with_tail`)."""
     if len(text) >= _LONG and _SEAM.match(f"\n{text[0]}", 1):
-        memo.put(("tail", text[-_TAIL:]), (text, tokens), lambda _: 200 + len(text))
+        memo.put(("tail", text[-_TAIL:]), (text, counts), lambda _: 200 + len(text))
 
 
-def count_with_tail(text: str, memo: Memo) -> int:
+def count_with_tail(text: str, memo: Memo, name: EncodingName = BORDER_ENCODING) -> int:
     """`count` of a text; of one that ends with a text of ours that was counted, only what stands in front of that is counted."""
-    known: tuple[str, int] | None = memo.find(("tail", text[-_TAIL:])) if len(text) >= _LONG else None
-    if known is None or not text.endswith(known[0]) or text[-len(known[0]) - 1 : -len(known[0])] != "\n":
-        return count(text)
+    known: tuple[str, Mapping[EncodingName, int]] | None = memo.find(("tail", text[-_TAIL:])) if len(text) >= _LONG else None
+    if known is None:
+        return count(text, name)
+    tail, counts = known
+    if name not in counts or not text.endswith(tail) or text[-len(tail) - 1 : -len(tail)] != "\n":
+        return count(text, name)
     if _has_long_run(text):  # it is counted in pieces that may lie across the seam
-        return count(text)
-    tail, tokens = known
-    return tokens + count(text[: -len(tail)])
+        return count(text, name)
+    return counts[name] + count(text[: -len(tail)], name)
 
 
 def count_line(line: str, counter: ModelCounter) -> tuple[int, ...] | None:

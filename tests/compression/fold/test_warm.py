@@ -110,9 +110,12 @@ def test_lines_that_were_counted_apart_come_to_the_whole(lines: list[str], befor
         counts = [count_line(line, counter) for line in apart]
         assert max(map(sum, zip(*filter(None, counts), strict=True))) == counter(text)
         assert None not in counts
-    memo = Memo()
-    count_tail(text, count(text), memo)
-    assert count_with_tail(f"{before}\n\n{text}", memo) == count(f"{before}\n\n{text}")
+    for counter in (BORDER_COUNTER, ModelCounter("cl100k_base"), ModelCounter(None)):
+        memo = Memo()
+        count_tail(text, dict(zip(counter.vocabularies, counter.each(text), strict=True)), memo)
+        whole = f"{before}\n\n{text}"
+        assert counter.with_tail(whole, memo) == counter(whole)
+        assert count_with_tail(whole, memo) == count(whole)
 
 
 @each("line", ["3: x\n", "é: x\n", "\n", "", "a" * 2001, f"user: x\n{'y' * 2000}\n"])
@@ -123,7 +126,7 @@ def test_a_line_that_others_may_go_on_in_is_not_counted_alone(line: str) -> None
 @pytest.mark.parametrize("run", [" " * 4000, "x" * 20000, "\n" * 4001])
 def test_long_runs_are_found_by_samples(run: str) -> None:
     memo, tail = Memo(), "<quotes>" + " word" * 200
-    count_tail(tail, count(tail), memo)
+    count_tail(tail, {"o200k_base": count(tail)}, memo)
     for front in ("", "a", "ab c" * 77):
         text = f"{front}{run}\n{tail}"
         assert count_with_tail(text, memo) == count(text)

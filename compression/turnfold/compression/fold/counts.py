@@ -41,5 +41,5 @@ def message_tokens(message: Message, model: str, memo: Memo) -> int:
         return message.tokens
     vocabulary = tokens.encoding_for_model(model) or "unknown"
     return message.other_tokens + memo.get(
-        ("count", vocabulary, message.key), lambda: tokens.count_for_model(message.text, model)
+        ("count", vocabulary, message.key), lambda: tokens.counter_for_model(model).with_tail(message.text, memo)
     )

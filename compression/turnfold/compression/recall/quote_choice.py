@@ -71,13 +71,18 @@ class Quoted:
         quotes: in the order of the conversation.
         text: the fence with them, "" for none.
         passages: by message.
-        tokens: of the text.
+        counts: tokens of the text by each vocabulary of the counter.
     """
 
     quotes: tuple[Quote, ...] = ()
     text: str = ""
     passages: tuple[fence.Passage, ...] = ()
-    tokens: int = 0
+    counts: tuple[int, ...] = (0,)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the text."""
+        return max(self.counts)
 
 
 class _KnownQuotes(NamedTuple):
@@ -255,14 +260,16 @@ class QuoteTokens:
                 _ = self._known.lines.get(number) or self._make_line(number)
             if (alone[numbers] >= 0).all():
                 return int(alone[numbers].sum()) + sum(map(sum, _frame(self._count)))
-        return self._size(self._lines(self._ordered(chosen)))
+        return max(self._sizes(self._lines(self._ordered(chosen))))
 
-    def _size(self, lines: Sequence[QuotedLine]) -> int:
-        """The same of lines, counted as a whole only where they are no sum."""
+    def _sizes(self, lines: Sequence[QuotedLine]) -> tuple[int, ...]:
+        """The same of lines by each vocabulary, counted as a whole only where they are no sum."""
+        if not isinstance(self._count, ModelCounter):
+            return (self._count(fence.enclose([line.text for line in lines])),)
         counts = [line.tokens for line in lines]
-        if None in counts or not isinstance(self._count, ModelCounter):
-            return self._count(fence.enclose([line.text for line in lines]))
-        return max(map(sum, zip(*_frame(self._count), *counts, strict=True)))
+        if None in counts:
+            return self._count.each(fence.enclose([line.text for line in lines]))
+        return tuple(map(sum, zip(*_frame(self._count), *counts, strict=True)))
 
     def render(self, chosen: Sequence[int]) -> Quoted:
         """The quotes as they stand in a request."""
@@ -272,7 +279,7 @@ class QuoteTokens:
         lines = self._lines(ordered)
         passages = tuple([line.passage for line in lines])
         text = fence.enclose([line.text for line in lines])
-        return Quoted(tuple([quotes[n] for n in ordered]), text, passages, self._size(lines))
+        return Quoted(tuple([quotes[n] for n in ordered]), text, passages, self._sizes(lines))
 
     def empty(self) -> int:
         """Tokens of the fence around nothing."""

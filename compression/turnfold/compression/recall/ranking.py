@@ -29,7 +29,7 @@ from turnfold.compression.scorers.bm25 import Hits, idf, presence, rarity, score
 from turnfold.compression.text import requests, words
 from turnfold.compression.text.passages import estimate, sentences
 from turnfold.compression.text.quotes import Quotable, Quote, Source
-from turnfold.compression.tokens import BORDER_COUNTER, count_tail
+from turnfold.compression.tokens import ModelCounter, count_tail
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,8 +434,8 @@ def recall(
         ranking = RankedQuotes(np.flatnonzero(bears), worth)
     costs = QuoteTokens(sources, count, index, "\0".join(present), ranking.more)
     found = fit_quotes(ranking, budget, costs)
-    if found.text and count == BORDER_COUNTER:
-        count_tail(found.text, found.tokens, memo)
+    if found.text and isinstance(count, ModelCounter):
+        count_tail(found.text, dict(zip(count.vocabularies, found.counts, strict=True)), memo)
     return found
 
 

@@ -72,7 +72,7 @@ def read_system(text: str, member: tuple[Any, int, int], memo: Memo) -> tuple[Me
         raise FoldRejected("unparsable")
     raw = text[start:end]
     key = _key(raw, "system")
-    return memo.get(("system", key), lambda: _spoken(raw, key, "system", content, ()), _weigh_message), (start, end)
+    return memo.get(("system", key), lambda: _spoken(raw, key, "system", content, (), memo), _weigh_message), (start, end)
 
 
 def _weigh_message(message: Message) -> int:
@@ -93,7 +93,7 @@ def read_element(raw: str, data: Any, memo: Memo) -> BlocksElement:
     if not isinstance(data, dict) or not isinstance(data.get("role"), str) or not _is_content(data.get("content")):
         raise FoldRejected("unparsable")
     key = _key(raw)
-    return memo.get(("blocks", key), lambda: _parse(raw, data), _weigh_element)
+    return memo.get(("blocks", key), lambda: _parse(raw, data, memo), _weigh_element)
 
 
 def _weigh_element(element: BlocksElement) -> int:
@@ -104,7 +104,7 @@ def _is_content(content: object) -> bool:
     return isinstance(content, str) or (isinstance(content, list) and all(isinstance(block, dict) for block in content))
 
 
-def _parse(raw: str, data: Mapping[str, Any]) -> BlocksElement:
+def _parse(raw: str, data: Mapping[str, Any], memo: Memo) -> BlocksElement:
     if not is_plainly_typed(data):
         raise FoldRejected("unparsable")
     role, content = data["role"], data["content"]
@@ -114,8 +114,8 @@ def _parse(raw: str, data: Mapping[str, Any]) -> BlocksElement:
         uses, results = _served(_blocks(content))
         return BlocksElement((_assistant(raw, key, data),), ((0, len(raw)),), opens=uses - results, closes=results - uses)
     if role == "user" and any(block.get("type") == _RESULT for block in _blocks(content)):
-        return _user_with_results(raw, data, values)
-    return BlocksElement((_spoken(raw, key, role, content, ("content",), frozenset(data)),), ((0, len(raw)),))
+        return _user_with_results(raw, data, values, memo)
+    return BlocksElement((_spoken(raw, key, role, content, ("content",), memo, frozenset(data)),), ((0, len(raw)),))
 
 
 def _served(blocks: Sequence[Block]) -> tuple[frozenset[str], frozenset[str]]:
@@ -143,7 +143,7 @@ def _blocks(content: Any) -> Sequence[Any]:
     return content if isinstance(content, list) else ()
 
 
-def _user_with_results(raw: str, data: Mapping[str, Any], content: Sequence[Value]) -> BlocksElement:
+def _user_with_results(raw: str, data: Mapping[str, Any], content: Sequence[Value], memo: Memo) -> BlocksElement:
     """A user's message as one message per result, and one per run of other blocks."""
     messages, places = [], []
     for result, run in groupby(content, key=lambda value: value[0].get("type") == _RESULT):
@@ -155,12 +155,12 @@ def _user_with_results(raw: str, data: Mapping[str, Any], content: Sequence[Valu
             if result:
                 messages.append(_result(text, key, values[0][0]))
             else:
-                messages.append(_spoken(text, key, "user", [block for block, _, _ in values], (), frozenset(data)))
+                messages.append(_spoken(text, key, "user", [block for block, _, _ in values], (), memo, frozenset(data)))
             places.append((start, end))
     return BlocksElement(tuple(messages), tuple(places), grouped=True)
 
 
-def _spoken(raw: str, key: bytes, role: str, content: Any, path: Path, keys: frozenset[str] = frozenset()) -> Message:
+def _spoken(raw: str, key: bytes, role: str, content: Any, path: Path, memo: Memo, keys: frozenset[str] = frozenset()) -> Message:
     """A message of the user's, or a system text; `path` leads to its content, () where `raw` is that. Of instructions amid the
     messages those without content may stand anywhere ("Mid-conversation system messages")."""
     blocks = _blocks(content)
@@ -175,7 +175,7 @@ def _spoken(raw: str, key: bytes, role: str, content: Any, path: Path, keys: fro
         texts=texts,
         own=own,
         text=own,
-        tokens=tokens.count(own) + other,
+        tokens=tokens.count_with_tail(own, memo) + other,
         other_tokens=other,
         holds=bool(own.strip()) or bool(blocks),
         keys=keys,

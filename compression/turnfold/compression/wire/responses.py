@@ -76,7 +76,7 @@ def read(body: bytes, memo: Memo) -> Conversation:
     members = found.members
     settings = {key: members[key][0] for key in members if key in _SETTINGS}
     model, output = settings.get("model"), settings.get("max_output_tokens")
-    outside = tuple(_instructions(text, found))
+    outside = tuple(_instructions(text, found, memo))
     inside, is_upstream = _history(text, found, memo)
     held = _reason_to_hold(settings, is_upstream)
     return Conversation(
@@ -97,7 +97,7 @@ def read(body: bytes, memo: Memo) -> Conversation:
 
 
 def _read_item(raw: str, data: Any, memo: Memo) -> InputItem:
-    return memo.get(("item", digest(raw)), lambda: read_item(raw, data), lambda item: 1200 + 4 * len(item.message.raw))
+    return memo.get(("item", digest(raw)), lambda: read_item(raw, data, memo), lambda item: 1200 + 4 * len(item.message.raw))
 
 
 _LAYOUT: Final = Layout(
@@ -110,11 +110,11 @@ _LAYOUT: Final = Layout(
 )
 
 
-def _instructions(text: str, found: BodyReading[InputItem]) -> Iterator[tuple[Message, Place]]:
+def _instructions(text: str, found: BodyReading[InputItem], memo: Memo) -> Iterator[tuple[Message, Place]]:
     """The system text, which stands outside of the history."""
     value, start, end = found.members.get("instructions", (None, 0, 0))
     if isinstance(value, str):
-        yield string_message(text[start:end], value, "system"), (start, end)
+        yield string_message(text[start:end], value, "system", memo), (start, end)
     elif value is not None:
         raise FoldRejected("unparsable")
 
@@ -123,7 +123,7 @@ def _history(text: str, found: BodyReading[InputItem], memo: Memo) -> tuple[tupl
     """The messages of the input with their places, and whether the upstream holds more of it."""
     value, start, end = found.members["input"]
     if isinstance(value, str):
-        return (_PlacedMessage(string_message(text[start:end], value, "user"), (start, end), 0),), False
+        return (_PlacedMessage(string_message(text[start:end], value, "user", memo), (start, end), 0),), False
     if text[start] != "[":
         raise FoldRejected("unparsable")
     read = _turns(text, found.elements, found.spans, memo)

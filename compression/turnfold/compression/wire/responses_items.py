@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
-from turnfold.compression.memo import digest
+from turnfold.compression.memo import Memo, digest
 from turnfold.compression.wire.bodies import is_plainly_typed
 from turnfold.compression.wire.cache_marks import cut_marks, has_mark
 from turnfold.compression.wire.conversation import Attachment, Call, Message, Text, full_text
@@ -80,7 +80,7 @@ def item_key(*parts: str) -> bytes:
     return digest("responses", *parts)
 
 
-def read_item(raw: str, data: Any) -> InputItem:
+def read_item(raw: str, data: Any, memo: Memo) -> InputItem:
     """An item from its JSON text and value; paths begin with its number in a run of items, here 0.
 
     Raises:
@@ -93,13 +93,13 @@ def read_item(raw: str, data: Any) -> InputItem:
         kind = "message" if "role" in data else "item_reference" if isinstance(data.get("id"), str) else None
     if not isinstance(kind, str) or (kind == "message" and not isinstance(role, str)):
         raise FoldRejected("unparsable")
-    message = build(raw, item_key(cut_marks(raw, MARKS)), _READERS.get(kind, _read_other)(data), data)
+    message = build(raw, item_key(cut_marks(raw, MARKS)), _READERS.get(kind, _read_other)(data), data, memo)
     return InputItem(message, kind, _refers(data))
 
 
-def string_message(raw: str, text: str, role: str) -> Message:
+def string_message(raw: str, text: str, role: str, memo: Memo) -> Message:
     """A message that is a mere string of the body: instructions, or the input as one text."""
-    return build(raw, item_key(role, raw), Reading(role, texts=(Text((0,), text),), sole=text), {})
+    return build(raw, item_key(role, raw), Reading(role, texts=(Text((0,), text),), sole=text), {}, memo)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class Reading:
     sole: str | None = None
 
 
-def build(raw: str, key: bytes, found: Reading, data: Mapping[str, Any]) -> Message:
+def build(raw: str, key: bytes, found: Reading, data: Mapping[str, Any], memo: Memo) -> Message:
     """The message of an item."""
     own = "\n".join(t.text for t in found.texts)
     text = full_text(own, found.calls, found.spoken)
@@ -141,7 +141,7 @@ def build(raw: str, key: bytes, found: Reading, data: Mapping[str, Any]) -> Mess
         arguments=found.arguments,
         own=own,
         text=text,
-        tokens=tokens.count(text) + other,
+        tokens=tokens.count_with_tail(text, memo) + other,
         other_tokens=other,
         holds=bool(own.strip()) or bool(parts),
         keys=frozenset(data),
