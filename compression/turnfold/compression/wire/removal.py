@@ -9,10 +9,12 @@ messages is never left out.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from operator import attrgetter
 
-from turnfold.compression.wire.conversation import Conversation, Place
+from turnfold.compression.wire.conversation import Conversation, MessageGroup, Place
 from turnfold.compression.wire.edits import Edit
 
 
@@ -22,23 +24,44 @@ def removals(conversation: Conversation, dropped: Iterable[tuple[int, int]]) -> 
     if not runs:
         return
     spans, (start, end) = conversation.spans, conversation.history
-    if not conversation.groups:  # each is an element, or a run of them; what stands outside comes first
-        outside = next((i for i, (at, _) in enumerate(spans) if start <= at < end), len(spans))
-        entries = spans[outside:]
-        yield from (_removal(entries, max(a - outside, 0), b - outside) for a, b in runs if b > outside)
-        return
-    gone = {index for a, b in runs for index in range(a, b)}
-    grouped = {index for group in conversation.groups for index in range(group.start, group.end)}
-    inside = [i for i, (at, _) in enumerate(spans) if start <= at < end and i not in grouped]
-    places, goes = [spans[i] for i in inside], [i in gone for i in inside]
-    for group in conversation.groups:
-        inner = [i in gone for i in range(group.start, group.end)]
-        places.append(group.place)
-        goes.append(all(inner))
-        if not all(inner):
-            yield from entry_removals(spans[group.start : group.end], inner)
-    order = sorted(range(len(places)), key=places.__getitem__)
-    yield from entry_removals([places[i] for i in order], [goes[i] for i in order])
+    outside = next((i for i, (at, _) in enumerate(spans) if start <= at < end), len(spans))  # it comes first
+    cut: dict[MessageGroup, set[int]] = {}
+    for first, last in ((max(first, outside), last) for first, last in runs if last > outside):
+        head, tail = _cut_group(conversation, first, first, last), _cut_group(conversation, last - 1, first, last)
+        for group in (head, tail):
+            if group is not None:
+                cut.setdefault(group, set()).update(range(max(first, group.start), min(last, group.end)))
+        begin, stop = head.end if head else first, tail.start if tail else last
+        if begin < stop:
+            yield _whole_removal(conversation, begin, stop, outside)
+    for group, gone in cut.items():
+        yield from entry_removals(spans[group.start : group.end], [i in gone for i in range(group.start, group.end)])
+
+
+def _whole_removal(conversation: Conversation, start: int, end: int, outside: int) -> Edit:
+    """Whole elements of the array of messages go, given by their messages; the first of all has index `outside`."""
+    begin = _element(conversation, start)[0]
+    if end < len(conversation.spans):
+        return Edit(begin, _element(conversation, end)[0], "")
+    return Edit(_element(conversation, start - 1)[1] if start > outside else begin, _element(conversation, end - 1)[1], "")
+
+
+def _element(conversation: Conversation, index: int) -> Place:
+    """Where the element stands that a message is, or is part of."""
+    group = _group_of(conversation, index)
+    return conversation.spans[index] if group is None else group.place
+
+
+def _cut_group(conversation: Conversation, index: int, first: int, last: int) -> MessageGroup | None:
+    """The group of a message, if a part of it is outside of a run of messages."""
+    group = _group_of(conversation, index)
+    return None if group is None or first <= group.start < group.end <= last else group
+
+
+def _group_of(conversation: Conversation, index: int) -> MessageGroup | None:
+    groups = conversation.groups
+    at = bisect_right(groups, index, key=attrgetter("start")) - 1
+    return groups[at] if at >= 0 and index < groups[at].end else None
 
 
 def _merged(runs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
