@@ -105,6 +105,17 @@ def fingerprint(message: object) -> str:
     return digest(text).hex()[:16]
 
 
+def _exact_print(message: object) -> str:
+    """A content hash that also distinguishes what JSON writes alike: tuples and lists, keys that are texts or not."""
+    told = fingerprint(message)
+    try:
+        if not told or json.loads(json.dumps(message)) == message:
+            return told
+        return digest(told, repr(message)).hex()[:16]
+    except RecursionError:
+        return ""
+
+
 class MessageKeys:
     """The key of each message of one conversation.
 
@@ -113,7 +124,7 @@ class MessageKeys:
     """
 
     def __init__(self, messages: Sequence[Any]) -> None:
-        self._prints = [fingerprint(message) for message in messages]
+        self._prints = [_exact_print(message) for message in messages]
         self._provenances = [provenance_of(message) for message in messages]
         self._names = [_name(m, p) for m, p in zip(messages, self._provenances, strict=True)]
         bearers = Counter(name for name, _ in set(zip(self._names, self._prints, strict=True)))
