@@ -6,6 +6,7 @@ Lives here: validated input and output. Does not belong here: making any of it (
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
@@ -59,6 +60,17 @@ def readable(message: Message) -> str:
 def default_token_counter(message: Message) -> int:
     """Tokens of a message by its characters: one for every 3.5, rounded up."""
     return math.ceil(characters(message) / _CHARACTERS_PER_TOKEN)
+
+
+def tokens_by(counter: TokenCounter, message: Message) -> int:
+    """Tokens of a message by a caller's counter.
+
+    Raises:
+        InvalidInput: the counter returned no number of tokens.
+    """
+    tokens = counter(message)
+    require(("token_counter", is_within(tokens, 0, sys.float_info.max), "must return a finite number from 0 for every message"))
+    return tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,10 +272,17 @@ Lookup = Mapping[str, Any] | Callable[[str], Any] | Results
 
 
 def look_up(store: Lookup, key: str, result_id: str) -> Any:
-    """An original of a result; None if it is not there."""
+    """An original of a result; None if it is not there.
+
+    Raises:
+        InvalidInput: the store has something else than a message there.
+    """
     if isinstance(store, Results):
-        return store.verbatim.get(result_id, NOTHING).get(key)
-    return store.get(key) if isinstance(store, Mapping) else store(key)
+        found = store.verbatim.get(result_id, NOTHING).get(key)
+    else:
+        found = store.get(key) if isinstance(store, Mapping) else store(key)
+    require(("store", found is None or isinstance(found, Mapping), f"must give a message or None for {key!r}"))
+    return found
 
 
 #: No originals at all.
