@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -150,3 +151,28 @@ def test_a_budget_is_kept_or_said_to_be_broken(messages: list[Message], budget: 
         assert exact(result.messages) == exact(messages)
     elif result.recency_window:
         assert exact(strip_provenance(result.messages[-result.recency_window :])) == exact(messages[-result.recency_window :])
+
+
+@pytest.mark.parametrize(
+    "alike",
+    [
+        ((1, 2), [1, 2]),
+        ({1: "a"}, {"1": "a"}),
+        ({True: 1}, {"true": 1}),
+        ({None: 1}, {"null": 1}),
+        ({"deep": [{2.5: ()}]}, {"deep": [{"2.5": []}]}),
+        (1, 1.0, True),
+        (0, False, 0.0, -0.0),
+        ([float("nan"), (1,)], [float("nan"), [1]]),
+    ],
+)
+@pytest.mark.parametrize("named", [{}, {"id": "same"}])
+def test_what_json_writes_alike_comes_back_as_it_was(alike: tuple[Any, ...], named: dict[str, str]) -> None:
+    prose = "The crew met at the old pier and spoke at length about the weather and the fish. " * 8
+    messages = [
+        {"role": ("user", "assistant")[n % 2], "content": prose, "meta": alike[n // 2 % len(alike)], **named} for n in range(13)
+    ]
+    for options in (CompressOptions(), CompressOptions(token_budget=300, force_converge=True), CompressOptions(fuzzy_dedup=True)):
+        result = compress(messages, options)
+        assert result.compression.messages_preserved < len(messages)
+        assert repr(uncompress(result).messages) == repr(messages)

@@ -15,6 +15,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import orjson
+
 from turnfold.compression.memo import digest
 
 #: The one key of ours in ``metadata``.
@@ -105,6 +107,23 @@ def fingerprint(message: object) -> str:
     return digest(text).hex()[:16]
 
 
+def _exact_print(message: object) -> str:
+    """A content hash that also distinguishes what JSON writes alike: tuples and lists, keys that are texts or not."""
+    told = fingerprint(message)
+    try:
+        return told if not told or _is_plain(message) else digest(told, repr(message)).hex()[:16]
+    except RecursionError:
+        return ""
+
+
+def _is_plain(message: object) -> bool:
+    """Whether JSON gives it back as it is."""
+    try:
+        return bool(orjson.loads(orjson.dumps(message)) == message)
+    except orjson.JSONEncodeError:  # a lone surrogate, a number of more than 64 bits, a key that is no text
+        return bool(json.loads(json.dumps(message)) == message)
+
+
 class MessageKeys:
     """The key of each message of one conversation.
 
@@ -113,7 +132,7 @@ class MessageKeys:
     """
 
     def __init__(self, messages: Sequence[Any]) -> None:
-        self._prints = [fingerprint(message) for message in messages]
+        self._prints = [_exact_print(message) for message in messages]
         self._provenances = [provenance_of(message) for message in messages]
         self._names = [_name(m, p) for m, p in zip(messages, self._provenances, strict=True)]
         bearers = Counter(name for name, _ in set(zip(self._names, self._prints, strict=True)))

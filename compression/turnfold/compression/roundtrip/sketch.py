@@ -24,7 +24,7 @@ from turnfold.compression.roundtrip.condense import (
 )
 from turnfold.compression.roundtrip.provenance import MessageKeys, bare, can_carry
 from turnfold.compression.roundtrip.references import Reference, Repeats, reference_text
-from turnfold.compression.roundtrip.values import CompressOptions, characters, texts_of
+from turnfold.compression.roundtrip.values import CompressOptions, characters, texts_of, tokens_by
 from turnfold.compression.shorten.reading import Read, Reader
 from turnfold.compression.wire.chat import is_sealed
 from turnfold.compression.wire.conversation import Path
@@ -244,7 +244,7 @@ class Sketch:
         """An unchanged message."""
         if i not in self._kept:
             message = bare(self.messages[i])
-            tokens = self.options.tokens_of(message) if isinstance(message, dict) else 0
+            tokens = tokens_by(self.options.token_counter, message) if isinstance(message, dict) else 0
             self._kept[i] = WrittenMessage(i, i + 1, self.messages[i], "kept", OLD, characters(message), tokens)
         one = self._kept[i]
         return one if why == OLD else one._replace(why=why)
@@ -257,7 +257,8 @@ class Sketch:
 
     def replacement(self, start: int, end: int, message: Mapping[str, Any], action: str, why: str) -> WrittenMessage:
         """A message that replaces others."""
-        return WrittenMessage(start, end, message, action, why, characters(message), self.options.tokens_of(message))
+        tokens = tokens_by(self.options.token_counter, message)
+        return WrittenMessage(start, end, message, action, why, characters(message), tokens)
 
     def with_id(self, start: int, end: int, text: str) -> str:
         """A text, preceded by its summary id if the options ask for it."""

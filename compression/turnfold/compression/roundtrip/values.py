@@ -6,9 +6,9 @@ Lives here: validated input and output. Does not belong here: making any of it (
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
-from numbers import Real
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -62,6 +62,17 @@ def default_token_counter(message: Message) -> int:
     return math.ceil(characters(message) / _CHARACTERS_PER_TOKEN)
 
 
+def tokens_by(counter: TokenCounter, message: Message) -> int:
+    """Tokens of a message by a caller's counter.
+
+    Raises:
+        InvalidInput: the counter returned no number of tokens.
+    """
+    tokens = counter(message)
+    require(("token_counter", is_within(tokens, 0, sys.float_info.max), "must return a finite number from 0 for every message"))
+    return tokens
+
+
 @dataclass(frozen=True, slots=True)
 class CompressOptions:
     """How messages are compressed.
@@ -110,17 +121,6 @@ class CompressOptions:
             ("token_counter", callable(self.token_counter), "must be a function of a message"),
             *((name, isinstance(getattr(self, name), bool), "must be true or false") for name in _SWITCHES),
         )
-
-    def tokens_of(self, message: Message) -> int:
-        """Tokens of a message by `token_counter`.
-
-        Raises:
-            InvalidInput: it gives no number of tokens.
-        """
-        tokens = self.token_counter(message)
-        if not isinstance(tokens, Real) or not 0 <= tokens < math.inf:
-            raise InvalidInput("token_counter", f"must give a number of tokens from 0, not {tokens!r:.40}")
-        return tokens
 
     @classmethod
     def of(cls, options: CompressOptions | Mapping[str, Any] | None) -> CompressOptions:
@@ -275,14 +275,13 @@ def look_up(store: Lookup, key: str, result_id: str) -> Any:
     """An original of a result; None if it is not there.
 
     Raises:
-        InvalidInput: the store gives something that is no message.
+        InvalidInput: the store has something else than a message there.
     """
     if isinstance(store, Results):
         found = store.verbatim.get(result_id, NOTHING).get(key)
     else:
         found = store.get(key) if isinstance(store, Mapping) else store(key)
-    if found is not None and not isinstance(found, Mapping):
-        raise InvalidInput("store", f"must give messages, or None for what it does not have: {key!r} is {type(found).__name__}")
+    require(("store", found is None or isinstance(found, Mapping), f"must give a message or None for {key!r}"))
     return found
 
 

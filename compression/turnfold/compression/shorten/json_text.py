@@ -24,7 +24,7 @@ from turnfold.compression.shorten.evidence import grade, grades
 from turnfold.compression.shorten.exact_json import Number
 from turnfold.compression.shorten.lines import Count, WeighedLine, rank_lines, short_lines, within
 
-_EXACT: Final = json.JSONDecoder(parse_float=Number, parse_int=Number)
+_EXACT: Final = json.JSONDecoder(parse_float=Number, parse_int=Number, parse_constant=Number)
 _LONGEST: Final = 160  # characters of a string that are shown
 _RECORDS: Final = 6  # so many objects of one shape and they are a table
 _WHOLE: Final = 260  # tokens: a value that takes no more without its quotes is kept whole
@@ -35,7 +35,9 @@ _VITAL_KEYS: Final = frozenset(
 )
 
 #: Numbers that would not be written the same again.
-_INEXACT: Final = re.compile(r"[0-9]\.[0-9]*0(?![0-9])|[0-9]{16}|[0-9][eE]")
+_INEXACT: Final = re.compile(r"[0-9]\.[0-9]*0(?![0-9])|[0-9.]{16}|[0-9][eE]|0\.0000|-0(?![.0-9])|\bNaN\b|Infinity")
+#: A string, perhaps cut, or a number.
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?|(?P<number>-?(?:[0-9][0-9.eE+-]*+|Infinity)|NaN)', re.DOTALL)
 
 Path = tuple[Any, ...]
 
@@ -56,7 +58,7 @@ def parse(text: str) -> Any:
         ValueError: no part of it can be read.
     """
     try:
-        return _parse_exact(text) if _INEXACT.search(text) else orjson.loads(text)
+        return _parse_exact(text)
     except ValueError:
         lines = text.strip().split("\n")
         if len(lines) > 1 and lines[0][:1] == "{" and lines[0][-1:] == "}":
@@ -70,20 +72,41 @@ def _parse_beginning(text: str) -> Any:
         value, end = _EXACT.raw_decode(text, begin)
         return [value, text[end:].strip()]
     try:
-        return from_json(text, allow_partial=True)
+        if not _INEXACT.search(text):
+            return from_json(text, allow_partial=True)
+        return _numbers(from_json(_TOKEN.sub(_mark_number, text), allow_partial=True))
     except TypeError as exc:  # what it says of lone surrogates
         raise ValueError("not encodable") from exc
 
 
+def _mark_number(token: re.Match[str]) -> str:
+    """A number as a marked string, so that no reader of numbers changes it."""
+    return token[0] if token["number"] is None else f'"\\u0000{token["number"]}"'
+
+
+def _numbers(value: Any) -> Any:
+    """The value with its marked numbers as numbers."""
+    if isinstance(value, dict):
+        return {key: _numbers(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_numbers(inner) for inner in value]
+    return Number(value[1:]) if isinstance(value, str) and value[:1] == "\0" else value
+
+
 def _parse_exact(text: str) -> Any:
     """The value with its numbers as written: `80.50`, or an id of twenty digits."""
-    return _EXACT.decode(text)
+    if not _INEXACT.search(text):
+        return orjson.loads(text)
+    try:
+        return _EXACT.decode(text)
+    except RecursionError as exc:
+        raise ValueError("nested too deeply") from exc
 
 
 def _or_text(line: str) -> Any:
     try:
-        return orjson.loads(line)
-    except orjson.JSONDecodeError:
+        return _parse_exact(line)
+    except ValueError:
         return line
 
 

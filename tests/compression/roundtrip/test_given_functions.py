@@ -1,0 +1,50 @@
+"""What a caller's own counter or store may return, and what is said of anything else.
+
+Lives here: functions of the caller that break their promise. Does not belong here: options of the wrong type
+(``test_roundtrip``), scorers (``tests/compression/scorers``).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from turnfold.compression import CompressOptions, InvalidInput, compress, uncompress
+
+TALK = "The crew met at the old pier and spoke at length about the weather and the fish. " * 8
+MESSAGES: list[dict[str, Any]] = [{"role": ("user", "assistant")[n % 2], "content": f"{TALK}{n}"} for n in range(12)]
+
+
+@pytest.mark.parametrize("count", [math.nan, math.inf, -1, -0.5, None, "12", True, [3], {}])
+@pytest.mark.parametrize("budget", [None, 0, 700, 10**9])
+def test_a_counter_that_returns_no_number_of_tokens_is_refused(count: Any, budget: int | None) -> None:
+    with pytest.raises(InvalidInput, match="token_counter: must return a finite number") as raised:
+        compress(MESSAGES, CompressOptions(token_counter=lambda _: count, token_budget=budget))
+    assert raised.value.field == "token_counter"
+
+
+def test_a_counter_may_return_parts_of_tokens_and_nothing() -> None:
+    halves: Any = lambda message: len(message["content"]) / 4  # noqa: E731 - what a user writes
+    result = compress(MESSAGES, CompressOptions(token_counter=halves, token_budget=1000))
+    assert result.fits
+    assert result.token_count == sum(halves(message) for message in result.messages)
+    assert compress(MESSAGES, CompressOptions(token_counter=lambda _: 0, token_budget=0)).messages == MESSAGES
+
+
+@pytest.mark.parametrize("found", ["a text", "", 7, 0, False, math.nan, [], [MESSAGES[0]], (1,)])
+def test_a_store_that_has_no_message_is_refused(found: Any) -> None:
+    result = compress(MESSAGES)
+    stores: list[Any] = [lambda _: found, dict.fromkeys(result.verbatim, found)]
+    for store in stores:
+        with pytest.raises(InvalidInput, match="store: must give a message or None") as raised:
+            uncompress(result.messages, store)
+        assert raised.value.field == "store"
+
+
+def test_a_store_that_has_nothing_lists_what_is_missing() -> None:
+    result = compress(MESSAGES)
+    restored = uncompress(result.messages, lambda _: None)
+    assert set(restored.missing_ids) == set(result.verbatim)
+    assert restored.messages == result.messages
