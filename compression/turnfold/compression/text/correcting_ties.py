@@ -28,11 +28,12 @@ _ENDED: Final = re.compile(r"[.。।]\s*\Z")
 _HEAD: Final = 120  # characters in which a head inside a line ends
 _LABEL_WORDS: Final = 2  # of a label inside a line: "Note:", "Known issue:"
 _TITLE_WORDS: Final = 8
-_LONGER: Final = 4  # letters of a word that two sentences share
+_LONGER: Final = 5  # letters of a word that two sentences share
 _COLON: Final = re.compile(r"[^\n:：]*[:：](?=\s*\S)")
 _IN_BRACKETS: Final = re.compile(r"[^\n=]*[(（][^\n()（）\d=]*[^\W\d_][^\n()（）\d=]*[)）][ \t]*\n\s*\Z")
 _BRACKETS_END: Final = re.compile(r"[)）][ \t]*\n")
 _DEMONSTRATIVES: Final = lexicon("ties")["demonstratives"]
+_FUNCTION_WORDS: Final = frozenset().union(*lexicon("function_words").values())
 _NO_LETTERS: Final = re.compile(r"[\W\d_]+")
 _CORRECTING: Final = frozenset(("verdicts", "retracts"))
 
@@ -152,7 +153,9 @@ def _heads(piece: StatementPiece, head: str) -> bool:
     words = head.lower().strip(":： ").split()
     if len(words) <= _LABEL_WORDS:
         return False
-    return not _DEMONSTRATIVES.isdisjoint(words) or (bool(piece.hints.rare) and next(piece.rare_lists(), "") != "")
+    return not _DEMONSTRATIVES.isdisjoint(words[-_LABEL_WORDS - 1 :]) or (
+        bool(piece.hints.rare) and next(piece.rare_lists(), "") != ""
+    )
 
 
 def _rest_of_line(pieces: Sequence[StatementPiece], i: int) -> Iterator[int]:
@@ -164,7 +167,7 @@ def _rest_of_line(pieces: Sequence[StatementPiece], i: int) -> Iterator[int]:
 
 
 def _longer(piece: StatementPiece) -> set[str]:
-    return {word for word in piece.said if len(word) >= _LONGER and not word.isdecimal()}
+    return {word for word in piece.said if len(word) >= _LONGER and word.isalpha()} - _FUNCTION_WORDS
 
 
 def _under_units(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
