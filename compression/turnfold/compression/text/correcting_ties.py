@@ -30,6 +30,8 @@ _LABEL_WORDS: Final = 2  # of a label inside a line: "Note:", "Known issue:"
 _TITLE_WORDS: Final = 8
 _LONGER: Final = 5  # letters of a word that two sentences share
 _COLON: Final = re.compile(r"[^\n:：]*[:：](?=\s*\S)")
+_LABEL: Final = re.compile(r"[^\n:：.,!?]{1,40}[:：]")
+_WEAK: Final = frozenset(("well",))  # begins what limits a little, or nothing
 _IN_BRACKETS: Final = re.compile(r"[^\n=]*[(（][^\n()（）\d=]*[^\W\d_][^\n()（）\d=]*[)）][ \t]*\n\s*\Z")
 _BRACKETS_END: Final = re.compile(r"[)）][ \t]*\n")
 _DEMONSTRATIVES: Final = lexicon("ties")["demonstratives"]
@@ -63,13 +65,13 @@ def correcting_ties(text: str, pieces: Sequence[StatementPiece]) -> Iterator[Pai
 
 
 def _corrects(piece: StatementPiece) -> bool:
-    return not (piece.kind or piece.item) and bool(piece.opens.get("amends")) and piece.amends
+    return not (piece.kind or piece.item) and bool(piece.opens.get("amends")) and piece.amends and piece.said[0] not in _WEAK
 
 
 def _in_line(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """ "Delete all backups. The list is in the wiki. Edit: except those of May.": the sentences of the line before it."""
     for i, piece in enumerate(pieces):
-        if piece.starts_line or "amends" not in piece.opens or not _corrects(piece):
+        if piece.starts_line or "amends" not in piece.opens or not _corrects(piece) or not _LABEL.match(piece.body):
             continue
         for k in range(i - 1, max(-1, i - 1 - _FARTHEST), -1):
             if pieces[k].kind:
