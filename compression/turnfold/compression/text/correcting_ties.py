@@ -32,8 +32,7 @@ _LONGER: Final = 5  # letters of a word that two sentences share
 _COLON: Final = re.compile(r"[^\n:：]*[:：](?=\s*\S)")
 _LABEL: Final = re.compile(r"[^\n:：.,!?]{1,40}[:：]")
 _WEAK: Final = frozenset(("well",))  # begins what limits a little, or nothing
-_IN_BRACKETS: Final = re.compile(r"[^\n=]*[(（][^\n()（）\d=]*[^\W\d_][^\n()（）\d=]*[)）][ \t]*\n\s*\Z")
-_BRACKETS_END: Final = re.compile(r"[)）][ \t]*\n")
+_IN_BRACKETS: Final = re.compile(r"[^\n=]*[(（][^\n()（）\d=]*[^\W\d_][^\n()（）\d=]*[)）]\n\s*\Z")
 _DEMONSTRATIVES: Final = lexicon("ties")["demonstratives"]
 _FUNCTION_WORDS: Final = frozenset().union(*lexicon("function_words").values())
 _NO_LETTERS: Final = re.compile(r"[\W\d_]+")
@@ -60,7 +59,7 @@ def correcting_ties(text: str, pieces: Sequence[StatementPiece]) -> Iterator[Pai
         yield from _labelled(text, pieces)
     if "\n\n" in text:
         yield from _noted(pieces)
-    if "\n" in text and _BRACKETS_END.search(text):
+    if ")\n" in text or (not hints.ascii and "）\n" in text):
         yield from _under_units(pieces)
 
 
@@ -127,27 +126,33 @@ def _is_note(pieces: Sequence[StatementPiece], i: int) -> bool:
 def _labelled(text: str, pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """ "Take 5 mg of it daily. ... Note: it was stopped." and what the line says of the same before; "Old rules (no longer in
     force): ..." and the rest of its line."""
-    ascii_only = pieces[0].hints.ascii
+    hints = pieces[0].hints
+    ascii_only, may_head = hints.ascii, bool(hints.rare) or not _DEMONSTRATIVES.isdisjoint(hints.distinct)
     for i, piece in enumerate(pieces):
+        if piece.starts_line and (piece.item or not may_head):
+            continue
         start = piece.span.start
         if text.find(":", start, start + _HEAD) < 0 and (ascii_only or text.find("：", start, start + _HEAD) < 0):
             continue  # most
         if piece.kind or not (head := _COLON.match(piece.body[:_HEAD])):
             continue
         if piece.starts_line:
-            if not piece.item and _heads(piece, head[0]):
+            if _heads(piece, head[0]):
                 yield from ((k, i) for k in _rest_of_line(pieces, i))
         elif len(head[0].split()) <= _LABEL_WORDS and not _DIGIT.search(head[0]):
-            about = _longer(piece)
-            for k in range(i - 1, max(-1, i - 1 - _FARTHEST), -1):
-                if pieces[k].kind:
-                    break
-                if pieces[k].body.startswith(head[0]):
-                    break  # entries of one kind, of which none limits the others
-                if not about.isdisjoint(_longer(pieces[k])):
-                    yield k, i
-                if pieces[k].starts_line:
-                    break
+            yield from ((k, i) for k in _named_before(pieces, i, head[0]))
+
+
+def _named_before(pieces: Sequence[StatementPiece], i: int, label: str) -> Iterator[int]:
+    """The sentences before it in its line that have a longer word of it, up to an entry with the same label."""
+    about = _longer(pieces[i])
+    for k in range(i - 1, max(-1, i - 1 - _FARTHEST), -1):
+        if pieces[k].kind or pieces[k].body.startswith(label):
+            return
+        if not about.isdisjoint(_longer(pieces[k])):
+            yield k
+        if pieces[k].starts_line:
+            return
 
 
 def _heads(piece: StatementPiece, head: str) -> bool:
@@ -179,8 +184,8 @@ def _under_units(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
             title.kind
             or title.item
             or not title.starts_line
-            or not _IN_BRACKETS.match(title.text)
             or len(title.said) > _TITLE_WORDS
+            or not _IN_BRACKETS.match(title.text)
         ):
             continue
         for k in range(i + 1, min(len(pieces), i + 1 + _ITEMS)):
