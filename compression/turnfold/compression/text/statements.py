@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import Final
 
+from turnfold.compression.text.correcting_ties import correcting_ties
 from turnfold.compression.text.farther_ties import farther_ties
 from turnfold.compression.text.following_ties import following_ties
 from turnfold.compression.text.lower import joined_words_within, words_within
@@ -127,7 +128,11 @@ def _of(text: str, spans: Sequence[Span], pieces: Sequence[StatementPiece]) -> S
     of = list(accumulate([not tied for tied in joined], initial=-1))[1:]
     needs: dict[int, dict[int, None]] = {}
     for dependent, needed in chain(
-        _needs(pieces), farther_ties(text, pieces), reaching_ties(text, pieces), following_ties(pieces)
+        _needs(pieces),
+        farther_ties(text, pieces),
+        reaching_ties(text, pieces),
+        following_ties(pieces),
+        correcting_ties(text, pieces),
     ):
         if of[dependent] != of[needed]:
             needs.setdefault(of[dependent], {})[of[needed]] = None
