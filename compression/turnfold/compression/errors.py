@@ -51,11 +51,17 @@ def is_within(value: object, least: float, most: float) -> bool:
 
 
 class SectionUnknown(TurnfoldError, LookupError):
-    """A section id that resolves to nothing (never seen, expired, or another tenant's)."""
+    """A section id that resolves to nothing (never seen, expired, or another tenant's).
+
+    Attributes:
+        section_id: the id.
+        field: where the caller gave it; whoever reads it from elsewhere than ``section_id`` sets it.
+    """
 
     def __init__(self, section_id: str) -> None:
         super().__init__(f"unknown section {section_id!r}")
         self.section_id = section_id
+        self.field = "section_id"
 
 
 class FoldRejected(TurnfoldError):

@@ -294,7 +294,7 @@ def test_exchange(http: httpx.Client) -> None:
     ]:
         refused = ask(headers)
         assert refused.status_code == status
-        assert status == 404 or error_of(refused)[1] in headers
+        assert error_of(refused)[1] in headers
     named = [f"s-{n}" for n in range(101)]
     for count, status in [(100, 404), (101, 400)]:
         assert ask({"x-turnfold-drill-down": ", ".join([*named[:count], named[0]])}).status_code == status

@@ -68,7 +68,13 @@ async def test_a_file_that_is_gone_is_noticed(
         await store.record(Batch("two", {"log": [b"new"]}, {"sums": {"a": 1}}, 60))
         await store.put([Item(KEY, b"new", 60)])
         assert await store.get([KEY]) == [b"new"]
-    assert "deleted or replaced" in caplog.text
+    assert caplog.text.count("deleted or replaced") == 1, "one line, though two threads notice"
+    vanish(path)
+    with caplog.at_level(logging.WARNING):
+        await store.put([Item(KEY, b"new", 60)])
+        assert await store.get([KEY]) == [b"new"]
+    assert caplog.text.count("deleted or replaced") == 2, "another file, another line"
+    await store.record(Batch("two again", {"log": [b"new"]}, {"sums": {"a": 1}}, 60))
     assert await store.counts(["sums"]) == [{"a": 1}]
     await store.close()
     again = SqliteStore(path)

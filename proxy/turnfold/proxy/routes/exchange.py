@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from turnfold.compression.errors import InvalidInput
-from turnfold.compression.layers import CompressRequest
+from turnfold.compression.errors import InvalidInput, SectionUnknown
+from turnfold.compression.layers import CompressRequest, SectionLayer
 from turnfold.compression.negotiate import Demand, ExchangeResult, encodings, negotiate, to_a2a_part, to_mcp_resource
 from turnfold.proxy.api.bodies import DrillDownAnswer, ExchangeAnswer, ExchangeBody, SectionSummary
 from turnfold.proxy.api.compressions import Compressions
@@ -82,6 +82,20 @@ def _section_ids(call: OperationCall) -> list[str]:
     return names
 
 
+async def _originals(store: Store, tenant: str, names: list[str]) -> list[SectionLayer]:
+    """The originals of sections.
+
+    Raises:
+        SectionUnknown: names the header.
+        StoreError: the store cannot say.
+    """
+    try:
+        return [section_layer(await find_section(store, tenant, name), 0) for name in names]  # layer 0 is made of nothing
+    except SectionUnknown as exc:
+        exc.field = DRILL_DOWN
+        raise
+
+
 def _answer(exchanged: ExchangeResult, sections: list[SectionSummary], form: str) -> ExchangeAnswer:
     return ExchangeAnswer(
         encoding=exchanged.encoding,
@@ -119,8 +133,7 @@ def exchange_operations(compressions: Compressions, store: Store) -> list[Operat
         demand, names = _demand(call), _section_ids(call)
         options = body.model_dump(exclude={"format"})
         result = (await compressions.compress(call.tenant, CompressRequest(**options))).result
-        wanted = [section_layer(await find_section(store, call.tenant, name), 0) for name in names]  # layer 0 is made of nothing
-        exchanged = negotiate(result, demand, wanted)
+        exchanged = negotiate(result, demand, await _originals(store, call.tenant, names))
         return OperationReply(_answer(exchanged, section_summaries(result), body.format), _headers(exchanged))
 
     return [

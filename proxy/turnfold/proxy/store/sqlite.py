@@ -23,7 +23,7 @@ from typing import Any, Final, TypeVar
 from turnfold.proxy.store.base import Batch, Item, Key, Scope, StoreUnavailable, blob, text_of
 from turnfold.proxy.store.fair import fair_level
 from turnfold.proxy.store.records import report_unreadable
-from turnfold.proxy.store.sqlite_file import CLEAN, ROW, ConnectionThread, FileIdentity, Transaction, pragma
+from turnfold.proxy.store.sqlite_file import CLEAN, ROW, ConnectionThread, FileIdentity, LostFiles, Transaction, pragma
 
 T = TypeVar("T")
 
@@ -142,8 +142,9 @@ class SqliteStore:
     def __init__(self, path: Path, max_bytes: int = 4 * 2**30, share: float = 1.0) -> None:
         self.path = path
         self._share = share
-        self._writer = ConnectionThread(path, "writer")
-        self._reader = ConnectionThread(path, "reader")
+        lost = LostFiles(path)
+        self._writer = ConnectionThread(path, "writer", lost)
+        self._reader = ConnectionThread(path, "reader", lost)
         self._max_bytes = max_bytes
         self._next_purge = time.monotonic() + 1
 

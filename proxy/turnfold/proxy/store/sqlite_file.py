@@ -144,11 +144,30 @@ def _prepare(connection: sqlite3.Connection) -> None:
             connection.execute(f"PRAGMA user_version = {CLEAN if fresh else _UNSCRUBBED}")
 
 
+class LostFiles:
+    """Which files of a name are gone, for all threads that are connected to it: each is told of once."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._told: FileIdentity | None = None
+        self._telling = threading.Lock()
+
+    def tell(self, file: FileIdentity | None) -> None:
+        """Log and count that a file was deleted or replaced, unless another thread has done so."""
+        with self._telling:
+            if file == self._told:
+                return
+            self._told = file
+        _log.warning("%s was deleted or replaced: the file of that name is opened, what was in the old one is lost", self._path)
+        left_out["store file"] += 1
+
+
 class ConnectionThread:
     """One thread with one connection, opened when it is first needed."""
 
-    def __init__(self, path: Path, name: str) -> None:
+    def __init__(self, path: Path, name: str, lost: LostFiles) -> None:
         self._path = path
+        self._lost = lost
         self._executor = ThreadPoolExecutor(1, thread_name_prefix=f"turnfold-store-{name}")
         self._connection: sqlite3.Connection | None = None
         self._file: FileIdentity | None = None
@@ -157,10 +176,7 @@ class ConnectionThread:
     def _connect(self) -> sqlite3.Connection:
         if self._connection is not None and _identity(self._path) != self._file:
             # It would be written to for ever, and nobody could read it again.
-            _log.warning(
-                "%s was deleted or replaced: the file of that name is opened, what was in the old one is lost", self._path
-            )
-            left_out["store file"] += 1
+            self._lost.tell(self._file)
             self._disconnect()
         if self._connection is None:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
