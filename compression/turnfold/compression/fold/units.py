@@ -34,6 +34,7 @@ class Unit(NamedTuple):
         kept: whether it is to be left as it is: even a budget does not take it.
         lines: tokens of results in it of which lines are copied, as of files; of records it is values.
         interrupted: whether a user's message stands in it between a call and its late result.
+        wordless: whether it is a user message without words, as a picture is: the question stands before it.
     """
 
     start: int
@@ -49,6 +50,7 @@ class Unit(NamedTuple):
     kept: bool = False
     lines: int = 0
     interrupted: bool = False
+    wordless: bool = False
 
 
 _LOOKED_AT: Final = 4000  # characters of a result that tell its kind
@@ -156,6 +158,7 @@ def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], kept
         kept=stays,
         interrupted=any(m.bound and m.role == "user" and m.holds for m in inside),
         lines=sum(size for m, size in zip(inside, sizes, strict=True) if m.is_result and not _holds_records(m.text)),
+        wordless=first.role == "user" and bool(first.attached) and not first.own.strip(),
     )
 
 
