@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import json
 import logging
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -182,6 +183,30 @@ def test_a_chat_that_is_counted_differently_is_not_taken_for_cut_off(upstream: U
     until(lambda: len(proxy.recorder.so_far) == 7)
     assert proxy.recorder.so_far[-1].tokens_after > 8000  # nothing was taken from it
     assert not [one.reason for one in proxy.recorder.so_far if one.reason == "upstream-truncated"]
+
+
+def test_the_line_about_a_cut_prompt_counts_as_the_upstream_does(
+    upstream: UpstreamServer, start_proxy: StartProxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One that counts three tokens for each of ours, and cuts off: it read more tokens than we counted."""
+    counts = iter([3000, 6000, 9000, 12000, 15000, 6000])
+
+    async def handler(scope: Scope, receive: Receive, send: Send) -> None:
+        usage = {"prompt_tokens": next(counts), "completion_tokens": 1}
+        await reply(json.dumps({"choices": [{"message": {"role": "assistant", "content": "ok"}}], "usage": usage}).encode())(
+            scope, receive, send
+        )
+
+    upstream.handler = handler
+    proxy = start_proxy(upstream.origin + "/v1", fold=warm_fold)
+    with caplog.at_level(logging.WARNING):
+        for size in (1000, 2000, 3000, 4000, 5000, 5001):
+            proxy.chat({"model": "threefold", "messages": [{"role": "user", "content": f"{size} " + "pump " * size}]}, KEY)
+        until(lambda: "in silence" in caplog.text)
+    told = re.search(r"read (\d+) of about (\d+) tokens", caplog.text)
+    assert told is not None
+    assert int(told[1]) == 6000
+    assert 14_000 < int(told[2]) < 16_000
 
 
 @pytest.mark.parametrize("status", [424, 500, 503])

@@ -166,7 +166,11 @@ class DrillDownAnswer(AnswerBody):
     section_id: str
     layer: LayerNumber
     text: Annotated[
-        str, Field(description="Layer 0 of a section that the proxy folded is the JSON text of its messages, one per line.")
+        str,
+        Field(
+            description="Layer 0 of a section that the proxy folded is the JSON text of its messages, one per line."
+            " Of /v1/responses, reasoning and the items that belong to it share a line, as they came, with commas between them."
+        ),
     ]
     tokens: int
 

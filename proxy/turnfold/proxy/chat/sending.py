@@ -234,10 +234,10 @@ class Sending:
             self._in_background(asyncio.get_running_loop().create_task(learning, name=exchange.request.id))
         if not is_truncated(exchange.known, ours, reported, own):
             return exchange
-        self._tell_of_truncation(spot, exchange.request.id, reported, ours)
+        self._tell_of_truncation(spot, exchange.request.id, reported, exchange.known.theirs(ours))
         return exchange.but(reason="upstream-truncated")
 
-    def _tell_of_truncation(self, spot: Spot, request_id: str, reported: int, ours: int) -> None:
+    def _tell_of_truncation(self, spot: Spot, request_id: str, reported: int, expected: int) -> None:
         """A line, now and then: an upstream that does so does it with every request."""
         now = time.monotonic()
         if self._told.get(spot, -_TELL_AGAIN) > now - _TELL_AGAIN:
@@ -246,7 +246,9 @@ class Sending:
         self._told.move_to_end(spot)
         if len(self._told) > _MOST_TOLD:
             self._told.popitem(last=False)
-        _log.warning("%s: the upstream read %d of about %d tokens: it cuts prompts off in silence", request_id, reported, ours)
+        _log.warning(
+            "%s: the upstream read %d of about %d tokens: it cuts prompts off in silence", request_id, reported, expected
+        )
 
     async def _remember(self, spot: Spot, ours: int, reported: int, own: tuple[int, int]) -> None:
         await self._windows.learn_from_usage(spot, ours, reported, own)
