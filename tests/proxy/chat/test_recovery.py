@@ -14,7 +14,18 @@ import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from tests.proxy.harness import NO_LOGGING, Answer, ProxyServer, StartProxy, UpstreamServer, proxy_server, reply, running, until
+from tests.proxy.harness import (
+    NO_LOGGING,
+    Answer,
+    Handler,
+    ProxyServer,
+    StartProxy,
+    UpstreamServer,
+    proxy_server,
+    reply,
+    running,
+    until,
+)
 from tests.support.effort import every
 from tests.support.overflow_upstream import DIALECTS, LOOK_ALIKES, Dialect, Log, application, count_request
 from tests.support.overfull import CURABLE, INCURABLE, overfull
@@ -165,9 +176,9 @@ def test_silent_truncation_is_noticed_and_then_avoided(
     assert server.log.counts[0] < WINDOW
 
 
-def test_a_chat_that_is_counted_differently_is_not_taken_for_cut_off(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
-    """Beside one of 1.4 of the upstream's tokens for each of ours, one of .55; it grows, and its reports with it."""
-    counts = iter([7000, 550, 2200, 2750, 3300, 3850, 4400])
+def reporting(*prompts: int) -> Handler:
+    """Answers that report prompts of so many tokens, one after the other."""
+    counts = iter(prompts)
 
     async def handler(scope: Scope, receive: Receive, send: Send) -> None:
         usage = {"prompt_tokens": next(counts), "completion_tokens": 1}
@@ -175,7 +186,12 @@ def test_a_chat_that_is_counted_differently_is_not_taken_for_cut_off(upstream: U
             scope, receive, send
         )
 
-    upstream.handler = handler
+    return handler
+
+
+def test_a_chat_that_is_counted_differently_is_not_taken_for_cut_off(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    """Beside one of 1.4 of the upstream's tokens for each of ours, one of .55; it grows, and its reports with it."""
+    upstream.handler = reporting(7000, 550, 2200, 2750, 3300, 3850, 4400)
     proxy = start_proxy(upstream.origin + "/v1", fold=warm_fold)
     for chat, size in (("dear", 5000), *(("cheap", size) for size in (1000, 4000, 5000, 6000, 7000, 8000))):
         messages = [("user", f"{chat} chat"), ("assistant", "Yes?"), ("user", "pump " * size)]
@@ -189,15 +205,7 @@ def test_the_line_about_a_cut_prompt_counts_as_the_upstream_does(
     upstream: UpstreamServer, start_proxy: StartProxy, caplog: pytest.LogCaptureFixture
 ) -> None:
     """One that counts three tokens for each of ours, and cuts off: it read more tokens than we counted."""
-    counts = iter([3000, 6000, 9000, 12000, 15000, 6000])
-
-    async def handler(scope: Scope, receive: Receive, send: Send) -> None:
-        usage = {"prompt_tokens": next(counts), "completion_tokens": 1}
-        await reply(json.dumps({"choices": [{"message": {"role": "assistant", "content": "ok"}}], "usage": usage}).encode())(
-            scope, receive, send
-        )
-
-    upstream.handler = handler
+    upstream.handler = reporting(3000, 6000, 9000, 12000, 15000, 6000)
     proxy = start_proxy(upstream.origin + "/v1", fold=warm_fold)
     with caplog.at_level(logging.WARNING):
         for size in (1000, 2000, 3000, 4000, 5000, 5001):

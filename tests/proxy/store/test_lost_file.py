@@ -146,6 +146,32 @@ def test_what_is_kept_without_originals_is_what_the_setting_says(keeps: bool, up
     assert b"zyx200q7" in held, "what is added to a conversation is kept"
 
 
+def test_originals_that_a_conversation_still_carries_are_kept_in_the_new_file(upstream: UpstreamServer, tmp_path: Path) -> None:
+    upstream.handler = reply(b'{"model": "gpt-4o", "usage": {"prompt_tokens": 4000, "completion_tokens": 10}}')
+    path = tmp_path / "t.db"
+    groups: dict[str, Any] = {"auth": AuthSettings(admin_token=SecretStr("adm")), "folding": FoldingSettings(budget=2000)}
+    own = [("content-type", "application/json"), ("authorization", "Bearer k")]
+    messages = [{"role": ("user", "assistant")[at % 2], "content": words(at)} for at in range(9)]
+    body = json.dumps({"model": "gpt-4o", "messages": messages}).encode()
+    with api_server(f"sqlite:///{path}", upstream.origin + "/v1", **groups) as origin:
+
+        def ask(count: int) -> str:
+            """A request's id, once its receipt is written."""
+            name = call(origin, "POST", "/v1/chat/completions", body, own).header("x-turnfold-request-id")
+            until(lambda: call(origin, "GET", "/admin/ledger", None, [ADMIN]).json()["ledger"]["written"] == count, timeout=30)
+            return name or ""
+
+        ask(1)
+        delete_all(path)
+        ask(2)  # notices it
+        name = ask(3)
+        again = call(origin, "GET", f"/admin/requests/{name}", None, [ADMIN]).json()["sections"]
+        assert again
+        for section in again:
+            drilled = call(origin, "POST", "/v1/drill-down", json.dumps({"section_id": section["id"]}).encode(), own)
+            assert drilled.status == 200, drilled.body
+
+
 def spoil(path: Path) -> None:
     """Damage every page but the head, which says that it is SQLite's."""
     for name in (path, path.with_name(path.name + "-wal")):

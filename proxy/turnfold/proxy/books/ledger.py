@@ -37,6 +37,7 @@ from turnfold.proxy.chat.receipts import Originals, PackedSection, Receipt, Usag
 from turnfold.proxy.incidents import Incidents, outcome, supervise
 from turnfold.proxy.learning.tags import TagPlaces
 from turnfold.proxy.store import Batch, Item, Key, Store, StoreError, StoreRefused
+from turnfold.proxy.store.records import left_out
 
 T = TypeVar("T")
 
@@ -203,6 +204,7 @@ class Ledger:
         self._at_once = _AT_ONCE
         self._task: asyncio.Task[None] | None = None
         self.problem = ""
+        self._lost_files = left_out["store file"]
         self._stopping = asyncio.Event()
         self._lock = asyncio.Lock()
 
@@ -228,6 +230,9 @@ class Ledger:
         self._queue.append(_QueuedReceipt(receipt, carried, fingerprint, fresh, size))
 
     def _fresh(self, tenant: str, sections: Originals) -> Originals:
+        if left_out["store file"] != self._lost_files:  # what was written lay in a file that is gone
+            self._lost_files = left_out["store file"]
+            self._kept.clear()
         now = time.monotonic()
         again = min(self._settings.ttl / 4, _WRITE_AGAIN)
         fresh = tuple(one for one in sections if self._kept.get((tenant, one.id), -again) <= now - again)
