@@ -219,3 +219,8 @@ def test_a_window_below_a_hidden_system_prompt_is_still_noticed() -> None:
     hidden, window = 900, 4096
     known = learned(*((ours, min(ours + hidden, window)) for ours in (60, 400, 2000, 6000, 9000, 13_000, 14_000)))
     assert known.cut_at == window
+
+
+def test_a_figure_far_too_small_says_nothing_of_the_ratio() -> None:
+    assert learned(*((ours, 10) for ours in (400, 900, 4000, 20_000))).ratio == 1.0
+    assert learned((1000, 350), (1000, 350)).ratio == 0.4

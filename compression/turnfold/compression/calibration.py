@@ -160,7 +160,8 @@ def learn_from_usage(known: Learned, ours: int, reported: int, own: tuple[int, i
         if len(quiet) == _KEPT and not _stands_still(quiet, known.top) and _grow_alike(quiet):  # the ratio changed
             return replace(known, ratios=tuple(clamp_ratio(r / o) for o, r in quiet), quiet=(), top=quiet[-1])
         return replace(known, quiet=quiet)
-    ratios = (*known.ratios, clamp_ratio(reported / ours))[-_KEPT:] if ours >= _SMALL else known.ratios
+    told = ours >= _SMALL and reported >= _LEAST / 2 * ours  # less is no count of this prompt
+    ratios = (*known.ratios, clamp_ratio(reported / ours))[-_KEPT:] if told else known.ratios
     beyond = known.limit is not None and reported > known.limit
     said: dict[str, Any] = {
         "ratios": ratios,
