@@ -325,6 +325,84 @@ def test_labels_of_retrieval_stay_where_there_is_room() -> None:
     assert "[Retrieved Chunk 1] Source: notes/1.md" in compress(text, l1_ratio=0.9).layers[1].text
 
 
+FAQ = """Q: Can I get a refund?
+A: Within 30 days, with the receipt of the shop.
+
+Q: Do you ship to Norway?
+A: No. We ship only within the EU.
+
+Q: Who opens the gate at night?
+A: The porter."""
+MAIL = """From: Mara Lind <mara@acme.example>
+To: board@acme.example
+Subject: Re: Launch moved
+
+Hi all,
+
+after talking to legal we will not launch on 9 October. The new date is 16 November, provided that the auditor signs by the 10th.
+Please don't tell customers yet. Jonas owns the comms plan.
+
+Thanks,
+Mara
+
+> On Sunday Jonas wrote:
+> I think 9 October is still fine.
+"""
+MINUTES = """Minutes of 20 November
+
+Decisions
+- The launch moves to 16 November.
+- Jonas will not hire a second contractor.
+
+Open questions
+- Who asks legal about the licence of the fonts?
+
+Small talk
+We talked about the weather and the new coffee machine. The machine is loud."""
+
+
+@pytest.mark.parametrize("ratio", [0.1, 0.2, 0.3, 0.45, 0.6, 0.8])
+def test_no_question_stands_above_the_answer_to_another(ratio: float) -> None:
+    result = Compressor().compress(CompressRequest(FAQ, l1_ratio=ratio))
+    source = FAQ.replace("\n\n", "\n").split("\n")
+    for layer in result.layers[1:]:
+        shown = [line for line in layer.text.split("\n") if line]
+        for line, behind in pairwise([*shown, ""]):
+            if line.startswith("Q:"):
+                assert behind
+                assert source[source.index(line) + 1].startswith(behind[:12])
+
+
+@pytest.mark.parametrize("text", [MAIL, MINUTES])
+@pytest.mark.parametrize("ratio", [0.2, 0.3, 0.45, 0.6])
+def test_what_leads_to_others_does_not_stand_alone(text: str, ratio: float) -> None:
+    leads = ("Decisions", "Open questions", "Small talk", "Hi all,", "Thanks,", "> On Sunday Jonas wrote:")
+    for layer in Compressor().compress(CompressRequest(text, l1_ratio=ratio)).layers[1:]:
+        shown = [line for line in layer.text.split("\n") if line]
+        for line, behind in pairwise([*shown, ""]):
+            if line in leads:
+                at = text.split("\n").index(line)
+                assert behind
+                assert any(behind in under for under in text.split("\n")[at + 1 : at + 4])
+
+
+@pytest.mark.parametrize("ratio", [0.3, 0.45])
+def test_a_letter_is_told_before_what_it_quotes(ratio: float) -> None:
+    for layer in Compressor().compress(CompressRequest(MAIL, l1_ratio=ratio)).layers[1:]:
+        assert "we will not launch on 9 October" in layer.text
+        assert "still fine" not in layer.text
+
+
+def test_short_sentences_without_blanks_are_chosen_one_by_one() -> None:
+    text = (
+        "我们昨天开会讨论了新的预算。大家都吃了午饭。李雷负责联系供应商。我们决定下周二发布新版本。"
+        "产品名称是飞鸟。负责人是王芳。测试由赵强完成。"
+    )
+    result = Compressor().compress(CompressRequest(text, l1_ratio=0.45))
+    assert result.layers[1].tokens <= 0.45 * result.layers[0].tokens
+    assert len(result.text.split("\n")) > 1
+
+
 def test_repeated_sentences_do_not_fill_a_layer() -> None:
     text = "The disk is full again. " * 8 + STORY
     summary = compress(text, l1_ratio=0.7).layers[2].text

@@ -39,7 +39,6 @@ STILL_WRONG: Final[frozenset[str]] = frozenset(
         "blocked",
         "Mr Cole decides",
         "motion failed",
-        "1台あたり",
         "한 대",
     )
 )

@@ -24,7 +24,7 @@ from turnfold.compression.shorten.coverage import CoverageItem, cover_closely
 from turnfold.compression.shorten.evidence import grades
 from turnfold.compression.shorten.lines import is_longer
 from turnfold.compression.text.entities import Entity
-from turnfold.compression.text.sections import is_heading
+from turnfold.compression.text.sections import claims_nothing, is_heading
 from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statements import LABEL, Statements
 
@@ -43,6 +43,9 @@ _FILLER_FACTOR: Final = 0.3  # of a score without any fact or signal: central wo
 _RELEVANCE_WORTH, _RELEVANCE_POWER = 1.0, 3
 _FIRST_WORTH, _LAST_WORTH, _NEAR_END = 1.0, 0.6, 0.12  # who begins says what it is about, who ends what came of it
 _QUESTION_FACTOR: Final = 0.6  # a question claims nothing
+_BESIDE_FACTOR: Final = 0.3  # what a letter quotes was said before it, and is answered in it; who gets it is not what it says
+_MAIL_HEADERS: Final = ("From: ", "To: ", "Cc: ", "Date: ", "Sent: ", "Von: ", "An: ", "Datum: ", "De : ", "À : ", "Para: ")
+_SIGNATURE, _NAME_WORDS = 60, 3  # characters and words of a signature below a letter, or a cheer in a chat
 _FIGURE: Final = re.compile(r"[$€£¥]?\d(?:[\w.,:/%-]*[\w%])?|`[^`\n]+`")
 _REPEAT_WORTH: Final = 0.3
 # Beyond so many pieces one try fewer is made to fill the last percent of a budget.
@@ -107,7 +110,8 @@ class JudgedText:
         for start, name in places:
             while self.spans[at].end <= start:
                 at += 1
-            facts[at][name] = None
+            if self.spans[at].kind != "label":  # when somebody spoke, and who, is no reason to show what he said
+                facts[at][name] = None
         return facts
 
     @cached_property
@@ -130,6 +134,12 @@ class JudgedText:
         return {name: _FIGURE_WORTH for _, name in self._figures} | {
             name: _KIND_WORTH[kind] * (1 + _REPEAT_WORTH * min(3, times[name] - 1)) for name, kind in kinds.items()
         }
+
+    @cached_property
+    def heads(self) -> frozenset[int]:
+        """Spans that claim nothing, and so are not shown for themselves."""
+        governing = {needed for several in self.read.needs for needed in several}
+        return frozenset(i for i, span in enumerate(self.spans) if claims_nothing(self.text, span, governs=i in governing))
 
     @cached_property
     def places(self) -> list[float]:
@@ -249,12 +259,12 @@ def _without_last(order: list[int], needs: Sequence[Sequence[int]]) -> list[int]
 
 
 def _pieces(source: JudgedText, groups: set[int]) -> list[CoverageItem]:
-    """Each span as a thing to choose; headings, data that is shown by its rule, and repetitions are not chosen for themselves."""
+    """Each span as a thing to choose; heads, data that is shown by its rule, and repetitions are not chosen for themselves."""
     facts, repeated = source.facts, source.repeated
     pieces = []
     for i, span in enumerate(source.spans):
         base = _base(source, i) + source.places[i]
-        silent = i in groups or i in repeated or is_heading(source.text, span)
+        silent = i in groups or i in repeated or i in source.heads
         cost = source.count(span.of(source.text).rstrip())
         pieces.append(CoverageItem(cost, base, 0.0 if silent else _factor(source, i), tuple(facts[i])))
     return pieces
@@ -266,14 +276,18 @@ def _base(source: JudgedText, i: int) -> float:
 
 
 def _factor(source: JudgedText, i: int) -> float:
-    asks = source.spans[i].of(source.text).rstrip().endswith(("?", "？", "؟"))
-    return _QUESTION_FACTOR if asks else 1.0
+    said = source.spans[i].of(source.text).rstrip()
+    if said.startswith((">", *_MAIL_HEADERS)):
+        return _BESIDE_FACTOR
+    if len(said) <= _SIGNATURE and len(said.split()) <= _NAME_WORDS and all(word.isalpha() for word in said.split()):
+        return _FILLER_FACTOR
+    return _QUESTION_FACTOR if said.endswith(("?", "？", "؟")) else 1.0
 
 
 def _least(source: JudgedText, budget: int) -> ChosenText:
     """Where nothing fits: the statement that says most for its tokens, or the beginning of data."""
     facts = source.facts
-    said = [i for i, span in enumerate(source.spans) if not span.kind and not is_heading(source.text, span)]
+    said = [i for i, span in enumerate(source.spans) if not span.kind and i not in source.heads]
     if not said:
         first = next((f for f, _ in source.data), 0)
         last = next((e for f, e in source.data if f == first), 1)
@@ -345,7 +359,7 @@ def choose_summary(source: JudgedText, most: int, budget: int) -> ChosenText:
     left -= sum(source.count(source.spans[i].of(source.text)) + 1 for i in data_heads(source, short))
     room = most - _slots(source, most) * bool(short)
     facts, repeated = source.facts, source.repeated
-    said = [i for i, span in enumerate(source.spans) if not span.kind and i not in repeated and not is_heading(source.text, span)]
+    said = [i for i, span in enumerate(source.spans) if not (span.kind or i in repeated or i in source.heads)]
     worth = {i: _summary_worth(source, i, fsum(source.weights[fact] for fact in facts[i])) for i in said}
     chosen: set[int] = set()
     seen: set[str] = set()
@@ -366,7 +380,7 @@ def choose_summary(source: JudgedText, most: int, budget: int) -> ChosenText:
 def _summary_worth(source: JudgedText, i: int, facts: float) -> float:
     """Score, signals and facts of a sentence; a long one must have more of them to be worth its place."""
     weight: float = (len(source.spans[i].of(source.text)) + 60) ** 0.4
-    return (3 * source.scores[i] + source.signals[i] + facts / 2) / weight
+    return _factor(source, i) * (3 * source.scores[i] + source.signals[i] + facts / 2) / weight
 
 
 def _slots(source: JudgedText, most: int) -> int:

@@ -21,6 +21,15 @@ from turnfold.compression.text.spans import Span
 _CHUNK: Final = 1600  # characters of data that are one block, at a line's end
 #: Kinds whose marks are so plain that nothing else looks like them.
 _SURE: Final = frozenset({"json", "jsonl", "diff", "history", "trace", "tests", "table", "html", "xml", "binary", "fence"})
+#: Of these what a line of theirs looks like: a short text with a small table in it is a table by its sixteen lines.
+_OWN_LINES: Final = {
+    "table": re.compile(r"\s*[|+]"),
+    **dict.fromkeys(("html", "xml"), re.compile(r"[^\n]*[<>]")),
+    "tests": re.compile(
+        r"\s|[=\-*#+.✓✔✗✘×●○]|(?:PASS|FAIL|XFAIL|XPASS|ERROR|SKIP|WARN|OK|ok|not ok|test|tests|Tests|Test|Ran|E)(?:ED|URES?)?\b"
+        r"|[^\n]*(?:::|\.\w+:\d|\b\d+ (?:tests?|passed|failed|passing|failing|skipped)\b|\.\.\. ?(?:ok|FAIL|ERROR))"
+    ),
+}
 _SPOKEN: Final = frozenset({"prose", "markdown"})
 _LISTS: Final = _SPOKEN | {"plain", "yaml", "code"}  # kinds that lists in language may be taken for
 _LABEL: Final = re.compile(r"\s*(?:[-*+•>#]+ |\d{1,3}[.)] )?(?:[\w .'-]{1,40}:\s)?")
@@ -97,18 +106,21 @@ def _has_columns(text: str) -> bool:
 
 def _without_said_ends(text: str, stretch: Span) -> Span:
     """A stretch without the lines at its ends that are language: kinds are told by sixteen lines at a time."""
-    if stretch.kind in _SURE or stretch.kind == "csv":
+    own = _OWN_LINES.get(stretch.kind)
+    if (stretch.kind in _SURE and not own) or stretch.kind == "csv":
         return stretch
     start, end = stretch.start, stretch.end
-    while start < end and _is_end(line := text[start : (text.find("\n", start, end) + 1) or end]):
+    while start < end and _is_end(line := text[start : (text.find("\n", start, end) + 1) or end], own):
         start += len(line)
-    while start < end and _is_end(line := text[text.rfind("\n", start, end - 1) + 1 or start : end]):
+    while start < end and _is_end(line := text[text.rfind("\n", start, end - 1) + 1 or start : end], own):
         end -= len(line)
     return Span(start, end, stretch.kind)
 
 
-def _is_end(line: str) -> bool:
-    return not line.strip() or (_is_said(line) and not line[:1].isspace())
+def _is_end(line: str, own: re.Pattern[str] | None) -> bool:
+    if not line.strip():
+        return True
+    return not own.match(line) if own else _is_said(line) and not line[:1].isspace()
 
 
 def reads_as_language(kind: str, text: str) -> bool:

@@ -12,8 +12,8 @@ import json
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import groupby, pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, groupby, pairwise
 from typing import Final
 
 import orjson
@@ -27,6 +27,8 @@ _BLANK: Final = "blank"  # lines without anything, which go with what is before 
 _MOST_WINDOWS: Final = 200  # in a long text windows grow, and sixteen lines of each vote
 _FARTHEST: Final = 5  # windows between two of code that may be its docstring
 _WEAK: Final = frozenset({"prose", "plain", "markdown", "yaml"})
+#: Output that people put between sentences, and whose own lines are none.
+_BESIDE_SPEECH: Final = frozenset({"table", "tests", "log", "search", "listing", "html", "xml", "binary"})
 _LONGEST_LINE: Final = 300  # characters of a line that its mark is sought in
 _LEAST_JSON: Final = 80  # characters of a value on one line that is more than a line
 _LONGEST_JSON: Final = 5000  # lines of an indented one
@@ -134,6 +136,8 @@ _TEST_RUN: Final = re.compile(
 )
 #: Where a compiler or linter saw something: the source that it quotes is no file.
 _PLACES: Final = re.compile(r"\n *--> \S{1,300}:\d+:\d+")
+_BEHIND_END: Final = " \t\r\"'”’»)*_"
+_SENTENCE_ENDS: Final = (*".!?…:。！？：",)
 _ENCODED: Final = re.compile(r"\s*+(?:data:[\w/;,+-]{1,100})?(?:[A-Za-z0-9+/=_-]{200}|(?:[A-Za-z0-9+/=_-]{60,80}\r?\n){2})")
 _ALL_ENCODED: Final = re.compile(r"\s*+(?:data:[\w/;,+-]{1,100})?[A-Za-z0-9+/=_\-\s]+")
 
@@ -321,26 +325,70 @@ def parts(text: str) -> list[Span]:
     return [Span(0, begun, "json"), *(Span(begun + s.start, begun + s.end, s.kind) for s in _parts(text[begun:]))]
 
 
+def _apart_from_speech(lines: Sequence[str], start: int, end: int, kind: str) -> Iterator[tuple[int, int, str]]:
+    """A range of output without the paragraphs of it that are sentences, and without the sentences at its beginning and end.
+
+    Lines vote together, so those of a small table outvote what a short message says around it.
+    """
+    if kind not in _BESIDE_SPEECH:
+        yield start, end, kind
+        return
+    at = start
+    for begin, upto in _spoken_runs(lines, start, end):
+        if at < begin:
+            yield at, begin, kind
+        yield begin, upto, "prose"
+        at = upto
+    if at < end:
+        yield at, end, kind
+
+
+def _spoken_runs(lines: Sequence[str], start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Lines that are sentences: whole paragraphs, with the blank lines behind them, and such lines at both ends."""
+    at = start
+    while at < end:
+        stop = next((i for i in range(at, end) if not lines[i].strip()), end)
+        behind = next((i for i in range(stop, end) if lines[i].strip()), end)
+        first = next((i for i in range(at, stop) if mark(lines[i]) != "prose"), stop)
+        if (first == stop or at == start) and first > at and _ends_sentence(lines[first - 1]):
+            yield at, behind if first == stop else first
+        elif behind == end:
+            last = next((i for i in range(stop - 1, at - 1, -1) if mark(lines[i]) != "prose"), at - 1) + 1
+            if last < stop and _ends_sentence(lines[stop - 1]):
+                yield last, end
+        at = behind
+
+
+def _ends_sentence(line: str) -> bool:
+    return line.rstrip(_BEHIND_END).endswith(_SENTENCE_ENDS)
+
+
 def _parts(text: str) -> list[Span]:
     kind = whole(text)
-    if kind or not text:
+    if not text or (kind and kind not in _BESIDE_SPEECH):
         return [Span(0, len(text), kind)] if text else []
     lines = text.split("\n")
     offsets = [0]
     for line in lines:
         offsets.append(offsets[-1] + len(line) + 1)
     offsets[-1] = len(text)
+    if kind:
+        return [Span(offsets[a], offsets[b], found) for a, b, found in _apart_from_speech(lines, 0, len(lines), kind)]
     pieces: list[tuple[int, int, str]] = []
     for start, end, found in _stretches(text, lines, offsets):
         pieces.extend([(start, end, found)] if found else _smooth(list(_windows(lines, start, end))))
     for at, (start, end, found) in enumerate(pieces):
         if found == _BLANK:
             pieces[at] = (start, end, pieces[at - 1][2] if at else "plain")
-    spans: list[Span] = []
+    apart = chain.from_iterable(_apart_from_speech(lines, *run) for run in _runs(pieces))
+    return [Span(offsets[start], offsets[end], found) for start, end, found in _runs(apart)]
+
+
+def _runs(pieces: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+    """Neighbours of one kind as one piece."""
     for found, run in groupby(pieces, key=lambda piece: piece[2]):
         group = list(run)
-        spans.append(Span(offsets[group[0][0]], offsets[group[-1][1]], found))
-    return spans
+        yield group[0][0], group[-1][1], found
 
 
 def kind_of(text: str) -> str:

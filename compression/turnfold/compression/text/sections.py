@@ -1,6 +1,7 @@
 """Sections of a text: the content under one heading, or a few paragraphs.
 
-Lives here: where sections begin, and which spans are headings. Does not belong here: ids, summaries (``layers``).
+Lives here: where sections begin, which spans are headings, and which others only lead to what follows. Does not belong here: ids,
+summaries (``layers``).
 """
 
 from __future__ import annotations
@@ -14,6 +15,12 @@ from turnfold.compression.text.spans import Span
 # A label in brackets on a short line of its own, as retrieval puts before its chunks: "[Chunk 3] Source: ...".
 # A time in brackets, or a sentence behind them, is what somebody said.
 _LABEL: Final = re.compile(r"\[(?![^\]\n]*\d[:/-]\d)[^\]\n]{1,40}\](?:(?! \w+: \w+ \w+ \w+ )[^\n]){0,160}(?<![.!?。！？])\n+")
+_CLAUSE_NUMBER: Final = re.compile(r"\(?\d{1,3}[.)] \w")
+_ENDS: Final = (*".!?。！？",)
+_LONGEST_LEAD: Final = 120  # characters
+_TITLE_WORDS: Final = 4  # its number is one
+_SALUTATION_WORDS: Final = 4
+_LEAD_WORDS: Final = 6
 # Characters: a paragraph ends a section that has this many, a line one of four times, a sentence one of eight times as many.
 _ENOUGH: Final = 400
 
@@ -21,6 +28,25 @@ _ENOUGH: Final = 400
 def is_heading(text: str, span: Span) -> bool:
     """Whether a span of ``sentences(text)`` names what follows rather than saying something."""
     return span.kind in ("heading", "label") or (not span.kind and _LABEL.fullmatch(text, span.start, span.end) is not None)
+
+
+def claims_nothing(text: str, span: Span, *, governs: bool) -> bool:
+    """Whether a span is no sentence: a heading, "On Sunday Ana wrote:", the title of a clause ("2. Fees."), a salutation; where
+    other statements stand under it (`governs`), any short line without an end ("Action items")."""
+    if span.kind:
+        return is_heading(text, span)
+    said = span.of(text)
+    body = said.strip()
+    if len(body) > _LONGEST_LEAD:
+        return False
+    if body.endswith((":", "：")) or is_heading(text, span):
+        return True
+    words = len(body.split())
+    if not said.endswith("\n"):
+        return words <= _TITLE_WORDS and _CLAUSE_NUMBER.match(body) is not None and body.endswith(".") and span.end < len(text)
+    return (words <= _SALUTATION_WORDS and body.endswith((",", "，"))) or (
+        governs and words <= _LEAD_WORDS and not body.endswith(_ENDS)
+    )
 
 
 def _begins(text: str, span: Span) -> bool:

@@ -23,7 +23,8 @@ _SHORT_WORDS: Final = 5  # a sentence of so few words that names nothing says li
 _FEWEST_WORDS: Final = 2  # of so few, even if it names something
 _READ: Final = 400  # characters of a sentence whose words are looked at
 _DENSE_NOTE: Final = 40
-_SHORT_DENSE: Final = 12  # characters, in scripts without blanks
+_SHORT_DENSE: Final = 12  # characters, in scripts without blanks, in which a full clause often has no more
+_FEWEST_DENSE: Final = 5
 _ANSWER_WORDS: Final = 6
 _WORD_ABOUT_IT: Final = 8
 _CONDITION_WORDS: Final = 12
@@ -255,7 +256,8 @@ class StatementPiece:
         if (len(self.said) > _SHORT_WORDS and not self.dense) or self.asks:
             return False
         if self.dense:
-            return len(self.body.strip()) <= _SHORT_DENSE and not self.names_something
+            size = len(self.body.strip())
+            return (size <= _FEWEST_DENSE or (size <= _SHORT_DENSE and self.holds("points"))) and not self.names_something
         if len(self.said) <= _FEWEST_WORDS:
             return True
         points = self.holds("points") or not _LISTED_SCRIPTS.search(self.body)

@@ -285,6 +285,7 @@ def _needs(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     return [
         *_under_headings(pieces),
         *_behind_labels(pieces),
+        *_asked_and_answered(pieces),
         *_pointing_back(pieces),
         *_taken_back(pieces),
         *_revised(pieces),
@@ -398,6 +399,24 @@ def _behind_labels(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
             label = -1
         elif label >= 0:
             found.append((i, label))
+    return found
+
+
+def _asked_and_answered(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
+    """A question that ends what a speaker says and the first thing that the next one says: without it, the answer to another
+    question would stand behind this one. A short answer needs its question too."""
+    found = []
+    speaker, last = "", -1  # the last thing that the speaker said
+    for i, piece in enumerate(pieces):
+        if piece.kind == "label":
+            asked = last if piece.text.strip() != speaker and last >= 0 and pieces[last].asks else -1
+            speaker, last = piece.text.strip(), -1
+            if asked >= 0 and i + 1 < len(pieces) and not pieces[i + 1].kind:
+                found.append((asked, i + 1))
+                if pieces[i + 1].is_short:
+                    found.append((i + 1, asked))
+        else:
+            last = -1 if piece.kind else i
     return found
 
 

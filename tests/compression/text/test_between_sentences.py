@@ -1,0 +1,69 @@
+"""Output between sentences: what somebody says around a small table, a report or a listing is language, and stays.
+
+Lives here: short texts of each kind with sentences around them, in blocks, layers and FACTS. Does not belong here: long output
+(``test_kinds``), what a user says beside a long paste (``test_own_words``).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from turnfold.compression.layers import Compressor, CompressRequest
+from turnfold.compression.shorten.facts import facts
+from turnfold.compression.text.data_blocks import data_blocks
+from turnfold.compression.text.kinds import parts
+from turnfold.compression.text.statements import statements
+from turnfold.compression.tokens import count
+
+FRONT: Final = "The nightly run is summarised below. Nobody has looked at it yet, except Priya."
+BACK: Final = "We will not merge this before Monday unless the tests pass. Jonas owns the follow-up."
+TALK: Final = " We talked for an hour about the weather, the canteen and the new chairs. The chairs are blue." * 3
+DATA: Final = {
+    "table": "| region | revenue |\n|---|---|\n| North | $4.2m |\n| South | $3.1m |",
+    "json lines": '{"id": 1, "state": "ok"}\n{"id": 2, "state": "failed"}\n{"id": 3, "state": "ok"}',
+    "log": "2026-11-20 10:00:00 INFO start\n2026-11-20 10:00:01 ERROR disk full\n2026-11-20 10:00:02 INFO stop",
+    "diff": "diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -1,2 +1,2 @@\n-a = 1\n+a = 2\n b = 3",
+    "trace": 'Traceback (most recent call last):\n  File "a.py", line 2, in main\n    raise ValueError("bad")\nValueError: bad',
+    "tests": "tests/test_a.py::test_one PASSED\ntests/test_a.py::test_two FAILED\n=== 1 failed, 1 passed in 0.2s ===",
+    "html": "<div>\n<p>Hello</p>\n<ul><li>one</li><li>two</li></ul>\n</div>",
+    "xml": '<?xml version="1.0"?>\n<items>\n<item id="1">a</item>\n</items>',
+    "csv": "id,name,price\n1,hammer,9.5\n2,saw,12.0\n3,nail,0.1",
+    "yaml": "name: web\nreplicas: 3\nimage:\n  tag: v1.2.3\n  pull: always",
+    "search": "src/a.py:3:import os\nsrc/a.py:9:os.remove(x)\nsrc/b.py:1:import os",
+    "listing": "total 8\n-rw-r--r-- 1 root root 186 Nov 24 14:05 a.txt\n-rw-r--r-- 1 root root 286 Nov 24 14:05 b.txt",
+}
+
+
+@pytest.mark.parametrize("between", ["\n\n", "\n"])
+@pytest.mark.parametrize("kind", DATA)
+def test_sentences_around_data_are_sentences(kind: str, between: str) -> None:
+    text = between.join((FRONT, DATA[kind], BACK))
+    said = [span.of(text).strip() for span in statements(text, data_blocks(text)).spans if not span.kind]
+    for sentence in (*FRONT.split(". ", 1), *BACK.split(". ", 1)):
+        assert any(sentence in one and len(one) <= len(FRONT) + 1 for one in said), sentence
+
+
+@pytest.mark.parametrize("role", ["user", "assistant"])
+@pytest.mark.parametrize("kind", DATA)
+def test_facts_keep_what_is_said_behind_data(kind: str, role: str) -> None:
+    text = f"{FRONT}{TALK}\n\n{DATA[kind]}\n\n{BACK}{TALK}"
+    short = facts(text, role=role, words=frozenset(), known=(), count=count)
+    assert "We will not merge this before Monday unless the tests pass." in short
+    assert count(short) < 0.7 * count(text)
+
+
+def test_sentences_amid_output_are_no_end_of_it() -> None:
+    """Paragraphs between tables are language, lines that only look like a sentence are not."""
+    text = f"{DATA['table']}\n\n{BACK}\n\n{DATA['table']}"
+    assert [span.kind for span in parts(text)] == ["table", "prose", "table"]
+    outcome = "test result: FAILED. 13 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.02s"
+    text = f"running 2 tests\ntest a ... ok\ntest b ... FAILED\n\n{outcome}"
+    assert [span.kind for span in parts(text)] == ["tests"]
+
+
+def test_a_layer_with_a_small_table_keeps_what_is_said_behind_it() -> None:
+    text = f"Revenue grew in every region except South.\n\n{DATA['table']}\n\n{BACK} {TALK}"
+    for ratio in (0.45, 0.6):
+        assert "unless the tests pass" in Compressor().compress(CompressRequest(text, l1_ratio=ratio)).text
