@@ -24,8 +24,10 @@ _WORDS: Final = {
     "decision": (
         "decide decided decides decision decisions agreed chose chosen opted approved confirmed finalised finalized "
         "conclude concluded conclusion "
-        "recommend recommended recommendation settled entschieden beschlossen entscheidung décidé décision convenu "
-        "decidimos decidido decisión "
+        "recommend recommended recommendation settled agree agrees disagree disagrees accept accepted reject rejected refuse "
+        "refused cancel cancelled canceled postponed vetoed "
+        "entschieden beschlossen entscheidung einverstanden abgelehnt abgesagt verschoben décidé décision convenu accepté refusé "
+        "annulé reporté decidimos decidido decisión acepto aceptado rechazado cancelado aplazado "
         "acordamos acordado decidiu deciso решили решил решение договорились"
     ),
     "commitment": (
@@ -62,7 +64,7 @@ _PAIRS: Final = {
 }
 # Of scripts that put no blanks between words.
 _DENSE: Final = {
-    "decision": "决定 确定 同意 就用 决議 決め 決定 合意 결정",
+    "decision": "决定 确定 同意 就用 拒绝 取消 推迟 决議 決め 決定 合意 賛成 反対 延期 결정 동의 취소 연기",
     "commitment": "我会 我们会 将会 予定 할게",
     "finding": "因为 原因 解决 发现 なぜなら 解決 때문",
     "fact": "我叫 我是 我的 私は 私の",
