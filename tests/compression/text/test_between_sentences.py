@@ -6,14 +6,18 @@ Lives here: short texts of each kind with sentences around them, in blocks, laye
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Final
 
 import pytest
 
+from tests.support.cases import each
 from turnfold.compression.layers import Compressor, CompressRequest
 from turnfold.compression.shorten.facts import facts
+from turnfold.compression.shorten.prose import shorten
 from turnfold.compression.text.data_blocks import data_blocks
 from turnfold.compression.text.kinds import parts
+from turnfold.compression.text.protect import block_spans
 from turnfold.compression.text.statements import statements
 from turnfold.compression.tokens import count
 
@@ -67,3 +71,68 @@ def test_a_layer_with_a_small_table_keeps_what_is_said_behind_it() -> None:
     text = f"Revenue grew in every region except South.\n\n{DATA['table']}\n\n{BACK} {TALK}"
     for ratio in (0.45, 0.6):
         assert "unless the tests pass" in Compressor().compress(CompressRequest(text, l1_ratio=ratio)).text
+
+
+ANSWER: Final = """Here is how I would approach it:
+
+## 1. Choose the storage engine
+
+| Engine | Pros |
+|---|---|
+| SQLite | no setup |
+| Postgres | several writers |
+
+**Recommendation:** start with SQLite, and move to Postgres only if you need more than one writer.
+
+## 2. Set up the schema
+
+```sql
+CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT NOT NULL);
+```
+
+- Don't store pictures in this table.
+- Use `WITHOUT ROWID` only when the key is text.
+  - Exception: tables under 1,000 rows.
+
+## 3. Back it up
+
+1. Stop the writer (or use `.backup`).
+2. Copy the file.
+
+Let me know whether you want to go deeper into any of these steps."""
+
+
+@pytest.mark.parametrize("keep", [40, 60, 80, 100, 120])
+@pytest.mark.parametrize("role", ["user", "assistant"])
+def test_an_answer_in_markdown_is_told_by_sentences(role: str, keep: int) -> None:
+    """A fence or a table amid language does not make it output; no heading stands alone, no rule without its exception."""
+    short = shorten(ANSWER, keep, role=role, count=count)
+    shown = [line for line in short.split("\n") if line.strip()]
+    for line, behind in pairwise([*shown, "…"]):
+        assert not (line.startswith("## ") and behind.startswith(("## ", "…")) and behind != "…")
+    assert ("only when the key is text" in short) == ("Exception: tables under 1,000 rows" in short)
+    assert short.count("```") in (0, 2)
+    assert "lines]" not in facts(ANSWER, role=role, words=frozenset(), known=(), count=count)
+
+
+FORMULAS: Final = [
+    "$$\n\\int_0^1 x^2\\,dx = \\frac13\n$$",
+    "\\[\nE = mc^2. \\quad \\text{It is not } E = mc.\n\\]",
+    "\\begin{align*}\na &= b + c \\\\\nd &= e. \\text{ Then } f = g.\n\\end{align*}",
+    "$$a = b. Then c = d.$$",
+]
+
+
+@each("formula", FORMULAS)
+def test_a_formula_is_whole_or_gone(formula: str) -> None:
+    text = f"The area follows from this. The proof is short, and nobody doubts it.\n\n{formula}\n\nThis holds for every x. {TALK}"
+    assert formula in [span.of(text).strip("\n") for span in block_spans(text)]
+    lines = formula.split("\n")
+    for keep in (10, 25, 40, 55, 70):
+        short = shorten(text, keep, role="assistant", count=count)
+        assert (lines[0] in short and lines[-1] in short and formula in short) or lines[0] not in short
+
+
+def test_what_only_looks_like_a_formula_is_none() -> None:
+    for text in ("It costs $$ and more.\n\nThen $5.", "$$\nnever closed\n\nThe rest. $$", "a\n\\[x\n\nb \\]"):
+        assert not [span for span in block_spans(text) if span.kind == "math"]

@@ -24,7 +24,7 @@ from turnfold.compression.shorten.coverage import CoverageItem, cover_closely
 from turnfold.compression.shorten.evidence import grades
 from turnfold.compression.shorten.lines import is_longer
 from turnfold.compression.text.entities import Entity
-from turnfold.compression.text.sections import claims_nothing, is_heading
+from turnfold.compression.text.sections import is_heading, leading_spans
 from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statements import LABEL, Statements
 
@@ -51,7 +51,7 @@ _REPEAT_WORTH: Final = 0.3
 # Beyond so many pieces one try fewer is made to fill the last percent of a budget.
 _MANY: Final = 4000
 #: Blocks that lose their meaning with any line.
-_WHOLE_KINDS: Final = frozenset({"heading", "label", "key"})
+_WHOLE_KINDS: Final = frozenset({"heading", "label", "key", "math"})
 _APART: Final = frozenset({"fence", "table"})  # two of them are two things even where nothing stands between
 _SMALL: Final = 64  # tokens: a block of no more is shown whole or not at all
 _LEAST: Final = 40  # tokens of data that are worth showing
@@ -138,8 +138,7 @@ class JudgedText:
     @cached_property
     def heads(self) -> frozenset[int]:
         """Spans that claim nothing, and so are not shown for themselves."""
-        governing = {needed for several in self.read.needs for needed in several}
-        return frozenset(i for i, span in enumerate(self.spans) if claims_nothing(self.text, span, governs=i in governing))
+        return leading_spans(self.text, self.read)
 
     @cached_property
     def places(self) -> list[float]:
@@ -276,11 +275,14 @@ def _base(source: JudgedText, i: int) -> float:
 
 
 def _factor(source: JudgedText, i: int) -> float:
-    said = source.spans[i].of(source.text).rstrip()
-    if said.startswith((">", *_MAIL_HEADERS)):
+    """How much of a statement's worth counts, by what it is in a letter or a talk."""
+    spans, text = source.spans, source.text
+    said = spans[i].of(text).rstrip()
+    label = spans[i - 1].of(text) if i and spans[i - 1].kind == "label" else ""
+    if said.startswith((">", *_MAIL_HEADERS)) or label in _MAIL_HEADERS:
         return _BESIDE_FACTOR
     if len(said) <= _SIGNATURE and len(said.split()) <= _NAME_WORDS and all(word.isalpha() for word in said.split()):
-        return _FILLER_FACTOR
+        return 0.0 if i - 1 in source.heads else _FILLER_FACTOR
     return _QUESTION_FACTOR if said.endswith(("?", "？", "؟")) else 1.0
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Final, NamedTuple
 
 from turnfold.compression.scorers.central import Central
@@ -21,6 +21,7 @@ from turnfold.compression.text.entities import entities
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.orders import is_standing_order, standing_orders
 from turnfold.compression.text.own_words import asks
+from turnfold.compression.text.sections import leading_spans
 from turnfold.compression.text.signals import signal_weight
 from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statements import Statements, statements
@@ -43,13 +44,13 @@ _BLOCK_WORTH: Final = {
     "json": 0.3,
     "trace": 0.55,
     "sql": 0.5,
+    "math": 0.45,
     "key": 0.2,
     "fence": 0.45,
     "code": 0.4,
 }
 _PASTED: Final = 8  # statements from which a user's text is taken for one that was pasted, with a word of their own beside it
 _OWN: Final = 400  # characters of such a word
-_NAMING_KINDS: Final = frozenset({"heading", "label"})  # chosen with what they name alone
 # A figure, or a capital where no sentence begins.
 _FACT: Final = re.compile(r"(?<=\w )[^\W\d_a-z][^\W_]+|\d[\w.,:/-]*|`[^`\n]+`|[\u30a1-\u30f6]{3,}")
 
@@ -85,11 +86,12 @@ def shorten(text: str, keep: int, *, role: str, words: frozenset[str] | None = N
     judged = _judge(text, read, role, words)
     # Prices by length first, true ones only where that was too far off: counting every sentence costs more than judging it.
     rough = [max(1, round(whole * (span.end - span.start) / len(text))) for span in spans]
-    short = join(text, spans, _choose(read, keep, judged, rough))
+    heads = leading_spans(text, read)
+    short = join(text, spans, _choose(read, keep, judged, rough, heads))
     size = count(short)
     if not keep - keep // 4 <= size <= keep + 2 + keep // 10:
         true = [count(span.of(text)) for span in spans]
-        short = join(text, spans, _choose(read, keep, judged, true))
+        short = join(text, spans, _choose(read, keep, judged, true, heads))
         size = count(short)
     return short if size < whole else text
 
@@ -158,7 +160,7 @@ def _overlap(piece: str, known: frozenset[str]) -> float:
     return len(found & known) / (len(found) + 2) if found else 0.0
 
 
-def _choose(read: Statements, keep: int, judged: _Judged, costs: Sequence[int]) -> set[int]:
+def _choose(read: Statements, keep: int, judged: _Judged, costs: Sequence[int], heads: Set[int]) -> set[int]:
     """The spans that fit `keep` tokens besides those that must be kept, by worth and by new facts; at least one.
 
     What a statement needs (its heading, the line that introduces it) comes along at its expense.
@@ -171,7 +173,7 @@ def _choose(read: Statements, keep: int, judged: _Judged, costs: Sequence[int]) 
     chosen = read.complete(judged.must)
     spent = sum(costs[i] for i in chosen)
     for i in cover(pieces, once, sum(piece.cost for piece in pieces)):
-        if i in chosen or read.spans[i].kind in _NAMING_KINDS:
+        if i in chosen or i in heads:
             continue
         group = read.with_needs(i) - chosen
         cost = sum(costs[j] for j in group) + 1  # and the mark of the gap

@@ -38,7 +38,7 @@ Floats = NDArray[np.float64]
 _Said = Sequence[Sequence[str]]
 
 #: Blocks that stay byte for byte.
-EXACT: Final = frozenset({"fence", "code", "json", "sql", "table", "trace", "key"})
+EXACT: Final = frozenset({"fence", "code", "json", "math", "sql", "table", "trace", "key"})
 # Of what stands inside a line, what no shortening may lose.
 _EXACT_INLINE: Final = frozenset({"secret", "inline-json", "inline-sql"})
 

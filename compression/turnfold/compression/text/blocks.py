@@ -1,4 +1,4 @@
-"""Blocks of whole lines: fences, keys, JSON, traces, tables, SQL, indented code, headings.
+"""Blocks of whole lines: fences, keys, JSON, traces, formulas, tables, SQL, indented code, headings.
 
 Lives here: one finder per kind of block. Does not belong here: their order and priority (``protect``), anything inside a line.
 
@@ -190,6 +190,28 @@ def disjoint(found: list[Range]) -> list[Range]:
         else:
             out.append((start, end))
     return out
+
+
+# --- formulas -------------------------------------------------------------------------------------------------------
+
+_FORMULA_BEGIN: Final = re.compile(r"\n[ \t]*+(?:\$\$|\\\[|\\begin\{(?:equation|align|gather|multline)\*?\})")
+_FORMULA_END: Final = re.compile(r"(?:\$\$|\\\]|\\end\{\w+\*?\})[ \t.,;]*+(?=\n|\Z)|\n[ \t]*+(?=\n)")
+_ENDS: Final = {"$": "$", "[": "]", "{": "}"}
+
+
+def formulas(lined: str) -> Iterator[Range]:
+    r"""Displayed formulas of LaTeX, ``$$ ... $$``, ``\[ ... \]`` and numbered ones, from their first line to their last."""
+    if "$$" not in lined and "\\[" not in lined and "\\begin{" not in lined:
+        return
+    done = 0
+    for begin in _FORMULA_BEGIN.finditer(lined):
+        if begin.start() < done:
+            continue
+        end = _FORMULA_END.search(lined, begin.end())
+        mark = "{" if begin[0].endswith("}") else begin[0][-1]
+        if end and end[0].rstrip(" \t.,;").endswith(_ENDS[mark]):
+            done = end.end()
+            yield begin.start(), done - 1
 
 
 # --- tables ---------------------------------------------------------------------------------------------------------

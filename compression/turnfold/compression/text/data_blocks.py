@@ -32,6 +32,7 @@ _OWN_LINES: Final = {
 }
 _SPOKEN: Final = frozenset({"prose", "markdown"})
 _LISTS: Final = _SPOKEN | {"plain", "yaml", "code"}  # kinds that lists in language may be taken for
+_AMID_LANGUAGE: Final = _LISTS | {"fence", "table"}  # these and blocks that an answer in Markdown has
 _LABEL: Final = re.compile(r"\s*(?:[-*+•>#]+ |\d{1,3}[.)] )?(?:[\w .'-]{1,40}:\s)?")
 # Five words in a row, or one of a script without blanks with a sign behind it: somebody says something.
 _SAYS: Final = re.compile(
@@ -69,7 +70,7 @@ def data_blocks(text: str) -> list[Span]:
 
 def is_listed_language(text: str, spans: Sequence[Span]) -> bool:
     """Whether most of a text is language although its lines look like output: lists, notes. `spans` are its ``kinds.parts``."""
-    if not _LISTS.issuperset(span.kind for span in spans):
+    if not _AMID_LANGUAGE.issuperset(span.kind for span in spans):
         return False
     return sum(span.end - span.start for span in data_blocks(text) if span.kind != "inline-json") * 2 < len(text)
 

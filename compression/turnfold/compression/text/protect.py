@@ -18,7 +18,7 @@ from turnfold.compression.text.blocks import MASK, Range, disjoint
 from turnfold.compression.text.spans import Span, spans_of
 
 #: Kinds that are made of whole lines and stay whole or are left out whole.
-BLOCK_KINDS: Final = frozenset({"fence", "key", "json", "trace", "table", "sql", "code", "heading"})
+BLOCK_KINDS: Final = frozenset({"fence", "key", "json", "trace", "math", "table", "sql", "code", "heading"})
 
 
 def _of(*patterns: re.Pattern[str]) -> Callable[[str], list[Range]]:
@@ -68,6 +68,7 @@ _Stages = tuple[tuple[str, Callable[[str], Iterable[Range]]], ...]
 
 _BLOCKS_BEFORE_JSON: Final[_Stages] = (("fence", blocks.fences), ("key", blocks.keys), ("trace", blocks.traces))
 _BLOCKS: Final[_Stages] = (
+    ("math", blocks.formulas),
     ("table", blocks.tables),
     ("sql", blocks.sql),
     ("code", blocks.indented_code),

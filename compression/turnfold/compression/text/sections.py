@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from turnfold.compression.text.spans import Span
+from turnfold.compression.text.statements import Statements
 
 # A label in brackets on a short line of its own, as retrieval puts before its chunks: "[Chunk 3] Source: ...".
 # A time in brackets, or a sentence behind them, is what somebody said.
@@ -47,6 +48,12 @@ def claims_nothing(text: str, span: Span, *, governs: bool) -> bool:
     return (words <= _SALUTATION_WORDS and body.endswith((",", "，"))) or (
         governs and words <= _LEAD_WORDS and not body.endswith(_ENDS)
     )
+
+
+def leading_spans(text: str, read: Statements) -> frozenset[int]:
+    """The statements of a text that claim nothing, and so are not shown for themselves."""
+    governing = {needed for several in read.needs for needed in several}
+    return frozenset(i for i, span in enumerate(read.spans) if claims_nothing(text, span, governs=i in governing))
 
 
 def _begins(text: str, span: Span) -> bool:

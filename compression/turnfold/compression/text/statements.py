@@ -35,6 +35,7 @@ _VERDICT: Final = 120  # characters of a message that may be nothing but one
 _OBJECTION: Final = 500  # characters within which the first sentence of a message says that it objects
 _FARTHEST_BACK: Final = 12  # sentences that one verdict takes back at most
 _REVISING: Final = ("amends", "doubted-later", "skips")  # lists with one of which a sentence begins that revises another
+_LIMITING: Final = frozenset(("amends", "restricts", "conditions"))  # lists with one of which an item limits the one above it
 _NEAR: Final = 4  # sentences among which the one is looked for that another revokes by name
 _SPEAKERS: Final = 2  # lines that name who speaks: of one alone nobody else could have said the rest
 # "user:", "**Anna Berg:**", "[10:14] Bob:", "10:14 UTC Bob:", at the beginning of a line.
@@ -440,12 +441,19 @@ def _introduced(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
             indent = len(piece.text) - len(piece.text.lstrip())
             while above and above[-1][0] >= indent:
                 above.pop()
-            found += [(i, above[-1][1])] if above else []
+            found += _below_item(pieces, i, above[-1][1]) if above else []
             above.append((indent, i))
         if piece.kind or (listed and not piece.item) or not (leads[i] or pieces[i + 1].item):
             continue
         found += [(k, i) for k in _governed(pieces, i, leads)]
     return found
+
+
+def _below_item(pieces: Sequence[StatementPiece], i: int, parent: int) -> list[tuple[int, int]]:
+    """An item and the one that it stands under; that one needs it too where it limits it: "  - Exception: small tables."."""
+    opens = pieces[i].opens
+    limits = not _LIMITING.isdisjoint(opens) and (pieces[i].opposes or "conditions" in opens)
+    return [(i, parent), (parent, i)] if limits else [(i, parent)]
 
 
 def _leads(piece: StatementPiece) -> bool:
