@@ -111,6 +111,20 @@ def test_common_words_are_cut_off_a_name() -> None:
     assert [e.text for e in entities("Yes. The Grand Hotel is fine.")] == ["Grand Hotel"]
 
 
+GERMAN = (
+    "Gestern haben wir das neue Budget besprochen. Wir zahlen die 4,2 Millionen Euro nur, wenn die Prüfung bestanden ist. Jonas Weber "
+    "spricht mit dem Lieferanten in Hamburg. Der Kunde hat bei Siemens zwei neue Pumpen bestellt. Laut Bosch ist das Ventil defekt. "
+    "Mein Hund heißt Bello. Mit Turnfold sinken die Kosten."
+)
+
+
+def test_german_nouns_are_no_names() -> None:
+    found = [entity.text for entity in entities(GERMAN)]
+    assert found == ["4,2 Millionen Euro", "Jonas Weber", "Hamburg", "Siemens", "Bosch", "Bello", "Turnfold"]
+    english = "The Budget is with the Board of Acme Corp in Berlin, and der Kunde is a Pump."
+    assert "Budget" in [entity.text for entity in entities(english)]
+
+
 @given(st.text(alphabet="aBc D1$%.,-\n:()é漢ア", max_size=60))
 def test_mentions_are_in_order_disjoint_and_verbatim(text: str) -> None:
     end = 0

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from turnfold.compression.text.amounts import amounts, sure_amounts
 from turnfold.compression.text.dense_names import dense_names
+from turnfold.compression.text.german_nouns import is_common_noun, is_german
 from turnfold.compression.text.inline import DATE_WORDS, tokens
 from turnfold.compression.text.lexicon import lexicon
 
@@ -80,6 +81,9 @@ _OPENING_WORDS: Final = (
     "Cette Ces Selon Pour Avec Dans Mon Ma Mes Leur Mi Mis Su Sus Con Por Para En Según Cuando Meu Minha Seu Sua O Os Um Uma Na "
     "Com Het De Een Op Van Voor Bij W Z В На С По Из За От Для Мы Он Она Они Это Его Как Что Le La Les Un Une Et Mais Nous Je "
     "Il Elle El Los Las Una Y Pero Yo Assistant User System Tool "
+    "Mein Meine Dein Deine Unser Unsere Ihr Ihre Kein Keine Diese Dieser Dieses Jeder Jede Jedes Alle Alles Viele Einige Beide Bitte "
+    "Leider Vielleicht Danach Dort Hier Jetzt Nun Noch Nur Schon Deshalb Trotzdem Außerdem Allerdings Jedoch Weil Falls Obwohl "
+    "Während Nachdem Bevor Damit Laut Ohne Gegen Durch Um Kann Können Soll Sollte Muss Müssen Hat Habe Haben Sind Wird Werden "
 )
 _OPENERS: Final = frozenset(_OPENING_WORDS.split())
 _WHOLE: Final = frozenset({"I", "A", "I'm", "I'd", "I'll", "I've", "OK", "Ok"})
@@ -154,7 +158,10 @@ def entities(text: str) -> list[Entity]:
     sure = [(e.start, e.end) for e in found]
     found += _technical(plain)
     free = _without(plain, sure)
-    found += _names(free)
+    names = _names(free)
+    if is_german(text):
+        names = [e for e in names if e.kind != "name" or " " in e.text or not is_common_noun(free, e.start, e.end)]
+    found += names
     found += [Entity(plain[start:end], kind, start, end) for start, end, kind in amounts(plain)]
     if not text.isascii():
         found += [Entity(plain[start:end], kind, start, end) for start, end, kind in dense_names(free)]
