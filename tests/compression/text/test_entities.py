@@ -112,9 +112,9 @@ def test_common_words_are_cut_off_a_name() -> None:
 
 
 GERMAN = (
-    "Gestern haben wir das neue Budget besprochen. Wir zahlen die 4,2 Millionen Euro nur, wenn die Prüfung bestanden ist. Jonas Weber "
-    "spricht mit dem Lieferanten in Hamburg. Der Kunde hat bei Siemens zwei neue Pumpen bestellt. Laut Bosch ist das Ventil defekt. "
-    "Mein Hund heißt Bello. Mit Turnfold sinken die Kosten."
+    "Gestern haben wir das neue Budget besprochen. Wir zahlen die 4,2 Millionen Euro nur, wenn die Prüfung bestanden ist. "
+    "Jonas Weber spricht mit dem Lieferanten in Hamburg. Der Kunde hat bei Siemens zwei neue Pumpen bestellt. "
+    "Laut Bosch ist das Ventil defekt. Mein Hund heißt Bello. Mit Turnfold sinken die Kosten."
 )
 
 

@@ -3,8 +3,8 @@
 Lives here: telling whether a text is German, and which of its single capitalised words are common nouns. Does not belong here:
 names of several words, other languages (``entities``).
 
-German writes every noun with a capital. A common one mostly has an article, a pronoun or a number in front, or the ending of a derived
-noun; a name of one word has neither ("in Berlin", "von Siemens"), but for rivers and some countries ("der Rhein").
+German writes every noun with a capital. A common one mostly has an article, a pronoun or a number in front, or the ending of a
+derived noun; a name of one word has neither ("in Berlin", "von Siemens"), but for rivers and some countries ("der Rhein").
 """
 
 from __future__ import annotations
