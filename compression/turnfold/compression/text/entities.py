@@ -83,7 +83,8 @@ _OPENING_WORDS: Final = (
     "Il Elle El Los Las Una Y Pero Yo Assistant User System Tool "
     "Mein Meine Dein Deine Unser Unsere Ihr Ihre Kein Keine Diese Dieser Dieses Jeder Jede Jedes Alle Alles Viele Einige Beide "
     "Bitte Leider Vielleicht Danach Dort Hier Jetzt Nun Noch Nur Schon Deshalb Trotzdem Außerdem Allerdings Jedoch Weil Falls "
-    "Obwohl Während Nachdem Bevor Damit Laut Ohne Gegen Durch Um Kann Können Soll Sollte Muss Müssen Hat Habe Haben Sind Wird Werden "
+    "Obwohl Während Nachdem Bevor Damit Laut Ohne Gegen Durch Um Kann Können Soll Sollte Muss Müssen "
+    "Hat Habe Haben Sind Wird Werden "
 )
 _OPENERS: Final = frozenset(_OPENING_WORDS.split())
 _WHOLE: Final = frozenset({"I", "A", "I'm", "I'd", "I'll", "I've", "OK", "Ok"})
