@@ -59,7 +59,9 @@ def pictures_in(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("count", [2, 3, 9])
 def test_the_question_in_front_of_several_pictures_stays_and_the_oldest_of_them_go_last(budget: int, count: int) -> None:
     question = f"{QUESTION} Compare it with the ones before it, part by part. " * 9
-    sent = sent_under(budget, [{"role": "system", "content": "Be brief."}, *OLD, {"role": "user", "content": question}, *shots(count)])
+    sent = sent_under(
+        budget, [{"role": "system", "content": "Be brief."}, *OLD, {"role": "user", "content": question}, *shots(count)]
+    )
     kept = pictures_in(sent)
     assert kept == [shot["content"][0] for shot in shots(count)][-len(kept) :]
     assert len(kept) >= min(count, max(1, budget // 1300))  # of 765 tokens each

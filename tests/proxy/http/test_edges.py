@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gzip
 import itertools
 import json
 import socket
@@ -77,6 +78,58 @@ def test_trailers_without_an_end_are_not_taken(line: bytes, upstream: UpstreamSe
                 sent += connection.send(line * max(1, 65536 // len(line)))
         assert sent < most or not connection.recv(65536).startswith(b"HTTP/1.1 200")
     assert call(proxy.origin, "GET", "/healthz").status == 200
+
+
+def in_chunks(body: bytes) -> bytes:
+    return b"".join(b"%x\r\n%s\r\n" % (len(body[i : i + 9]), body[i : i + 9]) for i in range(0, len(body), 9)) + b"0\r\n\r\n"
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/files"])
+def test_a_transfer_coding_becomes_a_content_coding_on_the_way_up(
+    path: str, upstream: UpstreamServer, proxy: ProxyServer
+) -> None:
+    coded = gzip.compress(CHAT)
+    with connect(proxy.origin) as connection:
+        connection.sendall(head(path, b"transfer-encoding: gzip, chunked", b"connection: close") + in_chunks(coded))
+        answer = read_all(connection)
+    assert answer.startswith(b"HTTP/1.1 200")
+    (seen,) = upstream.seen
+    assert (seen.header("content-encoding"), seen.body) == ("gzip", coded)
+    assert (path == "/v1/files") or b"x-turnfold-reason: short" in answer
+
+
+def test_our_own_api_undoes_a_transfer_coding(proxy: ProxyServer) -> None:
+    text = gzip.compress(json.dumps({"text": "Pump 4 failed at 3:10. The valve held."}).encode())
+    with connect(proxy.origin) as connection:
+        coding = (b"transfer-encoding: gzip, chunked", b"authorization: Bearer k", b"connection: close")
+        connection.sendall(head("/v1/compress", *coding) + in_chunks(text))
+        assert read_all(connection).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/files"])
+@pytest.mark.parametrize("said", [b"gzip, chunked", b"GZIP , Chunked"])
+def test_a_transfer_coding_becomes_a_content_coding_on_the_way_back(path: str, said: bytes, start_proxy: StartProxy) -> None:
+    answer = b'{"id": "1", "choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 2}}'
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        proxy = start_proxy(f"http://127.0.0.1:{listening.getsockname()[1]}/v1")
+
+        def serve() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                data = b""
+                while CHAT not in data:
+                    data += connection.recv(65536)
+                coded = b"\r\n".join(
+                    [b"HTTP/1.1 200 OK", b"transfer-encoding: " + said, b"content-type: application/json", b"", b""]
+                )
+                connection.sendall(coded + in_chunks(gzip.compress(answer)))
+
+        serving = threading.Thread(target=serve)
+        serving.start()
+        given = call(proxy.origin, "POST", path, CHAT, [("content-type", "application/json")])
+        serving.join()
+    assert [value.lower() for name, value in given.headers if name.lower() == "content-encoding"] == ["gzip"]
+    assert gzip.decompress(given.body) == answer
 
 
 def test_a_half_closed_client_gets_its_answer(upstream: UpstreamServer, proxy: ProxyServer) -> None:
