@@ -7,6 +7,7 @@ import contextlib
 import gzip
 import itertools
 import json
+import logging
 import socket
 import threading
 import time
@@ -154,6 +155,23 @@ def test_a_half_closed_client_gets_its_answer(upstream: UpstreamServer, proxy: P
             answer = read_all(connection)
         assert answer.replace(b"HTTP/1.1 100 Continue\r\n\r\n", b"").startswith(b"HTTP/1.1 200")
         assert answer.endswith((b'{"late": true}', b'{"late": true}\r\n0\r\n\r\n'))
+
+
+@pytest.mark.parametrize("framing", [b"content-length: 5000", b"transfer-encoding: chunked"])
+def test_a_client_that_leaves_inside_its_body_is_no_fault_of_the_upstream(
+    framing: bytes, start_proxy: StartProxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        proxy = start_proxy(f"http://127.0.0.1:{listening.getsockname()[1]}/v1")
+        with caplog.at_level(logging.INFO), connect(proxy.origin) as connection:
+            connection.sendall(head("/v1/files", framing) + b"5\r\nhello\r\n")
+            reading, _ = listening.accept()
+            with reading:
+                assert reading.recv(65536)
+                connection.close()
+                read_all(reading)
+            until(lambda: "passed through, the client left" in caplog.text)
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 def test_a_client_that_is_gone_is_noticed(upstream: UpstreamServer, proxy: ProxyServer) -> None:

@@ -65,6 +65,11 @@ class Inbound:
             key == b"transfer-encoding" or (key == b"content-length" and value.strip(b" 0") != b"") for key, value in self.headers
         )
 
+    @property
+    def has_left(self) -> bool:
+        """Whether the client disconnected before its body was read."""
+        return self._left
+
     async def chunks(self) -> AsyncIterator[bytes]:
         """The body in the pieces in which it arrived.
 
