@@ -76,6 +76,15 @@ def test_the_budget_holds_after_every_message(n: int, threshold: int) -> None:
     assert told.raw_tokens > 1.5 * told.tokens
 
 
+@pytest.mark.parametrize("said", ["Вчера была хорошая погода, и мы долго гуляли", "Yes, number", "はい"])
+@pytest.mark.parametrize("threshold", [100, 1000])
+def test_the_budget_holds_for_short_lines_that_end_without_a_full_stop(said: str, threshold: int) -> None:
+    state, settings = History(), HistorySettings(threshold, 2)
+    for n in range(threshold // 4):
+        state, _ = add(state, HistoryMessage(("user", "assistant")[n % 2], f"{said} {n}"), settings)
+        assert context(state, settings).tokens <= threshold
+
+
 def test_a_thousand_messages_stay_within_the_budget() -> None:
     chosen = HistorySettings(compress_threshold=1500, keep_recent=5)
     state = played(talk(1000), chosen)
@@ -218,6 +227,56 @@ def test_what_users_state_outlives_small_talk(budget: int) -> None:
     for sentences in (TUNED, HELD_OUT):
         made = [planted_facts.conversation(sentences, 5, seed) for seed in range(8)]
         assert sum(sum(planted_facts.kept(one, budget)) for one in made) >= wanted
+
+
+#: What a user states of themselves, an order and a budget, each with what it is found by; then small talk of both sides.
+ABROAD = {
+    "Turkish": (
+        {"Adım Şebnem Ökten ve fıstığa alerjim var.": "Ökten", "Sipariş numaram TR-4418.": "TR-4418", "Bütçem 120 lira.": "120"},
+        "Dün hava güzeldi ve uzun uzun yürüdük.",
+        "Kulağa hoş geliyor, anlattığın için sağ ol.",
+    ),
+    "Hindi": (
+        {
+            "मेरा नाम कविता जोशी है और मुझे मूंगफली से एलर्जी है।": "मूंगफली",
+            "मेरा ऑर्डर नंबर HI-2208 है।": "HI-2208",
+            "मेरा बजट ज़्यादा से ज़्यादा 5000 रुपये है।": "5000",
+        },
+        "कल मौसम अच्छा था और हम देर तक टहले।",
+        "अच्छा लगता है, बताने के लिए धन्यवाद।",
+    ),
+    "Greek": (
+        {
+            "Με λένε Δάφνη Ρουσσάκη και έχω αλλεργία στα φιστίκια.": "φιστίκια",
+            "Ο αριθμός της παραγγελίας μου είναι EL-3390.": "3390",
+        },
+        "Χθες ο καιρός ήταν καλός και περπατήσαμε πολύ.",
+        "Ακούγεται ωραίο, ευχαριστώ που το είπες.",
+    ),
+    "Hebrew": (
+        {"קוראים לי נועה ברזילי ויש לי אלרגיה לבוטנים.": "לבוטנים", "התקציב שלי הוא לכל היותר 1500 שקל.": "1500"},
+        "אתמול היה מזג אוויר נעים והלכנו הרבה.",
+        "נשמע נחמד, תודה שסיפרת.",
+    ),
+    "Thai": (
+        {"ฉันชื่อกมลา ศรีสุข และแพ้ถั่วลิสง": "ถั่วลิสง", "งบประมาณของฉันไม่เกิน 4000 บาท": "4000"},
+        "เมื่อวานอากาศดีและเราเดินเล่นนานมาก",
+        "ฟังดูดี ขอบคุณที่เล่าให้ฟัง",
+    ),
+}
+
+
+@pytest.mark.parametrize("language", ABROAD)
+@pytest.mark.parametrize("places", [(0, 5, 9), (3, 4, 14)])
+def test_what_users_state_outlives_small_talk_in_other_languages(language: str, places: tuple[int, ...]) -> None:
+    facts, talked, answered = ABROAD[language]
+    stated = dict(zip(places, facts, strict=False))
+    state, settings = History(), HistorySettings(300, 5)
+    for n in range(30):
+        state, _ = add(state, HistoryMessage("user", f"{stated.get(n, '')} {talked} {n}".strip()), settings)
+        state, _ = add(state, HistoryMessage("assistant", f"{answered} {n}"), settings)
+    told = context(state, settings).text
+    assert [needle for needle in facts.values() if needle not in told] == []
 
 
 def test_the_first_of_sixty_messages_is_told() -> None:

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from tests.support.cases import each
 from tests.support.growth import assert_linear, repeated
 from turnfold.compression.text import words
+from turnfold.compression.text.lower import joined_words, lower_text
+from turnfold.compression.text.lower import words as lower_words
 
 
 def test_identifiers_are_there_whole_and_in_parts() -> None:
@@ -28,10 +30,25 @@ def test_identifiers_are_there_whole_and_in_parts() -> None:
         ("İstanbul'da", "da"),
         ("１２３ａｂｃ", "123abc"),
         ("ไม่ใช่ abc", "abc"),
+        ("मुझे मूंगफली से एलर्जी है।", "है"),
     ],
 )
 def test_words_keep_the_marks_of_their_letters(text: str, word: str) -> None:
     assert word in words.words(words.fold(text))
+
+
+@each(
+    ("text", "found"),
+    [
+        ("मेरा नाम कविता है।", ["मेरा", "नाम", "कविता", "है"]),
+        ("caf\u0065\u0301 d'\u0065\u0301te\u0301 10", ["cafe\u0301", "d'e\u0301te\u0301"]),
+        ("שָׁלוֹם לָכֶם", ["שָׁלוֹם", "לָכֶם"]),
+        ("مُحَمَّد هنا", ["مُحَمَّد", "هنا"]),
+    ],
+)
+def test_words_in_lower_case_keep_them_too(text: str, found: list[str]) -> None:
+    assert lower_words(lower_text(text)) == found
+    assert [word for word in joined_words(lower_text(text)) if not word.isdigit()] == found
 
 
 def test_scripts_without_spaces_give_signs_and_pairs() -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gzip
 import itertools
 import json
+import logging
 import socket
 import threading
 import time
@@ -79,6 +81,58 @@ def test_trailers_without_an_end_are_not_taken(line: bytes, upstream: UpstreamSe
     assert call(proxy.origin, "GET", "/healthz").status == 200
 
 
+def in_chunks(body: bytes) -> bytes:
+    return b"".join(b"%x\r\n%s\r\n" % (len(body[i : i + 9]), body[i : i + 9]) for i in range(0, len(body), 9)) + b"0\r\n\r\n"
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/files"])
+def test_a_transfer_coding_becomes_a_content_coding_on_the_way_up(
+    path: str, upstream: UpstreamServer, proxy: ProxyServer
+) -> None:
+    coded = gzip.compress(CHAT)
+    with connect(proxy.origin) as connection:
+        connection.sendall(head(path, b"transfer-encoding: gzip, chunked", b"connection: close") + in_chunks(coded))
+        answer = read_all(connection)
+    assert answer.startswith(b"HTTP/1.1 200")
+    (seen,) = upstream.seen
+    assert (seen.header("content-encoding"), seen.body) == ("gzip", coded)
+    assert (path == "/v1/files") or b"x-turnfold-reason: short" in answer
+
+
+def test_our_own_api_undoes_a_transfer_coding(proxy: ProxyServer) -> None:
+    text = gzip.compress(json.dumps({"text": "Pump 4 failed at 3:10. The valve held."}).encode())
+    with connect(proxy.origin) as connection:
+        coding = (b"transfer-encoding: gzip, chunked", b"authorization: Bearer k", b"connection: close")
+        connection.sendall(head("/v1/compress", *coding) + in_chunks(text))
+        assert read_all(connection).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/files"])
+@pytest.mark.parametrize("said", [b"gzip, chunked", b"GZIP , Chunked"])
+def test_a_transfer_coding_becomes_a_content_coding_on_the_way_back(path: str, said: bytes, start_proxy: StartProxy) -> None:
+    answer = b'{"id": "1", "choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 2}}'
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        proxy = start_proxy(f"http://127.0.0.1:{listening.getsockname()[1]}/v1")
+
+        def serve() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                data = b""
+                while CHAT not in data:
+                    data += connection.recv(65536)
+                coded = b"\r\n".join(
+                    [b"HTTP/1.1 200 OK", b"transfer-encoding: " + said, b"content-type: application/json", b"", b""]
+                )
+                connection.sendall(coded + in_chunks(gzip.compress(answer)))
+
+        serving = threading.Thread(target=serve)
+        serving.start()
+        given = call(proxy.origin, "POST", path, CHAT, [("content-type", "application/json")])
+        serving.join()
+    assert [value.lower() for name, value in given.headers if name.lower() == "content-encoding"] == ["gzip"]
+    assert gzip.decompress(given.body) == answer
+
+
 def test_a_half_closed_client_gets_its_answer(upstream: UpstreamServer, proxy: ProxyServer) -> None:
     asked = threading.Event()
     shut = threading.Event()
@@ -101,6 +155,23 @@ def test_a_half_closed_client_gets_its_answer(upstream: UpstreamServer, proxy: P
             answer = read_all(connection)
         assert answer.replace(b"HTTP/1.1 100 Continue\r\n\r\n", b"").startswith(b"HTTP/1.1 200")
         assert answer.endswith((b'{"late": true}', b'{"late": true}\r\n0\r\n\r\n'))
+
+
+@pytest.mark.parametrize("framing", [b"content-length: 5000", b"transfer-encoding: chunked"])
+def test_a_client_that_leaves_inside_its_body_is_no_fault_of_the_upstream(
+    framing: bytes, start_proxy: StartProxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        proxy = start_proxy(f"http://127.0.0.1:{listening.getsockname()[1]}/v1")
+        with caplog.at_level(logging.INFO), connect(proxy.origin) as connection:
+            connection.sendall(head("/v1/files", framing) + b"5\r\nhello\r\n")
+            reading, _ = listening.accept()
+            with reading:
+                assert reading.recv(65536)
+                connection.close()
+                read_all(reading)
+            until(lambda: "passed through, the client left" in caplog.text)
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 def test_a_client_that_is_gone_is_noticed(upstream: UpstreamServer, proxy: ProxyServer) -> None:

@@ -8,7 +8,15 @@ from __future__ import annotations
 import pytest
 
 from tests.support.cases import each
-from turnfold.proxy.http.headers import first, forwarded_headers, returned_headers, sendable, wishes, without
+from turnfold.proxy.http.headers import (
+    first,
+    forwarded_headers,
+    returned_headers,
+    sendable,
+    wishes,
+    with_content_codings,
+    without,
+)
 from turnfold.proxy.http.refusals import Refused
 from turnfold.proxy.outbound.betas import with_betas
 
@@ -48,6 +56,24 @@ def test_what_goes_upstream(given: Headers, kept: Headers) -> None:
 )
 def test_what_comes_back(given: Headers, status: int, kept: Headers) -> None:
     assert returned_headers(given, status) == kept
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ([PLAIN], [PLAIN]),
+        ([(b"transfer-encoding", b"chunked")], [(b"transfer-encoding", b"chunked")]),
+        ([(b"Transfer-Encoding", b" Identity, chunked")], [(b"Transfer-Encoding", b" Identity, chunked")]),
+        ([(b"transfer-encoding", b"gzip")], [(b"transfer-encoding", b"chunked"), (b"content-encoding", b"gzip")]),
+        (
+            [(b"Content-Encoding", b"br"), (b"transfer-encoding", b"x-gzip"), (b"Transfer-Encoding", b"deflate, chunked")],
+            [(b"transfer-encoding", b"chunked"), (b"content-encoding", b"br, x-gzip, deflate")],
+        ),
+    ],
+)
+def test_transfer_codings_are_told_as_content_codings(given: Headers, told: Headers) -> None:
+    assert list(with_content_codings(given)) == told
+    assert list(with_content_codings(told)) == told
 
 
 def test_one_header_of_several() -> None:

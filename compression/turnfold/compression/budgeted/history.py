@@ -163,8 +163,12 @@ def _is_due(state: History, settings: HistorySettings, count: Count) -> bool:
     if len(state.recent) <= settings.keep_recent:
         return False
     history = min(sum(block.tokens[0] for block in state.blocks), int(HISTORY_SHARE * settings.compress_threshold))
-    pinned = sum(count(line(message)) for message in state.pinned)
-    return sum(state.recent_tokens) + history + pinned + HEADINGS > settings.compress_threshold
+    room = settings.compress_threshold - history - HEADINGS
+    lines = sum(state.recent_tokens) + sum(count(line(message)) for message in state.pinned)
+    if lines > room or lines + len(state.recent) + len(state.pinned) <= room:
+        return lines > room
+    # Where a line's end is a token of its own depends on what it ends with.
+    return count("\n".join(map(line, (*state.pinned, *state.recent)))) > room
 
 
 def block_id(number: int, messages: Sequence[HistoryMessage]) -> str:

@@ -20,7 +20,7 @@ from turnfold.compression.fold.marks import move_marks
 from turnfold.compression.fold.pieces import Asker, most_recall_tokens
 from turnfold.compression.fold.plan import Plan, plan
 from turnfold.compression.fold.thinking import decided, dropping, first_thought
-from turnfold.compression.fold.units import Unit, staying, units
+from turnfold.compression.fold.units import Unit, question_start, staying, units
 from turnfold.compression.fold.write import FoldDraft, draft
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
@@ -57,6 +57,8 @@ class _FitSetting:
 
 
 _USED: Final = 0.6  # share of a budget below which too little is forwarded
+_WORTH: Final = 0.1  # of what is too much: what attachments that go must save where the budget isn't met without them either
+_NOTHING: Final = Changes()
 _ROOMIER: Final = (16.0, 4.0, 2.0)  # of the share for what stands; all but a tenth of the budget at most
 _FITTING: Final = tuple(
     _FitSetting(squeeze, room)
@@ -65,11 +67,14 @@ _FITTING: Final = tuple(
 
 
 def _settings(cut: Sequence[Unit]) -> Iterator[_FitSetting]:
-    """The mildest first; attachments go last, the oldest half of them before the others."""
+    """The mildest first; attachments go last, the oldest half of them before half of the others, and so on."""
     yield from _FITTING
-    attached = len(_attached(cut))
-    for without in sorted({(attached + 1) // 2, attached} - {0}):
-        yield replace(_FITTING[-2], without=without)
+    attached = without = len(_attached(cut))
+    gone = 0
+    while gone < attached:
+        without = (without + 1) // 2
+        gone = min(attached, gone + without)
+        yield replace(_FITTING[-2], without=gone)
 
 
 def steady_attempt(given: FoldTask, first: Plan) -> Attempt | None:
@@ -110,22 +115,34 @@ def _attempt_alone(conversation: Conversation, options: FoldOptions, memo: Memo,
 
 def _best_attempt(given: FoldTask, first: Plan) -> Attempt | None:
     """The mildest candidate that fits the budget; the smallest there is when none does; None when nothing is folded."""
-    best, budget = None, given.options.budget
-    for fitting, setting in enumerate(_settings(given.cut)):
-        given = given._replace(cut=_without_attachments(given.cut, setting.without))
+    best, budget, whole, smallest = None, given.options.budget, given.cut, 0
+    for fitting, setting in enumerate(_settings(whole)):
+        given = given._replace(cut=_without_attachments(whole, setting.without))
         drawn = plan(given.cut, given.options, setting.squeeze, given.memo) if fitting else first
         candidate = _candidate(given, drawn, setting, fitting)
         if candidate is None:
+            if best is None and not setting.without and _only_attachments_can_go(given):
+                continue
             return best
-        best = candidate
         if budget is None:
-            return best
-        size = _size_with(given, best.changes)
+            return candidate
+        size = _size_with(given, candidate.changes)
+        if setting.without and size > budget:
+            smallest = smallest or _size_with(given, _NOTHING)
+            if smallest - size < _WORTH * (smallest - budget):
+                continue
+        best, smallest = candidate, size
         if size <= budget:
             if fitting or size > _USED * budget:
                 return best
             return _roomier(given, budget) or best
     return best
+
+
+def _only_attachments_can_go(given: FoldTask) -> bool:
+    """Whether a conversation of which nothing else can be folded exceeds its budget, and has attachments."""
+    budget = given.options.budget
+    return budget is not None and bool(_attached(given.cut)) and _size_with(given, _NOTHING) > budget
 
 
 def _roomier(given: FoldTask, budget: int) -> Attempt | None:
@@ -164,14 +181,32 @@ def _attempt(
 
 def _attached(cut: Sequence[Unit]) -> list[int]:
     """Units whose attachments a budget may take; those of the last user message are part of the question."""
-    last = max((i for i, u in enumerate(cut) if u.is_user), default=None)
+    last = _last_user(cut)
     return [i for i, u in enumerate(cut) if u.attached and not u.kept and i != last]
 
 
+def _last_user(cut: Sequence[Unit]) -> int | None:
+    return max((i for i, u in enumerate(cut) if u.is_user), default=None)
+
+
 def _without_attachments(cut: Sequence[Unit], without: int) -> tuple[Unit, ...]:
-    """Units of which the oldest with attachments are like any other."""
-    oldest = set(_attached(cut)[:without]) if without else ()
-    return tuple(u._replace(attached=False) if i in oldest else u for i, u in enumerate(cut)) if oldest else tuple(cut)
+    """Units of which the oldest with attachments are like any other.
+
+    Pictures between the user's last words and the last picture are the last to go. The words stay without them.
+    """
+    oldest = frozenset(_attached(cut)[:without]) if without else frozenset()
+    last = _last_user(cut)
+    words = last if last is None else question_start(cut, last)
+    lone = any(words < i for i in oldest) if words is not None else False
+
+    def as_left(index: int, unit: Unit) -> Unit:
+        if lone and index == words:
+            return unit._replace(attached=True)
+        if index in oldest or (lone and index == last):
+            return unit._replace(attached=unit.attached and index == last, wordless=unit.wordless and not lone)
+        return unit
+
+    return tuple(map(as_left, range(len(cut)), cut)) if oldest else tuple(cut)
 
 
 def _size_with(given: FoldTask, made: Changes) -> int:

@@ -21,12 +21,12 @@ from turnfold.compression.fold.adoption import adoptable
 from turnfold.compression.fold.course import Course
 from turnfold.compression.fold.pieces import Asker, Level, Piece, answered, piece_runs, recall_tokens, saved_by
 from turnfold.compression.fold.policy import Thresholds
+from turnfold.compression.fold.units import question_start
 from turnfold.compression.options import FoldDecision, WrittenSummary
 
 _PARTS: Final = 8  # pieces that make up what may stand at FACTS, where one would be most of it
 _LEAST_TURNS: Final = 1.0  # until the next fold event
-_RECENT: Final = 6  # units in which a client's cache mark moves along with the conversation, and a picture follows its question
-_WORDS: Final = 500  # tokens from a question to the picture that it is asked of, at most
+_RECENT: Final = 6  # units in which a client's cache mark moves along with the conversation
 
 
 class Replay(NamedTuple):
@@ -214,7 +214,7 @@ def _fold(course: Course, before: Replay, index: int, limits: Thresholds) -> Rep
 def _border(course: Course, tail: int, index: int, keep: int) -> int:
     """First unit that stays raw: the newest `keep` tokens, moved to a user message where one is near; at least one unit, the
     user's newest message where it stands between a call and its late result, and the words that a picture belongs to."""
-    index = _newest_words(course, tail, _newest_interrupted(course, index))
+    index = max(tail, question_start(course.units, _newest_interrupted(course, index)))
     border = index
     while border > tail and course.tokens(border - 1, index + 1) <= keep:
         border -= 1
@@ -226,15 +226,6 @@ def _newest_interrupted(course: Course, index: int) -> int:
     last = bisect_right(course.interrupted, index)
     held = course.interrupted[last - 1] if last else index
     return index if course.users[index + 1] > course.users[held] else held
-
-
-def _newest_words(course: Course, tail: int, index: int) -> int:
-    """The user's last words in front of a message of theirs that has none, where they are near; else `index`."""
-    if not course.units[index].wordless:
-        return index
-    before = range(index - 1, max(tail, index - _RECENT) - 1, -1)
-    words = next((i for i in before if course.units[i].is_user and not course.units[i].wordless), index)
-    return words if course.tokens(words, index) <= _WORDS else index
 
 
 def _near(course: Course, tail: int, border: int, index: int, reach: int) -> Iterator[int]:

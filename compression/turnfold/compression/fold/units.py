@@ -53,6 +53,8 @@ class Unit(NamedTuple):
     wordless: bool = False
 
 
+_BETWEEN: Final = 6  # units from a question to the picture that it is asked of, at most, as where the picture was asked for
+_MOST_BETWEEN: Final = 500  # and tokens of them
 _LOOKED_AT: Final = 4000  # characters of a result that tell its kind
 _AS_THEY_CAME: Final[Mapping[int, ShapedResult]] = MappingProxyType({})
 
@@ -166,6 +168,22 @@ def _holds_records(text: str) -> bool:
     """Whether a result is JSON of values; with line breaks in its strings it is a file's text in a wrapper."""
     beginning = text[:_LOOKED_AT].lstrip()
     return beginning[:1] in ("{", "[") and "\\n" not in beginning
+
+
+def question_start(units: Sequence[Unit], index: int) -> int:
+    """Index of the unit that holds the words of what the unit `index` asks: itself, but for one without words, such as a picture.
+    Its words are then the user's last ones in front of it, where they are near; pictures between them count nothing."""
+    passed = tokens = 0
+    for i in range(index - 1, -1, -1) if units[index].wordless else ():
+        unit = units[i]
+        if unit.pinned or unit.wordless:
+            continue
+        if unit.is_user:
+            return i
+        passed, tokens = passed + 1, tokens + unit.tokens
+        if passed > _BETWEEN or tokens > _MOST_BETWEEN:
+            break
+    return index
 
 
 class _Staying(NamedTuple):

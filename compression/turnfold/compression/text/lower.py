@@ -13,8 +13,15 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-_WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
-_JOINED_WORD: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+#: Marks that belong to the letter before them but are no ``\w``: Latin accents, Hebrew and Arabic points, Indic and Thai vowels;
+#: not the full stops of Indic scripts, which lie between them.
+MARKS: Final = (
+    "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u096f\u0971-\u0df3\u0e31-\u0e4e\u200c\u200d"
+)
+_RUN: Final = rf"[^\W\d_](?:[^\W\d_]|[{MARKS}])*+"
+_WORD: Final = re.compile(rf"{_RUN}(?:'{_RUN})?")
+_JOINED: Final = rf"[^\W_](?:[^\W_]|[{MARKS}])*+"
+_JOINED_WORD: Final = re.compile(rf"{_JOINED}(?:['’-]{_JOINED})*")
 _LETTERS: Final = bytes(byte if chr(byte).isascii() and chr(byte).isalpha() else 32 for byte in range(256))
 _LETTERS_AND_DIGITS: Final = bytes(byte if chr(byte).isascii() and chr(byte).isalnum() else 32 for byte in range(256))
 _JOINTS: Final = b"'-"

@@ -20,13 +20,12 @@ import numpy.typing as npt
 import Stemmer
 
 from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.lower import MARKS
 
 Hashes = npt.NDArray[np.uint32]
 
-# Marks that belong to the letter before them but are no \w: Latin accents, Hebrew and Arabic points, Indic and Thai vowels.
-_MARKS: Final = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0dff\u0e31-\u0e4e\u200c\u200d"
-_WORD: Final = re.compile(rf"[\w{_MARKS}]+")
-_TOKEN: Final = re.compile(rf"[\w{_MARKS}]+(?:[-./:@#][\w{_MARKS}]+)*")
+_WORD: Final = re.compile(rf"[\w{MARKS}]+")
+_TOKEN: Final = re.compile(rf"[\w{MARKS}]+(?:[-./:@#][\w{MARKS}]+)*")
 _ASCII_TOKEN: Final = re.compile(r"\w+(?:[-./:@#]\w+)*", re.ASCII)
 _JOINTS: Final = "-./:@#"
 # For ASCII: blanks in place of all bytes that are in no token.

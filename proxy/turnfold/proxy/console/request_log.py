@@ -80,7 +80,8 @@ def log_passed(passed: Passing, ms: float) -> None:
         "upstream_status": passed.status,
         "ms": round(ms, 1),
     }
-    came = "no answer" if passed.status is None else f"upstream {passed.status}"
+    unanswered = "the client left" if passed.left else "no answer"
+    came = unanswered if passed.status is None else f"upstream {passed.status}"
     line = f"{passed.id} {fields['method']} {fields['path']}: passed through, {came}, {ms:,.0f} ms"
     _log.info("%s", line, extra={"fields": fields})
 

@@ -27,6 +27,7 @@ _HOP_BY_HOP: Final = frozenset(
 # Host follows from the upstream's URL; our server has answered the expectation itself.
 _NOT_FORWARDED: Final = _HOP_BY_HOP | {b"host", b"expect"}
 _UNSENDABLE: Final = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+_NO_CODING: Final = frozenset((b"", b"identity", b"chunked"))
 _MODES: Final = get_args(Mode)
 _ROLES: Final = get_args(KeptRole)
 _STATES: Final = get_args(StateMode)
@@ -53,6 +54,21 @@ def first_of(headers: RawHeaders, name: bytes) -> bytes | None:
 def _connection_headers(headers: RawHeaders) -> frozenset[bytes]:
     values = [value for key, value in headers if key.lower() == b"connection"]
     return frozenset([token.strip().lower() for value in values for token in value.split(b",")]) if values else frozenset()
+
+
+def with_content_codings(headers: RawHeaders) -> RawHeaders:
+    """The headers of a message whose chunks are undone, and its other transfer codings are not.
+
+    These end at the next hop (RFC 9112 section 7), which is Turnfold, and bytes pass it as they came: told as content codings,
+    the outermost last, they are still known to whoever reads the body.
+    """
+    said = [value for key, value in headers if key.lower() == b"transfer-encoding"]
+    codings = [coding for value in said for part in value.split(b",") if (coding := part.strip()).lower() not in _NO_CODING]
+    if not codings:
+        return headers
+    known = [value for key, value in headers if key.lower() == b"content-encoding"]
+    rest = without(headers, b"transfer-encoding", b"content-encoding")
+    return [*rest, (b"transfer-encoding", b"chunked"), (b"content-encoding", b", ".join([*known, *codings]).lower())]
 
 
 def forwarded_headers(headers: RawHeaders) -> list[tuple[bytes, bytes]]:

@@ -14,7 +14,8 @@ from typing import Any, Final
 
 from starlette.types import Message, Receive, Scope
 
-from turnfold.proxy.http.refusals import Refused
+from turnfold.proxy.http.headers import with_content_codings
+from turnfold.proxy.http.refusals import RawHeaders, Refused
 
 #: An extension in ASGI's scope. Its "tell" takes a function, to be called when the client has disconnected, and gives one that
 #: ends this.
@@ -42,13 +43,13 @@ class Inbound:
     """A request as it arrives.
 
     Attributes:
-        headers: as received.
+        headers: as received, transfer codings told as content codings.
         stalled: what `next_chunk` raised when the client stalled.
     """
 
     def __init__(self, scope: Scope, receive: Receive) -> None:
         self.stalled: ClientStalled | None = None
-        self.headers: list[tuple[bytes, bytes]] = scope["headers"]
+        self.headers: RawHeaders = with_content_codings(scope["headers"])
         self._receive = receive
         extensions = scope.get("extensions") or {}
         self._departure = extensions.get(DEPARTURE, {}).get("tell")
@@ -63,6 +64,11 @@ class Inbound:
         return any(
             key == b"transfer-encoding" or (key == b"content-length" and value.strip(b" 0") != b"") for key, value in self.headers
         )
+
+    @property
+    def has_left(self) -> bool:
+        """Whether the client disconnected before its body was read."""
+        return self._left
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """The body in the pieces in which it arrived.

@@ -26,13 +26,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Passing:
-    """What is logged of a request: `status` is the upstream's, None until it has answered."""
+    """What is logged of a request: `status` is the upstream's, None until it has answered; `left`: the client went before."""
 
     id: str
     method: str
     path: str
     started: float
     status: int | None = None
+    left: bool = False
 
 
 class Passthrough:
@@ -77,6 +78,9 @@ class Passthrough:
         except UpstreamFailed as exc:
             if inbound.stalled is not None:  # the upstream's client says only that the body could not be sent
                 raise inbound.stalled from None
+            if inbound.has_left:  # nor that there is nobody any more to send it
+                passing.left = True
+                return
             _log.warning("%s: %s: %s", passing.id, to.origin, exc)
             raise refusal(exc) from exc
         passing.status = answer.status

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import base64
 import ssl
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from functools import lru_cache
 from types import TracebackType
 from typing import Any, Final, Self
@@ -33,6 +33,7 @@ from yarl import URL
 from turnfold.compression.errors import InvalidInput
 from turnfold.config.outbound import OutboundProxy, proxy_for
 from turnfold.config.settings import UpstreamSettings
+from turnfold.proxy.http.headers import with_content_codings
 from turnfold.proxy.http.limits import check_path
 from turnfold.proxy.http.refusals import RawHeaders, Refused
 from turnfold.proxy.outbound.hops import with_hop
@@ -103,13 +104,13 @@ class Answer:
 
     Attributes:
         status: HTTP status, 200 to 599.
-        headers: as received: order, case, repeats.
+        headers: as received: order, case, repeats; transfer codings are told as content codings.
     """
 
     def __init__(self, response: aiohttp.ClientResponse | PostAnswer) -> None:
         self._response = response
         self.status = response.status
-        self.headers: Sequence[tuple[bytes, bytes]] = response.raw_headers
+        self.headers: RawHeaders = with_content_codings(response.raw_headers)
 
     async def chunks(self) -> AsyncIterator[tuple[bytes, bool]]:
         """The body's bytes as they arrive, each with whether it is known to be the last.

@@ -145,10 +145,11 @@ class _Path:
 
     async def _read(self, operation: Operation[B], request: Request, receive: Receive) -> B:
         limit = operation.most_bytes or self._limits.max_text_bytes
-        data = await Inbound(request.scope, receive).body(limit)
+        inbound = Inbound(request.scope, receive)
+        data = await inbound.body(limit)
         if data is None:
             raise _too_large(limit)
-        coding = (first(request.headers.raw, b"content-encoding") or b"").strip().lower().decode("latin-1")
+        coding = (first(inbound.headers, b"content-encoding") or b"").strip().lower().decode("latin-1")
         plain = plain_body(data, coding, self._limits)
         if plain is None:
             raise Refused(415, "unsupported_encoding", "The body's content-encoding cannot be undone.", "content-encoding")
