@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.pieces import Pieces
+from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statement_pieces import StatementPiece
 
 Pair = tuple[int, int]
@@ -46,34 +48,48 @@ _CAPITAL: Final = re.compile(r"(?<=[\w,;:] )[A-Z]")
 _CODE: Final = re.compile(r"\w[._/@]\w|`|\d")
 
 
-def following_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
+def following_ties(text: str, pieces: Pieces) -> list[Pair]:
     """Pairs of a claim and the sentence behind it."""
     found: list[Pair] = []
-    leans = False
-    hints = pieces[0].hints
-    differing = not _DIFFERING.isdisjoint(hints.distinct)
-    reporting = not hints.ascii or not _REPORTS.isdisjoint(hints.distinct)
-    denying = not (_ANAPHORS.isdisjoint(hints.distinct) or _NEGATIVE.isdisjoint(hints.distinct))
-    for i in range(1, len(pieces)):
-        piece, before, leant = pieces[i], pieces[i - 1], leans
-        leans, said = False, piece.said
-        size = len(said)
-        asked = size <= _LEANING_WORDS or (denying and size <= _DENYING_WORDS)
-        if not (
-            asked or piece.dense or said[0] in _SETTINGS or (differing and _differs(piece)) or (reporting and _reports(before))
-        ):
-            continue  # most
+    leaning = -1  # the last sentence that leans
+    for i in _asked(text, pieces):
+        piece, before = pieces[i], pieces[i - 1]
+        size = len(piece.said)
         if not 0 < size <= _LONGEST or piece.starts_line or piece.kind or before.kind or piece.asks:
             continue
         if before.asks:
             told = size <= _LEANING_WORDS or _is_set(piece)
         else:
-            leans = asked and not (leant or piece.dense) and _leans(piece, before)
-            told = leans or ((piece.dense or said[0] in _SETTINGS) and _is_set(piece))
-            told = told or (differing and _differs(piece)) or (reporting and _reports(before) and not _reports(piece))
+            told = size <= _DENYING_WORDS and leaning != i - 1 and not piece.dense and _leans(piece, before)
+            leaning = i if told else leaning
+            told = told or _is_set(piece) or _differs(piece) or (_reports(before) and not _reports(piece))
         if told:
             found.append((i - 1, i))
     return found
+
+
+def _asked(text: str, pieces: Pieces) -> Sequence[int]:
+    """The sentences for which one of the rules below may hold, the first one aside."""
+    if not pieces.hints.ascii:
+        return range(1, len(pieces))
+    heard = pieces.hints.heard
+    asked = {*heard.cue("sets"), *heard.cue("differs"), *[i + 1 for i in heard.cue("reports")]}
+    brief = heard.cue("brief")
+    if "'" in text:  # as in "They don't."
+        asked.update(brief)
+    else:
+        asked.update(heard.cue("points"), heard.cue("fragment"))
+        if "?" in text:
+            asked.update([i for i in brief if _may_ask(text, pieces.spans[i - 1])])
+    if denying := heard.cue("denies"):
+        asked.update(set(heard.cue("points-at-length")).intersection(denying))
+    asked -= {0, len(pieces)}
+    return sorted(asked)
+
+
+def _may_ask(text: str, span: Span) -> bool:
+    end = text[span.end - 2 : span.end]
+    return "?" in end or end.isspace()
 
 
 def _is_set(piece: StatementPiece) -> bool:

@@ -1,6 +1,7 @@
 """The words of a text's sentences, so that a rule asks only those that hold one of its cue words.
 
-Lives here: which sentences hold a word of a list. Does not belong here: the lists, and what a rule says of such a sentence.
+Lives here: which sentences hold a word of a list, or have a cue. Does not belong here: the lists (``cues``), what a rule says of
+such a sentence, many texts at once (``heard_page``).
 
 A rule names its cue words once, in a frozen set. A text that holds none of them pays for one intersection, whatever its length.
 """
@@ -9,6 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from itertools import chain
+from typing import Protocol
+
+from turnfold.compression.text.cues import CUES
+
+
+class Heard(Protocol):
+    """What was heard of the sentences of a text."""
+
+    @property
+    def distinct(self) -> Set[str]:
+        """The words of the whole text, each once."""
+
+    def cue(self, name: str) -> Sequence[int]:
+        """Indices of the sentences that have one of ``CUES``, in order."""
 
 
 class HeardWords:
@@ -18,9 +33,23 @@ class HeardWords:
 
     def __init__(self, said: Sequence[Sequence[str]]) -> None:
         self.said = said
-        self.distinct = set(chain.from_iterable(said))
+        self.distinct: Set[str] = set(chain.from_iterable(said))
 
     def holding(self, cues: Set[str]) -> Sequence[int]:
         """Indices of the sentences that hold one of the words, in order."""
         found = cues & self.distinct
         return [i for i, said in enumerate(self.said) if not found.isdisjoint(said)] if found else ()
+
+    def cue(self, name: str) -> Sequence[int]:
+        """Indices of the sentences that have one of ``CUES``, in order."""
+        words, begins, most = CUES[name]
+        if not (words or begins):
+            return [i for i, said in enumerate(self.said) if 0 < len(said) <= most]
+        found, first = words & self.distinct, begins & self.distinct
+        if not (found or first):
+            return ()
+        return [
+            i
+            for i, said in enumerate(self.said)
+            if 0 < len(said) <= most and (said[0] in first or not found.isdisjoint(said))
+        ]

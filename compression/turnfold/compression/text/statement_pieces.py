@@ -14,7 +14,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
-from turnfold.compression.text.heard import HeardWords
+from turnfold.compression.text.heard import Heard, HeardWords
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.listed_phrases import LISTED, RARE, RARE_PHRASES, RARE_WORDS, rare_words
 from turnfold.compression.text.spans import Span
@@ -114,11 +114,13 @@ class Hints:
         self.introduces = ":" in text or "：" in text
         #: Rare lists of which some sentence has a phrase.
         self.rare: Set[str] = frozenset(RARE)
-        #: Lists with whose phrases some sentence begins; whether some has a word of a prohibition, or one for a person.
+        #: Lists with whose phrases some sentence begins; whether some has a word of a prohibition.
         self.opened: Set[str] = frozenset(_OPENING)
-        self.may_limit = self.speaks_of_persons = True
-        #: All words, each once.
-        self.distinct: Set[str] = frozenset()
+        self.may_limit = True
+        #: The sentences that do not stand alone; those of which another one must tell whom they speak of.
+        self.telling: Sequence[int] = ()
+        self.meaning: Set[int] = frozenset()
+        self.heard: Heard = HeardWords(())
 
     @cached_property
     def names(self) -> list[int]:
@@ -127,16 +129,24 @@ class Hints:
 
     def hear(self, pieces: Sequence[StatementPiece]) -> None:
         """Take in the words of all sentences."""
-        heard = HeardWords([piece.said for piece in pieces])
-        self.opened = set(chain.from_iterable([piece.opens for piece in pieces if piece.opens]))
-        self.distinct = heard.distinct
-        self.may_limit = not _LIMITS.isdisjoint(heard.distinct)
-        self.speaks_of_persons = self.dense or "pronouns" in self.opened or not _PERSONS.isdisjoint(heard.distinct)
+        self.heard = heard = HeardWords([piece.said for piece in pieces])
         if not self.dense:
-            told = [pieces[i] for i in heard.holding(rare_words(heard))]
-            self.rare = {name for piece in told for name in piece.rare_lists()}
-            for piece in told if self.rare else ():
-                piece.stands_alone = False
+            self.hear_rare([pieces[i] for i in heard.holding(rare_words(heard.said, heard.distinct))])
+        self.hear_telling(pieces, [i for i, piece in enumerate(pieces) if not piece.stands_alone])
+        asked = range(len(pieces)) if self.dense else sorted({*self.telling, *heard.cue("persons")})
+        self.meaning = {i for i in asked if pieces[i].means_somebody}
+
+    def hear_rare(self, told: Sequence[StatementPiece]) -> None:
+        """Take in the sentences that may have a phrase of a rare list."""
+        self.rare = {name for piece in told for name in piece.rare_lists()}
+        for piece in told if self.rare else ():
+            piece.stands_alone = False
+
+    def hear_telling(self, pieces: Sequence[StatementPiece], telling: Sequence[int]) -> None:
+        """Take in the sentences that do not stand alone."""
+        self.telling = telling
+        self.opened = set(chain.from_iterable([pieces[i].opens for i in telling]))
+        self.may_limit = bool(self.heard.cue("limits"))
 
 
 class StatementPiece:

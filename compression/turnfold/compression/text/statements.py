@@ -13,7 +13,7 @@ says behind the label. In doubt the rule ties: a tie costs tokens, a missing one
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import Final
@@ -22,6 +22,7 @@ from turnfold.compression.text.correcting_ties import correcting_ties
 from turnfold.compression.text.farther_ties import farther_ties
 from turnfold.compression.text.following_ties import following_ties
 from turnfold.compression.text.lower import joined_words_within, words_within
+from turnfold.compression.text.pieces import PieceList, Pieces
 from turnfold.compression.text.reaching_ties import limited_too, reaching_ties
 from turnfold.compression.text.sentences import LONGEST, sentences
 from turnfold.compression.text.spans import Span
@@ -88,14 +89,14 @@ class Statements:
 def statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
     """The text as statements; linear. `blocks` as for ``sentences``."""
     spans = _with_labels(text, sentences(text, blocks))
-    return _of(text, spans, _pieces(text, spans) if len(spans) > 1 else ())
+    return _of(text, _pieces(text, spans))
 
 
 def heard_statements(text: str) -> tuple[Statements, list[list[str]]]:
     """The text as statements, and the words of each (``words(lower_text(...))``), split once for both; a block has none."""
     spans = _with_labels(text, sentences(text))
     pieces = _pieces(text, spans)
-    read = _of(text, spans, pieces)
+    read = _of(text, pieces)
     plain = [piece.plain_words() for piece in pieces]
     said = [words for words in plain if words is not None]
     if len(said) < len(plain):
@@ -113,15 +114,16 @@ def heard_statements(text: str) -> tuple[Statements, list[list[str]]]:
     return read, whole
 
 
-def _pieces(text: str, spans: Sequence[Span]) -> list[StatementPiece]:
+def _pieces(text: str, spans: Sequence[Span]) -> PieceList:
     hints, words = Hints(text), joined_words_within(text)
-    pieces = [StatementPiece(text, span, hints, words) for span in spans]
+    pieces = PieceList([StatementPiece(text, span, hints, words) for span in spans], hints, spans)
     if len(pieces) > 1:
         hints.hear(pieces)
     return pieces
 
 
-def _of(text: str, spans: Sequence[Span], pieces: Sequence[StatementPiece]) -> Statements:
+def _of(text: str, pieces: Pieces) -> Statements:
+    spans = pieces.spans
     if len(spans) < 2:
         return Statements(spans, ((),) * len(spans), (1,) * len(spans))
     joined = _joined(text, pieces)
@@ -131,7 +133,7 @@ def _of(text: str, spans: Sequence[Span], pieces: Sequence[StatementPiece]) -> S
         _needs(pieces),
         farther_ties(text, pieces),
         reaching_ties(text, pieces),
-        following_ties(pieces),
+        following_ties(text, pieces),
         correcting_ties(text, pieces),
     ):
         if of[dependent] != of[needed]:
@@ -193,25 +195,22 @@ def _with_labels(text: str, spans: Sequence[Span]) -> list[Span]:
 # ---------------------------------------------------------------- what is one statement
 
 
-def _joined(text: str, pieces: Sequence[StatementPiece]) -> list[bool]:
+def _joined(text: str, pieces: Pieces) -> list[bool]:
     """Whether each sentence is one statement with the one before it. Of most it is told by the end of the one before it."""
     out = [False] * len(pieces)
     signs = any(map(text.__contains__, _ASCII_QUOTING)) if text.isascii() else _QUOTING.search(text)
-    quoted = _in_quotation(text, pieces) if signs else [False] * len(pieces)
-    asked = [
-        i
-        for i, piece in enumerate(pieces)
-        if i and (quoted[i] or not piece.stands_alone or text[(start := piece.span.start) - 2 : start] not in _PLAIN_ENDS)
-    ]
+    quoted = set(_in_quotation(text, pieces)) if signs else frozenset[int]()
+    ends = [text[start - 2 : start] for start, _, _ in pieces.spans]
+    asked = {*pieces.hints.telling, *quoted, *[i for i, end in enumerate(ends) if end not in _PLAIN_ENDS]}
     begun = short = 0
-    for i in asked:
+    for i in sorted(asked - {0}):
         piece = pieces[i]
         if not out[i - 1]:
             begun, short = i - 1, 0
-        size = piece.span.end - pieces[begun].span.start
+        size = piece.span.end - pieces.spans[begun].start
         short = short + 1 if not piece.stands_alone and _is_aside(piece) else 0
         tied = not (piece.kind or pieces[i - 1].kind) and (
-            (size <= _MOST_JOINED and (quoted[i] or _is_one_with(piece, pieces[i - 1]) or 0 < short < _MOST_SHORT))
+            (size <= _MOST_JOINED and (i in quoted or _is_one_with(piece, pieces[i - 1]) or 0 < short < _MOST_SHORT))
             or (size <= _LONGEST_SENTENCE and _was_cut(pieces, i))
         )
         out[i] = tied
@@ -250,9 +249,8 @@ def _was_cut(pieces: Sequence[StatementPiece], i: int) -> bool:
     return end.rstrip()[-1:] not in _TERMINATORS and not _ENDED.search(end)
 
 
-def _in_quotation(text: str, pieces: Sequence[StatementPiece]) -> list[bool]:
-    """Whether each sentence begins inside a quotation or brackets that are closed in the same line."""
-    out = [False] * len(pieces)
+def _in_quotation(text: str, pieces: Sequence[StatementPiece]) -> Iterator[int]:
+    """The sentences that begin inside a quotation or brackets that are closed in the same line."""
     opened: list[tuple[str, int]] = []
     i, piece = 0, pieces[0]
     for m in _QUOTING.finditer(text):
@@ -267,20 +265,18 @@ def _in_quotation(text: str, pieces: Sequence[StatementPiece]) -> list[bool]:
         sign = m.group()
         at = next((k for k in range(len(opened) - 1, -1, -1) if opened[k][0] in _CLOSERS.get(sign, sign)), -1)
         if at >= 0:
-            for k in range(opened[at][1] + 1, i + 1):
-                out[k] = True
+            yield from range(opened[at][1] + 1, i + 1)
             del opened[at:]
         elif sign in _OPENERS or sign == '"':
             opened.append((sign, i))
-    return out
 
 
 # ---------------------------------------------------------------- what needs what
 
 
-def _needs(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
+def _needs(pieces: Pieces) -> list[tuple[int, int]]:
     """Pairs of a sentence and one that it needs."""
-    if not any([piece.kind for piece in pieces]):  # noqa: C419 - a generator takes twice as long, and every text is asked
+    if not any([pieces[i].kind for i in pieces.hints.telling]):  # noqa: C419 - a generator takes twice as long
         return [*_pointing_back(pieces), *_taken_back(pieces), *_revised(pieces), *_introduced(pieces)]
     return [
         *_under_headings(pieces),
@@ -293,19 +289,28 @@ def _needs(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     ]
 
 
-def _pointing_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
+def _pointing_back(pieces: Pieces) -> list[tuple[int, int]]:
     """Sentences whose first words point back, and an answer or objection of another speaker, with what they are about."""
     found: list[tuple[int, int]] = []
-    hints = pieces[0].hints
-    if not hints.speaks_of_persons and not any(piece.may_be_tied for piece in pieces if not piece.stands_alone):
+    telling, meaning = pieces.hints.telling, pieces.hints.meaning
+    if not meaning and not any([pieces[i].may_be_tied for i in telling]):  # noqa: C419 - a generator takes twice as long
         return found
     last = -1  # the last thing said, labels and headings aside
     named = -1  # the last sentence of the line that names whom a pronoun may mean
-    for i, piece in enumerate(pieces):
-        means = hints.speaks_of_persons and piece.means_somebody
-        if piece.stands_alone and not means:  # most
-            named = last = i
+    asked = -1
+    alone = meaning.difference(telling)
+    for i in sorted({*telling, *meaning}):
+        if i > asked + 1:  # those between stand alone and mean nobody
+            named = last = i - 1
+        asked, means = i, i in meaning
+        if i in alone:
+            if pieces.starts_line(i):
+                named = -1
+            elif named >= 0:
+                found.append((i, named))
+            last = i
             continue
+        piece = pieces[i]
         if piece.kind in ("label", "heading"):
             last = -1 if piece.kind == "heading" else last
             named = -1
@@ -317,7 +322,7 @@ def _pointing_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
         elif named >= 0:
             found.append((i, named))
         said = (
-            not (piece.stands_alone or piece.kind or piece.item)
+            not (piece.kind or piece.item)
             and piece.may_be_tied
             and (piece.follows or piece.answers or (last >= 0 and _restricts(piece, pieces[last])))
         )
@@ -329,13 +334,13 @@ def _pointing_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     return found
 
 
-def _taken_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
+def _taken_back(pieces: Pieces) -> list[tuple[int, int]]:
     """Sentences of a paragraph (where the later one begins one, of that before it) and a later one that takes them back."""
     found: list[tuple[int, int]] = []
-    if pieces[0].hints.rare.isdisjoint(("verdicts", "retracts")):
+    if pieces.hints.rare.isdisjoint(("verdicts", "retracts")):
         return found
-    for i, piece in enumerate(pieces[1:], start=1):
-        if piece.stands_alone or piece.kind or not piece.takes_back:
+    for i in pieces.hints.telling:
+        if not i or pieces[i].kind or not pieces[i].takes_back:
             continue
         for k in range(i - 1, max(-1, i - 1 - _FARTHEST_BACK), -1):
             if pieces[k].kind == "heading" or (k < i - 1 and _BLANK_LINE.search(pieces[k].text)):
@@ -344,10 +349,10 @@ def _taken_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     return found
 
 
-def _revised(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
+def _revised(pieces: Pieces) -> list[tuple[int, int]]:
     """Sentences and the one behind each that corrects, revokes or limits it; "At first, ..." and what came then."""
     found: list[tuple[int, int]] = []
-    hints = pieces[0].hints
+    hints = pieces.hints
     if not hints.may_limit and "revokes" not in hints.rare and hints.opened.isdisjoint(_REVISING):
         return found
     said: list[int] = []  # what was said under this heading, labels aside
@@ -401,10 +406,10 @@ def _behind_labels(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     return found
 
 
-def _introduced(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
+def _introduced(pieces: Pieces) -> list[tuple[int, int]]:
     """What stands under "Never do:", behind "The following is not true." or "Suppose that it fails."; items below an item."""
     found: list[tuple[int, int]] = []
-    hints, items = pieces[0].hints, True in [piece.item for piece in pieces]
+    hints, items = pieces.hints, True in [pieces[i].item for i in pieces.hints.telling]
     if not (items or hints.introduces or "supposes" in hints.opened) and hints.rare.isdisjoint(("ahead", "frames", "verdicts")):
         return found
     leads = [not piece.kind and _leads(piece) for piece in pieces]
