@@ -51,3 +51,5 @@ CUES: Final[Mapping[str, Cue]] = {
     "differs": Cue(_TIES["differing"], most=24),
     "reports": Cue(_TIES["reports"]),
 }
+#: The words of all of them.
+CUE_WORDS: Final[Set[str]] = frozenset().union(*[cue.words | cue.begins for cue in CUES.values()])

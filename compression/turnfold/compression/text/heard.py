@@ -12,7 +12,7 @@ from collections.abc import Sequence, Set
 from itertools import chain
 from typing import Protocol
 
-from turnfold.compression.text.cues import CUES
+from turnfold.compression.text.cues import CUE_WORDS, CUES
 
 
 class Heard(Protocol):
@@ -29,11 +29,12 @@ class Heard(Protocol):
 class HeardWords:
     """The words of each sentence of a text, and those of the whole text, each once."""
 
-    __slots__ = ("distinct", "said")
+    __slots__ = ("_cues", "distinct", "said")
 
     def __init__(self, said: Sequence[Sequence[str]]) -> None:
         self.said = said
         self.distinct: Set[str] = set(chain.from_iterable(said))
+        self._cues: Set[str] | None = None
 
     def holding(self, cues: Set[str]) -> Sequence[int]:
         """Indices of the sentences that hold one of the words, in order."""
@@ -45,7 +46,9 @@ class HeardWords:
         words, begins, most = CUES[name]
         if not (words or begins):
             return [i for i, said in enumerate(self.said) if 0 < len(said) <= most]
-        found, first = words & self.distinct, begins & self.distinct
+        if self._cues is None:
+            self._cues = self.distinct & CUE_WORDS
+        found, first = words & self._cues, begins & self._cues
         if not (found or first):
             return ()
         return [

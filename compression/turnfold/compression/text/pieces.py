@@ -30,7 +30,7 @@ class LazyPieces(Sequence[StatementPiece]):
 
     __slots__ = ("_make", "_made", "hints", "spans")
 
-    def __init__(self, make: Callable[[Span], StatementPiece], hints: Hints, spans: Sequence[Span]) -> None:
+    def __init__(self, make: Callable[[int], StatementPiece], hints: Hints, spans: Sequence[Span]) -> None:
         self.hints, self.spans = hints, spans
         self._make = make
         self._made: list[StatementPiece | None] = [None] * len(spans)
@@ -49,7 +49,7 @@ class LazyPieces(Sequence[StatementPiece]):
             return [self[i] for i in range(*index.indices(len(self._made)))]
         piece = self._made[index]
         if piece is None:
-            piece = self._made[index] = self._make(self.spans[index])
+            piece = self._made[index] = self._make(index)
         return piece
 
     def __iter__(self) -> Iterator[StatementPiece]:

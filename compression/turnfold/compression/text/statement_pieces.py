@@ -19,9 +19,9 @@ from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.listed_phrases import LISTED, RARE, RARE_PHRASES, RARE_WORDS, rare_words
 from turnfold.compression.text.spans import Span
 
-_SHORT_WORDS: Final = 5  # a sentence of so few words that names nothing says little by itself
+SHORT_WORDS: Final = 5  # a sentence of so few words that names nothing says little by itself
 _FEWEST_WORDS: Final = 2  # of so few, even if it names something
-_READ: Final = 400  # characters of a sentence whose words are looked at
+READ: Final = 400  # characters of a sentence whose words are looked at
 _DENSE_NOTE: Final = 40
 _SHORT_DENSE: Final = 12  # characters, in scripts without blanks
 _ANSWER_WORDS: Final = 6
@@ -29,7 +29,7 @@ _WORD_ABOUT_IT: Final = 8
 _CONDITION_WORDS: Final = 12
 _VERDICT_WORDS: Final = 12
 _CLOSING: Final = frozenset(")）")
-_NARROWING_WORDS: Final = 8  # of "For guests it is 5 MB.", "At 20 °C." or "Groups do not."
+NARROWING_WORDS: Final = 8  # of "For guests it is 5 MB.", "At 20 °C." or "Groups do not."
 LIMIT_WORDS: Final = 12  # of a sentence that limits what was said
 _FRAME_WORDS: Final = 12
 _NAMING_KINDS: Final = frozenset({"heading", "label"})
@@ -44,7 +44,7 @@ ITEM: Final = re.compile(
     r"[ \t]*(?:(?:[-*+•‣◦–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[[ xX]\])[ \t]|[・●○■□◆◇①-⑳]|（?\d{1,2}[、）]|\d{1,2}．)"
 )
 _NUMBER: Final = re.compile(r"[ \t]*\(?(\d{1,3})[.)]")
-_LEAD: Final = re.compile(r"[\s\"'“”„«»「『(（*_>\-–—•…]*(?:\(?\d{1,3}[.)]\s+)?[\s\"'“”„«»「『(（*_]*")
+LEAD: Final = re.compile(r"[\s\"'“”„«»「『(（*_>\-–—•…]*(?:\(?\d{1,3}[.)]\s+)?[\s\"'“”„«»「『(（*_]*")
 # Of scripts with capitals what begins a name is none of these.
 _LOWER: Final = "".join(chr(c) for c in (*range(0x61, 0x590), *range(0x1E00, 0x2000)) if chr(c).islower())
 _NAMES: Final = re.compile(rf"(?<=[\w,;:] )[^\W\d_{_LOWER}][^\W_]+|\w[._/@]\w|\d|`|[\u30a1-\u30f6]{{3,}}")
@@ -66,7 +66,7 @@ _LISTS_BY_OPENING: Final = {
     for word in listed
 }
 #: What a sentence opens with by its first word alone, and the second words with which it may open with more.
-_OPENINGS: Final[Mapping[str, tuple[Mapping[str, int], Set[str]]]] = {
+OPENINGS: Final[Mapping[str, tuple[Mapping[str, int], Set[str]]]] = {
     word: (
         MappingProxyType({name: 1 for name, phrases in lists if (word,) in phrases}),
         frozenset(phrase[1] for _, phrases in lists for phrase in phrases if len(phrase) > 1),
@@ -80,7 +80,7 @@ _TYING: Final = frozenset({"restricts", "follows", "ordinals", "answers", "amend
 _TYING_RARE: Final = frozenset({"back", "requires"})
 _GOING_ON: Final = tuple(_TIES["going-on-run-on"])
 #: Last words of a short sentence that leaves its verb to the one before it: "Groups do not."
-_ELLIPSES: Final = frozenset(_TIES["ellipses"])
+ELLIPSES: Final = frozenset(_TIES["ellipses"])
 _AMENDING: Final = frozenset(LISTED["amends"])
 #: Words of which one, anywhere in a sentence that revokes or limits something, tells that it is what was said last.
 _POINTING: Final = (_PERSONS | frozenset(LISTED["pronouns"]) | frozenset(_TIES["demonstratives"])) - {"her"}
@@ -102,6 +102,11 @@ def may_object(text: str) -> bool:
     """Whether a message's first word may begin an objection. Few do."""
     word = _FIRST_WORD.match(text)
     return word is not None and word[1].lower() in _OBJECTING
+
+
+def names_something(body: str) -> bool:
+    """Whether there is a name or a figure in a sentence of ASCII."""
+    return _ASCII_NAMES.search(body) is not None
 
 
 class Hints:
@@ -159,6 +164,7 @@ class StatementPiece:
         "hints",
         "item",
         "kind",
+        "named",
         "narrows",
         "opens",
         "said",
@@ -169,13 +175,15 @@ class StatementPiece:
 
     def __init__(self, text: str, span: Span, hints: Hints, words: Callable[[int, int], list[str]]) -> None:
         start, end, self.kind = span
+        #: Whether there is a name or a figure in it, if that is known.
+        self.named: bool | None = None
         self._whole, self.span, self.hints = text, span, hints
         self.starts_line = start == 0 or text[start - 1] == "\n"
         self.item = self.starts_line and not self.kind and ITEM.match(text, start, end) is not None
-        if not text[start].isalpha() and (lead := _LEAD.match(text, start, end)):
+        if not text[start].isalpha() and (lead := LEAD.match(text, start, end)):
             start = lead.end()
         self._begin = start
-        self.said = said = words(start, end if end - start <= _READ else start + _READ)
+        self.said = said = words(start, end if end - start <= READ else start + READ)
         self.dense = hints.dense and _DENSE.search(self.body) is not None
         #: Words of the listed phrase that it begins with, by the list's name.
         self.opens = _openings(said) if said and said[0] in _LISTS_BY_OPENING else _NO_OPENINGS
@@ -183,28 +191,28 @@ class StatementPiece:
             self.opens = {name: 1 for name, marks in _RUN_ON.items() if self.body.startswith(marks)} | {**self.opens}
         #: Whether it is about the sentence before it by its form.
         self.narrows = (
-            not self.starts_line and (len(said) <= _NARROWING_WORDS or text[span.start] in "(（") and self._is_bare_addition()
+            not self.starts_line and (len(said) <= NARROWING_WORDS or text[span.start] in "(（") and self._is_bare_addition()
         )
         if "narrows" in self.opens:
             self.opens = {name: words for name, words in self.opens.items() if name != "narrows"}
         #: Whether no rule has more to ask, as of most sentences: not short, without a listed phrase that matters.
-        self.stands_alone = len(said) > _SHORT_WORDS and not (self.opens or self.kind or self.item or hints.dense or self.narrows)
+        self.stands_alone = len(said) > SHORT_WORDS and not (self.opens or self.kind or self.item or hints.dense or self.narrows)
 
     def _is_bare_addition(self) -> bool:
         """Whether it stands in brackets, or is short and without a verb of its own."""
         start, end, kind = self.span
         if self._whole[start] in "(（" and not _CLOSING.isdisjoint(self._whole[end - 3 : end]):
             return True
-        if len(self.said) > _NARROWING_WORDS or kind:
+        if len(self.said) > NARROWING_WORDS or kind:
             return False
-        return ("narrows" in self.opens or (len(self.said) > 1 and self.said[-1] in _ELLIPSES)) and not self.asks
+        return ("narrows" in self.opens or (len(self.said) > 1 and self.said[-1] in ELLIPSES)) and not self.asks
 
     def plain_words(self) -> list[str] | None:
         """Its words as ``lower.words`` has them, without digits and hyphens; None where `said` are others. Of a block none."""
         _, end, kind = self.span
         if kind and kind not in _NAMING_KINDS:
             return []
-        return self.said if end - self._begin <= _READ and "".join(self.said).isalpha() else None
+        return self.said if end - self._begin <= READ and "".join(self.said).isalpha() else None
 
     @property
     def may_be_tied(self) -> bool:
@@ -262,7 +270,7 @@ class StatementPiece:
     @property
     def is_short(self) -> bool:
         """Whether it says little by itself: next to no words, or a few that name nothing and point to something."""
-        if (len(self.said) > _SHORT_WORDS and not self.dense) or self.asks:
+        if (len(self.said) > SHORT_WORDS and not self.dense) or self.asks:
             return False
         if self.dense:
             return len(self.body.strip()) <= _SHORT_DENSE and not self.names_something
@@ -274,6 +282,8 @@ class StatementPiece:
     @property
     def names_something(self) -> bool:
         """Whether there is a name or a figure in it."""
+        if self.named is not None:
+            return self.named
         if not self.hints.ascii:
             return _NAMES.search(self.body) is not None
         names = self.hints.names
@@ -281,7 +291,7 @@ class StatementPiece:
         if first == len(names) or names[first] >= self.span.end:
             return False
         # Near its beginning the pattern may have looked at what stands before the sentence.
-        return names[first] - self._begin > 1 or _ASCII_NAMES.search(self.body) is not None
+        return names[first] - self._begin > 1 or names_something(self.body)
 
     @property
     def is_condition(self) -> bool:
@@ -441,7 +451,7 @@ def _beginnings(said: Sequence[str]) -> set[str]:
 
 def _openings(said: Sequence[str]) -> Mapping[str, int]:
     """Words of the listed phrase that a sentence begins with, by the list's name; its first word is in a list."""
-    sure, seconds = _OPENINGS[said[0]]
+    sure, seconds = OPENINGS[said[0]]
     if len(said) == 1 or said[1] not in seconds:
         return sure
     return {name: words for name, phrases in _LISTS_BY_OPENING[said[0]] if (words := _longest(phrases, said, 0))}

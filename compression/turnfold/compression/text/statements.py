@@ -21,7 +21,7 @@ from typing import Final
 from turnfold.compression.text.correcting_ties import correcting_ties
 from turnfold.compression.text.farther_ties import farther_ties
 from turnfold.compression.text.following_ties import following_ties
-from turnfold.compression.text.lower import joined_words_within, words_within
+from turnfold.compression.text.lower import joined_words_within
 from turnfold.compression.text.pieces import PieceList, Pieces
 from turnfold.compression.text.reaching_ties import limited_too, reaching_ties
 from turnfold.compression.text.sentences import LONGEST, sentences
@@ -88,33 +88,12 @@ class Statements:
 
 def statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
     """The text as statements; linear. `blocks` as for ``sentences``."""
-    spans = _with_labels(text, sentences(text, blocks))
-    return _of(text, _pieces(text, spans))
+    spans = with_labels(text, sentences(text, blocks))
+    return statements_of(text, pieces_of(text, spans))
 
 
-def heard_statements(text: str) -> tuple[Statements, list[list[str]]]:
-    """The text as statements, and the words of each (``words(lower_text(...))``), split once for both; a block has none."""
-    spans = _with_labels(text, sentences(text))
-    pieces = _pieces(text, spans)
-    read = _of(text, pieces)
-    plain = [piece.plain_words() for piece in pieces]
-    said = [words for words in plain if words is not None]
-    if len(said) < len(plain):
-        within = words_within(text)
-        said = [within(start, end) if words is None else words for words, (start, end, _) in zip(plain, spans, strict=True)]
-    if len(read.spans) == len(spans):
-        return read, said
-    starts = {start for start, _, _ in read.spans}
-    whole: list[list[str]] = []
-    for span, words in zip(spans, said, strict=True):
-        if span.start in starts:
-            whole.append(words)
-        else:
-            whole[-1] = [*whole[-1], *words]
-    return read, whole
-
-
-def _pieces(text: str, spans: Sequence[Span]) -> PieceList:
+def pieces_of(text: str, spans: Sequence[Span]) -> PieceList:
+    """The sentences of a text."""
     hints, words = Hints(text), joined_words_within(text)
     pieces = PieceList([StatementPiece(text, span, hints, words) for span in spans], hints, spans)
     if len(pieces) > 1:
@@ -122,7 +101,8 @@ def _pieces(text: str, spans: Sequence[Span]) -> PieceList:
     return pieces
 
 
-def _of(text: str, pieces: Pieces) -> Statements:
+def statements_of(text: str, pieces: Pieces) -> Statements:
+    """The statements of a text by its sentences."""
     spans = pieces.spans
     if len(spans) < 2:
         return Statements(spans, ((),) * len(spans), (1,) * len(spans))
@@ -169,7 +149,7 @@ def objection(text: str) -> Span | None:
     return statements(text).spans[0] if objects(text) else None
 
 
-def _with_labels(text: str, spans: Sequence[Span]) -> list[Span]:
+def with_labels(text: str, spans: Sequence[Span]) -> list[Span]:
     """The spans with the labels that name the speakers of lines as spans of their own, where there are several."""
     if ":" not in text and "：" not in text:
         return list(spans)
