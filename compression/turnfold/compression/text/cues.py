@@ -35,6 +35,7 @@ class Cue(NamedTuple):
 CUES: Final[Mapping[str, Cue]] = {
     "persons": Cue(frozenset(LISTED["persons"])),
     "limits": Cue(frozenset(LISTED["limits"])),
+    "limits-briefly": Cue(frozenset(LISTED["limits"]), most=12),
     "moods": Cue(_TIES["moods"]),
     "contrasts": Cue(_TIES["negative"], most=14),
     "follows-up": Cue(_TIES["going-on"], _TIES["places"], most=9),

@@ -15,8 +15,7 @@ from typing import Final
 
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.pieces import Pieces
-from turnfold.compression.text.spans import Span
-from turnfold.compression.text.statement_pieces import StatementPiece
+from turnfold.compression.text.statement_pieces import StatementPiece, asks
 
 Pair = tuple[int, int]
 
@@ -52,17 +51,19 @@ def following_ties(text: str, pieces: Pieces) -> list[Pair]:
     """Pairs of a claim and the sentence behind it."""
     found: list[Pair] = []
     leaning = -1  # the last sentence that leans
+    reporting = frozenset(pieces.hints.heard.cue("reports")) if pieces.hints.ascii else range(len(pieces))
     for i in _asked(text, pieces):
-        piece, before = pieces[i], pieces[i - 1]
+        piece, before = pieces[i], pieces.spans[i - 1]
         size = len(piece.said)
         if not 0 < size <= _LONGEST or piece.starts_line or piece.kind or before.kind or piece.asks:
             continue
-        if before.asks:
+        if asks(text, before):
             told = size <= _LEANING_WORDS or _is_set(piece)
         else:
-            told = size <= _DENYING_WORDS and leaning != i - 1 and not piece.dense and _leans(piece, before)
+            told = size <= _DENYING_WORDS and leaning != i - 1 and not piece.dense and _leans(piece, before.of(text))
             leaning = i if told else leaning
-            told = told or _is_set(piece) or _differs(piece) or (_reports(before) and not _reports(piece))
+            reported = i - 1 in reporting and _reports(pieces[i - 1]) and not _reports(piece)
+            told = told or _is_set(piece) or _differs(piece) or reported
         if told:
             found.append((i - 1, i))
     return found
@@ -80,16 +81,11 @@ def _asked(text: str, pieces: Pieces) -> Sequence[int]:
     else:
         asked.update(heard.cue("points"), heard.cue("fragment"))
         if "?" in text:
-            asked.update([i for i in brief if _may_ask(text, pieces.spans[i - 1])])
+            asked.update([i for i in brief if asks(text, pieces.spans[i - 1])])
     if denying := heard.cue("denies"):
         asked.update(set(heard.cue("points-at-length")).intersection(denying))
     asked -= {0, len(pieces)}
     return sorted(asked)
-
-
-def _may_ask(text: str, span: Span) -> bool:
-    end = text[span.end - 2 : span.end]
-    return "?" in end or end.isspace()
 
 
 def _is_set(piece: StatementPiece) -> bool:
@@ -103,7 +99,7 @@ def _is_set(piece: StatementPiece) -> bool:
     return "conditions" in piece.opens or not _ANAPHORS.isdisjoint(said) or not _CAPITAL.search(piece.body)
 
 
-def _leans(piece: StatementPiece, before: StatementPiece) -> bool:
+def _leans(piece: StatementPiece, before: str) -> bool:
     """Whether it is a fragment, denies, or is an order or clause about what it does not name: "Halve it for children."."""
     said = piece.said
     if said[0] in _SPEAKERS:
@@ -121,9 +117,9 @@ def _leans(piece: StatementPiece, before: StatementPiece) -> bool:
     return is_fragment and not piece.names_something
 
 
-def _names_figures(piece: StatementPiece, before: StatementPiece) -> bool:
+def _names_figures(piece: StatementPiece, before: str) -> bool:
     """Whether figures, which the sentence before it has too, are all that it names."""
-    if not _FIGURE.search(before.text):
+    if not _FIGURE.search(before):
         return False
     rest = _FIGURE.sub("", piece.body)
     return not (_CAPITAL.search(rest) or _CODE.search(rest))

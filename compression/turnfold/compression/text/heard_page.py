@@ -21,11 +21,13 @@ from turnfold.compression.text.statement_pieces import LEAD, NARROWING_WORDS, RE
 from turnfold.compression.text.vocabulary import (
     CUE_BITS,
     ELLIPSIS,
+    JUDGES,
     MAY_OPEN,
     OPENS,
     OPENS_SECOND,
     RARE,
     RARE_PAIRS,
+    SWEEPS,
     Ints,
     Vocabulary,
 )
@@ -88,7 +90,7 @@ class HeardPage:
         self._signs, self._sizes = signs, self._high - self._low
         told, opened = self._told()
         self._cues = self._found_cues(told | opened)
-        self.rare = self._by_text(self._holds_rare())
+        self.rare = self._by_text(self._holds_rare(told))
         self.asked = self._by_text(self._may_tell(begins, opened))
         self.naming = self._naming()
         self.meaning = self._by_text(((told & CUE_BITS["persons"]) > 0) & ~self.naming)
@@ -131,12 +133,12 @@ class HeardPage:
                 found[name] = self._by_text(has)
         return found
 
-    def _holds_rare(self) -> Bools:
-        """Which sentences may have a phrase of a rare list: its only word, or the first two."""
+    def _holds_rare(self, told: Ints) -> Bools:
+        """Which sentences may have a phrase of a rare list: its only word, or the first two. A verdict has a word for all."""
         columns, words = self._columns, self._words
         pairs = RARE_PAIRS[columns.leads[words[:-1]], columns.follows[words[1:]]]
         places = np.flatnonzero(np.append(pairs, False) | ((columns.anywhere[words] & RARE) > 0))
-        found = np.zeros(len(self._sizes), bool)
+        found = ((told & JUDGES) > 0) & ((told & SWEEPS) > 0)
         of = np.searchsorted(self._high, places, "right")
         found[of[of < len(found)]] = True
         return found

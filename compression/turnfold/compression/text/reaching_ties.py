@@ -82,10 +82,11 @@ def limited_too(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
             yield i - 2, i
 
 
-def _counted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+def _counted(pieces: Pieces) -> Iterator[Pair]:
     """ "First, ...", "Second, ..." and the sentence in front of the first of them."""
     anchor = -1
-    for i, piece in enumerate(pieces):
+    for i in pieces.hints.telling:
+        piece = pieces[i]
         if piece.kind:
             anchor = -1
         elif "counts" in piece.opens:

@@ -104,6 +104,13 @@ def may_object(text: str) -> bool:
     return word is not None and word[1].lower() in _OBJECTING
 
 
+def asks(text: str, span: Span) -> bool:
+    """Whether a sentence is a question."""
+    start, end, _ = span
+    last = text[end - 2 if text[end - 1] == " " and end - start > 1 else end - 1]
+    return last in _ASKING if not last.isspace() else span.of(text).rstrip().endswith(_ASKING)
+
+
 def names_something(body: str) -> bool:
     """Whether there is a name or a figure in a sentence of ASCII."""
     return _ASCII_NAMES.search(body) is not None
@@ -263,9 +270,7 @@ class StatementPiece:
     @property
     def asks(self) -> bool:
         """Whether it is a question."""
-        start, end, _ = self.span
-        last = self._whole[end - 2 if self._whole[end - 1] == " " and end - start > 1 else end - 1]
-        return last in _ASKING if not last.isspace() else self.text.rstrip().endswith(_ASKING)
+        return asks(self._whole, self.span)
 
     @property
     def is_short(self) -> bool:

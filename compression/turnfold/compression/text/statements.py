@@ -189,11 +189,10 @@ def _joined(text: str, pieces: Pieces) -> list[bool]:
             begun, short = i - 1, 0
         size = piece.span.end - pieces.spans[begun].start
         short = short + 1 if not piece.stands_alone and _is_aside(piece) else 0
-        tied = not (piece.kind or pieces[i - 1].kind) and (
-            (size <= _MOST_JOINED and (i in quoted or _is_one_with(piece, pieces[i - 1]) or 0 < short < _MOST_SHORT))
-            or (size <= _LONGEST_SENTENCE and _was_cut(pieces, i))
+        out[i] = not (piece.kind or pieces.spans[i - 1].kind) and (
+            (size <= _MOST_JOINED and (i in quoted or _is_one_with(pieces, i) or 0 < short < _MOST_SHORT))
+            or (ends[i] not in _PLAIN_ENDS and size <= _LONGEST_SENTENCE and _was_cut(pieces, i))
         )
-        out[i] = tied
     return out
 
 
@@ -203,15 +202,18 @@ def _is_part(piece: StatementPiece) -> bool:
     return is_about_it or _is_aside(piece)
 
 
-def _is_one_with(piece: StatementPiece, before: StatementPiece) -> bool:
+def _is_one_with(pieces: Pieces, i: int) -> bool:
+    """Whether it is one statement with the sentence before it by its own words."""
+    piece = pieces[i]
     if piece.stands_alone or piece.item or not piece.may_be_tied:
         return False
-    return piece.answers or piece.is_condition or _restricts(piece, before)
+    return piece.answers or piece.is_condition or _restricts(pieces, i, i - 1)
 
 
-def _restricts(piece: StatementPiece, before: StatementPiece) -> bool:
+def _restricts(pieces: Pieces, i: int, before: int) -> bool:
     """Whether `before` is not to be read without it; a question, and what says that it no longer holds, need no further limit."""
-    return piece.opposes or (piece.restricts and not (before.asks or before.holds_rare("revokes")))
+    piece = pieces[i]
+    return piece.opposes or (piece.restricts and not (pieces[before].asks or pieces[before].holds_rare("revokes")))
 
 
 def _is_aside(piece: StatementPiece) -> bool:
@@ -304,7 +306,7 @@ def _pointing_back(pieces: Pieces) -> list[tuple[int, int]]:
         said = (
             not (piece.kind or piece.item)
             and piece.may_be_tied
-            and (piece.follows or piece.answers or (last >= 0 and _restricts(piece, pieces[last])))
+            and (piece.follows or piece.answers or (last >= 0 and _restricts(pieces, i, last)))
         )
         if last >= 0 and said:
             found.append((i, last))
@@ -335,12 +337,14 @@ def _revised(pieces: Pieces) -> list[tuple[int, int]]:
     hints = pieces.hints
     if not hints.may_limit and "revokes" not in hints.rare and hints.opened.isdisjoint(_REVISING):
         return found
+    asked = {*hints.telling, *hints.heard.cue("limits-briefly")}
     said: list[int] = []  # what was said under this heading, labels aside
     doubted = False  # whether the last of it may be what was thought at first
-    for i, piece in enumerate(pieces):
-        if piece.stands_alone and not doubted and not (len(piece.said) <= LIMIT_WORDS and piece.may_limit):
+    for i in range(len(pieces)):
+        if i not in asked and not doubted:
             said.append(i)
             continue
+        piece = pieces[i]
         if piece.kind:
             if piece.kind == "heading":
                 said.clear()

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turnfold.compression.text.cues import CUES
-from turnfold.compression.text.listed_phrases import RARE_PHRASES
+from turnfold.compression.text.listed_phrases import LISTED, RARE_PHRASES
+from turnfold.compression.text.listed_phrases import RARE as RARE_LISTS
 from turnfold.compression.text.lower import words
 from turnfold.compression.text.statement_pieces import ELLIPSES, OPENINGS
 
@@ -23,7 +24,7 @@ Ints = NDArray[np.int64]
 
 #: The bit of each cue; then those of what else is asked of a word.
 CUE_BITS: Final[Mapping[str, int]] = {name: 1 << n for n, name in enumerate(CUES)}
-ELLIPSIS, RARE, OPENS, MAY_OPEN, OPENS_SECOND = (1 << n for n in range(len(CUES), len(CUES) + 5))
+ELLIPSIS, RARE, JUDGES, SWEEPS, OPENS, MAY_OPEN, OPENS_SECOND = (1 << n for n in range(len(CUES), len(CUES) + 7))
 
 _PHRASES: Final = {tuple(phrase.split()) for phrases in RARE_PHRASES.values() for _, phrase, _ in phrases}
 #: The numbers that the first and the second words of rare phrases have among themselves, from 1 on.
@@ -41,8 +42,11 @@ def _anywhere() -> dict[str, int]:
     found: dict[str, int] = defaultdict(int)
     listed = [(CUE_BITS[name], cue.words) for name, cue in CUES.items()]
     seconds = frozenset().union(*[seconds for _, seconds in OPENINGS.values()])
-    rare = {phrase[0] for phrase in _PHRASES if len(phrase) == 1}
-    for bit, told in (*listed, (ELLIPSIS, ELLIPSES), (RARE, rare), (OPENS_SECOND, seconds)):
+    listed += [(ELLIPSIS, ELLIPSES), (OPENS_SECOND, seconds), (SWEEPS, frozenset(LISTED["sweeping"]))]
+    for name in RARE_LISTS:
+        single = frozenset(phrase for phrase, phrases in LISTED[name].items() if (phrase,) in phrases)
+        listed.append((JUDGES if name == "verdicts" else RARE, single))
+    for bit, told in listed:
         for word in told:
             found[word] |= bit
     return dict(found)
