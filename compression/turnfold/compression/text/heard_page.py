@@ -22,11 +22,10 @@ from turnfold.compression.text.vocabulary import (
     CUE_BITS,
     ELLIPSIS,
     JUDGES,
-    MAY_OPEN,
+    NARROWS,
     OPENS,
-    OPENS_SECOND,
+    PAIRS,
     RARE,
-    RARE_PAIRS,
     SWEEPS,
     Ints,
     Vocabulary,
@@ -88,6 +87,8 @@ class HeardPage:
         self._low, self._high = np.searchsorted(tokens_at, self._begins), np.searchsorted(tokens_at, ends)
         self._from = np.searchsorted(tokens_at, begins)
         self._signs, self._sizes = signs, self._high - self._low
+        columns = self._columns
+        self._pairs = np.append(PAIRS[columns.leads[found[:-1]], columns.follows[found[1:]]], 0)
         told, opened = self._told()
         self._cues = self._found_cues(told | opened)
         self.rare = self._by_text(self._holds_rare(told))
@@ -109,7 +110,7 @@ class HeardPage:
         padded = np.append(self._columns.anywhere[self._words], 0)
         borders = np.stack((self._low, self._high), 1).ravel()
         told = np.where(spoken, np.bitwise_or.reduceat(padded, borders)[::2], 0)
-        opened = np.where(spoken, np.append(self._columns.first[self._words], 0)[self._low], 0)
+        opened = np.where(spoken, np.append(self._columns.first[self._words] | self._pairs, 0)[self._low], 0)
         return told, opened
 
     def _by_text(self, asked: Bools) -> list[list[int]]:
@@ -135,9 +136,8 @@ class HeardPage:
 
     def _holds_rare(self, told: Ints) -> Bools:
         """Which sentences may have a phrase of a rare list: its only word, or the first two. A verdict has a word for all."""
-        columns, words = self._columns, self._words
-        pairs = RARE_PAIRS[columns.leads[words[:-1]], columns.follows[words[1:]]]
-        places = np.flatnonzero(np.append(pairs, False) | ((columns.anywhere[words] & RARE) > 0))
+        words = self._columns.anywhere[self._words]
+        places = np.flatnonzero(((self._pairs | words) & RARE) > 0)
         found = ((told & JUDGES) > 0) & ((told & SWEEPS) > 0)
         of = np.searchsorted(self._high, places, "right")
         found[of[of < len(found)]] = True
@@ -145,12 +145,11 @@ class HeardPage:
 
     def _may_tell(self, starts: Ints, opened: Ints) -> Bools:
         """Which sentences may not stand alone, rare phrases aside: as ``StatementPiece`` has it, at first sight."""
-        told = np.append(self._columns.anywhere[self._words], (0, 0))
+        last = np.append(self._columns.anywhere[self._words], 0)[self._high - 1]
         brackets = np.frombuffer(self._joined.encode(), np.uint8)
         lines = np.array(self.first[:-1], np.int64)
         asked = (self._sizes <= SHORT_WORDS) | ((opened & OPENS) > 0) | (brackets[starts] == _OPEN_BRACKET)
-        asked |= ((opened & MAY_OPEN) > 0) & ((told[self._low + 1] & OPENS_SECOND) > 0)
-        asked |= (self._sizes <= NARROWING_WORDS) & ((told[self._high - 1] & ELLIPSIS) > 0)
+        asked |= (self._sizes <= NARROWING_WORDS) & (((last & ELLIPSIS) | (opened & NARROWS)) > 0)
         # An item of a list begins with a mark, or with a letter and one.
         marked = (self._signs[starts[lines]] & _LETTER) == 0
         asked[lines] |= marked | np.isin(brackets[starts[lines] + 1], _MARKS)

@@ -6,7 +6,7 @@ Lives here: the lists, and which of the rare ones may stand in a text. Does not 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import chain
 from typing import Final
 
@@ -15,7 +15,11 @@ from turnfold.compression.text.lexicon import lexicon
 _TIES: Final = lexicon("ties")
 
 
-def _phrases(section: str) -> dict[str, tuple[tuple[str, ...], ...]]:
+#: Phrases by their first words.
+Phrases = Mapping[str, tuple[tuple[str, ...], ...]]
+
+
+def _phrases(section: str) -> Phrases:
     found: dict[str, tuple[tuple[str, ...], ...]] = {}
     for phrase in sorted(_TIES[section]):
         parts = tuple(phrase.split("_"))

@@ -59,14 +59,14 @@ _RUN_ON: Final = {name: tuple(_TIES.get(f"{name}-run-on", ())) for name in LISTE
 #: Lists that no sentence is asked for at its beginning alone.
 _ANYWHERE: Final = frozenset((*RARE, "points", "persons", "sweeping", "limits", "limiting"))
 #: The other lists with phrases that begin with a word, and these phrases.
-_OPENING: Final = {name: phrases for name, phrases in LISTED.items() if name not in _ANYWHERE}
+OPENINGS: Final = {name: phrases for name, phrases in LISTED.items() if name not in _ANYWHERE}
 _LISTS_BY_OPENING: Final = {
-    word: tuple((name, phrases[word]) for name, phrases in _OPENING.items() if word in phrases)
-    for listed in _OPENING.values()
+    word: tuple((name, phrases[word]) for name, phrases in OPENINGS.items() if word in phrases)
+    for listed in OPENINGS.values()
     for word in listed
 }
 #: What a sentence opens with by its first word alone, and the second words with which it may open with more.
-OPENINGS: Final[Mapping[str, tuple[Mapping[str, int], Set[str]]]] = {
+_OPENINGS: Final[Mapping[str, tuple[Mapping[str, int], Set[str]]]] = {
     word: (
         MappingProxyType({name: 1 for name, phrases in lists if (word,) in phrases}),
         frozenset(phrase[1] for _, phrases in lists for phrase in phrases if len(phrase) > 1),
@@ -127,7 +127,7 @@ class Hints:
         #: Rare lists of which some sentence has a phrase.
         self.rare: Set[str] = frozenset(RARE)
         #: Lists with whose phrases some sentence begins; whether some has a word of a prohibition.
-        self.opened: Set[str] = frozenset(_OPENING)
+        self.opened: Set[str] = frozenset(OPENINGS)
         self.may_limit = True
         #: The sentences that do not stand alone; those of which another one must tell whom they speak of.
         self.telling: Sequence[int] = ()
@@ -456,7 +456,7 @@ def _beginnings(said: Sequence[str]) -> set[str]:
 
 def _openings(said: Sequence[str]) -> Mapping[str, int]:
     """Words of the listed phrase that a sentence begins with, by the list's name; its first word is in a list."""
-    sure, seconds = OPENINGS[said[0]]
+    sure, seconds = _OPENINGS[said[0]]
     if len(said) == 1 or said[1] not in seconds:
         return sure
     return {name: words for name, phrases in _LISTS_BY_OPENING[said[0]] if (words := _longest(phrases, said, 0))}
