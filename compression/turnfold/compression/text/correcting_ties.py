@@ -68,9 +68,10 @@ def _corrects(piece: StatementPiece) -> bool:
     return not (piece.kind or piece.item) and bool(piece.opens.get("amends")) and piece.amends and piece.said[0] not in _WEAK
 
 
-def _in_line(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+def _in_line(pieces: Pieces) -> Iterator[Pair]:
     """ "Delete all backups. The list is in the wiki. Edit: except those of May.": the sentences of the line before it."""
-    for i, piece in enumerate(pieces):
+    for i in pieces.hints.telling:
+        piece = pieces[i]
         if piece.starts_line or "amends" not in piece.opens or not _corrects(piece) or not _LABEL.match(piece.body):
             continue
         for k in range(i - 1, max(-1, i - 1 - _FARTHEST), -1):

@@ -8,7 +8,7 @@ A rule names its cue words once, in a frozen set. A text that holds none of them
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from itertools import chain
 from typing import Protocol
 
@@ -22,8 +22,9 @@ class Heard(Protocol):
     def distinct(self) -> Set[str]:
         """The words of the whole text, each once."""
 
-    def cue(self, name: str) -> Sequence[int]:
-        """Indices of the sentences that have one of ``CUES``, in order."""
+    @property
+    def cue(self) -> Callable[[str], Sequence[int]]:
+        """Indices of the sentences that have one of ``CUES``, in order, by its name."""
 
 
 class HeardWords:

@@ -6,9 +6,10 @@ Lives here: the columns of a page. Does not belong here: what becomes of a cue (
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Final
 
 import numpy as np
@@ -46,8 +47,10 @@ _SIGNS: Final = bytes(
     | _LEADS_NAME * (sign.isalnum() or sign in "_,;:")
     for sign in map(chr, range(128))
 ) + bytes(128)
-_OPEN_BRACKET: Final = ord("(")
+_OPEN_BRACKET, _SPACE = ord("("), ord(" ")
 _MARKS: Final = (ord("."), ord(")"))
+_ENDS: Final = (ord("."), ord("?"), ord("!"))
+_NO_CUES: Final[Mapping[str, Sequence[int]]] = dict.fromkeys(CUES, ())
 
 
 def may_stand_on_page(text: str, spans: Sequence[Span]) -> bool:
@@ -58,6 +61,23 @@ def may_stand_on_page(text: str, spans: Sequence[Span]) -> bool:
         and "\n" not in text
         and all([end - start <= READ and not kind for start, end, kind in spans])  # noqa: C419 - a generator takes longer
     )
+
+
+class PageText:
+    """What was heard of one text of a page.
+
+    Attributes:
+        cue: indices of the sentences that have one of ``CUES``, in order, by its name.
+    """
+
+    def __init__(self, row: str, cues: Mapping[str, Sequence[int]]) -> None:
+        self._row = row
+        self.cue: Callable[[str], Sequence[int]] = cues.__getitem__
+
+    @cached_property
+    def distinct(self) -> Set[str]:
+        """The words of the whole text, each once."""
+        return set(self._row.split())
 
 
 class HeardPage:
@@ -90,9 +110,12 @@ class HeardPage:
         columns = self._columns
         self._pairs = np.append(PAIRS[columns.leads[found[:-1]], columns.follows[found[1:]]], 0)
         told, opened = self._told()
-        self._cues = self._found_cues(told | opened)
+        self._firsts = np.array(self.first[:-1], np.int64)
+        self._of = np.repeat(np.arange(len(texts)), [*map(len, tiles)])
+        self.texts = self._heard(told | opened)
         self.rare = self._by_text(self._holds_rare(told))
         self.asked = self._by_text(self._may_tell(begins, opened))
+        self.loose = self._by_text(self._is_loose(begins))
         self.naming = self._naming()
         self.meaning = self._by_text(((told & CUE_BITS["persons"]) > 0) & ~self.naming)
 
@@ -113,26 +136,25 @@ class HeardPage:
         opened = np.where(spoken, np.append(self._columns.first[self._words] | self._pairs, 0)[self._low], 0)
         return told, opened
 
-    def _by_text(self, asked: Bools) -> list[list[int]]:
-        """Of each text the indices of the sentences that are asked for."""
-        found: list[list[int]] = [[] for _ in self.starts[1:]]
+    def _by_text(self, asked: Bools) -> dict[int, list[int]]:
+        """By text, where it has any, the indices of the sentences that are asked for."""
+        found: dict[int, list[int]] = defaultdict(list)
         sentences = np.flatnonzero(asked)
-        firsts = np.array(self.first, np.int64)
-        of = np.searchsorted(firsts, sentences, "right") - 1
-        for text, i in zip(of.tolist(), (sentences - firsts[of]).tolist(), strict=True):
+        of = self._of[sentences]
+        for text, i in zip(of.tolist(), (sentences - self._firsts[of]).tolist(), strict=True):
             found[text].append(i)
         return found
 
-    def _found_cues(self, told: Ints) -> dict[str, list[list[int]]]:
-        """Of each cue and text the indices of the sentences that have it."""
-        found = {}
+    def _heard(self, told: Ints) -> list[PageText]:
+        """What was heard of each text."""
+        found: list[dict[str, Sequence[int]]] = [dict(_NO_CUES) for _ in self.starts[1:]]
         for name, cue in CUES.items():
             has = (self._sizes > 0) & (self._sizes <= cue.most)
             if cue.words or cue.begins:
                 has &= (told & CUE_BITS[name]) > 0
-            if has.any():
-                found[name] = self._by_text(has)
-        return found
+            for text, sentences in self._by_text(has).items():
+                found[text][name] = sentences
+        return [PageText(self.row[start : end], cues) for (start, end), cues in zip(pairwise(self.starts), found, strict=True)]
 
     def _holds_rare(self, told: Ints) -> Bools:
         """Which sentences may have a phrase of a rare list: its only word, or the first two. A verdict has a word for all."""
@@ -147,13 +169,20 @@ class HeardPage:
         """Which sentences may not stand alone, rare phrases aside: as ``StatementPiece`` has it, at first sight."""
         last = np.append(self._columns.anywhere[self._words], 0)[self._high - 1]
         brackets = np.frombuffer(self._joined.encode(), np.uint8)
-        lines = np.array(self.first[:-1], np.int64)
+        lines = self._firsts
         asked = (self._sizes <= SHORT_WORDS) | ((opened & OPENS) > 0) | (brackets[starts] == _OPEN_BRACKET)
         asked |= (self._sizes <= NARROWING_WORDS) & (((last & ELLIPSIS) | (opened & NARROWS)) > 0)
         # An item of a list begins with a mark, or with a letter and one.
         marked = (self._signs[starts[lines]] & _LETTER) == 0
         asked[lines] |= marked | np.isin(brackets[starts[lines] + 1], _MARKS)
         return asked
+
+    def _is_loose(self, starts: Ints) -> Bools:
+        """Which sentences stand behind one that does not end as most do; the first ones of texts do not."""
+        signs = np.frombuffer(self._joined.encode(), np.uint8)
+        plain = (signs[starts - 1] == _SPACE) & np.isin(signs[starts - 2], _ENDS)
+        plain[self._firsts] = True
+        return ~plain
 
     def _naming(self) -> Bools:
         """Which sentences have a name or a figure."""
@@ -178,10 +207,6 @@ class HeardPage:
         row, begun = self.row, self.starts[text]
         return lambda start, end: row[begun + start : begun + end].split()
 
-    def cue(self, text: int, name: str) -> Sequence[int]:
-        """Indices of the sentences of a text that have a cue."""
-        return self._cues[name][text] if name in self._cues else ()
-
     def numbered(self, merged: Sequence[int]) -> tuple[Ints, Ints]:
         """The numbers of the words (``lower.words``) of all texts, and how many each statement has.
 
@@ -198,20 +223,3 @@ class HeardPage:
         return found, np.diff(np.append(behind[first], len(found)))
 
 
-class PageText:
-    """What was heard of one text of a page."""
-
-    __slots__ = ("__dict__", "_page", "_text")
-
-    def __init__(self, page: HeardPage, text: int) -> None:
-        self._page, self._text = page, text
-
-    @cached_property
-    def distinct(self) -> Set[str]:
-        """The words of the whole text, each once."""
-        start, end = self._page.starts[self._text : self._text + 2]
-        return set(self._page.row[start:end].split())
-
-    def cue(self, name: str) -> Sequence[int]:
-        """Indices of the sentences that have one of ``CUES``, in order."""
-        return self._page.cue(self._text, name)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, overload
 
 import numpy as np
 
-from turnfold.compression.text.heard_page import HeardPage, PageText, may_stand_on_page
+from turnfold.compression.text.heard_page import HeardPage, may_stand_on_page
 from turnfold.compression.text.lower import lower_text, words, words_within
 from turnfold.compression.text.pieces import LazyPieces
 from turnfold.compression.text.sentences import sentences
@@ -127,7 +127,7 @@ def _pieces(page: HeardPage, place: int, text: str, spans: Sequence[Span]) -> La
         return piece
 
     pieces = LazyPieces(make, hints, spans)
-    hints.heard = PageText(page, place)
+    hints.heard, hints.loose = page.texts[place], page.loose[place]
     hints.hear_rare([pieces[i] for i in page.rare[place]])
     asked = sorted({*page.asked[place], *page.rare[place]})
     hints.hear_telling(pieces, [i for i in asked if not pieces[i].stands_alone])

@@ -35,6 +35,7 @@ _FRAME_WORDS: Final = 12
 _NAMING_KINDS: Final = frozenset({"heading", "label"})
 _SHARED: Final = 5  # letters in which two words agree where they are taken for one: "confessed", "confession"
 _ASKING: Final = ("?", "？", "؟")
+_PLAIN_ENDS: Final = frozenset((". ", "? ", "! ", ".\n"))
 _PAUSE: Final = re.compile(r"[,:;،，、—–]")
 _LISTED_SCRIPTS: Final = re.compile(r"[a-zA-Zа-яА-Я]")  # whose pointing words the table has
 _CLAUSE: Final = re.compile(r"[^;:：；—–]*+")
@@ -132,6 +133,8 @@ class Hints:
         #: The sentences that do not stand alone; those of which another one must tell whom they speak of.
         self.telling: Sequence[int] = ()
         self.meaning: Set[int] = frozenset()
+        #: Those behind one that does not end as most sentences do.
+        self.loose: Sequence[int] = ()
         self.heard: Heard = HeardWords(())
 
     @cached_property
@@ -145,6 +148,8 @@ class Hints:
         if not self.dense:
             self.hear_rare([pieces[i] for i in heard.holding(rare_words(heard.said, heard.distinct))])
         self.hear_telling(pieces, [i for i, piece in enumerate(pieces) if not piece.stands_alone])
+        text = self._text
+        self.loose = [i for i, piece in enumerate(pieces) if text[(start := piece.span.start) - 2 : start] not in _PLAIN_ENDS]
         asked = range(len(pieces)) if self.dense else sorted({*self.telling, *heard.cue("persons")})
         self.meaning = {i for i in asked if pieces[i].means_somebody}
 

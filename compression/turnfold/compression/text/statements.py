@@ -13,7 +13,7 @@ says behind the label. In doubt the rule ties: a tie costs tokens, a missing one
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import Final
@@ -48,11 +48,10 @@ _INTRODUCES: Final = re.compile(r"[:：][\"'”’»*_)\s]*\Z")
 _ENDED: Final = re.compile(r"[.!?…。！？।॥؟۔｡][\"'”’»」』)\]*_\s]*\Z|\n\s*\Z")
 _BLANK_LINE: Final = re.compile(r"\n[ \t]*\n\s*\Z")
 _TERMINATORS: Final = frozenset(".!?…。！？।॥؟۔｡")
-_PLAIN_ENDS: Final = frozenset((". ", "? ", "! ", ".\n"))
 _CLOSERS: Final = {"”": "“„”", "»": "«", "«": "»", "」": "「", "』": "『", "“": "„", ")": "(", "）": "（"}
 _OPENERS: Final = frozenset("“„«»「『(（")
 _QUOTING: Final = re.compile('["“”„«»「」『』()（）]')
-_ASCII_QUOTING: Final = '"()'
+_NONE: Final[Set[int]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +106,7 @@ def statements_of(text: str, pieces: Pieces) -> Statements:
     if len(spans) < 2:
         return Statements(spans, ((),) * len(spans), (1,) * len(spans))
     joined = _joined(text, pieces)
-    of = list(accumulate([not tied for tied in joined], initial=-1))[1:]
+    of = list(accumulate([i not in joined for i in range(len(spans))], initial=-1))[1:] if joined else range(len(spans))
     needs: dict[int, dict[int, None]] = {}
     for dependent, needed in chain(
         _needs(pieces),
@@ -121,12 +120,12 @@ def statements_of(text: str, pieces: Pieces) -> Statements:
     listed: list[tuple[int, ...]] = [()] * (of[-1] + 1)
     for i, several in needs.items():
         listed[i] = tuple(several)
-    if True not in joined:
-        return Statements(spans, tuple(listed), [int(span.kind != "label") for span in spans])
+    if not joined:
+        return Statements(spans, tuple(listed), [int(kind != "label") for _, _, kind in spans])
     whole: list[Span] = []
     sizes: list[int] = []
-    for span, tied in zip(spans, joined, strict=True):
-        if tied:
+    for i, span in enumerate(spans):
+        if i in joined:
             whole[-1] = Span(whole[-1].start, span.end, whole[-1].kind)
             sizes[-1] += 1
         else:
@@ -175,24 +174,26 @@ def with_labels(text: str, spans: Sequence[Span]) -> list[Span]:
 # ---------------------------------------------------------------- what is one statement
 
 
-def _joined(text: str, pieces: Pieces) -> list[bool]:
-    """Whether each sentence is one statement with the one before it. Of most it is told by the end of the one before it."""
-    out = [False] * len(pieces)
-    signs = any(map(text.__contains__, _ASCII_QUOTING)) if text.isascii() else _QUOTING.search(text)
-    quoted = set(_in_quotation(text, pieces)) if signs else frozenset[int]()
-    ends = [text[start - 2 : start] for start, _, _ in pieces.spans]
-    asked = {*pieces.hints.telling, *quoted, *[i for i, end in enumerate(ends) if end not in _PLAIN_ENDS]}
+def _joined(text: str, pieces: Pieces) -> Set[int]:
+    """The sentences that are one statement with the one before. Of most it is told by the end of the one before it."""
+    out: set[int] = set()
+    signs = ('"' in text or "(" in text or ")" in text) if text.isascii() else _QUOTING.search(text)
+    quoted = set(_in_quotation(text, pieces)) if signs else _NONE
+    telling, loose = pieces.hints.telling, pieces.hints.loose
     begun = short = 0
-    for i in sorted(asked - {0}):
+    for i in sorted({*telling, *quoted, *loose}) if quoted or loose else telling:
+        if not i:
+            continue
         piece = pieces[i]
-        if not out[i - 1]:
+        if i - 1 not in out:
             begun, short = i - 1, 0
         size = piece.span.end - pieces.spans[begun].start
         short = short + 1 if not piece.stands_alone and _is_aside(piece) else 0
-        out[i] = not (piece.kind or pieces.spans[i - 1].kind) and (
+        if not (piece.kind or pieces.spans[i - 1].kind) and (
             (size <= _MOST_JOINED and (i in quoted or _is_one_with(pieces, i) or 0 < short < _MOST_SHORT))
-            or (ends[i] not in _PLAIN_ENDS and size <= _LONGEST_SENTENCE and _was_cut(pieces, i))
-        )
+            or (i in loose and size <= _LONGEST_SENTENCE and _was_cut(pieces, i))
+        ):
+            out.add(i)
     return out
 
 
@@ -226,8 +227,6 @@ def _was_cut(pieces: Sequence[StatementPiece], i: int) -> bool:
     if pieces[i].starts_line:
         return False
     end = pieces[i - 1].tail(40)
-    if end[-2:] in _PLAIN_ENDS:
-        return False
     return end.rstrip()[-1:] not in _TERMINATORS and not _ENDED.search(end)
 
 
