@@ -53,7 +53,5 @@ class HeardWords:
         if not (found or first):
             return ()
         return [
-            i
-            for i, said in enumerate(self.said)
-            if 0 < len(said) <= most and (said[0] in first or not found.isdisjoint(said))
+            i for i, said in enumerate(self.said) if 0 < len(said) <= most and (said[0] in first or not found.isdisjoint(said))
         ]

@@ -154,7 +154,7 @@ class HeardPage:
                 has &= (told & CUE_BITS[name]) > 0
             for text, sentences in self._by_text(has).items():
                 found[text][name] = sentences
-        return [PageText(self.row[start : end], cues) for (start, end), cues in zip(pairwise(self.starts), found, strict=True)]
+        return [PageText(self.row[start:end], cues) for (start, end), cues in zip(pairwise(self.starts), found, strict=True)]
 
     def _holds_rare(self, told: Ints) -> Bools:
         """Which sentences may have a phrase of a rare list: its only word, or the first two. A verdict has a word for all."""
@@ -170,7 +170,7 @@ class HeardPage:
         last = np.append(self._columns.anywhere[self._words], 0)[self._high - 1]
         brackets = np.frombuffer(self._joined.encode(), np.uint8)
         lines = self._firsts
-        asked = (self._sizes <= SHORT_WORDS) | ((opened & OPENS) > 0) | (brackets[starts] == _OPEN_BRACKET)
+        asked: Bools = (self._sizes <= SHORT_WORDS) | ((opened & OPENS) > 0) | (brackets[starts] == _OPEN_BRACKET)
         asked |= (self._sizes <= NARROWING_WORDS) & (((last & ELLIPSIS) | (opened & NARROWS)) > 0)
         # An item of a list begins with a mark, or with a letter and one.
         marked = (self._signs[starts[lines]] & _LETTER) == 0
@@ -180,7 +180,7 @@ class HeardPage:
     def _is_loose(self, starts: Ints) -> Bools:
         """Which sentences stand behind one that does not end as most do; the first ones of texts do not."""
         signs = np.frombuffer(self._joined.encode(), np.uint8)
-        plain = (signs[starts - 1] == _SPACE) & np.isin(signs[starts - 2], _ENDS)
+        plain: Bools = (signs[starts - 1] == _SPACE) & np.isin(signs[starts - 2], _ENDS)
         plain[self._firsts] = True
         return ~plain
 
@@ -221,5 +221,3 @@ class HeardPage:
             found[behind[place] : behind[place + 1]] = several[int(self._words[place])]
         first = np.delete(self._from, merged)
         return found, np.diff(np.append(behind[first], len(found)))
-
-

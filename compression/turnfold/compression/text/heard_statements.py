@@ -93,8 +93,9 @@ def heard_statements(
             continue
         start, end = behind[at], behind[at + len(run)]
         numbers = page.numbers[words_behind[start] : words_behind[end]]
-        runs.append(HeardStatements(*[each[at : at + len(run)] for each in page[:2]], numbers, page.sizes[start:end]))
-        at += len(run)
+        stop = at + len(run)
+        runs.append(HeardStatements(page.statements[at:stop], page.said[at:stop], numbers, page.sizes[start:end]))
+        at = stop
     if len(runs) == 1:
         return runs[0]
     return HeardStatements(
@@ -113,7 +114,7 @@ def _heard_together(texts: Sequence[str], tiles: Sequence[Sequence[Span]], vocab
         if len(one.spans) < len(spans):
             begun = {span.start for span in one.spans}
             merged += [first + i for i, span in enumerate(spans) if span.start not in begun]
-    said = [SaidLater(text, one.spans) for text, one in zip(texts, found, strict=True)]
+    said: list[Said] = [SaidLater(text, one.spans) for text, one in zip(texts, found, strict=True)]
     return HeardStatements(found, said, *page.numbered(merged))
 
 
@@ -127,7 +128,7 @@ def _pieces(page: HeardPage, place: int, text: str, spans: Sequence[Span]) -> La
         return piece
 
     pieces = LazyPieces(make, hints, spans)
-    hints.heard, hints.loose = page.texts[place], page.loose[place]
+    hints.heard, hints.loose = page.texts[place], set(page.loose[place])
     hints.hear_rare([pieces[i] for i in page.rare[place]])
     asked = sorted({*page.asked[place], *page.rare[place]})
     hints.hear_telling(pieces, [i for i in asked if not pieces[i].stands_alone])
@@ -160,17 +161,17 @@ def _statements_and_words(text: str, spans: Sequence[Span]) -> tuple[Statements,
     pieces = pieces_of(text, spans)
     read = statements_of(text, pieces)
     plain = [piece.plain_words() for piece in pieces]
-    said = [words for words in plain if words is not None]
+    said = [told for told in plain if told is not None]
     if len(said) < len(plain):
         within = words_within(text)
-        said = [within(start, end) if words is None else words for words, (start, end, _) in zip(plain, spans, strict=True)]
+        said = [within(start, end) if told is None else told for told, (start, end, _) in zip(plain, spans, strict=True)]
     if len(read.spans) == len(spans):
         return read, said
     starts = {start for start, _, _ in read.spans}
     whole: list[list[str]] = []
-    for span, words in zip(spans, said, strict=True):
+    for span, told in zip(spans, said, strict=True):
         if span.start in starts:
-            whole.append(words)
+            whole.append(told)
         else:
-            whole[-1] = [*whole[-1], *words]
+            whole[-1] = [*whole[-1], *told]
     return read, whole

@@ -28,7 +28,7 @@ class PieceList(list[StatementPiece]):
 class LazyPieces(Sequence[StatementPiece]):
     """The sentences of a text of one line. Rules ask a few of them."""
 
-    __slots__ = ("_make", "_made", "hints", "spans")
+    __slots__ = ("_made", "_make", "hints", "spans")
 
     def __init__(self, make: Callable[[int], StatementPiece], hints: Hints, spans: Sequence[Span]) -> None:
         self.hints, self.spans = hints, spans

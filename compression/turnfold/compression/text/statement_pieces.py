@@ -30,7 +30,7 @@ _CONDITION_WORDS: Final = 12
 _VERDICT_WORDS: Final = 12
 _CLOSING: Final = frozenset(")）")
 NARROWING_WORDS: Final = 8  # of "For guests it is 5 MB.", "At 20 °C." or "Groups do not."
-LIMIT_WORDS: Final = 12  # of a sentence that limits what was said
+_LIMIT_WORDS: Final = 12  # of a sentence that limits what was said
 _FRAME_WORDS: Final = 12
 _NAMING_KINDS: Final = frozenset({"heading", "label"})
 _SHARED: Final = 5  # letters in which two words agree where they are taken for one: "confessed", "confession"
@@ -134,7 +134,7 @@ class Hints:
         self.telling: Sequence[int] = ()
         self.meaning: Set[int] = frozenset()
         #: Those behind one that does not end as most sentences do.
-        self.loose: Sequence[int] = ()
+        self.loose: Set[int] = frozenset()
         self.heard: Heard = HeardWords(())
 
     @cached_property
@@ -149,7 +149,7 @@ class Hints:
             self.hear_rare([pieces[i] for i in heard.holding(rare_words(heard.said, heard.distinct))])
         self.hear_telling(pieces, [i for i, piece in enumerate(pieces) if not piece.stands_alone])
         text = self._text
-        self.loose = [i for i, piece in enumerate(pieces) if text[(start := piece.span.start) - 2 : start] not in _PLAIN_ENDS]
+        self.loose = {i for i, piece in enumerate(pieces) if text[(start := piece.span.start) - 2 : start] not in _PLAIN_ENDS}
         asked = range(len(pieces)) if self.dense else sorted({*self.telling, *heard.cue("persons")})
         self.meaning = {i for i in asked if pieces[i].means_somebody}
 
@@ -377,7 +377,7 @@ class StatementPiece:
     @property
     def revokes(self) -> bool:
         """Whether it says of something that it does not hold: a word for that, or a short "It must not ..."."""
-        limits = self.hints.may_limit and len(self.said) <= LIMIT_WORDS and self.may_limit
+        limits = self.hints.may_limit and len(self.said) <= _LIMIT_WORDS and self.may_limit
         if not (limits or self.holds_rare("revokes")) or self.item or self.asks:
             return False
         return self.holds_rare("revokes") or (self.points_back and self.holds("limits"))

@@ -26,7 +26,7 @@ from turnfold.compression.text.pieces import PieceList, Pieces
 from turnfold.compression.text.reaching_ties import limited_too, reaching_ties
 from turnfold.compression.text.sentences import LONGEST, sentences
 from turnfold.compression.text.spans import Span
-from turnfold.compression.text.statement_pieces import LIMIT_WORDS, Hints, StatementPiece, is_amendment, may_object
+from turnfold.compression.text.statement_pieces import Hints, StatementPiece, is_amendment, may_object
 
 #: Characters that ties join into one statement at most; beyond it what comes later needs what came first.
 _MOST_JOINED: Final = 2 * LONGEST
@@ -278,41 +278,33 @@ def _pointing_back(pieces: Pieces) -> list[tuple[int, int]]:
         return found
     last = -1  # the last thing said, labels and headings aside
     named = -1  # the last sentence of the line that names whom a pronoun may mean
-    asked = -1
-    alone = meaning.difference(telling)
-    for i in sorted({*telling, *meaning}):
-        if i > asked + 1:  # those between stand alone and mean nobody
+    behind, told = 0, set(telling)
+    for i in sorted(told | meaning):
+        if i > behind:  # those between stand alone and mean nobody
             named = last = i - 1
-        asked, means = i, i in meaning
-        if i in alone:
-            if pieces.starts_line(i):
-                named = -1
-            elif named >= 0:
-                found.append((i, named))
-            last = i
-            continue
-        piece = pieces[i]
-        if piece.kind in ("label", "heading"):
-            last = -1 if piece.kind == "heading" else last
+        behind, kind = i + 1, pieces.spans[i].kind
+        if kind in ("label", "heading"):
+            last = -1 if kind == "heading" else last
             named = -1
             continue
-        if piece.starts_line or piece.kind:
+        if kind or pieces.starts_line(i):
             named = -1
-        if piece.kind or not means:
-            named = -1 if piece.kind else i
+        if kind or i not in meaning:
+            named = -1 if kind else i
         elif named >= 0:
             found.append((i, named))
-        said = (
-            not (piece.kind or piece.item)
-            and piece.may_be_tied
-            and (piece.follows or piece.answers or (last >= 0 and _restricts(pieces, i, last)))
-        )
-        if last >= 0 and said:
+        if last >= 0 and i in told and not kind and _is_about(pieces, i, last):
             found.append((i, last))
-            if not piece.starts_line and last == i - 1:
-                found += [pair for pair in limited_too(pieces, i) if piece.limits_more]
+            if not pieces.starts_line(i) and last == i - 1:
+                found += [pair for pair in limited_too(pieces, i) if pieces[i].limits_more]
         last = i
     return found
+
+
+def _is_about(pieces: Pieces, i: int, last: int) -> bool:
+    """Whether a sentence points back to the last thing said, answers it or restricts it."""
+    piece = pieces[i]
+    return not piece.item and piece.may_be_tied and (piece.follows or piece.answers or _restricts(pieces, i, last))
 
 
 def _taken_back(pieces: Pieces) -> list[tuple[int, int]]:
