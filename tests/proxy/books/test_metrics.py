@@ -178,6 +178,25 @@ def test_one_tenants_inventions_take_no_others_names() -> None:
     assert [label("third", name, admit=True) for name in ("", "y", "z")] == ["unknown", "y", "other"]
 
 
+def test_labels_are_bounded() -> None:
+    """Two hundred models, half of them one tenant's at most, and two hundred tags; names of a hundred visible characters."""
+    made = Metrics()
+    for tenant in ("anna", "bert", "carl"):
+        for number in range(102):
+            name = f"{tenant}-{number}"
+            made.observe(receipt(tenant=tenant, model=name, tags=(name,)), UNPRICED)
+    found = [name for name in lines(made) if name.startswith("turnfold_folds_total{")]
+    assert sorted({name.split('"')[1].partition("-")[0] for name in found}) == ["anna", "bert", "other"]
+    assert len(found) == 201
+    tags = [name for name in lines(made) if name.startswith("turnfold_tag_requests_total{")]
+    assert len(tags) == 201
+    assert [value for name, value in lines(made).items() if name.startswith("turnfold_build_info{")] == [1]
+    label = BoundedLabel(9, each=9)
+    names = ["x" * 100, "x" * 101, "a\nb", "\u2028", "é"]
+    assert [label("anna", name, admit=True) for name in names] == ["x" * 100, "other", "other", "other", "é"]
+    assert (label("anna", "", admit=False), label("anna", "é", admit=False)) == ("unknown", "é")
+
+
 def test_the_time_of_the_process_is_counted_from_its_start() -> None:
     made = Metrics()
     for _ in range(3):

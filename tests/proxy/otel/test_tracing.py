@@ -222,3 +222,32 @@ def test_every_field_of_spans_and_records() -> None:
         (receipt(at=NOON + 600, wire="chat", upstream="ws://h", upstream_status=500, complete=False), unsent, (kept,)),
     )
     golden.agrees(FILES / "spans.txt", written(*cases))
+
+
+@pytest.mark.parametrize(("slow", "waits"), [(0.5, [3.0, 2.5]), (2.0, [3.0, 1.0]), (4.0, [3.0, 0.0])])
+def test_a_collector_that_is_down_holds_up_a_stop_for_three_seconds(
+    monkeypatch: pytest.MonkeyPatch, slow: float, waits: list[float]
+) -> None:
+    told, clock = list[float](), [100.0]
+
+    class Hanging:
+        """A thread that takes longer than it is waited for."""
+
+        def __init__(self, target: Any, name: str, daemon: bool) -> None:
+            assert daemon, "or the process would wait for it after all"
+            self._end = target
+            del name
+
+        def start(self) -> None:
+            self._end()
+
+        def join(self, timeout: float) -> None:
+            told.append(timeout)
+            clock[0] += slow
+
+    traces = Traces(OtelSettings(endpoint="http://127.0.0.1:9"))
+    traces.start()
+    monkeypatch.setattr("turnfold.proxy.otel.spans.threading.Thread", Hanging)
+    monkeypatch.setattr("turnfold.proxy.otel.spans.time.monotonic", lambda: clock[0])
+    traces.stop()
+    assert told == waits
