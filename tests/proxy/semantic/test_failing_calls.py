@@ -49,7 +49,8 @@ class Scripted(UpstreamEncoder):
         self.takes = 0.0
         super().__init__(settings_for(groups.pop("url", URL_OF_OURS), semantic=semantic, **groups), None, self)
         self.sent: list[tuple[str, Headers, dict[str, Any], int]] = []
-        self._answers = answers if callable(answers) else partial(next, iter(answers))
+        turns = iter(()) if callable(answers) else iter(answers)
+        self._answer = answers if callable(answers) else lambda _: next(turns)
         self._upstream.post = self._post_scripted  # type: ignore[method-assign]
 
     def record(self, receipt: Receipt, sections: object) -> None:
@@ -60,9 +61,7 @@ class Scripted(UpstreamEncoder):
         await asyncio.sleep(self.takes)
         value = json.loads(body)
         self.sent.append((str(url), headers, value, most))
-        if callable(self._answers) and not isinstance(self._answers, partial):
-            return self._answers(value["input"])
-        return self._answers()  # type: ignore[call-arg]
+        return self._answer(value["input"])
 
     @property
     def sizes(self) -> list[int]:
