@@ -170,6 +170,18 @@ def test_one_tenants_inventions_take_no_others_names() -> None:
     for i in range(2100):  # what a tenant has used is known as long as it goes on asking
         names.bounded(f"tenant {i}", "m")
         assert names.bounded("greedy", "m9") == "(other)"
+    names = ModelNames()
+    assert [names.bounded("t0", f"m{i}") for i in (*range(499), 499, 500)][-2:] == ["m499", "(other)"]
+    for i in range(1, 2000):
+        names.bounded(f"t{i}", "m")
+    assert names.bounded("t0", "m500") == "(other)"
+    for i in range(2000, 3999):
+        names.bounded(f"t{i}", "m")
+    assert names.bounded("t0", "m501") == "(other)", "one of the last two thousand tenants"
+    names.bounded("t3999", "m")
+    for i in range(4000, 6000):
+        names.bounded(f"t{i}", "m")
+    assert names.bounded("t0", "m500") == "m500", "forgotten meanwhile"
     label = BoundedLabel(5, each=3)
     assert [label("greedy", f"m{i}", admit=True) for i in range(5)] == ["m0", "m1", "m2", "other", "other"]
     assert label("patient", "gpt-4o", admit=False) == "other"  # no upstream has answered for it

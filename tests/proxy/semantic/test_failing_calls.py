@@ -265,3 +265,17 @@ def test_where_a_call_goes(url: str, sent_to: str, place: str, header: bytes) ->
         assert not encoder.is_ready(Errand(Payer("anna"), "m", Caller("elsewhere", ()), URL("https://elsewhere")))
 
     in_no_time(work())
+
+
+def test_a_url_of_its_own_is_taken_as_it_stands() -> None:
+    """Also where it is at the host of the conversation, whose path names a deployment."""
+
+    async def work() -> None:
+        url, host = "https://r.openai.azure.com/v1", "r.openai.azure.com:443"
+        encoder = Scripted([vectors(1)], semantic={"url": url, "api_key": "sk-own"})
+        sent_to = URL("https://r.openai.azure.com/openai/deployments/chat/chat/completions?api-version=1")
+        await encoder.encode(["a"], Errand(Payer("anna"), "m", Caller(host, ()), sent_to))
+        assert [(one[0], one[1][0][0]) for one in encoder.sent] == [(f"{url}/embeddings", b"api-key")]
+        assert encoder.is_ready(Errand(Payer("anna"), "m", Caller("elsewhere", ()), URL("https://elsewhere")))
+
+    in_no_time(work())

@@ -99,6 +99,8 @@ def test_vectors_stand_in_the_order_of_their_texts() -> None:
         answer([[1.0], []]),
         answer([[1.0], None]),
         answer(["AAAA", "!"]),
+        answer(["AACAPw==", "AACA!Pw=="]),
+        answer([[1.0], [1.0] * 16_385]),
         answer([[1.0], [2.0], [3.0]]),
         answer([[1.0], {"a": 1}]),
         b'{"data": [{"index": 0, "embedding": [1.0]}, {"index": 0, "embedding": [1.0]}]}',

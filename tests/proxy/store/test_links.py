@@ -147,6 +147,25 @@ async def test_what_a_failure_means_and_which_call_is_made_again(monkeypatch: py
     golden.agrees(FILES / "redis_failures.txt", lines)
 
 
+async def test_a_call_fails_when_all_of_it_has_ended() -> None:
+    """What is repeated must not meet what is still under way."""
+    ended = list[bytes]()
+
+    class Halting(Failing):
+        async def execute_command(self, *command: Any) -> Any:
+            if command[1].endswith(b"first"):
+                raise errors.ResponseError("no")
+            await asyncio.sleep(0.01)
+            ended.append(command[1])
+            return {}
+
+    store = RedisStore("redis://127.0.0.1:1")
+    store._link.client = Halting()
+    with pytest.raises(StoreError, match="no"):
+        await store.counts(["first", "second"])
+    assert ended == [b"turnfold:{}:n:second"]
+
+
 async def test_connections_are_given_up_when_a_server_did_not_answer_before(monkeypatch: pytest.MonkeyPatch) -> None:
     link, left = open_link("redis://127.0.0.1:1", 0.1, 1), list[int]()
     client = Failing(errors.TimeoutError(), errors.TimeoutError())
