@@ -153,6 +153,16 @@ def test_what_each_request_costs() -> None:
     golden.agrees(FILES / "costs.txt", lines)
 
 
+async def test_a_request_of_one_token_is_counted() -> None:
+    memory = MemoryStore()
+    book = Ledger(memory, StoreSettings(), dollars)
+    for size in (0, 1):
+        book.record(receipt(tokens_before=size, tokens_after=size), ())
+    await book.flush()
+    tokens = (await report(memory, Query(NOON - 3600, NOON + 3600)))["totals"]["tokens"]
+    assert (tokens["before"], tokens["uncounted_requests"]) == (1, 1)
+
+
 def dollars(model: str, use: TokenUse, at: float) -> float | None:
     return price(model, use, at)
 

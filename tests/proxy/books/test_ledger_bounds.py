@@ -46,7 +46,8 @@ class Watching:
         self.fails = False
 
     def observe(self, receipt: Receipt, priced: RequestCost) -> None:
-        pass
+        if self.fails:
+            raise LookupError
 
     def tick(self) -> None:
         self.ticks.append(now())
@@ -91,6 +92,15 @@ def test_a_loop_that_waits_to_be_started_again_holds_up_no_stop() -> None:
         assert (now(), len(store.batches)) == (60.0, 1)
 
     in_no_time(work())
+
+
+async def test_a_watcher_that_fails_is_told_of_and_costs_no_receipt() -> None:
+    watcher, incidents, store = Watching(), Incidents(), Noting()
+    watcher.fails = True
+    book = ledger(store, watcher, incidents=incidents)
+    book.record(receipt(), ())
+    assert await book.flush()
+    assert (book.written, len(store.batches), incidents.counts) == (1, 1, {"metrics": 1})
 
 
 def test_a_call_may_wait_for_less() -> None:

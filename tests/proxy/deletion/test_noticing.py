@@ -108,6 +108,15 @@ async def test_the_logs_of_a_day_are_read_once_and_then_those_of_the_last_hours(
     assert [there.any_since(two.until + DAY + late) for late in (-3 * 3600, 1)] == [True, False]
 
 
+async def test_a_deletion_on_the_hour_is_noticed(clock: Clock) -> None:
+    store, heard = Noting(), list[Deletion]()
+    deletions = Deletions(store)
+    deletions.subscribe(heard.append)
+    clock.at = NOON
+    await deletions.announce(one := Deletion.of("anna", None, NOON, books=True))
+    assert heard == [one]
+
+
 def test_what_others_delete_is_noticed_within_ten_seconds() -> None:
     async def work() -> None:
         store = Noting()

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tests.support.no_time import in_no_time, now
+from turnfold.compression.calibration import Learned
 from turnfold.compression.options import FoldDecision, FoldOptions, Precedent, Warmth
 from turnfold.proxy.learning.deciding import Decisions, Place
 from turnfold.proxy.learning.tags import TagPlaces
 from turnfold.proxy.learning.warming import WarmthMemory
-from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.learning.window_records import Spot, WindowRecord, write_record
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.store.base import Item, Key, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
@@ -208,6 +209,18 @@ async def test_ratios_are_written_at_first_and_then_every_thirty_second() -> Non
     await windows.records("t1")  # what was not written yet is written first
     await windows.records("t1")
     assert store.written == len(written) + 1
+
+
+async def test_a_record_is_kept_for_a_second_at_least() -> None:
+    lives = list[float]()
+
+    class Lasting(MemoryStore):
+        async def put(self, items: Sequence[Item]) -> None:
+            lives.extend(item.ttl for item in items)
+
+    for ttl in (-5.0, 0.5, 1.25):
+        await write_record(Lasting(), SPOT, WindowRecord(Learned(), 0.0), ttl)
+    assert lives == [1.0, 1.0, 1.0, 1.0, 1.25, 1.25]
 
 
 async def test_longest_reports_are_remembered_of_ten_thousand_conversations() -> None:

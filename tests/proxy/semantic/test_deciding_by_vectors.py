@@ -16,6 +16,7 @@ from tests.proxy.semantic.test_making_vectors import Encoder
 from tests.support.bodies import encode
 from tests.support.no_time import in_no_time, now
 from tests.support.warm import WARM
+from turnfold.compression.fold.likeness import nothing_known
 from turnfold.compression.options import Likeness
 from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Message
@@ -285,3 +286,14 @@ async def test_questions_and_work_end_with_the_process() -> None:
     assert question.cancelled()
     assert vectors is not None
     assert not vectors._work
+
+
+def test_thirty_two_megabytes_of_decisions_are_remembered() -> None:
+    """Some 300 bytes for each, and 34 for each message in it."""
+    for more, known in ((0, 1), (1, 0)):
+        of = likenesses(MemoryStore(), Encoder())
+        of._remember(PLACE, nothing_known(messages(), 2))
+        large = bytes(2**24 - 501 + more)
+        of._remember(PLACE, Likeness(5, "p", (large,)))
+        of._remember(PLACE, Likeness(6, "p", (large, b"")))
+        assert len(of.known(messages(), PLACE)) == known

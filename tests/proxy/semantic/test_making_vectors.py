@@ -343,3 +343,25 @@ async def test_of_likenesses_that_two_replicas_decided_the_first_is_used() -> No
     assert await records.keep_first(spot, theirs, "c") == theirs
     await store.put([Item(key, encode_record({"record_version": 1, "messages": []}), 60)])
     assert await records.find(spot, [mine]) == [Likeness(3, "p")]
+
+
+def test_sixty_four_megabytes_of_vectors_are_remembered() -> None:
+    class Dropping(Counting):
+        """A store that keeps nothing, so that what is found again was in memory."""
+
+        async def swap(self, expected: bytes | None, item: Item) -> bool:
+            del expected, item
+            return True
+
+    class Blank(Encoder):
+        async def encode(self, texts: Sequence[str], errand: Errand) -> Encoded:
+            return Encoded([bytes(self.dimension) for _ in texts])
+
+    async def remembered(dimension: int) -> int:
+        vectors = made_of(Blank(dimension=dimension), Dropping(), semantic={"bytes_per_conversation": 2**40})
+        vectors.begin(errand(), said("1", "2", "3", "4"))
+        await settled(vectors)
+        return len(await vectors.find("anna", said("1", "2", "3", "4")))
+
+    assert in_no_time(remembered(2**24 - 200)) == 4
+    assert in_no_time(remembered(2**24 - 199)) == 3
