@@ -143,6 +143,8 @@ def test_what_each_request_costs() -> None:
             past = after if one.conversation else None
             every.append(priced)
         lines.append(f"{seed}: {golden.name_of(every)} {every[-1] if seed % 8 == 0 else ''}")
+    odd = ((400, 50, 300, 200), (400, 50, 500, 0), (400, 50, 0, 900), (3, 0, 1, 2), (0, 0, 9, 9))
+    lines += [f"{usage}: {RequestPricing(price).price(receipt(usage=usage), None, 'v')[0]}" for usage in odd]
     huge = RequestPricing(lambda model, use, at: use.prompt / 100)
     sizes = (99_999_900, 100_000_000, 100_000_100)
     lines += [f"{size}: {huge.price(receipt(usage=(size, 0, 0, 0)), None, '')[0].paid}" for size in sizes]

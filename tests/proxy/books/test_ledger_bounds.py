@@ -79,6 +79,21 @@ def test_it_writes_four_times_a_second_and_ends_within_ten() -> None:
     in_no_time(work())
 
 
+def test_it_can_be_started_again() -> None:
+    async def work() -> None:
+        store = Noting()
+        book = ledger(store)
+        for number in (1, 2):
+            await book.start()
+            await book.start()
+            book.record(receipt(), ())
+            await asyncio.sleep(0.3)
+            assert len(store.batches) == number
+            await book.stop()
+
+    in_no_time(work())
+
+
 def test_a_loop_that_waits_to_be_started_again_holds_up_no_stop() -> None:
     async def work() -> None:
         store, watcher, incidents = Noting(), Watching(), Incidents()

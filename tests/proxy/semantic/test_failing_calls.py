@@ -231,6 +231,10 @@ def test_what_a_call_sends_costs_and_tells() -> None:
         assert (told.tenant, told.conversation, told.model, told.status) == ("anna", "c", "gpt-4o", "own")
         assert [(call.kind, call.model, call.usage.prompt_tokens) for call in told.calls] == [("embedding", MODEL, 14)]
         assert encoder.most_calls == 8
+        for sizes in ([2, 1], [2, 1, 1]):  # base64 is known to be taken, so what is refused is the text
+            assert (await failure(encoder) == "made") == (len(sizes) == 3)
+            encoder._breakers.clear()
+            assert encoder.sizes == sizes
 
     in_no_time(work())
 
@@ -263,6 +267,23 @@ def test_where_a_call_goes(url: str, sent_to: str, place: str, header: bytes) ->
         ((found, headers, _, _),) = encoder.sent
         assert (found, [name for name, _ in headers]) == (place, [header])
         assert not encoder.is_ready(Errand(Payer("anna"), "m", Caller("elsewhere", ()), URL("https://elsewhere")))
+
+    in_no_time(work())
+
+
+def test_what_was_spent_is_booked_before_the_end() -> None:
+    async def work() -> None:
+        encoder, booked = Scripted([vectors(1)]), list[float]()
+
+        async def settle(payer: Payer, reserved: float, dollars: float) -> None:
+            del payer, reserved
+            await asyncio.sleep(1.0)
+            booked.append(dollars)
+
+        encoder._purse.settle = settle  # type: ignore[method-assign]
+        async with encoder.running():
+            assert await failure(encoder) == "made"
+        assert booked == [pytest.approx(7 * 0.02 / 1e6)]
 
     in_no_time(work())
 

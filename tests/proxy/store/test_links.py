@@ -82,6 +82,9 @@ def described(url: str) -> Iterable[str]:
 
 async def test_every_part_of_a_url() -> None:
     golden.agrees(FILES / "links.txt", [line for url in URLS for line in described(url)])
+    shown_addresses = repr([links._address(url) for url in URLS if "+" in url])
+    assert "p@ss" not in shown_addresses
+    assert "sentinel_password" not in shown_addresses
 
 
 def test_names_of_keys() -> None:

@@ -47,7 +47,7 @@ from turnfold.proxy.routes.conversation import conversation_operations
 from turnfold.proxy.routes.operations import mount
 from turnfold.proxy.store import Batch, Item, Key
 from turnfold.proxy.store.memory import MemoryStore
-from turnfold.proxy.store.records import encode_record, left_out, log_once
+from turnfold.proxy.store.records import decode_record, encode_record, left_out, log_once
 
 ROW = SumRow("anna", "gpt-4o", "folded", "", "a: c")
 PAST = PastRequest(900, 700, "f", 3, 2, 1, 1, True, True, 1.5, Trails(Trail(2048, b"abcdefgh"), Trail(1024, b"abcd")), 600)
@@ -177,6 +177,16 @@ def test_what_cannot_be_read_counts_as_absent(name: str, broken: Any, caplog: py
     assert number == 2
     assert told.startswith(f"A stored {what} is left out: it")
     assert what.replace(" ", "").isalpha()
+
+
+def test_numbers_are_read_up_to_those_that_are_exact_everywhere() -> None:
+    def read(number: float) -> object:
+        return decode_record("thing", encode_record({"deep": [{"number": number}]}), lambda value: value["deep"][0]["number"])
+
+    for number in (2**53, -(2**53), 0, 0.5):
+        assert read(number) == number
+    for number in (2**53 + 1, -(2**53) - 1, 1e300):
+        assert read(number) is None
 
 
 @given(st.binary(max_size=40))

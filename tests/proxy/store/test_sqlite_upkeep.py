@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -70,6 +71,19 @@ async def test_what_has_expired_leaves_the_file_once_a_minute(clock: Clock, file
     assert left == [(1.0, 2, 2, 1), (11.0, 3, 3, 1), (60.9, 4, 4, 1), (61.0, 2, 2, 0)]
     assert [len(rows(file, f"SELECT * FROM {name}")) for name in ("counts", "batches")] == [0, 0]  # noqa: S608 - ours
     await store.close()
+
+
+async def test_a_closed_store_has_no_threads(file: Path) -> None:
+    before = set(threading.enumerate())
+    store = SqliteStore(file)
+    await store.put([item("a")])
+    await store.get([item("a").key])
+    made = set(threading.enumerate()) - before
+    assert sorted(thread.name for thread in made) == ["turnfold-store-reader_0", "turnfold-store-writer_0"]
+    await store.close()
+    for thread in made:
+        thread.join(10)
+        assert not thread.is_alive()
 
 
 async def test_the_form_of_a_file(file: Path) -> None:
