@@ -17,7 +17,7 @@ from turnfold.compression.errors import InvalidInput
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.config.prices import TokenUse
 from turnfold.config.settings import StoreSettings
-from turnfold.proxy.books.baseline import PastRequest
+from turnfold.proxy.books.baseline import PastRequest, token_use, without_turnfold
 from turnfold.proxy.books.headline import headline, uncounted
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.pacing import pacing
@@ -144,7 +144,10 @@ def test_what_each_request_costs() -> None:
             every.append(priced)
         lines.append(f"{seed}: {golden.name_of(every)} {every[-1] if seed % 8 == 0 else ''}")
     odd = ((400, 50, 300, 200), (400, 50, 500, 0), (400, 50, 0, 900), (3, 0, 1, 2), (0, 0, 9, 9))
-    lines += [f"{usage}: {RequestPricing(price).price(receipt(usage=usage), None, 'v')[0]}" for usage in odd]
+    for one in (receipt(usage=usage) for usage in odd):
+        used = token_use(one.usage)
+        assert used is not None
+        lines.append(f"{without_turnfold(one, used, None, 'v')} {RequestPricing(price).price(one, None, 'v')[0]}")
     huge = RequestPricing(lambda model, use, at: use.prompt / 100)
     sizes = (99_999_900, 100_000_000, 100_000_100)
     lines += [f"{size}: {huge.price(receipt(usage=(size, 0, 0, 0)), None, '')[0].paid}" for size in sizes]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -19,6 +20,7 @@ from turnfold.proxy.books.rollups import UNPRICED, SumRow
 from turnfold.proxy.deletion import deletions as module
 from turnfold.proxy.deletion.deletions import Deletion, Deletions
 from turnfold.proxy.deletion.forgetting import BookKeeping, Forgetting
+from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.store import Batch, Item, Key, OpenStore, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
 
@@ -186,6 +188,26 @@ async def test_sums_alone_and_lines_alone_are_taken_back(clock: Clock) -> None:
     await keeping.take_back(replace(whole, lines={}), clock.at)
     await keeping.take_back(replace(whole, additions={}), clock.at)
     assert [(bool(lines), bool(fields)) for lines, fields in store.erased] == [(False, True), (True, False)]
+
+
+async def test_a_batch_that_waits_is_offered_again_without_what_was_deleted(clock: Clock) -> None:
+    class Full(Noting):
+        full = True
+
+        async def record(self, batch: Batch) -> None:
+            if self.full and batch.items:
+                raise StoreUnavailable
+            await super().record(batch)
+
+    store, incidents = Full(), Incidents()
+    deletions = Deletions(store)
+    book = Ledger(store, StoreSettings(), dollars, incidents=incidents, erasures=BookKeeping(deletions, store))
+    book.record(receipt(at=clock.at), ())
+    assert not await book.flush()
+    await deletions.announce(Deletion.of("bert", None, time.time(), books=True))
+    store.full = False
+    assert await book.flush()
+    assert (book.written, book.dropped, dict(incidents.counts)) == (1, 0, {})
 
 
 async def test_clocks_may_differ_by_a_minute(clock: Clock) -> None:

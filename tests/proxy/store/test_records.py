@@ -179,6 +179,19 @@ def test_what_cannot_be_read_counts_as_absent(name: str, broken: Any, caplog: py
     assert what.replace(" ", "").isalpha()
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *((name, value) for name in ("tags", "sections") for value in ("text", [5], ["a", None], {"a": "b"}, 5)),
+        *(("at", "5"), ("at", True), ("tenant", 5), ("reason", None)),
+    ],
+)
+def test_a_receipt_with_a_field_of_another_type_is_left_out(name: str, value: Any) -> None:
+    sound = {"tags": ["a"], "sections": [], **first_release_line()}
+    assert read_line(encode_record(sound)) is not None
+    assert read_line(encode_record(sound | {name: value})) is None
+
+
 def test_numbers_are_read_up_to_those_that_are_exact_everywhere() -> None:
     def read(number: float) -> object:
         return decode_record("thing", encode_record({"deep": [{"number": number}]}), lambda value: value["deep"][0]["number"])
