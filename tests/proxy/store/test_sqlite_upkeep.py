@@ -16,7 +16,7 @@ from turnfold.proxy.store import sqlite as module
 from turnfold.proxy.store.base import StoreError
 from turnfold.proxy.store.records import left_out, log_once
 from turnfold.proxy.store.sqlite import SqliteStore
-from turnfold.proxy.store.sqlite_file import ConnectionThread, LostFiles
+from turnfold.proxy.store.sqlite_file import ConnectionThread, LostFiles, pragma
 
 
 class Clock:
@@ -97,6 +97,8 @@ async def test_the_form_of_a_file(file: Path) -> None:
     assert rows(file, "SELECT * FROM sizes") == [(b"anna", 305)]
     pragmas = [rows(file, f"PRAGMA {name}")[0][0] for name in ("user_version", "auto_vacuum", "journal_mode")]
     assert pragmas == [2, 2, "wal"]
+    for name, found in (("secure_delete", 1), ("synchronous", 1), ("busy_timeout", 5000)):  # of a connection, not of the file
+        assert await store._writer.run(lambda connection, name=name: pragma(connection, name)) == found  # type: ignore[misc]
     assert rows(file, "SELECT tenant, conversation, kind, id FROM links") == [(b"anna", b"c", b"section", b"b")]
     await store.close()
 
