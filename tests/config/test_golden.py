@@ -99,7 +99,7 @@ MODELS = (
         "gpt-5.6",
         "gpt-5.5-mini",
         "gpt-5.10",
-        "gpt-5-chat-latest",
+        "gpt-5.3",
         "gpt-6",
         "gpt-6.1@latest",
         "gpt-56x",
