@@ -158,6 +158,13 @@ def test_what_each_request_costs() -> None:
     golden.agrees(FILES / "costs.txt", lines)
 
 
+def test_what_costs_nothing_is_never_overdue() -> None:
+    past = PastRequest(9, 9, since=4, paid=0.0, without=0.0)
+    assert not past.overdue
+    assert past._replace(paid=1e-6).overdue
+    assert not past._replace(paid=1e-6, since=3).overdue
+
+
 async def test_a_request_of_one_token_is_counted() -> None:
     memory = MemoryStore()
     book = Ledger(memory, StoreSettings(), dollars)

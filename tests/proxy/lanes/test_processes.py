@@ -118,6 +118,22 @@ async def test_those_that_work_are_renewed_once_they_are_done() -> None:
     assert (processes.killed, len(processes.started)) == ([0, 1, 2], 3)
 
 
+async def test_a_process_that_cannot_be_killed_holds_up_no_stop() -> None:
+    processes = Processes(3)
+    await together(processes, ("a", "anna"), ("b", "anna"))
+
+    async def fail() -> None:
+        raise OSError
+
+    processes.started[0].kill = fail  # type: ignore[method-assign]
+    processes.renew()
+    await processes.close()
+    await together(processes, ("a", "anna"), ("b", "anna"))
+    processes.started[2].kill = fail  # type: ignore[method-assign]
+    await processes.close()
+    assert processes.killed == [1, 3]
+
+
 async def test_nothing_is_started_any_more_when_all_are_ended() -> None:
     processes = Processes(1)
     with pytest.raises(ZeroDivisionError):

@@ -159,6 +159,11 @@ def messages(of: Sequence[dict[str, Any]] = HISTORY) -> Sequence[Message]:
     return found
 
 
+INSIDE = [
+    HISTORY[0],
+    {"role": "assistant", "content": "It opens. <private>So"},
+    {"role": "user", "content": "Who opens the office?"},
+]
 LOOP = [*HISTORY, {"role": "assistant", "content": "At seven."}]
 
 
@@ -182,7 +187,7 @@ def test_when_words_alone_decide() -> None:
         return [*HISTORY[:2], {"role": "user", "content": text}]
 
     async def work() -> None:
-        for asked, at in ((question("x <private>hush</private>"), 2), (LOOP, 2)):
+        for asked, at in ((question("x <private>hush</private>"), 2), (LOOP, 2), (INSIDE, 2)):
             encoder = Encoder()
             await by_words(encoder, asked, at)
             assert encoder.calls == []
