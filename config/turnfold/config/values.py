@@ -68,7 +68,7 @@ def http_url(url: str) -> str:
         raise ValueError(f"the host {exc}") from None
     if "@" in parts.netloc:
         raise ValueError("must not carry credentials: the key is a setting of its own")
-    if parts.query or parts.fragment:
+    if "?" in url or "#" in url:  # an empty query too: paths are added behind it
         raise ValueError("must be a base URL, without a query or a fragment")
     return url.rstrip("/")
 

@@ -170,12 +170,43 @@ def test_one_tenants_inventions_take_no_others_names() -> None:
     for i in range(2100):  # what a tenant has used is known as long as it goes on asking
         names.bounded(f"tenant {i}", "m")
         assert names.bounded("greedy", "m9") == "(other)"
+    names = ModelNames()
+    assert [names.bounded("t0", f"m{i}") for i in (*range(499), 499, 500)][-2:] == ["m499", "(other)"]
+    for i in range(1, 2000):
+        names.bounded(f"t{i}", "m")
+    assert names.bounded("t0", "m500") == "(other)"
+    for i in range(2000, 3999):
+        names.bounded(f"t{i}", "m")
+    assert names.bounded("t0", "m501") == "(other)", "one of the last two thousand tenants"
+    names.bounded("t3999", "m")
+    for i in range(4000, 6000):
+        names.bounded(f"t{i}", "m")
+    assert names.bounded("t0", "m500") == "m500", "forgotten meanwhile"
     label = BoundedLabel(5, each=3)
     assert [label("greedy", f"m{i}", admit=True) for i in range(5)] == ["m0", "m1", "m2", "other", "other"]
     assert label("patient", "gpt-4o", admit=False) == "other"  # no upstream has answered for it
     assert label("patient", "gpt-4o", admit=True) == "gpt-4o"
     assert label("greedy", "gpt-4o", admit=False) == "gpt-4o"
     assert [label("third", name, admit=True) for name in ("", "y", "z")] == ["unknown", "y", "other"]
+
+
+def test_labels_are_bounded() -> None:
+    """Two hundred models, half of them one tenant's at most, and two hundred tags; names of a hundred visible characters."""
+    made = Metrics()
+    for tenant in ("anna", "bert", "carl"):
+        for number in range(102):
+            name = f"{tenant}-{number}"
+            made.observe(receipt(tenant=tenant, model=name, tags=(name,)), UNPRICED)
+    found = [name for name in lines(made) if name.startswith("turnfold_folds_total{")]
+    assert sorted({name.split('"')[1].partition("-")[0] for name in found}) == ["anna", "bert", "other"]
+    assert len(found) == 201
+    tags = [name for name in lines(made) if name.startswith("turnfold_tag_requests_total{")]
+    assert len(tags) == 201
+    assert [value for name, value in lines(made).items() if name.startswith("turnfold_build_info{")] == [1]
+    label = BoundedLabel(9, each=9)
+    names = ["x" * 100, "x" * 101, "a\nb", "\u2028", "é"]
+    assert [label("anna", name, admit=True) for name in names] == ["x" * 100, "other", "other", "other", "é"]
+    assert (label("anna", "", admit=False), label("anna", "é", admit=False)) == ("unknown", "é")
 
 
 def test_the_time_of_the_process_is_counted_from_its_start() -> None:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,20 @@ def test_what_a_killed_process_left_goes_at_the_next_start_and_nothing_else(
         for owner in owners:
             owner.kill()
             owner.communicate(timeout=10)
+
+
+def test_a_folder_without_an_owner_goes_when_it_is_a_minute_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for name, seconds in (("young", 55), ("old", 65), ("old-link", 65)):
+        folder = tmp_path / f"turnfold-test-{name}"
+        folder.mkdir()
+        if name == "old-link":  # another user's trap
+            (folder / "owner.lock").symlink_to(tmp_path / "elsewhere")
+            (tmp_path / "elsewhere").touch()
+        else:
+            (folder / "owner.lock").touch()
+        os.utime(folder, (time.time() - seconds,) * 2)
+    with shared_folder("turnfold-test-") as mine:
+        assert (Path(mine) / "owner.lock").stat().st_mode & 0o777 == 0o600
+        left = {path.name for path in tmp_path.iterdir()} - {Path(mine).name, "elsewhere"}
+        assert left == {"turnfold-test-young", "turnfold-test-old-link"}

@@ -25,6 +25,7 @@ from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.receipt_log import receipts_between
 from turnfold.proxy.deletion.deletions import Deletion, Deletions
 from turnfold.proxy.deletion.forgetting import BookKeeping, Forgetting
+from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.learning.window_records import Spot, tenants
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.store import Batch, Item, Key, OpenStore, Scope, Store, StoreUnavailable, open_store
@@ -185,7 +186,8 @@ async def test_a_batch_that_waits_for_the_store_loses_what_is_deleted_meanwhile(
 
     store = Away()
     deletions = Deletions(store)
-    book = Ledger(store, settings, dollars, erasures=BookKeeping(deletions, store))
+    incidents = Incidents()
+    book = Ledger(store, settings, dollars, incidents=incidents, erasures=BookKeeping(deletions, store))
     for tenant in ("anna", "bert"):
         book.record(receipt(tenant=tenant, at=time.time()), (Section("s", "facts", ("{}",), 5),))
     assert not await book.flush()
@@ -195,6 +197,7 @@ async def test_a_batch_that_waits_for_the_store_loses_what_is_deleted_meanwhile(
     assert await book.flush()
     assert (await other.receipts("anna"), await other.sums("anna")) == ([], [])
     assert len(await other.receipts("bert")) == 1
+    assert not incidents.counts
     assert await left_of(backend, "anna") <= {"window-forgotten"}
     await other.store.close()
 

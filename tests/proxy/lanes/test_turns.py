@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from turnfold.proxy.api.workshop import Workshop
-from turnfold.proxy.lanes.fair import Places
+from turnfold.proxy.lanes.fair import Places, tenant_places
 from turnfold.proxy.lanes.threads import ThreadLane
 
 
@@ -85,6 +86,40 @@ async def test_who_is_cancelled_with_a_place_at_hand_gives_it_back() -> None:
     await asyncio.gather(second, return_exceptions=True)
     async with asyncio.timeout(5):
         await places.take("c")
+
+
+async def test_who_is_cancelled_while_waiting_had_no_place_to_give_back() -> None:
+    places = Places(1, 1)
+    await places.take("a")
+    second = asyncio.create_task(places.take("b"))
+    await asyncio.sleep(0)
+    second.cancel()
+    await asyncio.gather(second, return_exceptions=True)
+    third = asyncio.create_task(places.take("c"))
+    await asyncio.sleep(0.001)
+    assert not third.done(), "the only place is a's"
+    places.leave("a")
+    async with asyncio.timeout(5):
+        await third
+
+
+async def test_a_tenant_gets_all_places_but_one() -> None:
+    assert [tenant_places(number) for number in (1, 2, 3, 8)] == [1, 1, 2, 7]
+    lane, gate, begun = ThreadLane("test", 4), threading.Event(), list[str]()
+
+    def work(tenant: str) -> None:
+        begun.append(tenant)
+        gate.wait(10)
+
+    tasks = [asyncio.ensure_future(lane.run(tenant, partial(work, tenant))) for tenant in "aaaaabb"]
+    async with asyncio.timeout(5):
+        while len(begun) < 4:  # noqa: ASYNC110 - threads give no sign
+            await asyncio.sleep(0.001)
+    assert sorted(begun) == ["a", "a", "a", "b"]
+    gate.set()
+    await asyncio.gather(*tasks)
+    assert sorted(begun) == list("aaaaabb")
+    lane.close()
 
 
 async def test_a_place_is_held_until_its_work_has_ended() -> None:

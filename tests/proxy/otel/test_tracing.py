@@ -9,6 +9,7 @@ import json
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,10 +19,16 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from tests.proxy.harness import NO_LOGGING, UpstreamServer, api_server, call, reply, running
 from tests.proxy.processes import COMPLETION
+from tests.proxy.receipts import NOON, receipt
+from tests.support import golden
 from tests.support.cases import each
 from turnfold.config.serving import OtelSettings
+from turnfold.proxy.chat.exchange import Moments
+from turnfold.proxy.chat.receipts import Receipt
 from turnfold.proxy.otel.parents import parent_in, with_parent
+from turnfold.proxy.otel.spans import Traces
 
+FILES = Path(__file__).parent / "golden"
 SECRET = "the vault opens with 7731"
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 PARENT = f"00-{TRACE}-00f067aa0ba902b7-01"
@@ -162,3 +169,85 @@ def test_nothing_is_loaded_while_it_is_off() -> None:
         "sys.exit(any(name.startswith(('opentelemetry.exporter', 'turnfold.proxy.otel.spans')) for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0  # noqa: S603 - ours
+
+
+def written(*requests: tuple[Receipt, Moments, tuple[tuple[bytes, bytes], ...]]) -> list[str]:
+    """Every span and record of these requests, field by field, as they come to a collector."""
+    collector, lines = UpstreamServer(), list[str]()
+    with running(uvicorn.Config(collector, **NO_LOGGING)) as to:
+        traces = Traces(OtelSettings(endpoint=f"{to.origin}/"))
+        traces.start()
+        for made, moments, headers in requests:
+            traces.join(headers, ())[0].finish(made, moments)
+        traces.stop()
+    sent = [ExportTraceServiceRequest.FromString(seen.body) for seen in collector.seen if seen.target == "/v1/traces"]
+    groups = [group for one in sent for group in one.resource_spans]
+    spans = [span for group in groups for scope in group.scope_spans for span in scope.spans]
+    scopes = {scope.scope.name for group in groups for scope in group.scope_spans}
+    lines += [f"{values(groups[0].resource)['service.name']} {scopes}"]
+    names: dict[bytes, str] = {b"": "nobody", bytes.fromhex("00f067aa0ba902b7"): "the client"}
+    names |= {span.span_id: span.name for span in spans}
+    for span in sorted(spans, key=lambda one: one.end_time_unix_nano):
+        place = f"{names[span.parent_span_id]} {'theirs' if span.trace_id.hex() == TRACE else 'own'}"
+        times = f"{span.start_time_unix_nano} {span.end_time_unix_nano}"
+        lines.append(f"{span.name}: kind {span.kind} in {place} {times} status {span.status.code} {shown(span)}")
+    for seen in collector.seen:
+        for logs in ExportLogsServiceRequest.FromString(seen.body).resource_logs if seen.target == "/v1/logs" else ():
+            for record in (record for scope in logs.scope_logs for record in scope.log_records):
+                place = f"{names[record.span_id]} {record.time_unix_nano}"
+                lines.append(f"{record.event_name} {record.severity_text} {record.severity_number} in {place} {shown(record)}")
+    return lines
+
+
+def shown(of: Any) -> str:
+    return json.dumps(values(of), sort_keys=True)
+
+
+def test_every_field_of_spans_and_records() -> None:
+    """Requests that were answered, refused, cut short, never sent, and never answered, in each format and to several hosts."""
+    whole = Moments(10.0, 10.5, 11.25, 12.5, 14.0)
+    unsent, unanswered = Moments(1.0, 1.5, None, None, 2.0), Moments(1.0, 1.5, 1.75, None, 30.0)
+    kept = (b"traceparent", PARENT.encode())
+    cases = (
+        (receipt(at=NOON, wire="chat", upstream="https://api.openai.com", state="applied", usage=(9, 8, 7, 6)), whole, (kept,)),
+        (receipt(at=NOON + 100, wire="messages", upstream="http://10.0.0.1", upstream_status=400, model=""), whole, ()),
+        (
+            receipt(at=NOON + 200, wire="responses", upstream="https://api.anthropic.com:8443", upstream_status=399),
+            whole,
+            (kept,),
+        ),
+        (receipt(at=NOON + 300, wire="chat", complete=False, reason="slow", first_byte_ms=None), unanswered, (kept,)),
+        (receipt(at=NOON + 400, wire="", upstream_status=None, usage=(None, None, None, None)), unanswered, (kept,)),
+        (receipt(at=NOON + 500, wire="odd", status="answered", upstream_status=None, conversation=None), unsent, (kept,)),
+        (receipt(at=NOON + 600, wire="chat", upstream="ws://h", upstream_status=500, complete=False), unsent, (kept,)),
+    )
+    golden.agrees(FILES / "spans.txt", written(*cases))
+
+
+@pytest.mark.parametrize(("slow", "waits"), [(0.5, [3.0, 2.5]), (2.0, [3.0, 1.0]), (4.0, [3.0, 0.0])])
+def test_a_collector_that_is_down_holds_up_a_stop_for_three_seconds(
+    monkeypatch: pytest.MonkeyPatch, slow: float, waits: list[float]
+) -> None:
+    told, clock = list[float](), [100.0]
+
+    class Hanging:
+        """A thread that takes longer than it is waited for."""
+
+        def __init__(self, target: Any, name: str, daemon: bool) -> None:
+            assert daemon, "or the process would wait for it after all"
+            self._end = target
+            del name
+
+        def start(self) -> None:
+            self._end()
+
+        def join(self, timeout: float) -> None:
+            told.append(timeout)
+            clock[0] += slow
+
+    traces = Traces(OtelSettings(endpoint="http://127.0.0.1:9"))
+    traces.start()
+    monkeypatch.setattr("turnfold.proxy.otel.spans.threading.Thread", Hanging)
+    monkeypatch.setattr("turnfold.proxy.otel.spans.time.monotonic", lambda: clock[0])
+    traces.stop()
+    assert told == waits

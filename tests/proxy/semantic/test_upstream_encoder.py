@@ -59,6 +59,9 @@ def test_batches_are_bounded_in_tokens_and_count() -> None:
     assert len(parts) == 3
     assert all(sum(len(one.encode()) for one in part) <= MOST_TOKENS for part in parts)
     assert [len(part) for part in batches(["a"] * 5000, 9999)] == [2048, 2048, 904]
+    full = [*["a" * 8000] * 37, "a" * 4000]
+    assert [len(part) for part in batches([*full, *full], 9999)] == [38, 38]
+    assert [len(part) for part in batches([*full, "a"], 9999)] == [38, 1]
 
 
 def test_a_lone_surrogate_is_sent_as_something_valid() -> None:
@@ -99,6 +102,8 @@ def test_vectors_stand_in_the_order_of_their_texts() -> None:
         answer([[1.0], []]),
         answer([[1.0], None]),
         answer(["AAAA", "!"]),
+        answer(["AACAPw==", "AACA!Pw=="]),
+        answer([[1.0], [1.0] * 16_385]),
         answer([[1.0], [2.0], [3.0]]),
         answer([[1.0], {"a": 1}]),
         b'{"data": [{"index": 0, "embedding": [1.0]}, {"index": 0, "embedding": [1.0]}]}',

@@ -83,3 +83,4 @@ async def test_turns_come_in_order_of_arrival_and_none_is_left_behind() -> None:
     assert order == [0, 1, 2, 3, 4]
     async with turns.of(KEY), turns.of(Key("anna", "count", "other")):
         pass
+    assert not turns._locks

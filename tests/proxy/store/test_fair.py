@@ -50,6 +50,26 @@ def test_a_share_binds_one_tenant_alone() -> None:
     assert (len(memory), memory.weight, memory.tenants()) == (0, 0, [])
 
 
+def test_what_was_used_last_stays_and_a_sixteenth_is_freed_at_once() -> None:
+    memory: FairMemory[int, int] = FairMemory(32)
+    memory.put("b", 7, 7, 1)
+    for key in range(31):
+        memory.put("a", key, key, 1)
+    assert (memory.get("a", 0), memory.get("a", 99), memory.get("c", 0)) == (0, None, None)
+    assert (memory.peek("a", 1), memory.peek("a", 99), memory.peek("c", 1)) == (1, None, None)
+    memory.put("a", 2, 22, 1)
+    memory.put("a", 31, 31, 1)
+    assert memory.keys("a") == [*range(5, 31), 0, 2, 31]
+    assert memory.weight == 30
+    assert (memory.drop("a", 2), memory.drop("a", 2), memory.drop("c", 2)) == (22, None, None)
+    assert sorted(memory.items()) == [*(("a", key, key) for key in (0, *range(5, 32))), ("b", 7, 7)]
+    memory.clear()
+    assert (memory.weight, memory.tenants(), memory.keys("a")) == (0, [], [])
+    memory.put("a", 1, 1, 32)
+    memory.put("a", 2, 2, 33)
+    assert len(memory) == 0
+
+
 async def ids(store: Store, tenant: str) -> list[str]:
     return [key.id for key in await store.keys(Scope(tenant))]
 

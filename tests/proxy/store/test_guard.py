@@ -337,7 +337,10 @@ async def test_what_the_patient_side_deletes_is_forgotten_by_the_other() -> None
         assert await store.get([KEY]) == [b"v"]
         await (store.patient.discard([KEY]) if by_key else store.patient.delete(Scope("anna")))
         assert await store.get([KEY]) == [None]
+    await store.put([Item(KEY, b"v", 60)])
+    assert store.recent_tenants() == ["anna"]
     await store.close()
+    assert store.recent_tenants() == []
 
 
 async def test_connections_to_a_server_that_was_demoted_are_given_up(valkey: Any, redis_url: str) -> None:

@@ -175,7 +175,15 @@ async def test_every_part_of_a_url_is_taken(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["redis+cluster://h?colour=red", "redis+sentinel://h/m?colour=red", "redis+sentinel://h/m?sentinel_colour=red"]
+    "url",
+    [
+        "redis+cluster://h?colour=red",
+        "redis+sentinel://h/m?colour=red",
+        "redis+sentinel://h/m?sentinel_colour=red",
+        "redis+sentinel://h/m?sentinel_protocol=9",
+        "redis://h?protocol=9",
+        "redis+sentinel://h/m?protocol=9",
+    ],
 )
 def test_an_unknown_option_is_told(url: str) -> None:
     with pytest.raises(StoreFailed, match="not understood"):

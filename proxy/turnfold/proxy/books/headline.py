@@ -42,8 +42,8 @@ def _saved(totals: Mapping[str, Any], requests: str) -> str:
     known = f"; {unknown:,} of them {'has' if unknown == 1 else 'have'} no known price or usage" if unknown else ""
     if _money(dollars["saved"]).startswith("-"):
         more = _money(-dollars["saved"])
-        share = _share(-(dollars["saved_share"] or 0.0))
-        return f"Turnfold cost you {more} more than without it ({share}), {requests}{known}: {_WHAT_TO_DO}."
+        share = "" if dollars["saved_share"] is None else f" ({_share(-dollars['saved_share'])})"
+        return f"Turnfold cost you {more} more than without it{share}, {requests}{known}: {_WHAT_TO_DO}."
     if not tokens["saved"] and _money(dollars["saved"]) == _money(0):
         return f"Nothing saved yet: {_money(dollars['paid'])} paid, {requests}{known}."
     whole, share = _money(dollars["without_turnfold"]), _share(dollars["saved_share"])

@@ -118,9 +118,8 @@ class Transaction:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def __enter__(self) -> sqlite3.Connection:
+    def __enter__(self) -> None:
         self._connection.execute("BEGIN IMMEDIATE")
-        return self._connection
 
     def __exit__(self, kind: object, value: object, trace: object) -> None:
         self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
