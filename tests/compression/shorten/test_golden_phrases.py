@@ -19,7 +19,25 @@ from turnfold.compression.shorten.terse_rules import INTENSITIES, STAGES, TerseR
 FILES = Path(__file__).parent / "golden"
 #: Words that rules look for beside a phrase, marks, and what no rule touches.
 _BESIDE: Final = (
-    *("it", "the", "a", "an", "we", "boats", "old", "water", "and", "but", "not", "only", "please", "word", "Ada", "The", "Anna's"),
+    *(
+        "it",
+        "the",
+        "a",
+        "an",
+        "we",
+        "boats",
+        "old",
+        "water",
+        "and",
+        "but",
+        "not",
+        "only",
+        "please",
+        "word",
+        "Ada",
+        "The",
+        "Anna's",
+    ),
     *("ran", "to", "of", "is", "was", "that", "if", "keyword", "report", "3", "ON", "DB", "in", "I", "`x = 1`", "R-0417"),
     *(", ", ". ", ": ", "\n", "\n- ", "? ", "\n\n", "; ", "  "),
 )
