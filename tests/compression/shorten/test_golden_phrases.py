@@ -12,9 +12,12 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
+import pytest
+
 from tests.support import golden
+from turnfold.compression.errors import InvalidInput
 from turnfold.compression.shorten.terse import compress, expand
-from turnfold.compression.shorten.terse_rules import INTENSITIES, STAGES, TerseRule, Words, lexicon
+from turnfold.compression.shorten.terse_rules import INTENSITIES, LONGEST_PHRASE, STAGES, TerseRule, Words, lexicon
 
 FILES = Path(__file__).parent / "golden"
 #: Words that rules look for beside a phrase, marks, and what no rule touches.
@@ -64,6 +67,17 @@ def test_phrases_side_by_side() -> None:
         back = [expand(one.text, one.receipt) for one in made]
         lines.append(f"{first}: {sum(one.receipt.saved_tokens for one in made)} {golden.name_of(made)} {golden.name_of(back)}")
     golden.agrees(FILES / "phrases.txt", lines)
+
+
+@pytest.mark.parametrize("words", [LONGEST_PHRASE, LONGEST_PHRASE + 1])
+def test_a_phrase_that_is_too_long_is_named(words: int) -> None:
+    phrase = " ".join(["so", "to", "say"] * 9).split()[:words]
+    text = f'[[rule]]\nstage = "fillers"\nlevel = "lite"\ndrop = ["{" ".join(phrase)}"]'
+    if words > LONGEST_PHRASE:
+        with pytest.raises(InvalidInput, match=f"has more than {LONGEST_PHRASE} words"):
+            lexicon(text)
+    else:
+        assert lexicon(text).rules[-1].words == tuple(phrase)
 
 
 def _in_order(value: Any) -> Any:
