@@ -224,3 +224,8 @@ def test_a_window_below_a_hidden_system_prompt_is_still_noticed() -> None:
 def test_a_figure_far_too_small_says_nothing_of_the_ratio() -> None:
     assert learned(*((ours, 10) for ours in (400, 900, 4000, 20_000))).ratio == 1.0
     assert learned((1000, 350), (1000, 350)).ratio == 0.4
+
+
+@pytest.mark.parametrize(("limit", "claims"), [(1000, 2), (1050, 2), (1051, 1), (950, 2), (949, 1)])
+def test_a_limit_that_is_named_a_twentieth_off_is_the_same_claim(limit: int, claims: int) -> None:
+    assert learn_from_refusal(Learned(limit=1000, claims=1), limit, None).claims == claims

@@ -83,6 +83,16 @@ def test_blocks_are_whole_or_gone() -> None:
         assert TABLE in facts or "|" not in facts
 
 
+@each("ratio", [0.99, 1.0])
+def test_a_section_of_which_all_is_told_is_told_whole_its_data_too(ratio: float) -> None:
+    """Text that is one block of data is drilled into as it is; once the layer had only its summary."""
+    text = f"# Bay\nAnna moors at 9:30 each day. Ben left in May. It rained on Friday and the lamps were out.\n\n{TABLE}\n\nDone."
+    (section,) = compress(text, l1_ratio=ratio).sections
+    assert TABLE.replace(" ", "") in drill_down((section,), section.id, 1).text.replace(" ", "")
+    if ratio == 1:
+        assert section.layers[1].text == text
+
+
 def test_section_ids_of_two_results_do_not_clash() -> None:
     first, second = compress(DOCUMENT), compress(DOCUMENT, l1_ratio=0.5)
     ids = [s.id for r in (first, second) for s in r.sections]

@@ -311,8 +311,9 @@ class Compressor:
         raw = source.slice(first, last)
         whole = Layer(raw, self._count(raw))
         summary = self._no_longer(whole, self._best_of(source, first, last, data))
-        spans = frozenset(i for i in range(first, last) if i in told.spans and i not in data)
-        short = self._data_of(source, first, last, data, ratio) if not told.spans >= set(range(first, last)) else {}
+        is_whole_told = told.spans >= set(range(first, last))
+        spans = frozenset(i for i in range(first, last) if i in told.spans and (is_whole_told or i not in data))
+        short = {} if is_whole_told else self._data_of(source, first, last, data, ratio)
         spans = frozenset(source.read.complete(set(spans))) | data_heads(source, short)
         facts = self._no_longer(whole, write(source, ChosenText(spans, short)) if spans or short else summary.text)
         if facts.tokens < summary.tokens:

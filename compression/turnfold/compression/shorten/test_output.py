@@ -38,13 +38,13 @@ _PANIC: Final = re.compile(r"^thread '[^'\n]*'.* panicked at \S+:\d+:\d+:$")
 _FRAME: Final = re.compile(r"\s+at |\s+\d+: \w|stack backtrace:|note: |---- .* stdout ----")
 _NEEDED: Final = re.compile(f"{_TOTALS.pattern}|{_FAILED.pattern}|{_REASON.pattern}|{_HEADING.pattern}", re.IGNORECASE)
 
-#: What a line's opening makes of it, first that matches;
+#: What a line's opening makes of it; the first that matches counts.
 _RULES: Final = (
     (_TOTALS, WeighedLine("", weight=4, evidence=3)),
     (_FAILED, WeighedLine("", weight=3, evidence=3)),
     (_HEADING, WeighedLine("", weight=1.5, evidence=1)),
-    (_PASSED, WeighedLine("", weight=-0.5, scale=0.1, like="passed", unmarked=True)),
-    (_FRAME, WeighedLine("", weight=-0.6, scale=0.2, like="frame", unmarked=True)),
+    (_PASSED, WeighedLine("", weight=-0.5, scale=0.1, like="passed")),
+    (_FRAME, WeighedLine("", weight=-0.6, scale=0.2, like="frame")),
     (_REASON, WeighedLine("", weight=2, evidence=2, like=_BY_TEMPLATE)),
     (_PLACE, WeighedLine("", weight=1.0, like=_BY_TEMPLATE)),
 )
