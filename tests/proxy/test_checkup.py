@@ -12,6 +12,7 @@ from pathlib import Path
 from time import time
 from typing import Any
 
+import httpx
 import pytest
 from pydantic import SecretStr
 from starlette.types import Receive, Scope, Send
@@ -20,7 +21,7 @@ from tests.proxy.harness import Handler, UpstreamServer, reply, settings_for, un
 from tests.support import golden
 from turnfold.config.settings import Settings
 from turnfold.config.sources import LoadedSettings
-from turnfold.proxy.checkup import examine
+from turnfold.proxy.checkup import _why_silent, examine
 from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.store import open_store
@@ -46,10 +47,35 @@ async def findings(settings: Settings, *names: tuple[str, str]) -> list[str]:
         text = f"{one.verdict} {one.part}: {one.found}" + (f" ({one.advice})" if one.advice else "")
         for name, instead in names:
             text = text.replace(name, instead)
-        text = re.sub(r"off by (-?)\d+ s", r"off by \1# s", re.sub(r"\b\d+ ms", "# ms", text))
+        text = re.sub(r"off by (-?)\d+ s", r"off by \1# s", re.sub(r"\b\d{1,5} ms", "# ms", text))  # none takes a minute
         if one.part not in _ALWAYS:
             lines.append("  " + re.sub(r"genai-prices [\d.]+", "genai-prices #", text))
     return lines
+
+
+_SAID: dict[str, Exception] = {
+    "no TLS": httpx.ConnectError("[SSL: WRONG_VERSION_NUMBER] wrong version number (_ssl.c:1006)"),
+    "no TLS, in other words": httpx.ConnectError("[SSL: RECORD_LAYER_FAILURE] record layer failure"),
+    "expired": httpx.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: certificate has expired"),
+    "too early": httpx.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate is not yet valid"),
+    "another name": httpx.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] Hostname mismatch, certificate is not valid for 'a'"),
+    "its own": httpx.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate"),
+    "unknown": httpx.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] unable to get local issuer certificate"),
+    "no such name": httpx.ConnectError("[Errno -2] Name or service not known"),
+    "no DNS": httpx.ConnectError("[Errno -3] Temporary failure in name resolution"),
+    "nobody": httpx.ConnectError("All connection attempts failed"),
+    "cut off": httpx.ReadError(""),
+    "cut off with words": httpx.RemoteProtocolError("Server disconnected without sending a response."),
+    "silence": httpx.ReadTimeout(""),
+    "without words": OSError(),
+    "in other words": OSError("no route to host"),
+}
+
+
+def test_why_an_upstream_is_silent() -> None:
+    """Errors in the words of the libraries that raise them, and what an operator is told instead."""
+    lines = [f"{name}: {' | '.join(_why_silent(exc, 'TURNFOLD_UPSTREAM_URL'))}" for name, exc in _SAID.items()]
+    golden.agrees(FILES / "silent_upstreams.txt", lines)
 
 
 async def learn(settings: Settings, models: int) -> None:

@@ -170,6 +170,19 @@ def test_savings_are_taken_from_the_first_folded_turn_on() -> None:
     assert summary.median_overhead_ms is None
 
 
+def test_other_formats_of_the_same_messages() -> None:
+    script = load_script()
+    with_calls = next(turn for turn in script.turns if turn.reply.get("tool_calls"))
+    without = next(turn for turn in script.turns if not turn.reply.get("tool_calls"))
+    lines = []
+    for name, form in FORMATS.items():
+        messages = [*without.say, without.reply, *with_calls.say, with_calls.reply]
+        body = form.body("m", "Be brief.", messages, [*script.tools, {"function": {"name": "bare", "parameters": {}}}])
+        lines += [f"{name} {form.path} {json.dumps(body)}", json.dumps(form.texts(json.dumps(body).encode()))]
+        lines += [json.dumps(form.answer(reply, 900, 512)) for reply in (without.reply, with_calls.reply)]
+    golden.agrees(FILES / "demo_formats.txt", lines)
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_other_formats_say_the_same_and_no_api_refuses_them(name: str) -> None:
     bodies: list[bytes] = []

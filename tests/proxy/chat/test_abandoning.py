@@ -299,9 +299,11 @@ async def test_a_damaged_record_is_none(value: bytes) -> None:
 PATIENCE = 100.0
 
 
-def abandoned_folds(store: MemoryStore, patience: float = PATIENCE, workers: int = 2) -> AbandonedFolds:
+def abandoned_folds(
+    store: MemoryStore, patience: float = PATIENCE, workers: int = 2, incidents: Incidents | None = None
+) -> AbandonedFolds:
     limits = LimitSettings(fold_timeout=patience, max_fold_workers=workers)
-    return AbandonedFolds(store, store, limits, Incidents())
+    return AbandonedFolds(store, store, limits, incidents or Incidents())
 
 
 def asked(**more: Any) -> Exchange:
@@ -351,6 +353,42 @@ async def test_what_counts_as_too_long(waited: float, worked: float | None, slow
     await folds.close()
     kept = await read_abandoned(store, PLACE)
     assert kept == (AbandonedFold(True) if slow else None)
+
+
+@pytest.mark.parametrize("cancelled", [True, False])
+async def test_a_fold_that_fails_behind_its_request_is_nobodys_matter(cancelled: bool) -> None:
+    faults = list[Any]()
+    asyncio.get_running_loop().set_exception_handler(lambda _, told: faults.append(told))
+    folds, exchange, end = abandoned_folds(MemoryStore()), asked(), asyncio.Event()
+
+    async def fails() -> Exchange:
+        await end.wait()
+        raise asyncio.CancelledError if cancelled else OSError
+
+    now = time.monotonic()
+    underway = Underway((PLACE,), "threads", read=True, since=now - 99, began=now - 99)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(0):
+            await folds.wait(exchange, underway, fails())
+    end.set()
+    for _ in range(9):
+        await asyncio.sleep(0)
+    assert folds.is_slow(underway)
+    assert not faults
+    await folds.close()
+
+
+async def test_a_record_that_cannot_be_written_is_an_incident() -> None:
+    class Broken(MemoryStore):
+        async def swap(self, *_: Any) -> bool:
+            raise LookupError
+
+    found, end = Incidents(), asyncio.Event()
+    folds = abandoned_folds(Broken(), incidents=found)
+    await give_up(folds, asked(), 99, 99, end)
+    await folds.close()
+    await asyncio.sleep(0)
+    assert [(one["part"], one["subject"]) for one in found.listed()] == [("abandoned", "c1")]
 
 
 async def test_it_stays_raw_until_the_next_event_and_is_folded_from_then_on() -> None:

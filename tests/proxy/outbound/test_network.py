@@ -226,6 +226,20 @@ def test_an_encrypted_key_asks_nobody(world: World, tmp_path: Path) -> None:
     assert tls_context(UpstreamSettings.model_validate(files | {"client_key_password": "pw"})) is not None
 
 
+def test_an_upstream_that_takes_no_connection_is_waited_for_as_long_as_is_set(start_proxy: StartProxy) -> None:
+    with socket.socket() as full, socket.socket() as first, socket.socket() as second:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for waiting in (first, second):  # nobody takes them, so there is no place for another one
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+        url = f"http://127.0.0.1:{full.getsockname()[1]}/v1"
+        answer = start_proxy(url, upstream={"connect_timeout": 0.2}).chat(BODY)
+    assert (answer.status, answer.json()["error"]["code"]) == (504, "upstream_timeout")
+    said = "no connection within 0.2 s (TURNFOLD_UPSTREAM_CONNECT_TIMEOUT)"
+    assert answer.json()["error"]["message"] == f"The upstream did not answer in time: {said}."
+
+
 EXCEPTIONS = [
     ("api.corp.test", 443, "corp.test", True),
     ("api.corp.test", 443, ".corp.test", True),
