@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import io
 import json
@@ -22,7 +23,7 @@ from tests.proxy.receipts import receipt
 from turnfold.config.serving import LogSettings
 from turnfold.config.settings import AuthSettings, Settings, StoreSettings
 from turnfold.proxy.console.greeting import Greeting, greet
-from turnfold.proxy.console.log_lines import JsonLines, TextLines, log_configuration
+from turnfold.proxy.console.log_lines import JsonLines, TextLines, WithoutEchoes, log_configuration
 from turnfold.proxy.console.request_log import RequestLog
 
 SECRET = "sk-secret-key"
@@ -188,6 +189,18 @@ def test_json_has_fields_and_a_traceback() -> None:
     assert (line["level"], line["message"], line["request_id"]) == ("error", "it failed", "tf-1")
     assert "ValueError: broken" in line["exception"]
     assert "error it failed\nTraceback" in TextLines().format(record)
+
+
+def test_what_was_done_on_purpose_is_not_said_again() -> None:
+    def record(message: str, error: BaseException | None = None) -> logging.LogRecord:
+        about = None if error is None else (type(error), error, None)
+        return logging.LogRecord("uvicorn.error", logging.ERROR, "f", 1, message, (), about)
+
+    shown = WithoutEchoes().filter
+    assert not shown(record("ASGI callable returned without completing response."))
+    assert not shown(record("Exception in ASGI application", asyncio.CancelledError()))
+    assert shown(record("Exception in ASGI application", ValueError()))
+    assert shown(record("Exception in ASGI application"))
 
 
 def test_the_panel_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
