@@ -19,6 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from tests.proxy.harness import Handler, UpstreamServer, reply, settings_for, unhurried
 from tests.support import golden
+from tests.support.tiny_encoder import write_model
 from turnfold.config.settings import Settings
 from turnfold.config.sources import LoadedSettings
 from turnfold.proxy.checkup import _why_silent, examine
@@ -47,6 +48,8 @@ async def findings(settings: Settings, *names: tuple[str, str]) -> list[str]:
         text = f"{one.verdict} {one.part}: {one.found}" + (f" ({one.advice})" if one.advice else "")
         for name, instead in names:
             text = text.replace(name, instead)
+        text = re.sub(r"onnx-[0-9a-f]{24}", "onnx-#", text)
+        text = re.sub(r"opened in \d{1,2}\.\d s", "opened in # s", text)
         text = re.sub(r"off by (-?)\d+ s", r"off by \1# s", re.sub(r"\b\d{1,5} ms", "# ms", text))  # none takes a minute
         if one.part not in _ALWAYS:
             lines.append("  " + re.sub(r"genai-prices [\d.]+", "genai-prices #", text))
@@ -149,6 +152,8 @@ async def test_findings(upstream: UpstreamServer, tmp_path: Path, monkeypatch: p
             url,
             {"semantic": {"embedding_model": "text-embedding-3-small", "use_client_key": True}, "store": {"url": file}},
         ),
+        "vectors": (at(200), url, {"semantic": {"model": str(write_model(tmp_path / "tiny"))}, "store": {"url": file}}),
+        "vectors in memory": (at(200), url, {"semantic": {"model": str(tmp_path / "tiny")}}),
         "no such model": (at(200), url, {"semantic": {"model": "nowhere/model.onnx"}}),
     }
     lines, usual = list[str](), list[str]()
