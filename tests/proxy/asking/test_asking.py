@@ -246,6 +246,9 @@ def test_what_does_not_pay_is_not_asked_for(shared: tuple[Scripted, str], script
     with proxy(shared[1], blocks="paying", model="gpt-4") as server:  # dearer than what it would save
         talk(server, scripted, "Swan")
         assert scripted.calls == []
+    with proxy(shared[1], blocks="paying") as server:
+        talk(server, scripted, "Swan")
+        assert set(own(server)) == {("summary-written", "summary")}
 
 
 def test_private_text_goes_to_no_writer(writing: ProxyServer, scripted: Scripted) -> None:
