@@ -10,6 +10,7 @@ import re
 from email.utils import formatdate
 from pathlib import Path
 from time import time
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -22,6 +23,7 @@ from tests.support import golden
 from tests.support.tiny_encoder import write_model
 from turnfold.config.settings import Settings
 from turnfold.config.sources import LoadedSettings
+from turnfold.proxy import checkup
 from turnfold.proxy.checkup import _why_silent, examine
 from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.learning.windows import Windows
@@ -79,6 +81,16 @@ def test_why_an_upstream_is_silent() -> None:
     """Errors in the words of the libraries that raise them, and what an operator is told instead."""
     lines = [f"{name}: {' | '.join(_why_silent(exc, 'TURNFOLD_UPSTREAM_URL'))}" for name, exc in _SAID.items()]
     golden.agrees(FILES / "silent_upstreams.txt", lines)
+
+
+@pytest.mark.parametrize(("took", "verdict"), [(0.5, "ok"), (0.501, "note")])
+async def test_a_store_that_takes_twice_its_time_is_slow(took: float, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([100.0, 100.0 + took])
+    monkeypatch.setattr(checkup, "time", SimpleNamespace(perf_counter=lambda: next(clock), time=time))
+    settings = settings_for("http://127.0.0.1:9/v1")
+    settings = settings.model_copy(update={"store": settings.store.model_copy(update={"timeout": 0.25})})
+    (first, *_) = await checkup._store(LoadedSettings(settings))
+    assert (first.verdict, f"({1000 * took:.0f} ms)" in first.found) == (verdict, True)
 
 
 async def learn(settings: Settings, models: int) -> None:

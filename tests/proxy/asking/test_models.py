@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 from yarl import URL
 
+from tests.proxy.harness import Receipts
 from turnfold.compression.fold import conversation_name
 from turnfold.compression.memo import Memo
 from turnfold.compression.wire.chat import CHAT
@@ -15,8 +17,9 @@ from turnfold.proxy.asking.asker import Bill
 from turnfold.proxy.asking.models import StationModels
 from turnfold.proxy.asking.own_upstream import Caller
 from turnfold.proxy.asking.purse import Payer
+from turnfold.proxy.asking.receipt import record_own_calls
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
-from turnfold.proxy.chat.receipts import OwnCall, Usage
+from turnfold.proxy.chat.receipts import OwnCall, Receipt, Usage
 from turnfold.proxy.outbound.destinations import Destination
 from turnfold.proxy.outbound.upstream import Upstream
 
@@ -62,3 +65,34 @@ def test_a_recovery_has_a_summary_where_a_model_and_a_time_are_set() -> None:
         assert models.recovery_tokens == tokens
     asker.is_on = False
     assert StationModels(asker, None, SummarySettings(recovery_timeout=7.0)).recovery_tokens == 0  # type: ignore[arg-type]
+
+
+def test_what_was_asked_beside_a_request_has_a_receipt_of_its_own() -> None:
+    recorder = Receipts()
+    record_own_calls(recorder, Payer("anna", "c"), "m", "why", Bill(), 1.5)
+    assert recorder.so_far == []
+    calls = [OwnCall("a", "m", Usage(9)), OwnCall("b", "m", Usage())]
+    record_own_calls(recorder, Payer("anna", "c"), "m", "why", Bill(calls), 1.5)
+    found = recorder.one()
+    assert found.request_id.startswith("tf-own-")
+    assert len(found.request_id) == 27
+    assert abs(time.time() - found.at) < 60
+    assert found == Receipt(
+        request_id=found.request_id,
+        at=found.at,
+        tenant="anna",
+        model="m",
+        conversation="c",
+        status="own",
+        reason="why",
+        tokens_before=0,
+        tokens_after=0,
+        usage=Usage(),
+        upstream_status=None,
+        overhead_ms=0.0,
+        first_byte_ms=None,
+        total_ms=1500.0,
+        streamed=False,
+        complete=True,
+        calls=tuple(calls),
+    )
