@@ -8,9 +8,11 @@ import io
 import json
 import logging
 import logging.config
+import re
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -95,6 +97,19 @@ def test_what_is_refused_before_it_is_read_is_logged(proxy: ProxyServer, lines: 
     answer = proxy.chat({}, ("x-turnfold-budget", "many"))
     until(lambda: lines)
     assert f"{answer.header('x-turnfold-request-id')} chat: refused with 400 (invalid_header)" in lines[0]
+
+
+def test_a_refusal_says_how_long_it_took(start_proxy: StartProxy, upstream_url: str, lines: list[str]) -> None:
+    host, _, port = start_proxy(upstream_url, limits={"max_body_bytes": 1024}).origin.removeprefix("http://").rpartition(":")
+    with socket.create_connection((host, int(port))) as client:
+        client.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n1\r\n{\r\n")
+        time.sleep(0.05)
+        client.sendall(b"400\r\n" + b"x" * 1024 + b"\r\n")
+        assert client.recv(100).startswith(b"HTTP/1.1 413")
+    until(lambda: lines)
+    told = re.fullmatch(r".* chat: refused with 413 \(body_too_large\), ([\d,]+) ms", lines[0])
+    assert told is not None
+    assert 40 <= int(told[1].replace(",", "")) < 60_000
 
 
 def test_a_line_says_what_was_saved(lines: list[str]) -> None:

@@ -53,7 +53,8 @@ def models() -> Iterator[Call]:
 def texts() -> Iterator[Call]:
     bodies: tuple[Any, ...] = (
         {"text": TEXT}, {"text": TEXT, "query": "Who signed?", "l1_ratio": 0.2}, {"text": " "}, {"text": TEXT, "l1_ratio": 0},
-        {"text": TEXT, "scorer": "best"}, {"text": TEXT, "layer": 2}, {"text": TEXT, "layer": 3}, {}, [], b"{",
+        {"text": TEXT, "scorer": "best"}, {"text": TEXT, "layer": 2}, {"text": TEXT, "layer": 3}, {"text": TEXT, "layer": "2"},
+        {"text": TEXT, "l1_ratio": "0.2"}, {"text": TEXT, "colour": "red"}, {}, [], b"{",
     )  # fmt: skip
     for body in bodies:
         yield "POST", "/v1/compress", body, (ANNA,)
