@@ -225,14 +225,16 @@ def test_the_panel_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings(store=StoreSettings(url="redis://:pass@host/0"))
     greet(
         Greeting.of(
-            settings, "http://127.0.0.1:1", store_answers=False, dashboard="http://127.0.0.1:1/admin/?" + "x" * 90 + " (closed)"
+            settings, "http://127.0.0.1:1", store_answers=False, dashboard="http://127.0.0.1:1/admin/?" + "x" * 90 + " [closed]"
         )
     )
     said = terminal.getvalue()
     assert "\nexport OPENAI_BASE_URL=http://127.0.0.1:1/v1\nexport ANTHROPIC_BASE_URL=http://127.0.0.1:1\n" in said
-    assert "http://127.0.0.1:1/admin/?" + "x" * 90 + " (closed)" in said
+    assert "http://127.0.0.1:1/admin/?" + "x" * 90 + " [closed]" in said
     assert "https://api.openai.com/v1" in said
     assert "DOES NOT ANSWER" in said
+    shown = [line.strip("│ ") for line in re.sub(r"\x1b\[[\d;]*m", "", said).splitlines()]
+    assert {"listens on   http://127.0.0.1:1", "mode         on"} <= set(shown)
     assert "pass" not in said.replace("pass-", "")
 
 

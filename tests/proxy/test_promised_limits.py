@@ -51,6 +51,8 @@ def test_limits(name: str) -> None:
     by, spelled = _UNITS.get(unit, (1, unit))
     figure = f"{value / by:g}"
     shown = f"{figure}|{_WORDS[int(figure)]}" if figure.isdigit() and int(figure) in _WORDS else figure
-    paragraphs = [" ".join(one.split()) for one in re.split(r"\n\s*\n|\n(?=- )", (DOCS / file).read_text("utf-8")) if words in one]
+    paragraphs = [
+        " ".join(one.split()) for one in re.split(r"\n\s*\n|\n(?=- )", (DOCS / file).read_text("utf-8")) if words in one
+    ]
     assert paragraphs, words
     assert any(re.search(rf"\b({shown})\s({spelled})\b", one, re.IGNORECASE) for one in paragraphs), (figure, unit)

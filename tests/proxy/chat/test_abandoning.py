@@ -323,7 +323,9 @@ async def quickly(exchange: Exchange, events: int = 1) -> Exchange:
     return made(exchange, events)
 
 
-async def give_up(folds: AbandonedFolds, exchange: Exchange, waited: float, worked: float | None, end: asyncio.Event) -> Underway:
+async def give_up(
+    folds: AbandonedFolds, exchange: Exchange, waited: float, worked: float | None, end: asyncio.Event, *, left: bool = False
+) -> Underway:
     """A request that leaves its fold after so many seconds; the fold ends when it is told."""
 
     async def slowly() -> Exchange:
@@ -332,7 +334,7 @@ async def give_up(folds: AbandonedFolds, exchange: Exchange, waited: float, work
 
     now = time.monotonic()
     began = None if worked is None else now - worked
-    underway = Underway((PLACE,), "threads", read=True, since=now - waited, began=began)
+    underway = Underway((PLACE,), "threads", read=True, since=now - waited, began=began, left=left)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(0):
             await folds.wait(exchange, underway, slowly())
@@ -376,6 +378,17 @@ async def test_a_fold_that_fails_behind_its_request_is_nobodys_matter(cancelled:
     assert folds.is_slow(underway)
     assert not faults
     await folds.close()
+
+
+@pytest.mark.parametrize(("mode", "left", "kept"), [("on", False, True), ("observe", False, False), ("on", True, False)])
+async def test_what_others_are_told_of(mode: Any, left: bool, kept: bool) -> None:
+    """Nothing of what goes out unfolded anyway, nor what another replica has said."""
+    store, end = MemoryStore(), asyncio.Event()
+    folds = abandoned_folds(store)
+    underway = await give_up(folds, asked(mode=mode), 99, 99, end, left=left)
+    assert folds.is_slow(underway)
+    await folds.close()
+    assert (await read_abandoned(store, PLACE) is not None) is kept
 
 
 async def test_a_record_that_cannot_be_written_is_an_incident() -> None:

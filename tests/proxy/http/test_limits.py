@@ -31,7 +31,14 @@ def test_heads() -> None:
 
 @each(
     ("hosts", "version", "found"),
-    [(1, "1.1", ""), (1, "1.0", ""), (0, "1.0", ""), (0, "2", ""), (0, "1.1", "no Host header"), (2, "1.0", "several Host headers")],
+    [
+        (1, "1.1", ""),
+        (1, "1.0", ""),
+        (0, "1.0", ""),
+        (0, "2", ""),
+        (0, "1.1", "no Host header"),
+        (2, "1.0", "several Host headers"),
+    ],
 )
 def test_hosts(hosts: int, version: str, found: str) -> None:
     given = [(b"host", b"h")] * hosts + [(b"x", b"host")]

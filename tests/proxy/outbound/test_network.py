@@ -253,7 +253,11 @@ def test_an_upstream_that_takes_no_connection_is_waited_for_as_long_as_is_set(st
 
 
 REFUSALS = {
-    UpstreamSilent("no answer within 9 s"): (504, "upstream_timeout", "The upstream did not answer in time: no answer within 9 s."),
+    UpstreamSilent("no answer within 9 s"): (
+        504,
+        "upstream_timeout",
+        "The upstream did not answer in time: no answer within 9 s.",
+    ),
     UpstreamGarbled("with status 700"): (502, "upstream_invalid", "The upstream answered, but with status 700."),
     UpstreamUntrusted("expired"): (
         502,
