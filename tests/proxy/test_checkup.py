@@ -93,6 +93,19 @@ async def test_a_store_that_takes_twice_its_time_is_slow(took: float, verdict: s
     assert (first.verdict, f"({1000 * took:.0f} ms)" in first.found) == (verdict, True)
 
 
+async def test_times_are_in_milliseconds(upstream: UpstreamServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    upstream.handler = at(200)
+    settings = settings_for(f"{upstream.origin}/v1", semantic={"model": str(write_model(tmp_path / "tiny"))})
+    for look, times, said in (
+        (checkup._upstreams, (100.0, 101.5), "answers (200, 1500 ms)"),
+        (checkup._semantic, (100.0, 102.5, 102.75), "opened in 2.5 s, 250 ms for a short text"),
+    ):
+        clock = iter(times)
+        monkeypatch.setattr(checkup, "time", SimpleNamespace(perf_counter=lambda clock=clock: next(clock), time=time))
+        (first, *_) = await look(LoadedSettings(settings))
+        assert said in first.found
+
+
 async def learn(settings: Settings, models: int) -> None:
     store = open_store(unhurried(settings.store))
     for number in range(models):
