@@ -34,6 +34,7 @@ from turnfold.config.settings import FoldingSettings, Settings, UpstreamSettings
 from turnfold.proxy.chat.abandoning import AbandonedFolds, Underway
 from turnfold.proxy.chat.elsewhere import LARGE
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
+from turnfold.proxy.chat.folding import Lanes
 from turnfold.proxy.chat.trail import Trail, Trails
 from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.learning.abandoned_records import KIND, AbandonedFold, keep_abandoned, read_abandoned
@@ -492,3 +493,14 @@ async def test_nobody_waits_behind_folds_that_hold_every_place() -> None:
             await folds.wait(exchange, Underway((other,), "processes", read=True), waits())
     end.set()
     await folds.close()
+
+
+async def test_lanes_that_are_closed_leave_no_thread() -> None:
+    before, lanes = {*threading.enumerate()}, Lanes(1)
+    large = asked(body=b"x" * 40_000).request
+    assert [await lanes.run(one, lambda: 1) for one in (asked().request, large)] == [1, 1]
+    assert (await lanes.read(large, lambda: 2), await lanes.run_heavy("t1", lambda: 3)) == (2, 3)
+    started = {*threading.enumerate()} - before
+    assert len(started) >= 3
+    lanes.close()
+    until(lambda: not any(one.is_alive() for one in started), timeout=10)
