@@ -131,7 +131,7 @@ def test_when_a_worker_is_replaced(monkeypatch: pytest.MonkeyPatch, caplog: pyte
     monkeypatch.setattr(workers, "Process", lambda *_: Worker(next(pids)))
     caplog.set_level(logging.WARNING, "turnfold")
     place: list[Any] = parent.processes
-    place[:] = [workers.Process(parent.config, parent.sockets)]
+    place[:] = [Worker(next(pids))]
     for seconds, does, serving, pid in (
         (0, (), 0, 1),
         (90, (), 0, 1),  # it starts

@@ -54,7 +54,7 @@ async def test_who_pays(label: str | None, read: bool, name: str) -> None:
     asker: Any = Asker()
     models = StationModels(asker, None, SummarySettings(recovery_timeout=7.0))  # type: ignore[arg-type]
     reply, calls = await models.ask("call", exchange(label, read=read))  # type: ignore[arg-type]
-    assert (reply, [one.kind for one in calls]) == ("said", ["a", "b"])
+    assert (str(reply), [one.kind for one in calls]) == ("said", ["a", "b"])
     assert asker.asked == [("call", Payer("anna", name), Caller("up.example:81", HEADERS), 7.0)]
 
 

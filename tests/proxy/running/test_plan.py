@@ -72,13 +72,13 @@ def test_the_log_of_a_run_is_kept_where_it_says_anything(monkeypatch: pytest.Mon
         assert log.problem == ""
         logging.getLogger("turnfold.any").error("first\nof two lines")
         logging.getLogger("turnfold.any").error("second")
-        ended = threading.Thread(target=lambda: {}["none"])
+        ended = threading.Thread(target=os.environ.__getitem__, args=("NO_SUCH_VARIABLE",))
         ended.start()
         ended.join()
         assert (log.written, log.problem) == (True, "of two lines")
     text = log.path.read_text("utf-8")
     assert [line for line in text.splitlines() if line.endswith(("careful", "second", "a thread ended"))]
-    assert "KeyError: 'none'" in text
+    assert "KeyError: 'NO_SUCH_VARIABLE'" in text
     assert (log.path.parent, log.path.suffix) == (tmp_path / "turnfold", ".log")
     assert log.path.parent.stat().st_mode & 0o777 == 0o700
 
