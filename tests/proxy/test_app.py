@@ -175,3 +175,7 @@ def test_an_open_relay_does_not_start() -> None:
 def test_the_server_adds_no_headers_of_its_own() -> None:
     config = configuration(settings_for(DOWN, server={"port": 1234, "workers": 3}), **NO_LOGGING)
     assert (config.server_header, config.date_header, config.port, config.workers) == (False, False, 1234, 3)
+    assert (config.access_log, config.proxy_headers, config.ws, config.factory) == (False, False, "none", True)
+    # AWS's load balancers keep idle connections for 60 s, Google's for 600; those who send next must close first.
+    assert (config.timeout_keep_alive, config.timeout_graceful_shutdown) == (620, settings_for(DOWN).server.drain_timeout)
+    assert configuration(settings_for(DOWN), log_config=None).log_level == "warning"

@@ -10,17 +10,21 @@ import re
 from email.utils import formatdate
 from pathlib import Path
 from time import time
+from types import SimpleNamespace
 from typing import Any
 
+import httpx
 import pytest
 from pydantic import SecretStr
 from starlette.types import Receive, Scope, Send
 
 from tests.proxy.harness import Handler, UpstreamServer, reply, settings_for, unhurried
 from tests.support import golden
+from tests.support.tiny_encoder import write_model
 from turnfold.config.settings import Settings
 from turnfold.config.sources import LoadedSettings
-from turnfold.proxy.checkup import examine
+from turnfold.proxy import checkup
+from turnfold.proxy.checkup import _why_silent, examine
 from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.store import open_store
@@ -46,10 +50,60 @@ async def findings(settings: Settings, *names: tuple[str, str]) -> list[str]:
         text = f"{one.verdict} {one.part}: {one.found}" + (f" ({one.advice})" if one.advice else "")
         for name, instead in names:
             text = text.replace(name, instead)
-        text = re.sub(r"off by (-?)\d+ s", r"off by \1# s", re.sub(r"\b\d+ ms", "# ms", text))
+        text = re.sub(r"onnx-[0-9a-f]{24}", "onnx-#", text)
+        text = re.sub(r"opened in \d{1,2}\.\d s", "opened in # s", text)
+        text = re.sub(r"off by (-?)\d+ s", r"off by \1# s", re.sub(r"\b\d{1,5} ms", "# ms", text))  # none takes a minute
         if one.part not in _ALWAYS:
             lines.append("  " + re.sub(r"genai-prices [\d.]+", "genai-prices #", text))
     return lines
+
+
+_SAID: dict[str, Exception] = {
+    "no TLS": httpx.ConnectError("[SSL: WRONG_VERSION_NUMBER] wrong version number (_ssl.c:1006)"),
+    "no TLS, in other words": httpx.ConnectError("[SSL: RECORD_LAYER_FAILURE] record layer failure"),
+    "expired": httpx.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: certificate has expired"),
+    "too early": httpx.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate is not yet valid"),
+    "another name": httpx.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] Hostname mismatch, certificate is not valid for 'a'"),
+    "its own": httpx.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate"),
+    "unknown": httpx.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] unable to get local issuer certificate"),
+    "no such name": httpx.ConnectError("[Errno -2] Name or service not known"),
+    "no DNS": httpx.ConnectError("[Errno -3] Temporary failure in name resolution"),
+    "nobody": httpx.ConnectError("All connection attempts failed"),
+    "cut off": httpx.ReadError(""),
+    "cut off with words": httpx.RemoteProtocolError("Server disconnected without sending a response."),
+    "silence": httpx.ReadTimeout(""),
+    "without words": OSError(),
+    "in other words": OSError("no route to host"),
+}
+
+
+def test_why_an_upstream_is_silent() -> None:
+    """Errors in the words of the libraries that raise them, and what an operator is told instead."""
+    lines = [f"{name}: {' | '.join(_why_silent(exc, 'TURNFOLD_UPSTREAM_URL'))}" for name, exc in _SAID.items()]
+    golden.agrees(FILES / "silent_upstreams.txt", lines)
+
+
+@pytest.mark.parametrize(("took", "verdict"), [(0.5, "ok"), (0.501, "note")])
+async def test_a_store_that_takes_twice_its_time_is_slow(took: float, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([100.0, 100.0 + took])
+    monkeypatch.setattr(checkup, "time", SimpleNamespace(perf_counter=lambda: next(clock), time=time))
+    settings = settings_for("http://127.0.0.1:9/v1")
+    settings = settings.model_copy(update={"store": settings.store.model_copy(update={"timeout": 0.25})})
+    (first, *_) = await checkup._store(LoadedSettings(settings))
+    assert (first.verdict, f"({1000 * took:.0f} ms)" in first.found) == (verdict, True)
+
+
+async def test_times_are_in_milliseconds(upstream: UpstreamServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    upstream.handler = at(200)
+    settings = settings_for(f"{upstream.origin}/v1", semantic={"model": str(write_model(tmp_path / "tiny"))})
+    for look, times, said in (
+        (checkup._upstreams, (100.0, 101.5), "answers (200, 1500 ms)"),
+        (checkup._semantic, (100.0, 102.5, 102.75), "opened in 2.5 s, 250 ms for a short text"),
+    ):
+        clock = iter(times)
+        monkeypatch.setattr(checkup, "time", SimpleNamespace(perf_counter=lambda clock=clock: next(clock), time=time))
+        (first, *_) = await look(LoadedSettings(settings))
+        assert said in first.found
 
 
 async def learn(settings: Settings, models: int) -> None:
@@ -123,6 +177,8 @@ async def test_findings(upstream: UpstreamServer, tmp_path: Path, monkeypatch: p
             url,
             {"semantic": {"embedding_model": "text-embedding-3-small", "use_client_key": True}, "store": {"url": file}},
         ),
+        "vectors": (at(200), url, {"semantic": {"model": str(write_model(tmp_path / "tiny"))}, "store": {"url": file}}),
+        "vectors in memory": (at(200), url, {"semantic": {"model": str(tmp_path / "tiny")}}),
         "no such model": (at(200), url, {"semantic": {"model": "nowhere/model.onnx"}}),
     }
     lines, usual = list[str](), list[str]()

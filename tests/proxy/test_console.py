@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import io
 import json
 import logging
 import logging.config
+import re
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +25,7 @@ from tests.proxy.receipts import receipt
 from turnfold.config.serving import LogSettings
 from turnfold.config.settings import AuthSettings, Settings, StoreSettings
 from turnfold.proxy.console.greeting import Greeting, greet
-from turnfold.proxy.console.log_lines import JsonLines, TextLines, log_configuration
+from turnfold.proxy.console.log_lines import JsonLines, TextLines, WithoutEchoes, log_configuration
 from turnfold.proxy.console.request_log import RequestLog
 
 SECRET = "sk-secret-key"
@@ -94,6 +97,19 @@ def test_what_is_refused_before_it_is_read_is_logged(proxy: ProxyServer, lines: 
     answer = proxy.chat({}, ("x-turnfold-budget", "many"))
     until(lambda: lines)
     assert f"{answer.header('x-turnfold-request-id')} chat: refused with 400 (invalid_header)" in lines[0]
+
+
+def test_a_refusal_says_how_long_it_took(start_proxy: StartProxy, upstream_url: str, lines: list[str]) -> None:
+    host, _, port = start_proxy(upstream_url, limits={"max_body_bytes": 1024}).origin.removeprefix("http://").rpartition(":")
+    with socket.create_connection((host, int(port))) as client:
+        client.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n1\r\n{\r\n")
+        time.sleep(0.05)
+        client.sendall(b"400\r\n" + b"x" * 1024 + b"\r\n")
+        assert client.recv(100).startswith(b"HTTP/1.1 413")
+    until(lambda: lines)
+    told = re.fullmatch(r".* chat: refused with 413 \(body_too_large\), ([\d,]+) ms", lines[0])
+    assert told is not None
+    assert 40 <= int(told[1].replace(",", "")) < 60_000
 
 
 def test_a_line_says_what_was_saved(lines: list[str]) -> None:
@@ -190,6 +206,18 @@ def test_json_has_fields_and_a_traceback() -> None:
     assert "error it failed\nTraceback" in TextLines().format(record)
 
 
+def test_what_was_done_on_purpose_is_not_said_again() -> None:
+    def record(message: str, error: BaseException | None = None) -> logging.LogRecord:
+        about = None if error is None else (type(error), error, None)
+        return logging.LogRecord("uvicorn.error", logging.ERROR, "f", 1, message, (), about)
+
+    shown = WithoutEchoes().filter
+    assert not shown(record("ASGI callable returned without completing response."))
+    assert not shown(record("Exception in ASGI application", asyncio.CancelledError()))
+    assert shown(record("Exception in ASGI application", ValueError()))
+    assert shown(record("Exception in ASGI application"))
+
+
 def test_the_panel_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
@@ -197,14 +225,16 @@ def test_the_panel_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings(store=StoreSettings(url="redis://:pass@host/0"))
     greet(
         Greeting.of(
-            settings, "http://127.0.0.1:1", store_answers=False, dashboard="http://127.0.0.1:1/admin/?" + "x" * 90 + " (closed)"
+            settings, "http://127.0.0.1:1", store_answers=False, dashboard="http://127.0.0.1:1/admin/?" + "x" * 90 + " [closed]"
         )
     )
     said = terminal.getvalue()
     assert "\nexport OPENAI_BASE_URL=http://127.0.0.1:1/v1\nexport ANTHROPIC_BASE_URL=http://127.0.0.1:1\n" in said
-    assert "http://127.0.0.1:1/admin/?" + "x" * 90 + " (closed)" in said
+    assert "http://127.0.0.1:1/admin/?" + "x" * 90 + " [closed]" in said
     assert "https://api.openai.com/v1" in said
     assert "DOES NOT ANSWER" in said
+    shown = [line.strip("│ ") for line in re.sub(r"\x1b\[[\d;]*m", "", said).splitlines()]
+    assert {"listens on   http://127.0.0.1:1", "mode         on"} <= set(shown)
     assert "pass" not in said.replace("pass-", "")
 
 

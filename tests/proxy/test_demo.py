@@ -9,8 +9,10 @@ from __future__ import annotations
 import io
 import itertools
 import json
+import re
 import ssl
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -23,6 +25,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tests.proxy.harness import NO_LOGGING
+from tests.support import golden
 from tests.support.messages_api import refusals
 from tests.support.structure import own_faults
 from turnfold.config.settings import Settings
@@ -41,6 +44,7 @@ from turnfold.proxy.demo import (
 from turnfold.proxy.demo_formats import FORMATS
 from turnfold.proxy.server import configuration
 
+FILES = Path(__file__).parent / "golden"
 Messages = list[dict[str, Any]]
 TLS = ssl.create_default_context()  # made once: it is most of what a client costs
 
@@ -55,7 +59,8 @@ def stand_in(change: Callable[[Messages], Messages], status: int = 200, books: b
             body["messages"] = change(body["messages"])
             async with httpx.AsyncClient(verify=TLS, timeout=60) as client:
                 answer = await client.post(f"{settings.upstream.url}/chat/completions", json=body)
-            return Response(answer.content, status, {"x-turnfold-overhead-ms": "1.5"}, "application/json")
+            told = {"x-turnfold-overhead-ms": "1.5", "x-turnfold-status": _said(answer.json())}
+            return Response(answer.content, status, told, "application/json")
 
         async def report(request: Request) -> Response:
             seen.append(request.headers["x-turnfold-admin-token"])
@@ -66,6 +71,12 @@ def stand_in(change: Callable[[Messages], Messages], status: int = 200, books: b
         return uvicorn.Config(app, host=settings.server.host, port=settings.server.port, **NO_LOGGING, ws="none")
 
     return configure
+
+
+def _said(answer: dict[str, Any]) -> str:
+    """What an answer says beside its text."""
+    (choice,) = answer["choices"]
+    return f"{choice['index']} {choice['finish_reason']} {answer['created']} {answer['object']} {json.dumps(answer['usage'])}"
 
 
 def last_ten(messages: Messages) -> Messages:
@@ -115,17 +126,18 @@ def test_what_is_dropped_is_saved_and_missed() -> None:
     assert summary.held < summary.facts
     assert printed["summary"]["sent"] == sum(turn["sent"] for turn in printed["turns"]) == summary.sent
     assert 0 < summary.lowest_saving <= summary.median_saving <= summary.highest_saving < 1
+    del printed["summary"]["seconds"]
+    golden.agrees(FILES / "demo_json.txt", [*(json.dumps(turn) for turn in printed.pop("turns")), json.dumps(printed)])
 
 
 def test_the_print_has_a_line_per_turn_and_the_report() -> None:
     out = io.StringIO()
     reports: list[dict[str, Any]] = []
     summary = run(stand_in(last_ten, books=True), show_report=reports.append, console=Console(file=out, width=120))
-    lines = out.getvalue().splitlines()
-    assert sum(line[:4].strip().isdigit() for line in lines) == summary.requests
-    assert f"{summary.sent:,}" in out.getvalue()
-    assert f"{summary.held} of {summary.facts}" in out.getvalue()
-    assert max(map(len, lines)) <= 120
+    shown = re.sub(r"\d+\.\d s +│", "# s │", out.getvalue())
+    golden.agrees(FILES / "demo.txt", map(str.rstrip, shown.splitlines()))
+    assert max(map(len, out.getvalue().splitlines())) <= 120
+    assert f"{summary.sent:,}" in shown
     assert reports == [{"totals": {"requests": len(load_script().turns)}}]
 
 
@@ -156,6 +168,19 @@ def test_savings_are_taken_from_the_first_folded_turn_on() -> None:
         0.8,
     ]
     assert summary.median_overhead_ms is None
+
+
+def test_other_formats_of_the_same_messages() -> None:
+    script = load_script()
+    with_calls = next(turn for turn in script.turns if turn.reply.get("tool_calls"))
+    without = next(turn for turn in script.turns if not turn.reply.get("tool_calls"))
+    lines = []
+    for name, form in FORMATS.items():
+        messages = [*without.say, without.reply, *with_calls.say, with_calls.reply]
+        body = form.body("m", "Be brief.", messages, [*script.tools, {"function": {"name": "bare", "parameters": {}}}])
+        lines += [f"{name} {form.path} {json.dumps(body)}", json.dumps(form.texts(json.dumps(body).encode()))]
+        lines += [json.dumps(form.answer(reply, 900, 512)) for reply in (without.reply, with_calls.reply)]
+    golden.agrees(FILES / "demo_formats.txt", lines)
 
 
 @pytest.mark.parametrize("name", FORMATS)

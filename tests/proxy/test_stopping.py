@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Iterator
 from types import FrameType
 
 import pytest
 
+from tests.proxy.harness import until
 from turnfold.proxy.stopping import leave_gently, told_to_stop
 
 
@@ -42,3 +44,31 @@ def test_what_ignores_hangups_goes_on_ignoring_them(reached: list[int]) -> None:
     signal.raise_signal(signal.SIGHUP)
     assert reached == []
     assert not told_to_stop.is_set()
+
+
+def test_readiness_fails_before_the_server_stops_and_who_asks_again_does_not_wait(reached: list[int]) -> None:
+    told_to_stop.set()
+    leave_gently(0.05)
+    assert not told_to_stop.is_set()
+    signal.raise_signal(signal.SIGTERM)
+    assert (reached, told_to_stop.is_set()) == ([], True)
+    until(lambda: reached, timeout=10, pause=0.01)
+    leave_gently(60)
+    signal.raise_signal(signal.SIGTERM)
+    (waiting,) = [one for one in threading.enumerate() if isinstance(one, threading.Timer)]
+    assert (waiting.daemon, waiting.interval) == (True, 60)  # it keeps no process
+    waiting.cancel()
+    assert reached == [signal.SIGTERM]
+    signal.raise_signal(signal.SIGHUP)
+    assert reached == [signal.SIGTERM] * 2
+
+
+def test_handlers_stay_where_no_server_has_set_any_and_in_other_threads(reached: list[int]) -> None:
+    told_to_stop.set()
+    other = threading.Thread(target=leave_gently, args=(0,))
+    other.start()
+    other.join()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    leave_gently(0)
+    assert signal.getsignal(signal.SIGTERM) is signal.getsignal(signal.SIGHUP) is signal.SIG_DFL
+    assert (reached, told_to_stop.is_set()) == ([], True)

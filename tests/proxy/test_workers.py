@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import signal
 import threading
 from collections.abc import Iterator
+from multiprocessing import Pipe
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +17,7 @@ import uvicorn
 
 from tests.proxy.harness import NO_LOGGING, call, until
 from turnfold.proxy import workers
-from turnfold.proxy.workers import GracefulWorkers
+from turnfold.proxy.workers import GracefulWorkers, worker_says
 
 
 @pytest.fixture
@@ -79,3 +82,100 @@ def test_workers_that_cannot_start_end_the_parent() -> None:
     parent = _parent("does_not_start", 1, lifespan="on")
     parent.run()
     assert parent.failed
+
+
+class Worker:
+    """A worker without a process: it says what it is told to, and lives as long as it is told to."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid, self.exitcode, self.process = pid, -9, self
+        self.parent_conn, self._own = Pipe()
+        self.alive = True
+        self.asked = 0
+
+    def is_alive(self) -> bool:
+        return self.alive
+
+    def says(self, *serves: bool) -> None:
+        """Answer what was asked."""
+        while self._own.poll():
+            assert self._own.recv() == b"ping"
+            self.asked += 1
+        for one in serves:
+            self._own.send(one)
+
+    def kill(self) -> None:
+        self.alive = False
+
+    def join(self, timeout: float = 0) -> None:
+        del timeout
+
+    start = join
+
+
+def test_what_a_worker_says_is_whether_it_serves() -> None:
+    worker = Worker(1)
+    assert worker_says(worker.parent_conn) is None
+    worker.says(False)
+    assert worker_says(worker.parent_conn) is False
+    worker.says(False, True)
+    assert worker_says(worker.parent_conn) is True
+    assert worker_says(worker.parent_conn) is None
+
+
+@pytest.mark.usefixtures("signals")
+def test_when_a_worker_is_replaced(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """Seconds, what its place's worker says or does then, and which worker has the place afterwards."""
+    parent, now, pids = _parent("tells_its_process", 1), [1000.0], iter(range(1, 99))
+    monkeypatch.setattr(workers, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(workers, "Process", lambda *_: Worker(next(pids)))
+    caplog.set_level(logging.WARNING, "turnfold")
+    place: list[Any] = parent.processes
+    place[:] = [Worker(next(pids))]
+    for seconds, does, serving, pid in (
+        (0, (), 0, 1),
+        (90, (), 0, 1),  # it starts
+        (0, (False,), 0, 1),
+        (89, (True,), 1, 1),
+        (0, (), 1, 1),
+        (15, (), 1, 1),
+        (0, (False,), 1, 1),  # it stops: it served all the same
+        (15.1, (), 0, 2),  # silent
+        (0.5, (), 0, 2),  # it is asked for the first time
+        (90, (), 0, 2),
+        (0.1, (), 0, 2),  # while it started, so the next one waits
+        (0.9, (), 0, 2),
+        (0.2, (), 0, 3),
+        (1, "dies", 0, 3),
+        (1.9, (), 0, 3),
+        (0.2, (), 0, 4),
+        (0, (True,), 1, 4),
+        (1, "dies", 0, 5),
+        (1, "dies", 0, 5),
+        (0.9, (), 0, 5),
+        (0.2, (), 0, 6),
+    ):
+        now[0] += seconds
+        worker: Worker = place[0]
+        if does == "dies":
+            worker.kill()
+        elif isinstance(does, tuple):
+            worker.says(*does)
+        parent.keep_subprocess_alive()
+        assert (parent.serving, place[0].pid) == (serving, pid), (now, does, caplog.messages)
+    assert caplog.messages == [
+        "worker 1 has not answered for 15 s, and is replaced",
+        "worker 1 died (-9), and is replaced",
+        "worker 2 has not answered for 90 s, and is replaced",
+        "worker 2 died while it started (-9); again in 1 s",
+        "worker 3 died while it started (-9); again in 2 s",
+        "worker 4 died (-9), and is replaced",
+        "worker 5 died while it started (-9); again in 1 s",
+    ]
+    for _ in range(5):
+        now[0] += 31
+        parent.keep_subprocess_alive()
+        place[0].kill()
+        parent.keep_subprocess_alive()
+    assert [line.rpartition(" in ")[2] for line in caplog.messages[-5:]] == ["2 s", "4 s", "8 s", "16 s", "30 s"]
+    parent.sockets[0].close()

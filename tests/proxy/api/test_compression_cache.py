@@ -41,7 +41,9 @@ async def test_the_size_is_bounded(store: Store) -> None:
         assert await keep(cache, store, str(n), b"x" * 10_000)
     stats = await cache.stats("anna")
     assert list(stats.entries) == ["4", "5", "6", "7", "8", "9"]
-    assert not await keep(cache, store, "giant", b"x" * 2**15)
+    for size in (2**15, 2**14 + 1):  # a quarter at most
+        assert not await keep(cache, store, "giant", b"x" * size)
+    assert cache.item("anna", "large", b"x" * 2**14) is not None
     assert (await cache.stats("anna")).entries == stats.entries
 
 

@@ -6,6 +6,7 @@ Run as a script this file is the processes that add.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from tests.support.forks import fork_into, run_processes
 from turnfold.compression import budgeted as history
 from turnfold.compression.budgeted import History, HistoryMessage, HistorySettings
 from turnfold.config.settings import StoreSettings
+from turnfold.proxy.api import conversations as module
 from turnfold.proxy.api.conversations import Conversations, ConversationUnknown, HistoryIncomplete
 from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.books.section_records import SectionExpired, find_section
@@ -131,6 +133,40 @@ class Forgetful(MemoryStore):
         if self.swaps % 2:
             raise StoreTimedOut("done, but nobody heard")
         return done
+
+
+async def lost(store: MemoryStore) -> None:
+    """The store loses its sections."""
+    await store.discard(await store.keys(Scope("anna", "conversation-block")))
+
+
+async def test_sections_in_memory_are_read_anew_once_their_tenants_data_was_deleted() -> None:
+    store = MemoryStore()
+    kept = conversations(store)
+    for n in range(20):
+        added = await kept.add("anna", "c", note(n), SETTINGS)
+    await lost(store)
+    kept.forget_in_memory(lambda tenant: tenant != "anna")
+    assert (await kept.read("anna", "c")).history == added.kept.history
+    kept.forget_in_memory(lambda tenant: tenant == "anna")
+    with pytest.raises(HistoryIncomplete):
+        await kept.read("anna", "c")
+
+
+@pytest.mark.parametrize("room", [0, -1])
+async def test_as_many_sections_are_in_memory_as_there_is_room_for(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = History()
+    while not state.blocks:
+        state, _ = history.add(state, note(len(state.recent)), SETTINGS)
+    (block,) = state.blocks
+    size = 500 + sum(map(len, block.texts)) + sum(len(message.content) + 200 for message in block.messages)
+    monkeypatch.setattr(module, "_MOST_KEPT", size + room)
+    store = MemoryStore()
+    kept = Conversations(store, StoreSettings(tenant_share=1.0), Workshop(2))
+    await kept.replace("anna", "c", state)
+    await lost(store)
+    with pytest.raises(HistoryIncomplete) if room else contextlib.nullcontext():
+        await kept.read("anna", "c")
 
 
 async def test_a_swap_without_an_answer_is_not_done_twice() -> None:

@@ -236,6 +236,9 @@ def test_what_may_be_spent_is_held_to(shared: tuple[Scripted, str], scripted: Sc
         told = post(server, "/v1/compress", {"text": TEXT, "writer": "model"}).json()
         assert told["metadata"]["model"]["fault"] == "budget"
         assert scripted.calls == []
+    with proxy(shared[1], dollars_per_day=0.0014) as server:  # each may cost .0012, and costs .00014
+        for text in (TEXT, TEXT + " Amen."):
+            assert post(server, "/v1/compress", {"text": text, "writer": "model"}).json()["metadata"]["model"]["wrote_summary"]
     with proxy(shared[1], dollars_per_conversation=0.0012) as server:  # more than a short text may cost, less than a block
         assert post(server, "/v1/compress", {"text": TEXT, "writer": "model"}).json()["metadata"]["model"]["wrote_summary"]
         talk(server, scripted, "Ibis")
@@ -246,6 +249,9 @@ def test_what_does_not_pay_is_not_asked_for(shared: tuple[Scripted, str], script
     with proxy(shared[1], blocks="paying", model="gpt-4") as server:  # dearer than what it would save
         talk(server, scripted, "Swan")
         assert scripted.calls == []
+    with proxy(shared[1], blocks="paying") as server:
+        talk(server, scripted, "Swan")
+        assert set(own(server)) == {("summary-written", "summary")}
 
 
 def test_private_text_goes_to_no_writer(writing: ProxyServer, scripted: Scripted) -> None:

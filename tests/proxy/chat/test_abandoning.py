@@ -34,6 +34,7 @@ from turnfold.config.settings import FoldingSettings, Settings, UpstreamSettings
 from turnfold.proxy.chat.abandoning import AbandonedFolds, Underway
 from turnfold.proxy.chat.elsewhere import LARGE
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
+from turnfold.proxy.chat.folding import Lanes
 from turnfold.proxy.chat.trail import Trail, Trails
 from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.learning.abandoned_records import KIND, AbandonedFold, keep_abandoned, read_abandoned
@@ -299,9 +300,11 @@ async def test_a_damaged_record_is_none(value: bytes) -> None:
 PATIENCE = 100.0
 
 
-def abandoned_folds(store: MemoryStore, patience: float = PATIENCE, workers: int = 2) -> AbandonedFolds:
+def abandoned_folds(
+    store: MemoryStore, patience: float = PATIENCE, workers: int = 2, incidents: Incidents | None = None
+) -> AbandonedFolds:
     limits = LimitSettings(fold_timeout=patience, max_fold_workers=workers)
-    return AbandonedFolds(store, store, limits, Incidents())
+    return AbandonedFolds(store, store, limits, incidents or Incidents())
 
 
 def asked(**more: Any) -> Exchange:
@@ -321,7 +324,9 @@ async def quickly(exchange: Exchange, events: int = 1) -> Exchange:
     return made(exchange, events)
 
 
-async def give_up(folds: AbandonedFolds, exchange: Exchange, waited: float, worked: float | None, end: asyncio.Event) -> Underway:
+async def give_up(
+    folds: AbandonedFolds, exchange: Exchange, waited: float, worked: float | None, end: asyncio.Event, *, left: bool = False
+) -> Underway:
     """A request that leaves its fold after so many seconds; the fold ends when it is told."""
 
     async def slowly() -> Exchange:
@@ -330,7 +335,7 @@ async def give_up(folds: AbandonedFolds, exchange: Exchange, waited: float, work
 
     now = time.monotonic()
     began = None if worked is None else now - worked
-    underway = Underway((PLACE,), "threads", read=True, since=now - waited, began=began)
+    underway = Underway((PLACE,), "threads", read=True, since=now - waited, began=began, left=left)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(0):
             await folds.wait(exchange, underway, slowly())
@@ -351,6 +356,53 @@ async def test_what_counts_as_too_long(waited: float, worked: float | None, slow
     await folds.close()
     kept = await read_abandoned(store, PLACE)
     assert kept == (AbandonedFold(True) if slow else None)
+
+
+@pytest.mark.parametrize("cancelled", [True, False])
+async def test_a_fold_that_fails_behind_its_request_is_nobodys_matter(cancelled: bool) -> None:
+    faults = list[Any]()
+    asyncio.get_running_loop().set_exception_handler(lambda _, told: faults.append(told))
+    folds, exchange, end = abandoned_folds(MemoryStore()), asked(), asyncio.Event()
+
+    async def fails() -> Exchange:
+        await end.wait()
+        raise asyncio.CancelledError if cancelled else OSError
+
+    now = time.monotonic()
+    underway = Underway((PLACE,), "threads", read=True, since=now - 99, began=now - 99)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(0):
+            await folds.wait(exchange, underway, fails())
+    end.set()
+    for _ in range(9):
+        await asyncio.sleep(0)
+    assert folds.is_slow(underway)
+    assert not faults
+    await folds.close()
+
+
+@pytest.mark.parametrize(("mode", "left", "kept"), [("on", False, True), ("observe", False, False), ("on", True, False)])
+async def test_what_others_are_told_of(mode: Any, left: bool, kept: bool) -> None:
+    """Nothing of what goes out unfolded anyway, nor what another replica has said."""
+    store, end = MemoryStore(), asyncio.Event()
+    folds = abandoned_folds(store)
+    underway = await give_up(folds, asked(mode=mode), 99, 99, end, left=left)
+    assert folds.is_slow(underway)
+    await folds.close()
+    assert (await read_abandoned(store, PLACE) is not None) is kept
+
+
+async def test_a_record_that_cannot_be_written_is_an_incident() -> None:
+    class Broken(MemoryStore):
+        async def swap(self, *_: Any) -> bool:
+            raise LookupError
+
+    found, end = Incidents(), asyncio.Event()
+    folds = abandoned_folds(Broken(), incidents=found)
+    await give_up(folds, asked(), 99, 99, end)
+    await folds.close()
+    await asyncio.sleep(0)
+    assert [(one["part"], one["subject"]) for one in found.listed()] == [("abandoned", "c1")]
 
 
 async def test_it_stays_raw_until_the_next_event_and_is_folded_from_then_on() -> None:
@@ -441,3 +493,14 @@ async def test_nobody_waits_behind_folds_that_hold_every_place() -> None:
             await folds.wait(exchange, Underway((other,), "processes", read=True), waits())
     end.set()
     await folds.close()
+
+
+async def test_lanes_that_are_closed_leave_no_thread() -> None:
+    before, lanes = {*threading.enumerate()}, Lanes(1)
+    large = asked(body=b"x" * 40_000).request
+    assert [await lanes.run(one, lambda: 1) for one in (asked().request, large)] == [1, 1]
+    assert (await lanes.read(large, lambda: 2), await lanes.run_heavy("t1", lambda: 3)) == (2, 3)
+    started = {*threading.enumerate()} - before
+    assert len(started) >= 3
+    lanes.close()
+    until(lambda: not any(one.is_alive() for one in started), timeout=10)

@@ -18,6 +18,8 @@ from starlette.types import Receive, Scope, Send
 
 from tests.proxy.harness import Answer, Running, UpstreamServer, api_server, call, call_on, reply, until
 from tests.proxy.processes import ADMIN, chat
+from tests.support.block_conversations import Kind, conversation
+from tests.support.three_wires import WIRES as ENCODERS
 from tests.support.words import prose
 from turnfold.compression.fit.fit import fit
 from turnfold.compression.layers import Compressor, CompressRequest
@@ -29,6 +31,7 @@ from turnfold.compression.wire.responses import RESPONSES
 from turnfold.config.fold import fold_options
 from turnfold.config.serving import LimitSettings
 from turnfold.config.settings import AuthSettings, Settings, UpstreamSettings
+from turnfold.proxy.chat.elsewhere import LARGE, _beginning
 
 WIRES = {"/v1/chat/completions": CHAT, "/v1/responses": RESPONSES, "/v1/messages": MESSAGES}
 OK = reply(b'{"model": "gpt-4o", "usage": {"prompt_tokens": 5000, "completion_tokens": 1}}')
@@ -216,3 +219,37 @@ def test_large_work_of_the_api_is_done_elsewhere_and_comes_out_the_same(monkeypa
         assert add(origin, text) == "duplicate"
     own = Compressor().compress(CompressRequest(text))
     assert [found[str(i)]["text"] for i in range(3)] == [layer.text for layer in own.layers]
+
+
+REFUSED = b'{"type": "error", "error": {"type": "invalid_request_error", "message": "'
+REFUSED += b'messages.1.content.0: Invalid `signature` in `thinking` block"}}'
+
+
+@pytest.mark.usefixtures("everything_is_large")
+def test_thinking_that_is_refused_is_taken_out_of_what_was_sent(upstream: UpstreamServer, shared_origin: str) -> None:
+    sent = ENCODERS["messages"].encode(conversation(90, Kind(turns=8, loops=1, sentences=8, thinks=1.0)))
+    assert len(sent) > 8_000
+    waiting = iter([reply(REFUSED, status=400), OK])
+
+    async def handler(scope: Scope, receive: Receive, send: Send) -> None:
+        await next(waiting)(scope, receive, send)
+
+    upstream.handler = handler
+    answer = call(shared_origin, "POST", "/v1/messages", sent, [("content-type", "application/json"), ("x-api-key", "thinks")])
+    assert answer.status == 200
+    first, second = (one.body for one in upstream.seen)
+    assert first == sent
+    without = [[part for part in one["content"] if part.get("type") != "thinking"] for one in lists(first)]
+    assert without != [one["content"] for one in lists(first)]
+    assert [one["content"] for one in lists(second)] == without
+
+
+def lists(body: bytes) -> list[Any]:
+    """The messages whose content is a list."""
+    return [one for one in json.loads(body)["messages"] if isinstance(one["content"], list)]
+
+
+def test_the_beginning_of_a_large_body_names_its_conversation() -> None:
+    grown = bytes(range(256)) * (LARGE // 256)
+    assert _beginning(grown) == _beginning(grown + b"one turn more")
+    assert _beginning(grown) != _beginning(b"x" + grown)

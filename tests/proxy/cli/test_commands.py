@@ -9,6 +9,7 @@ import inspect
 import io
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -105,6 +106,8 @@ def test_config_shows_values_origins_and_no_secret(run: RunCommand, monkeypatch:
     _, out, _ = run("config")
     assert "TURNFOLD_PORT" in out
     assert "8420" in out
+    shown = {cells[1].strip(): cells[2].strip() for line in out.splitlines() if len(cells := re.split("[│┃]", line)) > 3}
+    assert (shown["TURNFOLD_SUMMARY_MODEL"], shown["TURNFOLD_MODELS"], shown["TURNFOLD_HOST"]) == ("-", "-", "127.0.0.1")
     assert "hunter2" not in out + json.dumps(rows)
 
 

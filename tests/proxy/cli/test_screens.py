@@ -139,6 +139,11 @@ async def test_reports(run: RunCommand, server: Answers) -> None:
     lines += shown(asked, run(*asked, server.origin))
     made["totals"]["own_calls"]["requests"], made["totals"]["dollars"]["unknown_requests"] = 1, 0
     made["totals"]["dollars"] |= {"paid": None, "paid_for_own_calls": 0.25}
+    figure = {"mean": 1234.5678, "plus_minus": 0.25}
+    known = dict.fromkeys(("prompt_tokens", "completion_tokens", "dollars", "first_byte_ms", "total_ms", "failed_share"), figure)
+    sides = {"held_out": {"conversations": 1_200, "requests": 7, **known}}
+    sides["others"] = {"conversations": 0, "requests": 0, **dict.fromkeys(known)}
+    made["held_out"] = sides
     server.of["/admin/report"] = {**made, "groups": [{**made["totals"], made["group_by"]: ""}]}
     lines += shown(("report", "one own call"), run(*asked[:1], *asked[4:], server.origin))
     golden.agrees(FILES / "report.txt", [*lines, *server.asked])

@@ -14,8 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 from turnfold.compression.state import create_engine
+from turnfold.config.settings import Settings
 from turnfold.proxy.cli import build
-from turnfold.proxy.cli.state import Session, run
+from turnfold.proxy.cli.state import Draft, Session, run
 
 
 def lines(text: str, *args: str) -> list[str]:
@@ -105,6 +106,21 @@ def test_preload(tmp_path: Path) -> None:
         (("--initial-checkpoint-file", str(checkpoint)), {**kept, "b": "use"}),
     ):
         assert objects("yes\nstate\n", *args)[-1]["state"]["policies"] == behind
+
+
+def test_a_model_drafts_what_a_message_may_have_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNFOLD_SUMMARY_MODEL", "gpt-4.1-nano")
+    asked: list[str] = []
+
+    def drafter(settings: Settings) -> Draft:
+        assert settings.summary.model == "gpt-4.1-nano"
+        return lambda _, message: asked.append(message)
+
+    monkeypatch.setattr("turnfold.proxy.cli.state.drafter", drafter)
+    assert lines("no more docker here\n", "--with-model") == ["passthrough"]
+    assert asked == ["no more docker here"]
+    monkeypatch.delenv("TURNFOLD_SUMMARY_MODEL")
+    assert "--with-model: needs TURNFOLD_SUMMARY_MODEL" in refused("--with-model")
 
 
 def test_bad_preload_names_the_option(tmp_path: Path) -> None:

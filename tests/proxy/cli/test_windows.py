@@ -18,6 +18,7 @@ from turnfold.compression.calibration import Learned
 from turnfold.compression.options import FoldOptions
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.books.learned import learned_rows
+from turnfold.proxy.cli.windows import _duration
 from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.store.memory import MemoryStore
@@ -198,3 +199,8 @@ async def test_one_claim_below_the_published_window_is_listed_but_not_in_force()
 
 def test_nothing_learned_is_no_belief() -> None:
     assert Learned().belief is None
+
+
+def test_durations() -> None:
+    seconds = (-5, 0.9, 1, 59.9, 60, 3599, 3600, 86_399, 86_400, 200_000)
+    assert list(map(_duration, seconds)) == ["0 s", "0 s", "1 s", "59 s", "1 min", "59 min", "1 h", "23 h", "1 d", "2 d"]

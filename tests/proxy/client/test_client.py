@@ -105,6 +105,18 @@ def test_errors_are_told_apart(client: Client, origin: str) -> None:
     assert issubclass(errors.TimedOut, errors.ConnectionFailed)
 
 
+def test_every_status_has_its_error() -> None:
+    wanted = {errors.BadRequest: (400, 402, 405, 409, 413, 422, 428, 430, 499), errors.NotAllowed: (401, 403)}
+    wanted |= {errors.NotFound: (404,), errors.NoLongerKept: (410,), errors.RateLimited: (429,), errors.ServerFailed: (500, 503)}
+    for kind, statuses in wanted.items():
+        for status in statuses:
+            found = errors.error_of(status, {"error": {"message": "no", "code": "c", "param": "p"}})
+            assert (type(found), found.status, found.code, found.param, str(found)) == (kind, status, "c", "p", f"{status}: no")
+    for body, said in (("x" * 300, "x" * 200), ({"error": "no"}, "{'error': 'no'}"), ([1], "[1]")):
+        found = errors.error_of(500, body)
+        assert (str(found), found.code, found.param) == (f"500: {said}", None, None)
+
+
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     waited: list[float] = []

@@ -405,6 +405,16 @@ VALUES = (
 )
 
 
+@pytest.mark.parametrize(("method", "lengths"), [("DELETE", []), ("GET", ["0"])])
+def test_only_a_delete_without_a_body_is_not_given_a_length(
+    method: str, lengths: list[str], upstream: UpstreamServer, proxy: ProxyServer
+) -> None:
+    """A client's own is passed on; aiohttp would give a DELETE one that the client did not send."""
+    headers = [("content-length", one) for one in lengths]
+    assert call(proxy.origin, method, "/v1/files/f-1", None, headers).status == 200
+    assert [value for name, value in upstream.seen[0].headers if name == b"content-length"] == [one.encode() for one in lengths]
+
+
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/files"])
 @pytest.mark.parametrize("values", [*((value,) for value in VALUES), VALUES], ids=ascii)
 def test_header_values_pass_as_they_came(

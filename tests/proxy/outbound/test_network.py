@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 import trustme
 import uvicorn
@@ -26,6 +27,17 @@ from turnfold.config.outbound import is_excepted, proxy_for
 from turnfold.config.settings import UpstreamSettings
 from turnfold.config.sources import SettingsError
 from turnfold.proxy.outbound.trust import tls_context
+from turnfold.proxy.outbound.upstream import (
+    ProxyRefused,
+    UpstreamFailed,
+    UpstreamGarbled,
+    UpstreamSilent,
+    UpstreamTlsFailed,
+    UpstreamUnreachable,
+    UpstreamUntrusted,
+    _unreachable,
+    refusal,
+)
 
 BODY = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}
 SECURE = "https://upstream.test/v1"
@@ -224,6 +236,74 @@ def test_an_encrypted_key_asks_nobody(world: World, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="PASSWORD is missing or wrong"):
         tls_context(UpstreamSettings.model_validate(files))
     assert tls_context(UpstreamSettings.model_validate(files | {"client_key_password": "pw"})) is not None
+
+
+def test_an_upstream_that_takes_no_connection_is_waited_for_as_long_as_is_set(start_proxy: StartProxy) -> None:
+    with socket.socket() as full, socket.socket() as first, socket.socket() as second:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for waiting in (first, second):  # nobody takes them, so there is no place for another one
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+        url = f"http://127.0.0.1:{full.getsockname()[1]}/v1"
+        answer = start_proxy(url, upstream={"connect_timeout": 0.2}).chat(BODY)
+    assert (answer.status, answer.json()["error"]["code"]) == (504, "upstream_timeout")
+    said = "no connection within 0.2 s (TURNFOLD_UPSTREAM_CONNECT_TIMEOUT)"
+    assert answer.json()["error"]["message"] == f"The upstream did not answer in time: {said}."
+
+
+REFUSALS = {
+    UpstreamSilent("no answer within 9 s"): (
+        504,
+        "upstream_timeout",
+        "The upstream did not answer in time: no answer within 9 s.",
+    ),
+    UpstreamGarbled("with status 700"): (502, "upstream_invalid", "The upstream answered, but with status 700."),
+    UpstreamUntrusted("expired"): (
+        502,
+        "upstream_untrusted",
+        "The upstream's certificate could not be verified: expired.",
+        "false",
+    ),
+    UpstreamTlsFailed("no tls"): (
+        502,
+        "upstream_untrusted",
+        "The upstream could not be reached: the TLS handshake failed: no tls.",
+        "false",
+    ),
+    ProxyRefused("with status 407"): (
+        502,
+        "proxy_refused",
+        "The outbound proxy refused the connection to the upstream with status 407.",
+    ),
+    UpstreamUnreachable("no route to host"): (
+        502,
+        "upstream_unreachable",
+        "The upstream could not be reached: no route to host.",
+    ),
+}
+
+
+@each("failure", REFUSALS)
+def test_what_a_client_is_told(failure: UpstreamFailed) -> None:
+    found = refusal(failure)
+    never = [value.decode() for name, value in found.headers if name == b"x-should-retry"]
+    assert (found.status, found.code, found.message, *never) == REFUSALS[failure]
+
+
+@each(
+    ("failure", "said"),
+    [
+        (aiohttp.ServerDisconnectedError(), "it closed the connection before it answered"),
+        (ConnectionResetError(104, "Connection reset by peer"), "it closed the connection before it answered"),
+        (aiohttp.ClientOSError(111, "Connection refused"), "connection refused"),
+        (ConnectionRefusedError(111, "Connection refused"), "connection refused (nothing listens there)"),
+        (aiohttp.ClientOSError(113, "No route to host"), "no route to host"),
+        (aiohttp.ClientPayloadError("text of an answer"), "clientpayloaderror"),
+    ],
+)
+def test_why_nobody_was_reached(failure: Exception, said: str) -> None:
+    assert _unreachable(failure) == said
 
 
 EXCEPTIONS = [

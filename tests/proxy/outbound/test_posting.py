@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
 from turnfold.config.settings import UpstreamSettings
+from turnfold.proxy.outbound.raw_headers import _Restoring, as_text
 from turnfold.proxy.outbound.upstream import Upstream, pieces
 
 _BODY = b'{"model": "m"}'
@@ -55,3 +58,37 @@ async def test_no_header_ends_its_line() -> None:
         for header in ((b"x-a", b"1\r\nx-b: 2"), (b"x-a\nx-b", b"1")):
             with pytest.raises(ValueError, match="line"):
                 await upstream.send("POST", url, [header], _BODY)
+
+
+class _Written:
+    """A transport that keeps what is written, and the protocol that has it."""
+
+    def __init__(self) -> None:
+        self.pieces: list[bytes] = []
+        self.transport: Any = self
+
+    def write(self, data: bytes) -> None:
+        self.pieces.append(data)
+
+    def writelines(self, pieces: Iterable[bytes]) -> None:
+        self.pieces += pieces
+
+    def is_closing(self) -> bool:
+        return False
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_head_is_written_as_it_came_in_one_piece_or_in_several(at_once: bool) -> None:
+    (value,) = as_text([bytes(range(128, 256))])
+    head, body = f"GET / HTTP/1.1\r\nx: {value}\r\n\r\n".encode(), value.encode()
+    connection = _Written()
+    restoring = _Restoring(connection)
+    assert not restoring.is_closing()
+    if at_once:
+        restoring.write(head + body)
+    else:
+        restoring.writelines([head, body])
+    assert b"".join(connection.pieces) == b"GET / HTTP/1.1\r\nx: " + bytes(range(128, 256)) + b"\r\n\r\n" + body
+    assert connection.transport is connection  # what follows the head goes the usual way
+    connection.transport.write(body)
+    assert connection.pieces[-1] == body

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,8 @@ def models() -> Iterator[Call]:
 def texts() -> Iterator[Call]:
     bodies: tuple[Any, ...] = (
         {"text": TEXT}, {"text": TEXT, "query": "Who signed?", "l1_ratio": 0.2}, {"text": " "}, {"text": TEXT, "l1_ratio": 0},
-        {"text": TEXT, "scorer": "best"}, {"text": TEXT, "layer": 2}, {"text": TEXT, "layer": 3}, {}, [], b"{",
+        {"text": TEXT, "scorer": "best"}, {"text": TEXT, "layer": 2}, {"text": TEXT, "layer": 3}, {"text": TEXT, "layer": "2"},
+        {"text": TEXT, "l1_ratio": "0.2"}, {"text": TEXT, "colour": "red"}, {}, [], b"{",
     )  # fmt: skip
     for body in bodies:
         yield "POST", "/v1/compress", body, (ANNA,)
@@ -153,6 +154,19 @@ def administration() -> Iterator[Call]:
     yield "PUT", "/readyz", None, ()
 
 
+def without_a_store() -> Iterator[Call]:
+    """Calls that need what is stored, where the store is away."""
+    for path in ("cache/stats", "conversation/c", "state/c", "windows"):
+        yield "GET", f"/v1/{path}", None, (ANNA,)
+    yield "POST", "/v1/drill-down", {"section_id": "none", "target_layer": 0}, (ANNA,)
+    yield "POST", "/v1/messages/uncompress", {"messages": MESSAGES}, (ANNA,)
+    yield "POST", "/v1/compress", {"text": TEXT}, (ANNA,)
+    yield "POST", "/v1/cache/clear", None, (ANNA,)
+    for path in ("report", "report?format=csv", "receipts", "receipts?format=csv", "requests/tf-none", "windows"):
+        yield "GET", f"/admin/{path}", None, (ADMIN,)
+    yield "GET", "/readyz", None, ()
+
+
 CALLS = {
     "models": models,
     "texts": texts,
@@ -182,6 +196,17 @@ def shown(answer: Answer) -> str:
     return f"  {answer.status} {json.dumps(headers)} {body if len(body) < 900 else body[:300] + ' ' + golden.name_of(body)}"
 
 
+def asked(origin: str, calls: Callable[[], Iterator[Call]]) -> Iterator[str]:
+    """Calls and their answers."""
+    for method, path, value, headers in calls():
+        body = None if value is None else value if isinstance(value, bytes) else json.dumps(value).encode()
+        answer = call(origin, method, path, body, [("content-type", "application/json"), *headers])
+        named = ", ".join(f"{key}: {one[:40]}" for key, one in headers if key != "authorization")
+        said = "" if body is None else f" {body.decode()[:110]}"
+        yield f"{method} {path[:60]} {named}{said}"
+        yield shown(answer)
+
+
 def test_answers(upstream: UpstreamServer, tmp_path: Path) -> None:
     upstream.handler = reply(COMPLETION)
     auth, drain = AuthSettings(admin_token=SecretStr("adm")), ServerSettings(drain_file=tmp_path / "drain")
@@ -189,15 +214,10 @@ def test_answers(upstream: UpstreamServer, tmp_path: Path) -> None:
     for store in ("memory://", "none://"):
         with api_server(store, upstream.origin + "/v1", auth=auth, server=drain) as origin:
             for group, calls in CALLS.items():
-                lines.append(f"{group}, {store}")
-                for method, path, value, headers in calls():
-                    body = None if value is None else value if isinstance(value, bytes) else json.dumps(value).encode()
-                    sent = [("content-type", "application/json"), *headers]
-                    answer = call(origin, method, path, body, sent)
-                    named = ", ".join(f"{key}: {one[:40]}" for key, one in headers if key != "authorization")
-                    said = "" if body is None else f" {body.decode()[:110]}"
-                    lines += [f"{method} {path[:60]} {named}{said}", shown(answer)]
+                lines += [f"{group}, {store}", *asked(origin, calls)]
             (tmp_path / "drain").touch()
             lines += ["draining", shown(call(origin, "GET", "/readyz"))]
             (tmp_path / "drain").unlink()
+    with api_server("redis://127.0.0.1:1", upstream.origin + "/v1", auth=auth) as origin:  # nobody listens there
+        lines += ["without a store", *asked(origin, without_a_store)]
     golden.agrees(FILES / "answers.txt", lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -329,6 +330,12 @@ def test_a_store_that_is_away_costs_drill_down_and_not_the_result() -> None:
 def test_bodies_are_bounded() -> None:
     with api_server("memory://", limits={"max_text_bytes": 1000}) as origin, httpx.Client(base_url=origin) as http:
         assert error_of(http.post("/v1/compress", json={"text": "a" * 2000}))[0] == 413
+        frame = len(json.dumps({"text": ""}))
+        for size, status in ((1000, 200), (1001, 413)):
+            body = json.dumps({"text": "a" * (size - frame)}).encode()
+            assert http.post("/v1/compress", content=body).status_code == status
+            coded = http.post("/v1/compress", content=gzip.compress(body), headers={"content-encoding": "gzip"})
+            assert coded.status_code == status
         assert error_of(http.post("/v1/compress", content=b"x", headers={"content-encoding": "x"}))[0] == 415
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from tests.proxy.harness import ProxyServer, call
 from tests.support import golden
+from turnfold.proxy.routes.docs_page import page
 
 FILES = Path(__file__).parent / "golden"
 _PROSE = frozenset({"description", "summary", "title"})
@@ -35,6 +37,23 @@ def test_the_api(proxy: ProxyServer) -> None:
         lines += [f"{method.upper()} {path} {short(one)}" for method, one in methods.items()]
     lines += [f"{name} {short(one)}" for name, one in found["components"]["schemas"].items()]
     golden.agrees(FILES / "api.txt", lines)
+
+
+def wordless(value: Any) -> Any:
+    """With a dash for words that may be put better at any time."""
+    if isinstance(value, dict):
+        return {name: "-" if name in _PROSE and isinstance(one, str) else wordless(one) for name, one in value.items()}
+    return list(map(wordless, value)) if isinstance(value, list) else value
+
+
+def test_the_page(proxy: ProxyServer) -> None:
+    """Of each call a name for the whole of its HTML; the page's head and one call in full."""
+    made = page(wordless(json.loads(call(proxy.origin, "GET", "/openapi.json").body))).replace("><", ">\n<")
+    head, *calls = made.split("<details ")
+    lines = [re.sub(r"<h1>Turnfold API [\w.]+", "<h1>Turnfold API #", head)]
+    lines += [f"{one.partition('>')[0]} {golden.name_of(one)}" for one in calls]
+    lines.append(next(one for one in calls if "/v1/conversation/{" in one))
+    golden.agrees(FILES / "page.txt", "\n".join(lines).splitlines())
 
 
 def examples(value: Any, place: str = "") -> Iterator[str]:

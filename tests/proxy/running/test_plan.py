@@ -5,8 +5,10 @@ Lives here: plans for environments, with real servers at the addresses that they
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,6 +60,27 @@ def turnfold(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serving]:
         )
         with serve_beside(settings, listener, Tally(), log):
             yield Serving(f"http://127.0.0.1:{port}")
+
+
+def test_the_log_of_a_run_is_kept_where_it_says_anything(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    with logging_to_file() as log:
+        assert not log.written
+    assert not log.path.exists()
+    with logging_to_file() as log:
+        logging.getLogger("turnfold.any").warning("careful")
+        assert log.problem == ""
+        logging.getLogger("turnfold.any").error("first\nof two lines")
+        logging.getLogger("turnfold.any").error("second")
+        ended = threading.Thread(target=os.environ.__getitem__, args=("NO_SUCH_VARIABLE",))
+        ended.start()
+        ended.join()
+        assert (log.written, log.problem) == (True, "of two lines")
+    text = log.path.read_text("utf-8")
+    assert [line for line in text.splitlines() if line.endswith(("careful", "second", "a thread ended"))]
+    assert "KeyError: 'NO_SUCH_VARIABLE'" in text
+    assert (log.path.parent, log.path.suffix) == (tmp_path / "turnfold", ".log")
+    assert log.path.parent.stat().st_mode & 0o777 == 0o700
 
 
 def test_without_anything_set_each_provider_is_its_own() -> None:

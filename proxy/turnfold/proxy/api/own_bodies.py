@@ -130,8 +130,6 @@ class ReportFigures(AnswerBody):
 class ReportAnswer(AnswerBody):
     """What was saved."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True, populate_by_name=True)
-
     headline: str
     start: Annotated[str, Field(alias="from")]
     to: str
