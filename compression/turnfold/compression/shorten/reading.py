@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, count, pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -26,14 +26,12 @@ from turnfold.compression.shorten.prose import TELLS, has_order
 from turnfold.compression.text import inline
 from turnfold.compression.text.figures import figures_by_span, figures_by_start
 from turnfold.compression.text.heard import HeardWords
-from turnfold.compression.text.heard_statements import heard_statements
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.orders import ORDER_CUES, may_be_orders, may_elide
 from turnfold.compression.text.protect import protected_spans
 from turnfold.compression.text.signals import CUES, LAST, QUESTION, asks, signal_weight, signal_weights
 from turnfold.compression.text.spans import Span, Tiles
-from turnfold.compression.text.statements import Statements, objects
-from turnfold.compression.text.vocabulary import Vocabulary, word_columns
+from turnfold.compression.text.statements import Statements, heard_statements, objects
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -81,7 +79,6 @@ _SIGNS: Final = bytes(
 # What is asked of a word is told by its number: stop words come first, then the others with which something is asked.
 _ORDER, _SECRET = 1 << 61, 1 << 60
 _KNOWN: Final = {word: n for n, word in enumerate(dict.fromkeys((*sorted(STOP), *sorted({*CUES, *ORDER_CUES, *_TELLING}))))}
-_KNOWN_COLUMNS: Final = word_columns([*_KNOWN])
 _FIRST: Final = np.array(
     [(word in ORDER_CUES) * _ORDER | (word in _TELLING) * _SECRET | CUES.get(word, (0, 0))[0] for word in (*_KNOWN, "")],
     np.int64,
@@ -159,17 +156,28 @@ class Reader:
     """Reads texts whose sentences may be chosen together."""
 
     def __init__(self) -> None:
-        self._vocabulary = Vocabulary(_KNOWN, _KNOWN_COLUMNS)
+        self._numbers: dict[str, int] = defaultdict(count(len(_KNOWN)).__next__, _KNOWN)
 
     def read(self, texts: Sequence[tuple[str, str]]) -> list[Read]:
         """Cut texts, each with the role of its speaker, into sentences and rate them."""
         return [one for some in _in_pages(texts) for one in self._page(some)]
 
     def _page(self, texts: Sequence[tuple[str, str]]) -> list[Read]:
-        heard = heard_statements([text for text, _ in texts], self._vocabulary, _bags)
-        tiles = [Tiles(of.spans) for of in heard.statements]
-        parts = [Statements(spans, of.needs, of.sizes) for spans, of in zip(tiles, heard.statements, strict=True)]
-        return _Page(texts, parts, tiles).read(heard.said, heard.numbers, heard.sizes, self._vocabulary.numbers)
+        parts: list[Statements] = []
+        tiles: list[Tiles] = []
+        said: list[_Said] = []
+        sizes: list[int] = []
+        found: list[int] = []
+        for text, _ in texts:
+            of, words_of = heard_statements(text)
+            tiles.append(Tiles(of.spans))
+            parts.append(Statements(tiles[-1], of.needs, of.sizes))
+            said.append(words_of)
+            bags = words_of if text.isascii() else _bags(text, of.spans, words_of)
+            sizes += map(len, bags)
+            found += map(self._numbers.__getitem__, chain.from_iterable(bags))  # at once: the words are still in the cache
+        numbers = (np.array(found, np.int64), np.array(sizes, np.int64))
+        return _Page(texts, parts, tiles).read(said, *numbers, self._numbers)
 
 
 def _bags(text: str, spans: Sequence[Span], said: _Said) -> _Said:

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from turnfold.compression.text.lexicon import lexicon
-from turnfold.compression.text.pieces import Pieces
 from turnfold.compression.text.statement_pieces import StatementPiece
 
 Pair = tuple[int, int]
@@ -40,17 +39,17 @@ _NO_LETTERS: Final = re.compile(r"[\W\d_]+")
 _CORRECTING: Final = frozenset(("verdicts", "retracts"))
 
 
-def may_correct(text: str, pieces: Pieces) -> bool:
+def may_correct(text: str, pieces: Sequence[StatementPiece]) -> bool:
     """Whether some sentence may be such a correction or note."""
-    hints = pieces.hints
+    hints = pieces[0].hints
     return hints.introduces or "amends" in hints.opened or "\n\n" in text
 
 
-def correcting_ties(text: str, pieces: Pieces) -> Iterator[Pair]:
+def correcting_ties(text: str, pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """Pairs of a sentence and one that it needs; of most texts none."""
     if not may_correct(text, pieces):
         return
-    hints = pieces.hints
+    hints = pieces[0].hints
     amends = "amends" in hints.opened
     if amends:
         yield from _in_line(pieces)
@@ -68,10 +67,9 @@ def _corrects(piece: StatementPiece) -> bool:
     return not (piece.kind or piece.item) and bool(piece.opens.get("amends")) and piece.amends and piece.said[0] not in _WEAK
 
 
-def _in_line(pieces: Pieces) -> Iterator[Pair]:
+def _in_line(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """ "Delete all backups. The list is in the wiki. Edit: except those of May.": the sentences of the line before it."""
-    for i in pieces.hints.telling:
-        piece = pieces[i]
+    for i, piece in enumerate(pieces):
         if piece.starts_line or "amends" not in piece.opens or not _corrects(piece) or not _LABEL.match(piece.body):
             continue
         for k in range(i - 1, max(-1, i - 1 - _FARTHEST), -1):
@@ -125,11 +123,11 @@ def _is_note(pieces: Sequence[StatementPiece], i: int) -> bool:
     return i + 1 == len(pieces) or _BLANK_LINE.search(piece.text[-40:]) is not None
 
 
-def _labelled(text: str, pieces: Pieces) -> Iterator[Pair]:
+def _labelled(text: str, pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """ "Take 5 mg of it daily. ... Note: it was stopped." and what the line says of the same before; "Old rules (no longer in
     force): ..." and the rest of its line."""
-    hints = pieces.hints
-    ascii_only, may_head = hints.ascii, bool(hints.rare) or not _DEMONSTRATIVES.isdisjoint(hints.heard.distinct)
+    hints = pieces[0].hints
+    ascii_only, may_head = hints.ascii, bool(hints.rare) or not _DEMONSTRATIVES.isdisjoint(hints.distinct)
     for i, piece in enumerate(pieces):
         if piece.starts_line and (piece.item or not may_head):
             continue

@@ -15,7 +15,6 @@ from typing import Final
 from turnfold.compression.text.heads import REMARK, SECTION, SETTING
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.listed_phrases import LISTED
-from turnfold.compression.text.pieces import Pieces
 from turnfold.compression.text.reaching_ties import limited_too
 from turnfold.compression.text.statement_pieces import StatementPiece
 
@@ -63,10 +62,10 @@ _TABLES: Final = frozenset({"table", "csv"})
 _OUTPUTS: Final = frozenset({"log", "plain", "tests"})
 
 
-def farther_ties(text: str, pieces: Pieces) -> list[Pair]:
+def farther_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
     """Pairs of a sentence and one that it needs."""
     found: list[Pair] = []
-    hints, heard = pieces.hints, pieces.hints.heard
+    hints = pieces[0].hints
     if "\n" in text:
         found += [*_under_titles(pieces), *_beside_blocks(pieces), *_with_tails(pieces), *_amended(pieces), *_objected(pieces)]
         if _MAY_NOTE.search(text):
@@ -74,12 +73,12 @@ def farther_ties(text: str, pieces: Pieces) -> list[Pair]:
         if ">" in text:
             found += _rebutted(pieces)
     ends = any(map(text.__contains__, _ASCII_MAY_MOOD if hints.ascii else _MAY_MOOD))
-    if in_mood := range(len(pieces)) if ends else heard.cue("moods"):
-        found += _in_mood(pieces, in_mood, ends=ends)
-    if denying := heard.cue("contrasts"):
-        found += _contrasted(pieces, denying)
-    if limiting := range(len(pieces)) if hints.dense else heard.cue("follows-up"):
-        found += _followed_up(pieces, limiting)
+    if ends or not _MOODS.isdisjoint(hints.distinct):
+        found += _in_mood(pieces, ends=ends)
+    if not _NEGATIVE.isdisjoint(hints.distinct):
+        found += _contrasted(pieces)
+    if hints.dense or not (_LIMITING.isdisjoint(hints.distinct) and _PLACES.isdisjoint(hints.distinct)):
+        found += _followed_up(pieces)
     return found
 
 
@@ -285,12 +284,11 @@ def _is_apart(said: str, mark: str) -> bool:
     return (said.count(mark) - bool(_BULLET.match(said) and said.count("*") > 1)) % 2 == 1
 
 
-def _in_mood(pieces: Pieces, asked: Sequence[int], *, ends: bool) -> Iterator[Pair]:
+def _in_mood(pieces: Sequence[StatementPiece], *, ends: bool) -> Iterator[Pair]:
     """ "The tram would run all night." and the sentence before it that says under which condition; `ends` is whether some word
     may tell its mood by its ending."""
-    for i in asked:
-        piece = pieces[i]
-        if not i or piece.kind or piece.starts_line or not _has_mood(piece, ends=ends) or not _SUPPOSING.isdisjoint(piece.said):
+    for i, piece in enumerate(pieces[1:], start=1):
+        if piece.kind or piece.starts_line or not _has_mood(piece, ends=ends) or not _SUPPOSING.isdisjoint(piece.said):
             continue
         before = pieces[i - 1]
         if not before.kind and (
@@ -304,12 +302,11 @@ def _has_mood(piece: StatementPiece, *, ends: bool) -> bool:
     return not _MOODS.isdisjoint(piece.said) or (ends and _MOOD_ENDS.search(piece.text) is not None)
 
 
-def _followed_up(pieces: Pieces, asked: Sequence[int]) -> Iterator[Pair]:
+def _followed_up(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """A claim, and a short sentence right behind it that names nothing else and has a word for a limit, a change or an end."""
-    german = len(_GERMAN & pieces.hints.heard.distinct) > 1
-    for i in asked:
-        piece = pieces[i]
-        if not i or not 0 < len(piece.said) <= _FOLLOW_WORDS:
+    german = len(_GERMAN & pieces[0].hints.distinct) > 1
+    for i, piece in enumerate(pieces[1:], start=1):
+        if not 0 < len(piece.said) <= _FOLLOW_WORDS:
             continue
         before = pieces[i - 1]
         if _limits_it(piece, german) and not (before.kind or before.asks or before.holds_rare("revokes")):
@@ -337,12 +334,10 @@ def _is_placed(said: Sequence[str]) -> bool:
     return said[0] in _PLACES and not (_PRONOUNS.isdisjoint(said[1:]) and _DEMONSTRATIVES.isdisjoint(said[1:2]))
 
 
-def _contrasted(pieces: Pieces, asked: Sequence[int]) -> Iterator[Pair]:
+def _contrasted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """ "All rooms have a balcony." and "Rooms 101 to 109 don't.": the next sentence denies something of the same thing."""
-    for i in asked:
-        if not i:
-            continue
-        piece, before = pieces[i], pieces[i - 1]
+    for i, piece in enumerate(pieces[1:], start=1):
+        before = pieces[i - 1]
         if piece.kind or piece.item or piece.starts_line or before.kind or len(piece.said) > _CONTRAST_WORDS:
             continue
         if _NEGATIVE.isdisjoint(piece.said) or piece.asks or before.asks:

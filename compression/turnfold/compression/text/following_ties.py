@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from turnfold.compression.text.lexicon import lexicon
-from turnfold.compression.text.pieces import Pieces
-from turnfold.compression.text.statement_pieces import StatementPiece, asks
+from turnfold.compression.text.statement_pieces import StatementPiece
 
 Pair = tuple[int, int]
 
@@ -47,45 +46,34 @@ _CAPITAL: Final = re.compile(r"(?<=[\w,;:] )[A-Z]")
 _CODE: Final = re.compile(r"\w[._/@]\w|`|\d")
 
 
-def following_ties(text: str, pieces: Pieces) -> list[Pair]:
+def following_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
     """Pairs of a claim and the sentence behind it."""
     found: list[Pair] = []
-    leaning = -1  # the last sentence that leans
-    reporting = frozenset(pieces.hints.heard.cue("reports")) if pieces.hints.ascii else range(len(pieces))
-    for i in _asked(text, pieces):
-        piece, before = pieces[i], pieces.spans[i - 1]
-        size = len(piece.said)
+    leans = False
+    hints = pieces[0].hints
+    differing = not _DIFFERING.isdisjoint(hints.distinct)
+    reporting = not hints.ascii or not _REPORTS.isdisjoint(hints.distinct)
+    denying = not (_ANAPHORS.isdisjoint(hints.distinct) or _NEGATIVE.isdisjoint(hints.distinct))
+    for i in range(1, len(pieces)):
+        piece, before, leant = pieces[i], pieces[i - 1], leans
+        leans, said = False, piece.said
+        size = len(said)
+        asked = size <= _LEANING_WORDS or (denying and size <= _DENYING_WORDS)
+        if not (
+            asked or piece.dense or said[0] in _SETTINGS or (differing and _differs(piece)) or (reporting and _reports(before))
+        ):
+            continue  # most
         if not 0 < size <= _LONGEST or piece.starts_line or piece.kind or before.kind or piece.asks:
             continue
-        if asks(text, before):
+        if before.asks:
             told = size <= _LEANING_WORDS or _is_set(piece)
         else:
-            told = size <= _DENYING_WORDS and leaning != i - 1 and not piece.dense and _leans(piece, before.of(text))
-            leaning = i if told else leaning
-            reported = i - 1 in reporting and _reports(pieces[i - 1]) and not _reports(piece)
-            told = told or _is_set(piece) or _differs(piece) or reported
+            leans = asked and not (leant or piece.dense) and _leans(piece, before)
+            told = leans or ((piece.dense or said[0] in _SETTINGS) and _is_set(piece))
+            told = told or (differing and _differs(piece)) or (reporting and _reports(before) and not _reports(piece))
         if told:
             found.append((i - 1, i))
     return found
-
-
-def _asked(text: str, pieces: Pieces) -> Sequence[int]:
-    """The sentences for which one of the rules below may hold, the first one aside."""
-    if not pieces.hints.ascii:
-        return range(1, len(pieces))
-    heard = pieces.hints.heard
-    asked = {*heard.cue("sets"), *heard.cue("differs"), *[i + 1 for i in heard.cue("reports")]}
-    brief = heard.cue("brief")
-    if "'" in text:  # as in "They don't."
-        asked.update(brief)
-    else:
-        asked.update(heard.cue("points"), heard.cue("fragment"))
-        if "?" in text:
-            asked.update([i for i in brief if asks(text, pieces.spans[i - 1])])
-    if denying := heard.cue("denies"):
-        asked.update(set(heard.cue("points-at-length")).intersection(denying))
-    asked -= {0, len(pieces)}
-    return sorted(asked)
 
 
 def _is_set(piece: StatementPiece) -> bool:
@@ -99,7 +87,7 @@ def _is_set(piece: StatementPiece) -> bool:
     return "conditions" in piece.opens or not _ANAPHORS.isdisjoint(said) or not _CAPITAL.search(piece.body)
 
 
-def _leans(piece: StatementPiece, before: str) -> bool:
+def _leans(piece: StatementPiece, before: StatementPiece) -> bool:
     """Whether it is a fragment, denies, or is an order or clause about what it does not name: "Halve it for children."."""
     said = piece.said
     if said[0] in _SPEAKERS:
@@ -117,9 +105,9 @@ def _leans(piece: StatementPiece, before: str) -> bool:
     return is_fragment and not piece.names_something
 
 
-def _names_figures(piece: StatementPiece, before: str) -> bool:
+def _names_figures(piece: StatementPiece, before: StatementPiece) -> bool:
     """Whether figures, which the sentence before it has too, are all that it names."""
-    if not _FIGURE.search(before):
+    if not _FIGURE.search(before.text):
         return False
     rest = _FIGURE.sub("", piece.body)
     return not (_CAPITAL.search(rest) or _CODE.search(rest))

@@ -6,20 +6,17 @@ Lives here: the lists, and which of the rare ones may stand in a text. Does not 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Set
 from itertools import chain
 from typing import Final
 
+from turnfold.compression.text.heard import HeardWords
 from turnfold.compression.text.lexicon import lexicon
 
 _TIES: Final = lexicon("ties")
 
 
-#: Phrases by their first words.
-Phrases = Mapping[str, tuple[tuple[str, ...], ...]]
-
-
-def _phrases(section: str) -> Phrases:
+def _phrases(section: str) -> dict[str, tuple[tuple[str, ...], ...]]:
     found: dict[str, tuple[tuple[str, ...], ...]] = {}
     for phrase in sorted(_TIES[section]):
         parts = tuple(phrase.split("_"))
@@ -57,13 +54,9 @@ RARE_PHRASES: Final = _by_telling_word(RARE)
 RARE_WORDS: Final = frozenset(RARE_PHRASES)
 
 
-def rare_words(said: Sequence[Sequence[str]], distinct: Set[str]) -> Set[str]:
-    """The telling words of those phrases of rare lists that may stand in a text; of most texts none.
-
-    Args:
-        said: the words of its sentences.
-        distinct: all of them, each once.
-    """
+def rare_words(heard: HeardWords) -> set[str]:
+    """The telling words of those phrases of rare lists that may stand in a text; of most texts none."""
+    distinct = heard.distinct
     judged = not _SWEEPING.isdisjoint(distinct)
     may_stand = [
         (word, phrase)
@@ -73,5 +66,5 @@ def rare_words(said: Sequence[Sequence[str]], distinct: Set[str]) -> Set[str]:
     ]
     if not may_stand:
         return set()
-    line = f" {' '.join(chain.from_iterable(said))} "
+    line = f" {' '.join(chain.from_iterable(heard.said))} "
     return {word for word, phrase in may_stand if phrase in line}

@@ -86,18 +86,12 @@ def joined_words_within(text: str) -> Callable[[int, int], list[str]]:
     low = _plain_low(text)
     if low is None:
         return lambda start, end: joined_words(lower_text(text[start:end]))
-    joined = joined_row(low)
     if "'" not in low and "-" not in low:
-        return lambda start, end: joined[start:end].split()
+        split = low.encode().translate(_LETTERS_AND_DIGITS).decode()
+        return lambda start, end: split[start:end].split()
+    joined = _NO_JOINT.sub(" ", low.encode().translate(_JOINED_KEPT).decode())
     # A range may cut a word in two; a joint at its edge joins nothing in it.
     return lambda start, end: joined[start:end].strip("'-").split()
-
-
-def joined_row(low: str) -> str:
-    """A lowered text of ASCII with blanks in place of what is in none of its ``joined_words``."""
-    if "'" not in low and "-" not in low:
-        return low.encode().translate(_LETTERS_AND_DIGITS).decode()
-    return _NO_JOINT.sub(" ", low.encode().translate(_JOINED_KEPT).decode())
 
 
 def _plain_low(text: str) -> str | None:

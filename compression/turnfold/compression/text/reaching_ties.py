@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from turnfold.compression.text.lexicon import lexicon
-from turnfold.compression.text.pieces import Pieces
 from turnfold.compression.text.statement_pieces import StatementPiece
 
 Pair = tuple[int, int]
@@ -34,6 +33,7 @@ _OPTIONS: Final = 12  # that a decision may be about at most
 _BEHIND: Final = 3  # sentences behind the options in which it is looked for
 _DECISION_WORDS: Final = 12
 _NAMED_EARLY: Final = 3  # words within which it names an option that is called by a word
+_CHOOSING: Final = _TIES["choosing"]
 _FEW: Final = 3
 _TALLY_WORDS: Final = 5
 _FIGURES: Final = re.compile(r"\d[\d.,]*(?: ?([^\W\d_]{1,3}\b|[%€$£°]))")
@@ -43,6 +43,8 @@ _ASKING: Final = re.compile("[?？؟]")
 _BLANK_LINE: Final = re.compile(r"\n[ \t]*\n\s*\Z")
 #: "Option B keeps", "Plan 2: close", "B) keep", "(2) keep", "- Gold: sell".
 _OPTION: Final = re.compile(r"[^\W\d_]{3,12} (?P<called>[A-H]|\d)\b|(?:[-*+•] )?(?P<named>[^\W\d_]\w{2,15}): ")
+#: What an option is called that is not the only one.
+_SECOND: Final = frozenset("bc23")
 _MARKER: Final = re.compile(r"[ \t]*\(?([A-Ha-h]|\d{1,2})[.)]")
 _LETTER: Final = re.compile(r"(?<![\w.])(?:[B-H]|A(?!\s[^\W\d_A-Z]))(?![\w.']\w)")
 _COUNTED: Final = re.compile(r"\b([^\W\d_]{2,12}) (\d{1,2})\b(?![.,:]\d)")
@@ -52,22 +54,23 @@ _FEWEST_LINES: Final = 6  # of an output
 _VARYING: Final = re.compile(r"\d[\da-f]*|\W+")
 
 
-def reaching_ties(text: str, pieces: Pieces) -> list[Pair]:
+def reaching_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
     """Pairs of a sentence and one that it needs."""
     found: list[Pair] = []
-    hints, heard, telling = pieces.hints, pieces.hints.heard, pieces.hints.telling
+    hints = pieces[0].hints
+    telling = [i for i, piece in enumerate(pieces) if not piece.stands_alone]  # few of most texts
     if telling:
         found += [*_answered(pieces, telling), *_corrected(pieces, telling)]
-        if heard.cue("second") or ("\n" in text and True in [pieces[i].item for i in telling]):
+        if not _SECOND.isdisjoint(hints.distinct) or ("\n" in text and True in [pieces[i].item for i in telling]):
             found += _decided(pieces)
         if hints.introduces and "\n" in text:
             found += _tallied(pieces)
     if "counts" in hints.opened:
         found += _counted(pieces)
-    if measuring := range(len(pieces)) if hints.dense else heard.cue("measures"):
-        found += _measured(pieces, measuring)
-    if choosing := heard.cue("choosing"):
-        found += _chosen(pieces, choosing)
+    if hints.dense or not _MEASURES.isdisjoint(hints.distinct):
+        found += _measured(pieces)
+    if not _CHOOSING.isdisjoint(hints.distinct):
+        found += _chosen(pieces)
     if text.count("\n") >= _FEWEST_LINES:
         found += _concluded(pieces)
     return found
@@ -82,11 +85,10 @@ def limited_too(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
             yield i - 2, i
 
 
-def _counted(pieces: Pieces) -> Iterator[Pair]:
+def _counted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """ "First, ...", "Second, ..." and the sentence in front of the first of them."""
     anchor = -1
-    for i in pieces.hints.telling:
-        piece = pieces[i]
+    for i, piece in enumerate(pieces):
         if piece.kind:
             anchor = -1
         elif "counts" in piece.opens:
@@ -95,10 +97,10 @@ def _counted(pieces: Pieces) -> Iterator[Pair]:
                 yield i, anchor
 
 
-def _measured(pieces: Pieces, asked: Sequence[int]) -> Iterator[Pair]:
+def _measured(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """ "Revenue was 812." and "Figures are in millions.": the sentences near it in the paragraph that have figures."""
-    for i in asked:
-        if not _tells_measure(pieces[i]):
+    for i, piece in enumerate(pieces):
+        if not _tells_measure(piece):
             continue
         for k in range(i + 1, min(len(pieces), i + 1 + _NEAR)):
             if pieces[k].kind == "heading" or _BLANK_LINE.search(pieces[k - 1].tail(40)):
@@ -185,10 +187,10 @@ def _mentioned(piece: StatementPiece) -> Iterator[str]:
                 yield also[1]
 
 
-def _chosen(pieces: Pieces, asked: Sequence[int]) -> Iterator[Pair]:
+def _chosen(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """Two sentences, and the one behind them that tells them apart by their order alone: "We hire the latter."."""
-    for i in asked:
-        if i > 1 and not pieces[i].kind:
+    for i, piece in enumerate(pieces):
+        if i > 1 and len(piece.said) <= _DECISION_WORDS and not (piece.kind or _CHOOSING.isdisjoint(piece.said)):
             yield from ((k, i) for k in (i - 2, i - 1) if not pieces[k].kind)
 
 

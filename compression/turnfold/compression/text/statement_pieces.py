@@ -14,14 +14,14 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
-from turnfold.compression.text.heard import Heard, HeardWords
+from turnfold.compression.text.heard import HeardWords
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.listed_phrases import LISTED, RARE, RARE_PHRASES, RARE_WORDS, rare_words
 from turnfold.compression.text.spans import Span
 
-SHORT_WORDS: Final = 5  # a sentence of so few words that names nothing says little by itself
+_SHORT_WORDS: Final = 5  # a sentence of so few words that names nothing says little by itself
 _FEWEST_WORDS: Final = 2  # of so few, even if it names something
-READ: Final = 400  # characters of a sentence whose words are looked at
+_READ: Final = 400  # characters of a sentence whose words are looked at
 _DENSE_NOTE: Final = 40
 _SHORT_DENSE: Final = 12  # characters, in scripts without blanks, in which a full clause often has no more
 _FEWEST_DENSE: Final = 5
@@ -30,13 +30,12 @@ _WORD_ABOUT_IT: Final = 8
 _CONDITION_WORDS: Final = 12
 _VERDICT_WORDS: Final = 12
 _CLOSING: Final = frozenset(")）")
-NARROWING_WORDS: Final = 8  # of "For guests it is 5 MB.", "At 20 °C." or "Groups do not."
-_LIMIT_WORDS: Final = 12  # of a sentence that limits what was said
+_NARROWING_WORDS: Final = 8  # of "For guests it is 5 MB.", "At 20 °C." or "Groups do not."
+LIMIT_WORDS: Final = 12  # of a sentence that limits what was said
 _FRAME_WORDS: Final = 12
 _NAMING_KINDS: Final = frozenset({"heading", "label"})
 _SHARED: Final = 5  # letters in which two words agree where they are taken for one: "confessed", "confession"
 _ASKING: Final = ("?", "？", "؟")
-_PLAIN_ENDS: Final = frozenset((". ", "? ", "! ", ".\n"))
 _PAUSE: Final = re.compile(r"[,:;،，、—–]")
 _LISTED_SCRIPTS: Final = re.compile(r"[a-zA-Zа-яА-Я]")  # whose pointing words the table has
 _CLAUSE: Final = re.compile(r"[^;:：；—–]*+")
@@ -46,7 +45,7 @@ ITEM: Final = re.compile(
     r"[ \t]*(?:(?:[-*+•‣◦–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[[ xX]\])[ \t]|[・●○■□◆◇①-⑳]|（?\d{1,2}[、）]|\d{1,2}．)"
 )
 _NUMBER: Final = re.compile(r"[ \t]*\(?(\d{1,3})[.)]")
-LEAD: Final = re.compile(r"[\s\"'“”„«»「『(（*_>\-–—•…]*(?:\(?\d{1,3}[.)]\s+)?[\s\"'“”„«»「『(（*_]*")
+_LEAD: Final = re.compile(r"[\s\"'“”„«»「『(（*_>\-–—•…]*(?:\(?\d{1,3}[.)]\s+)?[\s\"'“”„«»「『(（*_]*")
 # Of scripts with capitals what begins a name is none of these.
 _LOWER: Final = "".join(chr(c) for c in (*range(0x61, 0x590), *range(0x1E00, 0x2000)) if chr(c).islower())
 _NAMES: Final = re.compile(rf"(?<=[\w,;:] )[^\W\d_{_LOWER}][^\W_]+|\w[._/@]\w|\d|`|[\u30a1-\u30f6]{{3,}}")
@@ -61,10 +60,10 @@ _RUN_ON: Final = {name: tuple(_TIES.get(f"{name}-run-on", ())) for name in LISTE
 #: Lists that no sentence is asked for at its beginning alone.
 _ANYWHERE: Final = frozenset((*RARE, "points", "persons", "sweeping", "limits", "limiting"))
 #: The other lists with phrases that begin with a word, and these phrases.
-OPENINGS: Final = {name: phrases for name, phrases in LISTED.items() if name not in _ANYWHERE}
+_OPENING: Final = {name: phrases for name, phrases in LISTED.items() if name not in _ANYWHERE}
 _LISTS_BY_OPENING: Final = {
-    word: tuple((name, phrases[word]) for name, phrases in OPENINGS.items() if word in phrases)
-    for listed in OPENINGS.values()
+    word: tuple((name, phrases[word]) for name, phrases in _OPENING.items() if word in phrases)
+    for listed in _OPENING.values()
     for word in listed
 }
 #: What a sentence opens with by its first word alone, and the second words with which it may open with more.
@@ -82,7 +81,7 @@ _TYING: Final = frozenset({"restricts", "follows", "ordinals", "answers", "amend
 _TYING_RARE: Final = frozenset({"back", "requires"})
 _GOING_ON: Final = tuple(_TIES["going-on-run-on"])
 #: Last words of a short sentence that leaves its verb to the one before it: "Groups do not."
-ELLIPSES: Final = frozenset(_TIES["ellipses"])
+_ELLIPSES: Final = frozenset(_TIES["ellipses"])
 _AMENDING: Final = frozenset(LISTED["amends"])
 #: Words of which one, anywhere in a sentence that revokes or limits something, tells that it is what was said last.
 _POINTING: Final = (_PERSONS | frozenset(LISTED["pronouns"]) | frozenset(_TIES["demonstratives"])) - {"her"}
@@ -106,18 +105,6 @@ def may_object(text: str) -> bool:
     return word is not None and word[1].lower() in _OBJECTING
 
 
-def asks(text: str, span: Span) -> bool:
-    """Whether a sentence is a question."""
-    start, end, _ = span
-    last = text[end - 2 if text[end - 1] == " " and end - start > 1 else end - 1]
-    return last in _ASKING if not last.isspace() else span.of(text).rstrip().endswith(_ASKING)
-
-
-def names_something(body: str) -> bool:
-    """Whether there is a name or a figure in a sentence of ASCII."""
-    return _ASCII_NAMES.search(body) is not None
-
-
 class Hints:
     """What a whole text holds, so that a sentence is not asked for what stands nowhere in it."""
 
@@ -128,15 +115,11 @@ class Hints:
         self.introduces = ":" in text or "：" in text
         #: Rare lists of which some sentence has a phrase.
         self.rare: Set[str] = frozenset(RARE)
-        #: Lists with whose phrases some sentence begins; whether some has a word of a prohibition.
-        self.opened: Set[str] = frozenset(OPENINGS)
-        self.may_limit = True
-        #: The sentences that do not stand alone; those of which another one must tell whom they speak of.
-        self.telling: Sequence[int] = ()
-        self.meaning: Set[int] = frozenset()
-        #: Those behind one that does not end as most sentences do.
-        self.loose: Set[int] = frozenset()
-        self.heard: Heard = HeardWords(())
+        #: Lists with whose phrases some sentence begins; whether some has a word of a prohibition, or one for a person.
+        self.opened: Set[str] = frozenset(_OPENING)
+        self.may_limit = self.speaks_of_persons = True
+        #: All words, each once.
+        self.distinct: Set[str] = frozenset()
 
     @cached_property
     def names(self) -> list[int]:
@@ -145,26 +128,16 @@ class Hints:
 
     def hear(self, pieces: Sequence[StatementPiece]) -> None:
         """Take in the words of all sentences."""
-        self.heard = heard = HeardWords([piece.said for piece in pieces])
+        heard = HeardWords([piece.said for piece in pieces])
+        self.opened = set(chain.from_iterable([piece.opens for piece in pieces if piece.opens]))
+        self.distinct = heard.distinct
+        self.may_limit = not _LIMITS.isdisjoint(heard.distinct)
+        self.speaks_of_persons = self.dense or "pronouns" in self.opened or not _PERSONS.isdisjoint(heard.distinct)
         if not self.dense:
-            self.hear_rare([pieces[i] for i in heard.holding(rare_words(heard.said, heard.distinct))])
-        self.hear_telling(pieces, [i for i, piece in enumerate(pieces) if not piece.stands_alone])
-        text = self._text
-        self.loose = {i for i, piece in enumerate(pieces) if text[(start := piece.span.start) - 2 : start] not in _PLAIN_ENDS}
-        asked = range(len(pieces)) if self.dense else sorted({*self.telling, *heard.cue("persons")})
-        self.meaning = {i for i in asked if pieces[i].means_somebody}
-
-    def hear_rare(self, told: Sequence[StatementPiece]) -> None:
-        """Take in the sentences that may have a phrase of a rare list."""
-        self.rare = {name for piece in told for name in piece.rare_lists()}
-        for piece in told if self.rare else ():
-            piece.stands_alone = False
-
-    def hear_telling(self, pieces: Sequence[StatementPiece], telling: Sequence[int]) -> None:
-        """Take in the sentences that do not stand alone."""
-        self.telling = telling
-        self.opened = set(chain.from_iterable([pieces[i].opens for i in telling]))
-        self.may_limit = bool(self.heard.cue("limits"))
+            told = [pieces[i] for i in heard.holding(rare_words(heard))]
+            self.rare = {name for piece in told for name in piece.rare_lists()}
+            for piece in told if self.rare else ():
+                piece.stands_alone = False
 
 
 class StatementPiece:
@@ -177,7 +150,6 @@ class StatementPiece:
         "hints",
         "item",
         "kind",
-        "named",
         "narrows",
         "opens",
         "said",
@@ -188,15 +160,13 @@ class StatementPiece:
 
     def __init__(self, text: str, span: Span, hints: Hints, words: Callable[[int, int], list[str]]) -> None:
         start, end, self.kind = span
-        #: Whether there is a name or a figure in it, if that is known.
-        self.named: bool | None = None
         self._whole, self.span, self.hints = text, span, hints
         self.starts_line = start == 0 or text[start - 1] == "\n"
         self.item = self.starts_line and not self.kind and ITEM.match(text, start, end) is not None
-        if not text[start].isalpha() and (lead := LEAD.match(text, start, end)):
+        if not text[start].isalpha() and (lead := _LEAD.match(text, start, end)):
             start = lead.end()
         self._begin = start
-        self.said = said = words(start, end if end - start <= READ else start + READ)
+        self.said = said = words(start, end if end - start <= _READ else start + _READ)
         self.dense = hints.dense and _DENSE.search(self.body) is not None
         #: Words of the listed phrase that it begins with, by the list's name.
         self.opens = _openings(said) if said and said[0] in _LISTS_BY_OPENING else _NO_OPENINGS
@@ -204,28 +174,28 @@ class StatementPiece:
             self.opens = {name: 1 for name, marks in _RUN_ON.items() if self.body.startswith(marks)} | {**self.opens}
         #: Whether it is about the sentence before it by its form.
         self.narrows = (
-            not self.starts_line and (len(said) <= NARROWING_WORDS or text[span.start] in "(（") and self._is_bare_addition()
+            not self.starts_line and (len(said) <= _NARROWING_WORDS or text[span.start] in "(（") and self._is_bare_addition()
         )
         if "narrows" in self.opens:
             self.opens = {name: words for name, words in self.opens.items() if name != "narrows"}
         #: Whether no rule has more to ask, as of most sentences: not short, without a listed phrase that matters.
-        self.stands_alone = len(said) > SHORT_WORDS and not (self.opens or self.kind or self.item or hints.dense or self.narrows)
+        self.stands_alone = len(said) > _SHORT_WORDS and not (self.opens or self.kind or self.item or hints.dense or self.narrows)
 
     def _is_bare_addition(self) -> bool:
         """Whether it stands in brackets, or is short and without a verb of its own."""
         start, end, kind = self.span
         if self._whole[start] in "(（" and not _CLOSING.isdisjoint(self._whole[end - 3 : end]):
             return True
-        if len(self.said) > NARROWING_WORDS or kind:
+        if len(self.said) > _NARROWING_WORDS or kind:
             return False
-        return ("narrows" in self.opens or (len(self.said) > 1 and self.said[-1] in ELLIPSES)) and not self.asks
+        return ("narrows" in self.opens or (len(self.said) > 1 and self.said[-1] in _ELLIPSES)) and not self.asks
 
     def plain_words(self) -> list[str] | None:
         """Its words as ``lower.words`` has them, without digits and hyphens; None where `said` are others. Of a block none."""
         _, end, kind = self.span
         if kind and kind not in _NAMING_KINDS:
             return []
-        return self.said if end - self._begin <= READ and "".join(self.said).isalpha() else None
+        return self.said if end - self._begin <= _READ and "".join(self.said).isalpha() else None
 
     @property
     def may_be_tied(self) -> bool:
@@ -276,12 +246,14 @@ class StatementPiece:
     @property
     def asks(self) -> bool:
         """Whether it is a question."""
-        return asks(self._whole, self.span)
+        start, end, _ = self.span
+        last = self._whole[end - 2 if self._whole[end - 1] == " " and end - start > 1 else end - 1]
+        return last in _ASKING if not last.isspace() else self.text.rstrip().endswith(_ASKING)
 
     @property
     def is_short(self) -> bool:
         """Whether it says little by itself: next to no words, or a few that name nothing and point to something."""
-        if (len(self.said) > SHORT_WORDS and not self.dense) or self.asks:
+        if (len(self.said) > _SHORT_WORDS and not self.dense) or self.asks:
             return False
         if self.dense:
             size = len(self.body.strip())
@@ -294,8 +266,6 @@ class StatementPiece:
     @property
     def names_something(self) -> bool:
         """Whether there is a name or a figure in it."""
-        if self.named is not None:
-            return self.named
         if not self.hints.ascii:
             return _NAMES.search(self.body) is not None
         names = self.hints.names
@@ -303,7 +273,7 @@ class StatementPiece:
         if first == len(names) or names[first] >= self.span.end:
             return False
         # Near its beginning the pattern may have looked at what stands before the sentence.
-        return names[first] - self._begin > 1 or names_something(self.body)
+        return names[first] - self._begin > 1 or _ASCII_NAMES.search(self.body) is not None
 
     @property
     def is_condition(self) -> bool:
@@ -379,7 +349,7 @@ class StatementPiece:
     @property
     def revokes(self) -> bool:
         """Whether it says of something that it does not hold: a word for that, or a short "It must not ..."."""
-        limits = self.hints.may_limit and len(self.said) <= _LIMIT_WORDS and self.may_limit
+        limits = self.hints.may_limit and len(self.said) <= LIMIT_WORDS and self.may_limit
         if not (limits or self.holds_rare("revokes")) or self.item or self.asks:
             return False
         return self.holds_rare("revokes") or (self.points_back and self.holds("limits"))

@@ -13,7 +13,7 @@ says behind the label. In doubt the rule ties: a tie costs tokens, a missing one
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import Final
@@ -21,12 +21,11 @@ from typing import Final
 from turnfold.compression.text.correcting_ties import correcting_ties
 from turnfold.compression.text.farther_ties import farther_ties
 from turnfold.compression.text.following_ties import following_ties
-from turnfold.compression.text.lower import joined_words_within
-from turnfold.compression.text.pieces import PieceList, Pieces
+from turnfold.compression.text.lower import joined_words_within, words_within
 from turnfold.compression.text.reaching_ties import limited_too, reaching_ties
 from turnfold.compression.text.sentences import LONGEST, sentences
 from turnfold.compression.text.spans import Span
-from turnfold.compression.text.statement_pieces import Hints, StatementPiece, is_amendment, may_object
+from turnfold.compression.text.statement_pieces import LIMIT_WORDS, Hints, StatementPiece, is_amendment, may_object
 
 #: Characters that ties join into one statement at most; beyond it what comes later needs what came first.
 _MOST_JOINED: Final = 2 * LONGEST
@@ -49,10 +48,11 @@ _INTRODUCES: Final = re.compile(r"[:：][\"'”’»*_)\s]*\Z")
 _ENDED: Final = re.compile(r"[.!?…。！？।॥؟۔｡][\"'”’»」』)\]*_\s]*\Z|\n\s*\Z")
 _BLANK_LINE: Final = re.compile(r"\n[ \t]*\n\s*\Z")
 _TERMINATORS: Final = frozenset(".!?…。！？।॥؟۔｡")
+_PLAIN_ENDS: Final = frozenset((". ", "? ", "! ", ".\n"))
 _CLOSERS: Final = {"”": "“„”", "»": "«", "«": "»", "」": "「", "』": "『", "“": "„", ")": "(", "）": "（"}
 _OPENERS: Final = frozenset("“„«»「『(（")
 _QUOTING: Final = re.compile('["“”„«»「」『』()（）]')
-_NONE: Final[Set[int]] = frozenset()
+_ASCII_QUOTING: Final = '"()'
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,32 +88,51 @@ class Statements:
 
 def statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
     """The text as statements; linear. `blocks` as for ``sentences``."""
-    spans = with_labels(text, sentences(text, blocks))
-    return statements_of(text, pieces_of(text, spans))
+    spans = _with_labels(text, sentences(text, blocks))
+    return _of(text, spans, _pieces(text, spans) if len(spans) > 1 else ())
 
 
-def pieces_of(text: str, spans: Sequence[Span]) -> PieceList:
-    """The sentences of a text."""
+def heard_statements(text: str) -> tuple[Statements, list[list[str]]]:
+    """The text as statements, and the words of each (``words(lower_text(...))``), split once for both; a block has none."""
+    spans = _with_labels(text, sentences(text))
+    pieces = _pieces(text, spans)
+    read = _of(text, spans, pieces)
+    plain = [piece.plain_words() for piece in pieces]
+    said = [words for words in plain if words is not None]
+    if len(said) < len(plain):
+        within = words_within(text)
+        said = [within(start, end) if words is None else words for words, (start, end, _) in zip(plain, spans, strict=True)]
+    if len(read.spans) == len(spans):
+        return read, said
+    starts = {start for start, _, _ in read.spans}
+    whole: list[list[str]] = []
+    for span, words in zip(spans, said, strict=True):
+        if span.start in starts:
+            whole.append(words)
+        else:
+            whole[-1] = [*whole[-1], *words]
+    return read, whole
+
+
+def _pieces(text: str, spans: Sequence[Span]) -> list[StatementPiece]:
     hints, words = Hints(text), joined_words_within(text)
-    pieces = PieceList([StatementPiece(text, span, hints, words) for span in spans], hints, spans)
+    pieces = [StatementPiece(text, span, hints, words) for span in spans]
     if len(pieces) > 1:
         hints.hear(pieces)
     return pieces
 
 
-def statements_of(text: str, pieces: Pieces) -> Statements:
-    """The statements of a text by its sentences."""
-    spans = pieces.spans
+def _of(text: str, spans: Sequence[Span], pieces: Sequence[StatementPiece]) -> Statements:
     if len(spans) < 2:
         return Statements(spans, ((),) * len(spans), (1,) * len(spans))
     joined = _joined(text, pieces)
-    of = list(accumulate([i not in joined for i in range(len(spans))], initial=-1))[1:] if joined else range(len(spans))
+    of = list(accumulate([not tied for tied in joined], initial=-1))[1:]
     needs: dict[int, dict[int, None]] = {}
     for dependent, needed in chain(
         _needs(pieces),
         farther_ties(text, pieces),
         reaching_ties(text, pieces),
-        following_ties(text, pieces),
+        following_ties(pieces),
         correcting_ties(text, pieces),
     ):
         if of[dependent] != of[needed]:
@@ -121,12 +140,12 @@ def statements_of(text: str, pieces: Pieces) -> Statements:
     listed: list[tuple[int, ...]] = [()] * (of[-1] + 1)
     for i, several in needs.items():
         listed[i] = tuple(several)
-    if not joined:
-        return Statements(spans, tuple(listed), [int(kind != "label") for _, _, kind in spans])
+    if True not in joined:
+        return Statements(spans, tuple(listed), [int(span.kind != "label") for span in spans])
     whole: list[Span] = []
     sizes: list[int] = []
-    for i, span in enumerate(spans):
-        if i in joined:
+    for span, tied in zip(spans, joined, strict=True):
+        if tied:
             whole[-1] = Span(whole[-1].start, span.end, whole[-1].kind)
             sizes[-1] += 1
         else:
@@ -149,7 +168,7 @@ def objection(text: str) -> Span | None:
     return statements(text).spans[0] if objects(text) else None
 
 
-def with_labels(text: str, spans: Sequence[Span]) -> list[Span]:
+def _with_labels(text: str, spans: Sequence[Span]) -> list[Span]:
     """The spans with the labels that name the speakers of lines as spans of their own, where there are several."""
     if ":" not in text and "：" not in text:
         return list(spans)
@@ -175,26 +194,28 @@ def with_labels(text: str, spans: Sequence[Span]) -> list[Span]:
 # ---------------------------------------------------------------- what is one statement
 
 
-def _joined(text: str, pieces: Pieces) -> Set[int]:
-    """The sentences that are one statement with the one before. Of most it is told by the end of the one before it."""
-    out: set[int] = set()
-    signs = ('"' in text or "(" in text or ")" in text) if text.isascii() else _QUOTING.search(text)
-    quoted = set(_in_quotation(text, pieces)) if signs else _NONE
-    telling, loose = pieces.hints.telling, pieces.hints.loose
+def _joined(text: str, pieces: Sequence[StatementPiece]) -> list[bool]:
+    """Whether each sentence is one statement with the one before it. Of most it is told by the end of the one before it."""
+    out = [False] * len(pieces)
+    signs = any(map(text.__contains__, _ASCII_QUOTING)) if text.isascii() else _QUOTING.search(text)
+    quoted = _in_quotation(text, pieces) if signs else [False] * len(pieces)
+    asked = [
+        i
+        for i, piece in enumerate(pieces)
+        if i and (quoted[i] or not piece.stands_alone or text[(start := piece.span.start) - 2 : start] not in _PLAIN_ENDS)
+    ]
     begun = short = 0
-    for i in sorted({*telling, *quoted, *loose}) if quoted or loose else telling:
-        if not i:
-            continue
+    for i in asked:
         piece = pieces[i]
-        if i - 1 not in out:
+        if not out[i - 1]:
             begun, short = i - 1, 0
-        size = piece.span.end - pieces.spans[begun].start
+        size = piece.span.end - pieces[begun].span.start
         short = short + 1 if not piece.stands_alone and _is_aside(piece) else 0
-        if not (piece.kind or pieces.spans[i - 1].kind) and (
-            (size <= _MOST_JOINED and (i in quoted or _is_one_with(pieces, i) or 0 < short < _MOST_SHORT))
-            or (i in loose and size <= _LONGEST_SENTENCE and _was_cut(pieces, i))
-        ):
-            out.add(i)
+        tied = not (piece.kind or pieces[i - 1].kind) and (
+            (size <= _MOST_JOINED and (quoted[i] or _is_one_with(piece, pieces[i - 1]) or 0 < short < _MOST_SHORT))
+            or (size <= _LONGEST_SENTENCE and _was_cut(pieces, i))
+        )
+        out[i] = tied
     return out
 
 
@@ -204,18 +225,15 @@ def _is_part(piece: StatementPiece) -> bool:
     return is_about_it or _is_aside(piece)
 
 
-def _is_one_with(pieces: Pieces, i: int) -> bool:
-    """Whether it is one statement with the sentence before it by its own words."""
-    piece = pieces[i]
+def _is_one_with(piece: StatementPiece, before: StatementPiece) -> bool:
     if piece.stands_alone or piece.item or not piece.may_be_tied:
         return False
-    return piece.answers or piece.is_condition or _restricts(pieces, i, i - 1)
+    return piece.answers or piece.is_condition or _restricts(piece, before)
 
 
-def _restricts(pieces: Pieces, i: int, before: int) -> bool:
+def _restricts(piece: StatementPiece, before: StatementPiece) -> bool:
     """Whether `before` is not to be read without it; a question, and what says that it no longer holds, need no further limit."""
-    piece = pieces[i]
-    return piece.opposes or (piece.restricts and not (pieces[before].asks or pieces[before].holds_rare("revokes")))
+    return piece.opposes or (piece.restricts and not (before.asks or before.holds_rare("revokes")))
 
 
 def _is_aside(piece: StatementPiece) -> bool:
@@ -228,11 +246,14 @@ def _was_cut(pieces: Sequence[StatementPiece], i: int) -> bool:
     if pieces[i].starts_line:
         return False
     end = pieces[i - 1].tail(40)
+    if end[-2:] in _PLAIN_ENDS:
+        return False
     return end.rstrip()[-1:] not in _TERMINATORS and not _ENDED.search(end)
 
 
-def _in_quotation(text: str, pieces: Sequence[StatementPiece]) -> Iterator[int]:
-    """The sentences that begin inside a quotation or brackets that are closed in the same line."""
+def _in_quotation(text: str, pieces: Sequence[StatementPiece]) -> list[bool]:
+    """Whether each sentence begins inside a quotation or brackets that are closed in the same line."""
+    out = [False] * len(pieces)
     opened: list[tuple[str, int]] = []
     i, piece = 0, pieces[0]
     for m in _QUOTING.finditer(text):
@@ -247,18 +268,20 @@ def _in_quotation(text: str, pieces: Sequence[StatementPiece]) -> Iterator[int]:
         sign = m.group()
         at = next((k for k in range(len(opened) - 1, -1, -1) if opened[k][0] in _CLOSERS.get(sign, sign)), -1)
         if at >= 0:
-            yield from range(opened[at][1] + 1, i + 1)
+            for k in range(opened[at][1] + 1, i + 1):
+                out[k] = True
             del opened[at:]
         elif sign in _OPENERS or sign == '"':
             opened.append((sign, i))
+    return out
 
 
 # ---------------------------------------------------------------- what needs what
 
 
-def _needs(pieces: Pieces) -> list[tuple[int, int]]:
+def _needs(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     """Pairs of a sentence and one that it needs."""
-    if not any([pieces[i].kind for i in pieces.hints.telling]):  # noqa: C419 - a generator takes twice as long
+    if not any([piece.kind for piece in pieces]):  # noqa: C419 - a generator takes twice as long, and every text is asked
         return [*_pointing_back(pieces), *_taken_back(pieces), *_revised(pieces), *_introduced(pieces)]
     return [
         *_under_headings(pieces),
@@ -272,50 +295,49 @@ def _needs(pieces: Pieces) -> list[tuple[int, int]]:
     ]
 
 
-def _pointing_back(pieces: Pieces) -> list[tuple[int, int]]:
+def _pointing_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     """Sentences whose first words point back, and an answer or objection of another speaker, with what they are about."""
     found: list[tuple[int, int]] = []
-    telling, meaning = pieces.hints.telling, pieces.hints.meaning
-    if not meaning and not any([pieces[i].may_be_tied for i in telling]):  # noqa: C419 - a generator takes twice as long
+    hints = pieces[0].hints
+    if not hints.speaks_of_persons and not any(piece.may_be_tied for piece in pieces if not piece.stands_alone):
         return found
     last = -1  # the last thing said, labels and headings aside
     named = -1  # the last sentence of the line that names whom a pronoun may mean
-    behind, told = 0, set(telling)
-    for i in sorted(told | meaning):
-        if i > behind:  # those between stand alone and mean nobody
-            named = last = i - 1
-        behind, kind = i + 1, pieces.spans[i].kind
-        if kind in ("label", "heading"):
-            last = -1 if kind == "heading" else last
+    for i, piece in enumerate(pieces):
+        means = hints.speaks_of_persons and piece.means_somebody
+        if piece.stands_alone and not means:  # most
+            named = last = i
+            continue
+        if piece.kind in ("label", "heading"):
+            last = -1 if piece.kind == "heading" else last
             named = -1
             continue
-        if kind or pieces.starts_line(i):
+        if piece.starts_line or piece.kind:
             named = -1
-        if kind or i not in meaning:
-            named = -1 if kind else i
+        if piece.kind or not means:
+            named = -1 if piece.kind else i
         elif named >= 0:
             found.append((i, named))
-        if last >= 0 and i in told and not kind and _is_about(pieces, i, last):
+        said = (
+            not (piece.stands_alone or piece.kind or piece.item)
+            and piece.may_be_tied
+            and (piece.follows or piece.answers or (last >= 0 and _restricts(piece, pieces[last])))
+        )
+        if last >= 0 and said:
             found.append((i, last))
-            if not pieces.starts_line(i) and last == i - 1:
-                found += [pair for pair in limited_too(pieces, i) if pieces[i].limits_more]
+            if not piece.starts_line and last == i - 1:
+                found += [pair for pair in limited_too(pieces, i) if piece.limits_more]
         last = i
     return found
 
 
-def _is_about(pieces: Pieces, i: int, last: int) -> bool:
-    """Whether a sentence points back to the last thing said, answers it or restricts it."""
-    piece = pieces[i]
-    return not piece.item and piece.may_be_tied and (piece.follows or piece.answers or _restricts(pieces, i, last))
-
-
-def _taken_back(pieces: Pieces) -> list[tuple[int, int]]:
+def _taken_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     """Sentences of a paragraph (where the later one begins one, of that before it) and a later one that takes them back."""
     found: list[tuple[int, int]] = []
-    if pieces.hints.rare.isdisjoint(("verdicts", "retracts")):
+    if pieces[0].hints.rare.isdisjoint(("verdicts", "retracts")):
         return found
-    for i in pieces.hints.telling:
-        if not i or pieces[i].kind or not pieces[i].takes_back:
+    for i, piece in enumerate(pieces[1:], start=1):
+        if piece.stands_alone or piece.kind or not piece.takes_back:
             continue
         for k in range(i - 1, max(-1, i - 1 - _FARTHEST_BACK), -1):
             if pieces[k].kind == "heading" or (k < i - 1 and _BLANK_LINE.search(pieces[k].text)):
@@ -324,20 +346,18 @@ def _taken_back(pieces: Pieces) -> list[tuple[int, int]]:
     return found
 
 
-def _revised(pieces: Pieces) -> list[tuple[int, int]]:
+def _revised(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     """Sentences and the one behind each that corrects, revokes or limits it; "At first, ..." and what came then."""
     found: list[tuple[int, int]] = []
-    hints = pieces.hints
+    hints = pieces[0].hints
     if not hints.may_limit and "revokes" not in hints.rare and hints.opened.isdisjoint(_REVISING):
         return found
-    asked = {*hints.telling, *hints.heard.cue("limits-briefly")}
     said: list[int] = []  # what was said under this heading, labels aside
     doubted = False  # whether the last of it may be what was thought at first
-    for i in range(len(pieces)):
-        if i not in asked and not doubted:
+    for i, piece in enumerate(pieces):
+        if piece.stands_alone and not doubted and not (len(piece.said) <= LIMIT_WORDS and piece.may_limit):
             said.append(i)
             continue
-        piece = pieces[i]
         if piece.kind:
             if piece.kind == "heading":
                 said.clear()
@@ -383,7 +403,7 @@ def _behind_labels(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     return found
 
 
-def _asked_and_answered(pieces: Pieces) -> list[tuple[int, int]]:
+def _asked_and_answered(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     """A question that ends what a speaker says and the first thing that the next one says: without it, the answer to another
     question would stand behind this one. A short answer needs its question too."""
     found = []
@@ -401,10 +421,10 @@ def _asked_and_answered(pieces: Pieces) -> list[tuple[int, int]]:
     return found
 
 
-def _introduced(pieces: Pieces) -> list[tuple[int, int]]:
+def _introduced(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     """What stands under "Never do:", behind "The following is not true." or "Suppose that it fails."; items below an item."""
     found: list[tuple[int, int]] = []
-    hints, items = pieces.hints, True in [pieces[i].item for i in pieces.hints.telling]
+    hints, items = pieces[0].hints, True in [piece.item for piece in pieces]
     if not (items or hints.introduces or "supposes" in hints.opened) and hints.rare.isdisjoint(("ahead", "frames", "verdicts")):
         return found
     leads = [not piece.kind and _leads(piece) for piece in pieces]
