@@ -167,6 +167,7 @@ _STORES: Final[dict[str, Callable[[], contextlib.AbstractContextManager[str]]]] 
 _OFFLINE: Final = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "LITELLM_TELEMETRY": "False",
+    "LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY": "true",  # on loopback: a key would only add work of its own
     "HEADROOM_TELEMETRY": "off",
     "HF_HUB_OFFLINE": "1",
     "DO_NOT_TRACK": "1",
@@ -286,7 +287,7 @@ def main() -> None:
     parser.add_argument("--memory", action="store_true", help="memory alone")
     parser.add_argument("--conversations", type=int, default=300, help="for --memory")
     parser.add_argument("--litellm", help="interpreter of an environment with litellm[proxy]")
-    parser.add_argument("--headroom", help="interpreter of an environment with headroom-ai")
+    parser.add_argument("--headroom", help="interpreter of an environment with headroom-ai[proxy]")
     parser.add_argument("--only", default="", help="the targets whose names contain this")
     given = parser.parse_args()
     with quick_upstream() as upstream:

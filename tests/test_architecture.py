@@ -58,6 +58,9 @@ def test_what_is_not_asked_for_is_found() -> None:
     ]
     assert len(undeclared([module], ["pyyaml", "python.dateutil[x]~=2"], brought)) == 1
     assert len(undeclared([module], ["pyyaml"], {})) == 3
+    older = Module.of("turnfold.proxy.app", "from backports import zstd")
+    assert not undeclared([older], ["backports.zstd>=1.0; python_version < '3.14'"], {})
+    assert len(undeclared([older], ["backports.tarfile"], {})) == 1
 
 
 # (rule, module, source that breaks the rule, words of the finding)

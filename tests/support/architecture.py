@@ -443,7 +443,8 @@ def undeclared(modules: Sequence[Module], declared: Iterable[str], distributions
 
     Args:
         declared: requirements as the project states them (``"redis>=6"``).
-        distributions: which distributions bring a top-level module (``importlib.metadata.packages_distributions``).
+        distributions: which distributions bring a top-level module (``importlib.metadata.packages_distributions``). One that
+            nobody brings, since this Python needs no such package, is known by its own name.
     """
     wanted = {_normal(re.split(r"[^\w.-]", requirement, maxsplit=1)[0]) for requirement in declared}
     findings = []
@@ -452,9 +453,13 @@ def undeclared(modules: Sequence[Module], declared: Iterable[str], distributions
             top = target.split(".")[0]
             if top in sys.stdlib_module_names | _NEWER or top in {"turnfold", "tests", "benchmarks"}:
                 continue
-            if not wanted & {_normal(name) for name in distributions.get(top, ())}:
+            if not wanted & {_normal(name) for name in distributions.get(top) or _own_names(node, target)}:
                 findings.append(module.at(node, f"imports {top}, which pyproject.toml does not ask for"))
     return findings
+
+
+def _own_names(node: ast.AST, target: str) -> list[str]:
+    return [target, *(f"{target}.{alias.name}" for alias in node.names)] if isinstance(node, ast.ImportFrom) else [target]
 
 
 def _normal(name: str) -> str:

@@ -36,7 +36,7 @@ def test_sorting_passes() -> None:
 
 def test_quadratic_fails() -> None:
     with pytest.raises(AssertionError, match="8 times the input takes"):
-        assert_linear(quadratic, int, 200)
+        assert_linear(quadratic, int, 400)
 
 
 def test_quadratic_with_a_cost_per_call_fails() -> None:

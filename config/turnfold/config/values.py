@@ -22,6 +22,7 @@ _KEY_BYTES: Final = 32
 # Underscores are none of DNS's, but container networks have them; what looks like numbers must be an address.
 _HOST_NAME: Final = re.compile(r"(?!-)[\w-]{1,63}(?:\.[\w-]{1,63})*\.?")
 _HOST_AND_PORT: Final = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[\w.-]+)(?::\d{1,5})?")
+_NETLOC: Final = re.compile(r"[^/?#]*")
 _SERVICE: Final = re.compile(r"[^/]+(?:/\d+)?")
 _NUMBERS: Final = re.compile(r"[\d.]+")
 _DATABASE: Final = re.compile(r"/?|/\d+")
@@ -83,10 +84,17 @@ def store_url(url: str) -> str:
     if scheme == "sqlite" and (not rest.startswith("/") or rest == "/"):
         raise ValueError("must name a file, as sqlite:///relative.db or sqlite:////absolute.db")
     if "+" in scheme:
-        _several_servers(scheme, urlsplit(url))
+        _several_servers(scheme, split_servers(url))
     elif scheme in REDIS_SCHEMES and not _DATABASE.fullmatch(_in_parts(url).path):
         raise ValueError("must end in the number of a database, as redis://HOST:6379/0")
     return url
+
+
+def split_servers(url: str) -> SplitResult:
+    """A URL that may name several servers; newer Pythons' ``urlsplit`` takes no address in brackets behind another."""
+    scheme, _, rest = url.partition("://")
+    netloc = _NETLOC.match(rest)[0]  # type: ignore[index]  # it matches everything, nothing too
+    return urlsplit(f"{scheme}://{rest[len(netloc) :]}")._replace(netloc=netloc)
 
 
 def _several_servers(scheme: str, parts: SplitResult) -> None:

@@ -26,6 +26,7 @@ _PIXELS: Final = 750  # and those of a token
 _MOST: Final = 1600  # tokens of the largest image, and of one of unknown size
 _NOT_PLAIN: Final = re.compile(r"[^\w.+ -]+")
 _LONGEST_NAME: Final = 80
+_CODED: Final = re.compile(r"[^=]*=*")  # as far as the padding: what stands behind it newer Pythons refuse and others drop
 _HEADER: Final = 65_536  # characters of base64 in which every format of interest says its size
 
 
@@ -104,7 +105,8 @@ def _size(url: str) -> tuple[int, int] | None:
     if not mark or not head.startswith("data:image"):
         return None
     try:
-        width, height = imagesize.get(BytesIO(b64decode(data[:_HEADER])))
+        coded = _CODED.match(data, 0, _HEADER)[0]  # type: ignore[index]  # it matches everything, nothing too
+        width, height = imagesize.get(BytesIO(b64decode(coded)))
     except (binascii.Error, ValueError):
         return None
     return (width, height) if width > 0 and height > 0 else None

@@ -21,7 +21,7 @@ import contextlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode
 
 from redis import asyncio as aioredis
 from redis import exceptions as errors
@@ -31,6 +31,7 @@ from redis.asyncio.retry import Retry
 from redis.asyncio.sentinel import MasterNotFoundError, Sentinel, SentinelConnectionPool
 from redis.backoff import NoBackoff
 
+from turnfold.config.values import split_servers
 from turnfold.proxy.store.base import StoreFailed
 from turnfold.proxy.store.redis_store.keys import OneServer, Spread
 
@@ -60,7 +61,7 @@ class _Address:
 
 
 def _address(url: str) -> _Address:
-    parts = urlsplit(url)
+    parts = split_servers(url)
     scheme, _, kind = parts.scheme.partition("+")
     user, at, hosts = parts.netloc.rpartition("@")
     query = dict(parse_qsl(parts.query))
