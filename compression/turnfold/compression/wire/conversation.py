@@ -19,6 +19,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import chain, starmap
 from operator import attrgetter
 from typing import Any, Final, Literal
@@ -331,7 +332,22 @@ class Changes:
     @property
     def gone(self) -> frozenset[int]:
         """The messages that are left out, one by one."""
-        return frozenset(chain.from_iterable(starmap(range, self.dropped)))
+        return _one_by_one(self.dropped)
+
+
+@lru_cache(maxsize=16)
+def _one_by_one(runs: tuple[tuple[int, int], ...]) -> frozenset[int]:
+    """Between two fold events a conversation's are the same, and may be nearly all of its messages."""
+    return frozenset(chain.from_iterable(starmap(range, runs)))
+
+
+def kept_indices(dropped: Iterable[tuple[int, int]], start: int, end: int) -> Iterator[int]:
+    """Those of the messages ``start..end`` that are not in the runs which are left out."""
+    at = start
+    for begin, stop in sorted(dropped):
+        yield from range(at, min(begin, end))
+        at = max(at, stop)
+    yield from range(at, end)
 
 
 @dataclass(frozen=True, slots=True)

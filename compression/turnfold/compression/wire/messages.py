@@ -11,8 +11,10 @@ run of the other blocks. Blocks of unknown kinds are carried: an assistant's mes
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -137,7 +139,7 @@ def _begun(known: _FlatHistory, same: int, first: int) -> _FlatHistory:
         messages=known.messages[:size],
         spans=known.spans[:size],
         ends=known.ends[:same],
-        groups=tuple(group for group in known.groups if group.end <= end),
+        groups=known.groups[: bisect_right(known.groups, end, key=attrgetter("end"))],
         compacted=_compacted(known.messages[:size], first) if known.compacted > end else known.compacted,
     )
 
