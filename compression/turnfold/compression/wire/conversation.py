@@ -368,6 +368,8 @@ class Wire:
         write: changes to the edits of the conversation's own text that make them.
         unmarked: the messages' JSON without cache marks, in a form that a moving mark does not change: what tells how far one
             request repeats another.
+        unmarked_pieces: the same of a conversation with marks, from a message on with which one of the pieces begins: each
+            piece with the index of the first message behind it. Raises ValueError where `unmarked` leaves the marks in.
         reply: an answer of ours to a conversation, streamed where the client asks for that; its text, and Unix time in seconds.
         unmarks_outside: whether `unmarked` has messages in front that stand outside of the array of messages.
     """
@@ -376,6 +378,7 @@ class Wire:
     read: Callable[[bytes, Memo], Conversation]
     write: Callable[[Conversation, Changes], list[Edit]]
     unmarked: Callable[[Conversation], bytes]
+    unmarked_pieces: Callable[[Conversation, int], Iterator[tuple[int, bytes]]]
     reply: Callable[[Conversation, str, int], OwnReply]
     unmarks_outside: bool = False
 
