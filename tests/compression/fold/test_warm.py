@@ -80,6 +80,7 @@ def _outcome(wire: Wire, turns: list[dict[str, Any]], options: FoldOptions, memo
     body = json.dumps({"model": "gpt-4o", "max_tokens": 9, _HISTORY[wire]: turns, "tools": []}, ensure_ascii=False).encode()
     read = wire.read(body, memo)
     found = fold(read, options, memo)
+    assert all(recalled.tokens == count(recalled.text) for recalled in found.recalls.values())
     told = (found.body, found.tokens_before, found.tokens_after, found.reason, found.events, found.outlook, found.decided)
     return *told, found.sections, found.recalls, trails_of(read, found.forwarded, memo if memo.find("kept") else None)
 
