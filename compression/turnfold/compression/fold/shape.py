@@ -105,9 +105,7 @@ def _weight(form: ShapedResult) -> int:
     return 200 + sum(map(len, form.texts.values()))
 
 
-def _results_with_calls(
-    messages: Sequence[Message], indices: range, calls: dict[str, Call]
-) -> Iterator[tuple[int, Call | None]]:
+def _results_with_calls(messages: Sequence[Message], indices: range, calls: dict[str, Call]) -> Iterator[tuple[int, Call | None]]:
     """Indices of results among some messages with the call that each answers, where the request has it.
 
     Args:

@@ -43,7 +43,9 @@ def _whole_removal(conversation: Conversation, start: int, end: int, outside: in
     begin = element_place(conversation, start)[0]
     if end < len(conversation.spans):
         return Edit(begin, element_place(conversation, end)[0], "")
-    return Edit(element_place(conversation, start - 1)[1] if start > outside else begin, element_place(conversation, end - 1)[1], "")
+    return Edit(
+        element_place(conversation, start - 1)[1] if start > outside else begin, element_place(conversation, end - 1)[1], ""
+    )
 
 
 def element_place(conversation: Conversation, index: int) -> Place:
