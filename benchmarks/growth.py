@@ -2,9 +2,10 @@
 
     python -m benchmarks.growth [--before ../before/.venv/bin/python] [--kind made] [--wire chat] [--turns 100 300 600 960]
 
-Each request is the next turn of a remembered conversation, another conversation each round; the least round counts. With
-`--before`, the interpreter of another checkout, both are measured in turn, and the ratio is printed too. Milliseconds: the median
-of the engine, the mean of the proxy, in which all its threads count.
+Each request is the next turn of a remembered conversation, another conversation each round; the least round counts. The wire
+`marked` is `messages` with cache marks that move on with each request. With `--before`, the interpreter of another checkout, both
+are measured in turn, and the ratio is printed too. Milliseconds: the median of the engine, the mean of the proxy, in which all
+its threads count.
 
 Lives here: conversations of short turns, and measuring them. Does not belong here: latency (``latency``), load (``throughput``).
 """
@@ -76,12 +77,54 @@ KINDS: Final[dict[str, Callable[[int], list[dict[str, Any]]]]] = {"made": _made,
 Talk = list[dict[str, Any]]
 
 
+def _as_items(talk: Talk) -> Talk:
+    """The same as items of the Responses API: calls and results are items of their own."""
+    found: Talk = []
+    for one in talk:
+        if one["role"] == "tool":
+            found.append({"type": "function_call_output", "call_id": one["tool_call_id"], "output": one["content"]})
+            continue
+        found.append({"role": one["role"], "content": one["content"]})
+        calls = one.get("tool_calls", ())
+        found += [{"type": "function_call", "call_id": call["id"], **call["function"]} for call in calls]
+    return found
+
+
+def _as_blocks(talk: Talk) -> Talk:
+    """The same as messages of Anthropic's API: calls and results are blocks."""
+    found: Talk = []
+    for one in talk:
+        if one["role"] == "tool":
+            result = {"type": "tool_result", "tool_use_id": one["tool_call_id"], "content": one["content"]}
+            found.append({"role": "user", "content": [result]})
+        elif one.get("tool_calls"):
+            uses = [
+                {"type": "tool_use", "id": call["id"], "name": "look_up", "input": json.loads(call["function"]["arguments"])}
+                for call in one["tool_calls"]
+            ]
+            found.append({"role": "assistant", "content": [{"type": "text", "text": one["content"]}, *uses]})
+        else:
+            found.append(one)
+    return found
+
+
+def _marked(talk: Talk) -> Talk:
+    """Cache marks on the newest two messages of a user's, as agents set them: they move on with each request."""
+    talk = list(talk)
+    for at in [i for i, one in enumerate(talk) if one.get("role") == "user"][-2:]:
+        content = talk[at]["content"]
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        talk[at] = {**talk[at], "content": [*blocks[:-1], {**blocks[-1], "cache_control": {"type": "ephemeral"}}]}
+    return talk
+
+
 class _Format(NamedTuple):
-    """A wire, its path, and what a request of it is; `loops` are of the chat's form only."""
+    """A wire, its path, its own form of a talk, and what a request of it is."""
 
     wire: Wire
     path: str
     model: str
+    own: Callable[[Talk], Talk]
     body: Callable[[str, Talk], dict[str, Any]]
 
 
@@ -90,11 +133,25 @@ FORMATS: Final = {
         CHAT,
         "/v1/chat/completions",
         "gpt-4o",
+        list,
         lambda first, talk: {"messages": [{"role": "system", "content": first}, *talk]},
     ),
-    "responses": _Format(RESPONSES, "/v1/responses", "gpt-4o", lambda first, talk: {"instructions": first, "input": talk}),
+    "responses": _Format(
+        RESPONSES, "/v1/responses", "gpt-4o", _as_items, lambda first, talk: {"instructions": first, "input": talk}
+    ),
     "messages": _Format(
-        MESSAGES, "/v1/messages", "claude-sonnet-4-5", lambda first, talk: {"max_tokens": 100, "system": first, "messages": talk}
+        MESSAGES,
+        "/v1/messages",
+        "claude-sonnet-4-5",
+        _as_blocks,
+        lambda first, talk: {"max_tokens": 100, "system": first, "messages": talk},
+    ),
+    "marked": _Format(
+        MESSAGES,
+        "/v1/messages",
+        "claude-sonnet-4-5",
+        _as_blocks,
+        lambda first, talk: {"max_tokens": 100, "system": first, "messages": _marked(talk)},
     ),
 }
 
@@ -103,7 +160,8 @@ def bodies(kind: str, wire: str, turn: int, number: int = 0) -> list[bytes]:
     """The requests of a conversation up to a turn and behind it."""
     ends = [2 * number + 1 for number in range(turn - _WARMING, turn + _MEASURED)]
     talk, form = KINDS[kind](ends[-1]), FORMATS[wire]
-    return [json.dumps({"model": form.model, **form.body(f"Conversation {number}.", talk[:end])}).encode() for end in ends]
+    talks = [form.own(talk[:end]) for end in ends]
+    return [json.dumps({"model": form.model, **form.body(f"Conversation {number}.", one)}).encode() for one in talks]
 
 
 def engine(kind: str, wire: str, turn: int) -> float:

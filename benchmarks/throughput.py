@@ -43,7 +43,9 @@ _SIZES: Final = {"small": 0, "20,000 tokens": 20_000, "100,000 tokens": 100_000}
 _COUNTS: Final = {"small": 4000, "20,000 tokens": 800, "100,000 tokens": 160}
 _CONVERSATIONS: Final = 8
 _LONGEST: Final = 5.0  # seconds that a cell's load may take, as far as its first requests tell
-_SETTLE: Final = 0.5  # seconds after a load in which receipts are written
+_SETTLE: Final = 0.25  # seconds in which receipts are written, and what waits for a quiet moment is begun
+_SETTLED: Final = 0.03  # processor seconds in so long: three ticks, as of a flush
+_LOOKS: Final = 40
 _NGINX: Final = """daemon off; worker_processes 1; pid {directory}/pid; error_log stderr crit;
 events {{ worker_connections 2048; }}
 http {{
@@ -220,12 +222,24 @@ def measure(target: Target, upstream: int, cell: Cell, bodies: Bodies, share: fl
         pace = load(target.port, first, min(4, cell.concurrency)).seconds / number
     count = max(cell.concurrency, min(most, int(_LONGEST / pace)))
     direct = load(upstream, bodies.requests(upstream, count, streamed=cell.streamed), cell.concurrency)
+    settle(target.pid)  # in `observe` the first folds are made behind their answers
     sent = bodies.requests(target.port, count, streamed=cell.streamed)
     before = processor_seconds(target.pid)
     through = load(target.port, sent, cell.concurrency)
-    time.sleep(_SETTLE)
+    settle(target.pid)
     spent = (processor_seconds(target.pid) - before) / count * 1000
     return _row(target, cell, direct, through, spent)
+
+
+def settle(pid: int) -> None:
+    """Wait until a process does no more behind its answers, but not for long."""
+    before = processor_seconds(pid)
+    for _ in range(_LOOKS):
+        time.sleep(_SETTLE)
+        now = processor_seconds(pid)
+        if now - before < _SETTLED:
+            return
+        before = now
 
 
 def _row(target: Target, cell: Cell, direct: Taken, through: Taken, spent: float) -> str:

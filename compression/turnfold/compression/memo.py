@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, TypeVar, cast
 
 #: Items so few that what is derived of them takes no longer than remembering it.
 FEW: Final = 4
+_NEWEST: Final = 8  # items behind which a client's next request seldom changes anything but by going on, as a cache mark moves
 
 T = TypeVar("T")
 
@@ -129,4 +130,8 @@ def common_length(one: Sequence[Any], other: Sequence[Any]) -> int:
         return size
     if one[:size] == other[:size]:  # the same objects, as a rule: that is compared at once
         return size
-    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a is not b and a != b), size)
+    low, high, middle = 0, size, max(0, size - _NEWEST)
+    while high - low > _NEWEST:  # the first `low` are the same, the first `high` are not
+        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle)
+        middle = (low + high) // 2
+    return next((i for i in range(low, high) if one[i] is not other[i] and one[i] != other[i]), high)

@@ -80,6 +80,7 @@ def _outcome(wire: Wire, turns: list[dict[str, Any]], options: FoldOptions, memo
     body = json.dumps({"model": "gpt-4o", "max_tokens": 9, _HISTORY[wire]: turns, "tools": []}, ensure_ascii=False).encode()
     read = wire.read(body, memo)
     found = fold(read, options, memo)
+    assert all(recalled.tokens == count(recalled.text) for recalled in found.recalls.values())
     told = (found.body, found.tokens_before, found.tokens_after, found.reason, found.events, found.outlook, found.decided)
     return *told, found.sections, found.recalls, trails_of(read, found.forwarded, memo if memo.find("kept") else None)
 
@@ -100,6 +101,72 @@ def test_requests_of_two_tenants_in_turn_come_out_as_from_a_fresh_engine(
         talks[0] = _next(draw, talks[0], step, tools=wire is CHAT)
         expected = _outcome(wire, talks[0], options, Memo())
         assert _outcome(wire, talks[0], options, shared) == expected
+
+
+def _agents_turn(draw: random.Random, wire: Wire, number: int) -> list[dict[str, Any]]:
+    """A call, or two at once, and their results, in a wire's own form; results of two calls in one message or in two."""
+    names = [f"c{number}{letter}" for letter in "ab"[: draw.randint(1, 2)]]
+    rows = [json.dumps([{"crane": i, "load": draw.randint(1, 99)} for i in range(draw.randint(3, 60))]) for _ in names]
+    if wire is CHAT:
+        calls = [{"id": name, "type": "function", "function": {"name": "look_up", "arguments": "{}"}} for name in names]
+        results = [{"role": "tool", "tool_call_id": name, "content": text} for name, text in zip(names, rows, strict=True)]
+        return [{"role": "assistant", "content": None, "tool_calls": calls}, *results]
+    if wire is RESPONSES:
+        made = [{"type": "function_call", "call_id": name, "name": "look_up", "arguments": "{}"} for name in names]
+        given = [
+            {"type": "function_call_output", "call_id": name, "output": text} for name, text in zip(names, rows, strict=True)
+        ]
+        return [*made, *given]
+    uses = [{"type": "tool_use", "id": name, "name": "look_up", "input": {}} for name in names]
+    blocks = [{"type": "tool_result", "tool_use_id": name, "content": text} for name, text in zip(names, rows, strict=True)]
+    return [{"role": "assistant", "content": uses}, {"role": "user", "content": blocks}]
+
+
+def _marked(wire: Wire, turns: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The last messages that can have one with cache marks, as agents set them: in the next request they have moved on."""
+    turns, mark = list(turns), {"cache_control": {"type": "ephemeral"}}
+    able = [i for i, turn in enumerate(turns) if turn.get("role") == "user"]
+    for at in able[-2:]:
+        content = turns[at]["content"]
+        kind = "input_text" if wire is RESPONSES else "text"
+        blocks = [{"type": kind, "text": content}] if isinstance(content, str) else content
+        turns[at] = {**turns[at], "content": [*blocks[:-1], {**blocks[-1], **mark}]}
+    return turns
+
+
+def _parted(turns: list[dict[str, Any]], at: int) -> list[dict[str, Any]]:
+    """The same with two results of one message in two: the same messages to us, in another body."""
+    blocks = turns[at].get("content")
+    if not (isinstance(blocks, list) and len(blocks) == 2 and blocks[0]["type"] == "tool_result"):
+        return turns
+    return [*turns[:at], *({"role": "user", "content": [block]} for block in blocks), *turns[at + 1 :]]
+
+
+@draws(2)
+@given(
+    st.lists(st.sampled_from(["talk", "loop", "loop", "edit", "cut", "part"]), min_size=3, max_size=8),
+    st.integers(0, 10**6),
+    st.sampled_from(list(_HISTORY)),
+)
+def test_an_agents_session_whose_cache_marks_move_comes_out_as_from_a_fresh_engine(
+    steps: list[str], seed: int, wire: Wire
+) -> None:
+    draw, shared = random.Random(seed), Memo()
+    shared.put("kept", True, lambda _: 1)
+    options = FoldOptions(model="claude-sonnet-4-5" if wire is MESSAGES else "gpt-4o", cache_breakpoints=wire is RESPONSES)
+    turns = [{"role": "user", "content": "Find the crane that lifted most, and never touch a manifest."}]
+    for number, step in enumerate(steps):
+        if step == "talk":
+            turns = [*turns, _said(draw, "assistant"), _said(draw, "user")]
+        elif step in ("cut", "edit"):
+            users = [i for i, turn in enumerate(turns) if turn.get("role") == "user" and isinstance(turn["content"], str)]
+            turns = [*turns[: draw.choice(users)], _said(draw, "user")]
+        elif step == "part":
+            turns = _parted(turns, draw.randrange(len(turns)))
+        else:
+            turns = [*turns, *(one for n in range(3) for one in _agents_turn(draw, wire, 10 * number + n))]
+        sent = _marked(wire, turns)
+        assert _outcome(wire, sent, options, shared) == _outcome(wire, sent, options, Memo())
 
 
 @given(st.lists(st.text(max_size=60), min_size=1, max_size=8), st.text(max_size=20))

@@ -7,11 +7,12 @@ The recall of a user message is a function of the messages up to it, so a tool l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
+from turnfold.compression import tokens
 from turnfold.compression.fold.pieces import Asker
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.fold.write import source
@@ -21,7 +22,6 @@ from turnfold.compression.recall.fence import Passage
 from turnfold.compression.recall.ranking import Question, recall
 from turnfold.compression.recall.tuning import TUNING, UNCACHED
 from turnfold.compression.text.quotes import Source
-from turnfold.compression.tokens import counter_for_model
 from turnfold.compression.wire.conversation import Message, Messages, family
 
 
@@ -31,11 +31,18 @@ class Recall:
 
     Attributes:
         by_vectors: whether vectors had a say in what was chosen.
+        border_tokens: tokens of the text by the border counter; None where it was chosen by another vocabulary.
     """
 
     text: str = ""
     passages: tuple[Passage, ...] = ()
     by_vectors: bool = False
+    border_tokens: int | None = None
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the text by the border counter."""
+        return tokens.count(self.text) if self.border_tokens is None else self.border_tokens
 
 
 def recall_for(
@@ -61,12 +68,13 @@ def recall_for(
     question = Question(messages[user].own, _exchange(messages[:user]), like)
     fill = options.budget is not None
     tuning = TUNING if options.prices.read < options.prices.write else UNCACHED
-    count: Callable[[str], int] = counter_for_model(options.model)
+    count = tokens.counter_for_model(options.model)
     names = digest(question.text, *(s.key.hex() for s in question.before), name, *present)
 
     def make() -> Recall:
         found = recall(folded, question, budget, present, count, memo, fill=fill, tuning=tuning)
-        return Recall(found.text, found.passages, any(like))
+        border_tokens = dict(zip(count.vocabularies, found.counts, strict=False)).get(tokens.BORDER_ENCODING)
+        return Recall(found.text, found.passages, any(like), border_tokens)
 
     key = ("recall", names, like, budget, fill, tuning.bearing, options.model)
     return memo.get(key, make, lambda found: 500 + 2 * len(found.text))

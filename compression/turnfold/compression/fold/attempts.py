@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from turnfold.compression import tokens
 from turnfold.compression.fold.ask import Recall, recall_for
 from turnfold.compression.fold.changing import NOT_APART, caching, changes, settle
 from turnfold.compression.fold.counts import conversation_tokens, message_tokens
@@ -230,7 +229,7 @@ def _recalls(given: FoldTask, stays: frozenset[int], plan: Plan, drafted: FoldDr
         found = recall_for(conversation.messages, cut, asker, stays, present, budget, options, memo)
         if found.text:
             present.append(found.text)
-            spent += tokens.count(found.text) if stays_on else 0
+            spent += found.tokens if stays_on else 0
             yield cut[asker.unit].start, found
 
 

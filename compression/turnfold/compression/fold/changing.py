@@ -16,7 +16,7 @@ from turnfold.compression.fold.plan import Plan
 from turnfold.compression.fold.thinking import without_thinking
 from turnfold.compression.fold.write import FoldDraft, Surroundings
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.conversation import Beside, Changes, Message
+from turnfold.compression.wire.conversation import Beside, Changes, Message, kept_indices
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,8 @@ def changes(messages: Sequence[Message], draft: FoldDraft, recalls: Mapping[int,
     touched = {*draft.shortened, *draft.shaped, *draft.beside, *recalls} - draft.gone
     apart: set[int] = set()
     if caching.apart:
-        sent = set(range(caching.since, len(messages))) - draft.gone
         apart = {i for i in touched if messages[i].role == "user"}
+        sent = kept_indices(draft.dropped, caching.since, len(messages))
         apart |= {i for i in sent if messages[i].role == "user" and messages[i].holds}
     beside = {}
     for index in sorted({*draft.beside, *recalls} - draft.gone):

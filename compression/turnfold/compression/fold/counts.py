@@ -5,7 +5,9 @@ Lives here: sums over messages, each counted once. Does not belong here: vocabul
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from array import array
+from itertools import accumulate
+from typing import Final
 
 from turnfold.compression import tokens
 from turnfold.compression.memo import Memo, continued, digest
@@ -17,29 +19,25 @@ def conversation_tokens(conversation: Conversation, model: str, memo: Memo) -> i
     schema, messages = conversation.schema, conversation.messages
     extra = memo.get(("schema", digest(schema), model), lambda: tokens.count_for_model(schema, model)) if schema else 0
 
-    def run(known: _TokenSum | None, same: int) -> _TokenSum:
-        at, total = known if known is not None and known.messages == same else _NOTHING
-        return _TokenSum(len(messages), total + sum([message_tokens(m, model, memo) for m in messages[at:]]))
+    def run(known: array[int] | None, same: int) -> array[int]:
+        sums = _NOTHING[:] if known is None else known[: same + 1]
+        sums.extend(accumulate([message_tokens(m, model, memo) for m in messages[same:]], initial=sums.pop()))
+        return sums
 
     key = ("tokens", family(messages), tokens.encoding_for_model(model))
-    return 3 + extra + continued(memo, key, messages, run, lambda _: 100, kept=2).tokens
+    return 3 + extra + continued(memo, key, messages, run, lambda sums: 100 + 8 * len(sums), kept=2)[-1]
 
 
-class _TokenSum(NamedTuple):
-    """So many messages, and their tokens."""
-
-    messages: int
-    tokens: int
-
-
-_NOTHING: Final = _TokenSum(0, 0)
+#: Sums of the tokens of the first messages, of none at first: what is known of a beginning holds when its end changes.
+_NOTHING: Final = array("q", [0])
 
 
 def message_tokens(message: Message, model: str, memo: Memo) -> int:
     """Tokens of a message, its overhead included."""
-    if tokens.encoding_for_model(model) == tokens.BORDER_ENCODING:
+    encoding = tokens.encoding_for_model(model)
+    if encoding == tokens.BORDER_ENCODING:
         return message.tokens
-    vocabulary = tokens.encoding_for_model(model) or "unknown"
+    vocabulary = encoding or "unknown"
     return message.other_tokens + memo.get(
         ("count", vocabulary, message.key), lambda: tokens.counter_for_model(model).with_tail(message.text, memo)
     )

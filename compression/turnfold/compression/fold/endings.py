@@ -10,10 +10,10 @@ the provider's cache knows from earlier requests (law 4), and an unchanged reque
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from turnfold.compression.wire.conversation import Changes, Message, Path, Texts
+from turnfold.compression.wire.conversation import Changes, Message, Path, Texts, kept_indices
 
 
 def trim_endings(messages: Sequence[Message], made: Changes) -> Changes:
@@ -22,20 +22,11 @@ def trim_endings(messages: Sequence[Message], made: Changes) -> Changes:
     Messages that are signed or hold nothing but white space stay as they are.
     """
     trimmed = {}
-    for index in _sent(made, len(messages)):
+    for index in kept_indices(made.dropped, _first_changed(made, len(messages)), len(messages)):
         message = messages[index]
         if message.role == "assistant" and not message.sealed and (ending := _trimmed_ending(message, made.texts.get(index, {}))):
             trimmed[index] = ending
     return replace(made, texts={**made.texts, **trimmed}) if trimmed else made
-
-
-def _sent(made: Changes, count: int) -> Iterator[int]:
-    """The messages behind the first change that are not left out."""
-    at = _first_changed(made, count)
-    for start, end in sorted(made.dropped):
-        yield from range(at, start)
-        at = max(at, end)
-    yield from range(at, count)
 
 
 def _first_changed(made: Changes, nothing: int) -> int:

@@ -34,6 +34,7 @@ _READS: Final = re.compile(
 )
 _NAME_WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _LEAST: Final = 100  # tokens under which a result stays as it came
+_UNSETTLED: Final = 8  # newest messages
 _SHOWN_ARGUMENTS: Final = 60  # characters
 
 
@@ -46,48 +47,71 @@ class ShapedResult:
 
 
 class _Shaped(NamedTuple):
-    """What is known of the results among so many messages: their forms, those that were to be kept, the calls so far."""
+    """What is known of the results of a conversation, and of those among its first messages, from where the next request goes on.
 
-    messages: int
+    Attributes:
+        settled: how many these messages are; a client may still change those behind them, as when it moves its cache marks.
+        settled_forms, calls: forms of their results, and their calls.
+        kept: the messages that were to be kept.
+    """
+
     forms: dict[int, ShapedResult]
-    kept: frozenset[int]
+    settled: int
+    settled_forms: dict[int, ShapedResult]
     calls: dict[str, Call]
+    kept: frozenset[int]
 
 
 def shape_results(messages: Sequence[Message], memo: Memo, kept: frozenset[int] = frozenset()) -> dict[int, ShapedResult]:
     """Results that have a smaller form from which every value and line can still be copied, by message index; none of `kept`."""
 
     def run(known: _Shaped | None, same: int) -> _Shaped:
-        forms: dict[int, ShapedResult] = {}
-        calls: dict[str, Call] = {}
-        if known is not None and known.messages == same and known.kept == {i for i in kept if i < same}:
-            forms, calls = dict(known.forms), dict(known.calls)
+        if known is not None and known.settled <= same and _keeps_alike(known, kept):
+            begin, forms, calls = known.settled, dict(known.settled_forms), dict(known.calls)
         else:
-            same = 0
-        for index, call in _results_with_calls(messages, same, calls):
-            message = messages[index]
-            if index in kept or message.tokens < _LEAST or message.sealed or message.pinned or call is None or _reads_file(call):
-                continue
-            form = memo.get(("shaped", message.key), partial(_shape_result, message), _weight)
-            if form.texts:
-                forms[index] = form
-        return _Shaped(len(messages), forms, kept, calls)
+            begin, forms, calls = 0, {}, {}
+        settled = max(begin, len(messages) - _UNSETTLED)
+        forms.update(_forms(messages, range(begin, settled), calls, kept, memo))
+        newest = dict(_forms(messages, range(settled, len(messages)), dict(calls), kept, memo))
+        return _Shaped(forms | newest if newest else forms, settled, forms, calls, kept)
 
     key = ("shapes", family(messages))
-    return continued(memo, key, messages, run, lambda found: 100 * (len(found.forms) + len(found.calls))).forms
+    return continued(memo, key, messages, run, lambda found: 100 * (2 * len(found.forms) + len(found.calls))).forms
+
+
+def _keeps_alike(known: _Shaped, kept: frozenset[int]) -> bool:
+    """Whether the same of the settled messages are to be kept."""
+    return known.kept is kept or {i for i in known.kept if i < known.settled} == {i for i in kept if i < known.settled}
+
+
+def _forms(
+    messages: Sequence[Message], indices: range, calls: dict[str, Call], kept: frozenset[int], memo: Memo
+) -> Iterator[tuple[int, ShapedResult]]:
+    """The forms of some results, with their indices.
+
+    Args:
+        calls: those before these messages; theirs are added.
+    """
+    for index, call in _results_with_calls(messages, indices, calls):
+        message = messages[index]
+        if index in kept or message.tokens < _LEAST or message.sealed or message.pinned or call is None or _reads_file(call):
+            continue
+        form = memo.get(("shaped", message.key), partial(_shape_result, message), _weight)
+        if form.texts:
+            yield index, form
 
 
 def _weight(form: ShapedResult) -> int:
     return 200 + sum(map(len, form.texts.values()))
 
 
-def _results_with_calls(messages: Sequence[Message], begin: int, calls: dict[str, Call]) -> Iterator[tuple[int, Call | None]]:
-    """Indices of results from a message on with the call that each answers, where the request has it.
+def _results_with_calls(messages: Sequence[Message], indices: range, calls: dict[str, Call]) -> Iterator[tuple[int, Call | None]]:
+    """Indices of results among some messages with the call that each answers, where the request has it.
 
     Args:
-        calls: those before that message; those behind it are added.
+        calls: those before these messages; theirs are added.
     """
-    for index in range(begin, len(messages)):
+    for index in indices:
         message = messages[index]
         if message.calls:
             calls.update((call.id, call) for call in message.calls)
@@ -115,7 +139,7 @@ def references(messages: Sequence[Message], start: int, seen: int, kept: frozens
         seen: messages that the last fold event saw; 0 before the first event.
         kept: messages that are left as they are.
     """
-    found = [(start + i, call) for i, call in _results_with_calls(messages[start:], 0, {})]
+    found = list(_results_with_calls(messages, range(start, len(messages)), {}))
     results = [(i, call) for i, call in found if i not in kept and _is_plain(messages[i])]
     groups: dict[int, list[int]] = defaultdict(list)
     for place, earlier in enumerate(duplicates([messages[i].own for i, _ in results])):

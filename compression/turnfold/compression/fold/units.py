@@ -96,8 +96,12 @@ class _Grouped(NamedTuple):
 
 def _counts_alike(known: _Grouped, results: Mapping[int, ShapedResult], kept: frozenset[int], end: int) -> bool:
     """Whether the messages before `end` take the same form, and the same of them are kept."""
+    if known.kept is not kept and {i for i in known.kept if i < end} != {i for i in kept if i < end}:
+        return False
+    if known.results is results or not (known.results or results):
+        return True
     was, now = ({i: form for i, form in some.items() if i < end} for some in (known.results, results))
-    return was == now and {i for i in known.kept if i < end} == {i for i in kept if i < end}
+    return was == now
 
 
 def _group(
@@ -195,6 +199,7 @@ class _Staying(NamedTuple):
     last: int | None
 
 
+_KEPT: Final = 4  # requests to which it can go back, when a cache mark moves
 _NONE_STAYS: Final = _Staying(0, frozenset(), None, None)
 
 
@@ -205,24 +210,25 @@ def staying(units: Sequence[Unit], memo: Memo | None = None) -> frozenset[int]:
     known before a fold could have taken them.
     """
 
-    def run(known: _Staying | None, same: int) -> _Staying:
-        return _find_staying(units, known if known is not None and known.units == same else _NONE_STAYS)
+    def run(known: tuple[_Staying, ...] | None, same: int) -> tuple[_Staying, ...]:
+        before = [one for one in known or () if one.units <= same][-_KEPT:]
+        return (*before, _find_staying(units, before[-1] if before else _NONE_STAYS))
 
     key = ("staying", tuple([unit[:4] for unit in units[:4]]))
-    return continued(memo, key, units, run, lambda found: 100 + 40 * len(found.stays)).stays
+    return continued(memo, key, units, run, lambda found: sum([100 + 40 * len(one.stays) for one in found]))[-1].stays
 
 
 def _find_staying(units: Sequence[Unit], known: _Staying) -> _Staying:
-    out = set(known.stays)
+    new = set[int]()
     user, last = known.user, known.last
     for index, unit in enumerate(units[known.units :], known.units):
         if unit.is_user:
-            if user is not None and last is not None and user in out and last > user:
-                out.add(last)
+            if user is not None and last is not None and last > user and (user in new or user in known.stays):
+                new.add(last)
             user = index
         last = last if unit.pinned else index
         if unit.attached:
-            out.add(index)
+            new.add(index)
             if user is not None:
-                out.add(user)
-    return _Staying(len(units), frozenset(out), user, last)
+                new.add(user)
+    return _Staying(len(units), known.stays | new if new else known.stays, user, last)

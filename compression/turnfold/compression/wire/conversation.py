@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import chain, starmap
 from operator import attrgetter
 from typing import Any, Final, Literal
@@ -331,7 +332,22 @@ class Changes:
     @property
     def gone(self) -> frozenset[int]:
         """The messages that are left out, one by one."""
-        return frozenset(chain.from_iterable(starmap(range, self.dropped)))
+        return _one_by_one(self.dropped)
+
+
+@lru_cache(maxsize=16)
+def _one_by_one(runs: tuple[tuple[int, int], ...]) -> frozenset[int]:
+    """Between two fold events a conversation's are the same, and may be nearly all of its messages."""
+    return frozenset(chain.from_iterable(starmap(range, runs)))
+
+
+def kept_indices(dropped: Iterable[tuple[int, int]], start: int, end: int) -> Iterator[int]:
+    """Those of the messages ``start..end`` that are not in the runs which are left out."""
+    at = start
+    for begin, stop in sorted(dropped):
+        yield from range(at, min(begin, end))
+        at = max(at, stop)
+    yield from range(at, end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,6 +368,8 @@ class Wire:
         write: changes to the edits of the conversation's own text that make them.
         unmarked: the messages' JSON without cache marks, in a form that a moving mark does not change: what tells how far one
             request repeats another.
+        unmarked_pieces: the same of a conversation with marks, from a message on with which one of the pieces begins: each
+            piece with the index of the first message behind it. Raises ValueError where `unmarked` leaves the marks in.
         reply: an answer of ours to a conversation, streamed where the client asks for that; its text, and Unix time in seconds.
         unmarks_outside: whether `unmarked` has messages in front that stand outside of the array of messages.
     """
@@ -360,6 +378,7 @@ class Wire:
     read: Callable[[bytes, Memo], Conversation]
     write: Callable[[Conversation, Changes], list[Edit]]
     unmarked: Callable[[Conversation], bytes]
+    unmarked_pieces: Callable[[Conversation, int], Iterator[tuple[int, bytes]]]
     reply: Callable[[Conversation, str, int], OwnReply]
     unmarks_outside: bool = False
 

@@ -11,8 +11,10 @@ run of the other blocks. Blocks of unknown kinds are carried: an assistant's mes
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -37,7 +39,7 @@ from turnfold.compression.wire.conversation import (
 from turnfold.compression.wire.edits import Edit, json_string, shift
 from turnfold.compression.wire.messages_blocks import MARK, MARKS, BlocksElement, bound, read_element, read_system, unsign
 from turnfold.compression.wire.messages_reply import reply
-from turnfold.compression.wire.removal import removals
+from turnfold.compression.wire.removal import group_of, removals
 from turnfold.compression.wire.spans import Value, value_span
 from turnfold.compression.wire.standing import insertions, moved
 
@@ -137,7 +139,7 @@ def _begun(known: _FlatHistory, same: int, first: int) -> _FlatHistory:
         messages=known.messages[:size],
         spans=known.spans[:size],
         ends=known.ends[:same],
-        groups=tuple(group for group in known.groups if group.end <= end),
+        groups=known.groups[: bisect_right(known.groups, end, key=attrgetter("end"))],
         compacted=_compacted(known.messages[:size], first) if known.compacted > end else known.compacted,
     )
 
@@ -315,10 +317,28 @@ def unmarked(conversation: Conversation) -> bytes:
     if not conversation.messages.marked:
         return text
     try:
-        messages = orjson.loads(text)
+        return b"".join([piece for _, piece in unmarked_pieces(conversation, 0)])
     except orjson.JSONDecodeError:  # a lone surrogate: a fingerprint of the text as it is will do
         return text
-    return orjson.dumps([_bare(message) for message in messages])
+
+
+def unmarked_pieces(conversation: Conversation, begin: int) -> Iterator[tuple[int, bytes]]:
+    """The elements of the array of messages from that on which begins with a message, each without its marks, with the index of
+    the first message behind it; the brackets and commas of the array go with them. What closes the array is a piece of its own,
+    which no message stands behind.
+
+    Raises:
+        orjson.JSONDecodeError: for a lone surrogate.
+    """
+    text, spans, (start, stop) = conversation.text, conversation.spans, conversation.history
+    first = next((i for i, (at, _) in enumerate(spans) if start <= at < stop), len(spans))  # what stands outside comes first
+    at, opening = (begin, b",") if begin > first else (first, b"[")
+    while at < len(spans):
+        group = group_of(conversation, at)
+        at, (a, b) = (at + 1, spans[at]) if group is None else (group.end, group.place)
+        yield at, opening + orjson.dumps(_bare(orjson.loads(text[a:b])))
+        opening = b","
+    yield at + 1, b"]"
 
 
 def _bare(message: Mapping[str, Any]) -> Any:
@@ -343,4 +363,4 @@ def _bare_block(block: Any) -> Any:
 
 
 #: Anthropic's messages.
-MESSAGES: Final = Wire("messages", read, write, unmarked, reply)
+MESSAGES: Final = Wire("messages", read, write, unmarked, unmarked_pieces, reply)

@@ -40,25 +40,28 @@ def removals(conversation: Conversation, dropped: Iterable[tuple[int, int]]) -> 
 
 def _whole_removal(conversation: Conversation, start: int, end: int, outside: int) -> Edit:
     """Whole elements of the array of messages go, given by their messages; the first of all has index `outside`."""
-    begin = _element(conversation, start)[0]
+    begin = element_place(conversation, start)[0]
     if end < len(conversation.spans):
-        return Edit(begin, _element(conversation, end)[0], "")
-    return Edit(_element(conversation, start - 1)[1] if start > outside else begin, _element(conversation, end - 1)[1], "")
+        return Edit(begin, element_place(conversation, end)[0], "")
+    return Edit(
+        element_place(conversation, start - 1)[1] if start > outside else begin, element_place(conversation, end - 1)[1], ""
+    )
 
 
-def _element(conversation: Conversation, index: int) -> Place:
+def element_place(conversation: Conversation, index: int) -> Place:
     """Where the element stands that a message is, or is part of."""
-    group = _group_of(conversation, index)
+    group = group_of(conversation, index)
     return conversation.spans[index] if group is None else group.place
 
 
 def _cut_group(conversation: Conversation, index: int, first: int, last: int) -> MessageGroup | None:
     """The group of a message, if a part of it is outside of a run of messages."""
-    group = _group_of(conversation, index)
+    group = group_of(conversation, index)
     return None if group is None or first <= group.start < group.end <= last else group
 
 
-def _group_of(conversation: Conversation, index: int) -> MessageGroup | None:
+def group_of(conversation: Conversation, index: int) -> MessageGroup | None:
+    """The group that a message is in."""
     groups = conversation.groups
     at = bisect_right(groups, index, key=attrgetter("start")) - 1
     return groups[at] if at >= 0 and index < groups[at].end else None

@@ -372,11 +372,16 @@ def unmarked(conversation: Conversation) -> bytes:
     """The messages' JSON; where one carries a cache mark, written anew without marks and with content as a list of texts: marks
     move on from request to request, and a string becomes a list of parts to carry one, which no cache takes for a change."""
     if conversation.messages.marked:
-        return b"".join(_unmarked(m.raw) for m in conversation.messages)
+        return b"".join([piece for _, piece in unmarked_pieces(conversation, 0)])
     start, end = conversation.history
     inside = conversation.text[start:end] if end > start else ""
     outside = [m.raw for m, (at, _) in zip(conversation.messages, conversation.spans, strict=True) if not start <= at < end]
     return "".join([*outside, inside]).encode("utf-8")
+
+
+def unmarked_pieces(conversation: Conversation, begin: int) -> Iterator[tuple[int, bytes]]:
+    """The messages from one on, each without its marks, with the index of the next one."""
+    yield from ((end, _unmarked(m.raw)) for end, m in enumerate(conversation.messages[begin:], begin + 1))
 
 
 def _unmarked(raw: str) -> bytes:
@@ -411,4 +416,4 @@ def _bare(value: Any) -> Any:
 
 
 #: Responses.
-RESPONSES: Final = Wire("responses", read, write, unmarked, reply, unmarks_outside=True)
+RESPONSES: Final = Wire("responses", read, write, unmarked, unmarked_pieces, reply, unmarks_outside=True)

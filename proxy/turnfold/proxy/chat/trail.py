@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import base64
 import zlib
+from array import array
+from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate, islice, takewhile
 from typing import Any, Final, NamedTuple
 
-from turnfold.compression.memo import Memo
+from turnfold.compression.memo import Memo, continued
 from turnfold.compression.wire.conversation import Conversation, family
+from turnfold.compression.wire.removal import element_place
 
 _STEP: Final = 1024
 _WIDTH: Final = 4
@@ -96,7 +99,9 @@ def trails_of(received: Conversation, sent: Conversation, memo: Memo | None = No
 
 def trail_of(conversation: Conversation, memo: Memo | None = None) -> Trail:
     """The trail of one body."""
-    if memo is None or conversation.messages.marked:
+    if conversation.messages.marked and memo is not None:
+        return _trail_without_marks(conversation, memo)
+    if memo is None:
         return _trail(conversation.wire.unmarked(conversation), b"")
     key = ("trail", conversation.wire.name, family(conversation.messages))
     known: _KnownTrail | None = memo.find(key)
@@ -130,6 +135,57 @@ class _KnownTrail(NamedTuple):
     trail: Trail
     characters: int
     over: bytes
+
+
+class _MarkedTrail(NamedTuple):
+    """The trail of an earlier body with cache marks, which move on.
+
+    Attributes:
+        messages: indices of the first message behind each piece of it.
+        ends: bytes up to there; both begin with 0.
+    """
+
+    text: str
+    trail: Trail
+    messages: array[int]
+    ends: array[int]
+
+
+def _trail_without_marks(conversation: Conversation, memo: Memo) -> Trail:
+    """The trail of a body with cache marks, gone on from where it parts from the last one."""
+    messages, wire = conversation.messages, conversation.wire
+
+    def run(known: _MarkedTrail | None, same: int) -> _MarkedTrail:
+        if known is None or not (border := _settled(known, same, conversation)):
+            known, border = _MarkedTrail("", Trail(0, b""), array("q", [0]), array("q", [0])), 0
+        steps = min(known.ends[border] // _STEP, len(known.trail.sums) // _WIDTH)
+        begin = bisect_right(known.ends, steps * _STEP, hi=border + 1) - 1  # the piece in which the last whole kilobyte ends
+        found = list(conversation.wire.unmarked_pieces(conversation, known.messages[begin]))
+        rest = b"".join([piece for _, piece in found])[steps * _STEP - known.ends[begin] :]
+        ends = accumulate([len(piece) for _, piece in found], initial=known.ends[begin])
+        return _MarkedTrail(
+            conversation.text,
+            _trail(rest, known.trail.sums[: steps * _WIDTH]),
+            known.messages[: begin + 1] + array("q", [end for end, _ in found]),
+            known.ends[:begin] + array("q", ends),
+        )
+
+    key = ("marked trail", wire.name, family(messages))
+    try:
+        found = continued(memo, key, messages, run, lambda known: 200 + 16 * len(known.ends) + len(known.trail.sums))
+    except ValueError:
+        return _trail(wire.unmarked(conversation), b"")
+    return found.trail
+
+
+def _settled(known: _MarkedTrail, same: int, conversation: Conversation) -> int:
+    """The last border of an earlier trail's pieces up to which the conversation is the same, of which that is known of `same`
+    messages."""
+    border = bisect_right(known.messages, same) - 1
+    if not (border and conversation.groups):  # a message is all of its element
+        return border
+    end = element_place(conversation, known.messages[border] - 1)[1]
+    return border if conversation.text.startswith(known.text[:end]) else 0
 
 
 def _outside(conversation: Conversation) -> str:
