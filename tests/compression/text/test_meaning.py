@@ -41,6 +41,10 @@ STILL_WRONG: Final[frozenset[str]] = frozenset(
         "motion failed",
         "1台あたり",
         "한 대",
+        "It says 2.5",
+        "Caching was turned off",
+        "Elektrik gelmezse",
+        "assumes that the fire brigade",
     )
 )
 

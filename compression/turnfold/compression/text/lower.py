@@ -12,9 +12,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import Final
+from unicodedata import category
 
-_WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
-_JOINED_WORD: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+#: Vowel signs and points, which belong to the letter before them but are no ``\w``: without them Hindi falls into single letters.
+_MARKS: Final = "".join(chr(c) for c in (*range(0x300, 0xE50), 0x200C, 0x200D) if category(chr(c)) in {"Mn", "Mc", "Cf"})
+_LETTERED: Final = rf"[^\W\d_]+(?:[{_MARKS}]+[^\W\d_]*)*"
+_WORD: Final = re.compile(rf"{_LETTERED}(?:'{_LETTERED})?")
+_LETTERED_OR_DIGITS: Final = rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*"
+_JOINED_WORD: Final = re.compile(rf"{_LETTERED_OR_DIGITS}(?:['’-]{_LETTERED_OR_DIGITS})*")
 _LETTERS: Final = bytes(byte if chr(byte).isascii() and chr(byte).isalpha() else 32 for byte in range(256))
 _LETTERS_AND_DIGITS: Final = bytes(byte if chr(byte).isascii() and chr(byte).isalnum() else 32 for byte in range(256))
 _JOINTS: Final = b"'-"
