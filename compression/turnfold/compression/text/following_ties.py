@@ -57,7 +57,7 @@ def following_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
     found: list[Pair] = []
     leans = False
     hints = pieces[0].hints
-    differing = not (_DIFFERING.isdisjoint(hints.distinct) and _COMPARATIVES.isdisjoint(hints.distinct))
+    differing = not _DIFFERING.isdisjoint(hints.distinct)
     reporting = not hints.ascii or not _REPORTS.isdisjoint(hints.distinct)
     denying = not (_ANAPHORS.isdisjoint(hints.distinct) or _NEGATIVE.isdisjoint(hints.distinct))
     for i in range(1, len(pieces)):
@@ -76,16 +76,11 @@ def following_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
         else:
             leans = asked and not (leant or piece.dense) and _leans(piece, before)
             sets = (piece.dense or said[0] in _SETTINGS) and _is_set(piece)
-            reported = reporting and _reports(before)
-            denies = reported and _reports(piece) and not _NEGATIVE.isdisjoint(said)
-            points = (
-                leans
-                or denies
-                or _is_one_of_a_kind(said)
-                or (differing and _differs(piece))
-                or (sets and not _POINTING.isdisjoint(said[1:2]))
-            )
-            told = sets or points or (reported and not _reports(piece))
+            answers = reporting and _reports(before)
+            disputes = answers and not _NEGATIVE.isdisjoint(said) and _reports(piece)
+            points = leans or disputes or _lacks_standard(said) or (sets and not _POINTING.isdisjoint(said[1:2]))
+            points = points or (differing and _differs(piece))
+            told = sets or points or (answers and not _reports(piece))
             if points:
                 found.append((i, i - 1))
         if told:
@@ -118,8 +113,10 @@ def _is_set(piece: StatementPiece) -> bool:
     return "conditions" in piece.opens or not _ANAPHORS.isdisjoint(said) or not _CAPITAL.search(piece.body)
 
 
-def _is_one_of_a_kind(said: Sequence[str]) -> bool:
-    """Whether its subject leaves out what it is: "The spare one is in the cellar."."""
+def _lacks_standard(said: Sequence[str]) -> bool:
+    """Whether it leaves out what it is about, or than what: "The spare one is in the cellar.", "The owner wants more."."""
+    if said[-1] in _COMPARATIVES:
+        return len(said) <= _LEANING_WORDS and said[-2:-1] != ["no"]
     return said[0] in _ARTICLES and not _ONES.isdisjoint(said[2:3])
 
 
@@ -157,10 +154,8 @@ def _reports(piece: StatementPiece) -> bool:
 
 
 def _differs(piece: StatementPiece) -> bool:
-    """Whether it says that something differs, or is more, without saying from what: "The opposite is true for Bremen."."""
+    """Whether it says that something is different without saying from what: "The opposite is true for Bremen."."""
     said = piece.said
-    if said[-1] in _COMPARATIVES:
-        return said[-2:-1] != ["no"]
     if _DIFFERING.isdisjoint(said):
         return False
     return any(word in _DIFFERING and (k + 1 == len(said) or said[k + 1] not in _STANDARDS) for k, word in enumerate(said))
