@@ -19,6 +19,7 @@ from turnfold.compression.tokens import count
 CASES = [
     ("assistant", "Your refund of $480 was sent to account DE-77 on 3 May.", "user", "No, it wasn't. Nothing arrived."),
     ("user", "Please delete the table billing_2019 tonight.", "user", "Wait, don't delete it, I need it for the audit."),
+    ("user", "The deploy key of staging is kx-3391.", "user", "Scrap that key, it has been revoked."),
     ("assistant", "The capital of Burkina Faso is Bobo-Dioulasso.", "user", "Are you sure? I think that's wrong."),
     ("assistant", "parse_ledger() of v2.1 accepts None.", "assistant", "Correction: parse_ledger() raises TypeError on None."),
     ("assistant", "Die Firma Kranz GmbH zahlte 2023 an Uwe Lang 3 Millionen Euro.", "user", "Nein, das stimmt nicht."),

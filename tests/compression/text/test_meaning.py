@@ -40,6 +40,10 @@ STILL_WRONG: Final[frozenset[str]] = frozenset(
         "Mr Cole decides",
         "motion failed",
         "한 대",
+        "It says 2.5",
+        "Caching was turned off",
+        "Elektrik gelmezse",
+        "assumes that the fire brigade",
     )
 )
 

@@ -36,7 +36,8 @@ _DEMONSTRATIVES: Final = _TIES["demonstratives"] | {"that"}
 _TIMES: Final = _TIES["times"]
 _STOPS: Final = frozenset(".。")
 _FIRST_PERSONS: Final = _TIES["first-persons"]
-_NAME: Final = re.compile(r"(?<=[\w,;:] )[^\W\d_a-zà-öø-ÿа-яёāąćčďđēęěğīıķłńňōőřśšūůűźżž][^\W_]+")
+_UPPER: Final = "".join(chr(c) for c in (*range(0x41, 0x590), *range(0x1E00, 0x2000)) if chr(c).isupper())
+_NAME: Final = re.compile(rf"(?<=[\w,;:] )[{_UPPER}][^\W_]+")
 _CONTRAST_WORDS: Final = 14
 _LITTLE: Final = 5  # words of a claim that is too small to have exceptions further on
 _FEW: Final = 3  # words of a line that puts a figure right
@@ -56,6 +57,7 @@ _MAY_MOOD: Final = ("rait", "raient", "ría", "rebbe", "riam", "łby", "łaby", 
 _ASCII_MAY_MOOD: Final = tuple(filter(str.isascii, _MAY_MOOD))
 _SUPPOSING: Final = _TIES["conditions-inside"]
 _UNIVERSAL: Final = _TIES["universal"]
+_EXCEPTIONS: Final = _TIES["exceptions"]
 _NEGATIVE: Final = _TIES["negative"]
 _REVERSING: Final = frozenset(LISTED["restricts"]) | frozenset(LISTED["amends"])
 _TABLES: Final = frozenset({"table", "csv"})
@@ -330,7 +332,10 @@ def _limits_it(piece: StatementPiece, german: bool) -> bool:
 
 
 def _is_placed(said: Sequence[str]) -> bool:
-    """Whether it begins with a place or time that what was said before tells: "Above that, ...", "Before you do"."""
+    """Whether it begins with a place or time that what was said before tells: "Above that, ...", "Before you do", or is little
+    more than a time: "On Sundays every thirty."."""
+    if len(said) <= _LITTLE and not _TIMES.isdisjoint(said[1:2]) and said[0] in _PLACES:
+        return True
     return said[0] in _PLACES and not (_PRONOUNS.isdisjoint(said[1:]) and _DEMONSTRATIVES.isdisjoint(said[1:2]))
 
 
@@ -346,6 +351,8 @@ def _contrasted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
         if not about.isdisjoint(_stems(before.said)) or not _UNIVERSAL.isdisjoint(before.said):
             yield i - 1, i
             yield from limited_too(pieces, i)
+            if not _EXCEPTIONS.isdisjoint(piece.said):
+                yield i, i - 1
         elif i > 1 and len(pieces[i - 2].said) > _LITTLE and not _UNIVERSAL.isdisjoint(pieces[i - 2].said):
             yield from limited_too(pieces, i)
         if (

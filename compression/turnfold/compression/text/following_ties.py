@@ -10,7 +10,7 @@ or whole stretches of small talk would be one statement.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from turnfold.compression.text.lexicon import lexicon
@@ -25,6 +25,8 @@ _DENSE_SETTINGS: Final = tuple(_TIES["settings-run-on"])
 _REPORTS: Final = _TIES["reports"]
 _REPORT_MARKS: Final = tuple(mark.replace("_", " ") for mark in _TIES["reports-run-on"])
 _DIFFERING: Final = _TIES["differing"]
+_COMPARATIVES: Final = _TIES["comparatives"]
+_POINTING: Final = _ANAPHORS | {"that", "then"}
 _NEGATIVE: Final = _TIES["negative"]
 #: Second words of a fragment that leaves out who or what: "Lost by two votes.", "Sold out."
 _LINKS: Final = _SETTINGS | {"to", "out", "off", "free"}
@@ -33,11 +35,15 @@ _STANDARDS: Final = frozenset(("of", "from", "than", "to"))  # behind a word for
 _SPEAKERS: Final = frozenset(
     ("i", "i'm", "i've", "i'll", "i'd", "we", "we're", "we've", "we'll", "ich", "wir", "je", "j'ai", "nous")
 )
+_ARTICLES: Final = frozenset(("a", "an", "the", "another"))
+_ONES: Final = frozenset(("one", "ones"))
 _LONGEST: Final = 24  # words of a sentence that is asked at all
 _FRAGMENT_WORDS: Final = 6
 _LEANING_WORDS: Final = 10
 _DENYING_WORDS: Final = 18
 _SETTING_WORDS: Final = 20
+_GOVERNED: Final = 3  # sentences that the condition of one before them may govern
+_GOVERNED_WORDS: Final = 5
 _REPORTED_WITHIN: Final = 9
 _DENSE_WORDS: Final = 45  # characters
 _DENSE_BEGIN: Final = 16
@@ -69,11 +75,31 @@ def following_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
             told = size <= _LEANING_WORDS or _is_set(piece)
         else:
             leans = asked and not (leant or piece.dense) and _leans(piece, before)
-            told = leans or ((piece.dense or said[0] in _SETTINGS) and _is_set(piece))
-            told = told or (differing and _differs(piece)) or (reporting and _reports(before) and not _reports(piece))
+            sets = (piece.dense or said[0] in _SETTINGS) and _is_set(piece)
+            answers = reporting and _reports(before)
+            disputes = answers and not _NEGATIVE.isdisjoint(said) and _reports(piece)
+            points = leans or disputes or _lacks_standard(said) or (sets and not _POINTING.isdisjoint(said[1:2]))
+            points = points or (differing and _differs(piece))
+            told = sets or points or (answers and not _reports(piece))
+            if points:
+                found.append((i, i - 1))
         if told:
             found.append((i - 1, i))
+    if "conditions" in hints.opened:
+        found += _under_conditions(pieces)
     return found
+
+
+def _under_conditions(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+    """ "If it drops below 1 bar, stop the pump. Close valve 3.": short sentences behind one that begins with a condition."""
+    for i, piece in enumerate(pieces):
+        if "conditions" not in piece.opens or piece.kind or piece.asks or piece.is_condition:
+            continue
+        for k in range(i + 1, min(len(pieces), i + 1 + _GOVERNED)):
+            behind = pieces[k]
+            if behind.starts_line or behind.kind or behind.asks or len(behind.said) > _GOVERNED_WORDS:
+                break
+            yield k, i
 
 
 def _is_set(piece: StatementPiece) -> bool:
@@ -87,6 +113,13 @@ def _is_set(piece: StatementPiece) -> bool:
     return "conditions" in piece.opens or not _ANAPHORS.isdisjoint(said) or not _CAPITAL.search(piece.body)
 
 
+def _lacks_standard(said: Sequence[str]) -> bool:
+    """Whether it leaves out what it is about, or than what: "The spare one is in the cellar.", "The owner wants more."."""
+    if said[-1] in _COMPARATIVES:
+        return len(said) <= _LEANING_WORDS and said[-2:-1] != ["no"]
+    return said[0] in _ARTICLES and not _ONES.isdisjoint(said[2:3])
+
+
 def _leans(piece: StatementPiece, before: StatementPiece) -> bool:
     """Whether it is a fragment, denies, or is an order or clause about what it does not name: "Halve it for children."."""
     said = piece.said
@@ -97,7 +130,7 @@ def _leans(piece: StatementPiece, before: StatementPiece) -> bool:
         return True
     if len(said) > _LEANING_WORDS or not _SPEAKERS.isdisjoint(said):
         return False
-    if said[0] in _ANAPHORS or piece.follows or "pronouns" in piece.opens:
+    if piece.follows or "pronouns" in piece.opens:
         return len(said) > 1 and said[1].endswith("n't")
     if points:
         return not piece.names_something or _names_figures(piece, before)

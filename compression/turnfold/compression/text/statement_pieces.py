@@ -26,6 +26,9 @@ _DENSE_NOTE: Final = 40
 _SHORT_DENSE: Final = 12  # characters, in scripts without blanks, in which a full clause often has no more
 _FEWEST_DENSE: Final = 5
 _ANSWER_WORDS: Final = 6
+_NOTS: Final = frozenset(("not", "nicht", "niet", "inte"))  # no verb of a sentence's own stands behind it at the beginning
+_FRAGMENT_WORDS: Final = 4
+_NEAR_START: Final = 4  # words within which a prohibition says what of
 _WORD_ABOUT_IT: Final = 8
 _CONDITION_WORDS: Final = 12
 _VERDICT_WORDS: Final = 12
@@ -333,7 +336,11 @@ class StatementPiece:
     def breaks_off(self) -> bool:
         """Whether it begins with "Wait," or "Hold on -", in the line of what it breaks off; it opens with an objection."""
         words = self.opens["objects"]
-        return not (self.starts_line or self.dense) and _SIGN_BEHIND[words].match(self.body) is not None
+        if self.starts_line:
+            return False
+        if self.dense:
+            return _PAUSE.search(self.body[:_SHORT_DENSE]) is not None
+        return _SIGN_BEHIND[words].match(self.body) is not None
 
     @property
     def skipped(self) -> frozenset[str]:
@@ -349,10 +356,15 @@ class StatementPiece:
     @property
     def revokes(self) -> bool:
         """Whether it says of something that it does not hold: a word for that, or a short "It must not ..."."""
-        limits = self.hints.may_limit and len(self.said) <= LIMIT_WORDS and self.may_limit
+        limits = self.hints.may_limit and self.may_limit and (len(self.said) <= LIMIT_WORDS or self.forbids_it)
         if not (limits or self.holds_rare("revokes")) or self.item or self.asks:
             return False
         return self.holds_rare("revokes") or (self.points_back and self.holds("limits"))
+
+    @property
+    def forbids_it(self) -> bool:
+        """Whether it begins with a prohibition of what was said: "Do not give it to children under ..."."""
+        return _phrase_at("limits", self.said, 0) > 0 and not _POINTING.isdisjoint(self.said[:_NEAR_START])
 
     @property
     def may_limit(self) -> bool:
@@ -417,13 +429,17 @@ class StatementPiece:
     @property
     def objects(self) -> bool:
         """Whether it takes back or narrows what somebody said before: "Wait, don't delete it."."""
-        return "objects" in self.opens or self.restricts or self.answers or self.takes_back
+        if "objects" in self.opens or self.restricts or self.answers or self.takes_back:
+            return True
+        return self.holds_rare("revokes") and self.points_back
 
     @property
     def answers(self) -> bool:
         words = self.opens.get("answers", 0)
         if not words or len(self.said) <= _ANSWER_WORDS:
             return bool(words)
+        if self.said[0] in _NOTS and len(_PAUSE.split(self.body, maxsplit=1)[0].split()) <= _FRAGMENT_WORDS:
+            return True
         return self.dense or _SIGN_BEHIND[words].match(self.body) is not None
 
 

@@ -355,7 +355,7 @@ def _revised(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     said: list[int] = []  # what was said under this heading, labels aside
     doubted = False  # whether the last of it may be what was thought at first
     for i, piece in enumerate(pieces):
-        if piece.stands_alone and not doubted and not (len(piece.said) <= LIMIT_WORDS and piece.may_limit):
+        if piece.stands_alone and not doubted and not (piece.may_limit and (len(piece.said) <= LIMIT_WORDS or piece.forbids_it)):
             said.append(i)
             continue
         if piece.kind:
