@@ -302,6 +302,22 @@ class StatementPiece:
             or (self.follows and self._begins_within(_WORD_ABOUT_IT) and self.holds("points"))
         )
 
+    def restricts_what(self, before: StatementPiece) -> bool:
+        """Whether `before` is not to be read without it; a question, and what says that it no longer holds, need no further
+        limit."""
+        return self.opposes or (self.restricts and not (before.asks or before.holds_rare("revokes")))
+
+    @property
+    def is_part(self) -> bool:
+        """Whether the sentence in front of it is not to be read without it."""
+        is_about_it = self.may_be_tied and not self.item and (self.restricts or self.answers or self.is_condition)
+        return is_about_it or self.is_aside
+
+    @property
+    def is_aside(self) -> bool:
+        """Whether it says too little by itself, in the same line."""
+        return not self.item and not self.starts_line and self.is_short and not self.frames
+
     @property
     def limits_it(self) -> bool:
         """Whether it says, of what it points back to, on what it depends: "This is permitted provided that ..."."""
