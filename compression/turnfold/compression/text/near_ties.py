@@ -41,13 +41,13 @@ def near_ties(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
 def _pointing_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     """Sentences whose first words point back, and an answer or objection of another speaker, with what they are about."""
     found: list[tuple[int, int]] = []
-    hints = pieces[0].hints
-    if not hints.speaks_of_persons and not any(piece.may_be_tied for piece in pieces if not piece.stands_alone):
+    meaning = pieces[0].hints.meaning
+    if not meaning and not any(piece.may_be_tied for piece in pieces if not piece.stands_alone):
         return found
     last = -1  # the last thing said, labels and headings aside
     named = -1  # the last sentence of the line that names whom a pronoun may mean
     for i, piece in enumerate(pieces):
-        means = hints.speaks_of_persons and piece.means_somebody
+        means = i in meaning and piece.means_somebody
         if piece.stands_alone and not means:  # most
             named = last = i
             continue

@@ -118,9 +118,11 @@ class Hints:
         self.introduces = ":" in text or "：" in text
         #: Rare lists of which some sentence has a phrase.
         self.rare: Set[str] = frozenset(RARE)
-        #: Lists with whose phrases some sentence begins; whether some has a word of a prohibition, or one for a person.
+        #: Lists with whose phrases some sentence begins; whether some has a word of a prohibition.
         self.opened: Set[str] = frozenset(_OPENING)
-        self.may_limit = self.speaks_of_persons = True
+        self.may_limit = True
+        #: The sentences that may speak of somebody whom another one names.
+        self.meaning: Set[int] = frozenset()
         #: All words, each once.
         self.distinct: Set[str] = frozenset()
 
@@ -135,7 +137,11 @@ class Hints:
         self.opened = set(chain.from_iterable([piece.opens for piece in pieces if piece.opens]))
         self.distinct = heard.distinct
         self.may_limit = not _LIMITS.isdisjoint(heard.distinct)
-        self.speaks_of_persons = self.dense or "pronouns" in self.opened or not _PERSONS.isdisjoint(heard.distinct)
+        if self.dense:
+            self.meaning = frozenset(range(len(pieces)))
+        else:
+            persons = heard.holding(_PERSONS)
+            self.meaning = {*persons, *[i for i, piece in enumerate(pieces) if piece.opens and "pronouns" in piece.opens]}
         if not self.dense:
             told = [pieces[i] for i in heard.holding(rare_words(heard))]
             self.rare = {name for piece in told for name in piece.rare_lists()}

@@ -122,7 +122,8 @@ def _of(text: str, spans: Sequence[Span], pieces: Sequence[StatementPiece]) -> S
     if len(spans) < 2:
         return Statements(spans, ((),) * len(spans), (1,) * len(spans))
     joined = _joined(text, pieces)
-    of = list(accumulate([not tied for tied in joined], initial=-1))[1:]
+    are_joined = True in joined
+    of = list(accumulate([not tied for tied in joined], initial=-1))[1:] if are_joined else range(len(spans))
     needs: dict[int, dict[int, None]] = {}
     for dependent, needed in chain(
         near_ties(pieces),
@@ -136,7 +137,7 @@ def _of(text: str, spans: Sequence[Span], pieces: Sequence[StatementPiece]) -> S
     listed: list[tuple[int, ...]] = [()] * (of[-1] + 1)
     for i, several in needs.items():
         listed[i] = tuple(several)
-    if True not in joined:
+    if not are_joined:
         return Statements(spans, tuple(listed), [int(span.kind != "label") for span in spans])
     whole: list[Span] = []
     sizes: list[int] = []
