@@ -205,11 +205,12 @@ class Valkey:
 class Line:
     """A TCP line to another port, which can be slow, or lead elsewhere."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, host: str = "127.0.0.1") -> None:
         self.target = port
         self.delay = 0.0
         self._pairs: set[socket.socket] = set()
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        # By another address of this machine the same port, so that a cluster's nodes are found where they say they are.
+        self._listener = socket.create_server((host, 0 if host == "127.0.0.1" else port), backlog=128)
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -229,13 +230,16 @@ class Line:
     def _pump(self, source: socket.socket, sink: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(65536):
-                time.sleep(self.delay)
-                sink.sendall(data)
+                self._pass_on(data, sink)
         for one in (source, sink):
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
             one.close()
             self._pairs.discard(one)
+
+    def _pass_on(self, data: bytes, sink: socket.socket) -> None:
+        time.sleep(self.delay)
+        sink.sendall(data)
 
     def close(self) -> None:
         """End it."""
