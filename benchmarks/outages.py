@@ -61,8 +61,9 @@ class Upstream(FaultyUpstream):
         prompt: tokens that it billed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, cached: float = 0.0) -> None:
         super().__init__()
+        self._cached = cached
         self.sent: dict[str, list[str]] = {}
         self.prompt = 0
         self.answered = 0
@@ -83,7 +84,9 @@ class Upstream(FaultyUpstream):
             ).encode()
             status = 400
         else:
-            usage = {"prompt_tokens": tokens, "completion_tokens": 5, "total_tokens": tokens + 5}
+            usage: dict[str, Any] = {"prompt_tokens": tokens, "completion_tokens": 5, "total_tokens": tokens + 5}
+            if self._cached:
+                usage["prompt_tokens_details"] = {"cached_tokens": int(self._cached * tokens)}
             answer = json.dumps({"id": "c", "model": asked["model"], "choices": [], "usage": usage}).encode()
         with self._lock:
             if named is not None:
@@ -293,7 +296,7 @@ def _log_noise(served: Served) -> str:
 
 def run(folder: Path, outage: Outage | None, seconds: float, summaries: bool) -> Trial:
     """One talk from start to rest; without an outage that of one process with its own memory."""
-    upstream = Upstream()
+    upstream = Upstream(0.9 if summaries else 0.0)
     urls = ["memory://"] if outage is None else outage.urls
     settings = {"log_format": "json", "log_requests": "false"}
     if summaries:
