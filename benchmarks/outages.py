@@ -42,7 +42,7 @@ _FIRST: Final = 24  # turns at the start: some 5,000 tokens
 _RATE: Final = 20.0  # requests a second
 _BEGINS: Final = 8.0  # seconds into the talk
 _LASTS: Final = 8.0
-_WINDOW: Final = 7000  # tokens that the upstream takes of the model with a window to learn
+_WINDOW: Final = 4500  # tokens that the upstream takes of the model with a window to learn
 _WRITER: Final = "gpt-4o-mini"
 _NARROW: Final = "gpt-4"
 
@@ -252,10 +252,9 @@ def _books(ways: Sequence[Served], upstream: Upstream, seen: Sequence[Told]) -> 
     sums = []
     for way in ways:
         totals = json.loads(way.get("/admin/report?from=1d")[1])["totals"]
-        sums.append((totals["requests"], totals["tokens"]))
-    notes.append(
-        f"report: {sums[0]}{'' if len(set(map(str, sums))) == 1 else f' and {sums[1]}'}, upstream {upstream.answered}, {upstream.prompt}"
-    )
+        sums.append((totals["requests"], totals["usage"]["prompt_tokens"]))
+    differ = f" and {sums[1]}" if sums[0] != sums[-1] else ""
+    notes.append(f"report, requests and prompt tokens: {sums[0]}{differ}; upstream {(upstream.answered, upstream.prompt)}")
     return notes
 
 
@@ -308,8 +307,7 @@ def run(folder: Path, outage: Outage | None, seconds: float, summaries: bool) ->
         }
     ways: list[Served] = []
     try:
-        for url in urls:
-            ways.append(Served(upstream.url, folder, store_url=url, **settings))
+        ways += [Served(upstream.url, folder, (), store_url=url, **settings) for url in urls]
         for way in ways:  # vocabularies
             for number in range(3):
                 _post(way, f"warm-{number}", _body(900 + number, 60), -3600.0)
@@ -326,9 +324,8 @@ def run(folder: Path, outage: Outage | None, seconds: float, summaries: bool) ->
             trial.notes.append(_windows(ways))
             for way, was in zip(ways, before, strict=True):
                 now = way.rest()
-                trial.notes.append(
-                    f"{was.megabytes:.0f} to {now.megabytes:.0f} MB, {was.descriptors} to {now.descriptors} files, {was.tasks} to {now.tasks} tasks"
-                )
+                both = [(getattr(was, what), getattr(now, what), what) for what in ("megabytes", "descriptors", "tasks")]
+                trial.notes.append(", ".join(f"{one:.0f} to {other:.0f} {what}" for one, other, what in both))
                 trial.notes.append("log: " + _log_noise(way))
         return trial
     finally:
@@ -388,7 +385,9 @@ def _move_slots(cluster: Cluster, number: int = 12) -> None:
     source, target = cluster.primaries()[:2]
     names = {node: node.client.cluster("MYID") for node in (source, target)}
     for _ in range(number):
-        slot = source.client.cluster("KEYSLOT", source.client.randomkey())
+        if (key := source.client.randomkey()) is None:
+            return
+        slot = source.client.cluster("KEYSLOT", key)
         target.client.cluster("SETSLOT", slot, "IMPORTING", names[source])
         source.client.cluster("SETSLOT", slot, "MIGRATING", names[target])
         time.sleep(0.5)
@@ -409,6 +408,11 @@ class Relay(Line):
     def _pass_on(self, data: bytes, sink: Any) -> None:
         self.flows.wait()
         super()._pass_on(data, sink)
+
+
+def _flow(relays: Sequence[Relay], on: bool) -> None:
+    for relay in relays:
+        (relay.flows.set if on else relay.flows.clear)()
 
 
 @_outage("partition")
@@ -435,12 +439,12 @@ def _cluster_partition(folder: Path) -> Iterator[Outage]:
         try:
             yield Outage(
                 [cluster.url, cluster.url.replace("127.0.0.1", "127.0.0.2")],
-                lambda: [relay.flows.clear() for relay in relays],
-                lambda: [relay.flows.set() for relay in relays],
+                lambda: _flow(relays, False),
+                lambda: _flow(relays, True),
             )
         finally:
+            _flow(relays, True)
             for relay in relays:
-                relay.flows.set()
                 relay.close()
 
 
@@ -450,18 +454,16 @@ def _differing(trial: Trial, plain: Trial) -> int:
 
 def _row(name: str, trial: Trial, plain: Trial, summaries: bool) -> None:
     failed = Counter(told.said for told in trial.seen if told.said != "200")
-    during = [told.seconds for told in trial.seen if _phase(told) != "before"]
-    usual = [told.seconds for told in plain.seen if _phase(told) != "before"]
+    alone = {told.name: told for told in plain.seen}
     print(f"## {name}: {len(trial.seen)} requests, {sum(failed.values())} failed {dict(failed)}")
     if not summaries:
         print(f"- other bytes than with memory alone: {_differing(trial, plain)}")
-    print(
-        f"- folded: {dict(Counter(told.folded for told in trial.seen))}; alone {dict(Counter(told.folded for told in plain.seen))}"
-    )
+    print("- " + "; alone ".join(str(dict(Counter(told.folded for told in one.seen))) for one in (trial, plain)))
     for phase in ("before", "during", "after"):
-        ours, alone = ([told.seconds for told in one.seen if _phase(told) == phase] for one in (trial, plain))
-        print(f"- {phase}, ms median / p99 / max: {_quantiles(ours)}; alone {_quantiles(alone)}")
-    print(f"- from the outage on: {_quantiles(during)}; alone {_quantiles(usual)}")
+        ours = [told for told in trial.seen if _phase(told) == phase]
+        added = [told.seconds - alone[told.name].seconds for told in ours]
+        times = (_quantiles([told.seconds for told in ours]), _quantiles([alone[told.name].seconds for told in ours]))
+        print(f"- {phase}, ms median / p99 / max: {times[0]}; alone {times[1]}; added to each {_quantiles(added)}")
     print("- store out of use, seconds after the outage began: " + " | ".join(trial.gaps))
     for note in trial.notes:
         print(f"- {note}")
