@@ -4,8 +4,8 @@
     python -m benchmarks.outages cluster-killed ...           # these; --list names them
     python -m benchmarks.outages --summaries cluster-killed   # with a model that writes summaries and a window to learn
 
-Lives here: the outages, the clients, and a table row for each. Does not belong here: servers (``support.faulty``,
-``tests.support.valkeys``).
+Lives here: the clients, and what is told of each outage. Does not belong here: the outages (``support.outages``), servers
+(``support.faulty``).
 
 Conversations grow by a turn at a time and go to the other replica each turn. The same bodies go to one process on ``memory://``
 first, without an outage: what it forwarded is what both replicas are to forward.
@@ -19,22 +19,21 @@ import hashlib
 import http.client
 import json
 import re
-import signal
 import statistics
 import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.support.faulty import ANSWER, FaultyUpstream, Line, Served, Valkey, end_cleanly, wait_for
+from benchmarks.support.faulty import ANSWER, FaultyUpstream, Served, end_cleanly, wait_for
+from benchmarks.support.outages import OUTAGES, Outage
 from tests.support.summary_writer import answer as summary_answer
 from tests.support.summary_writer import faithful
-from tests.support.valkeys import Cluster, Watched, running
 from tests.support.words import prose
 
 _CONVERSATIONS: Final = 12
@@ -59,6 +58,7 @@ class Upstream(FaultyUpstream):
     Attributes:
         sent: hashes of the bodies under each name, in order.
         prompt: tokens that it billed.
+        summaries: how many it wrote.
     """
 
     def __init__(self, cached: float = 0.0) -> None:
@@ -67,6 +67,7 @@ class Upstream(FaultyUpstream):
         self.sent: dict[str, list[str]] = {}
         self.prompt = 0
         self.answered = 0
+        self.summaries = 0
         self._lock = threading.Lock()
 
     def _answer(self, connection: Any, request: bytes) -> bool:
@@ -89,7 +90,9 @@ class Upstream(FaultyUpstream):
                 usage["prompt_tokens_details"] = {"cached_tokens": int(self._cached * tokens)}
             answer = json.dumps({"id": "c", "model": asked["model"], "choices": [], "usage": usage}).encode()
         with self._lock:
-            if named is not None:
+            if named is None:
+                self.summaries += 1
+            else:
                 self.sent.setdefault(named[1].decode(), []).append(hashlib.sha256(body).hexdigest())
                 if status == 200:
                     self.prompt += tokens
@@ -162,19 +165,6 @@ class Watch(threading.Thread):
         gaps = [(at, next((b for b, up in self.turns[i:] if up), None)) for i, (at, up) in enumerate(self.turns) if not up]
         spans = [f"{at - _BEGINS:.1f} to {'-' if back is None else f'{back - _BEGINS:.1f}'}" for at, back in gaps]
         return ", ".join(spans) or "never out"
-
-
-@dataclass
-class Outage:
-    """What fails, when, and comes back.
-
-    Attributes:
-        urls: the store as each replica knows it.
-    """
-
-    urls: Sequence[str]
-    begin: Callable[[], object]
-    end: Callable[[], object]
 
 
 def _talk(ways: Sequence[Served], seconds: float, summaries: bool, outage: Outage | None) -> tuple[list[Told], list[str]]:
@@ -318,7 +308,7 @@ def run(folder: Path, outage: Outage | None, seconds: float, summaries: bool) ->
         trial = Trial(seen, gaps, {**upstream.sent})
         if outage is not None:
             trial.notes += _books(ways, upstream, seen)
-            trial.notes.append(f"{first} requests of the upstream came before the talk")
+            trial.notes.append(f"{first} of these came before the talk; {upstream.summaries} summaries were written")
             trial.notes.append(_same_afterwards(ways, upstream, seen, summaries))
             time.sleep(3)
             trial.notes.append(_windows(ways))
@@ -332,120 +322,6 @@ def run(folder: Path, outage: Outage | None, seconds: float, summaries: bool) ->
         for way in ways:
             way.end()
         upstream.close()
-
-
-Opened = Callable[[Path], "contextlib.AbstractContextManager[Outage]"]
-OUTAGES: Final[dict[str, Opened]] = {}
-
-
-def _outage(name: str) -> Callable[[Callable[[Path], Iterator[Outage]]], None]:
-    def register(make: Callable[[Path], Iterator[Outage]]) -> None:
-        OUTAGES[name] = contextlib.contextmanager(make)
-
-    return register
-
-
-def _of_cluster(name: str, make: Callable[[Cluster], tuple[Callable[[], object], Callable[[], object]]]) -> None:
-    @_outage(name)
-    def opened(folder: Path) -> Iterator[Outage]:
-        with running(Cluster(folder)) as cluster:
-            begin, end = make(cluster)
-            yield Outage([cluster.url] * 2, begin, end)
-
-
-def _of_watched(name: str, make: Callable[[Watched], tuple[Callable[[], object], Callable[[], object]]]) -> None:
-    @_outage(name)
-    def opened(folder: Path) -> Iterator[Outage]:
-        with running(Watched(folder)) as watched:
-            begin, end = make(watched)
-            yield Outage([watched.url] * 2, begin, end)
-
-
-def _all(nodes: Sequence[Any], number: int) -> Callable[[], object]:
-    return lambda: [node.signal(number) for node in nodes]
-
-
-def _one(node: Any, number: int) -> Callable[[], object]:
-    return lambda: node.signal(number)
-
-
-_STOP, _GO = signal.SIGSTOP, signal.SIGCONT
-_of_cluster("cluster-hangs", lambda c: (_one(c.pair()[0], _STOP), _one(c.nodes[0], _GO)))
-_of_cluster("cluster-killed", lambda c: (c.pair()[0].kill, c.nodes[0].start))
-_of_cluster("cluster-frozen", lambda c: (_all(c.nodes, _STOP), _all(c.nodes, _GO)))
-_of_cluster("cluster-slots-move", lambda c: (lambda: _move_slots(c), lambda: None))
-_of_watched("sentinel-hangs", lambda w: (_one(w.primary(), _STOP), _one(w.servers[0], _GO)))
-_of_watched("sentinel-killed", lambda w: (w.primary().kill, w.servers[0].start))
-_of_watched("sentinel-fails-over", lambda w: (lambda: w.sentinels[0].client.sentinel_failover(w.name), lambda: None))
-_of_watched("sentinel-frozen", lambda w: (_all([*w.servers, *w.sentinels], _STOP), _all([*w.servers, *w.sentinels], _GO)))
-
-
-def _move_slots(cluster: Cluster, number: int = 12) -> None:
-    """Slots that hold keys go to another node; each is open for half a second."""
-    source, target = cluster.primaries()[:2]
-    names = {node: node.client.cluster("MYID") for node in (source, target)}
-    for _ in range(number):
-        if (key := source.client.randomkey()) is None:
-            return
-        slot = source.client.cluster("KEYSLOT", key)
-        target.client.cluster("SETSLOT", slot, "IMPORTING", names[source])
-        source.client.cluster("SETSLOT", slot, "MIGRATING", names[target])
-        time.sleep(0.5)
-        while keys := source.client.cluster("GETKEYSINSLOT", slot, 100):
-            source.client.execute_command("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS", *keys)
-        for node in (target, *cluster.primaries()):
-            node.client.cluster("SETSLOT", slot, "NODE", names[target])
-
-
-class Relay(Line):
-    """A line that can stop forwarding, and stays open."""
-
-    def __init__(self, port: int, host: str = "127.0.0.1") -> None:
-        self.flows = threading.Event()
-        self.flows.set()
-        super().__init__(port, host)
-
-    def _pass_on(self, data: bytes, sink: Any) -> None:
-        self.flows.wait()
-        super()._pass_on(data, sink)
-
-
-def _flow(relays: Sequence[Relay], on: bool) -> None:
-    for relay in relays:
-        (relay.flows.set if on else relay.flows.clear)()
-
-
-@_outage("partition")
-def _partition(folder: Path) -> Iterator[Outage]:
-    """One replica's line to one server."""
-    del folder
-    valkey = Valkey()
-    relay = Relay(valkey.port)
-    try:
-        yield Outage([valkey.url, f"redis://127.0.0.1:{relay.port}/0"], relay.flows.clear, relay.flows.set)
-    finally:
-        relay.flows.set()
-        relay.close()
-        valkey.close()
-
-
-@_outage("cluster-partition")
-def _cluster_partition(folder: Path) -> Iterator[Outage]:
-    """One replica's lines to every node: it comes by another address of this machine, and is told to stay with that."""
-    with running(Cluster(folder)) as cluster:
-        for node in cluster.nodes:
-            node.client.config_set("cluster-preferred-endpoint-type", "unknown-endpoint")
-        relays = [Relay(node.port, "127.0.0.2") for node in cluster.nodes]
-        try:
-            yield Outage(
-                [cluster.url, cluster.url.replace("127.0.0.1", "127.0.0.2")],
-                lambda: _flow(relays, False),
-                lambda: _flow(relays, True),
-            )
-        finally:
-            _flow(relays, True)
-            for relay in relays:
-                relay.close()
 
 
 def _differing(trial: Trial, plain: Trial) -> int:
