@@ -128,14 +128,18 @@ def _partition(folder: Path) -> Iterator[Outage]:
 
 @_outage("cluster-partition")
 def _cluster_partition(folder: Path) -> Iterator[Outage]:
-    """One replica's lines to every node: it comes by another address of this machine, and is told to stay with that."""
+    """The lines of both replicas to every node, while the nodes go on: a silent network. The nodes name themselves by another
+    address of this machine, where the lines are."""
     with running(Cluster(folder)) as cluster:
         for node in cluster.nodes:
-            node.client.config_set("cluster-preferred-endpoint-type", "unknown-endpoint")
+            node.client.config_set("cluster-announce-hostname", "127.0.0.2")
+            node.client.config_set("cluster-preferred-endpoint-type", "hostname")
+        cluster.wait()
+        time.sleep(1)  # until they have told each other
         relays = [Relay(node.port, "127.0.0.2") for node in cluster.nodes]
         try:
             yield Outage(
-                [cluster.url, cluster.url.replace("127.0.0.1", "127.0.0.2")],
+                [cluster.url.replace("127.0.0.1", "127.0.0.2")] * 2,
                 lambda: _flow(relays, False),
                 lambda: _flow(relays, True),
             )
