@@ -334,16 +334,15 @@ class Served:
 
     def pids(self) -> list[int]:
         """Its processes that serve: itself, or its workers."""
+        return self._group((b"fold_process", b"resource_tracker"))
+
+    def _group(self, without: tuple[bytes, ...] = ()) -> list[int]:
         found = []
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
                 with contextlib.suppress(OSError):
                     line = (entry / "cmdline").read_bytes()
-                    if (
-                        os.getpgid(int(entry.name)) == self.process.pid
-                        and b"fold_process" not in line
-                        and b"resource_tracker" not in line
-                    ):
+                    if os.getpgid(int(entry.name)) == self.process.pid and not any(name in line for name in without):
                         found.append(int(entry.name))
         return found
 
@@ -359,9 +358,9 @@ class Served:
         return Rest(pages * os.sysconf("SC_PAGE_SIZE") / 2**20, descriptors, int(tasks))
 
     def processor_seconds(self) -> float:
-        """What its processes have taken so far, those that have ended included where they were waited for."""
+        """What its processes have taken so far, those that fold and those that have ended included where they were waited for."""
         ticks = 0
-        for pid in self.pids():
+        for pid in self._group():
             with contextlib.suppress(OSError):
                 ticks += sum(map(int, Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()[11:15]))
         return ticks / os.sysconf("SC_CLK_TCK")
