@@ -129,17 +129,20 @@ def _always(served: Served, turn: int) -> Served:
     return served
 
 
-def _talk(conversations: range, pick: Callable[[int], Served]) -> tuple[list[float], list[float]]:
-    """Milliseconds of first and of later turns."""
-    first: list[float] = []
-    later: list[float] = []
+def _talk(conversations: range, pick: Callable[[int], Served]) -> tuple[list[list[float]], list[list[float]]]:
+    """Milliseconds of each turn, and those of a processor; of each the first turns, the second ones, and so on."""
+    length = _TURNS - 26
+    took: list[list[float]] = [[] for _ in range(length)]
+    worked: list[list[float]] = [[] for _ in range(length)]
     for number in conversations:
-        for turn, turns in enumerate(range(26, _TURNS)):
-            body = _conversation(number, turns)
-            seen = pick(turn).post(body)
+        for turn in range(length):
+            served = pick(turn)
+            before = served.processor_seconds()
+            seen = served.post(_conversation(number, 26 + turn))
             assert seen.said == "200", seen
-            (later if turn else first).append(1000 * seen.seconds)
-    return first, later
+            took[turn].append(1000 * seen.seconds)
+            worked[turn].append(1000 * (served.processor_seconds() - before))
+    return took, worked
 
 
 def hop(conversations: int) -> None:
@@ -162,11 +165,13 @@ def hop(conversations: int) -> None:
             print("| way | first turn, median ms | later turns, median ms | slowest tenth |\n|---|---|---|---|")
             for number, (name, pick) in enumerate(ways.items()):
                 before = valkey.client().info("stats")
-                first, later = _talk(range(1000 * number, 1000 * number + conversations), pick)
+                took, worked = _talk(range(1000 * number, 1000 * number + conversations), pick)
                 after = valkey.client().info("stats")
+                later = [one for turn in took[1:] for one in turn]
                 slow = statistics.quantiles(later, n=10)[-1]
-                print(f"| {name} | {statistics.median(first):.0f} | {statistics.median(later):.0f} | {slow:.0f} |", flush=True)
-                count = len(first) + len(later)
+                print(f"| {name} | {statistics.median(took[0]):.0f} | {statistics.median(later):.0f} | {slow:.0f} |", flush=True)
+                print("  (processor, mean ms of each turn: " + ", ".join(f"{statistics.mean(turn):.0f}" for turn in worked) + ")")
+                count = conversations * len(took)
                 made = [after[one] - before[one] for one in ("total_commands_processed", "total_net_input_bytes")]
                 print(f"  ({made[0] / count:.1f} commands and {made[1] / count:.0f} bytes a request)")
         finally:

@@ -205,11 +205,12 @@ class Valkey:
 class Line:
     """A TCP line to another port, which can be slow, or lead elsewhere."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, host: str = "127.0.0.1") -> None:
         self.target = port
         self.delay = 0.0
         self._pairs: set[socket.socket] = set()
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        # By another address of this machine the same port, so that a cluster's nodes are found where they say they are.
+        self._listener = socket.create_server((host, 0 if host == "127.0.0.1" else port), backlog=128)
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -229,13 +230,16 @@ class Line:
     def _pump(self, source: socket.socket, sink: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(65536):
-                time.sleep(self.delay)
-                sink.sendall(data)
+                self._pass_on(data, sink)
         for one in (source, sink):
             with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
             one.close()
             self._pairs.discard(one)
+
+    def _pass_on(self, data: bytes, sink: socket.socket) -> None:
+        time.sleep(self.delay)
+        sink.sendall(data)
 
     def close(self) -> None:
         """End it."""
@@ -330,16 +334,15 @@ class Served:
 
     def pids(self) -> list[int]:
         """Its processes that serve: itself, or its workers."""
+        return self._group((b"fold_process", b"resource_tracker"))
+
+    def _group(self, without: tuple[bytes, ...] = ()) -> list[int]:
         found = []
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
                 with contextlib.suppress(OSError):
                     line = (entry / "cmdline").read_bytes()
-                    if (
-                        os.getpgid(int(entry.name)) == self.process.pid
-                        and b"fold_process" not in line
-                        and b"resource_tracker" not in line
-                    ):
+                    if os.getpgid(int(entry.name)) == self.process.pid and not any(name in line for name in without):
                         found.append(int(entry.name))
         return found
 
@@ -355,9 +358,9 @@ class Served:
         return Rest(pages * os.sysconf("SC_PAGE_SIZE") / 2**20, descriptors, int(tasks))
 
     def processor_seconds(self) -> float:
-        """What its processes have taken so far, those that have ended included where they were waited for."""
+        """What its processes have taken so far, those that fold and those that have ended included where they were waited for."""
         ticks = 0
-        for pid in self.pids():
+        for pid in self._group():
             with contextlib.suppress(OSError):
                 ticks += sum(map(int, Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()[11:15]))
         return ticks / os.sysconf("SC_CLK_TCK")

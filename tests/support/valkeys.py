@@ -179,7 +179,15 @@ class Watched:
         self.wait()
 
     def wait(self) -> None:
-        """Return once there is a primary, whose replica has caught up, and every Sentinel knows all."""
+        """Return once there is a primary, whose replica has caught up, and every Sentinel knows all.
+
+        A primary of before is made a replica at once; Sentinel takes ten seconds for that.
+        """
+        port = self.primary().port
+        for server in self.servers:
+            if server.port != port:
+                with contextlib.suppress(redis.RedisError):
+                    server.client.replicaof("127.0.0.1", port)
         wait_until(self._is_whole, "the servers under Sentinel are whole")
 
     def _is_whole(self) -> bool:

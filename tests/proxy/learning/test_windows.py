@@ -302,6 +302,26 @@ async def test_forgetting_all_reaches_what_never_was_in_the_store() -> None:
     assert await there.learned(SPOT) == Learned()
 
 
+async def test_what_a_store_missed_reaches_other_processes_once_it_is_back() -> None:
+    class Deaf(MemoryStore):
+        deaf = True
+
+        async def put(self, items: Sequence[Item]) -> None:
+            if self.deaf:
+                raise StoreUnavailable
+            await super().put(items)
+
+    store = Deaf()
+    windows = Windows(store)
+    await windows.learn_from_refusal(SPOT, 8192, 9000)
+    for _ in range(20):  # by then a report says nothing new
+        await windows.learn_from_usage(SPOT, 1000, 1000)
+    store.deaf = False
+    assert not windows.learn_at_once(SPOT, 1000, 1000)
+    await windows.learn_from_usage(SPOT, 1000, 1000)
+    assert (await Windows(store).learned(SPOT)).limit == 8192
+
+
 async def test_records_say_the_latest_figures() -> None:
     windows = Windows(MemoryStore())
     for reported in range(1000, 1020):

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.cases import each
-from tests.support.valkeys import Cluster, Node, Watched
+from tests.support.valkeys import Cluster, Node, Watched, wait_until
 from turnfold.config.settings import StoreSettings
 from turnfold.config.values import store_url
 from turnfold.proxy.store import Batch, Item, Key, OpenStore, Scope, StoreError, StoreFailed, StoreUnavailable, open_store
@@ -113,6 +113,23 @@ async def test_a_node_goes_and_its_replica_takes_over(cluster: Cluster, opened: 
 async def test_sentinel_names_another_primary(watched: Watched, opened: Callable[[str], OpenStore]) -> None:
     watched.wait()
     await _lose(opened(watched.url), watched.primary())
+
+
+async def test_a_primary_that_was_replaced_on_purpose_gets_no_more_writes(
+    watched: Watched, opened: Callable[[str], OpenStore]
+) -> None:
+    """It stays up, and what it takes is lost when Sentinel makes it a replica ten seconds later."""
+    watched.wait()
+    store, old = opened(watched.url), watched.primary()
+    await until_it_works(lambda: store.put(items(40)))
+    watched.sentinels[0].client.sentinel_failover(watched.name)
+    await asyncio.to_thread(wait_until, lambda: watched.primary() is not old, "there is another primary")
+    new = watched.primary()
+    async with asyncio.timeout(4):
+        while not new.client.keys("*later*"):
+            await outcome(lambda: store.put([Item(Key("anna", "state", "later"), b"1", 600)]))
+            await asyncio.sleep(0.1)
+    watched.wait()
 
 
 async def test_a_sentinel_that_hangs_delays_nobody(watched: Watched) -> None:

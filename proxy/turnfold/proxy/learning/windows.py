@@ -125,7 +125,7 @@ class Windows:
         if entry is None or self._is_due(entry, now):
             return False
         after = learn_from_usage(entry.record.known, ours, reported, own)
-        if after != entry.record.known and self._store is not None and self._is_worth_writing(entry, after):
+        if self._store is not None and self._is_worth_writing(entry, after):
             return False
         self._take_over(spot, entry, after)
         return True
@@ -156,8 +156,7 @@ class Windows:
             return [(spot.key, entry.record) for spot, entry in self._of(tenant)]
         for spot, entry in self._of(tenant):
             if entry.unwritten:
-                entry.unwritten = 0
-                await write_record(self._patient, spot, entry.record, entry.record.until - self._clock())
+                await self._write(self._patient, spot, entry)
         return await list_records(self._patient, tenant, self._clock())
 
     def _of(self, tenant: str) -> list[tuple[Spot, _LearnedEntry]]:
@@ -194,19 +193,29 @@ class Windows:
         return len(keys)
 
     async def _learn(self, spot: Spot, entry: _LearnedEntry, after: Learned) -> Learned:
-        if after == entry.record.known:
-            return after
-        writes = self._store is not None and self._is_worth_writing(entry, after)
+        writes = self._is_worth_writing(entry, after)
         self._take_over(spot, entry, after)
         if self._store is not None and writes:
-            entry.unwritten = 0
             with contextlib.suppress(StoreError):
-                await write_record(self._store, spot, entry.record, entry.record.until - self._clock())
+                await self._write(self._store, spot, entry)
         return after
 
+    async def _write(self, store: Store, spot: Spot, entry: _LearnedEntry) -> None:
+        """Write what is known now; what could not be written is owed, and goes with the next report."""
+        entry.unwritten = 0
+        try:
+            await write_record(store, spot, entry.record, entry.record.until - self._clock())
+        except StoreError:
+            entry.unwritten = _REPORTS_PER_WRITE
+            raise
+
     def _is_worth_writing(self, entry: _LearnedEntry, after: Learned) -> bool:
-        """Whether what was learned goes to the store now, and not with a later report."""
+        """Whether what is known after a report goes to the store now, and not with a later one."""
         before = entry.record.known
+        if entry.unwritten >= _REPORTS_PER_WRITE:
+            return True
+        if after == before:
+            return False
         told = _telling(after) != _telling(before)
         return told or entry.unwritten + 1 >= _REPORTS_PER_WRITE or len(before.ratios) < 3
 

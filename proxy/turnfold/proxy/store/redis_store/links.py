@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -38,6 +39,7 @@ from turnfold.proxy.store.redis_store.keys import OneServer, Spread
 _SCANNED: Final = 1000  # keys that a server looks at in one step
 _SOCKET_TIMEOUT: Final = 10.0  # the last resort; what a caller waits for is the guard's affair
 _NODE_PATIENCE: Final = 0.5  # seconds for a server to answer that is asked whether it is there
+_LOOK_EVERY: Final = 1.0  # seconds until Sentinel is asked again who the primary is
 _PORTS: Final = {"": 6379, "cluster": 6379, "sentinel": 26379}
 _OF_SENTINEL: Final = "sentinel_"
 
@@ -144,7 +146,11 @@ class _Sentinels(Sentinel):
 
 
 class SentinelLink(Link):
-    """Connections to the primary that Sentinel names."""
+    """Connections to the primary that Sentinel names.
+
+    A primary that is replaced on purpose stays up, and takes writes that are lost once Sentinel makes it a replica, some ten
+    seconds later. So Sentinel is asked again and again while there are calls; no call waits for that.
+    """
 
     def __init__(self, address: _Address, own: dict[str, Any]) -> None:
         service, _, database = address.path.partition("/")
@@ -163,9 +169,29 @@ class SentinelLink(Link):
         pool: Any = SentinelConnectionPool(service, self._sentinels, **options)  # type: ignore[no-untyped-call]
         pool.make_connection()
         super().__init__(pool)
+        self._named = pool
+        self._look: asyncio.Task[None] | None = None
+        self._looked_at = time.monotonic()
+
+    async def ready(self) -> Any:
+        """See `Link`."""
+        if self._looked_at + _LOOK_EVERY <= time.monotonic() and (self._look is None or self._look.done()):
+            self._looked_at = time.monotonic()
+            self._look = asyncio.create_task(self._follow(self._named.master_address), name="turnfold-sentinel")
+        return await super().ready()
+
+    async def _follow(self, known: object) -> None:
+        """Leave the connections to a primary that has been replaced; those that were in use then a moment later."""
+        with contextlib.suppress(errors.RedisError, OSError):
+            if await self._named.get_master_address() != known:
+                await asyncio.sleep(_NODE_PATIENCE)
+                await self.leave()
 
     async def close(self) -> None:
         """See `Link`."""
+        if self._look is not None:
+            self._look.cancel()
+            await asyncio.gather(self._look, return_exceptions=True)
         await super().close()
         await self._sentinels.aclose()
 
