@@ -32,7 +32,7 @@ PROMISES = {
     "a head that never ends": ("operations.md", "request's head", http11._HEAD_SECONDS, "s"),
     "a body that stalls": ("operations.md", "body_stalled", inbound.STALL, "s"),
     "a body that stalls, again": ("security.md", "a client that stalls", inbound.STALL, "s"),
-    "a slow fold goes on": ("operations.md", "is given up", abandoning._GRACE, "as long"),
+    "a slow fold goes on": ("operations.md", "the background", abandoning._GRACE, "as long"),
     "a store's file is checked later": ("operations.md", "checks the whole file", file_check._AFTER, "s"),
     "and for so long": ("operations.md", "checks the whole file", file_check._SECONDS, "s"),
     "and not often": ("operations.md", "checks the whole file", file_check._ONCE_IN, "min"),
