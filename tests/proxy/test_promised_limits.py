@@ -24,22 +24,22 @@ _UNITS = {
 
 #: A file, what its paragraph is on, the figure of the code, its unit (or the words behind it).
 PROMISES = {
-    "a silent worker": ("scale.md", "is asked twice a second", workers._PATIENCE, "s"),
+    "a silent worker": ("scale.md", "checks each worker twice a second", workers._PATIENCE, "s"),
     "a silent worker, again": ("operations.md", "A worker that dies", workers._PATIENCE, "s"),
-    "a worker that starts": ("scale.md", "is asked twice a second", workers._START_PATIENCE, "s"),
-    "workers that die while they start": ("scale.md", "growing intervals", workers._LONGEST_WAIT, "s"),
-    "a worker that does not stop": ("scale.md", "On SIGTERM a worker", workers._STOP_PATIENCE, "s"),
+    "a worker that starts": ("scale.md", "checks each worker twice a second", workers._START_PATIENCE, "s"),
+    "workers that die while they start": ("scale.md", "at growing intervals, up to", workers._LONGEST_WAIT, "s"),
+    "a worker that does not stop": ("scale.md", "On SIGTERM, a worker", workers._STOP_PATIENCE, "s"),
     "a head that never ends": ("operations.md", "request's head", http11._HEAD_SECONDS, "s"),
     "a body that stalls": ("operations.md", "body_stalled", inbound.STALL, "s"),
     "a body that stalls, again": ("security.md", "a client that stalls", inbound.STALL, "s"),
-    "a slow fold goes on": ("operations.md", "is given up", abandoning._GRACE, "as long"),
+    "a slow fold goes on": ("operations.md", "the background", abandoning._GRACE, "as long"),
     "a store's file is checked later": ("operations.md", "checks the whole file", file_check._AFTER, "s"),
     "and for so long": ("operations.md", "checks the whole file", file_check._SECONDS, "s"),
     "and not often": ("operations.md", "checks the whole file", file_check._ONCE_IN, "min"),
     "and up to this size": ("operations.md", "checks the whole file", file_check._LARGEST, "GB"),
     "a model that fails": ("models.md", "stop all calls", asker._FAILURES, "failures in a row"),
     "summaries that are refused": ("models.md", "stop block", blocks._REFUSALS, "refused block summaries"),
-    "bodies without summaries": ("models.md", "left to the quotes", elsewhere.LARGE, "kB"),
+    "bodies without summaries": ("models.md", "always keep their quotes", elsewhere.LARGE, "kB"),
     "a session of the dashboard": ("dashboard.md", "session lasts", entrance.SESSION_LIFE, "h"),
     "latency on the dashboard": ("dashboard.md", "Median", newest.MOST, "requests"),
 }

@@ -25,14 +25,14 @@ _KNOWN_SIZES: Final = {
 
 
 class SemanticSettings(SettingsGroup):
-    """Sentence vectors beside the words in recall, by a model on this machine or by the upstream."""
+    """Sentence vectors for recall, from a model on this machine or from the upstream."""
 
     model: Annotated[
         str | None,
         Field(
             min_length=1,
             description="Sentence-embedding model in ONNX format (needs the semantic extra): a file, a directory with"
-            " model.onnx, or the name of an installed package that contains one. Unset: recall goes by words alone.",
+            " model.onnx, or the name of an installed package that contains one. If unset, recall uses only words.",
         ),
     ] = None
     tokenizer: Annotated[
@@ -50,13 +50,13 @@ class SemanticSettings(SettingsGroup):
     url: Annotated[
         Annotated[str, AfterValidator(http_url)] | None,
         Field(
-            description="Base URL for its /v1/embeddings, which gets text of every conversation. Default: TURNFOLD_UPSTREAM_URL,"
-            " for conversations that go there themselves."
+            description="Base URL for /v1/embeddings; it receives text of every conversation. Default:"
+            " TURNFOLD_UPSTREAM_URL, and only for conversations that go there."
         ),
     ] = None
     api_key: Annotated[
         Annotated[SecretStr, AfterValidator(sent_secret)] | None,
-        Field(description="Key for TURNFOLD_SEMANTIC_URL; default without that URL: the key of the upstream."),
+        Field(description="Key for TURNFOLD_SEMANTIC_URL. Default if that URL is unset: the key of the upstream."),
     ] = None
     use_client_key: Annotated[
         bool,
@@ -70,20 +70,20 @@ class SemanticSettings(SettingsGroup):
         Field(
             ge=8,
             le=8192,
-            description="Numbers of a vector to ask for, if the model allows it. Default: the model's own.",
+            description="Number of dimensions to request, if the model lets you choose. Default: the model's own.",
         ),
     ] = None
     batch: Annotated[
-        int, Field(ge=1, le=2048, description="Maximum number of passages in one call of /v1/embeddings; OpenAI takes 2048.")
+        int, Field(ge=1, le=2048, description="Maximum number of passages per call to /v1/embeddings; OpenAI accepts 2048.")
     ] = 256
     dollars_per_day: Annotated[
         float,
-        Field(ge=0, description="Maximum spent on /v1/embeddings per day (UTC), in dollars; then words alone decide."),
+        Field(ge=0, description="Maximum spent on /v1/embeddings per day (UTC), in dollars. After that, recall uses only words."),
     ] = 1.0
     languages: Annotated[
         Literal["english", "all"] | None,
         Field(
-            description="Languages that the model knows. Texts in other languages are recalled by words alone. Default: english"
+            description="Languages that the model knows. For texts in other languages, recall uses only words. Default: english"
             " for TURNFOLD_SEMANTIC_MODEL, all for TURNFOLD_SEMANTIC_EMBEDDING_MODEL."
         ),
     ] = None
@@ -92,15 +92,16 @@ class SemanticSettings(SettingsGroup):
         Field(
             gt=0,
             le=5,
-            description="Seconds that a request waits for its question's vector; after that, words alone decide. Default:"
+            description="Maximum time that a request waits for its question's vector, in seconds. After that, recall uses"
+            " only words. Default:"
             f" {_LOCAL_PATIENCE} for a model on this machine, {_UPSTREAM_PATIENCE} for the upstream's.",
         ),
     ] = None
     cpu_share: Annotated[
-        float, Field(gt=0, le=1, description="Share of one CPU core that making vectors in the background may take.")
+        float, Field(gt=0, le=1, description="Maximum share of one CPU core for computing vectors in the background.")
     ] = 0.5
     bytes_per_conversation: Annotated[
-        int, Field(ge=0, description="Maximum size of the vectors of one conversation, in bytes; its oldest messages come first.")
+        int, Field(ge=0, description="Maximum size of the vectors of one conversation, in bytes. Its oldest messages come first.")
     ] = 4 * 2**20
 
     @property

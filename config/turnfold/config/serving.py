@@ -21,7 +21,7 @@ LogFormat = Literal["text", "json"]
 class LimitSettings(SettingsGroup):
     """Limits on what a client may send."""
 
-    max_body_bytes: Annotated[int, Field(gt=0, description="Maximum size of a body that is folded, decompressed, in bytes.")] = (
+    max_body_bytes: Annotated[int, Field(gt=0, description="Maximum decompressed size of a body that is folded, in bytes.")] = (
         64 * 2**20
     )
     max_unfinished_bytes: Annotated[
@@ -32,7 +32,9 @@ class LimitSettings(SettingsGroup):
             " bytes. One tenant gets at most half.",
         ),
     ] = 256 * 2**20
-    max_text_bytes: Annotated[int, Field(gt=0, description="Maximum size of a body of Turnfold's own API, in bytes.")] = 8 * 2**20
+    max_text_bytes: Annotated[
+        int, Field(gt=0, description="Maximum size of a request body for Turnfold's own API, in bytes.")
+    ] = 8 * 2**20
     # Less than an SDK's own headers with a long key would refuse everybody; more than a megabyte is cut off before it is counted.
     max_header_bytes: Annotated[
         int, Field(ge=1000, le=2**20, description="Maximum total size of header names and values, in bytes: 1000 to 1048576.")
@@ -45,12 +47,12 @@ class LimitSettings(SettingsGroup):
         int,
         Field(
             gt=0,
-            description="Maximum memory for what is remembered of conversations between two requests, in bytes: about 10 MB for"
-            " one of 100,000 tokens. What is forgotten is worked out anew, with the same result.",
+            description="Maximum memory for caching work on conversations between requests, in bytes. A conversation of"
+            " 100,000 tokens takes about 10 MB. Work that is not cached is repeated, with the same result.",
         ),
     ] = 32_000_000
     fold_timeout: Annotated[
-        float, Field(gt=0, description="Maximum time for folding a request, in seconds; after it the original is sent.")
+        float, Field(gt=0, description="Maximum time for folding a request, in seconds. After that, the original is sent.")
     ] = 10.0
 
 
@@ -63,7 +65,8 @@ class ServerSettings(SettingsGroup):
     drain_file: Annotated[
         Path | None,
         Field(
-            description="While this file exists, /readyz answers 503, so that balancers send nothing more; requests are served."
+            description="While this file exists, /readyz answers 503 so that load balancers stop sending requests. Requests"
+            " are still served."
         ),
     ] = None
     workers: Annotated[int, Field(gt=0, description="Number of server processes.")] = 1
@@ -72,23 +75,27 @@ class ServerSettings(SettingsGroup):
         Field(
             ge=0,
             le=600,
-            description="Seconds between SIGTERM, which makes /readyz fail, and the end of listening: time for a load balancer.",
+            description="Time between SIGTERM, which makes /readyz fail, and the end of listening, in seconds. Gives load"
+            " balancers time to notice.",
         ),
     ] = 0.0
     drain_timeout: Annotated[
-        int, Field(gt=0, le=3600, description="Seconds that requests and streams get to end when Turnfold stops.")
+        int,
+        Field(
+            gt=0, le=3600, description="Maximum time that requests and streams have to finish when Turnfold stops, in seconds."
+        ),
     ] = 25
 
 
 class OtelSettings(SettingsGroup):
-    """Where traces go (needs the extra turnfold[otel]; the SDK's own variables, OTEL_*, hold too)."""
+    """Where traces go (needs the extra turnfold[otel]; the SDK's own variables, OTEL_*, also apply)."""
 
     endpoint: Annotated[
         Annotated[str, AfterValidator(http_url)] | None,
-        Field(description="Base URL of an OTLP/HTTP collector, as http://localhost:4318. Without one nothing is traced."),
+        Field(description="Base URL of an OTLP/HTTP collector, for example http://localhost:4318. If unset, nothing is traced."),
     ] = None
     propagate: Annotated[
-        bool, Field(description="If true, upstreams get a traceparent of Turnfold's own; if false, headers stay as they came.")
+        bool, Field(description="If true, upstreams get Turnfold's own traceparent. If false, headers stay unchanged.")
     ] = False
 
 

@@ -72,19 +72,21 @@ class UpstreamSettings(SettingsGroup):
         AfterValidator(proxy_choice),
         Field(
             repr=False,
-            description="Proxy on the way to the upstreams: environment (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY; never for"
+            description="Proxy for requests to the upstreams: environment (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY;"
+            " never for"
             " loopback), none, or a URL with http:// or https://.",
         ),
     ] = "environment"
     ca_bundle: Annotated[
         Path | None,
-        Field(description="PEM file, or directory of such files, with authorities to trust besides the system's."),
+        Field(description="PEM file, or directory of PEM files, with authorities to trust in addition to the system's."),
     ] = None
     client_certificate: Annotated[
-        Path | None, Field(description="PEM file with the certificate that upstreams ask Turnfold for (mTLS), and its chain.")
+        Path | None,
+        Field(description="PEM file with the client certificate for upstreams that ask for one (mTLS), and its chain."),
     ] = None
     client_key: Annotated[
-        Path | None, Field(description="PEM file with the certificate's key; default: it is in the certificate's file.")
+        Path | None, Field(description="PEM file with the certificate's key. Default: the certificate's file.")
     ] = None
     client_key_password: Annotated[SecretStr | None, Field(description="Password of that key.")] = None
 
@@ -121,7 +123,7 @@ class FoldingSettings(SettingsGroup):
         ),
     ] = None
     recall: Annotated[
-        bool, Field(description="If true, passages of folded turns that a message is about are quoted behind it.")
+        bool, Field(description="If true, passages of folded turns that are relevant to a message are quoted after it.")
     ] = True
     recall_tool_text: Annotated[bool, Field(description="If true, recall may quote old tool results.")] = True
     shape_results: Annotated[
@@ -159,7 +161,8 @@ class FoldingSettings(SettingsGroup):
     state: Annotated[
         StateMode,
         Field(
-            description="Conversation rules in user messages. enforce: apply them. observe: only report what they would do. off."
+            description="Conversation rules in user messages. enforce: apply them. observe: only report what they would do."
+            " off: ignore them."
         ),
     ] = "off"
     state_acknowledge: Annotated[
@@ -175,18 +178,19 @@ class SummarySettings(SettingsGroup):
         str | None,
         Field(
             min_length=1,
-            description="Name of the model that writes summaries, rates sentences and drafts directives; unset: no model is asked"
-            " for anything. Its price must be known, or be given in TURNFOLD_MODELS.",
+            description="Name of the model that writes summaries, rates sentences and drafts directives. If unset, no model"
+            " is used for these. Its price must be known, or be given in TURNFOLD_MODELS.",
         ),
     ] = None
     url: Annotated[
         Annotated[str, AfterValidator(http_url)] | None,
-        Field(description="Base URL of its upstream; default: where requests in its format go."),
+        Field(description="Base URL of the model's upstream. Default: the upstream for requests in its format."),
     ] = None
     api_key: Annotated[
-        SentSecret | None, Field(description="Key for TURNFOLD_SUMMARY_URL; default without that URL: the key of that upstream.")
+        SentSecret | None,
+        Field(description="Key for TURNFOLD_SUMMARY_URL. Default if that URL is unset: the key of the upstream."),
     ] = None
-    wire: Annotated[ModelWire, Field(description="Format in which it is asked: chat, responses or messages.")] = "chat"
+    wire: Annotated[ModelWire, Field(description="Format of the calls: chat, responses or messages.")] = "chat"
     use_client_key: Annotated[
         bool,
         Field(
@@ -196,19 +200,25 @@ class SummarySettings(SettingsGroup):
     ] = False
     blocks: Annotated[
         Literal["paying", "always", "off"],
-        Field(description="Summaries of folded blocks: only where one is expected to earn back its price; always; off."),
+        Field(
+            description="When to summarize folded blocks. paying: only if a summary is expected to save more than it costs."
+            " always: wherever there is room. off: never."
+        ),
     ] = "paying"
     max_tokens: Annotated[int, Field(ge=40, le=4000, description="Maximum length of a summary, in tokens.")] = 300
-    timeout: Annotated[float, Field(gt=0, le=600, description="Seconds to wait for a model's answer.")] = 20.0
+    timeout: Annotated[float, Field(gt=0, le=600, description="Maximum time to wait for the model's answer, in seconds.")] = 20.0
     recovery_timeout: Annotated[
         float,
         Field(
-            ge=0, le=60, description="Seconds that a request whose context was full waits for a summary; 0: none is asked for."
+            ge=0,
+            le=60,
+            description="Maximum time that a request whose context was full waits for a summary, in seconds. 0: do not ask"
+            " for one.",
         ),
     ] = 5.0
-    dollars_per_day: Annotated[float, Field(ge=0, description="Maximum spent on such calls per day (UTC), in dollars.")] = 1.0
+    dollars_per_day: Annotated[float, Field(ge=0, description="Maximum spent on summary calls per day (UTC), in dollars.")] = 1.0
     dollars_per_conversation: Annotated[
-        float, Field(ge=0, description="Maximum spent on one conversation, in dollars; on a request of Turnfold's API likewise.")
+        float, Field(ge=0, description="Maximum spent on one conversation, or on one request to Turnfold's API, in dollars.")
     ] = 0.05
 
 
@@ -233,7 +243,7 @@ class StoreSettings(SettingsGroup):
     )
     timeout: Annotated[
         float,
-        Field(gt=0, le=0.1, description="Maximum time of a store operation while a request is sent, in seconds; 0.1 at most."),
+        Field(gt=0, le=0.1, description="Maximum duration of a store operation on the request path, in seconds; at most 0.1."),
     ] = 0.1
     patience: Annotated[
         float,
@@ -259,14 +269,15 @@ class StoreSettings(SettingsGroup):
         Field(
             ge=0,
             le=10_000,
-            description="Maximum number of tags per tenant with sums of their own. Requests with further tags count as (other).",
+            description="Maximum number of tags per tenant with their own totals. Requests with further tags count as (other).",
         ),
     ] = 100
     max_bytes: Annotated[
         int,
         Field(
             ge=2**20,
-            description="Maximum size of the SQLite file, in bytes. If it is full, the largest tenants lose what expires first.",
+            description="Maximum size of the SQLite file, in bytes. When it is full, the largest tenants lose the data that"
+            " expires first.",
         ),
     ] = 4 * 2**30
     tenant_share: Annotated[

@@ -169,7 +169,7 @@ _CAUSES: Final = (
     ("mismatch", "its certificate is for another name", "check {}"),
     (
         "self-signed",
-        "it signed its certificate itself, and nobody said to trust it",
+        "its certificate is self-signed and not trusted",
         "name its file in TURNFOLD_UPSTREAM_CA_BUNDLE",
     ),
     ("CERTIFICATE_VERIFY_FAILED", "its certificate is not trusted", "name its authority's file in TURNFOLD_UPSTREAM_CA_BUNDLE"),

@@ -255,7 +255,7 @@ async def test_damage_that_nobody_reads_is_found_behind_the_start(tmp_path: Path
         assert (told["part"], told["subject"]) == ("store-check", "t.db")
         assert call(origin, "GET", "/readyz").json()["failures"] == {"background": 1}
     assert left_out["store file"] > before
-    assert "t.db is damaged; it is kept as t.db.damaged" in caplog.text
+    assert "t.db is damaged; Turnfold renamed it to t.db.damaged" in caplog.text
     assert find_damage(path, 10) == ("", False, True), "the new one is whole"
 
 

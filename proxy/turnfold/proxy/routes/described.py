@@ -65,7 +65,7 @@ _HEADERS: Final = (
 _OURS: Final = {
     "x-turnfold-status": "folded, shaped, passthrough, observed, bypassed, recovered, failed-open or answered.",
     "x-turnfold-reason": "Why nothing was folded.",
-    "x-turnfold-tokens-before": "Tokens of the request as it came.",
+    "x-turnfold-tokens-before": "Tokens of the request as received.",
     "x-turnfold-tokens-after": "Tokens of the request as it went out.",
     "x-turnfold-overhead-ms": "Milliseconds of Turnfold's own.",
     "x-turnfold-request-id": "Finds the request in the log and in receipts.",

@@ -41,12 +41,12 @@ _TAGS: Final = (
 )
 TAGS: Final[Mapping[str, str]] = {
     "Models": "Where clients point their base URL.",
-    "Compression": "Texts and messages made shorter, and had back.",
+    "Compression": "Compress texts and messages, and restore them.",
     "Conversations": "Conversations that Turnfold keeps within a token budget.",
     "State": "Rules that users lay down and that no fold loses.",
     "Cache": "Kept results of /v1/compress.",
     "Your data": "What is kept of the caller, and its deletion.",
-    "Admin": "For whoever runs Turnfold.",
+    "Admin": "For operators of Turnfold.",
     "Operation": "For orchestrators and monitoring.",
 }
 _SECURITY: Final[Mapping[str, list[dict[str, list[str]]]]] = {
@@ -149,7 +149,7 @@ def _refusals(call: Described, schemas: Mapping[Any, Any]) -> dict[str, Any]:
             content = {"schema": schemas[call.answer]} if status == 503 else content
         found[str(status)] = {"description": HTTPStatus(status).phrase, "content": {_JSON: content}}
     if call.tag == "Models":
-        found["default"] = {"description": "An error of the provider's, as it came."}
+        found["default"] = {"description": "The provider's error, unchanged."}
     return found
 
 

@@ -88,7 +88,7 @@ def _set_aside(path: Path, seen: FileIdentity | None) -> None:
             with contextlib.suppress(FileNotFoundError):
                 path.with_name(path.name + rest).replace(aside.with_name(aside.name + rest))
         path.replace(aside)
-        _log.error("%s is damaged; it is kept as %s, and a new one is begun", path, aside.name)
+        _log.error("%s is damaged; Turnfold renamed it to %s and starts a new one", path, aside.name)
         left_out["store file"] += 1
 
 

@@ -96,7 +96,7 @@ class Metrics:
         )
         self._unpriced = counter("unpriced_requests", "Served requests of unknown price or usage.", "model")
         self._own_calls = counter(
-            "own_calls", "Calls of ours whose answer no client saw; their cost is in dollars_paid.", "kind", "model"
+            "own_calls", "Turnfold's own calls whose answer no client saw; dollars_paid includes their cost.", "kind", "model"
         )
         self._tag_requests = counter("tag_requests", "Requests by tag; one with several tags counts under each.", "tag")
         self._tag_paid = counter("tag_dollars_paid", "Dollars paid, for models of known price, by tag.", "tag")
@@ -106,7 +106,7 @@ class Metrics:
         self._open: dict[str, InFlightCount] = {}
         self._folds = counter("folds", "Requests that went out folded.", "model")
         self._recoveries = counter("recoveries", "Requests recovered from a context overflow.", "model")
-        self._failed_open = counter("failed_open", "Requests sent as they came because of a failure of ours.", "reason")
+        self._failed_open = counter("failed_open", "Requests sent unchanged because Turnfold failed.", "reason")
         self._upstream_errors = counter("upstream_errors", "Answers of the upstream that were errors; none: no answer.", "code")
         self._store_failures = counter("store_failures", "Calls of the store that failed.")
         self._dropped = counter("receipts_dropped", "Receipts that were not written.")
