@@ -220,6 +220,7 @@ def test_formats_are_compared_in_one_table() -> None:
     Console(file=out, width=100).print(side_by_side({"chat": figures, "messages": figures}))
     text = out.getvalue()
     assert text.count("60%") == text.count("1/2") == 2
+    assert all(heading in text for heading in ("format", "tokens in", "sent", "saved", "facts", "ms per request"))
 
 
 def test_it_plays_through_the_real_proxy() -> None:
