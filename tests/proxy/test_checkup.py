@@ -174,7 +174,10 @@ async def test_findings(upstream: UpstreamServer, tmp_path: Path, monkeypatch: p
         "vectors of an upstream that makes none": (
             at(404),
             url,
-            {"semantic": {"embedding_model": "text-embedding-3-small", "api_key": SecretStr("sk-vectors")}, "store": {"url": file}},
+            {
+                "semantic": {"embedding_model": "text-embedding-3-small", "api_key": SecretStr("sk-vectors")},
+                "store": {"url": file},
+            },
         ),
         "vectors of an unknown price": (at(200), url, {"semantic": {"embedding_model": "nobodys"}}),
         "vectors by clients' keys": (

@@ -33,6 +33,7 @@ from turnfold.proxy.demo import (
     Configure,
     DemoFailed,
     PlayedTurn,
+    Stage,
     cached_tokens,
     count_messages,
     load_script,
@@ -118,10 +119,12 @@ def test_what_is_passed_on_whole_saves_nothing() -> None:
     assert (summary.saved, summary.first_folded, summary.median_overhead_ms) == (0, None, 1.5)
 
 
-def test_what_is_dropped_is_saved_and_missed() -> None:
+def test_what_is_dropped_is_saved_and_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     out = io.StringIO()
-    summary = run(stand_in(last_ten), as_json=True, console=Console(file=out))
+    monkeypatch.setattr(Stage, "turns_in", lambda *_: iter([PlayedTurn(1, "", 100, 40, "", None, 2, 1)]))
+    summary = run(stand_in(last_ten), as_json=True, console=Console(file=out), formats=("messages",))
     printed = json.loads(out.getvalue())
+    assert 0 <= printed["formats"].pop("messages")["seconds"] < 10
     assert summary.saved > 0.5
     assert summary.held < summary.facts
     assert printed["summary"]["sent"] == sum(turn["sent"] for turn in printed["turns"]) == summary.sent
