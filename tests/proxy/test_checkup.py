@@ -171,6 +171,14 @@ async def test_findings(upstream: UpstreamServer, tmp_path: Path, monkeypatch: p
             {"semantic": {"embedding_model": "text-embedding-3-small"}, "store": {"url": "memory://", "save_originals": False}},
         ),
         "vectors without a key": (at(200), url, {"semantic": {"embedding_model": "text-embedding-3-small"}}),
+        "vectors of an upstream that makes none": (
+            at(404),
+            url,
+            {
+                "semantic": {"embedding_model": "text-embedding-3-small", "api_key": SecretStr("sk-vectors")},
+                "store": {"url": file},
+            },
+        ),
         "vectors of an unknown price": (at(200), url, {"semantic": {"embedding_model": "nobodys"}}),
         "vectors by clients' keys": (
             at(200),

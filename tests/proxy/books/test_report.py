@@ -346,6 +346,17 @@ async def test_wrong_drill_downs_are_named(client: httpx.AsyncClient, body: str,
     assert (await client.post("/v1/drill-down", content=b"x" * 20_000)).status_code == 413
 
 
+async def test_originals_that_still_wait_to_be_written_are_deleted_by_kind_too() -> None:
+    store = OpenStore(MemoryStore(), unhurried(StoreSettings()))
+    book = Ledger(store, StoreSettings(), dollars)
+    book.record(receipt(), (SECTION,))
+    routes = admin_of(store, book)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(Starlette(routes=routes)), base_url="http://t") as admin:
+        deleted = await admin.delete("/admin/data?kind=section", headers={**ADMIN, "x-turnfold-tenant": "anna"})
+    await book.flush()
+    assert (deleted.json()["deleted"], await store.keys(Scope("anna", "section"))) == (1, [])
+
+
 async def test_originals_that_were_deleted_by_kind_are_kept_again_when_they_are_sent_again() -> None:
     store = OpenStore(MemoryStore(), unhurried(StoreSettings()))
     book = await fill(store)

@@ -102,6 +102,18 @@ def test_a_trail_that_goes_on_from_an_earlier_one_is_that_of_the_whole_body(wire
         assert trail_of(read, memo) == trail_of(read)
 
 
+def test_what_lies_behind_the_most_that_is_compared_counts_as_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(*contents: str) -> Conversation:
+        return CHAT.read(json.dumps({"messages": [{"role": "user", "content": one} for one in contents]}).encode(), memo)
+
+    monkeypatch.setattr("turnfold.proxy.chat.trail._MOST", 8)  # kilobytes, of 4,096
+    memo = Memo()
+    begun = trail_of(read("a" * 6000), memo)
+    one, other = (trail_of(read("a" * 6000, "b" * 4000 + letter * 30_000), memo) for letter in "cd")
+    assert (len(begun.sums), len(one.sums), len(other.sums)) == (5 * 4, 8 * 4, 8 * 4)
+    assert (one.size == other.size > 40_000, one.repeats(other), begun.repeats(one) < 1) == (True, 1.0, True)
+
+
 @given(st.binary(max_size=400))
 def test_sums_are_read_as_this_release_and_earlier_ones_wrote_them(sums: bytes) -> None:
     trail, before = Trail(len(sums), sums), base64.b85encode(sums).decode()

@@ -27,6 +27,7 @@ from turnfold.proxy.dashboard.newest import newest_requests
 from turnfold.proxy.dashboard.overview import by_tag, overview
 from turnfold.proxy.server import configuration
 from turnfold.proxy.store import Store
+from turnfold.proxy.store.memory import MemoryStore
 
 TOKEN = "letmein"
 SAME = ("sec-fetch-site", "same-origin")
@@ -255,6 +256,18 @@ async def test_pages_go_back_in_time_and_miss_nothing(store: Store) -> None:
     assert {one["request_id"] for one in failed["requests"]} == {"r0", "r50", "r100", "r150", "r200"}
     untagged = await newest_requests(store, {"tag": "", "model": "mine"}, 200, None, now, {})
     assert all(not one["tags"] and one["model"] == "mine" for one in untagged["requests"])
+
+
+async def test_a_page_ends_where_enough_was_looked_through_and_the_next_goes_on_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turnfold.proxy.dashboard.newest._MOST_READ", 100)
+    now, store = time.time(), MemoryStore()
+    await _filled(store, now)
+    pages: list[dict[str, Any]] = []
+    while not pages or pages[-1]["next"] is not None:
+        before = pages[-1]["next"] if pages else None
+        pages.append(await newest_requests(store, {"failed": "true"}, 40, before, now, {}))
+    found = [one["request_id"] for page in pages for one in page["requests"]]
+    assert (len(pages), sorted(found)) == (3, ["r0", "r100", "r150", "r200", "r50"])
 
 
 async def test_the_overview_says_what_the_report_says(store: Store) -> None:

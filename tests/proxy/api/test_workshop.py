@@ -1,0 +1,44 @@
+"""Large work of the API goes to a process, in its tenant's turn."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import pytest
+
+from turnfold.proxy.api.workshop import LARGE, Workshop
+from turnfold.proxy.http.refusals import Refused
+from turnfold.proxy.lanes.processes import FoldProcesses
+
+
+class Failing:
+    """A process that gives up on every job, and whose turns it took."""
+
+    def __init__(self) -> None:
+        self.turns: list[tuple[str, bytes]] = []
+
+    @asynccontextmanager
+    async def session(self, tenant: str, conversation: bytes) -> AsyncIterator[Failing]:
+        self.turns.append((tenant, conversation))
+        yield self
+
+    async def send(self, *_: object) -> None:
+        """Take the job."""
+
+    async def receive(self) -> tuple[Any, bytes, bytes]:
+        return "no result", b"", b""
+
+
+async def test_large_work_that_fails_in_its_process_is_refused() -> None:
+    processes = Failing()
+    workshop = Workshop(1, cast(FoldProcesses, processes))
+    try:
+        assert await workshop.run_sized("anna", LARGE - 1, len, "four") == 4
+        with pytest.raises(Refused) as refused:
+            await workshop.run_sized("anna", LARGE, len, "four")
+    finally:
+        workshop.close()
+    assert (refused.value.status, refused.value.code) == (503, "too_slow")
+    assert processes.turns == [("anna", b"")]
