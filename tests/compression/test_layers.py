@@ -424,3 +424,8 @@ def test_cost_is_linear() -> None:
         return "\n\n".join(f"# Part {i}\n\n" + DOCUMENT.replace("Kim", f"Kim{i}") for i in range(parts))
 
     assert_linear(compress, document, 10)
+
+
+def test_a_section_of_headings_alone_is_told_by_them() -> None:
+    for text in ("# Alpha\n", "# Alpha\n## Beta\n"):
+        assert all("Alpha" in layer.text for layer in Compressor().compress(CompressRequest(text=text)).layers)

@@ -11,7 +11,7 @@ from tests.support.bodies import Message, encode
 from tests.support.cases import each
 from tests.support.conversations import bodies, odd_conversations
 from tests.support.effort import costly
-from turnfold.compression.fold.units import Unit, units
+from turnfold.compression.fold.units import Unit, question_start, units
 from turnfold.compression.memo import Memo
 from turnfold.compression.wire.chat import CHAT
 
@@ -58,3 +58,21 @@ def test_every_message_is_in_one_unit_and_none_begins_with_a_result_of_the_one_b
     for _, unit in pairwise(found):
         ahead = (m for m in messages[unit.start :] if not m.pinned)
         assert not next((m.is_result for m in ahead), False)
+
+
+def _unit(kind: str, tokens: int) -> Unit:
+    asks = kind in "uw"
+    return Unit(0, 1, tokens, 0, asks, kind == "p", asks, marked=False, attached=kind == "w", wordless=kind == "w")
+
+
+@each(
+    ("kinds", "tokens", "start"),
+    [
+        # u: the user; w: the user, without words; a: an answer; p: an instruction.
+        *(("uaw", 10, 0), ("uau", 10, 2), ("upaw", 10, 0), ("uwaw", 10, 0), ("uauaw", 10, 2), ("aw", 10, 1), ("w", 10, 0)),
+        *((f"u{'a' * 6}w", 10, 0), (f"u{'a' * 7}w", 10, 8), (f"u{'p' * 9}w", 10, 0), (f"u{'w' * 9}", 10, 0)),
+        *(("uaw", 500, 0), ("uaw", 501, 2), ("uaaw", 250, 0), ("uaaw", 251, 3)),
+    ],
+)
+def test_a_picture_is_asked_with_the_words_near_in_front_of_it(kinds: str, tokens: int, start: int) -> None:
+    assert question_start([_unit(kind, tokens) for kind in kinds], len(kinds) - 1) == start

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support.effort import draws
 from turnfold.compression import tokens
-from turnfold.compression.shorten.registry import ROOMY, ROWS, facts
+from turnfold.compression.shorten.registry import ROOMY, ROWS, facts, within
 from turnfold.compression.text.data_blocks import data_blocks
 from turnfold.compression.text.kinds import KINDS
 
@@ -56,3 +56,18 @@ def test_what_is_said_behind_a_json_value_is_not_lost() -> None:
     said = "The list stops here, since the quota was used up."
     assert said in facts(f"[{rows}] {said}", 200, frozenset(), tokens.count)
     assert not data_blocks(f'{{"ok": true}} {said}')
+
+
+def test_a_row_that_failed_is_among_the_few_that_are_shown() -> None:
+    rows = [f"worker{i},hall {i * 37 % 11},{'fatal error: crashed' if i == 23 else 'done in time'}" for i in range(40)]
+    for budget in (24, 28, 32):
+        shown = within("\n".join(["name,place,state", *rows]), budget, frozenset(), tokens.count)
+        assert "worker23" in shown
+        assert shown.startswith("name,place,state")
+
+
+def test_a_removed_line_comes_with_the_one_in_its_place_over_what_stays() -> None:
+    hunks = (f"-old line {i} of the file\n context {i}\n context two {i}\n+new line {i} of the file" for i in range(12))
+    shown = within("\n".join(["--- a/x.py", "+++ b/x.py", "@@ -1,40 +1,40 @@", *hunks]), 90, frozenset(), tokens.count)
+    assert "-old line" in shown
+    assert " context" not in shown

@@ -10,6 +10,7 @@ from tests.support.cases import each
 from tests.support.entity_cases import missed, paragraphs
 from tests.support.growth import assert_linear, repeated
 from turnfold.compression.text.entities import entities
+from turnfold.compression.text.german_nouns import is_common_noun, is_german
 
 CASES = [
     ("We met Ada Lovelace there.", "Ada Lovelace", "person"),
@@ -161,3 +162,41 @@ def test_mentions_are_in_order_disjoint_and_verbatim(text: str) -> None:
 )
 def test_hostile_text_takes_linear_time(unit: str) -> None:
     assert_linear(entities, repeated(unit), 4_000)
+
+
+@each(
+    ("text", "german"),
+    [
+        ("Der Hund und die Katze.", True),
+        ("Der Hund und Katze", False),  # two words of German
+        ("der der und und", False),
+        ("boat", False),
+        (f"der die und {'boat ' * 22}", True),  # an eighth of the words
+        (f"der die und {'boat ' * 23}", False),
+        (f"{'1' * 3984} der die und", True),  # what is read of a text
+        (f"{'1' * 3990} der die und", False),
+    ],
+)
+def test_german_is_told_by_its_function_words(text: str, german: bool) -> None:
+    assert is_german(text) == german
+
+
+@each(
+    ("front", "noun"),
+    [
+        *((front, True) for front in ("der ", "mit der alten ", "die alten roten ", "im ", "zwei ", "12 ", "als neue ")),
+        *(
+            (front, False)
+            for front in ("", "in ", "In ", "ohne ", "als ", "von ", "er ", "mit der alten und ", "die alten roten langen ")
+        ),
+        (f"der {'a' * 54}e ", True),  # as far as is looked back
+        (f"der {'a' * 55}e ", False),
+    ],
+)
+def test_a_german_noun_is_told_by_its_article(front: str, noun: bool) -> None:
+    assert is_common_noun(f"{front}Rhein", len(front), len(front) + len("Rhein")) == noun
+
+
+@each(("word", "noun"), [("Heilung", True), ("Zeitungen", True), ("Jung", False), ("Bung", False), ("Rhein", False)])
+def test_a_german_noun_is_told_by_its_ending(word: str, noun: bool) -> None:
+    assert is_common_noun(f"von {word}", 4, 4 + len(word)) == noun

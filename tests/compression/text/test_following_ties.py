@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.cases import each
 from turnfold.compression.text.statements import statements
 
 BEFORE = "The library in Torsby holds 41,200 volumes. Nils Aker drove 312 km to Kalmar on 7 May."
@@ -56,3 +57,56 @@ def test_a_claim_comes_with_what_leans_on_it(said: str, claim: str, needed: str)
 @pytest.mark.parametrize(("said", "claim", "other"), APART)
 def test_what_only_stands_behind_a_claim_is_not_tied(said: str, claim: str, other: str) -> None:
     assert other not in group(said, claim)
+
+
+_CLAIM = "The valve of Varn opened at 104 bar."
+_TOLD_BY = "Labs point to a tumour with a big hole in the very middle of the wall."
+
+
+def _words(number: int, begin: str, end: str) -> str:
+    """A sentence of so many words."""
+    return " ".join([begin, *["so"] * (number - len(f"{begin} {end}".split())), end]) + "."
+
+
+@each(
+    ("claim", "behind", "needed", "needs"),
+    [
+        *(
+            (_CLAIM, behind, True, True)
+            for behind in ("Lost by two.", "Sold out.", "I lost it.", "Halve it for children.", "It doesn't hold.", "Not so.")
+        ),
+        *(
+            (_CLAIM, behind, True, True)
+            for behind in ("A new one is needed.", "The owner wants more.", "Use it at 104 bar only.")
+        ),
+        *((_CLAIM, behind, True, True) for behind in ("They differ otherwise.", "The opposite is true.", "If closed, it stays.")),
+        *((_CLAIM, behind, False, False) for behind in ("Lost by two votes to Lund now.", "Halve it for children of Lund.")),
+        *((_CLAIM, behind, False, False) for behind in ("Thanks to all of you.", "Use it at 105 bar and 3 kg of `x`.")),
+        (_CLAIM, "On Monday, 5 bar.", True, False),
+        ("阀门在104巴打开了，水很多。", "阀门在夏天关。", True, False),
+        # So many words, and one more.
+        *((_CLAIM, _words(n, "Halve it", "for children"), n == 10, n == 10) for n in (10, 11)),
+        *((_CLAIM, _words(n, "Owners", "want more"), n == 10, n == 10) for n in (10, 11)),
+        *((_CLAIM, _words(n, "Nobody ever", "believed it"), n == 18, n == 18) for n in (18, 19)),
+        *((_CLAIM, _words(n, "On weekdays", "they hold"), n == 20, True) for n in (20, 21)),
+        *((_CLAIM, _words(n, "Owners", "feel otherwise"), n == 24, n == 24) for n in (24, 25)),
+        *(("Is the valve of Varn open?", _words(n, "Boats", "come in"), n == 10, False) for n in (10, 11)),
+        *((_words(n, "Marta of the inn", "says it"), _TOLD_BY, n == 10, False) for n in (10, 11)),
+    ],
+)
+def test_how_far_a_sentence_leans_on_the_one_before_it(claim: str, behind: str, needed: bool, needs: bool) -> None:
+    said = f"{claim} {behind}"
+    assert (behind in group(said, claim[:9]), claim in group(said, behind[:5])) == (needed, needs)
+
+
+@each(
+    ("text", "needs"),
+    [
+        ("If it drops below 1 bar, stop it. Close valve 3.", [[], [0]]),
+        ("If it drops below 1 bar, stop it. Close valve 3 now for Ben.", [[], []]),
+        ("If it drops, stop it. Close the big valve now. Call.", [[], [0]]),
+    ],
+)
+def test_a_condition_governs_short_sentences_behind_it(text: str, needs: list[list[int]]) -> None:
+    found = [sorted(some) for some in statements(text).needs]
+    assert found[: len(needs)] == needs, found

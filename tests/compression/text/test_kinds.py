@@ -5,6 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.cases import each
+from turnfold.compression.text.blocks import formulas
+from turnfold.compression.text.data_blocks import data_blocks
 from turnfold.compression.text.kinds import KINDS, kind_of, parts
 
 SAMPLES = {
@@ -50,6 +52,64 @@ def test_a_fence_ends_at_its_own_mark(mark: str) -> None:
     fence = f"{mark}sh\nmake\n\n- a\n``\nmake test\n{mark}"
     text = f"{SAMPLES['prose']}\n{fence}\n{SAMPLES['prose']}\n"
     assert [(part.kind, part.of(text).strip()) for part in parts(text)][1] == ("fence", fence)
+
+
+@each(("around", "lines"), [("S\nB\nS", (1, 2)), ("S\n\nB\n\nS", (2, 3)), ("  S\nB\n  S", (1, 2))])
+def test_a_block_is_found_without_what_is_said_around_it(around: str, lines: tuple[int, int]) -> None:
+    html = "<table>\n<tr><td>a</td></tr>\n<tr><td>b</td></tr>\n</table>"
+    for block in (SAMPLES["table"], SAMPLES["tests"], SAMPLES["log"], html):
+        text = around.replace("S", _SAID).replace("B", block)
+        found = [(text[: b.start].count("\n"), text[: b.end].count("\n") - block.count("\n")) for b in data_blocks(text)]
+        assert found == [lines]
+
+
+_SAID = "It was moved to Lund last night, and it runs."
+
+
+@each(
+    ("shape", "found"),
+    [
+        # S: a sentence; s: one without an end; L: six lines of a log; a blank line. What is found: kinds and lines.
+        ("SL", "prose 1, log 6"),
+        ("S L", "prose 2, log 6"),
+        ("LS", "log 6, prose 1"),
+        ("L S", "log 7, prose 1"),
+        ("L S L", "log 7, prose 2, log 6"),
+        ("sL", "log 7"),
+        ("Ls", "log 7"),
+        ("sSL", "prose 2, log 6"),
+        ("SsL", "log 8"),
+        ("LsS", "log 6, prose 2"),
+        ("S  L  S", "prose 3, log 8, prose 1"),
+        ("LSL", "log 13"),
+        ("SLS", "prose 1, log 7"),  # of a paragraph the sentences of one end are apart
+        ("L SL L", "log 21"),
+        ("L LS ", "log 13, prose 2"),
+        ("L Ss L", "log 16"),
+    ],
+)
+def test_sentences_around_a_log(shape: str, found: str) -> None:
+    pieces = {"S": _SAID, "s": _SAID[:-1], " ": "", "L": SAMPLES["log"]}
+    text = "\n".join(pieces[one] for one in shape) + "\n"
+    assert ", ".join(f"{part.kind} {part.of(text).count(chr(10))}" for part in parts(text)) == found
+
+
+@each(
+    ("text", "ranges"),
+    [
+        ("\n$$\nx = 1\n$$\nIt", [(0, 11)]),
+        ("\n\\[ a \\] \nIt", [(0, 8)]),
+        ("\n\\begin{align*}\na\n\\end{align*},\nIt", [(0, 30)]),
+        ("\n$$ a $$\n$$ b $$.\n", [(0, 7), (8, 16)]),
+        ("\n$$ a \\]\nIt $$\n", []),  # another end
+        ("\n$$\na\n\nb\n$$", []),  # over a blank line
+        ("\nx $$ a $$\n", []),
+        ("\n\\begin{table}\na\n\\end{table}", []),
+        ("\n\\[ a", []),
+    ],
+)
+def test_displayed_formulas(text: str, ranges: list[tuple[int, int]]) -> None:
+    assert list(formulas(text)) == ranges
 
 
 @given(st.text() | st.lists(st.sampled_from([line for text in SAMPLES.values() for line in text.split("\n")])).map("\n".join))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.cases import each
 from tests.support.growth import assert_linear, repeated
+from turnfold.compression.text.passages import estimate, estimates
 from turnfold.compression.text.protect import BLOCK_KINDS, protected_spans
 from turnfold.compression.text.sentences import LONGEST, language, sentences
 
@@ -164,3 +165,8 @@ def test_hostile_text_takes_linear_time(unit: str) -> None:
     text = repeated(unit)(20_000)
     assert sum(s.end - s.start for s in sentences(text)) == len(text)
     assert_linear(sentences, repeated(unit), 3_000)
+
+
+def test_parts_of_a_text_are_estimated_wherever_they_stand() -> None:
+    for text in ("abcdefgh", "абвгдежз"):
+        assert estimates(text, [(0, 4), (4, 8)]) == [estimate(text[:4])] * 2

@@ -11,6 +11,7 @@ from turnfold.compression.shorten.facts import facts
 from turnfold.compression.shorten.summary import summarise
 from turnfold.compression.text.heads import heads
 from turnfold.compression.text.quotes import Source
+from turnfold.compression.text.sections import leading_spans
 from turnfold.compression.text.statements import statements
 from turnfold.compression.tokens import count
 
@@ -100,3 +101,54 @@ def test_rows_of_a_table_are_shown_with_its_title() -> None:
 def test_a_time_is_no_speaker() -> None:
     text = "07:00 UTC: look at 12 alerts. 07:05 UTC: look at the budget.\n08:00 UTC: rest.\n"
     assert "label" not in {span.kind for span in statements(text).spans}
+
+
+_TEA = "The ferry to Holm leaves at noon with twelve crates of tea."
+
+
+@each(
+    ("text", "needs"),
+    [
+        # A question needs what the next speaker says first, and a short answer its question.
+        (f"Ana: Is the boat sold?\nBen: Yes. {_TEA}\nAna: Fine.", [[], [0, 3], [], [1, 2], [2], [], [5]]),
+        (f"Ana: Is the boat sold?\nBen: {_TEA}\nEva: Thanks a lot.", [[], [0, 3], [], [2], [], [4]]),
+        (f"Ana: Is the boat sold?\nAna: {_TEA}", [[], [0], [], [2]]),
+        (f"Ana: The boat is red.\nBen: {_TEA}", [[], [0], [], [2]]),
+        (f"Ana: Is the boat sold?\n```\nx = 1\n```\nBen: {_TEA}", [[], [0], [], [], [3]]),
+        # An item needs the one above it, and that one needs it too where it limits it.
+        ("- Tables need oak.\n  - Exception: small tables.\n- Chairs need ash.", [[1], [0], []]),
+        ("- Tables need oak.\n  - But small tables need pine.\n  - Only small ones.\n- Chairs.", [[1], [0], [0], []]),
+        ("- Tables need oak.\n  - If small, take pine.\n- Chairs.", [[1], [0], []]),
+        (
+            "- Tables need oak.\n  - Legs need iron.\n    - Unless they are short.\n  - Tops need oil.\n- Chairs.",
+            [[], [0, 2], [1], [0], []],
+        ),
+    ],
+)
+def test_questions_and_items_by_place(text: str, needs: list[list[int]]) -> None:
+    assert [sorted(some) for some in statements(text).needs] == needs
+
+
+@each(
+    ("text", "leading"),
+    [
+        ("2. Fees and costs. The tenant pays 300.", "2. Fees and costs. "),
+        ("2. Fees and all costs. The tenant pays 300.", ""),  # longer than a title
+        ("See 2. Fees! The tenant pays.", ""),
+        ("The tenant pays 300.\n2. Fees.", ""),  # nothing stands under it
+        ("Dear Ms Aker Lund,\nThe boat is sold.", "Dear Ms Aker Lund,\n"),
+        ("Dear Ms Aker of Lund,\nThe boat is sold.", ""),
+        ("Dear all, the boat is sold.", ""),
+        ("Action items for this week only\n- Ana sells the boat.\n- Ben calls.", "Action items for this week only\n"),
+        ("Action items for this very week only\n- Ana sells the boat.\n- Ben calls.", ""),
+        ("Action items for this week.\n- Ana sells the boat.\n- Ben calls.", ""),
+        (f"{'a' * 119}:\nThe boat is sold.", f"{'a' * 119}:\n"),
+        (f"{'a' * 120}:\nThe boat is sold.", ""),
+        ("昨天安娜写道：\n船卖了。", "昨天安娜写道：\n"),
+        ("[Chunk 3] Source: boats\nThe boat is sold.", "[Chunk 3] Source: boats\n"),
+        ("[10:14] Ana\nThe boat is sold.", ""),
+    ],
+)
+def test_what_claims_nothing(text: str, leading: str) -> None:
+    read = statements(text)
+    assert "".join(read.spans[i].of(text) for i in sorted(leading_spans(text, read))) == leading
