@@ -12,6 +12,7 @@ from typing import Final
 import pytest
 
 from tests.support.cases import each
+from tests.support.growth import assert_linear
 from turnfold.compression.layers import Compressor, CompressRequest
 from turnfold.compression.shorten.facts import facts
 from turnfold.compression.shorten.prose import shorten
@@ -136,3 +137,8 @@ def test_a_formula_is_whole_or_gone(formula: str) -> None:
 def test_what_only_looks_like_a_formula_is_none() -> None:
     for text in ("It costs $$ and more.\n\nThen $5.", "$$\nnever closed\n\nThe rest. $$", "a\n\\[x\n\nb \\]"):
         assert not [span for span in block_spans(text) if span.kind == "math"]
+
+
+@each("line", ["\n\\[a", "\n$$a", "\n\\begin{align}", "\n$$a\\]", "\n\\[a$$"])
+def test_formulas_that_nothing_ends_take_linear_time(line: str) -> None:
+    assert_linear(block_spans, lambda size: "x" + line * size, 1_500)

@@ -284,15 +284,18 @@ async def test_a_tenant_forgets_its_own(upstream: str | None, model: str | None,
     assert names == [(FOUR[i].upstream, FOUR[i].model) for i in left]
 
 
+class Deaf(MemoryStore):
+    """A store that takes nothing while it is deaf."""
+
+    deaf = True
+
+    async def put(self, items: Sequence[Item]) -> None:
+        if self.deaf:
+            raise StoreUnavailable
+        await super().put(items)
+
+
 async def test_forgetting_all_reaches_what_never_was_in_the_store() -> None:
-    class Deaf(MemoryStore):
-        deaf = True
-
-        async def put(self, items: Sequence[Item]) -> None:
-            if self.deaf:
-                raise StoreUnavailable
-            await super().put(items)
-
     store, clock = Deaf(), Clock()
     here, there = Windows(store, clock=clock), Windows(store, clock=clock)
     await there.learn_from_refusal(SPOT, 8192, 9000)
@@ -303,14 +306,6 @@ async def test_forgetting_all_reaches_what_never_was_in_the_store() -> None:
 
 
 async def test_what_a_store_missed_reaches_other_processes_once_it_is_back() -> None:
-    class Deaf(MemoryStore):
-        deaf = True
-
-        async def put(self, items: Sequence[Item]) -> None:
-            if self.deaf:
-                raise StoreUnavailable
-            await super().put(items)
-
     store = Deaf()
     windows = Windows(store)
     await windows.learn_from_refusal(SPOT, 8192, 9000)

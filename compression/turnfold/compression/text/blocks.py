@@ -204,12 +204,16 @@ def formulas(lined: str) -> Iterator[Range]:
     if "$$" not in lined and "\\[" not in lined and "\\begin{" not in lined:
         return
     done = 0
+    end: re.Match[str] | None = None
     for begin in _FORMULA_BEGIN.finditer(lined):
         if begin.start() < done:
             continue
-        end = _FORMULA_END.search(lined, begin.end())
+        if end is None or end.start() < begin.end():  # else it is the next one for this beginning too
+            end = _FORMULA_END.search(lined, begin.end())
+        if end is None:
+            return
         mark = "{" if begin[0].endswith("}") else begin[0][-1]
-        if end and end[0].rstrip(" \t.,;").endswith(_ENDS[mark]):
+        if end[0].rstrip(" \t.,;").endswith(_ENDS[mark]):
             done = end.end()
             yield begin.start(), done - 1
 
