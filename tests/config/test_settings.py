@@ -187,6 +187,14 @@ def test_loopback_needs_no_client_tokens(monkeypatch: pytest.MonkeyPatch, host: 
     assert is_loopback(load().settings.server.host)
 
 
+@pytest.mark.parametrize("key", ["UPSTREAM_API_KEY", "ANTHROPIC_API_KEY", "SUMMARY_API_KEY", "SEMANTIC_API_KEY"])
+def test_behind_a_socket_the_host_does_not_matter(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("TURNFOLD_HOST", "turnfold.internal")
+    monkeypatch.setenv("TURNFOLD_UDS", "/run/turnfold.sock")
+    monkeypatch.setenv(f"TURNFOLD_{key}", "sk-1")
+    assert load().settings.server.uds == Path("/run/turnfold.sock")
+
+
 def test_constructing_settings_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TURNFOLD_PORT", "9")
     monkeypatch.setenv("TURNFOLD_SERVER", '{"port": 9}')

@@ -410,16 +410,18 @@ class Settings(SettingsGroup):
 
 def exposure(settings: Settings) -> str | None:
     """The problem with settings that would let other machines spend the operator's key; None if there is none."""
+    if settings.server.uds is not None or is_loopback(settings.server.host):  # nobody listens on the host where there is a socket
+        return None
     keys = {"TURNFOLD_UPSTREAM_API_KEY": settings.upstream.api_key, "TURNFOLD_ANTHROPIC_API_KEY": settings.anthropic.api_key}
     own_keys = {"TURNFOLD_SUMMARY_API_KEY": settings.summary.api_key, "TURNFOLD_SEMANTIC_API_KEY": settings.semantic.api_key}
     own = next((name for name, key in own_keys.items() if key is not None), None)
-    if own is not None and not is_loopback(settings.server.host) and not any(keys.values()):
+    if own is not None and not any(keys.values()):
         return (
             f"{own} is set and TURNFOLD_HOST is {settings.server.host}, which others can reach: set"
             " TURNFOLD_UPSTREAM_API_KEY and TURNFOLD_CLIENT_TOKENS too, or anybody could spend your key"
         )
     name = next((name for name, key in keys.items() if key is not None), None)
-    if name is None or settings.auth.client_tokens or settings.server.uds or is_loopback(settings.server.host):
+    if name is None or settings.auth.client_tokens:
         return None
     return (
         f"{name} is set and TURNFOLD_HOST is {settings.server.host}, which others can reach: "

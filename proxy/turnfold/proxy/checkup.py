@@ -66,7 +66,7 @@ async def _settings(loaded: LoadedSettings) -> list[Finding]:
     findings = [Finding("settings", "ok", f"{len(loaded.origins)} set, the others by default; mode {settings.folding.mode}")]
     if settings.auth.admin_token is None:
         findings.append(Finding("admin", "note", "no admin token, the admin routes are closed", "set TURNFOLD_ADMIN_TOKEN"))
-    if settings.auth.secret is None and not is_loopback(settings.server.host):
+    if settings.auth.secret is None and settings.server.uds is None and not is_loopback(settings.server.host):
         advice = "set TURNFOLD_SECRET (the same everywhere) before there is data; changing it starts with empty books"
         findings.append(Finding("secret", "note", "tenants are plain hashes of credentials", advice))
     if not settings.store.save_originals:
