@@ -55,6 +55,10 @@ _WRITE_AGAIN: Final = 3600.0
 _PAST_TTL: Final = 86_400.0
 
 _log = logging.getLogger(__name__)
+_WAITING: Final = (
+    "the store takes no receipts now: they are kept in this process's memory and written when it takes them again; those that it"
+    " has not taken %g s after a stop begins, or when the process is killed, are lost: %s"
+)
 
 
 class Watcher(Protocol):
@@ -304,7 +308,7 @@ class Ledger:
                 failure = await outcome(self._write_some())
                 if _may_pass(failure):
                     if not self.problem:  # it is offered again several times a second
-                        _log.warning("receipts wait for the store: %s", failure)
+                        _log.warning(_WAITING, _STOP_PATIENCE, failure)
                     self.problem = str(failure) or "it does not answer"
                     return False
                 if isinstance(failure, Exception):

@@ -134,7 +134,7 @@ class GuardedStore(TimedStore):
 
     async def _call(self, work: Callable[[], Awaitable[T]], seconds: float) -> T:
         if self._problem:
-            raise StoreUnavailable(f"set aside: {self._problem}")
+            raise StoreUnavailable(f"not used until it answers again: {self._problem}")
         return await super()._call(work, seconds)
 
     def failed(self, problem: StoreError) -> None:
