@@ -78,6 +78,31 @@ def test_a_saving(sums: dict[str, int], line: str) -> None:
     assert headline(totals(**sums)) == line
 
 
+@each(
+    ("paid", "without", "told"),
+    [
+        (0.00004, 1, "$0.99996 of $1.00000 (>99%)"),
+        (0.00004, 300, "$299.99996 of $300.00000 (>99%)"),
+        (0.001, 300, "$299.9990 of $300.0000 (>99%)"),
+        (0.0000004, 1, "$0.999999 of $1.000000 (>99%)"),
+        (0.00008, 0.00014, "$0.00006 of $0.00014 (43%)"),
+        (0, 1, "$1.00 of $1.00 (100%)"),
+        (0, 0.5, "$0.5000 of $0.5000 (100%)"),
+    ],
+)
+def test_a_part_never_reads_as_the_whole(paid: float, without: float, told: str) -> None:
+    assert headline(totals(priced=10, paid=nano(paid), without=nano(without))).startswith(f"You saved {told}, ")
+
+
+def test_part_of_the_tokens_never_reads_as_all_of_them() -> None:
+    line = headline(totals(unpriced=10, before=100_000, after=1))
+    assert line.startswith("You saved 99,999 tokens of 100,000 (>99%), ")
+    seen = {"observed": 10, "observed_before": 100_000, "observed_after": 1}
+    assert "saved 99,999 tokens of 100,000;" in headline(totals(**seen, no_usage=10))
+    priced = {"priced": 10, "paid": nano(1), "without": nano(1), "observed_priced": 10, "observed_paid": nano(1)}
+    assert "saved $0.99996 of $1.00000 (>99%)" in headline(totals(**seen, **priced, observed_folded=nano(0.00004)))
+
+
 def test_a_loss_comes_first_and_says_what_to_do() -> None:
     line = headline(totals(priced=10, paid=nano(3.5), without=nano(3)))
     assert line.startswith("Turnfold cost you $0.5000 more than without it (17%), over 10 requests")

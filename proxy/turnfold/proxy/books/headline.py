@@ -13,6 +13,9 @@ from typing import Any, Final
 
 _WHAT_TO_DO: Final = "`turnfold report --group-by conversation` shows where; TURNFOLD_MODE=observe stops folding while you look"
 
+_PLACES: Final = 3  # a sum has two or four
+_MOST_PLACES: Final = 6  # of sums in a report
+
 
 def headline(totals: Mapping[str, Any]) -> str:
     """The line, from a report's totals."""
@@ -46,9 +49,10 @@ def _saved(totals: Mapping[str, Any], requests: str) -> str:
         return f"Turnfold cost you {more} more than without it{share}, {requests}{known}: {_WHAT_TO_DO}."
     if not tokens["saved"] and _money(dollars["saved"]) == _money(0):
         return f"Nothing saved yet: {_money(dollars['paid'])} paid, {requests}{known}."
-    whole, share = _money(dollars["without_turnfold"]), _share(dollars["saved_share"])
+    share = dollars["saved_share"]
+    part = _part(dollars["saved"], dollars["without_turnfold"], all_of_it=share is None or share >= 1)
     saved = f"{_short(tokens['saved'])} tokens, " if tokens["saved"] >= 0 else ""
-    return f"You saved {_money(dollars['saved'])} of {whole} ({share}), {saved}{requests}{known}."
+    return f"You saved {part} ({_share(share)}), {saved}{requests}{known}."
 
 
 def _saved_tokens(tokens: Mapping[str, Any]) -> str:
@@ -57,7 +61,7 @@ def _saved_tokens(tokens: Mapping[str, Any]) -> str:
         return f"Turnfold added {_short(-saved)} tokens to {_short(tokens['before'])} ({_share(-share)})"
     if not saved:
         return f"No tokens saved yet of {_short(tokens['before'])}"
-    return f"You saved {_short(saved)} tokens of {_short(tokens['before'])} ({_share(share)})"
+    return f"You saved {_tokens(saved, tokens['before'])} ({_share(share)})"
 
 
 def _why_unpriced(totals: Mapping[str, Any]) -> str:
@@ -75,14 +79,38 @@ def _observed(observed: Mapping[str, Any]) -> str:
     start = f"Only observed: over {_requests(observed['requests'])} folding would have"
     before, fewer = observed["tokens_before"], observed["tokens_before"] - observed["tokens_after"]
     if observed["paid"] is None:
-        told = f"saved {_short(fewer)} tokens of" if fewer >= 0 else f"added {_short(-fewer)} tokens to"
-        return f"{start} {told} {_short(before)}; no price or no usage is known."
+        told = f"saved {_tokens(fewer, before)}" if fewer >= 0 else f"added {_short(-fewer)} tokens to {_short(before)}"
+        return f"{start} {told}; no price or no usage is known."
     saved = observed["paid"] - observed["paid_folded"]
     share = _share(abs(saved) / observed["paid"] if observed["paid"] else 0.0)
     if _money(saved).startswith("-"):
         return f"{start} cost {_money(-saved)} more than {_money(observed['paid'])} ({share})."
     tokens = f", {_short(fewer)} tokens" if fewer >= 0 else ""
-    return f"{start} saved {_money(saved)} of {_money(observed['paid'])} ({share}){tokens}."
+    part = _part(saved, observed["paid"], all_of_it=not observed["paid_folded"])
+    return f"{start} saved {part} ({share}){tokens}."
+
+
+def _part(dollars: float, whole: float, *, all_of_it: bool) -> str:
+    """A sum and what it is part of, with as many more places as it takes to tell them apart where they are not the same."""
+    part, total = _money(dollars), _money(whole)
+    places, all_of_it = _PLACES, all_of_it or dollars <= 0
+    while not all_of_it and _sum(part) == _sum(total) and places < _MOST_PLACES:
+        places += 1
+        part, total = (f"${value:,.{places}f}" for value in (dollars, whole))
+    if not all_of_it and _sum(part) == _sum(total):  # a report has no more places than these
+        part = f"${max(0.0, whole - 10**-_MOST_PLACES):,.{_MOST_PLACES}f}"
+    return f"{part} of {total}"
+
+
+def _sum(text: str) -> float:
+    return float(text.replace(",", "").replace("$", ""))
+
+
+def _tokens(part: int, whole: int) -> str:
+    """Tokens and what they are part of: in full where they would read the same, and are not."""
+    if part != whole and _short(part) == _short(whole):
+        return f"{part:,} tokens of {whole:,}"
+    return f"{_short(part)} tokens of {_short(whole)}"
 
 
 def _money(dollars: float) -> str:

@@ -33,6 +33,7 @@ _LONGEST_RANGE: Final = 5 * 366 * 86400
 _BY_ROW: Final[Mapping[str, Callable[[SumRow], str]]] = MappingProxyType(
     {name: attrgetter(name) for name in ("model", "status", "reason", "tenant", "conversation", "wire", "session", "tag")}
 )
+_ALMOST: Final = 0.9999  # a part is never rounded to the whole
 _BY_TIME: Final[Mapping[str, str]] = MappingProxyType({"hour": "%Y-%m-%dT%H:00Z", "day": "%Y-%m-%d"})
 
 #: What only the tables by conversation tell apart, and these are whole days.
@@ -171,7 +172,10 @@ def grouped(rows: Iterable[TimedRow], group_by: str) -> Groups:
 
 
 def _share(part: float, whole: float) -> float | None:
-    return round(part / whole, 4) if whole else None
+    if not whole:
+        return None
+    share = round(part / whole, 4)
+    return min(share, _ALMOST) if part < whole else share
 
 
 def _mean(total: int, number: int, scale: float = 1.0) -> float | None:

@@ -56,7 +56,9 @@ def _count(number: int) -> str:
 
 
 def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value:.1%}"
+    if value is None:
+        return "-"
+    return ">99.9%" if 0.9995 <= value < 1 else f"{value:.1%}"  # a part is never shown as the whole
 
 
 def _dollars(figures: dict[str, Any], name: str) -> str:
