@@ -226,9 +226,13 @@ def test_dots_of_names_pass(path: str, upstream: UpstreamServer, proxy: ProxySer
         (b"x-big: " + b"y" * 200_000, "answered, but with headers larger"),
         (b"\r\n".join(b"x-%d: y" % i for i in range(1500)), "answered, but with headers larger"),
         (b"no colon here", "answered, but with a head"),
+        (b"content-length: 3", "content-length headers that differ"),
+        (b"content-length: 2, 3", "answered, but with a head"),
+        (b"transfer-encoding: chunked", "both content-length and transfer-encoding"),
+        (b"content-length: 2\r\n\r\n{}", "more of them than its content-length says"),
         (None, "could not be reached"),
     ],
-    ids=["long", "many", "none", "hangs up"],
+    ids=["long", "many", "none", "differ", "list", "both", "longer", "hangs up"],
 )
 def test_what_an_upstream_answers_is_told_from_no_answer(lines: bytes | None, said: str, start_proxy: StartProxy) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -249,6 +253,28 @@ def test_what_an_upstream_answers_is_told_from_no_answer(lines: bytes | None, sa
     assert [answer.status for answer in answers] == [502, 502]
     for answer in answers:
         assert said in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("repeated", [b"content-length: 2", b"Content-Length: 2, 2", b"x-a: b\r\ncontent-length:2\r\nx-c: d"])
+def test_an_upstream_may_repeat_the_same_length(repeated: bytes, start_proxy: StartProxy) -> None:
+    """RFC 9110 section 8.6; what goes on to the client has one of them."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            connection = listener.accept()[0]
+            with connection:
+                for _ in range(2):
+                    connection.recv(65536)
+                    connection.sendall(b"HTTP/1.1 200 OK\r\n" + repeated + b"\r\ncontent-length: 2\r\n\r\n{}")
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        proxy = start_proxy(f"http://127.0.0.1:{listener.getsockname()[1]}/v1")
+        answers = [proxy.chat(CHAT), call(proxy.origin, "PUT", "/v1/files/f", b"{}")]  # on one connection
+        thread.join(20)
+    for answer in answers:
+        assert (answer.status, answer.body) == (200, b"{}")
+        assert [value for name, value in answer.headers if name.lower() == "content-length"] == ["2"]
 
 
 def test_bodies_that_never_finish_are_bounded_in_sum(upstream: UpstreamServer, start_proxy: StartProxy) -> None:

@@ -37,6 +37,7 @@ from turnfold.proxy.http.headers import with_content_codings
 from turnfold.proxy.http.limits import check_path
 from turnfold.proxy.http.refusals import RawHeaders, Refused
 from turnfold.proxy.outbound.hops import with_hop
+from turnfold.proxy.outbound.lengths import Connector
 from turnfold.proxy.outbound.posting import Parsing, PostAnswer, Posting
 from turnfold.proxy.outbound.raw_headers import RawHeadersRequest, as_text
 from turnfold.proxy.outbound.trust import tls_context
@@ -171,7 +172,7 @@ class Upstream:
     async def __aenter__(self) -> Self:
         settings = self._settings
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=settings.max_connections, ttl_dns_cache=60, ssl=self._tls or True),
+            connector=Connector(limit=settings.max_connections, ttl_dns_cache=60, ssl=self._tls or True),
             request_class=RawHeadersRequest,
             cookie_jar=aiohttp.DummyCookieJar(),
             skip_auto_headers=_ADDED_BY_CLIENT,
@@ -324,11 +325,20 @@ def _unreachable(exc: Exception) -> str:
     return whose + (getattr(cause, "strerror", None) or type(cause).__name__).lower()
 
 
+#: What the parser says of framing that two readers may take differently; no such answer is passed on (RFC 9112 section 6.3).
+_FAULTS: Final = (
+    ("Duplicate Content-Length", "with content-length headers that differ"),
+    ("Transfer-Encoding can't be present", "with both content-length and transfer-encoding"),
+    ("Content-Length can't be present", "with both content-length and transfer-encoding"),
+    ("Expected HTTP/", "with bytes that are not HTTP, or with more of them than its content-length says"),
+)
+
+
 def _fault_of(exc: aiohttp.ClientResponseError) -> str:
     """What is wrong with an answer, in words; aiohttp tells it in its message alone."""
     if "more than" in exc.message or "Too many" in exc.message:
         return f"with headers larger than {_LONGEST_LINE:,} bytes each, or more than {_MOST_HEADERS:,} of them"
-    return "with a head that is not HTTP"
+    return next((said for part, said in _FAULTS if part in exc.message), "with a head that is not HTTP")
 
 
 def refusal(failure: UpstreamFailed) -> Refused:
