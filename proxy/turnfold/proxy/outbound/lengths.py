@@ -45,7 +45,7 @@ class _Handler(ResponseHandler):
 
     _begins = False
 
-    def set_response_params(self, **params: Any) -> None:  # type: ignore[override]
+    def set_response_params(self, **params: Any) -> None:
         """As the parent does: a request goes out, and what comes next is its answer's head."""
         self._begins = True
         super().set_response_params(**params)
@@ -63,4 +63,5 @@ class Connector(aiohttp.TCPConnector):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self._factory = partial(_Handler, loop=asyncio.get_running_loop())
+        ours: Any = partial(_Handler, loop=asyncio.get_running_loop())  # its type is that of the parent's alone
+        self._factory = ours
