@@ -177,17 +177,6 @@ def test_a_budget_takes_attachments_last_and_the_oldest_first() -> None:
     assert any(json.loads(raw) == gone for section in tight.sections for raw in section.messages)
 
 
-def test_a_budget_takes_no_more_attachments_than_it_must() -> None:
-    """With one more they would exceed it: each is about as large as the others."""
-    messages = chat(12, {turn: (contract(turn),) for turn in range(12)})
-    for budget in (2200, 3200, 3700, 4200):
-        folded, sent = forward(messages, FoldOptions(model="gpt-4o", prices=CachePrices(), budget=budget))
-        kept = parts_of(sent)
-        assert folded.reason == LEFT_OUT
-        assert kept == parts_of(messages)[-len(kept) :]
-        assert budget - 450 < folded.tokens_after <= budget
-
-
 def test_a_window_takes_attachments_last_too() -> None:
     messages = chat(60, {n: (image(n),) for n in (2, 20, 40)})
     conversation = CHAT.read(json.dumps({"model": "gpt-4o", "messages": messages}).encode(), WARM)

@@ -66,7 +66,7 @@ _FITTING: Final = tuple(
 
 
 def _settings(cut: Sequence[Unit]) -> Iterator[_FitSetting]:
-    """The mildest first; attachments go last, the oldest half of them before half of the others, and so on (`_sparest`)."""
+    """The mildest first; attachments go last, the oldest half of them before half of the others, and so on."""
     yield from _FITTING
     attached = without = len(_attached(cut))
     gone = 0
@@ -114,7 +114,7 @@ def _attempt_alone(conversation: Conversation, options: FoldOptions, memo: Memo,
 
 def _best_attempt(given: FoldTask, first: Plan) -> Attempt | None:
     """The mildest candidate that fits the budget; the smallest there is when none does; None when nothing is folded."""
-    best, budget, whole, smallest, tried = None, given.options.budget, given.cut, 0, 0
+    best, budget, whole, smallest = None, given.options.budget, given.cut, 0
     for fitting, setting in enumerate(_settings(whole)):
         given = given._replace(cut=_without_attachments(whole, setting.without))
         drawn = plan(given.cut, given.options, setting.squeeze, given.memo) if fitting else first
@@ -126,10 +126,7 @@ def _best_attempt(given: FoldTask, first: Plan) -> Attempt | None:
         if budget is None:
             return candidate
         size = _size_with(given, candidate.changes)
-        if setting.without and size <= budget:
-            return _sparest(given._replace(cut=whole), setting, tried, fitting, candidate)
-        tried = setting.without
-        if setting.without:
+        if setting.without and size > budget:
             smallest = smallest or _size_with(given, _NOTHING)
             if smallest - size < _WORTH * (smallest - budget):
                 continue
@@ -138,26 +135,6 @@ def _best_attempt(given: FoldTask, first: Plan) -> Attempt | None:
             if fitting or size > _USED * budget:
                 return best
             return _roomier(given, budget) or best
-    return best
-
-
-def _sparest(given: FoldTask, setting: _FitSetting, too_few: int, fitting: int, best: Attempt) -> Attempt:
-    """Of candidates that fit, the one that leaves out the fewest attachments, by halving what lies between.
-
-    Args:
-        setting: fits, as `best` shows.
-        too_few: attachments without which it did not.
-    """
-    most, budget = setting.without, given.options.budget or 0
-    while too_few + 1 < most:
-        without = (too_few + most) // 2
-        fewer = given._replace(cut=_without_attachments(given.cut, without))
-        drawn = plan(fewer.cut, given.options, setting.squeeze, given.memo)
-        candidate = _candidate(fewer, drawn, setting, fitting)
-        if candidate is not None and _size_with(fewer, candidate.changes) <= budget:
-            most, best = without, candidate
-        else:
-            too_few = without
     return best
 
 
