@@ -132,7 +132,12 @@ def _marked_body(wire: Wire, turns: list[list[str]], marked: set[int]) -> dict[s
 def test_what_is_all_but_repeated_counts_as_such_to_the_byte() -> None:
     """What ends within the last kilobyte, and the 64 bytes that the end of a list may take, counts as whole."""
     sums = b"".join(bytes([n]) * 4 for n in range(1, 5))
-    for steps, size, share in [(4, 4 * 1024 + 1088, 1.0), (4, 4 * 1024 + 1089, 4096 / 5185), (1, 2112, 1.0), (1, 2113, 1024 / 2113)]:
+    for steps, size, share in [
+        (4, 4 * 1024 + 1088, 1.0),
+        (4, 4 * 1024 + 1089, 4096 / 5185),
+        (1, 2112, 1.0),
+        (1, 2113, 1024 / 2113),
+    ]:
         earlier, later = Trail(size, sums[: 4 * steps]), Trail(99_999, sums[: 4 * steps] + b"else")
         assert later.repeats(earlier) == share
     for same in range(6):  # wherever they part, it is found
