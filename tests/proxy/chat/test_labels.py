@@ -41,13 +41,14 @@ def test_most_requests_are_not_looked_through() -> None:
     def read(**body: Any) -> Any:
         return read_any(json.dumps({"model": "m", "messages": HI, **body}).encode(), Memo())
 
-    for headers, body, may in [
+    cases: list[tuple[Any, dict[str, Any], bool]] = [
         ((), {}, False),
         ((), {"prompt_cache_key": "k"}, True),
         ((), {"metadata": {}}, True),
         ([(b"session_id", b"k")], {}, True),
         ([(b"session-identity", b"k")], {"user": "k"}, False),
-    ]:
+    ]
+    for headers, body, may in cases:
         assert may_name_a_session(headers, read(**body)) is may
     assert may_name_a_session([(b"session_id", b"k")], None)
     assert not may_name_a_session([], None)
