@@ -290,7 +290,8 @@ def _in_new_process(chosen: Sequence[str], limit: int) -> str:
         return "timeout"
     if done.returncode == 0:
         return ""
-    lines = [line.split(" - ")[0] for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR", "ImportError"))]
+    told = (done.stdout + done.stderr).splitlines()  # what stops a conftest's import is told in the latter
+    lines = [line.split(" - ")[0] for line in told if line.startswith(("FAILED", "ERROR", "ImportError"))]
     if not lines:
         raise RuntimeError(f"pytest ended with {done.returncode}\n{done.stdout}\n{done.stderr}")
     return lines[0]

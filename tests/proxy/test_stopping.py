@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
+import multiprocessing
+import os
 import signal
 import threading
 from collections.abc import Iterator
-from types import FrameType
+from types import FrameType, SimpleNamespace
+from typing import Any
 
 import pytest
 
 from tests.proxy.harness import until
-from turnfold.proxy.stopping import leave_gently, told_to_stop
+from turnfold.proxy.stopping import end_with_parent, leave_gently, told_to_stop
 
 
 @pytest.fixture
@@ -72,3 +76,16 @@ def test_handlers_stay_where_no_server_has_set_any_and_in_other_threads(reached:
     leave_gently(0)
     assert signal.getsignal(signal.SIGTERM) is signal.getsignal(signal.SIGHUP) is signal.SIG_DFL
     assert (reached, told_to_stop.is_set()) == ([], True)
+
+
+@pytest.mark.parametrize("died", [False, True])
+def test_a_worker_ends_with_its_parent(reached: list[int], monkeypatch: pytest.MonkeyPatch, died: bool) -> None:
+    asked: list[tuple[int, ...]] = []
+    library: Any = SimpleNamespace(prctl=lambda *args: asked.append(args))
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: library)
+    end_with_parent()  # this process is no worker
+    assert (asked, reached) == ([], [])
+    monkeypatch.setattr(multiprocessing, "parent_process", lambda: SimpleNamespace(pid=os.getppid() + died))
+    monkeypatch.setattr("sys.platform", "linux")
+    end_with_parent()
+    assert (asked, reached) == ([(1, signal.SIGTERM)], [signal.SIGTERM] * died)  # 1: PR_SET_PDEATHSIG

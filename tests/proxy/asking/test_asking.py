@@ -326,6 +326,7 @@ def test_layers(writing: ProxyServer, scripted: Scripted) -> None:
     assert refused["metadata"]["model"]["fault"] == "invented-figure"
     assert refused["layers"]["2"] == post(writing, "/v1/compress", {"text": TEXT + " Amen."}).json()["layers"]["2"]
     assert own(writing) == [("api-compress", "layer"), ("api-compress", "layer")]
+    assert all(0 < one.total_ms < 60_000 for one in writing.recorder.so_far)
 
 
 def test_scores(writing: ProxyServer, scripted: Scripted) -> None:

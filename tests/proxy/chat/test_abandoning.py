@@ -22,6 +22,7 @@ from yarl import URL
 
 from tests.proxy.harness import ProxyServer, UpstreamServer, proxy_server, reply, until
 from tests.proxy.processes import chat, serve_process
+from tests.support.no_time import in_no_time
 from tests.support.words import prose
 from turnfold.compression.fold import Folded, fold
 from turnfold.compression.memo import Memo
@@ -493,6 +494,33 @@ async def test_nobody_waits_behind_folds_that_hold_every_place() -> None:
             await folds.wait(exchange, Underway((other,), "processes", read=True), waits())
     end.set()
     await folds.close()
+
+
+def test_a_fold_that_nobody_waits_for_goes_on_for_a_while() -> None:
+    """Twice as long as a request waits for one."""
+
+    async def run() -> list[bool]:
+        folds, end, ended = abandoned_folds(MemoryStore()), asyncio.Event(), list[float]()
+
+        async def slowly() -> Exchange:
+            try:
+                await end.wait()
+            finally:
+                ended.append(asyncio.get_running_loop().time())
+            return made(asked(), 3)
+
+        now = time.monotonic()
+        underway = Underway((PLACE,), "threads", read=True, since=now - 99, began=now - 99)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(0):
+                await folds.wait(asked(), underway, slowly())
+        seen = []
+        for pause in (2 * PATIENCE - 1, 2):
+            await asyncio.sleep(pause)
+            seen.append(bool(ended))
+        return seen
+
+    assert in_no_time(run()) == [False, True]
 
 
 async def test_lanes_that_are_closed_leave_no_thread() -> None:

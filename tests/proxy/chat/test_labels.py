@@ -14,7 +14,7 @@ from tests.proxy.harness import ProxyServer, UpstreamServer, call, until
 from tests.support.cases import each
 from turnfold.compression.memo import Memo
 from turnfold.compression.wire.wires import read_any
-from turnfold.proxy.chat.labels import session_of
+from turnfold.proxy.chat.labels import may_name_a_session, session_of
 
 HI = [{"role": "user", "content": "hi"}]
 KEY = ("authorization", "Bearer sk-proj-abcdefgh12345")
@@ -35,6 +35,23 @@ def test_a_body_names_it_in_every_format() -> None:
     assert session(input=HI, prompt_cache_key="thread 7") == "thread 7"
     assert session(messages=HI, system="x", metadata={"user_id": "user_a_session_b"}) == "user_a_session_b"
     assert session(messages=HI) == session(messages=HI, metadata={"team": "blue"}) == ""
+
+
+def test_most_requests_are_not_looked_through() -> None:
+    def read(**body: Any) -> Any:
+        return read_any(json.dumps({"model": "m", "messages": HI, **body}).encode(), Memo())
+
+    cases: list[tuple[Any, dict[str, Any], bool]] = [
+        ((), {}, False),
+        ((), {"prompt_cache_key": "k"}, True),
+        ((), {"metadata": {}}, True),
+        ([(b"session_id", b"k")], {}, True),
+        ([(b"session-identity", b"k")], {"user": "k"}, False),
+    ]
+    for headers, body, may in cases:
+        assert may_name_a_session(headers, read(**body)) is may
+    assert may_name_a_session([(b"session_id", b"k")], None)
+    assert not may_name_a_session([], None)
 
 
 @each("value", [7, None, ["a"], {"a": 1}, "", "  ", "\t\n"])

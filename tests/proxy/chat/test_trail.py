@@ -102,6 +102,52 @@ def test_a_trail_that_goes_on_from_an_earlier_one_is_that_of_the_whole_body(wire
         assert trail_of(read, memo) == trail_of(read)
 
 
+@pytest.mark.parametrize("wire", [CHAT, MESSAGES, RESPONSES], ids=lambda wire: wire.name)
+@pytest.mark.parametrize("grouped", [False, True])
+def test_a_marked_trail_that_goes_on_is_that_of_the_whole_body(wire: Wire, grouped: bool) -> None:
+    """The marks move on, and a turn may be another one, or have a part more, than it was in the request before."""
+    draw, memo, turns = random.Random(5), Memo(), list[list[str]]()
+    for number in range(24):
+        if number % 5 == 4:
+            turns = turns[: draw.randrange(1, len(turns))]
+            turns[-1] = [*turns[-1], "more " * draw.randrange(300)] if grouped else turns[-1][:1]
+        turns.append(["said " * draw.randrange(300) for _ in range(3 if grouped else 1)])
+        body = _marked_body(wire, turns, {len(turns) - 1, max(0, len(turns) - 3)})
+        read = wire.read(json.dumps(body).encode(), memo)
+        assert trail_of(read, memo) == trail_of(read)
+
+
+def _marked_body(wire: Wire, turns: list[list[str]], marked: set[int]) -> dict[str, Any]:
+    messages = []
+    for at, texts in enumerate(turns):
+        parts: list[dict[str, Any]] = [{"type": "input_text" if wire is RESPONSES else "text", "text": text} for text in texts]
+        if wire is MESSAGES and at % 2 == 0:  # results that stand in one message of the user's
+            parts = [{"type": "tool_result", "tool_use_id": f"t{at}-{n}", "content": text} for n, text in enumerate(texts)]
+        if at in marked:
+            parts[-1]["cache_control"] = {"type": "ephemeral"}
+        messages.append({"role": ("user", "assistant")[at % 2], "content": parts})
+    return {"model": "m", "max_tokens": 1, "input" if wire is RESPONSES else "messages": messages}
+
+
+def test_what_is_all_but_repeated_counts_as_such_to_the_byte() -> None:
+    """What ends within the last kilobyte, and the 64 bytes that the end of a list may take, counts as whole."""
+    sums = b"".join(bytes([n]) * 4 for n in range(1, 5))
+    for steps, size, share in [
+        (4, 4 * 1024 + 1088, 1.0),
+        (4, 4 * 1024 + 1089, 4096 / 5185),
+        (1, 2112, 1.0),
+        (1, 2113, 1024 / 2113),
+    ]:
+        earlier, later = Trail(size, sums[: 4 * steps]), Trail(99_999, sums[: 4 * steps] + b"else")
+        assert later.repeats(earlier) == share
+    for same in range(6):  # wherever they part, it is found
+        assert Trail(99_999, _sums(5, same)).repeats(Trail(50_000, _sums(5, 5))) == min(same, 5) * 1024 / 50_000
+
+
+def _sums(number: int, same: int) -> bytes:
+    return b"".join(bytes([n if n < same else 200 + n]) * 4 for n in range(number))
+
+
 def test_what_lies_behind_the_most_that_is_compared_counts_as_equal(monkeypatch: pytest.MonkeyPatch) -> None:
     def read(*contents: str) -> Conversation:
         return CHAT.read(json.dumps({"messages": [{"role": "user", "content": one} for one in contents]}).encode(), memo)

@@ -100,6 +100,17 @@ def test_the_latest_report_counts_and_keeps_what_it_does_not_repeat() -> None:
     assert reader.usage == Usage(9, 2, 4, None)
 
 
+def test_what_follows_a_coded_answer_that_is_too_large_or_broken_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turnfold.proxy.chat.usage._MOST_INFLATED", 1000)
+    late = b'{"usage":{"prompt_tokens":3}}'
+    for first in (b"x" * 900, b"x" * 1001):
+        coder = zlib.compressobj(wbits=31)
+        reader = UsageReader("gzip")
+        reader.feed(coder.compress(first) + coder.flush(zlib.Z_FULL_FLUSH))
+        reader.feed(coder.compress(late) + coder.flush())
+        assert reader.usage.prompt_tokens == (3 if len(first) < 1000 else None)
+
+
 def test_text_that_looks_like_usage_is_text() -> None:
     content = json.dumps({"choices": [{"message": {"content": '"usage": {"prompt_tokens": 5}'}}]}).encode()
     assert _read(content, []).usage == Usage()

@@ -92,6 +92,7 @@ def test_a_span_for_each_station_under_the_clients_own(traced: Received) -> None
     assert ends == starts
     assert by_name["stream"].end_time_unix_nano == call_.end_time_unix_nano == root.end_time_unix_nano
     assert root.start_time_unix_nano == by_name["read"].start_time_unix_nano
+    assert all(span.start_time_unix_nano < span.end_time_unix_nano for span in traced.spans)
     assert traced.service == "turnfold"
 
 

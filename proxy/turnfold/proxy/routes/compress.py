@@ -88,7 +88,6 @@ def compress_operations(compressions: Compressions, models: OperationModels) -> 
     """The operation."""
 
     async def compress(call: OperationCall, body: CompressBody) -> CompressAnswer:
-        require_text("text", body.text)
         writes, rates = body.writer == "model", body.scorer == LLM
         request = CompressRequest(**body.model_dump(exclude={"writer", "scorer"}), scorer=None if rates else body.scorer)
         if not (writes or rates):
