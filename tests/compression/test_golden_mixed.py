@@ -70,7 +70,7 @@ def _mixed(sentences: int, rows: int, failing: bool, headings: Sequence[int]) ->
 def test_layers_of_data_and_prose() -> None:
     """From data alone to prose alone, with a failure or without one, under headings, of which some hold nothing."""
     lines = []
-    for sentences, rows in ((0, 8), (1, 8), (2, 20), (4, 6), (6, 30), (10, 3), (10, 10), (16, 1), (12, 0)):
+    for sentences, rows in ((0, 8), (1, 8), (2, 12), (4, 6), (10, 3), (24, 3), (12, 0)):
         for failing in (False, True):
             for headings in ((), (0, 1, 2)):
                 text = _mixed(sentences, rows, failing, headings)
@@ -98,3 +98,65 @@ def test_summaries_in_every_room() -> None:
         quotes = summarise(sources, room, count, memo)
         lines.append(f"{room}: {len(quotes)} {golden.name_of(quotes)}")
     golden.agrees(FILES / "rooms.txt", lines)
+
+
+#: Levels in every form that logs have, and words that are none.
+_LEVELS: Final = (
+    *("INFO", "WARN", "WARNING", "ERROR", "FATAL", "CRITICAL", "[error]", "level=error", "level=warn", 'level="info"', "E", "W", "I"),
+    *("<error>", "err:", '"level":"error"', "error", "E0301", "(warn)", "DEBUG", "panic:", "severity=CRITICAL"),
+)
+
+
+def _outputs() -> dict[str, str]:
+    """What programs write, each with several lines that are needed more or less sorely."""
+    return {
+        "levels": "\n".join(f"2026-03-01 11:{i:02}:00 {level} reel {i * 7} of bay {i}" for i, level in enumerate(_LEVELS)),
+        "bare levels": "\n".join(f"{level} reel {i * 7} of bay {i}" for i, level in enumerate(_LEVELS)),
+        "verdict": "\n".join(["dry run", *_rows(9, failing=True).split("\n"), "2 errors, 1 warning", "exit status 1"]),
+        "diff": "\n".join(
+            f"commit 9f{i}c0ffee\nAuthor: Ann <a@b.cd>\n\n    Move reel {i}\n\ndiff --git a/r{i}.py b/q{i}.py\n{head}\n"
+            f"--- a/r{i}.py\n+++ b/q{i}.py\n@@ -1,3 +1,3 @@ def f{i}(x):\n tape\n-reel = {i}\n+reel = {i + 1}\n pump"
+            for i, head in enumerate(
+                ("rename from r0.py\nrename to q0.py", "new file mode 100644", "deleted file mode 100644", "Binary files differ")
+            )
+        ),
+        "glog": "\n".join(
+            f"{'IIEIWIFI'[i % 8]}0301 11:{i:02}:00.031      1 reel.go:{i}] reel {i * 7} of bay {i}" for i in range(24)
+        ),
+        "cells": "id,note,state\n" + "\n".join(f"{i},reel {i * 7},{('ok', 'failed: tape torn')[i % 4 == 1]}" for i in range(12)),
+        "table": "| id | note |\n|---|---|\n" + "\n".join(f"| {i} | {('ok', 'ERROR torn')[i % 4 == 1]} |" for i in range(12)),
+        "settings": "[bay]\nname = north\nport = 80\n\n[pump]\nname = old\nport = 81\nerror = torn\n" * 2,
+        "tests": "=== FAILURES ===\n"
+        + "\n".join(f"tests/a.py::test_{i} {('PASSED', 'FAILED', 'SKIPPED', 'ERROR')[i % 4]}" for i in range(9))
+        + "\nE   ValueError: torn\ntests/a.py:9: ValueError\n=== 2 failed, 3 passed in 0.2s ===",
+    }
+
+
+def test_outputs_in_every_room() -> None:
+    """From one line to most of them: which goes before which."""
+    lines = []
+    for name, text in _outputs().items():
+        made = [facts(text, room, frozenset({"pump"}), lambda one: len(one) // 4) for room in (*range(4, 40, 3), *range(40, 150, 10))]
+        lines += [f"{name} {i}: {[len(one) for one in made[i : i + 6]]} {golden.name_of(made[i : i + 6])}" for i in range(0, 23, 6)]
+    golden.agrees(FILES / "output_rooms.txt", lines)
+
+
+def _words(text: str) -> int:
+    return len(text.split())
+
+
+def test_what_is_needed_before_what_is_short() -> None:
+    """Two lines that are both needed, one of which takes from half to four times the room of the other."""
+    lines = []
+    for size in range(1, 16):
+        note = " ".join(_BAYS[i % 7] for i in range(size))
+        texts = [
+            f"id,{note},state\n" + "\n".join(f"{i},a b c,{('ok', 'failed d')[i % 4 == 1]}" for i in range(9)),
+            f"| id | {note} |\n|---|---|\n" + "\n".join(f"| {i} | {('ok', 'ERROR torn')[i % 4 == 1]} |" for i in range(9)),
+            "\n".join(f"commit 9f{i} {note}\n\ndiff --git a/r{i} {_SAID[0]}\n@@ -1 +1 @@\n-a {i}\n+b {i}" for i in range(4)),
+            "\n".join(["dry run" + f" {note}", *_rows(6, failing=False).split("\n"), f"exit status 1 {' '.join(_BAYS[:5])}"]),
+            "\n".join([f"error: {note}", *_rows(6, failing=False).split("\n"), f"dry run {' '.join(_BAYS[:5])}"]),
+        ]
+        made = [[facts(text, room, frozenset(), _words) for room in range(2, 26, 3)] for text in texts]
+        lines += [f"{size}: {[_words(one) for one in each]} {golden.name_of(each)}" for each in made]
+    golden.agrees(FILES / "needed.txt", lines)
