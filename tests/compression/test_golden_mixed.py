@@ -32,6 +32,14 @@ _SAID: Final = (
 )
 
 
+def _characters(text: str) -> int:
+    return len(text) // 4
+
+
+def _words(text: str) -> int:
+    return len(text.split())
+
+
 def _column(size: int, kinds: int, rare: int) -> list[str]:
     """So many cells of so many values, the last of which stands in so many of them, in the middle."""
     cells = [_BAYS[i % (kinds - 1)] for i in range(size)]
@@ -47,7 +55,7 @@ def test_columns_with_a_rare_value() -> None:
             cells = _column(size, kinds, rare)
             records = [{"id": 100 + i, "bay": cell, "note": f"n{i * 7}"} for i, cell in enumerate(cells)]
             table = "id,bay,note\n" + "\n".join(f"{100 + i},{cell},n{i * 7}" for i, cell in enumerate(cells))
-            made = [facts(text, keep, frozenset(), count) for text in (json.dumps(records), table) for keep in (40, 70)]
+            made = [facts(text, room, frozenset(), _characters) for text in (json.dumps(records), table) for room in (40, 70)]
             lines.append(f"{size} {kinds} {rare}: {[one.count('sealed') for one in made]} {golden.name_of(made)}")
     golden.agrees(FILES / "rare_values.txt", lines)
 
@@ -102,7 +110,21 @@ def test_summaries_in_every_room() -> None:
 
 #: Levels in every form that logs have, and words that are none.
 _LEVELS: Final = (
-    *("INFO", "WARN", "WARNING", "ERROR", "FATAL", "CRITICAL", "[error]", "level=error", "level=warn", 'level="info"', "E", "W", "I"),
+    *(
+        "INFO",
+        "WARN",
+        "WARNING",
+        "ERROR",
+        "FATAL",
+        "CRITICAL",
+        "[error]",
+        "level=error",
+        "level=warn",
+        'level="info"',
+        "E",
+        "W",
+        "I",
+    ),
     *("<error>", "err:", '"level":"error"', "error", "E0301", "(warn)", "DEBUG", "panic:", "severity=CRITICAL"),
 )
 
@@ -136,13 +158,11 @@ def test_outputs_in_every_room() -> None:
     """From one line to most of them: which goes before which."""
     lines = []
     for name, text in _outputs().items():
-        made = [facts(text, room, frozenset({"pump"}), lambda one: len(one) // 4) for room in (*range(4, 40, 3), *range(40, 150, 10))]
-        lines += [f"{name} {i}: {[len(one) for one in made[i : i + 6]]} {golden.name_of(made[i : i + 6])}" for i in range(0, 23, 6)]
+        made = [facts(text, room, frozenset({"pump"}), _characters) for room in (*range(4, 40, 3), *range(40, 150, 10))]
+        lines += [
+            f"{name} {i}: {[len(one) for one in made[i : i + 6]]} {golden.name_of(made[i : i + 6])}" for i in range(0, 23, 6)
+        ]
     golden.agrees(FILES / "output_rooms.txt", lines)
-
-
-def _words(text: str) -> int:
-    return len(text.split())
 
 
 def test_what_is_needed_before_what_is_short() -> None:
