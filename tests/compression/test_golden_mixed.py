@@ -55,7 +55,7 @@ def test_columns_with_a_rare_value() -> None:
             cells = _column(size, kinds, rare)
             records = [{"id": 100 + i, "bay": cell, "note": f"n{i * 7}"} for i, cell in enumerate(cells)]
             table = "id,bay,note\n" + "\n".join(f"{100 + i},{cell},n{i * 7}" for i, cell in enumerate(cells))
-            made = [facts(text, room, frozenset(), _characters) for text in (json.dumps(records), table) for room in (40, 70)]
+            made = [facts(text, room, frozenset(), count) for text in (json.dumps(records), table) for room in (40, 70)]
             lines.append(f"{size} {kinds} {rare}: {[one.count('sealed') for one in made]} {golden.name_of(made)}")
     golden.agrees(FILES / "rare_values.txt", lines)
 
