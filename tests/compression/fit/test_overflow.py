@@ -218,3 +218,29 @@ def test_figures_in_a_later_object_of_an_array_are_read() -> None:
     found = detect(400, json.dumps([{"code": 400}, {"error": words | FIGURES}]).encode())
     assert found is not None
     assert (found.limit, found.prompt) == (4096, 9001)
+
+
+_FULL = "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens."
+
+
+def test_which_statuses_may_tell_of_a_full_context() -> None:
+    body = json.dumps({"error": {"message": _FULL}}).encode()
+    assert [status for status in range(200, 600) if detect(status, body) is None] == [
+        *range(200, 400),
+        *(401, 402, 403, 404, 408, 409, 429),
+    ]
+    told = [json.dumps({"error": {"message": _FULL, "code": status}}).encode() for status in range(400, 500)]
+    assert [400 + i for i, one in enumerate(told) if detect(500, one) is None] == [401, 402, 403, 404, 408, 409, 429]
+
+
+@pytest.mark.parametrize(("holds", "deepest"), [("object", 8), ("list", 7)])
+def test_how_deep_an_error_is_read(holds: str, deepest: int) -> None:
+    """An error within errors, and a list within lists: enough for every gateway, and an end for what nests without one."""
+
+    def nested(depth: int) -> bytes:
+        value: Any = {"message": _FULL} if holds == "object" else _FULL
+        for _ in range(depth):
+            value = {"error": value} if holds == "object" else [value]
+        return json.dumps(value if holds == "object" else {"error": value}).encode()
+
+    assert [detect(400, nested(depth)) is not None for depth in (0, deepest, deepest + 1)] == [True, True, False]

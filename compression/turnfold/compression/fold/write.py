@@ -230,8 +230,7 @@ class _Writer:
         self.written: Mapping[tuple[int, int], str] = {}  # summaries that a model wrote, by the messages that they stand for
 
     def write(self, piece: Piece) -> None:
-        if piece.start > self.at:  # raw units between two pieces
-            self.settle(self.at, piece.start)
+        self.settle(self.at, piece.start)  # raw units between two pieces, if there are any
         self.at = piece.end
         if piece.level is Level.FACTS:
             self._facts(piece)

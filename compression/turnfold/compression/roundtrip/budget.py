@@ -77,7 +77,8 @@ class _Search:
             # Where the last level is too large the others need not be tried.
             if not self._tightest(LEVELS[-1]).fits:
                 return None
-            level = next(level for level in LEVELS[1:] if not self._is_hopeless(level) and self._tightest(level).fits)
+            between = (level for level in LEVELS[1:-1] if not self._is_hopeless(level) and self._tightest(level).fits)
+            level = next(between, LEVELS[-1])
             return self._widest(self._tightest(level), level)
         return self._widest(self._tightest(LEVELS[0]), LEVELS[0])
 
@@ -86,7 +87,7 @@ class _Search:
         sketch, border = self._sketch, len(self._sketch.messages) - self._least
         kept = [sketch.original(i, OLD).tokens for i in range(len(sketch.messages))]
         old = sum(tokens for i, tokens in enumerate(kept) if i < border and i != self._newest and sketch.may_change(i))
-        return level is not LEVELS[-1] and sum(kept) - old + old * min(level.prose, level.data) / 2 > self._budget
+        return sum(kept) - old + old * min(level.prose, level.data) / 2 > self._budget
 
     def _widest(self, fits: Setting, level: CondenseLevel) -> Setting:
         """The largest fitting window between one that fits and all messages, which do not."""
