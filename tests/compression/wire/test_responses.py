@@ -267,7 +267,7 @@ def test_a_request_with_its_whole_history_is_folded(keys: Item) -> None:
 def test_a_local_shells_plain_output_is_folded_like_any_other(begin: str) -> None:
     """The specification has JSON there, but clients send plain text; a fold's own marks begin with a bracket too."""
     output = begin + "\n".join(f"src/f{i}.ts:{i}: const quota = limit{i}" for i in range(60))
-    ran = [
+    ran: list[Item] = [
         {
             "type": "local_shell_call",
             "call_id": "",
