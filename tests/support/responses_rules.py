@@ -131,10 +131,21 @@ def _empty(items: Items) -> Iterator[str]:
 
 def _frame(item: Item) -> str:
     """What of an item never changes: all but the texts of those kinds that may be edited."""
-    if kind_of(item) not in _EDITABLE:
+    if kind_of(item) not in _EDITABLE and not _is_plain_shell_output(item):
         return json.dumps(item)
     kept = {key: value for key, value in item.items() if key not in {"content", "output", "arguments", "input"}}
     return json.dumps([kept, list(item) if kind_of(item) != "message" else sorted(item)])
+
+
+def _is_plain_shell_output(item: Item) -> bool:
+    """Whether it is a local shell's output in plain text. The specification has JSON there, which stays as it is."""
+    output = item.get("output")
+    if kind_of(item) != "local_shell_call_output" or not isinstance(output, str):
+        return False
+    try:
+        return not isinstance(json.loads(output), (dict, list))
+    except ValueError:
+        return True
 
 
 def _invented(old: Items, new: Items) -> Iterator[str]:

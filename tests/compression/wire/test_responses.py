@@ -263,6 +263,39 @@ def test_a_request_with_its_whole_history_is_folded(keys: Item) -> None:
     assert fold(read([*LONG, QUESTION], **keys), FREE, WARM).folded
 
 
+@pytest.mark.parametrize("begin", ["", "[INFO] ", "{ "])
+def test_a_local_shells_plain_output_is_folded_like_any_other(begin: str) -> None:
+    """The specification has JSON there, but clients send plain text; a fold's own marks begin with a bracket too."""
+    output = begin + "\n".join(f"src/f{i}.ts:{i}: const quota = limit{i}" for i in range(60))
+    ran: list[Item] = [
+        {
+            "type": "local_shell_call",
+            "call_id": "",
+            "status": "completed",
+            "action": {"type": "exec", "command": ["rg"], "env": {}},
+        },
+        {"type": "local_shell_call_output", "call_id": "", "output": output},
+    ]
+    items = [user("Where is the quota read?")]
+    for number in range(12):
+        items += [
+            *({**item, "call_id": f"call_{number}"} for item in ran),
+            said("It is read in `src`."),
+            user(f"Look again, {number}."),
+        ]
+    folded = fold(read(items), FREE, WARM)
+    assert folded.folded
+    assert folded.tokens_after < folded.tokens_before / 3
+    assert unfold(folded) == body_of(items)
+    assert not rule_faults(body_of(items), folded.body)
+
+
+def test_a_local_shells_json_is_left_as_it_is() -> None:
+    output = json.dumps({"output": "src/f1.ts: const quota = limit1\n" * 60, "metadata": {"exit_code": 0}})
+    found = read([user("Where?"), {"type": "local_shell_call_output", "call_id": "c", "output": output}]).messages[1]
+    assert (found.sealed, found.texts) == (True, ())
+
+
 @pytest.mark.parametrize("kind", ["compaction", "compaction_summary"])
 def test_what_stands_before_a_compaction_is_left_alone(kind: str) -> None:
     before = [*LONG[:40], call("c"), result("c", "bay 7\n" * 4000), said("Counted.")]

@@ -19,6 +19,7 @@ from turnfold.proxy.books.baseline import (
     with_fold,
     without_turnfold,
 )
+from turnfold.proxy.books.pricing import RequestPricing
 from turnfold.proxy.chat.receipts import Receipt
 from turnfold.proxy.chat.trail import Trail, Trails
 
@@ -226,3 +227,69 @@ def test_a_conversation_that_never_folded_is_never_overdue() -> None:
         past = with_dollars(next_past(one, TokenUse(900), TokenUse(900), past, ""), 0.02, 0.01)
     assert not past.overdue
     assert with_dollars(past, None, 0.1) == past
+
+
+def half_price_for_cached(model: str, use: TokenUse, at: float) -> float:
+    """Dollars at a million times the price of a token."""
+    del model, at
+    return (use.prompt - use.cached / 2) / 1e6
+
+
+@dataclass
+class Agent:
+    """One of several agents that begin with the same instructions, and so have one name; the cache knows the last of each."""
+
+    name: str
+    whole: int = 5_000
+    raw: int = 0
+    sent: int = 0
+    truth: float = 0.0
+
+    def request(self, turn: int) -> tuple[Receipt, str]:
+        self.whole += 700
+        folded = turn // 10  # every tenth request brings a fold event
+        size, version = (self.whole, "raw") if not folded else (self.whole - 6_500 * folded, f"fold {folded}")
+        same = self.raw // 128 * 128
+        hit = self.sent // 128 * 128 if turn % 10 else 4_992 if turn else 0
+        self.truth += (self.whole - same / 2) / 1e6
+        self.raw, self.sent = self.whole, size
+        trails = Trails(trail(self.whole, self.name, 5_000), trail(size, f"{self.name} {version}", 5_000))
+        status = "folded" if folded else "passthrough"
+        one = receipt(tokens_before=self.whole, tokens_after=size, status=status, usage=(size, 0, hit, 0), trails=trails)
+        return one, f"{self.name} {folded}" if folded else ""
+
+
+@pytest.mark.parametrize("agents", [1, 2, 5])
+def test_agents_that_begin_alike_are_each_compared_with_their_own_last_request(agents: int) -> None:
+    """Their first message is the same text (AGENTS.md), so that they share a name; each has its own prefix in the cache."""
+    pricing, past, estimated, paid, events = RequestPricing(half_price_for_cached), None, 0.0, 0.0, 0
+    beside = [Agent(f"agent {number}") for number in range(agents)]
+    for turn in range(40):
+        for agent in beside:
+            one, fingerprint = agent.request(turn)
+            cost, past = pricing.price(one, past, fingerprint)
+            assert past is not None
+            past = PastRequest.from_bytes(past.to_bytes())
+            estimated, paid, events = estimated + (cost.without or 0), paid + (cost.paid or 0), events + cost.fold_event
+    assert estimated == pytest.approx(sum(agent.truth for agent in beside), rel=0.02)
+    assert events == 3 * agents
+    assert past is not None
+    assert (past.paid, past.without) == pytest.approx((paid, estimated))
+
+
+def test_what_may_be_followed_is_bounded() -> None:
+    past: PastRequest | None = None
+    pricing = RequestPricing(half_price_for_cached)
+    for number in range(40):
+        size = 5_000 + 90_000 * (number >= 20)
+        one = receipt(tokens_before=size, tokens_after=size, trails=Trails(trail(size, f"{number}"), trail(size, f"{number}")))
+        _, past = pricing.price(one, past, "")
+        assert past is not None
+        assert len(past.to_bytes()) < 80_000
+        assert 0 < len(past.others) <= 7 or not number
+
+
+def test_a_request_of_an_earlier_release_has_no_others() -> None:
+    past = PastRequest(5000, 2000, "x", trails=Trails(trail(5000, ""), trail(2000, "x")))
+    assert b'"others":[]' in past.to_bytes()
+    assert PastRequest.from_bytes(past.to_bytes().replace(b',"others":[]', b"")) == past

@@ -26,6 +26,7 @@ from typing import Any, Final, Literal
 
 from turnfold.compression.memo import Memo, continued
 from turnfold.compression.options import StateBlocks
+from turnfold.compression.text.agent_context import is_agent_context
 from turnfold.compression.wire.edits import Edit, apply
 
 _PINNED: Final = frozenset({"system", "developer"})
@@ -138,7 +139,8 @@ class Message:
         lasting: whether what follows rests on it, as on the tools that a search found: it is left as it is.
         pinned: whether it is verbatim for ever: system and developer messages, and those that are `fixed`.
         is_result: whether it answers a tool call and so belongs to the message before it.
-        has_kept: whether it is `lasting`, or a passage in it is marked to be kept (``fold.keeping``).
+        has_kept: whether it is `lasting`, a passage in it is marked to be kept (``fold.keeping``), or it holds what an agent
+            always needs (``text.agent_context``).
         written: what its wire last wrote of it, or looked up in `raw`, to do it once for all requests that hold the message.
     """
 
@@ -180,7 +182,8 @@ class Message:
         object.__setattr__(self, "is_result", self.role in _RESULTS)
         marked = _KEEP.search(self.text) if "</k" in self.text or "</K" in self.text else None
         kept = marked is not None and _KEPT.search(self.text, marked.end()) is not None
-        object.__setattr__(self, "has_kept", kept or self.lasting)
+        context = self.role == "user" and is_agent_context([part.text for part in self.texts])
+        object.__setattr__(self, "has_kept", kept or self.lasting or context)
 
     @property
     def text_tokens(self) -> int | None:

@@ -18,6 +18,8 @@ The model, for requests of one conversation in their order:
 - Prefixes are cached in steps of 128 tokens, unless the upstream reports tokens written to the cache: then everything that is not
   read would have been written.
 - A request that was not folded, in a conversation that never was, costs the same with and without.
+- Sessions that begin alike have one name, and so have branches of one: agents that run beside each other, a chat that was edited.
+  A request follows the one, of the last few, of which it repeats most. The others are kept for the requests that follow them.
 
 Without a conversation label only the request's own share of cached tokens is known; it is used for both.
 """
@@ -25,12 +27,13 @@ Without a conversation label only the request's own share of cached tokens is kn
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from math import sqrt
 from typing import Any, Final, NamedTuple
 
 from turnfold.config.prices import TokenUse
 from turnfold.proxy.chat.receipts import Receipt, Usage
-from turnfold.proxy.chat.trail import Trails
+from turnfold.proxy.chat.trail import Trail, Trails
 from turnfold.proxy.store.records import VERSION, decode_record, encode_record
 
 _SMALLEST: Final = 1024  # no provider caches a shorter prefix
@@ -38,6 +41,8 @@ _STEP: Final = 128  # cached prefixes are reported in such steps (OpenAI)
 _PATIENCE: Final = 4  # requests in which a fold is not judged
 _TOLERANCE: Final = 0.002  # of what would have been paid: the model above is no better than that
 _TELLS: Final = 3 * _SMALLEST // 2  # a repeated prefix of so many tokens is over the smallest however roughly it was counted
+_OTHERS: Final = 7  # requests beside the last one that a new one may follow: agents rarely start more than eight others at once
+_MOST_SUMS: Final = 48 * 1024  # bytes of their fingerprints: eight conversations of 100,000 to 200,000 tokens have 10 to 40 kB
 
 
 class PastRequest(NamedTuple):
@@ -61,6 +66,7 @@ class PastRequest(NamedTuple):
         folded_tokens: tokens that it would have had folded, if it was observed; else 0.
         foldable: our count of what could be folded of it.
         since: requests since the newest fold event, itself included; 0: there was none.
+        others: earlier requests that a later one may follow, the newest first; they know nothing of the conversation as a whole.
     """
 
     unfolded: int
@@ -81,6 +87,7 @@ class PastRequest(NamedTuple):
     since: int = 0
     folded_tokens: int = 0
     foldable: int = 0
+    others: tuple[PastRequest, ...] = ()
 
     @property
     def overdue(self) -> bool:
@@ -95,9 +102,31 @@ class PastRequest(NamedTuple):
         explained = (1 - usual) * self.events + sqrt(usual * (1 - usual) * self.events)
         return min(1.0, max(0.0, (self.silent - explained) / (usual * self.events)))
 
+    def followed_by(self, received: Trail) -> PastRequest:
+        """The same, with the request first of which a new one repeats most; the newest of these where several are alike."""
+
+        def repeated(one: PastRequest) -> float:
+            return received.repeats(one.trails.received) * one.trails.received.size if one.trails else 0.0
+
+        followed = max((self, *self.others), key=repeated)
+        if followed is self:
+            return self
+        others = tuple(one for one in (self.alone(), *self.others) if one is not followed)
+        known = followed._asdict()
+        own = {name: known[name] for name in _OWN} | {"scale": followed.scale or self.scale}
+        return self._replace(**own, others=others)
+
+    def alone(self) -> PastRequest:
+        """The request without what is known of the whole conversation."""
+        known = self._asdict()
+        return PastRequest(**{name: known[name] for name in _OWN})
+
     def to_bytes(self) -> bytes:
         """For the store."""
-        return encode_record({VERSION: 1, **self._asdict(), "trails": self.trails and self.trails.to_json()})
+        return encode_record({VERSION: 1, **self._to_json(), "others": [one._to_json() for one in self.others]})
+
+    def _to_json(self) -> dict[str, Any]:
+        return {**self._asdict(), "trails": self.trails and self.trails.to_json(), "others": ()}
 
     @classmethod
     def from_bytes(cls, value: bytes) -> PastRequest | None:
@@ -109,7 +138,12 @@ class PastRequest(NamedTuple):
         """From the JSON value; a field that is not there has its default."""
         named = {name: value[name] for name in cls._fields if name in value}
         trails = named.pop("trails", None)
-        return cls(**named, trails=Trails.from_json(trails) if trails else None)
+        others = tuple(cls._build(one) for one in named.pop("others", ()))
+        return cls(**named, trails=Trails.from_json(trails) if trails else None, others=others)
+
+
+#: What a past request knows of itself, and not of the conversation.
+_OWN: Final = ("unfolded", "sent", "sections", "scale", "trails", "received", "at", "since", "folded_tokens", "foldable")
 
 
 def token_use(usage: Usage) -> TokenUse | None:
@@ -267,7 +301,19 @@ def next_past(receipt: Receipt, used: TokenUse, without: TokenUse, past: PastReq
         paid=before.paid,
         without=before.without,
         since=1 if sections not in ("", before.sections) else before.since + (before.since > 0),
+        others=_others(receipt, past),
     )
+
+
+def _others(receipt: Receipt, past: PastRequest | None) -> tuple[PastRequest, ...]:
+    """The requests that a later one may follow beside this one: not that which this one repeats as a whole."""
+    if past is None:
+        return ()
+    found = past.others
+    if past.trails and not (receipt.trails and receipt.trails.received.repeats(past.trails.received) == 1.0):
+        found = (past.alone(), *found)
+    sizes = accumulate(len(one.trails.received.sums) + len(one.trails.sent.sums) if one.trails else 0 for one in found)
+    return tuple(one for one, size in zip(found[:_OTHERS], sizes, strict=False) if size <= _MOST_SUMS)
 
 
 def with_dollars(past: PastRequest, paid: float | None, without: float | None) -> PastRequest:

@@ -49,6 +49,7 @@ class RequestPricing:
             return (RequestCost(own, 0.0, own or 0.0) if receipt.calls else UNPRICED), past
         if used is None:
             return UNPRICED, past
+        past = past.followed_by(receipt.trails.received) if past and receipt.trails else past
         without = without_turnfold(receipt, used, past, fingerprint)
         paid = self._price_of(receipt.model, used, receipt.at)
         plain = paid if without is used else self._price_of(receipt.model, without, receipt.at)

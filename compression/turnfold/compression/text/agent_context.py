@@ -1,0 +1,28 @@
+"""What coding agents send as a user's message, and no user has written.
+
+Lives here: telling such a text: a project's instructions, and which tools and skills there are. Does not belong here: what is
+done with a message that holds one (``wire.conversation``: it stays as it is).
+
+Codex puts `AGENTS.md` into the first message of the user's role, Claude Code `CLAUDE.md` and its lists of tools and skills into
+reminders. All that the agent does later rests on them, as it does on system messages, and nothing repeats them. Reminders of
+the moment, such as that a file has changed, are not meant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+_BEGINS: Final = re.compile(
+    r"\s*+(?:# AGENTS\.md instructions\b|<(?:user_instructions|INSTRUCTIONS)>|<system-reminder>\s*+"
+    r"(?:As you answer the user's questions, you can use the following context"
+    r"|The following (?:skills are available|deferred tools are now available)))"
+)
+_SHARE: Final = 1 / 3  # of a message's characters: one that is mostly pasted text is folded like any other
+
+
+def is_agent_context(parts: Sequence[str]) -> bool:
+    """Whether what an agent always needs is a good part of a user's message, which is given by its parts."""
+    found = sum(len(part) for part in parts if _BEGINS.match(part))
+    return bool(found) and found >= _SHARE * sum(map(len, parts))
