@@ -102,10 +102,13 @@ def _needs(reads: Sequence[Read], first: Sequence[int], closed: Set[int]) -> dic
         if not any(needs):
             continue
         for j, needed in enumerate(needs):
-            if needed and n + j not in closed:
-                others = needed if len(needed) == 1 and not needs[needed[0]] else sorted(one.parts.with_needs(j))
-                if free := [n + other for other in others if other != j and n + other not in closed]:
-                    found[n + j] = free
+            if not needed or n + j in closed:
+                continue
+            if len(needed) == 1 and not needs[needed[0]]:  # mostly
+                if n + needed[0] not in closed:
+                    found[n + j] = (n + needed[0],)
+            elif free := [n + other for other in sorted(one.parts.with_needs(j)) if other != j and n + other not in closed]:
+                found[n + j] = free
     return found
 
 

@@ -204,7 +204,13 @@ class StatementPiece:
         _, end, kind = self.span
         if kind and kind not in _NAMING_KINDS:
             return []
-        return self.said if end - self._begin <= _READ and "".join(self.said).isalpha() else None
+        said = self.said
+        if end - self._begin > _READ:
+            return None
+        if "".join(said).isalpha():
+            return said
+        plain = [word for word in said if not word.isdecimal()]
+        return plain if "".join(plain).isalpha() else None
 
     @property
     def may_be_tied(self) -> bool:
