@@ -13,6 +13,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Final
 
 import orjson
@@ -117,7 +118,9 @@ def _exact_print(message: object) -> str:
 
 
 def _is_plain(message: object) -> bool:
-    """Whether JSON gives it back as it is."""
+    """Whether JSON gives it back as it is; of texts in ASCII by their names, as most messages are, it is told without trying."""
+    if type(message) is dict and all(type(text) is str and text.isascii() for text in chain(message, message.values())):
+        return True
     try:
         return bool(orjson.loads(orjson.dumps(message)) == message)
     except orjson.JSONEncodeError:  # a lone surrogate, a number of more than 64 bits, a key that is no text

@@ -48,6 +48,9 @@ class View(NamedTuple):
     why: str = ""
 
 
+_RUN: Final = View("run")
+
+
 class Slot(NamedTuple):
     """What to do with the messages ``start..end``: "keep", "shorten", "merge" or "reference"."""
 
@@ -92,6 +95,8 @@ class Sketch:
         self._reader = Reader()
         self._reads: dict[tuple[int, Path], Read | OutputText] = {}
         self._kept: dict[int, WrittenMessage] = {}
+        self._told: dict[int, WrittenMessage] = {}  # the same, with what was last said of it
+        self._ends: dict[tuple[int, int], tuple[int, int]] = {}
         self._tellings: dict[tuple[int, int, CondenseLevel], str] = {}
         self._written: dict[tuple[Slot, CondenseLevel], tuple[WrittenMessage, ...]] = {}
 
@@ -136,7 +141,7 @@ class Sketch:
         if _is_plain(message):
             reads = [self.read(i, path, text) for path, text in texts]
             if all(one is not None and not one.has_blocks for one in reads):
-                return View("run")
+                return _RUN
         return View("alone") if any(text.strip() for _, text in texts) else View("fixed", "no text in it")
 
     def read(self, i: int, path: Path, text: str) -> Read | None:
@@ -217,16 +222,24 @@ class Sketch:
             at = last + 1
 
     def _last_of_run(self, start: int, end: int, level: CondenseLevel) -> int:
+        """The last message of the run that begins at `start`; unless `end` cuts it short, it is the same for every border."""
+        key = (start, LEVELS.index(level))
+        if key in self._ends and self._ends[key][0] <= end:
+            return self._ends[key][1]
         role = self.messages[start]["role"]
-        size, last = 0, start
-        for i in range(start, min(end, start + level.messages)):
+        size, last, stop = 0, start, start + level.messages
+        for i in range(start, min(end, stop)):
             size += self.original(i, OLD).size
             if size > level.characters and i > start:
+                stop = i
                 break
             if self.messages[i]["role"] == role:
                 last = i
             elif role != "user":  # an assistant's words stand alone rather than as a quote of others in its own mouth
+                stop = i
                 break
+        if stop <= end:
+            self._ends[key] = stop, last
         return last
 
     # --- what is written ---
@@ -247,7 +260,12 @@ class Sketch:
             tokens = tokens_by(self.options.token_counter, message) if isinstance(message, dict) else 0
             self._kept[i] = WrittenMessage(i, i + 1, self.messages[i], "kept", OLD, characters(message), tokens)
         one = self._kept[i]
-        return one if why == OLD else one._replace(why=why)
+        if why == OLD:
+            return one
+        told = self._told.get(i)
+        if told is None or told.why != why:
+            told = self._told[i] = one._replace(why=why)
+        return told
 
     def _write(self, slot: Slot, level: CondenseLevel) -> tuple[WrittenMessage, ...]:
         originals = [self.original(i, OLD) for i in range(slot.start, slot.end)]

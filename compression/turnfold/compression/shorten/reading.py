@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, chain, count, pairwise
+from itertools import accumulate, chain, count
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -121,10 +121,14 @@ class Read:
     blocks: Set[int]
     must: Set[int]
     facts: Mapping[int, tuple[str, ...]]
-    columns: Columns
     numbers: Mapping[str, int]
     _page: _Page
     _place: int
+
+    @property
+    def columns(self) -> Columns:
+        """What is noted of its sentences."""
+        return columns_of([self])
 
     @property
     def objects(self) -> bool:
@@ -145,6 +149,19 @@ class Read:
     def musts(self) -> list[str]:
         """Sentences that must survive rewording: standing orders and secrets."""
         return [self.spans.piece(self.text, j).strip() for j in sorted(self.must)]
+
+
+def columns_of(reads: Sequence[Read]) -> Columns:
+    """What is noted of the sentences of several texts, in order; those that were read one behind the other are taken at once."""
+    runs: list[tuple[_Page, int, int]] = []
+    for one in reads:
+        page, place = one._page, one._place
+        if runs and runs[-1][0] is page and runs[-1][2] == place:
+            runs[-1] = (page, runs[-1][1], place + 1)
+        else:
+            runs.append((page, place, place + 1))
+    parts = [page.columns(start, end) for page, start, end in runs]
+    return parts[0] if len(parts) == 1 else Columns(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def read(text: str, role: str) -> Read:
@@ -169,11 +186,11 @@ class Reader:
         sizes: list[int] = []
         found: list[int] = []
         for text, _ in texts:
-            of, words_of = heard_statements(text)
-            tiles.append(Tiles(of.spans))
-            parts.append(Statements(tiles[-1], of.needs, of.sizes))
+            of, spans, words_of = heard_statements(text)
+            tiles.append(spans)
+            parts.append(of)
             said.append(words_of)
-            bags = words_of if text.isascii() else _bags(text, of.spans, words_of)
+            bags = words_of if text.isascii() else _bags(text, spans, words_of)
             sizes += map(len, bags)
             found += map(self._numbers.__getitem__, chain.from_iterable(bags))  # at once: the words are still in the cache
         numbers = (np.array(found, np.int64), np.array(sizes, np.int64))
@@ -277,7 +294,6 @@ class _Page:
             numbers: the number of each word.
         """
         words, times = _telling_words(spoken, sizes)
-        ends = [0, *accumulate(times.tolist())]
         first, second = _cues(spoken, sizes)
         kinds = [(i, j, kind) for i, spans in enumerate(self.tiles) for j, kind in spans.kinds.items()]
         blocks: dict[int, set[int]] = defaultdict(set)
@@ -291,27 +307,20 @@ class _Page:
                 facts[i].pop(j, None)
                 signals[self.first[i] + j] = 0
         musts = self._musts(said, first, blocks, self._with_long_runs(signs))
-        costs, bases, factors = self._rated(times, facts, signals, kinds)
-        found: list[Read] = []
-        for i, (start, end) in enumerate(pairwise(self.first)):
-            told = (words[ends[start] : ends[end]], times[start:end])
-            columns = Columns(costs[start:end], bases[start:end], factors[start:end], *told)
-            found.append(
-                Read(
-                    self.texts[i],
-                    self.roles[i],
-                    self.parts[i],
-                    self.tiles[i],
-                    blocks.get(i) or _NONE,
-                    musts.get(i) or _NONE,
-                    facts[i],
-                    columns,
-                    numbers,
-                    self,
-                    i,
-                )
-            )
-        return found
+        self._noted = Columns(*self._rated(times, facts, signals, kinds), words, times)
+        self._behind_words = [0, *accumulate(times.tolist())]
+        texts = zip(self.texts, self.roles, self.parts, self.tiles, facts, strict=True)
+        return [
+            Read(text, role, parts, spans, blocks.get(i) or _NONE, musts.get(i) or _NONE, named, numbers, self, i)
+            for i, (text, role, parts, spans, named) in enumerate(texts)
+        ]
+
+    def columns(self, start: int, end: int) -> Columns:
+        """What is noted of the sentences of the texts ``start..end``."""
+        first, last, ends = self.first[start], self.first[end], self._behind_words
+        costs, bases, factors, words, times = self._noted
+        here = slice(first, last)
+        return Columns(costs[here], bases[here], factors[here], words[ends[first] : ends[last]], times[here])
 
     def _facts(self, signs: NDArray[np.uint8]) -> list[dict[int, tuple[str, ...]]]:
         """Of each text by the index of a sentence, where it has any, the names and figures in it, each once."""
@@ -443,7 +452,7 @@ def _may_hold_exact(text: str, *, tells: bool, runs: bool = True) -> bool:
 
 
 def _has_sql_word(text: str) -> bool:
-    return ("E" in text or "DROP" in text) and any(word in text for word in _SQL_WORDS)  # each has one of these
+    return ("E" in text or "P" in text) and any(word in text for word in _SQL_WORDS)  # each has one of these
 
 
 def _looks_exact(piece: str) -> bool:

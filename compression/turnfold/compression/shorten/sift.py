@@ -15,16 +15,13 @@ from collections.abc import Sequence, Set
 from functools import lru_cache
 from itertools import accumulate, chain
 from math import log
-from typing import Final, TypeVar
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from turnfold.compression.shorten.coverage import CoverageColumns, cover_columns
 from turnfold.compression.shorten.prose import join
-from turnfold.compression.shorten.reading import EXACT, Floats, Ints, Read, Reader, holds_exact, read
-
-T = TypeVar("T", bound=np.generic)
+from turnfold.compression.shorten.reading import EXACT, Columns, Floats, Ints, Read, Reader, columns_of, holds_exact, read
 
 # Messages that one which begins with "No" or "Wait" may be about: another speaker's, and the one that this answered.
 _OBJECTED: Final = 2
@@ -105,10 +102,13 @@ def _needs(reads: Sequence[Read], first: Sequence[int], closed: Set[int]) -> dic
         if not any(needs):
             continue
         for j, needed in enumerate(needs):
-            if needed and n + j not in closed:
-                others = needed if len(needed) == 1 and not needs[needed[0]] else sorted(one.parts.with_needs(j))
-                if free := [n + other for other in others if other != j and n + other not in closed]:
-                    found[n + j] = free
+            if not needed or n + j in closed:
+                continue
+            if len(needed) == 1 and not needs[needed[0]]:  # mostly
+                if n + needed[0] not in closed:
+                    found[n + j] = (n + needed[0],)
+            elif free := [n + other for other in sorted(one.parts.with_needs(j)) if other != j and n + other not in closed]:
+                found[n + j] = free
     return found
 
 
@@ -131,12 +131,11 @@ def _fixed_sentences(one: Read) -> set[int]:
 
 def _pieces(reads: Sequence[Read], centres: Floats, first: Sequence[int]) -> CoverageColumns:
     """What each sentence costs and is worth."""
-    columns = [one.columns for one in reads]
-    bases = _together([column.bases for column in columns]) + _BY_CENTRE * centres
+    columns = columns_of(reads)
     return CoverageColumns(
-        _together([column.costs for column in columns]).tolist(),
-        bases.tolist(),
-        _together([column.factors for column in columns]).tolist(),
+        columns.costs.tolist(),
+        (columns.bases + _BY_CENTRE * centres).tolist(),
+        columns.factors.tolist(),
         {n + j: facts for n, one in zip(first, reads, strict=False) for j, facts in one.facts.items()},
     )
 
@@ -167,7 +166,8 @@ def _centres(reads: Sequence[Read], again: Sequence[Set[int]]) -> Floats:
     Weights are added in two parts, each of so few bits that no sum is rounded: what comes out is what ``fsum`` says, in any
     order.
     """
-    words, sizes = _words(reads)
+    columns = columns_of(reads)
+    words, sizes = _words(reads, columns), columns.sizes
     if not len(words):
         return np.zeros(len(sizes))
     if int(words.max()) > _SPARSE * len(words):
@@ -187,19 +187,16 @@ def _centres(reads: Sequence[Read], again: Sequence[Set[int]]) -> Floats:
     return _rounded(sums / top) if top else sums
 
 
-def _words(reads: Sequence[Read]) -> tuple[Ints, Ints]:
-    """The numbers of the words of all sentences, and how many each has."""
-    words = [one.columns.words for one in reads]
-    if any(one.numbers is not reads[0].numbers for one in reads):  # they were read apart
-        numbers: dict[str, int] = {}
-        for i, one in enumerate(reads):
-            names = list(one.numbers)
-            words[i] = np.array([numbers.setdefault(names[word], len(numbers)) for word in words[i].tolist()], np.int64)
-    return _together(words), _together([one.columns.sizes for one in reads])
-
-
-def _together(columns: Sequence[NDArray[T]]) -> NDArray[T]:
-    return columns[0] if len(columns) == 1 else np.concatenate(columns)
+def _words(reads: Sequence[Read], columns: Columns) -> Ints:
+    """The numbers of the words of all sentences."""
+    if all(one.numbers is reads[0].numbers for one in reads):
+        return columns.words
+    numbers: dict[str, int] = {}  # they were read apart
+    found: list[int] = []
+    for one in reads:
+        names = list(one.numbers)
+        found += [numbers.setdefault(names[word], len(numbers)) for word in one.columns.words.tolist()]
+    return np.array(found, np.int64)
 
 
 @lru_cache(maxsize=4)

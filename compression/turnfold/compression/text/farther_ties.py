@@ -289,8 +289,10 @@ def _is_apart(said: str, mark: str) -> bool:
 def _in_mood(pieces: Sequence[StatementPiece], *, ends: bool) -> Iterator[Pair]:
     """ "The tram would run all night." and the sentence before it that says under which condition; `ends` is whether some word
     may tell its mood by its ending."""
-    for i, piece in enumerate(pieces[1:], start=1):
-        if piece.kind or piece.starts_line or not _has_mood(piece, ends=ends) or not _SUPPOSING.isdisjoint(piece.said):
+    asked = range(len(pieces)) if ends else [i for i, piece in enumerate(pieces) if not _MOODS.isdisjoint(piece.said)]
+    for i in asked:
+        piece = pieces[i]
+        if not i or piece.kind or piece.starts_line or not (_has_mood(piece, ends=ends) and _SUPPOSING.isdisjoint(piece.said)):
             continue
         before = pieces[i - 1]
         if not before.kind and (
@@ -320,13 +322,13 @@ def _limits_it(piece: StatementPiece, german: bool) -> bool:
     said = piece.said
     if piece.starts_line or piece.kind or piece.item:
         return False
+    if _LIMITING.isdisjoint(said) and not _is_placed(said) and not piece.limits_dense:
+        return False
     if (
         piece.text.rstrip()[-1:] not in _STOPS
         or not _FIRST_PERSONS.isdisjoint(said)
         or (piece.dense and len(piece.body) > _FOLLOW_DENSE)
     ):
-        return False
-    if _LIMITING.isdisjoint(said) and not _is_placed(said) and not piece.limits_dense:
         return False
     return not _CODE.search(piece.body) and (german or all(name.lower() in _TIMES for name in _NAME.findall(piece.body)))
 
@@ -334,18 +336,20 @@ def _limits_it(piece: StatementPiece, german: bool) -> bool:
 def _is_placed(said: Sequence[str]) -> bool:
     """Whether it begins with a place or time that what was said before tells: "Above that, ...", "Before you do", or is little
     more than a time: "On Sundays every thirty."."""
-    if len(said) <= _LITTLE and not _TIMES.isdisjoint(said[1:2]) and said[0] in _PLACES:
+    if said[0] not in _PLACES:
+        return False
+    if len(said) <= _LITTLE and not _TIMES.isdisjoint(said[1:2]):
         return True
-    return said[0] in _PLACES and not (_PRONOUNS.isdisjoint(said[1:]) and _DEMONSTRATIVES.isdisjoint(said[1:2]))
+    return not (_PRONOUNS.isdisjoint(said[1:]) and _DEMONSTRATIVES.isdisjoint(said[1:2]))
 
 
 def _contrasted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """ "All rooms have a balcony." and "Rooms 101 to 109 don't.": the next sentence denies something of the same thing."""
-    for i, piece in enumerate(pieces[1:], start=1):
+    for i, piece in enumerate(pieces):
+        if not i or len(piece.said) > _CONTRAST_WORDS or _NEGATIVE.isdisjoint(piece.said):
+            continue  # most
         before = pieces[i - 1]
-        if piece.kind or piece.item or piece.starts_line or before.kind or len(piece.said) > _CONTRAST_WORDS:
-            continue
-        if _NEGATIVE.isdisjoint(piece.said) or piece.asks or before.asks:
+        if piece.kind or piece.item or piece.starts_line or before.kind or piece.asks or before.asks:
             continue
         about = _stems(piece.said[:_NEAR_START])
         if not about.isdisjoint(_stems(before.said)) or not _UNIVERSAL.isdisjoint(before.said):

@@ -64,11 +64,16 @@ def following_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
         piece, before, leant = pieces[i], pieces[i - 1], leans
         leans, said = False, piece.said
         size = len(said)
-        asked = size <= _LEANING_WORDS or (denying and size <= _DENYING_WORDS)
-        if not (
-            asked or piece.dense or said[0] in _SETTINGS or (differing and _differs(piece)) or (reporting and _reports(before))
+        denies = denying and size <= _DENYING_WORDS
+        if size > _LEANING_WORDS and not (
+            (denies and (said[0] in _ARTICLES or not _NEGATIVE.isdisjoint(said)))
+            or piece.dense
+            or said[0] in _SETTINGS
+            or (differing and _differs(piece))
+            or (reporting and _reports(before))
         ):
             continue  # most
+        asked = denies or size <= _LEANING_WORDS
         if not 0 < size <= _LONGEST or piece.starts_line or piece.kind or before.kind or piece.asks:
             continue
         if before.asks:

@@ -6,7 +6,7 @@ Lives here: the lists, and which of the rare ones may stand in a text. Does not 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
 from itertools import chain
 from typing import Final
 
@@ -36,9 +36,9 @@ _USUAL: Final = frozenset({"that", "this", "these", "they", "she", "or"})
 _SWEEPING: Final = frozenset(LISTED["sweeping"])  # words of which a verdict has one
 
 
-def _by_telling_word(names: Iterable[str]) -> dict[str, list[tuple[str, str, Set[str]]]]:
+def _by_telling_word(names: Iterable[str]) -> dict[str, list[tuple[str, str, frozenset[str]]]]:
     """The phrases of some lists, each with its list and its words, by a word of theirs that few sentences have."""
-    found: dict[str, list[tuple[str, str, Set[str]]]] = {}
+    found: dict[str, list[tuple[str, str, frozenset[str]]]] = {}
     for name in names:
         for phrase in (phrase for phrases in LISTED[name].values() for phrase in phrases):
             telling = max(phrase, key=lambda word: (word not in _USUAL, len(word)))
@@ -52,6 +52,13 @@ RARE: Final = ("back", "ahead", "verdicts", "retracts", "revokes", "frames", "re
 RARE_PHRASES: Final = _by_telling_word(RARE)
 #: Words of which each of their phrases has one.
 RARE_WORDS: Final = frozenset(RARE_PHRASES)
+#: Of the words whose phrases all have another one: for each phrase the longest of these.
+_BESIDE: Final = {
+    word: frozenset(max(words - {word}, key=len) for _, _, words in phrases)
+    for word, phrases in RARE_PHRASES.items()
+    if all(len(words) > 1 for _, _, words in phrases)
+}
+_ALONE: Final = RARE_WORDS - _BESIDE.keys()
 
 
 def rare_words(heard: HeardWords) -> set[str]:
@@ -61,6 +68,7 @@ def rare_words(heard: HeardWords) -> set[str]:
     may_stand = [
         (word, phrase)
         for word in distinct & RARE_WORDS
+        if word in _ALONE or not _BESIDE[word].isdisjoint(distinct)
         for name, phrase, words in RARE_PHRASES[word]
         if words <= distinct and (judged or name != "verdicts")
     ]

@@ -47,7 +47,7 @@ def _pointing_back(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     last = -1  # the last thing said, labels and headings aside
     named = -1  # the last sentence of the line that names whom a pronoun may mean
     for i, piece in enumerate(pieces):
-        means = i in meaning and piece.means_somebody
+        means = i in meaning
         if piece.stands_alone and not means:  # most
             named = last = i
             continue

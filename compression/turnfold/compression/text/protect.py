@@ -118,12 +118,13 @@ _LONE_BLOCK: Final = re.compile(
     r"[ \t>]*+(?:[#`~{\[]|(?i:select|insert|update|delete|create|alter|drop|with|truncate|grant|explain|merge)\b)|    |\t"
     r"|panic: |fatal error: |goroutine |thread '|#\d|File \"|Caused by|Suppressed"
 )
-_LONE_INSIDE: Final = ("-----BEGIN ", "Traceback (most")
+# The same anywhere in it, each with a sign of its own: one sign is found ten times as fast as several.
+_LONE_INSIDE: Final = (("-", "-----BEGIN "), ("(", "Traceback (most"))
 
 
 def may_be_block(line: str) -> bool:
     """Whether a text of one line may be a block; False is certain."""
-    return _LONE_BLOCK.match(line) is not None or _holds_any(line, _LONE_INSIDE)
+    return _LONE_BLOCK.match(line) is not None or _holds_signed(line, _LONE_INSIDE)
 
 
 def _block_scan(text: str, known: Sequence[Range] | None = None) -> tuple[_Scan, list[Range]]:
@@ -149,6 +150,14 @@ def _block_scan(text: str, known: Sequence[Range] | None = None) -> tuple[_Scan,
 def _holds_any(text: str, words: Iterable[str]) -> bool:
     for word in words:  # noqa: SIM110 - a generator takes twice as long, and every line is asked
         if word in text:
+            return True
+    return False
+
+
+def _holds_signed(text: str, words: Iterable[tuple[str, str]]) -> bool:
+    """`_holds_any`, of words that each have a sign which is looked for first."""
+    for sign, word in words:  # noqa: SIM110 - as there
+        if sign in text and word in text:
             return True
     return False
 
@@ -210,7 +219,7 @@ def inline_joints(line: str, json_values: Sequence[Range] | None = None) -> list
     with one of several lines in it, the lines count as one."""
     if (
         json_values
-        or (_holds_any(line, _HINT_SIGNS) and _holds_any(line, _HINTS))
+        or _holds_signed(line, _HINTS)
         or (_holds_any(low := line.lower(), _SECRET_SIGNS) and _holds_any(low, _SECRET_HINTS))
         or (_DAY_STOP.search(line) and (not line.isascii() or may_be_block(line) or _dates(line)))
         or _PROMPT.match(line)
@@ -222,8 +231,10 @@ def inline_joints(line: str, json_values: Sequence[Range] | None = None) -> list
 
 # What a span that holds the end of a sentence has: a mark of code or JSON, a word of SQL or one before a secret, the stop of a
 # day or of a short month; or it is a command behind a prompt or with a quoted argument. Words are found faster than patterns.
-_HINTS: Final = ("`", '{"', '["', "{ ", "[ ", "SELECT", "INSERT", "DELETE", "UPDATE", "CREATE", "ALTER", "DROP")
-_HINT_SIGNS: Final = ("`", "{", "[", "E", "DROP")  # each hint has one of them
+_HINTS: Final = (
+    *(("`", "`"), ("{", '{"'), ("[", '["'), ("{", "{ "), ("[", "[ "), ("P", "DROP")),
+    *(("E", word) for word in ("SELECT", "INSERT", "DELETE", "UPDATE", "CREATE", "ALTER")),
+)
 _SECRET_SIGNS: Final = ("bearer", "pass", "token", "secret", "key", "authorization")
 _SECRET_HINTS: Final = ("bearer", "passw", "passp", "token", "secret", "key:", "key=", "key is", 'key"', "key ", "authorization")
 _DAY_STOP: Final = re.compile(r"\. ?(?:\d|(?<=\d\. )[^\W\d_])")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, repeat
 from typing import Final
 
 import sentencex
@@ -40,6 +40,7 @@ _SHORT_ENDS: Final = frozenset(
     for end in ("Ms", "Mx", "le", "rs", "Fr", "ra", "ta", "ol", "ls", "ch", "Ch", "eq", "Eq", "qs", "gs", "pp", "no", "No", "os")
 )
 _NUMERALS: Final = frozenset("ivx")
+_MARKER_END: Final = 7
 _WORD: Final = re.compile(r"\w")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _WIDE_BLANK: Final = re.compile(r"[^\S\x00-\x7f](?=\.)")
@@ -74,7 +75,7 @@ def sentences(text: str, blocks: Sequence[Span] | None = None) -> list[Span]:
     """
     if blocks is None and _is_plain_line(text):
         cuts = _cuts(text, ()) if len(text) > LONGEST or _INNER_END.search(text) else ()
-        return spans_of([(start, end, "") for start, end in pairwise((0, *cuts, len(text)))])
+        return spans_of(zip((0, *cuts), (*cuts, len(text)), repeat("")))
     starts: list[tuple[int, str]] = []
     at = 0
     values: list[Span] = []
@@ -186,13 +187,18 @@ def _portions(line: str) -> Iterator[tuple[str, bool]]:
 
 
 def _are_plain(segments: Sequence[str]) -> bool:
-    """Whether all cuts between the segments of a line are valid at first sight: words begin there, behind a blank and no short
-    form."""
+    """Whether all cuts between the segments of a line are valid at first sight: words or figures begin there, behind a blank and
+    no short form, and no segment is a marker, which has nothing but blanks behind its first five characters."""
     ends = [segment[-4:] for segment in segments[:-1]]
     return (
         _SHORT_ENDS.isdisjoint(ends)
         and False not in [end[-1:] == " " for end in ends]
-        and False not in [segment[:2].isalpha() and segment[0] not in _NUMERALS for segment in segments]
+        and False
+        not in [
+            (segment[:2].isalpha() and segment[0] not in _NUMERALS)
+            or (segment[0].isalnum() and len(segment) > _MARKER_END and not segment[_MARKER_END - 2 : _MARKER_END].isspace())
+            for segment in segments
+        ]
     )
 
 

@@ -39,8 +39,10 @@ class Tiles(Sequence[Span]):
     __slots__ = ("ends", "kinds")
 
     def __init__(self, spans: Sequence[Span]) -> None:
-        self.ends = tuple([end for _, end, _ in spans])
-        self.kinds: Mapping[int, str] = {j: kind for j, (_, _, kind) in enumerate(spans) if kind} or _NO_KINDS
+        columns = tuple(zip(*spans, strict=True)) or ((), (), ())
+        self.ends = cast("tuple[int, ...]", columns[1])
+        kinds = cast("tuple[str, ...]", columns[2])
+        self.kinds: Mapping[int, str] = {j: kind for j, kind in enumerate(kinds) if kind} if any(kinds) else _NO_KINDS
 
     def __len__(self) -> int:
         return len(self.ends)

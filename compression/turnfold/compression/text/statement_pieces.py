@@ -121,7 +121,7 @@ class Hints:
         #: Lists with whose phrases some sentence begins; whether some has a word of a prohibition.
         self.opened: Set[str] = frozenset(_OPENING)
         self.may_limit = True
-        #: The sentences that may speak of somebody whom another one names.
+        #: The sentences that speak of somebody whom another one names.
         self.meaning: Set[int] = frozenset()
         #: All words, each once.
         self.distinct: Set[str] = frozenset()
@@ -138,11 +138,11 @@ class Hints:
         self.distinct = heard.distinct
         self.may_limit = not _LIMITS.isdisjoint(heard.distinct)
         if self.dense:
-            self.meaning = frozenset(range(len(pieces)))
+            self.meaning = {i for i, piece in enumerate(pieces) if piece.means_somebody}
         else:
-            persons = heard.holding(_PERSONS)
-            self.meaning = {*persons, *[i for i, piece in enumerate(pieces) if piece.opens and "pronouns" in piece.opens]}
-        if not self.dense:
+            self.meaning = {i for i in heard.holding(_PERSONS) if not pieces[i].names_something}
+            if "pronouns" in self.opened:
+                self.meaning |= {i for i, piece in enumerate(pieces) if piece.opens and "pronouns" in piece.opens}
             told = [pieces[i] for i in heard.holding(rare_words(heard))]
             self.rare = {name for piece in told for name in piece.rare_lists()}
             for piece in told if self.rare else ():
@@ -204,7 +204,13 @@ class StatementPiece:
         _, end, kind = self.span
         if kind and kind not in _NAMING_KINDS:
             return []
-        return self.said if end - self._begin <= _READ and "".join(self.said).isalpha() else None
+        said = self.said
+        if end - self._begin > _READ:
+            return None
+        if "".join(said).isalpha():
+            return said
+        plain = [word for word in said if not word.isdecimal()]
+        return plain if "".join(plain).isalpha() else None
 
     @property
     def may_be_tied(self) -> bool:
@@ -242,11 +248,13 @@ class StatementPiece:
 
     def rare_lists(self) -> Iterator[str]:
         """The rare lists of which it has a phrase, some more than once; a verdict says of what, in few words."""
-        line = f" {' '.join(self.said)} "
-        for word in RARE_WORDS.intersection(self.said):
-            for name, phrase, _ in RARE_PHRASES[word]:
-                if phrase in line and (name != "verdicts" or self._may_judge):
-                    yield name
+        said, line = self.said, ""
+        for word in RARE_WORDS.intersection(said):
+            for name, phrase, words in RARE_PHRASES[word]:
+                if words.issubset(said) and (name != "verdicts" or self._may_judge):
+                    line = line or f" {' '.join(said)} "
+                    if phrase in line:
+                        yield name
 
     def holds_rare(self, name: str) -> bool:
         """`holds`, for the lists of which most texts have nothing."""

@@ -26,7 +26,7 @@ from turnfold.compression.text.lower import joined_words_within, words_within
 from turnfold.compression.text.near_ties import near_ties
 from turnfold.compression.text.reaching_ties import reaching_ties
 from turnfold.compression.text.sentences import LONGEST, sentences
-from turnfold.compression.text.spans import Span
+from turnfold.compression.text.spans import Span, Tiles
 from turnfold.compression.text.statement_pieces import Hints, StatementPiece, is_amendment, may_object
 
 #: Characters that ties join into one statement at most; beyond it what comes later needs what came first.
@@ -49,6 +49,9 @@ _CLOSERS: Final = {"”": "“„”", "»": "«", "«": "»", "」": "「", "�
 _OPENERS: Final = frozenset("“„«»「『(（")
 _QUOTING: Final = re.compile('["“”„«»「」『』()（）]')
 _ASCII_QUOTING: Final = '"()'
+
+#: The attributes of `Statements`.
+_Columns = tuple[Sequence[Span], Sequence[tuple[int, ...]], Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,29 +88,32 @@ class Statements:
 def statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
     """The text as statements; linear. `blocks` as for ``sentences``."""
     spans = _with_labels(text, sentences(text, blocks))
-    return _of(text, spans, _pieces(text, spans) if len(spans) > 1 else ())
+    return Statements(*_of(text, spans, _pieces(text, spans) if len(spans) > 1 else ()))
 
 
-def heard_statements(text: str) -> tuple[Statements, list[list[str]]]:
-    """The text as statements, and the words of each (``words(lower_text(...))``), split once for both; a block has none."""
+def heard_statements(text: str) -> tuple[Statements, Tiles, list[list[str]]]:
+    """The text as statements, their spans as tiles, and the words of each (``words(lower_text(...))``), split once for both; a
+    block has none."""
     spans = _with_labels(text, sentences(text))
     pieces = _pieces(text, spans)
-    read = _of(text, spans, pieces)
+    whole_spans, needs, sizes = _of(text, spans, pieces)
+    tiles = Tiles(whole_spans)
+    read = Statements(tiles, needs, tuple(sizes))
     plain = [piece.plain_words() for piece in pieces]
     said = [words for words in plain if words is not None]
     if len(said) < len(plain):
         within = words_within(text)
         said = [within(start, end) if words is None else words for words, (start, end, _) in zip(plain, spans, strict=True)]
-    if len(read.spans) == len(spans):
-        return read, said
-    starts = {start for start, _, _ in read.spans}
+    if len(whole_spans) == len(spans):
+        return read, tiles, said
+    starts = {0, *tiles.ends}
     whole: list[list[str]] = []
     for span, words in zip(spans, said, strict=True):
         if span.start in starts:
             whole.append(words)
         else:
             whole[-1] = [*whole[-1], *words]
-    return read, whole
+    return read, tiles, whole
 
 
 def _pieces(text: str, spans: Sequence[Span]) -> list[StatementPiece]:
@@ -118,9 +124,9 @@ def _pieces(text: str, spans: Sequence[Span]) -> list[StatementPiece]:
     return pieces
 
 
-def _of(text: str, spans: Sequence[Span], pieces: Sequence[StatementPiece]) -> Statements:
+def _of(text: str, spans: Sequence[Span], pieces: Sequence[StatementPiece]) -> _Columns:
     if len(spans) < 2:
-        return Statements(spans, ((),) * len(spans), (1,) * len(spans))
+        return spans, ((),) * len(spans), (1,) * len(spans)
     joined = _joined(text, pieces)
     are_joined = True in joined
     of = list(accumulate([not tied for tied in joined], initial=-1))[1:] if are_joined else range(len(spans))
@@ -138,7 +144,7 @@ def _of(text: str, spans: Sequence[Span], pieces: Sequence[StatementPiece]) -> S
     for i, several in needs.items():
         listed[i] = tuple(several)
     if not are_joined:
-        return Statements(spans, tuple(listed), [int(span.kind != "label") for span in spans])
+        return spans, tuple(listed), [int(kind != "label") for _, _, kind in spans]
     whole: list[Span] = []
     sizes: list[int] = []
     for span, tied in zip(spans, joined, strict=True):
@@ -148,7 +154,7 @@ def _of(text: str, spans: Sequence[Span], pieces: Sequence[StatementPiece]) -> S
         else:
             whole.append(span)
             sizes.append(int(span.kind != "label"))
-    return Statements(whole, tuple(listed), sizes)
+    return whole, tuple(listed), sizes
 
 
 def objects(text: str) -> bool:
