@@ -1,0 +1,306 @@
+"""What a sentence points to by a word inside it: objects that are pronouns, comparisons, persons, figures that contradict.
+
+Lives here: pairs of a sentence and one that it needs, told by closed classes of words behind its first one. Does not belong here:
+ties by a sentence's first words (``near_ties``), by its form (``following_ties``).
+
+Each rule asks all words of the text once, and looks a bounded number of sentences back: all are linear.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence, Set
+from itertools import pairwise
+from typing import Final
+
+from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.statement_pieces import StatementPiece
+
+Pair = tuple[int, int]
+
+_TIES: Final = lexicon("ties")
+_OBJECTS: Final = _TIES["object-pronouns"]
+_POINTERS: Final = _TIES["object-pointers"]  # pronouns where no noun stands behind them
+_ALL_OBJECTS: Final = _OBJECTS | _POINTERS
+_JOINING: Final = _TIES["joining"]
+_DETERMINERS: Final = _TIES["determiners"]
+_BEHIND_POINTERS: Final = _TIES["behind-pointers"]
+_OBLIGING: Final = _TIES["obliging"]
+_REACTING: Final = _TIES["reacting"]
+_STOPPING: Final = _TIES["stopping"]
+_GOVERNING: Final = frozenset(("only", "never"))
+_PLACES: Final = _TIES["places-in-order"]
+_OUTCOMES: Final = _TIES["outcomes"]
+_QUANTITIES: Final = _TIES["quantities"]
+_COMPARED: Final = _TIES["compared"]
+_REST: Final = _TIES["rest-of-all"]
+_TELLING: Final = _TIES["telling-figures"]
+_NUMBERS: Final = _TIES["numbers"]
+_MEANWHILE: Final = _TIES["meanwhile"]
+_DROPPED: Final = _TIES["dropped-subjects"]
+_CLITICS: Final = frozenset(("la", "lo", "las", "los", "le", "les"))
+_NEGATIVE: Final = _TIES["negative"]
+_STANDARDS: Final = frozenset(("than", "als", "que", "di", "dan", "niż"))
+_LONGEST: Final = 14  # words of a sentence that is asked for an object
+_WITHIN: Final = 8  # words within which the object stands
+_LITTLE: Final = 5  # words of a sentence that an object may skip
+_TELLING_WORDS: Final = 8
+_TELLING_DENSE: Final = 24  # characters, in scripts without blanks
+_NEAR: Final = 3
+_FAR: Final = 4
+_PERSON_NEAR: Final = 4
+_BEGIN: Final = 2  # words within which a comparison is the subject
+_OWNING: Final = frozenset(("'s", "’s"))
+_FIGURE: Final = re.compile(r"\d")
+_SETS_FIGURE: Final = re.compile(r"\b(?:it|them|this|that|these|those) (?:to|by|at) \W?\d")
+_FIGURES: Final = re.compile(r"[\d一二两三四五六七八九十百千万]")
+_NAME: Final = re.compile(r"(?<=[\w,;:] )[A-ZÀ-ÖØ-ÞĀ-Ž][^\W\d_]+")
+_VERB: Final = re.compile(r"\w(?:ó|é|í|á|aron|ieron|arán|erán)\Z")
+#: A verb that tells by its ending that a subject is left out: Polish "Kazał", Spanish "Cambió", Portuguese "Mudou".
+_BEGUN_BY_VERB: Final = re.compile(r"\w{2}(?:ał|ała|ył|yła|ił|iła|ali|yli|ili|ó|ou)\Z")
+_TURKISH: Final = re.compile(r"[ğışİ]")
+#: Negation inside a Turkish verb: "gelmezse", "çalışmayacak", "yaramadı", "açmayın".
+_TURKISH_NOT: Final = re.compile(
+    r"\w(?:m[ae]z(?:s[ae]\w*|l[ae]r)?|m[ae]dik[çc]e|m[ae]d[ae]n|m[ae]y(?:acak|ecek|ın|in|ınız|iniz)\w*|m[ae]d[ıi](?:k|m|n|l[ae]r)?|m[ıiuü]yor\w*|m[ae]m[ıi]ş)\Z"
+)
+_TURKISH_UNLESS: Final = re.compile(r"\wm[ae]zs[ae]|\wm[ae]dik[çc]e|\wm[ae]d[ae]n\Z")
+_TURKISH_POINTS: Final = frozenset(("bu", "bunu", "bunun", "buna", "onu", "onun", "ona", "o"))
+_DENSE_POINTS: Final = re.compile(r"それ|これ|その|この|あれ|这|這|那|它|此")
+_DENSE_NOT: Final = re.compile(r"ません|ない|なかった|ず、|不|没|沒|未|无|無|否")
+_DENSE_TELLS: Final = re.compile(r"说|說|写|寫|显示|顯示|標|とある|と書|あります|示し|言っ|言い")
+_TIMES: Final = _TIES["times"]
+
+
+def pointing_ties(text: str, pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+    """Pairs of a sentence and one that it needs."""
+    hints = pieces[0].hints
+    distinct = hints.distinct
+    asked = [rule for rule, words in _RULES if not words.isdisjoint(distinct)]
+    if "'s " in text or "’s " in text:
+        asked.append(_belongs)
+    if not hints.ascii:
+        asked += [_drops_subject, _holds_clitic]
+        asked += [_denied_in_turkish] if _TURKISH.search(text) else []
+        asked += [_denied_dense, _told_dense] if hints.dense else []
+    for i in range(1, len(pieces)) if asked else ():
+        piece, before = pieces[i], pieces[i - 1]
+        if not (piece.kind or before.kind or piece.starts_line or piece.item) and piece.said:
+            for rule in asked:
+                yield from rule(pieces, i)
+    yield from _persons(pieces)
+
+
+# ---------------------------------------------------------------- pronouns
+
+
+def _holds_object(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "I expect it on the 9th.", "Legal changed that to 60.": what is meant stands in front, maybe behind a short sentence."""
+    said = pieces[i].said
+    if len(said) > _LONGEST:
+        return
+    if not _has_object(said, begins="pronouns" not in pieces[i].opens):
+        return
+    yield i, i - 1
+    if i > 1 and len(pieces[i - 1].said) <= _LITTLE and not (pieces[i - 1].starts_line or pieces[i - 2].kind):
+        yield i, i - 2
+    stops = not _STOPPING.isdisjoint(said)
+    if stops or not _OBLIGING.isdisjoint(said) or _SETS_FIGURE.search(pieces[i].body):
+        yield i - 1, i
+    if stops or not _GOVERNING.isdisjoint(said[:1]):
+        yield from ((k, i) for k in _before(pieces, i))
+
+
+def _has_object(said: Sequence[str], *, begins: bool) -> bool:
+    """Whether there is a pronoun in front of which there is no more than a subject; `begins`: it may be the first word."""
+    determined = 0
+    for k, word in enumerate(said[:_WITHIN]):
+        if (k or begins) and (word in _OBJECTS or (k and word in _POINTERS and _is_pronoun(said, k))):
+            return True
+        if word in _JOINING:
+            return False
+        determined += word in _DETERMINERS
+        if determined > 1:
+            return False
+    return False
+
+
+def _is_pronoun(said: Sequence[str], k: int) -> bool:
+    return k + 1 == len(said) or said[k + 1] in _BEHIND_POINTERS
+
+
+def _belongs(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "We agreed on Amir's date.", and the sentence shortly before that says what is Amir's."""
+    said = pieces[i].said
+    owners = {word[:-2] for word in said if word[-2:] in _OWNING and len(word) > _LITTLE - 1} if len(said) <= _LONGEST else ()
+    for owner in owners:
+        named = next((k for k in _before(pieces, i) if owner in pieces[k].said), None)
+        if named is not None:
+            yield i, named
+
+
+def _persons(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+    """Two sentences that speak of somebody with a pronoun, where what stands between them names nobody."""
+    if pieces[0].hints.dense:
+        return
+    for before, i in pairwise(sorted(pieces[0].hints.meaning)):
+        if not 1 < i - before <= _PERSON_NEAR or pieces[i].kind or pieces[before].kind:
+            continue
+        if any(piece.starts_line or piece.kind for piece in pieces[before + 1 : i + 1]):
+            continue
+        if all(_names_nobody(piece) for piece in pieces[before + 1 : i]):
+            yield i, before
+
+
+def _names_nobody(piece: StatementPiece) -> bool:
+    begins = bool(piece.said) and (piece.said[0] in _DETERMINERS or piece.said[0] in _JOINING)
+    return begins and all(name.lower() in _TIMES for name in _NAME.findall(piece.body))
+
+
+def _holds_clitic(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "Marta la cambió al 15."."""
+    said = pieces[i].said[:_WITHIN]
+    if any(word in _CLITICS and _VERB.search(verb) for word, verb in pairwise(said)):
+        yield i, i - 1
+
+
+def _drops_subject(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "Kazał ją sprawdzić.", "Propuso el 16.": who did it stands in front."""
+    first = pieces[i].said[0]
+    if first in _DROPPED or _BEGUN_BY_VERB.search(first):
+        yield i, i - 1
+
+
+# ---------------------------------------------------------------- reactions, comparisons
+
+
+def _before(pieces: Sequence[StatementPiece], i: int, most: int = _NEAR) -> Iterator[int]:
+    """The last few sentences in front of it in its line."""
+    for k in range(i - 1, max(-1, i - 1 - most), -1):
+        if pieces[k].kind:
+            return
+        yield k
+        if pieces[k].starts_line:
+            return
+
+
+def _numbered(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "The first of these rights ends if ...", and those among which it is the first."""
+    said = pieces[i].said
+    for k in range(min(len(said) - 2, _LITTLE)):
+        if said[k] in _PLACES and said[k + 1] == "of" and (said[k + 2] in _POINTERS or said[k + 2] in _OBJECTS):
+            yield i, i - 1
+            yield from ((before, i) for before in _before(pieces, i))
+
+
+def _ends(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "The motion failed.", and the sentences shortly before that tell of the motion."""
+    piece = pieces[i]
+    if len(piece.said) <= _LITTLE and piece.said[-1] in _OUTCOMES and piece.said[0] in _DETERMINERS:
+        yield from ((k, i) for k in _before(pieces, i) if piece.shares_words(pieces[k]))
+
+
+def _reacts(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "Amir objected because ...", "He refused.": to what is not said."""
+    said = pieces[i].said
+    for k, word in enumerate(said[: _NEAR + 1]):
+        if word in _REACTING and (k + 1 == len(said) or said[k + 1] in _JOINING):
+            yield i, i - 1
+            yield i - 1, i
+
+
+def _compares(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "A higher sum can be agreed.", without than what."""
+    said = pieces[i].said
+    if not _COMPARED.isdisjoint(said[:_BEGIN]) and _STANDARDS.isdisjoint(said):
+        yield i, i - 1
+
+
+def _leaves_rest(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "Burn everything else.": besides what."""
+    said = pieces[i].said
+    if len(said) <= _LONGEST and not _REST.isdisjoint(said[1:]) and _STANDARDS.isdisjoint(said) and "each" not in said:
+        yield i, i - 1
+
+
+# ---------------------------------------------------------------- figures
+
+
+def _has_figure(piece: StatementPiece) -> bool:
+    return _FIGURE.search(piece.text) is not None or not _NUMBERS.isdisjoint(piece.said)
+
+
+def _told(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "The clinic says six. The hospital says seven.": who tells a figure, and the figure told shortly before."""
+    piece = pieces[i]
+    if len(piece.said) <= _TELLING_WORDS and not _TELLING.isdisjoint(piece.said) and not piece.asks and _has_figure(piece):
+        yield from _beside_figure(pieces, i, _has_figure)
+
+
+def _beside_figure(pieces: Sequence[StatementPiece], i: int, has_figure: Callable[[StatementPiece], bool]) -> Iterator[Pair]:
+    told = next((k for k in _before(pieces, i, _FAR) if has_figure(pieces[k]) and not pieces[k].asks), None)
+    if told is not None:
+        yield told, i
+        yield i, told
+
+
+def _happened_meanwhile(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "Throughput was 900. Caching was turned off during the test.": under what figures were found."""
+    said = pieces[i].said
+    if len(said) <= _LONGEST and not _MEANWHILE.isdisjoint(said[-_NEAR:]):
+        yield from ((k, i) for k in _before(pieces, i, _FAR) if _has_figure(pieces[k]))
+
+
+def _speaks_of_figure(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "That date assumes that ...", and the date."""
+    said = pieces[i].said
+    if len(said) > 1 and said[1] in _QUANTITIES and (said[0] in _POINTERS or said[0] in _QUANTITIES):
+        yield from _beside_figure(pieces, i, _has_figure)
+
+
+# ---------------------------------------------------------------- other scripts and Turkish
+
+
+def _denied_in_turkish(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """A sentence whose verb denies, and which points back or has a condition, with what it is about."""
+    said = pieces[i].said
+    if len(said) > _TELLING_WORDS or not any(map(_TURKISH_NOT.search, said)):
+        return
+    if not _TURKISH_POINTS.isdisjoint(said):
+        yield i, i - 1
+        yield i - 1, i
+    elif any(map(_TURKISH_UNLESS.search, said)):
+        yield i - 1, i
+
+
+def _denied_dense(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "部長はそれを認めませんでした。" and what it is about."""
+    piece = pieces[i]
+    if piece.dense and len(piece.body) <= _TELLING_DENSE and _DENSE_POINTS.search(piece.body) and _DENSE_NOT.search(piece.body):
+        yield i, i - 1
+        yield i - 1, i
+
+
+def _told_dense(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "合同金额是八万元。财务说是七万五。"."""
+    piece = pieces[i]
+    if piece.dense and len(piece.body) <= _TELLING_DENSE and _DENSE_TELLS.search(piece.body) and _has_dense_figure(piece):
+        yield from _beside_figure(pieces, i, _has_dense_figure)
+
+
+def _has_dense_figure(piece: StatementPiece) -> bool:
+    return _FIGURES.search(piece.body) is not None
+
+
+#: Rules, each with words of which a text must have one.
+_RULES: Final[tuple[tuple[Callable[[Sequence[StatementPiece], int], Iterator[Pair]], Set[str]], ...]] = (
+    (_holds_object, _ALL_OBJECTS),
+    (_reacts, _REACTING),
+    (_compares, _COMPARED),
+    (_leaves_rest, _REST),
+    (_numbered, _PLACES),
+    (_ends, _OUTCOMES),
+    (_told, _TELLING),
+    (_speaks_of_figure, _QUANTITIES),
+    (_happened_meanwhile, _MEANWHILE),
+    (_drops_subject, _DROPPED),
+)
