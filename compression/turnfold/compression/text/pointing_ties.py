@@ -39,6 +39,14 @@ _NUMBERS: Final = _TIES["numbers"]
 _MEANWHILE: Final = _TIES["meanwhile"]
 _DROPPED: Final = _TIES["dropped-subjects"]
 _CLITICS: Final = frozenset(("la", "lo", "las", "los", "le", "les"))
+_BEHIND_NE: Final = frozenset(("le", "la", "les", "lui", "leur", "en", "y"))
+_FRONTS: Final = _TIES["settings"] | {"should", "according", "had", "were", "except", "unlike", "despite", "besides"}
+_SUBJECTS: Final = frozenset(("it", "he", "she", "they", "er", "es"))
+_POSSESSIVES: Final = frozenset(("its", "their", "his"))
+_CLAUSE: Final = re.compile(
+    r"\w (?:(?:do|does|did|done|doing) so\b|(?:this|that|these|those)[,;.]|in (?:this|that) (?:sense|case|respect|way|manner|regard)\b)"
+)
+_CLAUSE_WORDS: Final = frozenset(("so", "this", "that", "these", "those"))
 _NEGATIVE: Final = _TIES["negative"]
 _STANDARDS: Final = frozenset(("than", "als", "que", "di", "dan", "niż"))
 _LONGEST: Final = 14  # words of a sentence that is asked for an object
@@ -97,7 +105,7 @@ def _holds_object(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
     """ "I expect it on the 9th.", "Legal changed that to 60.": what is meant stands in front, maybe behind a short sentence."""
     said = pieces[i].said
     if len(said) > _LONGEST:
-        return
+        said = said[:_NEAR]
     if not _has_object(said, begins="pronouns" not in pieces[i].opens):
         return
     yield i, i - 1
@@ -116,12 +124,39 @@ def _has_object(said: Sequence[str], *, begins: bool) -> bool:
     for k, word in enumerate(said[:_WITHIN]):
         if (k or begins) and (word in _OBJECTS or (k and word in _POINTERS and _is_pronoun(said, k))):
             return True
-        if word in _JOINING:
+        if word in _JOINING and (k or said[1:2] == []):
             return False
         determined += word in _DETERMINERS
         if determined > 1:
             return False
     return False
+
+
+def _fronted(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "Should it rise, ...", "According to their numbers ...", "In a cold kitchen this takes two.": it points behind its front."""
+    said = pieces[i].said
+    if said[0] not in _FRONTS:
+        return
+    begins = not _SUBJECTS.isdisjoint(said[1:2]) or not _POSSESSIVES.isdisjoint(said[1:_NEAR])
+    if begins or (len(said) <= _LONGEST and _points_behind(said)):
+        yield i, i - 1
+
+
+def _points_behind(said: Sequence[str]) -> bool:
+    """Whether "this" or "that" has a verb behind it: "... this takes", and no preposition in front of it."""
+    return any(
+        word in _POINTERS and behind[-1] == "s" and before not in _FRONTS
+        for before, word, behind in zip(said[1:], said[2:_WITHIN], said[3:], strict=False)
+    )
+
+
+def _stands_for_clause(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "Only the client may do so.", "Karl does this, except for flat 9."."""
+    piece = pieces[i]
+    if len(piece.said) <= _LONGEST and _CLAUSE.search(piece.body):
+        yield i, i - 1
+        if not _NEGATIVE.isdisjoint(piece.said):
+            yield i - 1, i
 
 
 def _is_pronoun(said: Sequence[str], k: int) -> bool:
@@ -147,7 +182,9 @@ def _persons(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
             continue
         if any(piece.starts_line or piece.kind for piece in pieces[before + 1 : i + 1]):
             continue
-        if all(_names_nobody(piece) for piece in pieces[before + 1 : i]):
+        said = pieces[i].said
+        fronted = said[0] in _FRONTS and not _SUBJECTS.isdisjoint(said[1:2])
+        if fronted or all(_names_nobody(piece) for piece in pieces[before + 1 : i]):
             yield i, before
 
 
@@ -159,7 +196,7 @@ def _names_nobody(piece: StatementPiece) -> bool:
 def _holds_clitic(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
     """ "Marta la cambió al 15."."""
     said = pieces[i].said[:_WITHIN]
-    if any(word in _CLITICS and _VERB.search(verb) for word, verb in pairwise(said)):
+    if any((word in _CLITICS and _VERB.search(verb)) or (word == "ne" and verb in _BEHIND_NE) for word, verb in pairwise(said)):
         yield i, i - 1
 
 
@@ -202,10 +239,10 @@ def _ends(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
 def _reacts(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
     """ "Amir objected because ...", "He refused.": to what is not said."""
     said = pieces[i].said
-    for k, word in enumerate(said[: _NEAR + 1]):
-        if word in _REACTING and (k + 1 == len(said) or said[k + 1] in _JOINING):
-            yield i, i - 1
-            yield i - 1, i
+    ends = len(said) <= _TELLING_WORDS and said[-1] in _REACTING
+    if ends or any(word in _REACTING and behind in _JOINING for word, behind in pairwise(said[:_LITTLE])):
+        yield i, i - 1
+        yield i - 1, i
 
 
 def _compares(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
@@ -294,6 +331,8 @@ def _has_dense_figure(piece: StatementPiece) -> bool:
 #: Rules, each with words of which a text must have one.
 _RULES: Final[tuple[tuple[Callable[[Sequence[StatementPiece], int], Iterator[Pair]], Set[str]], ...]] = (
     (_holds_object, _ALL_OBJECTS),
+    (_fronted, _SUBJECTS | _POSSESSIVES | _POINTERS),
+    (_stands_for_clause, _CLAUSE_WORDS),
     (_reacts, _REACTING),
     (_compares, _COMPARED),
     (_leaves_rest, _REST),
