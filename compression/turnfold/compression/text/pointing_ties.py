@@ -9,7 +9,7 @@ Each rule asks all words of the text once, and looks a bounded number of sentenc
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from itertools import pairwise
 from typing import Final
 
@@ -17,6 +17,7 @@ from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.statement_pieces import StatementPiece
 
 Pair = tuple[int, int]
+_Rule = Callable[[Sequence[StatementPiece], int], Iterable[Pair]]
 
 _TIES: Final = lexicon("ties")
 _OBJECTS: Final = _TIES["object-pronouns"]
@@ -43,8 +44,9 @@ _BEHIND_NE: Final = frozenset(("le", "la", "les", "lui", "leur", "en", "y"))
 _FRONTS: Final = _TIES["settings"] | {"should", "according", "had", "were", "except", "unlike", "despite", "besides"}
 _SUBJECTS: Final = frozenset(("it", "he", "she", "they", "er", "es"))
 _POSSESSIVES: Final = frozenset(("its", "their", "his"))
-_CLAUSE: Final = re.compile(
-    r"\w (?:(?:do|does|did|done|doing) so\b|(?:this|that|these|those)[,;.]|in (?:this|that) (?:sense|case|respect|way|manner|regard)\b)"
+_CLAUSE: Final = re.compile(  # "do so", "does this, except", "in this sense"
+    r"\w (?:(?:do|does|did|done|doing) so\b|(?:this|that|these|those)[,;.]|"
+    r"in (?:this|that) (?:sense|case|respect|way|manner|regard)\b)"
 )
 _CLAUSE_WORDS: Final = frozenset(("so", "this", "that", "these", "those"))
 _NEGATIVE: Final = _TIES["negative"]
@@ -82,20 +84,33 @@ _TIMES: Final = _TIES["times"]
 def pointing_ties(text: str, pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """Pairs of a sentence and one that it needs."""
     hints = pieces[0].hints
-    distinct = hints.distinct
-    asked = [rule for rule, words in _RULES if not words.isdisjoint(distinct)]
-    if "'s " in text or "’s " in text:
-        asked.append(_belongs)
+    cues = _CUES & hints.distinct
+    others = _unlisted_rules(text, pieces)
+    for i, piece in enumerate(pieces) if cues or others else ():
+        if piece.starts_line or piece.kind or not piece.said or pieces[i - 1].kind:
+            continue
+        if held := cues.intersection(piece.said):
+            rules = 0
+            for word in held:
+                rules |= _RULES_OF[word]
+            while rules:
+                yield from _RULE_OF[rules & -rules](pieces, i)
+                rules &= rules - 1
+        for rule in others:
+            yield from rule(pieces, i)
+    if len(hints.meaning) > 1 and not hints.dense:
+        yield from _persons(pieces)
+
+
+def _unlisted_rules(text: str, pieces: Sequence[StatementPiece]) -> list[_Rule]:
+    """Rules of this text whose cues are no whole words."""
+    hints = pieces[0].hints
+    found: list[_Rule] = [_belongs] if "'s " in text or "’s " in text else []
     if not hints.ascii:
-        asked += [_drops_subject, _holds_clitic]
-        asked += [_denied_in_turkish] if _TURKISH.search(text) else []
-        asked += [_denied_dense, _told_dense] if hints.dense else []
-    for i in range(1, len(pieces)) if asked else ():
-        piece, before = pieces[i], pieces[i - 1]
-        if not (piece.kind or before.kind or piece.starts_line or piece.item) and piece.said:
-            for rule in asked:
-                yield from rule(pieces, i)
-    yield from _persons(pieces)
+        found += [_drops_subject, _holds_clitic]
+        found += [_denied_in_turkish] if _TURKISH.search(text) else []
+        found += [_denied_dense, _told_dense] if hints.dense else []
+    return found
 
 
 # ---------------------------------------------------------------- pronouns
@@ -133,7 +148,7 @@ def _has_object(said: Sequence[str], *, begins: bool) -> bool:
 
 
 def _fronted(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
-    """ "Should it rise, ...", "According to their numbers ...", "In a cold kitchen this takes two.": it points behind its front."""
+    """ "Should it rise, ...", "According to their numbers ...", "In a cold kitchen this takes two."."""
     said = pieces[i].said
     if said[0] not in _FRONTS:
         return
@@ -175,8 +190,6 @@ def _belongs(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
 
 def _persons(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """Two sentences that speak of somebody with a pronoun, where what stands between them names nobody."""
-    if pieces[0].hints.dense:
-        return
     for before, i in pairwise(sorted(pieces[0].hints.meaning)):
         if not 1 < i - before <= _PERSON_NEAR or pieces[i].kind or pieces[before].kind:
             continue
@@ -328,8 +341,8 @@ def _has_dense_figure(piece: StatementPiece) -> bool:
     return _FIGURES.search(piece.body) is not None
 
 
-#: Rules, each with words of which a text must have one.
-_RULES: Final[tuple[tuple[Callable[[Sequence[StatementPiece], int], Iterator[Pair]], Set[str]], ...]] = (
+#: Rules, each with words of which a sentence must have one.
+_RULES: Final[tuple[tuple[_Rule, Set[str]], ...]] = (
     (_holds_object, _ALL_OBJECTS),
     (_fronted, _SUBJECTS | _POSSESSIVES | _POINTERS),
     (_stands_for_clause, _CLAUSE_WORDS),
@@ -343,3 +356,8 @@ _RULES: Final[tuple[tuple[Callable[[Sequence[StatementPiece], int], Iterator[Pai
     (_happened_meanwhile, _MEANWHILE),
     (_drops_subject, _DROPPED),
 )
+_CUES: Final = frozenset().union(*(words for _, words in _RULES))
+#: The rules that each of the words calls for, as the bits of a number.
+_RULES_OF: Final = {word: sum((word in words) << k for k, (_, words) in enumerate(_RULES)) for word in _CUES}
+
+_RULE_OF: Final = {1 << k: rule for k, (rule, _) in enumerate(_RULES)}
