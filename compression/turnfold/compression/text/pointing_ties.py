@@ -44,9 +44,8 @@ _BEHIND_NE: Final = frozenset(("le", "la", "les", "lui", "leur", "en", "y"))
 _FRONTS: Final = _TIES["settings"] | {"should", "according", "had", "were", "except", "unlike", "despite", "besides"}
 _SUBJECTS: Final = frozenset(("it", "he", "she", "they", "er", "es"))
 _POSSESSIVES: Final = frozenset(("its", "their", "his"))
-_CLAUSE: Final = re.compile(  # "do so", "does this, except", "in this sense"
-    r"\w (?:(?:do|does|did|done|doing) so\b|(?:this|that|these|those)[,;.]|"
-    r"in (?:this|that) (?:sense|case|respect|way|manner|regard)\b)"
+_CLAUSE: Final = re.compile(
+    r"\w (?:(?:do|does|did|done|doing) (?:so|this|that)\b|in (?:this|that) (?:sense|case|respect|way|manner|regard)\b)"
 )
 _CLAUSE_WORDS: Final = frozenset(("so", "this", "that", "these", "those"))
 _NEGATIVE: Final = _TIES["negative"]
@@ -62,7 +61,7 @@ _PERSON_NEAR: Final = 4
 _BEGIN: Final = 2  # words within which a comparison is the subject
 _OWNING: Final = frozenset(("'s", "’s"))
 _FIGURE: Final = re.compile(r"\d")
-_SETS_FIGURE: Final = re.compile(r"\b(?:it|them|this|that|these|those) (?:to|by|at) \W?\d")
+_SETS_FIGURE: Final = re.compile(r"\b(?:it|them|this|that|these|those) (?:to|by) \W?\d")
 _FIGURES: Final = re.compile(r"[\d一二两三四五六七八九十百千万]")
 _NAME: Final = re.compile(r"(?<=[\w,;:] )[A-ZÀ-ÖØ-ÞĀ-Ž][^\W\d_]+")
 _VERB: Final = re.compile(r"\w(?:ó|é|í|á|aron|ieron|arán|erán)\Z")
@@ -121,7 +120,7 @@ def _holds_object(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
     said = pieces[i].said
     if len(said) > _LONGEST:
         said = said[:_NEAR]
-    if not _has_object(said, begins="pronouns" not in pieces[i].opens):
+    if pieces[i].asks or not _has_object(said, begins="pronouns" not in pieces[i].opens):
         return
     yield i, i - 1
     if i > 1 and len(pieces[i - 1].said) <= _LITTLE and not (pieces[i - 1].starts_line or pieces[i - 2].kind):
@@ -137,7 +136,7 @@ def _has_object(said: Sequence[str], *, begins: bool) -> bool:
     """Whether there is a pronoun in front of which there is no more than a subject; `begins`: it may be the first word."""
     determined = 0
     for k, word in enumerate(said[:_WITHIN]):
-        if (k or begins) and (word in _OBJECTS or (k and word in _POINTERS and _is_pronoun(said, k))):
+        if (k or begins) and said[k - 1] != "about" and (word in _OBJECTS or (k and word in _POINTERS and _is_pronoun(said, k))):
             return True
         if word in _JOINING and (k or said[1:2] == []):
             return False
@@ -288,7 +287,7 @@ def _told(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
 
 def _beside_figure(pieces: Sequence[StatementPiece], i: int, has_figure: Callable[[StatementPiece], bool]) -> Iterator[Pair]:
     told = next((k for k in _before(pieces, i, _FAR) if has_figure(pieces[k]) and not pieces[k].asks), None)
-    if told is not None:
+    if told is not None and pieces[told].said != pieces[i].said:  # what a program says again contradicts nothing
         yield told, i
         yield i, told
 
