@@ -80,12 +80,13 @@ def _words(number: int, begin: str, end: str) -> str:
             for behind in ("A new one is needed.", "The owner wants more.", "Use it at 104 bar only.")
         ),
         *((_CLAIM, behind, True, True) for behind in ("They differ otherwise.", "The opposite is true.", "If closed, it stays.")),
-        *((_CLAIM, behind, False, False) for behind in ("Lost by two votes to Lund now.", "Halve it for children of Lund.")),
-        *((_CLAIM, behind, False, False) for behind in ("Thanks to all of you.", "Use it at 105 bar and 3 kg of `x`.")),
+        *((_CLAIM, behind, False, False) for behind in ("Lost by two votes to Lund now.", "Thanks to all of you.")),
+        # What "it" is stands in front (``pointing_ties``), and the claim does not lean on them.
+        *((_CLAIM, behind, False, True) for behind in ("Halve it for children of Lund.", "Use it at 105 bar and 3 kg of `x`.")),
         (_CLAIM, "On Monday, 5 bar.", True, False),
         ("阀门在104巴打开了，水很多。", "阀门在夏天关。", True, False),
         # So many words, and one more.
-        *((_CLAIM, _words(n, "Halve it", "for children"), n == 10, n == 10) for n in (10, 11)),
+        *((_CLAIM, _words(n, "Halve it", "for children"), n == 10, True) for n in (10, 11)),
         *((_CLAIM, _words(n, "Owners", "want more"), n == 10, n == 10) for n in (10, 11)),
         *((_CLAIM, _words(n, "Nobody ever", "believed it"), n == 18, n == 18) for n in (18, 19)),
         *((_CLAIM, _words(n, "On weekdays", "they hold"), n == 20, True) for n in (20, 21)),

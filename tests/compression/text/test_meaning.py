@@ -31,19 +31,9 @@ STILL_WRONG: Final[frozenset[str]] = frozenset(
     (
         "EU only",
         "nothing of this is released",
-        "last of them",
         "Until Friday",
-        "neighbour complains",
-        "never on the primary",
         "1 July 2027",
-        "blocked",
         "Mr Cole decides",
-        "motion failed",
-        "한 대",
-        "It says 2.5",
-        "Caching was turned off",
-        "Elektrik gelmezse",
-        "assumes that the fire brigade",
     )
 )
 

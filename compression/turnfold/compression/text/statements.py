@@ -24,6 +24,7 @@ from turnfold.compression.text.farther_ties import farther_ties
 from turnfold.compression.text.following_ties import following_ties
 from turnfold.compression.text.lower import joined_words_within, words_within
 from turnfold.compression.text.near_ties import near_ties
+from turnfold.compression.text.pointing_ties import pointing_ties
 from turnfold.compression.text.reaching_ties import reaching_ties
 from turnfold.compression.text.sentences import LONGEST, sentences
 from turnfold.compression.text.spans import Span, Tiles
@@ -136,6 +137,7 @@ def _of(text: str, spans: Sequence[Span], pieces: Sequence[StatementPiece]) -> _
         farther_ties(text, pieces),
         reaching_ties(text, pieces),
         following_ties(pieces),
+        pointing_ties(text, pieces),
         correcting_ties(text, pieces),
     ):
         if of[dependent] != of[needed]:

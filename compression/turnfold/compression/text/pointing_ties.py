@@ -1,0 +1,362 @@
+"""What a sentence points to by a word inside it: objects that are pronouns, comparisons, persons, figures that contradict.
+
+Lives here: pairs of a sentence and one that it needs, told by closed classes of words behind its first one. Does not belong here:
+ties by a sentence's first words (``near_ties``), by its form (``following_ties``).
+
+Each rule asks all words of the text once, and looks a bounded number of sentences back: all are linear.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from itertools import pairwise
+from typing import Final
+
+from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.statement_pieces import StatementPiece
+
+Pair = tuple[int, int]
+_Rule = Callable[[Sequence[StatementPiece], int], Iterable[Pair]]
+
+_TIES: Final = lexicon("ties")
+_OBJECTS: Final = _TIES["object-pronouns"]
+_POINTERS: Final = _TIES["object-pointers"]  # pronouns where no noun stands behind them
+_ALL_OBJECTS: Final = _OBJECTS | _POINTERS
+_JOINING: Final = _TIES["joining"]
+_DETERMINERS: Final = _TIES["determiners"]
+_BEHIND_POINTERS: Final = _TIES["behind-pointers"]
+_OBLIGING: Final = _TIES["obliging"]
+_REACTING: Final = _TIES["reacting"]
+_STOPPING: Final = _TIES["stopping"]
+_GOVERNING: Final = frozenset(("only", "never"))
+_PLACES: Final = _TIES["places-in-order"]
+_OUTCOMES: Final = _TIES["outcomes"]
+_QUANTITIES: Final = _TIES["quantities"]
+_COMPARED: Final = _TIES["compared"]
+_REST: Final = _TIES["rest-of-all"]
+_TELLING: Final = _TIES["telling-figures"]
+_NUMBERS: Final = _TIES["numbers"]
+_MEANWHILE: Final = _TIES["meanwhile"]
+_DROPPED: Final = _TIES["dropped-subjects"]
+_CLITICS: Final = frozenset(("la", "lo", "las", "los", "le", "les"))
+_BEHIND_NE: Final = frozenset(("le", "la", "les", "lui", "leur", "en", "y"))
+_FRONTS: Final = _TIES["settings"] | {"should", "according", "had", "were", "except", "unlike", "despite", "besides"}
+_SUBJECTS: Final = frozenset(("it", "he", "she", "they", "er", "es"))
+_POSSESSIVES: Final = frozenset(("its", "their", "his"))
+_CLAUSE: Final = re.compile(
+    r"\w (?:(?:do|does|did|done|doing) (?:so|this|that)\b|in (?:this|that) (?:sense|case|respect|way|manner|regard)\b)"
+)
+_CLAUSE_WORDS: Final = frozenset(("so", "this", "that", "these", "those"))
+_NEGATIVE: Final = _TIES["negative"]
+_STANDARDS: Final = frozenset(("than", "als", "que", "di", "dan", "niż"))
+_LONGEST: Final = 14  # words of a sentence that is asked for an object
+_WITHIN: Final = 8  # words within which the object stands
+_LITTLE: Final = 5  # words of a sentence that an object may skip
+_TELLING_WORDS: Final = 8
+_TELLING_DENSE: Final = 24  # characters, in scripts without blanks
+_NEAR: Final = 3
+_FAR: Final = 4
+_PERSON_NEAR: Final = 4
+_BEGIN: Final = 2  # words within which a comparison is the subject
+_OWNING: Final = frozenset(("'s", "’s"))
+_FIGURE: Final = re.compile(r"\d")
+_SETS_FIGURE: Final = re.compile(r"\b(?:it|them|this|that|these|those) (?:to|by) \W?\d")
+_FIGURES: Final = re.compile(r"[\d一二两三四五六七八九十百千万]")
+_NAME: Final = re.compile(r"(?<=[\w,;:] )[A-ZÀ-ÖØ-ÞĀ-Ž][^\W\d_]+")
+_VERB: Final = re.compile(r"\w(?:ó|é|í|á|aron|ieron|arán|erán)\Z")
+#: A verb that tells by its ending that a subject is left out: Polish "Kazał", Spanish "Cambió", Portuguese "Mudou".
+_BEGUN_BY_VERB: Final = re.compile(r"\w{2}(?:ał|ała|ył|yła|ił|iła|ali|yli|ili|ó|ou)\Z")
+_TURKISH: Final = re.compile(r"[ğışİ]")
+#: Negation inside a Turkish verb: "gelmezse", "çalışmayacak", "yaramadı", "açmayın".
+_TURKISH_NOT: Final = re.compile(
+    r"\w(?:m[ae]z(?:s[ae]\w*|l[ae]r)?|m[ae]dik[çc]e|m[ae]d[ae]n|m[ae]y(?:acak|ecek|ın|in|ınız|iniz)\w*|m[ae]d[ıi](?:k|m|n|l[ae]r)?|m[ıiuü]yor\w*|m[ae]m[ıi]ş)\Z"
+)
+_TURKISH_UNLESS: Final = re.compile(r"\wm[ae]zs[ae]|\wm[ae]dik[çc]e|\wm[ae]d[ae]n\Z")
+_TURKISH_POINTS: Final = frozenset(("bu", "bunu", "bunun", "buna", "onu", "onun", "ona", "o"))
+_DENSE_POINTS: Final = re.compile(r"それ|これ|その|この|あれ|这|這|那|它|此")
+_DENSE_NOT: Final = re.compile(r"ません|ない|なかった|ず、|不|没|沒|未|无|無|否")
+_DENSE_TELLS: Final = re.compile(r"说|說|写|寫|显示|顯示|標|とある|と書|あります|示し|言っ|言い")
+_TIMES: Final = _TIES["times"]
+
+
+def pointing_ties(text: str, pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+    """Pairs of a sentence and one that it needs."""
+    hints = pieces[0].hints
+    cues = _CUES & hints.distinct
+    others = _unlisted_rules(text, pieces)
+    for i, piece in enumerate(pieces) if cues or others else ():
+        if piece.starts_line or piece.kind or not piece.said or pieces[i - 1].kind:
+            continue
+        if held := cues.intersection(piece.said):
+            rules = 0
+            for word in held:
+                rules |= _RULES_OF[word]
+            while rules:
+                yield from _RULE_OF[rules & -rules](pieces, i)
+                rules &= rules - 1
+        for rule in others:
+            yield from rule(pieces, i)
+    if len(hints.meaning) > 1 and not hints.dense:
+        yield from _persons(pieces)
+
+
+def _unlisted_rules(text: str, pieces: Sequence[StatementPiece]) -> list[_Rule]:
+    """Rules of this text whose cues are no whole words."""
+    hints = pieces[0].hints
+    found: list[_Rule] = [_belongs] if "'s " in text or "’s " in text else []
+    if not hints.ascii:
+        found += [_drops_subject, _holds_clitic]
+        found += [_denied_in_turkish] if _TURKISH.search(text) else []
+        found += [_denied_dense, _told_dense] if hints.dense else []
+    return found
+
+
+# ---------------------------------------------------------------- pronouns
+
+
+def _holds_object(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "I expect it on the 9th.", "Legal changed that to 60.": what is meant stands in front, maybe behind a short sentence."""
+    said = pieces[i].said
+    if len(said) > _LONGEST:
+        said = said[:_NEAR]
+    if pieces[i].asks or not _has_object(said, begins="pronouns" not in pieces[i].opens):
+        return
+    yield i, i - 1
+    if i > 1 and len(pieces[i - 1].said) <= _LITTLE and not (pieces[i - 1].starts_line or pieces[i - 2].kind):
+        yield i, i - 2
+    stops = not _STOPPING.isdisjoint(said)
+    if stops or not _OBLIGING.isdisjoint(said) or _SETS_FIGURE.search(pieces[i].body):
+        yield i - 1, i
+    if stops or not _GOVERNING.isdisjoint(said[:1]):
+        yield from ((k, i) for k in _before(pieces, i))
+
+
+def _has_object(said: Sequence[str], *, begins: bool) -> bool:
+    """Whether there is a pronoun in front of which there is no more than a subject; `begins`: it may be the first word."""
+    determined = 0
+    for k, word in enumerate(said[:_WITHIN]):
+        if (k or begins) and said[k - 1] != "about" and (word in _OBJECTS or (k and word in _POINTERS and _is_pronoun(said, k))):
+            return True
+        if word in _JOINING and (k or said[1:2] == []):
+            return False
+        determined += word in _DETERMINERS
+        if determined > 1:
+            return False
+    return False
+
+
+def _fronted(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "Should it rise, ...", "According to their numbers ...", "In a cold kitchen this takes two."."""
+    said = pieces[i].said
+    if said[0] not in _FRONTS:
+        return
+    begins = not _SUBJECTS.isdisjoint(said[1:2]) or not _POSSESSIVES.isdisjoint(said[1:_NEAR])
+    if begins or (len(said) <= _LONGEST and _points_behind(said)):
+        yield i, i - 1
+
+
+def _points_behind(said: Sequence[str]) -> bool:
+    """Whether "this" or "that" has a verb behind it: "... this takes", and no preposition in front of it."""
+    return any(
+        word in _POINTERS and behind[-1] == "s" and before not in _FRONTS
+        for before, word, behind in zip(said[1:], said[2:_WITHIN], said[3:], strict=False)
+    )
+
+
+def _stands_for_clause(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "Only the client may do so.", "Karl does this, except for flat 9."."""
+    piece = pieces[i]
+    if len(piece.said) <= _LONGEST and _CLAUSE.search(piece.body):
+        yield i, i - 1
+        if not _NEGATIVE.isdisjoint(piece.said):
+            yield i - 1, i
+
+
+def _is_pronoun(said: Sequence[str], k: int) -> bool:
+    return k + 1 == len(said) or said[k + 1] in _BEHIND_POINTERS
+
+
+def _belongs(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "We agreed on Amir's date.", and the sentence shortly before that says what is Amir's."""
+    said = pieces[i].said
+    owners = {word[:-2] for word in said if word[-2:] in _OWNING and len(word) > _LITTLE - 1} if len(said) <= _LONGEST else ()
+    for owner in owners:
+        named = next((k for k in _before(pieces, i) if owner in pieces[k].said), None)
+        if named is not None:
+            yield i, named
+
+
+def _persons(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+    """Two sentences that speak of somebody with a pronoun, where what stands between them names nobody."""
+    for before, i in pairwise(sorted(pieces[0].hints.meaning)):
+        if not 1 < i - before <= _PERSON_NEAR or pieces[i].kind or pieces[before].kind:
+            continue
+        if any(piece.starts_line or piece.kind for piece in pieces[before + 1 : i + 1]):
+            continue
+        said = pieces[i].said
+        fronted = said[0] in _FRONTS and not _SUBJECTS.isdisjoint(said[1:2])
+        if fronted or all(_names_nobody(piece) for piece in pieces[before + 1 : i]):
+            yield i, before
+
+
+def _names_nobody(piece: StatementPiece) -> bool:
+    begins = bool(piece.said) and (piece.said[0] in _DETERMINERS or piece.said[0] in _JOINING)
+    return begins and all(name.lower() in _TIMES for name in _NAME.findall(piece.body))
+
+
+def _holds_clitic(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "Marta la cambió al 15."."""
+    said = pieces[i].said[:_WITHIN]
+    if any((word in _CLITICS and _VERB.search(verb)) or (word == "ne" and verb in _BEHIND_NE) for word, verb in pairwise(said)):
+        yield i, i - 1
+
+
+def _drops_subject(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "Kazał ją sprawdzić.", "Propuso el 16.": who did it stands in front."""
+    first = pieces[i].said[0]
+    if first in _DROPPED or _BEGUN_BY_VERB.search(first):
+        yield i, i - 1
+
+
+# ---------------------------------------------------------------- reactions, comparisons
+
+
+def _before(pieces: Sequence[StatementPiece], i: int, most: int = _NEAR) -> Iterator[int]:
+    """The last few sentences in front of it in its line."""
+    for k in range(i - 1, max(-1, i - 1 - most), -1):
+        if pieces[k].kind:
+            return
+        yield k
+        if pieces[k].starts_line:
+            return
+
+
+def _numbered(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "The first of these rights ends if ...", and those among which it is the first."""
+    said = pieces[i].said
+    for k in range(min(len(said) - 2, _LITTLE)):
+        if said[k] in _PLACES and said[k + 1] == "of" and (said[k + 2] in _POINTERS or said[k + 2] in _OBJECTS):
+            yield i, i - 1
+            yield from ((before, i) for before in _before(pieces, i))
+
+
+def _ends(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "The motion failed.", and the sentences shortly before that tell of the motion."""
+    piece = pieces[i]
+    if len(piece.said) <= _LITTLE and piece.said[-1] in _OUTCOMES and piece.said[0] in _DETERMINERS:
+        yield from ((k, i) for k in _before(pieces, i) if piece.shares_words(pieces[k]))
+
+
+def _reacts(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "Amir objected because ...", "He refused.": to what is not said."""
+    said = pieces[i].said
+    ends = len(said) <= _TELLING_WORDS and said[-1] in _REACTING
+    if ends or any(word in _REACTING and behind in _JOINING for word, behind in pairwise(said[:_LITTLE])):
+        yield i, i - 1
+        yield i - 1, i
+
+
+def _compares(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "A higher sum can be agreed.", without than what."""
+    said = pieces[i].said
+    if not _COMPARED.isdisjoint(said[:_BEGIN]) and _STANDARDS.isdisjoint(said):
+        yield i, i - 1
+
+
+def _leaves_rest(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "Burn everything else.": besides what."""
+    said = pieces[i].said
+    if len(said) <= _LONGEST and not _REST.isdisjoint(said[1:]) and _STANDARDS.isdisjoint(said) and "each" not in said:
+        yield i, i - 1
+
+
+# ---------------------------------------------------------------- figures
+
+
+def _has_figure(piece: StatementPiece) -> bool:
+    return _FIGURE.search(piece.text) is not None or not _NUMBERS.isdisjoint(piece.said)
+
+
+def _told(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "The clinic says six. The hospital says seven.": who tells a figure, and the figure told shortly before."""
+    piece = pieces[i]
+    if len(piece.said) <= _TELLING_WORDS and not _TELLING.isdisjoint(piece.said) and not piece.asks and _has_figure(piece):
+        yield from _beside_figure(pieces, i, _has_figure)
+
+
+def _beside_figure(pieces: Sequence[StatementPiece], i: int, has_figure: Callable[[StatementPiece], bool]) -> Iterator[Pair]:
+    told = next((k for k in _before(pieces, i, _FAR) if has_figure(pieces[k]) and not pieces[k].asks), None)
+    if told is not None and pieces[told].said != pieces[i].said:  # what a program says again contradicts nothing
+        yield told, i
+        yield i, told
+
+
+def _happened_meanwhile(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "Throughput was 900. Caching was turned off during the test.": under what figures were found."""
+    said = pieces[i].said
+    if len(said) <= _LONGEST and not _MEANWHILE.isdisjoint(said[-_NEAR:]):
+        yield from ((k, i) for k in _before(pieces, i, _FAR) if _has_figure(pieces[k]))
+
+
+def _speaks_of_figure(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "That date assumes that ...", and the date."""
+    said = pieces[i].said
+    if len(said) > 1 and said[1] in _QUANTITIES and (said[0] in _POINTERS or said[0] in _QUANTITIES):
+        yield from _beside_figure(pieces, i, _has_figure)
+
+
+# ---------------------------------------------------------------- other scripts and Turkish
+
+
+def _denied_in_turkish(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """A sentence whose verb denies, and which points back or has a condition, with what it is about."""
+    said = pieces[i].said
+    if len(said) > _TELLING_WORDS or not any(map(_TURKISH_NOT.search, said)):
+        return
+    if not _TURKISH_POINTS.isdisjoint(said):
+        yield i, i - 1
+        yield i - 1, i
+    elif any(map(_TURKISH_UNLESS.search, said)):
+        yield i - 1, i
+
+
+def _denied_dense(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "部長はそれを認めませんでした。" and what it is about."""
+    piece = pieces[i]
+    if piece.dense and len(piece.body) <= _TELLING_DENSE and _DENSE_POINTS.search(piece.body) and _DENSE_NOT.search(piece.body):
+        yield i, i - 1
+        yield i - 1, i
+
+
+def _told_dense(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "合同金额是八万元。财务说是七万五。"."""
+    piece = pieces[i]
+    if piece.dense and len(piece.body) <= _TELLING_DENSE and _DENSE_TELLS.search(piece.body) and _has_dense_figure(piece):
+        yield from _beside_figure(pieces, i, _has_dense_figure)
+
+
+def _has_dense_figure(piece: StatementPiece) -> bool:
+    return _FIGURES.search(piece.body) is not None
+
+
+#: Rules, each with words of which a sentence must have one.
+_RULES: Final[tuple[tuple[_Rule, Set[str]], ...]] = (
+    (_holds_object, _ALL_OBJECTS),
+    (_fronted, _SUBJECTS | _POSSESSIVES | _POINTERS),
+    (_stands_for_clause, _CLAUSE_WORDS),
+    (_reacts, _REACTING),
+    (_compares, _COMPARED),
+    (_leaves_rest, _REST),
+    (_numbered, _PLACES),
+    (_ends, _OUTCOMES),
+    (_told, _TELLING),
+    (_speaks_of_figure, _QUANTITIES),
+    (_happened_meanwhile, _MEANWHILE),
+    (_drops_subject, _DROPPED),
+)
+_CUES: Final = frozenset().union(*(words for _, words in _RULES))
+#: The rules that each of the words calls for, as the bits of a number.
+_RULES_OF: Final = {word: sum((word in words) << k for k, (_, words) in enumerate(_RULES)) for word in _CUES}
+
+_RULE_OF: Final = {1 << k: rule for k, (rule, _) in enumerate(_RULES)}
