@@ -123,6 +123,47 @@ def test_they_are_folded_into_the_same_bytes(upstream: UpstreamServer, origin: s
             assert all(json.loads(one) in chat(40) for one in originals)
 
 
+@pytest.fixture
+def large_is_medium(monkeypatch: pytest.MonkeyPatch) -> int:
+    """A size past which bodies are large, which a conversation passes after some twenty turns."""
+    monkeypatch.setattr("turnfold.proxy.chat.folding.LARGE", 30_000)
+    return 30_000
+
+
+def test_a_conversation_that_grows_large_stays_in_the_process_that_knows_it(
+    upstream: UpstreamServer, large_is_medium: int
+) -> None:
+    upstream.handler = reply(b'{"model": "gpt-4o"}')  # tokens that stand still would be a window
+    grown = range(18, 45, 3)
+    with proxied(upstream) as origin:
+        before = children()
+        for path, wire in WIRES.items():
+            assert len(body(path, grown[0])) < large_is_medium < len(body(path, grown[3]))
+            for turns in grown:
+                data = body(path, turns)
+                answer = ask(origin, path, data)
+                assert upstream.seen[-1].body == expected(wire, data, upstream.origin + "/v1"), (path, turns)
+            assert status(answer) == ("folded", None)
+        assert set(children()) <= set(before), "no process was started"
+        # Of the same body in another's words nothing is known.
+        assert status(ask(origin, path, b" " + data)) == ("folded", None)
+        assert set(children()) - set(before)
+
+
+def test_a_large_conversation_with_much_that_is_new_is_folded_elsewhere(upstream: UpstreamServer, large_is_medium: int) -> None:
+    upstream.handler = OK
+    path = "/v1/chat/completions"
+    with proxied(upstream) as origin:
+        before = children()
+        small, data = body(path, 20), body(path, 36)
+        assert len(small) < large_is_medium < len(data)
+        ask(origin, path, small)
+        assert set(children()) <= set(before)
+        assert status(ask(origin, path, data)) == ("folded", None)
+        assert upstream.seen[-1].body == expected(CHAT, data, upstream.origin + "/v1")
+        assert set(children()) - set(before)
+
+
 def test_their_full_contexts_are_recovered(upstream: UpstreamServer, origin: str) -> None:
     async def small(scope: Scope, receive: Receive, send: Send) -> None:
         refuse = len(upstream.seen[-1].body) > 20_000

@@ -1,7 +1,7 @@
 """Reading a body whose history is one growing array, from where an earlier request of the conversation ended.
 
-Lives here: top-level members, and the elements of the history with their places. Does not belong here: any wire format's keys;
-what an element is.
+Lives here: top-level members, and the elements of the history with their places; how much of a body is new. Does not belong
+here: any wire format's keys; what an element is.
 """
 
 from __future__ import annotations
@@ -69,6 +69,20 @@ def read_body(body: bytes, layout: Layout[T], memo: Memo) -> tuple[str, BodyRead
         return text, _read_known(text, layout, memo)
     except (ValueError, RecursionError) as exc:  # the ways in which the scanner gives up
         raise FoldRejected("unparsable") from exc
+
+
+def new_characters(body: bytes, wire: str, memo: Memo) -> int:
+    """How many characters of a body stand behind what it repeats of an earlier one, or all: what reading it has to look at.
+
+    Args:
+        wire: the name of its format.
+    """
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        return len(body)
+    found = find_known(samples(wire, text), text, memo)
+    return len(text) if found is None else len(text) - found[1].ends[found[2] - 1]
 
 
 def is_plainly_typed(value: Any) -> bool:

@@ -3,8 +3,9 @@
 Lives here: what passes between both processes, and the side of the one that serves. Does not belong here: the other side
 (``fold_process``), processes and turns (``lanes``), what a fold is.
 
-What is done with a request depends on its size alone, so that every replica agrees: up to `LARGE` bytes it is folded in a thread,
-up to `MOST_FOLDED` in a process, beyond that it goes out as it came. What becomes of a fold that takes too long is told in
+Whether a request is folded depends on its size alone, so that every replica agrees: up to `LARGE` bytes it is in a thread, up to
+`MOST_FOLDED` in a process, beyond that it goes out as it came. Where nearly all of a large one is known to the process that
+serves, it is folded there, into the same bytes (``chat.folding``). What becomes of a fold that takes too long is told in
 ``chat.abandoning``.
 """
 

@@ -113,8 +113,8 @@ class Exchange(_Changeable):
 
     Attributes:
         conversation: the request as read, under its state; None where it was not read, or could not be.
-        plain: the body without its coding, where it is so large that it is read in a process of its own; `conversation` has no
-            more than its model then.
+        plain: the body without its coding, where it is large; `conversation` has no more than its model then, if it was read in a
+            process of its own.
         settled: whether what goes out is decided, so that no station behind changes it.
         body: what goes out; None: the bytes that came in.
         uncounted: whether it goes out as it came whatever its fold says, which is asked while the upstream works on it.

@@ -4,7 +4,8 @@ Lives here: lanes, and from a body to what is forwarded instead. Does not belong
 
 Folding is CPU: this is the one place where it leaves the event loop. Bodies go to one of three lanes by size, so that a small
 request never waits behind cold folds of large ones: threads for light ones, threads for heavy ones, and processes for large ones
-(``elsewhere``). In each lane tenants take turns. The smallest, of which nothing can be folded, do not leave the loop.
+(``elsewhere``), unless nearly all of a large one is known here, as of a conversation that has just grown so large. In each lane
+tenants take turns. The smallest, of which nothing can be folded, do not leave the loop.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from turnfold.compression.fold.counts import conversation_tokens
 from turnfold.compression.fold.thinking import all_thinking, without_thinking
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import KEEP_NOTHING, FoldOptions
+from turnfold.compression.wire.bodies import new_characters
 from turnfold.compression.wire.conversation import Changes, Conversation
 from turnfold.config.settings import Settings
 from turnfold.proxy.chat.abandoning import AbandonedFolds, Underway
@@ -46,6 +48,8 @@ _LOOKS: Final = 3  # folds: what vectors recall may, under a budget, change what
 OptionsFor = Callable[[str, int | None], FoldOptions]
 
 _INSTANT_BODY: Final = 4096  # about 1,000 tokens, far from the 6,000 at which folding begins
+_NEW_SHARE: Final = 1 / 4  # of `LARGE`: what may be new of a large body that is read here; tools often stand behind the history
+_LARGEST_KNOWN: Final = 4  # times `LARGE`: what a warm fold copies and compares of it holds nobody up
 _LIGHT_BODY: Final = 32768  # about 8,000 tokens: a few milliseconds even when nothing of it is memoised
 
 
@@ -131,6 +135,7 @@ class Folding:
         self.memo = Memo(settings.limits.max_memo_bytes)
         self._limits = settings.limits
         self._vectors = vectors
+        self._asks_models = vectors.is_on or settings.summary.model is not None  # never about large requests
         self._windows = windows
         self._decisions = decisions
         self._lanes = lanes
@@ -155,7 +160,8 @@ class Folding:
             plain = await self._lanes.read(request, lambda: plain_body(request.body, request.coding, self._limits))
         # A state is enforced in this process, which reads the messages for it.
         if plain is not None and len(plain) > LARGE and self.elsewhere is not None and request.state == "off":
-            return exchange.but(plain=plain)
+            large = plain
+            return await self._lanes.read(request, lambda: self._read_large(exchange, large))
         return await self._lanes.read(request, lambda: self._read_plain(exchange, plain))
 
     def is_folded_at_once(self, exchange: Exchange) -> bool:
@@ -169,6 +175,15 @@ class Folding:
             Refused: the body unpacks to more than the limit.
         """
         return self._read_plain(exchange, plain_body(exchange.request.body, exchange.request.coding, self._limits))
+
+    def _read_large(self, exchange: Exchange, plain: bytes) -> Exchange:
+        """Read it where little of it is new to this process; its fold takes no longer than one of a smaller conversation."""
+        exchange = exchange.but(plain=plain)
+        if self._asks_models or len(plain) > _LARGEST_KNOWN * LARGE:
+            return exchange
+        if new_characters(plain, exchange.request.wire.name, self.memo) > _NEW_SHARE * LARGE:
+            return exchange
+        return self._read_plain(exchange, plain)
 
     def _read_plain(self, exchange: Exchange, plain: bytes | None) -> Exchange:
         request = exchange.request
@@ -218,7 +233,7 @@ class Folding:
             FoldRejected: our own output failed a check, or is not smaller.
         """
         request, conversation = exchange.request, exchange.conversation
-        if self.elsewhere is not None and exchange.plain is not None:
+        if conversation is None and self.elsewhere is not None and exchange.plain is not None:
             return await self.elsewhere.fold_request(exchange, exchange.plain, self._decide)
         if conversation is None:
             return exchange
