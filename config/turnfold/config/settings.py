@@ -42,6 +42,11 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def is_reachable(server: ServerSettings) -> bool:
+    """Whether other machines can reach it; where it listens on a Unix socket, nobody listens on its host."""
+    return server.uds is None and not is_loopback(server.host)
+
+
 def anthropic_url(settings: Settings) -> str | None:
     """Where requests in Anthropic's format go, if that is not where all others go; with ``/v1``, given with that or without.
 
@@ -410,7 +415,7 @@ class Settings(SettingsGroup):
 
 def exposure(settings: Settings) -> str | None:
     """The problem with settings that would let other machines spend the operator's key; None if there is none."""
-    if settings.server.uds is not None or is_loopback(settings.server.host):  # nobody listens on the host where there is a socket
+    if not is_reachable(settings.server):
         return None
     keys = {"TURNFOLD_UPSTREAM_API_KEY": settings.upstream.api_key, "TURNFOLD_ANTHROPIC_API_KEY": settings.anthropic.api_key}
     own_keys = {"TURNFOLD_SUMMARY_API_KEY": settings.summary.api_key, "TURNFOLD_SEMANTIC_API_KEY": settings.semantic.api_key}

@@ -27,7 +27,7 @@ from turnfold.config.fold import fold_options, read_lexicon
 from turnfold.config.outbound import proxy_for
 from turnfold.config.paths import default_store_url
 from turnfold.config.prices import prices_of
-from turnfold.config.settings import Settings, StoreSettings, anthropic_url, is_loopback
+from turnfold.config.settings import Settings, StoreSettings, anthropic_url, is_reachable
 from turnfold.config.sources import LoadedSettings, SettingsError, without_password
 from turnfold.proxy.books.learned import learned_windows
 from turnfold.proxy.file_check import find_damage
@@ -66,7 +66,7 @@ async def _settings(loaded: LoadedSettings) -> list[Finding]:
     findings = [Finding("settings", "ok", f"{len(loaded.origins)} set, the others by default; mode {settings.folding.mode}")]
     if settings.auth.admin_token is None:
         findings.append(Finding("admin", "note", "no admin token, the admin routes are closed", "set TURNFOLD_ADMIN_TOKEN"))
-    if settings.auth.secret is None and settings.server.uds is None and not is_loopback(settings.server.host):
+    if settings.auth.secret is None and is_reachable(settings.server):
         advice = "set TURNFOLD_SECRET (the same everywhere) before there is data; changing it starts with empty books"
         findings.append(Finding("secret", "note", "tenants are plain hashes of credentials", advice))
     if not settings.store.save_originals:

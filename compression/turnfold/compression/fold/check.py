@@ -8,7 +8,6 @@ The forwarded bytes are parsed again, so that an error in writing them is found 
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice, pairwise
@@ -16,6 +15,7 @@ from typing import Any, Final
 
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.wire.conversation import Conversation, Message, Messages
+from turnfold.compression.wire.spans import is_json
 
 
 def check(received: Conversation, forwarded: Conversation, waived: frozenset[str] = frozenset()) -> None:
@@ -101,16 +101,8 @@ def _spoiled_arguments(message: Message) -> list[str]:
     """Those of its arguments that should be JSON and are none; looked at once for all requests that hold the message."""
     found: list[str] | None = message.written.get("spoiled")
     if found is None:
-        found = message.written["spoiled"] = [t.text for t in message.arguments if t.is_json and not _is_json(t.text)]
+        found = message.written["spoiled"] = [t.text for t in message.arguments if t.is_json and not is_json(t.text)]
     return found
-
-
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def _invents_keys(old: Sequence[Message], new: Sequence[Message]) -> bool:

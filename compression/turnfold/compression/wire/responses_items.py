@@ -8,7 +8,6 @@ of hosted tools carry their result inside, and are read for recall, but never ed
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,6 +19,7 @@ from turnfold.compression.wire.bodies import is_plainly_typed
 from turnfold.compression.wire.cache_marks import cut_marks, has_mark
 from turnfold.compression.wire.conversation import Attachment, Call, Message, Text, full_text
 from turnfold.compression.wire.media import attachment, media_tokens
+from turnfold.compression.wire.spans import is_json
 
 #: Keys by which a client marks the end of a cached prefix, on items and parts.
 MARKS: Final = ("prompt_cache_breakpoint", "cache_control")
@@ -226,21 +226,10 @@ def _read_local_shell_result(data: Mapping[str, Any]) -> Reading:
     """Its output is JSON in a string, says the specification: then it stays as it is."""
     output = data.get("output")
     answers = _id(data, "call_id") or _id(data, "id")
-    if isinstance(output, str) and not _is_json(output):
+    # Plain text may begin like JSON, as "[INFO] ready" does, and what a fold puts in its place.
+    if isinstance(output, str) and not (output.lstrip()[:1] in ("{", "[") and is_json(output)):
         return _with_content("tool", output, "output", answers)
     return Reading("tool", answers=answers, spoken=(output,) if isinstance(output, str) else (), sealed=True)
-
-
-def _is_json(text: str) -> bool:
-    """Whether a text is an object or array, and not only begins like one, as "[INFO] ready" does, and what a fold puts in place
-    of plain text."""
-    if text.lstrip()[:1] not in ("{", "[") or text.rstrip()[-1:] not in ("}", "]"):
-        return False
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 # ---------------------------------------------------------------- calls

@@ -1,7 +1,7 @@
 """JSON scanned with the places of its values.
 
-Lives here: members and elements of a JSON text, each with its span, and the span of a path. Does not belong here: any key's
-meaning.
+Lives here: members and elements of a JSON text, each with its span, the span of a path; whether a text is JSON. Does not belong
+here: any key's meaning.
 
 The scanner is the standard library's own (C where there is one), so what it accepts is what ``json.loads`` accepts.
 """
@@ -23,6 +23,15 @@ _SCAN: Final = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 #: What was scanned, and where it begins and ends.
 Value = tuple[Any, int, int]
+
+
+def is_json(text: str) -> bool:
+    """Whether a text is a JSON value, as the standard library reads it."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def array(text: str, at: int, *, after: bool = False) -> tuple[list[Value], int]:
