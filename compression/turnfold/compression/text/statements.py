@@ -26,6 +26,7 @@ from turnfold.compression.text.lower import joined_words_within, words_within
 from turnfold.compression.text.near_ties import near_ties
 from turnfold.compression.text.pointing_ties import pointing_ties
 from turnfold.compression.text.reaching_ties import reaching_ties
+from turnfold.compression.text.referring_ties import referring_ties
 from turnfold.compression.text.sentences import LONGEST, sentences
 from turnfold.compression.text.spans import Span, Tiles
 from turnfold.compression.text.statement_pieces import Hints, StatementPiece, is_amendment, may_object
@@ -138,6 +139,7 @@ def _of(text: str, spans: Sequence[Span], pieces: Sequence[StatementPiece]) -> _
         reaching_ties(text, pieces),
         following_ties(pieces),
         pointing_ties(text, pieces),
+        referring_ties(pieces),
         correcting_ties(text, pieces),
     ):
         if of[dependent] != of[needed]:

@@ -1,0 +1,365 @@
+"""What a sentence refers to without naming it: "after that", "this view", "There the limit is 20.", "therefore", "the old one".
+
+Lives here: pairs of a sentence and one that it needs, told by references that nothing in the sentence itself can answer, and by
+what a comment denies or limits. Does not belong here: pronouns as objects, figures, comparisons (``pointing_ties``), what a
+sentence begins with (``near_ties``), its form (``following_ties``).
+
+In doubt a word refers: a tie costs a sentence, a missing one costs what is meant. Each rule looks a bounded number of sentences
+back: all are linear.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence, Set
+from itertools import pairwise, zip_longest
+from typing import Final
+
+from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.statement_pieces import StatementPiece
+
+Pair = tuple[int, int]
+
+_WORDS: Final = lexicon("references")
+_TIES: Final = lexicon("ties")
+_THIS: Final = _WORDS["this"]
+_NO_ANTECEDENT: Final = _WORDS["no-antecedent"]
+_THAT: Final = _WORDS["that"]
+_BEHIND_THAT: Final = _WORDS["behind-that"]
+_LEADING_TO_THAT: Final = _WORDS["leading-to-that"]
+_THINKING_THAT: Final = _WORDS["thinking-that"]
+_THAT_ALONE: Final = _WORDS["that-alone"]
+_CONNECTIVES: Final = _WORDS["connectives"]
+_THOUGH: Final = _WORDS["though"]
+_THERE: Final = _WORDS["there"]
+_EXISTING: Final = _WORDS["existing"]
+_THEN: Final = _WORDS["then"]
+_LEADING_TO_THEN: Final = _WORDS["leading-to-then"]
+_OTHERS: Final = _WORDS["others"]
+_THE_OTHER: Final = _WORDS["the-other"]
+_AUXILIARIES: Final = _WORDS["auxiliaries"]
+_ARTICLES: Final = _WORDS["articles"]
+_ONES: Final = frozenset(("one", "ones"))
+_NUMBERS: Final = _WORDS["numbers"]
+_BEHIND_NUMBER: Final = _WORDS["behind-number"]
+_COUNTED_BEFORE: Final = _WORDS["counted-before"]
+_SUBJECTS: Final = _WORDS["subjects"]
+_PERSONS: Final = _WORDS["persons"]
+_ROLES: Final = _WORDS["roles"]
+_UNFULFILLED: Final = _WORDS["unfulfilled"]
+_WERE: Final = frozenset(("was", "were", "is", "are"))
+_THOUGHT: Final = _WORDS["thought"]
+_UNFULFILLED_BEFORE_TO: Final = frozenset(("used", "meant", "tried", "considered", "offered", "supposed", "intended"))
+_TO: Final = frozenset(("to", "zu", "de"))
+_COMMENTING: Final = frozenset(("that", "it", "this", "das", "cela", "eso"))
+_FRAGMENTS: Final = _TIES["answers"] | _TIES["settings"] | {"because", "weil", "porque"}
+_ELSEWHERE: Final = _WORDS["named-elsewhere"]
+_REPORTS: Final = _TIES["reports"]
+_CHOSEN: Final = frozenset(("latter", "former"))
+_PLACED: Final = frozenset(("first", "second", "third", "fourth", "fifth", "former", "latter", "other"))
+_GOING_ON: Final = frozenset(
+    ("still", "again", "anymore", "longer", "likewise", "noch", "immer", "toujours", "todavía", "encore")
+)
+_COMPARED: Final = _TIES["compared"]
+_EXCEPTIONS: Final = _TIES["exceptions"]
+_NOW: Final = _WORDS["now"]
+_AT_FIRST: Final = _WORDS["at-first"]
+_NEGATIVE: Final = _TIES["negative"]
+_REVERSING: Final = _WORDS["reversing"] | _NEGATIVE
+_NEEDING: Final = _WORDS["needing"]
+_JOINING: Final = _TIES["joining"]
+_FRONTS: Final = _TIES["settings"] | {"as", "by"}
+_BEGIN: Final = 8  # words within which a reference is the sentence's own, not one to its first clause
+_FRONT_WORDS: Final = 9  # within which a sentence with a place or time in front comes to its subject
+_COMMENT_WORDS: Final = 24
+_REPLY_WORDS: Final = 12
+_PERSON_BACK: Final = 4
+_FRONT_THAT: Final = 6
+_BRIEF_WORDS: Final = 6
+_TELLERS: Final = frozenset(("i", "we", "he", "she", "they", "at"))
+_PROMISING: Final = _UNFULFILLED | _AT_FIRST | _THOUGHT | {"first"}
+_NAME: Final = re.compile(r"(?<=[\w,;:] )[A-ZÀ-ÖØ-ÞĀ-Ž][a-zà-öø-ÿā-ž]{2}")
+
+
+def referring_ties(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+    """Pairs of a sentence and one that it needs."""
+    distinct = pieces[0].hints.distinct
+    if cues := _CUES & distinct:
+        yield from _back_and_forth(pieces, cues)
+    if not _PROMISING.isdisjoint(distinct):
+        yield from _unfulfilled(pieces)
+
+
+def _back_and_forth(pieces: Sequence[StatementPiece], cues: frozenset[str]) -> Iterator[Pair]:
+    """A sentence and the one that it refers to; that one and a comment that denies or limits it, or is brief."""
+    brief = -1  # the last brief comment: another one behind it is told of the same
+    for i, piece in enumerate(pieces):
+        said = piece.said
+        if piece.starts_line or piece.kind or not (held := cues.intersection(said)):
+            continue
+        before = _in_front(pieces, i)
+        if before < 0:
+            continue
+        opens = "pronouns" in piece.opens
+        refers = _refers(said, held)
+        if refers or (opens and before == i - 1 and said[0] not in _PERSONS and said[0] not in pieces[before].said[:1]):
+            yield i, before
+        if refers or opens:
+            is_brief = len(said) <= _BRIEF_WORDS
+            if (is_brief and brief < i - 1) or _reverses(said, comments=True):
+                yield before, i
+            brief = i if is_brief else brief
+        elif _reverses(said, comments=False) and _reports(pieces[before].said):
+            yield before, i
+        yield from _by_first_word(pieces, i, before)
+
+
+def _by_first_word(pieces: Sequence[StatementPiece], i: int, before: int) -> Iterator[Pair]:
+    if pieces[i].said[0] in _NOW:
+        yield from _replaces(pieces, i)
+    if not _PERSONS.isdisjoint(pieces[i].said):
+        yield from _person(pieces, i)
+    if before < i - 1:
+        yield from _replies(pieces, i, before)
+
+
+def _in_front(pieces: Sequence[StatementPiece], i: int) -> int:
+    """The sentence that it may refer to: in its line, or in a dialogue what the speaker before said; -1 for none."""
+    if pieces[i - 1].kind != "label":
+        return i - 1 if not pieces[i - 1].kind else -1
+    if len(pieces[i].said) > _REPLY_WORDS:
+        return -1
+    return i - 2 if i > 1 and not pieces[i - 2].kind else -1
+
+
+def _refers(said: Sequence[str], held: Set[str]) -> bool:
+    """Whether one of the cues that it holds refers to something that it does not name."""
+    rules = 0
+    for word in held:
+        rules |= _RULES_OF[word]
+    while rules:
+        if _RULE_OF[rules & -rules](said):
+            return True
+        rules &= rules - 1
+    return False
+
+
+def _reverses(said: Sequence[str], *, comments: bool) -> bool:
+    """Whether it may deny, doubt or limit what stands in front of it; `comments`: it refers to it."""
+    if len(said) > _COMMENT_WORDS:
+        return False
+    return not _REVERSING.isdisjoint(said) or (comments and not _NEEDING.isdisjoint(said[:_BEGIN]))
+
+
+def _replaces(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "The flight leaves from gate 2. ... Now it leaves from gate 4.": what held before."""
+    piece = pieces[i]
+    for k in range(i - 1, max(-1, i - 1 - _PERSON_BACK), -1):
+        if pieces[k].kind:
+            return
+        if piece.shares_words(pieces[k]):
+            yield i, k
+            yield k, i
+            return
+        if pieces[k].starts_line:
+            return
+
+
+def _reports(said: Sequence[str]) -> bool:
+    return not _REPORTS.isdisjoint(said[:_BEGIN])
+
+
+def _replies(pieces: Sequence[StatementPiece], i: int, before: int) -> Iterator[Pair]:
+    """ "Ben: It has to stay in Dublin. Anna: That was for the old contract.", "Anna: Stockholm? Ben: 4% lower."."""
+    piece, said = pieces[i], pieces[i].said
+    first = said[0].removesuffix("'s")
+    if first in _COMMENTING:
+        yield i, before
+        yield before, i
+    elif first.isdecimal() or "pronouns" in piece.opens:
+        yield i, before
+    elif not _NEGATIVE.isdisjoint(said) and piece.shares_words(pieces[before]):
+        yield before, i
+    elif pieces[before].asks and first in _FRAGMENTS:
+        yield i, before
+
+
+def _unfulfilled(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+    """What somebody wanted or thought, and the sentence behind it, which says what came of it."""
+    for i in range(1, len(pieces)):
+        before, piece = pieces[i - 1], pieces[i]
+        if not (piece.starts_line or piece.kind or before.kind) and _is_unfulfilled(before.said):
+            yield i - 1, i
+
+
+def _is_unfulfilled(said: Sequence[str]) -> bool:
+    """ "Marek wanted to ship today.", "We first blamed the kernel.", "They were thought to prevent colds."."""
+    if _PROMISING.isdisjoint(said):
+        return False
+    if not _AT_FIRST.isdisjoint(said):
+        return True
+    for word, behind, third in zip_longest(said, said[1:], said[2:], fillvalue=""):
+        if word in _UNFULFILLED and (
+            behind in _TO or word not in _UNFULFILLED_BEFORE_TO or (word == "tried" and behind[-3:] == "ing")
+        ):
+            return True
+        if (word in _WERE and behind in _THOUGHT and third == "to") or (behind == "first" and word in _TELLERS):
+            return True
+    return False
+
+
+def _person(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "She is on 4.0.": the last sentence in its paragraph that names somebody."""
+    if pieces[i].said[0] not in _PERSONS and not pieces[i].means_somebody:
+        return
+    for k in range(i - 1, max(-1, i - 1 - _PERSON_BACK), -1):
+        piece = pieces[k]
+        if piece.kind:
+            return
+        if not _ROLES.isdisjoint(word.removesuffix("'s") for word in piece.said) or _NAME.search(piece.body):
+            yield i, k
+            return
+        if piece.starts_line:
+            yield i, k
+            return
+
+
+# ---------------------------------------------------------------- references
+
+
+def _holds_this(said: Sequence[str]) -> bool:
+    """ "An expert rejected this.", "We do not share this view."; not "this year", not behind a clause of its own."""
+    for k, word in enumerate(said):
+        if word in _THIS and (k + 1 == len(said) or said[k + 1] not in _NO_ANTECEDENT):
+            return k < _BEGIN or _JOINING.isdisjoint(said[1:k])
+    return False
+
+
+def _holds_that(said: Sequence[str]) -> bool:
+    """ "made after that will be ...", "more than that,", "We assume that will change.", "Critics call that naive."."""
+    for k, word in enumerate(said):
+        if word not in _THAT or not k:
+            continue
+        behind = said[k + 1] if k + 1 < len(said) else ""
+        if said[k - 1] in _LEADING_TO_THAT and (
+            not behind or behind in _BEHIND_THAT or said[k - 1] in ("than", "call", "calls", "called")
+        ):
+            return True
+        if not behind and word == "that":
+            return True
+        if behind in _AUXILIARIES and (said[k - 1] in _THINKING_THAT or (said[0] in _FRONTS and k < _FRONT_THAT)):
+            return True
+    return False
+
+
+def _named_elsewhere(said: Sequence[str]) -> bool:
+    """ "Die Frist für seinen Widerspruch ...", "Gemessen hat er es nicht."."""
+    return any(word in _ELSEWHERE and _JOINING.isdisjoint(said[:k]) for k, word in enumerate(said[:_BEGIN]))
+
+
+def _stands_alone(said: Sequence[str]) -> bool:
+    return not _THAT_ALONE.isdisjoint(said[:_BEGIN])
+
+
+def _connects(said: Sequence[str]) -> bool:
+    """ "Our recommendation is therefore Alpha.", "Its label, however, was ..."."""
+    return any(
+        word in _CONNECTIVES and not (word == "instead" and said[k + 1 : k + 2] == ["of"]) for k, word in enumerate(said[:_BEGIN])
+    )
+
+
+def _is_though(said: Sequence[str]) -> bool:
+    """ "The new lock, though, is taken twice.", not "though it rained"."""
+    return said[-1] == "though" or any(
+        word == "though" and k > 0 and said[k + 1] in _AUXILIARIES for k, word in enumerate(said[:-1])
+    )
+
+
+def _is_there(said: Sequence[str]) -> bool:
+    """ "There the limit is 20.", "Costs are 12% higher there."; not "There is ..."."""
+    if said[0] in _THERE:
+        return len(said) > 1 and said[0] != "there's" and said[1] not in _EXISTING
+    return said[-1] in _THERE
+
+
+def _until_then(said: Sequence[str]) -> bool:
+    return any(word in _THEN and before in _LEADING_TO_THEN for before, word in pairwise(said))
+
+
+def _leaves_noun(said: Sequence[str]) -> bool:
+    """ "Neither had taken it.", "The third did not comment.", "Two were our own fault.", "I believe the latter."."""
+    if said[0] in _NUMBERS and said[1:2] and said[1] in _AUXILIARIES:
+        return True
+    if any(word in _CHOSEN and before == "the" for before, word in pairwise(said)):
+        return True
+    if said[0] in _OTHERS:
+        return not ("and" in said[1:5] or "or" in said[1:5] or "nor" in said[1:5])
+    return said[0] == "the" and len(said) > 2 and said[1] in _THE_OTHER and (said[2] in _AUXILIARIES or said[1] in _PLACED)
+
+
+def _lacks_standard(said: Sequence[str]) -> bool:
+    """ "On the way back the limit is lower."."""
+    return said[-1] in _COMPARED and "than" not in said
+
+
+def _is_exception(said: Sequence[str]) -> bool:
+    """ "The Pro model is the exception."."""
+    return said[-1] in _EXCEPTIONS
+
+
+def _goes_on(said: Sequence[str]) -> bool:
+    """ "iPhone owners are still waiting.", "They are not any longer."."""
+    return len(said) <= _BRIEF_WORDS and not _GOING_ON.isdisjoint(said[1:])
+
+
+def _holds_one(said: Sequence[str]) -> bool:
+    """ "At night the old one stays mandatory."."""
+    return any(
+        word in _ONES and before not in _ARTICLES and article in _ARTICLES
+        for article, before, word in zip(said, said[1:], said[2:], strict=False)
+    )
+
+
+def _counts(said: Sequence[str]) -> bool:
+    """ "I will only use two.": two of what."""
+    return any(
+        word in _NUMBERS and k and said[k - 1] not in _COUNTED_BEFORE and (k + 1 == len(said) or said[k + 1] in _BEHIND_NUMBER)
+        for k, word in enumerate(said)
+    )
+
+
+def _fronts(said: Sequence[str]) -> bool:
+    """ "In the air it was 12.", "With B it's 250."."""
+    if said[0] not in _FRONTS:
+        return False
+    for word in said[1:_FRONT_WORDS]:
+        if word in _SUBJECTS:
+            return True
+        if word in _AUXILIARIES or word in _JOINING or word in _PLAIN_SUBJECTS:
+            return False
+    return False
+
+
+_PLAIN_SUBJECTS: Final = frozenset(("i", "we", "you", "i'm", "we're", "i'll", "we'll", "you'll"))
+
+_RULES: Final[tuple[tuple[Set[str], Callable[[Sequence[str]], bool]], ...]] = (
+    (_THIS, _holds_this),
+    (_THAT, _holds_that),
+    (_THAT_ALONE, _stands_alone),
+    (_ELSEWHERE, _named_elsewhere),
+    (_CONNECTIVES, _connects),
+    (_THOUGH, _is_though),
+    (_THERE, _is_there),
+    (_THEN, _until_then),
+    (_OTHERS | _THE_OTHER | _NUMBERS, _leaves_noun),
+    (_COMPARED, _lacks_standard),
+    (_EXCEPTIONS, _is_exception),
+    (_GOING_ON, _goes_on),
+    (_ONES, _holds_one),
+    (_NUMBERS, _counts),
+    (_SUBJECTS, _fronts),
+)
+#: The rules that each of the words calls for, as the bits of a number; the other words call for none.
+_CUES: Final = frozenset().union(*(cues for cues, _ in _RULES), _PERSONS, _TIES["pronouns"], _REVERSING, _NOW, _COMMENTING)
+_RULES_OF: Final = {word: sum((word in cues) << k for k, (cues, _) in enumerate(_RULES)) for word in _CUES}
+_RULE_OF: Final = {1 << k: rule for k, (_, rule) in enumerate(_RULES)}
