@@ -63,6 +63,12 @@ _GOING_ON: Final = frozenset(
 _COMPARED: Final = _TIES["compared"]
 _EXCEPTIONS: Final = _TIES["exceptions"]
 _NOW: Final = _WORDS["now"]
+_LATER: Final = _WORDS["later"]
+_IN_THE_END: Final = {tuple(phrase.split("_")) for phrase in _WORDS["in-the-end"]}
+_LAST: Final = _WORDS["last"]
+_SHELLS: Final = _WORDS["shells"]
+_COMPLEMENTS: Final = _WORDS["complements"]
+_DEFINITE: Final = frozenset(("the", "der", "die", "das", "le", "la", "l", "el"))
 _AT_FIRST: Final = _WORDS["at-first"]
 _NEGATIVE: Final = _TIES["negative"]
 _REVERSING: Final = _WORDS["reversing"] | _NEGATIVE
@@ -76,6 +82,7 @@ _REPLY_WORDS: Final = 12
 _PERSON_BACK: Final = 4
 _FRONT_THAT: Final = 6
 _BRIEF_WORDS: Final = 6
+_ANSWER_WORDS: Final = 5
 _TELLERS: Final = frozenset(("i", "we", "he", "she", "they", "at"))
 _PROMISING: Final = _UNFULFILLED | _AT_FIRST | _THOUGHT | {"first"}
 _NAME: Final = re.compile(r"(?<=[\w,;:] )[A-ZÀ-ÖØ-ÞĀ-Ž][a-zà-öø-ÿā-ž]{2}")
@@ -115,9 +122,13 @@ def _back_and_forth(pieces: Sequence[StatementPiece], cues: frozenset[str]) -> I
 
 
 def _by_first_word(pieces: Sequence[StatementPiece], i: int, before: int) -> Iterator[Pair]:
-    if pieces[i].said[0] in _NOW:
+    said = pieces[i].said
+    if said[0] in _LATER or tuple(said[:2]) in _IN_THE_END:
+        yield i, i - 1
+        yield i - 1, i
+    if said[0] in _NOW:
         yield from _replaces(pieces, i)
-    if not _PERSONS.isdisjoint(pieces[i].said):
+    if not _PERSONS.isdisjoint(said):
         yield from _person(pieces, i)
     if before < i - 1:
         yield from _replies(pieces, i, before)
@@ -180,7 +191,7 @@ def _replies(pieces: Sequence[StatementPiece], i: int, before: int) -> Iterator[
         yield i, before
     elif not _NEGATIVE.isdisjoint(said) and piece.shares_words(pieces[before]):
         yield before, i
-    elif pieces[before].asks and first in _FRAGMENTS:
+    elif pieces[before].asks and (first in _FRAGMENTS or len(said) <= _ANSWER_WORDS):
         yield i, before
 
 
@@ -259,6 +270,16 @@ def _named_elsewhere(said: Sequence[str]) -> bool:
 
 def _stands_alone(said: Sequence[str]) -> bool:
     return not _THAT_ALONE.isdisjoint(said[:_BEGIN])
+
+
+def _ends_pointing(said: Sequence[str]) -> bool:
+    """ "Marta compró esa."."""
+    return said[-1] in _LAST
+
+
+def _sums_up(said: Sequence[str]) -> bool:
+    """ "The drop is due to a new way of counting."; not "The drop in sales is ..."."""
+    return said[0] in _DEFINITE and said[1:2] != [] and said[1] in _SHELLS and not _COMPLEMENTS.issuperset(said[2:3])
 
 
 def _connects(said: Sequence[str]) -> bool:
@@ -347,6 +368,8 @@ _RULES: Final[tuple[tuple[Set[str], Callable[[Sequence[str]], bool]], ...]] = (
     (_THAT, _holds_that),
     (_THAT_ALONE, _stands_alone),
     (_ELSEWHERE, _named_elsewhere),
+    (_LAST, _ends_pointing),
+    (_SHELLS, _sums_up),
     (_CONNECTIVES, _connects),
     (_THOUGH, _is_though),
     (_THERE, _is_there),
@@ -360,6 +383,15 @@ _RULES: Final[tuple[tuple[Set[str], Callable[[Sequence[str]], bool]], ...]] = (
     (_SUBJECTS, _fronts),
 )
 #: The rules that each of the words calls for, as the bits of a number; the other words call for none.
-_CUES: Final = frozenset().union(*(cues for cues, _ in _RULES), _PERSONS, _TIES["pronouns"], _REVERSING, _NOW, _COMMENTING)
+_CUES: Final = frozenset().union(
+    *(cues for cues, _ in _RULES),
+    _PERSONS,
+    _TIES["pronouns"],
+    _REVERSING,
+    _NOW,
+    _COMMENTING,
+    _LATER,
+    (first for first, _ in _IN_THE_END),
+)
 _RULES_OF: Final = {word: sum((word in cues) << k for k, (cues, _) in enumerate(_RULES)) for word in _CUES}
 _RULE_OF: Final = {1 << k: rule for k, (_, rule) in enumerate(_RULES)}
