@@ -185,8 +185,7 @@ class Reader:
         said: list[_Said] = []
         sizes: list[int] = []
         found: list[int] = []
-        for text, _ in texts:
-            of, spans, words_of = heard_statements(text)
+        for (text, _), (of, spans, words_of) in zip(texts, heard_statements([text for text, _ in texts]), strict=True):
             tiles.append(spans)
             parts.append(of)
             said.append(words_of)

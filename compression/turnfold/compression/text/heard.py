@@ -8,7 +8,6 @@ A rule names its cue words once, in a frozen set. A text that holds none of them
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from itertools import chain
 
 
 class HeardWords:
@@ -18,7 +17,7 @@ class HeardWords:
 
     def __init__(self, said: Sequence[Sequence[str]]) -> None:
         self.said = said
-        self.distinct = set(chain.from_iterable(said))
+        self.distinct: set[str] = set().union(*said)
 
     def holding(self, cues: Set[str]) -> Sequence[int]:
         """Indices of the sentences that hold one of the words, in order."""

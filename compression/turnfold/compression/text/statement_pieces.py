@@ -131,6 +131,19 @@ class Hints:
         """Where names and figures of a text of ASCII begin."""
         return [m.start() for m in _ASCII_NAMES.finditer(self._text)]
 
+    def _naming(self, pieces: Sequence[StatementPiece]) -> Set[int]:
+        """The sentences of a text of ASCII that name something: those in which one of `names` is, of which there are fewer."""
+        found: set[int] = set()
+        i = end = 0
+        for at in self.names:
+            if at >= end:
+                while pieces[i].span.end <= at:
+                    i += 1
+                if pieces[i].names_something:
+                    found.add(i)
+                end = pieces[i].span.end
+        return found
+
     def hear(self, pieces: Sequence[StatementPiece]) -> None:
         """Take in the words of all sentences."""
         heard = HeardWords([piece.said for piece in pieces])
@@ -140,7 +153,11 @@ class Hints:
         if self.dense:
             self.meaning = {i for i, piece in enumerate(pieces) if piece.means_somebody}
         else:
-            self.meaning = {i for i in heard.holding(_PERSONS) if not pieces[i].names_something}
+            meaning = heard.holding(_PERSONS)
+            if meaning and self.ascii:
+                self.meaning = set(meaning).difference(self._naming(pieces))
+            else:
+                self.meaning = {i for i in meaning if not pieces[i].names_something}
             if "pronouns" in self.opened:
                 self.meaning |= {i for i, piece in enumerate(pieces) if piece.opens and "pronouns" in piece.opens}
             told = [pieces[i] for i in heard.holding(rare_words(heard))]
@@ -168,27 +185,28 @@ class StatementPiece:
     )
 
     def __init__(self, text: str, span: Span, hints: Hints, words: Callable[[int, int], list[str]]) -> None:
-        start, end, self.kind = span
-        self._whole, self.span, self.hints = text, span, hints
-        self.starts_line = start == 0 or text[start - 1] == "\n"
-        self.item = self.starts_line and not self.kind and ITEM.match(text, start, end) is not None
-        if not text[start].isalpha() and (lead := _LEAD.match(text, start, end)):
+        start, end, kind = span
+        self._whole, self.span, self.hints, self.kind = text, span, hints, kind
+        begins = start == 0 or text[start - 1] == "\n"
+        item = begins and not kind and ITEM.match(text, start, end) is not None
+        self.starts_line, self.item = begins, item
+        sign = text[start]
+        if not sign.isalpha() and (lead := _LEAD.match(text, start, end)):
             start = lead.end()
         self._begin = start
         self.said = said = words(start, end if end - start <= _READ else start + _READ)
         self.dense = hints.dense and _DENSE.search(self.body) is not None
         #: Words of the listed phrase that it begins with, by the list's name.
-        self.opens = _openings(said) if said and said[0] in _LISTS_BY_OPENING else _NO_OPENINGS
+        self.opens = opens = _openings(said) if said and said[0] in _LISTS_BY_OPENING else _NO_OPENINGS
         if self.dense:
-            self.opens = {name: 1 for name, marks in _RUN_ON.items() if self.body.startswith(marks)} | {**self.opens}
+            self.opens = opens = {name: 1 for name, marks in _RUN_ON.items() if self.body.startswith(marks)} | {**opens}
+        size = len(said)
         #: Whether it is about the sentence before it by its form.
-        self.narrows = (
-            not self.starts_line and (len(said) <= _NARROWING_WORDS or text[span.start] in "(（") and self._is_bare_addition()
-        )
-        if "narrows" in self.opens:
-            self.opens = {name: words for name, words in self.opens.items() if name != "narrows"}
+        self.narrows = narrows = not begins and (size <= _NARROWING_WORDS or sign in "(（") and self._is_bare_addition()
+        if opens and "narrows" in opens:
+            self.opens = opens = {name: words for name, words in opens.items() if name != "narrows"}
         #: Whether no rule has more to ask, as of most sentences: not short, without a listed phrase that matters.
-        self.stands_alone = len(said) > _SHORT_WORDS and not (self.opens or self.kind or self.item or hints.dense or self.narrows)
+        self.stands_alone = size > _SHORT_WORDS and not (opens or kind or item or hints.dense or narrows)
 
     def _is_bare_addition(self) -> bool:
         """Whether it stands in brackets, or is short and without a verb of its own."""
@@ -226,6 +244,11 @@ class StatementPiece:
         """Its last characters."""
         start, end, _ = self.span
         return self._whole[end - size if end - start > size else start : end]
+
+    @property
+    def is_heard_whole(self) -> bool:
+        """Whether `said` are all its words."""
+        return self.span.end - self._begin <= _READ
 
     @property
     def body(self) -> str:
