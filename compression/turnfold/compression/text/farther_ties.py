@@ -54,7 +54,6 @@ _MOODS: Final = _TIES["moods"]
 _REMAINING: Final = _TIES["remaining"]
 _MOOD_ENDS: Final = re.compile(r"\w(?:rait|raient|ría|rían|ríamos|rebbe|rebbero|riam|łby|łaby|łoby|liby|łyby)\b")
 _MAY_MOOD: Final = ("rait", "raient", "ría", "rebbe", "riam", "łby", "łaby", "łoby", "liby")
-_ASCII_MAY_MOOD: Final = tuple(filter(str.isascii, _MAY_MOOD))
 _SUPPOSING: Final = _TIES["conditions-inside"]
 _UNIVERSAL: Final = _TIES["universal"]
 _EXCEPTIONS: Final = _TIES["exceptions"]
@@ -74,7 +73,7 @@ def farther_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
             found += _footnoted(pieces)
         if ">" in text:
             found += _rebutted(pieces)
-    ends = any(map(text.__contains__, _ASCII_MAY_MOOD if hints.ascii else _MAY_MOOD))
+    ends = any(map(text.__contains__, _MAY_MOOD)) if not hints.ascii else _may_end_in_mood(text)
     if ends or not _MOODS.isdisjoint(hints.distinct):
         found += _in_mood(pieces, ends=ends)
     if not _NEGATIVE.isdisjoint(hints.distinct):
@@ -82,6 +81,11 @@ def farther_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
     if hints.dense or not (_LIMITING.isdisjoint(hints.distinct) and _PLACES.isdisjoint(hints.distinct)):
         found += _followed_up(pieces)
     return found
+
+
+def _may_end_in_mood(text: str) -> bool:
+    """Whether some of `_MAY_MOOD` is in a text of ASCII; what two of them begin with is looked for once."""
+    return ("rai" in text and ("rait" in text or "raient" in text)) or "rebbe" in text or "riam" in text or "liby" in text
 
 
 def _ends_paragraph(piece: StatementPiece) -> bool:
@@ -309,10 +313,8 @@ def _has_mood(piece: StatementPiece, *, ends: bool) -> bool:
 def _followed_up(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """A claim, and a short sentence right behind it that names nothing else and has a word for a limit, a change or an end."""
     german = len(_GERMAN & pieces[0].hints.distinct) > 1
-    for i, piece in enumerate(pieces[1:], start=1):
-        if not 0 < len(piece.said) <= _FOLLOW_WORDS:
-            continue
-        before = pieces[i - 1]
+    for i in [i for i, piece in enumerate(pieces) if i and 0 < len(piece.said) <= _FOLLOW_WORDS]:
+        piece, before = pieces[i], pieces[i - 1]
         if _limits_it(piece, german) and not (before.kind or before.asks or before.holds_rare("revokes")):
             yield i - 1, i
             yield from limited_too(pieces, i)
@@ -345,10 +347,10 @@ def _is_placed(said: Sequence[str]) -> bool:
 
 def _contrasted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """ "All rooms have a balcony." and "Rooms 101 to 109 don't.": the next sentence denies something of the same thing."""
-    for i, piece in enumerate(pieces):
-        if not i or len(piece.said) > _CONTRAST_WORDS or _NEGATIVE.isdisjoint(piece.said):
-            continue  # most
-        before = pieces[i - 1]
+    negative = _NEGATIVE & pieces[0].hints.distinct
+    short = [i for i, piece in enumerate(pieces) if i and len(piece.said) <= _CONTRAST_WORDS]
+    for i in [i for i in short if not negative.isdisjoint(pieces[i].said)]:
+        piece, before = pieces[i], pieces[i - 1]
         if piece.kind or piece.item or piece.starts_line or before.kind or piece.asks or before.asks:
             continue
         about = _stems(piece.said[:_NEAR_START])

@@ -55,33 +55,36 @@ _CODE: Final = re.compile(r"\w[._/@]\w|`|\d")
 def following_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
     """Pairs of a claim and the sentence behind it."""
     found: list[Pair] = []
-    leans = False
+    leaning = -1  # the last sentence that leans on the one before it
     hints = pieces[0].hints
+    dense = hints.dense
     differing = not _DIFFERING.isdisjoint(hints.distinct)
     reporting = not hints.ascii or not _REPORTS.isdisjoint(hints.distinct)
-    denying = not (_ANAPHORS.isdisjoint(hints.distinct) or _NEGATIVE.isdisjoint(hints.distinct))
-    for i in range(1, len(pieces)):
-        piece, before, leant = pieces[i], pieces[i - 1], leans
-        leans, said = False, piece.said
-        size = len(said)
+    negative = _NEGATIVE & hints.distinct
+    denying = bool(negative) and not _ANAPHORS.isdisjoint(hints.distinct)
+    before = pieces[0]
+    for i, piece in enumerate(pieces):
+        said, last = piece.said, before
+        before, size = piece, len(said)
         denies = denying and size <= _DENYING_WORDS
         if size > _LEANING_WORDS and not (
-            (denies and (said[0] in _ARTICLES or not _NEGATIVE.isdisjoint(said)))
-            or piece.dense
+            (denies and (said[0] in _ARTICLES or not negative.isdisjoint(said)))
             or said[0] in _SETTINGS
+            or (dense and piece.dense)
             or (differing and _differs(piece))
-            or (reporting and _reports(before))
+            or (reporting and _reports(last))
         ):
             continue  # most
         asked = denies or size <= _LEANING_WORDS
-        if not 0 < size <= _LONGEST or piece.starts_line or piece.kind or before.kind or piece.asks:
+        if not (i and 0 < size <= _LONGEST) or piece.starts_line or piece.kind or last.kind or piece.asks:
             continue
-        if before.asks:
+        if last.asks:
             told = size <= _LEANING_WORDS or _is_set(piece)
         else:
-            leans = asked and not (leant or piece.dense) and _leans(piece, before)
+            leans = asked and leaning != i - 1 and not piece.dense and _leans(piece, last)
+            leaning = i if leans else leaning
             sets = (piece.dense or said[0] in _SETTINGS) and _is_set(piece)
-            answers = reporting and _reports(before)
+            answers = reporting and _reports(last)
             disputes = answers and not _NEGATIVE.isdisjoint(said) and _reports(piece)
             points = leans or disputes or _lacks_standard(said) or (sets and not _POINTING.isdisjoint(said[1:2]))
             points = points or (differing and _differs(piece))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from functools import cache
 from itertools import pairwise
 from typing import Final
 
@@ -26,6 +27,8 @@ _ALL_OBJECTS: Final = _OBJECTS | _POINTERS
 _JOINING: Final = _TIES["joining"]
 _DETERMINERS: Final = _TIES["determiners"]
 _BEHIND_POINTERS: Final = _TIES["behind-pointers"]
+#: Words by which it is told whether a sentence has such an object.
+_TELLING_OBJECTS: Final = _ALL_OBJECTS | _JOINING | _DETERMINERS
 _OBLIGING: Final = _TIES["obliging"]
 _REACTING: Final = _TIES["reacting"]
 _STOPPING: Final = _TIES["stopping"]
@@ -49,7 +52,7 @@ _CLAUSE: Final = re.compile(
     r"\w (?:(?:do|does|did|done|doing) (?:so|this|that)\b|in (?:this|that) (?:sense|case|respect|way|manner|regard)\b)"
 )
 _CLAUSE_WORDS: Final = frozenset(("so", "this", "that", "these", "those"))
-_CLAUSE_BEGINS: Final = frozenset(("do", "does", "did", "done", "doing", "in"))
+_DOING: Final = frozenset(("do", "does", "did", "done", "doing"))
 _NEGATIVE: Final = _TIES["negative"]
 _STANDARDS: Final = frozenset(("than", "als", "que", "di", "dan", "niż"))
 _LONGEST: Final = 14  # words of a sentence that is asked for an object
@@ -96,9 +99,8 @@ def pointing_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
         rules = _RULES_OF_FIRST.get(said[0], 0)
         for word in cues.intersection(said):
             rules |= _RULES_OF[word]
-        while rules:
-            found += _RULE_OF[rules & -rules](pieces, i)
-            rules &= rules - 1
+        for rule in _called(rules) if rules else ():
+            found += rule(pieces, i)
         for rule in others:
             found += rule(pieces, i)
     if len(hints.meaning) > 1 and not hints.dense:
@@ -149,6 +151,8 @@ def _has_object(said: Sequence[str], *, begins: bool) -> bool:
     """Whether there is a pronoun in front of which there is no more than a subject; `begins`: it may be the first word."""
     determined = 0
     for k, word in enumerate(said[:_WITHIN]):
+        if word not in _TELLING_OBJECTS:  # most
+            continue
         if (k or begins) and said[k - 1] != "about" and (word in _OBJECTS or (k and word in _POINTERS and _is_pronoun(said, k))):
             return True
         if word in _JOINING and (k or said[1:2] == []):
@@ -180,7 +184,9 @@ def _stands_for_clause(pieces: Sequence[StatementPiece], i: int) -> Sequence[Pai
     """ "Only the client may do so.", "Karl does this, except for flat 9."."""
     piece = pieces[i]
     said = piece.said
-    if len(said) > _LONGEST or (_CLAUSE_BEGINS.isdisjoint(said) and piece.is_heard_whole) or not _CLAUSE.search(piece.body):
+    if len(said) > _LONGEST or (_DOING.isdisjoint(said) and piece.is_heard_whole and " in th" not in piece.body):  # most
+        return ()
+    if not _CLAUSE.search(piece.body):
         return ()
     return ((i, i - 1),) if _NEGATIVE.isdisjoint(said) else ((i, i - 1), (i - 1, i))
 
@@ -375,4 +381,7 @@ _CUES: Final = frozenset().union(*(words for _, words in _RULES))
 _RULES_OF: Final = {word: sum((word in words) << k for k, (_, words) in enumerate(_RULES)) for word in _CUES}
 _RULES_OF_FIRST: Final = dict.fromkeys(_FRONTS, 1 << [rule for rule, _ in _RULES].index(_fronted))
 
-_RULE_OF: Final = {1 << k: rule for k, (rule, _) in enumerate(_RULES)}
+
+@cache
+def _called(bits: int) -> tuple[_Rule, ...]:
+    return tuple(rule for k, (rule, _) in enumerate(_RULES) if bits >> k & 1)

@@ -31,7 +31,7 @@ from turnfold.compression.text.spans import Span, Tiles
 from turnfold.compression.text.statement_pieces import Hints, StatementPiece, is_amendment, may_object
 
 #: Texts of which each rule is asked before the next one, so that its code is still in the processor's caches.
-_TOGETHER: Final = 16
+_TOGETHER: Final = 8
 #: Characters that ties join into one statement at most; beyond it what comes later needs what came first.
 _MOST_JOINED: Final = 2 * LONGEST
 _LONGEST_SENTENCE: Final = 4 * LONGEST  # what is longer is no sentence
