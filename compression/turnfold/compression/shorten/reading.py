@@ -133,7 +133,8 @@ class Read:
     @property
     def objects(self) -> bool:
         """Whether its first statement takes back or narrows what the messages before it said."""
-        return objects(self.text)
+        alone = self.spans and not self.spans.kinds and self.parts.sizes[0] == 1
+        return objects(self.text, self.spans.ends[0] if alone else 0)
 
     @property
     def figures(self) -> Mapping[int, tuple[str, ...]]:

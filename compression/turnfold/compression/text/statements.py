@@ -38,6 +38,9 @@ _LONGEST_SENTENCE: Final = 4 * LONGEST  # what is longer is no sentence
 _MOST_SHORT: Final = 6  # of such sentences in a row; a text of nothing else is a list, whose items stand by themselves
 _VERDICT: Final = 120  # characters of a message that may be nothing but one
 _OBJECTION: Final = 500  # characters within which the first sentence of a message says that it objects
+_SURELY_CUT: Final = 400  # characters within which such a sentence ends where it does in the whole message
+_SPANNING: Final = "\n\"'()[]{}<`@/:"  # each marks what may hold the end of a sentence
+_ENDING: Final = ".!?"  # each may end a sentence in ASCII
 _SPEAKERS: Final = 2  # lines that name who speaks: of one alone nobody else could have said the rest
 # "user:", "**Anna Berg:**", "[10:14] Bob:", "10:14 UTC Bob:", at the beginning of a line.
 LABEL: Final = re.compile(
@@ -190,13 +193,28 @@ def _columns(spans: Sequence[Span], joined: Sequence[bool], ties: Iterable[tuple
     return whole, tuple(listed), sizes
 
 
-def objects(text: str) -> bool:
-    """Whether the first statement of a message answers, takes back or narrows what was said in front of the message."""
+def objects(text: str, first: int = 0) -> bool:
+    """Whether the first statement of a message answers, takes back or narrows what was said in front of the message.
+
+    Args:
+        first: where its first sentence ends, if that is known.
+    """
     if text.isascii() and len(text) > _VERDICT and not may_object(text):
         return False
     begin = text[:_OBJECTION]
-    pieces = [StatementPiece(begin, span, Hints(begin), joined_words_within(begin)) for span in sentences(begin)[:1]]
+    if 0 < first <= _SURELY_CUT and _ends_surely(begin, first):
+        begin, cut = text[:first], [Span(0, first)]
+    else:
+        cut = sentences(begin)[:1]
+    pieces = [StatementPiece(begin, span, Hints(begin), joined_words_within(begin)) for span in cut]
     return bool(pieces) and not (pieces[0].kind or pieces[0].item) and pieces[0].objects
+
+
+def _ends_surely(begin: str, first: int) -> bool:
+    """Whether the first sentence of a message ends where it does in its beginning alone: no other end is in it, and nothing is
+    there that may hold one."""
+    sentence = begin[:first].rstrip(".!? ")
+    return begin.isascii() and not any(map(begin.__contains__, _SPANNING)) and not any(map(sentence.__contains__, _ENDING))
 
 
 def objection(text: str) -> Span | None:
