@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from turnfold.compression.text.heads import REMARK, SECTION, SETTING
+from turnfold.compression.text.heard import cue, sentence_cue
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.listed_phrases import LISTED
 from turnfold.compression.text.reaching_ties import limited_too
@@ -59,6 +60,8 @@ _UNIVERSAL: Final = _TIES["universal"]
 _EXCEPTIONS: Final = _TIES["exceptions"]
 _NEGATIVE: Final = _TIES["negative"]
 _REVERSING: Final = frozenset(LISTED["restricts"]) | frozenset(LISTED["amends"])
+_MOOD, _DENIES = sentence_cue(_MOODS), sentence_cue(_NEGATIVE)
+_FOLLOWS_UP: Final = cue(_LIMITING | _PLACES)
 _TABLES: Final = frozenset({"table", "csv"})
 _OUTPUTS: Final = frozenset({"log", "plain", "tests"})
 
@@ -74,11 +77,11 @@ def farther_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
         if ">" in text:
             found += _rebutted(pieces)
     ends = any(map(text.__contains__, _MAY_MOOD)) if not hints.ascii else _may_end_in_mood(text)
-    if ends or not _MOODS.isdisjoint(hints.distinct):
+    if ends or hints.held & _MOOD:
         found += _in_mood(pieces, ends=ends)
-    if not _NEGATIVE.isdisjoint(hints.distinct):
+    if hints.held & _DENIES:
         found += _contrasted(pieces)
-    if hints.dense or not (_LIMITING.isdisjoint(hints.distinct) and _PLACES.isdisjoint(hints.distinct)):
+    if hints.dense or hints.held & _FOLLOWS_UP:
         found += _followed_up(pieces)
     return found
 
@@ -293,7 +296,7 @@ def _is_apart(said: str, mark: str) -> bool:
 def _in_mood(pieces: Sequence[StatementPiece], *, ends: bool) -> Iterator[Pair]:
     """ "The tram would run all night." and the sentence before it that says under which condition; `ends` is whether some word
     may tell its mood by its ending."""
-    asked = range(len(pieces)) if ends else [i for i, piece in enumerate(pieces) if not _MOODS.isdisjoint(piece.said)]
+    asked = range(len(pieces)) if ends else [i for i, bits in enumerate(pieces[0].hints.cues) if bits & _MOOD]
     for i in asked:
         piece = pieces[i]
         if not i or piece.kind or piece.starts_line or not (_has_mood(piece, ends=ends) and _SUPPOSING.isdisjoint(piece.said)):
@@ -347,9 +350,8 @@ def _is_placed(said: Sequence[str]) -> bool:
 
 def _contrasted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """ "All rooms have a balcony." and "Rooms 101 to 109 don't.": the next sentence denies something of the same thing."""
-    negative = _NEGATIVE & pieces[0].hints.distinct
-    short = [i for i, piece in enumerate(pieces) if i and len(piece.said) <= _CONTRAST_WORDS]
-    for i in [i for i in short if not negative.isdisjoint(pieces[i].said)]:
+    denying = [i for i, bits in enumerate(pieces[0].hints.cues) if bits & _DENIES]
+    for i in [i for i in denying if i and len(pieces[i].said) <= _CONTRAST_WORDS]:
         piece, before = pieces[i], pieces[i - 1]
         if piece.kind or piece.item or piece.starts_line or before.kind or piece.asks or before.asks:
             continue

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from turnfold.compression.text.heard import cue, sentence_cue
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.statement_pieces import StatementPiece
 
@@ -48,6 +49,8 @@ _REPORTED_WITHIN: Final = 9
 _DENSE_WORDS: Final = 45  # characters
 _DENSE_BEGIN: Final = 16
 _FIGURE: Final = re.compile(r"\d+(?:[.,:]\d+)*")
+_DENYING, _DIFFERENT = sentence_cue(_NEGATIVE), sentence_cue(_DIFFERING)
+_POINTING_BACK, _REPORTING = cue(_ANAPHORS), cue(_REPORTS)
 _CAPITAL: Final = re.compile(r"(?<=[\w,;:] )[A-Z]")
 _CODE: Final = re.compile(r"\w[._/@]\w|`|\d")
 
@@ -58,21 +61,20 @@ def following_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
     leaning = -1  # the last sentence that leans on the one before it
     hints = pieces[0].hints
     dense = hints.dense
-    differing = not _DIFFERING.isdisjoint(hints.distinct)
-    reporting = not hints.ascii or not _REPORTS.isdisjoint(hints.distinct)
-    negative = _NEGATIVE & hints.distinct
-    denying = bool(negative) and not _ANAPHORS.isdisjoint(hints.distinct)
-    before = pieces[0]
+    cues, held = hints.cues, hints.held
+    reporting = not hints.ascii or held & _REPORTING
+    denying = held & _DENYING and held & _POINTING_BACK
     for i, piece in enumerate(pieces):
-        said, last = piece.said, before
-        before, size = piece, len(said)
+        said, bits, last = piece.said, cues[i], pieces[i - 1]
+        size = len(said)
         denies = denying and size <= _DENYING_WORDS
+        differs = bits & _DIFFERENT and _differs(piece)
         if size > _LEANING_WORDS and not (
-            (denies and (said[0] in _ARTICLES or not negative.isdisjoint(said)))
+            (denies and (bits & _DENYING or said[0] in _ARTICLES))
             or said[0] in _SETTINGS
-            or (dense and piece.dense)
-            or (differing and _differs(piece))
+            or differs
             or (reporting and _reports(last))
+            or (dense and piece.dense)
         ):
             continue  # most
         asked = denies or size <= _LEANING_WORDS
@@ -87,7 +89,7 @@ def following_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
             answers = reporting and _reports(last)
             disputes = answers and not _NEGATIVE.isdisjoint(said) and _reports(piece)
             points = leans or disputes or _lacks_standard(said) or (sets and not _POINTING.isdisjoint(said[1:2]))
-            points = points or (differing and _differs(piece))
+            points = points or differs
             told = sets or points or (answers and not _reports(piece))
             if points:
                 found.append((i, i - 1))

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Final
 
-from turnfold.compression.text.heard import HeardWords
+from turnfold.compression.text.heard import HeardWords, cue
 from turnfold.compression.text.lexicon import lexicon
 
 _TIES: Final = lexicon("ties")
@@ -61,10 +61,17 @@ _BESIDE: Final = {
 _ALONE: Final = RARE_WORDS - _BESIDE.keys()
 
 
-def rare_words(heard: HeardWords) -> set[str]:
-    """The telling words of those phrases of rare lists that may stand in a text; of most texts none."""
+#: The cues of what may hold a phrase of a rare list, and a verdict.
+_MAY_BE_RARE: Final = cue(RARE_WORDS)
+_MAY_JUDGE: Final = cue(_SWEEPING)
+
+
+def rare_words(heard: HeardWords, held: int) -> set[str]:
+    """The telling words of those phrases of rare lists that may stand in a text, whose cues are `held`; of most texts none."""
+    if not held & _MAY_BE_RARE:
+        return set()
     distinct = heard.distinct
-    judged = not _SWEEPING.isdisjoint(distinct)
+    judged = held & _MAY_JUDGE
     may_stand = [
         (word, phrase)
         for word in distinct & RARE_WORDS

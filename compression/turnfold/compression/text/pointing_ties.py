@@ -14,6 +14,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Final
 
+from turnfold.compression.text.heard import cue, sentence_cue
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.statement_pieces import StatementPiece
 
@@ -89,16 +90,14 @@ def pointing_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
     """Pairs of a sentence and one that it needs."""
     found: list[Pair] = []
     hints = pieces[0].hints
-    cues = _CUES & hints.distinct
     others = _unlisted_rules(text, pieces)
-    asked = cues or others or not _FRONTED.isdisjoint(hints.distinct)
-    for i, piece in enumerate(pieces) if asked else ():
+    for i, piece in enumerate(pieces) if others or hints.held & _ANY_RULE else ():
         said = piece.said
         if piece.starts_line or piece.kind or not said or pieces[i - 1].kind:
             continue
-        rules = _RULES_OF_FIRST.get(said[0], 0)
-        for word in cues.intersection(said):
-            rules |= _RULES_OF[word]
+        rules = hints.cues[i] & _LISTED_RULES
+        if said[0] in _FRONTS:
+            rules |= _BEGINS_FRONTED
         for rule in _called(rules) if rules else ():
             found += rule(pieces, i)
         for rule in others:
@@ -220,7 +219,11 @@ def _persons(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
 
 def _names_nobody(piece: StatementPiece) -> bool:
     said = piece.said
-    return bool(said) and (said[0] in _DETERMINERS or said[0] in _JOINING) and all(name.lower() in _TIMES for name in _NAME.findall(piece.body))
+    return (
+        bool(said)
+        and (said[0] in _DETERMINERS or said[0] in _JOINING)
+        and all(name.lower() in _TIMES for name in _NAME.findall(piece.body))
+    )
 
 
 def _holds_clitic(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
@@ -376,12 +379,14 @@ _RULES: Final[tuple[tuple[_Rule, Set[str]], ...]] = (
     (_happened_meanwhile, _MEANWHILE),
     (_drops_subject, _DROPPED),
 )
-_CUES: Final = frozenset().union(*(words for _, words in _RULES))
-#: The rules that each of the words calls for, as the bits of a number; and those that it calls for where a sentence begins.
-_RULES_OF: Final = {word: sum((word in words) << k for k, (_, words) in enumerate(_RULES)) for word in _CUES}
-_RULES_OF_FIRST: Final = dict.fromkeys(_FRONTS, 1 << [rule for rule, _ in _RULES].index(_fronted))
+#: The rules by the cues that call for them, in order.
+_RULE_OF: Final = {sentence_cue(words): rule for rule, words in _RULES}
+_LISTED_RULES: Final = sum(_RULE_OF)
+#: The cue of the rule for what a sentence begins with, which is called for by its first word alone.
+_BEGINS_FRONTED: Final = next(bit for bit, rule in _RULE_OF.items() if rule is _fronted)
+_ANY_RULE: Final = _LISTED_RULES | cue(_FRONTED)
 
 
 @cache
-def _called(bits: int) -> tuple[_Rule, ...]:
-    return tuple(rule for k, (rule, _) in enumerate(_RULES) if bits >> k & 1)
+def _called(cues: int) -> tuple[_Rule, ...]:
+    return tuple(rule for bit, rule in _RULE_OF.items() if cues & bit)

@@ -14,7 +14,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
-from turnfold.compression.text.heard import HeardWords
+from turnfold.compression.text.heard import HeardWords, sentence_cue
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.listed_phrases import LISTED, RARE, RARE_PHRASES, RARE_WORDS, rare_words
 from turnfold.compression.text.spans import Span
@@ -79,6 +79,9 @@ _OPENINGS: Final[Mapping[str, tuple[Mapping[str, int], Set[str]]]] = {
 }
 _PERSONS: Final = frozenset(LISTED["persons"])
 _LIMITS: Final = frozenset(LISTED["limits"])
+#: The cue of what may limit something, and that of what may speak of somebody.
+LIMITS: Final = sentence_cue(_LIMITS)
+_NAMES_PERSON: Final = sentence_cue(_PERSONS)
 #: With one of these every sentence begins that is tied to the one in front of it, unless it narrows or has a phrase of "back".
 _TYING: Final = frozenset({"restricts", "follows", "ordinals", "answers", "amends", "conditions", "objects"})
 _TYING_RARE: Final = frozenset({"back", "requires"})
@@ -125,6 +128,9 @@ class Hints:
         self.meaning: Set[int] = frozenset()
         #: All words, each once.
         self.distinct: Set[str] = frozenset()
+        #: The cues (``heard.cue``) of each sentence, and those of the text.
+        self.cues: Sequence[int] = ()
+        self.held = 0
 
     @cached_property
     def names(self) -> list[int]:
@@ -149,18 +155,20 @@ class Hints:
         heard = HeardWords([piece.said for piece in pieces])
         self.opened = set(chain.from_iterable([piece.opens for piece in pieces if piece.opens]))
         self.distinct = heard.distinct
-        self.may_limit = not _LIMITS.isdisjoint(heard.distinct)
+        self.cues, self.held = cues, held = heard.cues(), heard.held()
+        self.may_limit = held & LIMITS > 0
         if self.dense:
             self.meaning = {i for i, piece in enumerate(pieces) if piece.means_somebody}
         else:
-            meaning = heard.holding(_PERSONS)
+            meaning = [i for i, bits in enumerate(cues) if bits & _NAMES_PERSON] if held & _NAMES_PERSON else ()
             if meaning and self.ascii:
                 self.meaning = set(meaning).difference(self._naming(pieces))
             else:
                 self.meaning = {i for i in meaning if not pieces[i].names_something}
             if "pronouns" in self.opened:
                 self.meaning |= {i for i, piece in enumerate(pieces) if piece.opens and "pronouns" in piece.opens}
-            told = [pieces[i] for i in heard.holding(rare_words(heard))]
+            found = rare_words(heard, held)
+            told = [piece for piece in pieces if not found.isdisjoint(piece.said)] if found else []
             self.rare = {name for piece in told for name in piece.rare_lists()}
             for piece in told if self.rare else ():
                 piece.stands_alone = False

@@ -163,9 +163,7 @@ def _of(texts: Sequence[str], cut: Sequence[Sequence[Span]], read: Sequence[Sequ
         for found, (text, pieces) in zip(ties, several, strict=True):
             found += rule(text, pieces)
     told = iter(zip(joined, ties, strict=True))
-    return [
-        _columns(spans, *next(told)) if len(spans) > 1 else (spans, ((),) * len(spans), (1,) * len(spans)) for spans in cut
-    ]
+    return [_columns(spans, *next(told)) if len(spans) > 1 else (spans, ((),) * len(spans), (1,) * len(spans)) for spans in cut]
 
 
 def _columns(spans: Sequence[Span], joined: Sequence[bool], ties: Iterable[tuple[int, int]]) -> _Columns:
