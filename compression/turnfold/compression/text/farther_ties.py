@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from turnfold.compression.text.cues import CUES
 from turnfold.compression.text.heads import REMARK, SECTION, SETTING
-from turnfold.compression.text.heard import cue, sentence_cue
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.listed_phrases import LISTED
 from turnfold.compression.text.reaching_ties import limited_too
@@ -60,8 +60,7 @@ _UNIVERSAL: Final = _TIES["universal"]
 _EXCEPTIONS: Final = _TIES["exceptions"]
 _NEGATIVE: Final = _TIES["negative"]
 _REVERSING: Final = frozenset(LISTED["restricts"]) | frozenset(LISTED["amends"])
-_MOOD, _DENIES = sentence_cue(_MOODS), sentence_cue(_NEGATIVE)
-_FOLLOWS_UP: Final = cue(_LIMITING | _PLACES)
+_MOOD, _DENIES, _FOLLOWS_UP = CUES["moods"], CUES["negative"], CUES["following-up"]
 _TABLES: Final = frozenset({"table", "csv"})
 _OUTPUTS: Final = frozenset({"log", "plain", "tests"})
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from turnfold.compression.text.heard import cue, sentence_cue
+from turnfold.compression.text.cues import CUES
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.statement_pieces import StatementPiece
 
@@ -49,8 +49,7 @@ _REPORTED_WITHIN: Final = 9
 _DENSE_WORDS: Final = 45  # characters
 _DENSE_BEGIN: Final = 16
 _FIGURE: Final = re.compile(r"\d+(?:[.,:]\d+)*")
-_DENYING, _DIFFERENT = sentence_cue(_NEGATIVE), sentence_cue(_DIFFERING)
-_POINTING_BACK, _REPORTING = cue(_ANAPHORS), cue(_REPORTS)
+_DENYING, _DIFFERENT, _POINTING_BACK, _REPORTING = (CUES[name] for name in ("negative", "differing", "anaphors", "reports"))
 _CAPITAL: Final = re.compile(r"(?<=[\w,;:] )[A-Z]")
 _CODE: Final = re.compile(r"\w[._/@]\w|`|\d")
 
@@ -63,12 +62,12 @@ def following_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
     dense = hints.dense
     cues, held = hints.cues, hints.held
     reporting = not hints.ascii or held & _REPORTING
-    denying = held & _DENYING and held & _POINTING_BACK
+    denying = bool(held & _DENYING and held & _POINTING_BACK)
     for i, piece in enumerate(pieces):
         said, bits, last = piece.said, cues[i], pieces[i - 1]
         size = len(said)
         denies = denying and size <= _DENYING_WORDS
-        differs = bits & _DIFFERENT and _differs(piece)
+        differs = bits & _DIFFERENT > 0 and _differs(piece)
         if size > _LEANING_WORDS and not (
             (denies and (bits & _DENYING or said[0] in _ARTICLES))
             or said[0] in _SETTINGS

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Final
 
-from turnfold.compression.text.heard import HeardWords, cue
+from turnfold.compression.text.heard import HeardWords
 from turnfold.compression.text.lexicon import lexicon
 
 _TIES: Final = lexicon("ties")
@@ -33,7 +33,8 @@ LISTED: Final = {
     )
 }
 _USUAL: Final = frozenset({"that", "this", "these", "they", "she", "or"})
-_SWEEPING: Final = frozenset(LISTED["sweeping"])  # words of which a verdict has one
+#: Words of which a verdict has one.
+SWEEPING: Final = frozenset(LISTED["sweeping"])
 
 
 def _by_telling_word(names: Iterable[str]) -> dict[str, list[tuple[str, str, frozenset[str]]]]:
@@ -61,17 +62,15 @@ _BESIDE: Final = {
 _ALONE: Final = RARE_WORDS - _BESIDE.keys()
 
 
-#: The cues of what may hold a phrase of a rare list, and a verdict.
-_MAY_BE_RARE: Final = cue(RARE_WORDS)
-_MAY_JUDGE: Final = cue(_SWEEPING)
+#: Lists that no sentence is asked for at its beginning alone.
+_ANYWHERE: Final = frozenset((*RARE, "points", "persons", "sweeping", "limits", "limiting"))
+#: The other lists with phrases that begin with a word, and these phrases.
+OPENING: Final = {name: phrases for name, phrases in LISTED.items() if name not in _ANYWHERE}
 
 
-def rare_words(heard: HeardWords, held: int) -> set[str]:
-    """The telling words of those phrases of rare lists that may stand in a text, whose cues are `held`; of most texts none."""
-    if not held & _MAY_BE_RARE:
-        return set()
+def rare_words(heard: HeardWords, *, judged: bool) -> set[str]:
+    """The telling words of those phrases of rare lists that may stand in a text, of most none; `judged`: whether a verdict may."""
     distinct = heard.distinct
-    judged = held & _MAY_JUDGE
     may_stand = [
         (word, phrase)
         for word in distinct & RARE_WORDS

@@ -9,12 +9,12 @@ Each rule asks all words of the text once, and looks a bounded number of sentenc
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Final
 
-from turnfold.compression.text.heard import cue, sentence_cue
+from turnfold.compression.text.cues import CUES, POSSESSIVES, SUBJECTS
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.statement_pieces import StatementPiece
 
@@ -46,13 +46,9 @@ _DROPPED: Final = _TIES["dropped-subjects"]
 _CLITICS: Final = frozenset(("la", "lo", "las", "los", "le", "les"))
 _BEHIND_NE: Final = frozenset(("le", "la", "les", "lui", "leur", "en", "y"))
 _FRONTS: Final = _TIES["settings"] | {"should", "according", "had", "were", "except", "unlike", "despite", "besides"}
-_SUBJECTS: Final = frozenset(("it", "he", "she", "they", "er", "es"))
-_POSSESSIVES: Final = frozenset(("its", "their", "his"))
-_FRONTED: Final = _SUBJECTS | _POSSESSIVES | _POINTERS
 _CLAUSE: Final = re.compile(
     r"\w (?:(?:do|does|did|done|doing) (?:so|this|that)\b|in (?:this|that) (?:sense|case|respect|way|manner|regard)\b)"
 )
-_CLAUSE_WORDS: Final = frozenset(("so", "this", "that", "these", "those"))
 _DOING: Final = frozenset(("do", "does", "did", "done", "doing"))
 _NEGATIVE: Final = _TIES["negative"]
 _STANDARDS: Final = frozenset(("than", "als", "que", "di", "dan", "niż"))
@@ -165,7 +161,7 @@ def _has_object(said: Sequence[str], *, begins: bool) -> bool:
 def _fronted(pieces: Sequence[StatementPiece], i: int) -> Sequence[Pair]:
     """ "Should it rise, ...", "According to their numbers ...", "In a cold kitchen this takes two."."""
     said = pieces[i].said
-    begins = not _SUBJECTS.isdisjoint(said[1:2]) or not _POSSESSIVES.isdisjoint(said[1:_NEAR])
+    begins = not SUBJECTS.isdisjoint(said[1:2]) or not POSSESSIVES.isdisjoint(said[1:_NEAR])
     if begins or (len(said) <= _LONGEST and not _POINTERS.isdisjoint(said[2:_WITHIN]) and _points_behind(said)):
         return ((i, i - 1),)
     return ()
@@ -210,7 +206,7 @@ def _persons(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
         if not 1 < i - before <= _PERSON_NEAR or pieces[i].kind or pieces[before].kind:
             continue
         said, between = pieces[i].said, pieces[before + 1 : i]
-        fronted = said[0] in _FRONTS and not _SUBJECTS.isdisjoint(said[1:2])
+        fronted = said[0] in _FRONTS and not SUBJECTS.isdisjoint(said[1:2])
         if not fronted and False in [_names_nobody(piece) for piece in between]:  # most
             continue
         if not (pieces[i].starts_line or any(piece.starts_line or piece.kind for piece in between)):
@@ -364,27 +360,27 @@ def _has_dense_figure(piece: StatementPiece) -> bool:
     return _FIGURES.search(piece.body) is not None
 
 
-#: Rules, each with words of which a sentence must have one.
-_RULES: Final[tuple[tuple[_Rule, Set[str]], ...]] = (
-    (_holds_object, _ALL_OBJECTS),
-    (_fronted, frozenset()),
-    (_stands_for_clause, _CLAUSE_WORDS),
-    (_reacts, _REACTING),
-    (_compares, _COMPARED),
-    (_leaves_rest, _REST),
-    (_numbered, _PLACES),
-    (_ends, _OUTCOMES),
-    (_told, _TELLING),
-    (_speaks_of_figure, _QUANTITIES),
-    (_happened_meanwhile, _MEANWHILE),
-    (_drops_subject, _DROPPED),
+#: Rules, each with the list of words of which a sentence must have one.
+_RULES: Final[tuple[tuple[_Rule, str], ...]] = (
+    (_holds_object, "objects"),
+    (_fronted, "beginnings"),
+    (_stands_for_clause, "clauses"),
+    (_reacts, "reacting"),
+    (_compares, "compared"),
+    (_leaves_rest, "rest-of-all"),
+    (_numbered, "places-in-order"),
+    (_ends, "outcomes"),
+    (_told, "telling-figures"),
+    (_speaks_of_figure, "quantities"),
+    (_happened_meanwhile, "meanwhile"),
+    (_drops_subject, "dropped-subjects"),
 )
 #: The rules by the cues that call for them, in order.
-_RULE_OF: Final = {sentence_cue(words): rule for rule, words in _RULES}
+_RULE_OF: Final = {CUES[name]: rule for rule, name in _RULES}
 _LISTED_RULES: Final = sum(_RULE_OF)
 #: The cue of the rule for what a sentence begins with, which is called for by its first word alone.
-_BEGINS_FRONTED: Final = next(bit for bit, rule in _RULE_OF.items() if rule is _fronted)
-_ANY_RULE: Final = _LISTED_RULES | cue(_FRONTED)
+_BEGINS_FRONTED: Final = CUES["beginnings"]
+_ANY_RULE: Final = _LISTED_RULES | CUES["fronted"]
 
 
 @cache

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from turnfold.compression.text.heard import cue
+from turnfold.compression.text.cues import CUES
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.statement_pieces import StatementPiece
 
@@ -44,9 +44,7 @@ _ASKING: Final = re.compile("[?？؟]")
 _BLANK_LINE: Final = re.compile(r"\n[ \t]*\n\s*\Z")
 #: "Option B keeps", "Plan 2: close", "B) keep", "(2) keep", "- Gold: sell".
 _OPTION: Final = re.compile(r"[^\W\d_]{3,12} (?P<called>[A-H]|\d)\b|(?:[-*+•] )?(?P<named>[^\W\d_]\w{2,15}): ")
-#: What an option is called that is not the only one.
-_SECOND: Final = frozenset("bc23")
-_HAS_SECOND, _MEASURED, _CHOOSES = cue(_SECOND), cue(_MEASURES), cue(_CHOOSING)
+_HAS_SECOND, _MEASURED, _CHOOSES = CUES["second-options"], CUES["measures"], CUES["choosing"]
 _MARKER: Final = re.compile(r"[ \t]*\(?([A-Ha-h]|\d{1,2})[.)]")
 _LETTER: Final = re.compile(r"(?<![\w.])(?:[B-H]|A(?!\s[^\W\d_A-Z]))(?![\w.']\w)")
 _COUNTED: Final = re.compile(r"\b([^\W\d_]{2,12}) (\d{1,2})\b(?![.,:]\d)")

@@ -9,14 +9,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from functools import cached_property
-from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
-from turnfold.compression.text.heard import HeardWords, sentence_cue
+from turnfold.compression.text.hints import ASCII_NAMES, DENSE, Hints
 from turnfold.compression.text.lexicon import lexicon
-from turnfold.compression.text.listed_phrases import LISTED, RARE, RARE_PHRASES, RARE_WORDS, rare_words
+from turnfold.compression.text.listed_phrases import LISTED, OPENING, RARE_PHRASES, RARE_WORDS
 from turnfold.compression.text.spans import Span
 
 _SHORT_WORDS: Final = 5  # a sentence of so few words that names nothing says little by itself
@@ -52,21 +50,14 @@ _LEAD: Final = re.compile(r"[\s\"'“”„«»「『(（*_>\-–—•…]*(?:\
 # Of scripts with capitals what begins a name is none of these.
 _LOWER: Final = "".join(chr(c) for c in (*range(0x61, 0x590), *range(0x1E00, 0x2000)) if chr(c).islower())
 _NAMES: Final = re.compile(rf"(?<=[\w,;:] )[^\W\d_{_LOWER}][^\W_]+|\w[._/@]\w|\d|`|[\u30a1-\u30f6]{{3,}}")
-# The same for ASCII, where the signs that tell are one class, which the regex engine finds fast.
-_ASCII_NAMES: Final = re.compile(r"[A-Z0-9`._/@](?:(?<=[\w,;:] [A-Z])[^\W_]+|(?<=[\d`])|(?<=\w[._/@])\w)")
-_DENSE: Final = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
 _SIGN: Final = re.compile(r"\s*[,.;:!?…—–،。，！？、-]")
 #: So many words, and a sign behind the last.
 _SIGN_BEHIND: Final = [re.compile(rf"(?:[^\W_]+\W+){{{n - 1}}}[^\W_]+{_SIGN.pattern}" if n else r"\Z.") for n in range(6)]
 _TIES: Final = lexicon("ties")
 _RUN_ON: Final = {name: tuple(_TIES.get(f"{name}-run-on", ())) for name in LISTED}
-#: Lists that no sentence is asked for at its beginning alone.
-_ANYWHERE: Final = frozenset((*RARE, "points", "persons", "sweeping", "limits", "limiting"))
-#: The other lists with phrases that begin with a word, and these phrases.
-_OPENING: Final = {name: phrases for name, phrases in LISTED.items() if name not in _ANYWHERE}
 _LISTS_BY_OPENING: Final = {
-    word: tuple((name, phrases[word]) for name, phrases in _OPENING.items() if word in phrases)
-    for listed in _OPENING.values()
+    word: tuple((name, phrases[word]) for name, phrases in OPENING.items() if word in phrases)
+    for listed in OPENING.values()
     for word in listed
 }
 #: What a sentence opens with by its first word alone, and the second words with which it may open with more.
@@ -79,9 +70,6 @@ _OPENINGS: Final[Mapping[str, tuple[Mapping[str, int], Set[str]]]] = {
 }
 _PERSONS: Final = frozenset(LISTED["persons"])
 _LIMITS: Final = frozenset(LISTED["limits"])
-#: The cue of what may limit something, and that of what may speak of somebody.
-LIMITS: Final = sentence_cue(_LIMITS)
-_NAMES_PERSON: Final = sentence_cue(_PERSONS)
 #: With one of these every sentence begins that is tied to the one in front of it, unless it narrows or has a phrase of "back".
 _TYING: Final = frozenset({"restricts", "follows", "ordinals", "answers", "amends", "conditions", "objects"})
 _TYING_RARE: Final = frozenset({"back", "requires"})
@@ -109,69 +97,6 @@ def may_object(text: str) -> bool:
     """Whether a message's first word may begin an objection. Few do."""
     word = _FIRST_WORD.match(text)
     return word is not None and word[1].lower() in _OBJECTING
-
-
-class Hints:
-    """What a whole text holds, so that a sentence is not asked for what stands nowhere in it."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self.ascii = text.isascii()
-        self.dense = not self.ascii and _DENSE.search(text) is not None
-        self.introduces = ":" in text or "：" in text
-        #: Rare lists of which some sentence has a phrase.
-        self.rare: Set[str] = frozenset(RARE)
-        #: Lists with whose phrases some sentence begins; whether some has a word of a prohibition.
-        self.opened: Set[str] = frozenset(_OPENING)
-        self.may_limit = True
-        #: The sentences that speak of somebody whom another one names.
-        self.meaning: Set[int] = frozenset()
-        #: All words, each once.
-        self.distinct: Set[str] = frozenset()
-        #: The cues (``heard.cue``) of each sentence, and those of the text.
-        self.cues: Sequence[int] = ()
-        self.held = 0
-
-    @cached_property
-    def names(self) -> list[int]:
-        """Where names and figures of a text of ASCII begin."""
-        return [m.start() for m in _ASCII_NAMES.finditer(self._text)]
-
-    def _naming(self, pieces: Sequence[StatementPiece]) -> Set[int]:
-        """The sentences of a text of ASCII that name something: those in which one of `names` is, of which there are fewer."""
-        found: set[int] = set()
-        i = end = 0
-        for at in self.names:
-            if at >= end:
-                while pieces[i].span.end <= at:
-                    i += 1
-                if pieces[i].names_something:
-                    found.add(i)
-                end = pieces[i].span.end
-        return found
-
-    def hear(self, pieces: Sequence[StatementPiece]) -> None:
-        """Take in the words of all sentences."""
-        heard = HeardWords([piece.said for piece in pieces])
-        self.opened = set(chain.from_iterable([piece.opens for piece in pieces if piece.opens]))
-        self.distinct = heard.distinct
-        self.cues, self.held = cues, held = heard.cues(), heard.held()
-        self.may_limit = held & LIMITS > 0
-        if self.dense:
-            self.meaning = {i for i, piece in enumerate(pieces) if piece.means_somebody}
-        else:
-            meaning = [i for i, bits in enumerate(cues) if bits & _NAMES_PERSON] if held & _NAMES_PERSON else ()
-            if meaning and self.ascii:
-                self.meaning = set(meaning).difference(self._naming(pieces))
-            else:
-                self.meaning = {i for i in meaning if not pieces[i].names_something}
-            if "pronouns" in self.opened:
-                self.meaning |= {i for i, piece in enumerate(pieces) if piece.opens and "pronouns" in piece.opens}
-            found = rare_words(heard, held)
-            told = [piece for piece in pieces if not found.isdisjoint(piece.said)] if found else []
-            self.rare = {name for piece in told for name in piece.rare_lists()}
-            for piece in told if self.rare else ():
-                piece.stands_alone = False
 
 
 class StatementPiece:
@@ -203,7 +128,7 @@ class StatementPiece:
             start = lead.end()
         self._begin = start
         self.said = said = words(start, end if end - start <= _READ else start + _READ)
-        self.dense = hints.dense and _DENSE.search(self.body) is not None
+        self.dense = hints.dense and DENSE.search(self.body) is not None
         #: Words of the listed phrase that it begins with, by the list's name.
         self.opens = opens = _openings(said) if said and said[0] in _LISTS_BY_OPENING else _NO_OPENINGS
         if self.dense:
@@ -321,7 +246,7 @@ class StatementPiece:
         if first == len(names) or names[first] >= self.span.end:
             return False
         # Near its beginning the pattern may have looked at what stands before the sentence.
-        return names[first] - self._begin > 1 or _ASCII_NAMES.search(self.body) is not None
+        return names[first] - self._begin > 1 or ASCII_NAMES.search(self.body) is not None
 
     @property
     def is_condition(self) -> bool:

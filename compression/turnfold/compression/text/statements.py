@@ -22,13 +22,14 @@ from typing import Final
 from turnfold.compression.text.correcting_ties import correcting_ties
 from turnfold.compression.text.farther_ties import farther_ties
 from turnfold.compression.text.following_ties import following_ties
+from turnfold.compression.text.hints import Hints
 from turnfold.compression.text.lower import joined_words_within, words_within
 from turnfold.compression.text.near_ties import near_ties
 from turnfold.compression.text.pointing_ties import pointing_ties
 from turnfold.compression.text.reaching_ties import reaching_ties
 from turnfold.compression.text.sentences import LONGEST, sentences
 from turnfold.compression.text.spans import Span, Tiles
-from turnfold.compression.text.statement_pieces import Hints, StatementPiece, is_amendment, may_object
+from turnfold.compression.text.statement_pieces import StatementPiece, is_amendment, may_object
 
 #: Texts of which each rule is asked before the next one, so that its code is still in the processor's caches.
 _TOGETHER: Final = 8
@@ -160,8 +161,8 @@ def _of(texts: Sequence[str], cut: Sequence[Sequence[Span]], read: Sequence[Sequ
     joined = [_joined(text, pieces) for text, pieces in several]
     ties = [near_ties(pieces) for _, pieces in several]
     for rule in _RULES:
-        for found, (text, pieces) in zip(ties, several, strict=True):
-            found += rule(text, pieces)
+        for pairs, (text, pieces) in zip(ties, several, strict=True):
+            pairs.extend(rule(text, pieces))
     told = iter(zip(joined, ties, strict=True))
     return [_columns(spans, *next(told)) if len(spans) > 1 else (spans, ((),) * len(spans), (1,) * len(spans)) for spans in cut]
 
