@@ -61,7 +61,7 @@ def following_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
     hints = pieces[0].hints
     dense = hints.dense
     cues, held = hints.cues, hints.held
-    reporting = not hints.ascii or held & _REPORTING
+    reporting = not hints.ascii or held & _REPORTING > 0
     denying = bool(held & _DENYING and held & _POINTING_BACK)
     for i, piece in enumerate(pieces):
         said, bits, last = piece.said, cues[i], pieces[i - 1]

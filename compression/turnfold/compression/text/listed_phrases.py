@@ -69,7 +69,7 @@ OPENING: Final = {name: phrases for name, phrases in LISTED.items() if name not 
 
 
 def rare_words(heard: HeardWords, *, judged: bool) -> set[str]:
-    """The telling words of those phrases of rare lists that may stand in a text, of most none; `judged`: whether a verdict may."""
+    """The telling words of those phrases of rare lists that may stand in a text, of most none; `judged`: a verdict may."""
     distinct = heard.distinct
     may_stand = [
         (word, phrase)
