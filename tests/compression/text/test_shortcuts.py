@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from turnfold.compression.text import inline, words
 from turnfold.compression.text.figures import figures, figures_by_span, figures_by_start
+from turnfold.compression.text.hints import Hints
 from turnfold.compression.text.lower import joined_words, joined_words_within, lower_text, words_within
 from turnfold.compression.text.lower import words as plain_words
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.spans import Span
-from turnfold.compression.text.statement_pieces import Hints, StatementPiece
+from turnfold.compression.text.statement_pieces import StatementPiece
 
 _SIGNS = st.text("aB1_-./:@#'’ \n\té\x1c\x00", max_size=30)
 _COMMANDS = st.lists(

@@ -12,6 +12,7 @@ Worths are added by ``fsum``, here and where lines and sentences are rated: what
 from __future__ import annotations
 
 import heapq
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from math import fsum
 from typing import Final, NamedTuple
@@ -93,11 +94,12 @@ class _Choice:
     """What is chosen so far."""
 
     def __init__(self, pieces: CoverageColumns, weights: Mapping[str, float], needs: Mapping[int, Sequence[int]]) -> None:
-        self._pieces, self._weights, self._needs = pieces, weights, needs
-        self._dependents: dict[int, list[int]] = {}
+        self._costs, self._bases, self._factors, self._facts = pieces
+        self._weights, self._needs = weights, needs
+        self._dependents: defaultdict[int, list[int]] = defaultdict(list)
         for i, needed in needs.items():
             for j in needed:
-                self._dependents.setdefault(j, []).append(i)
+                self._dependents[j].append(i)
         self._seen: set[str] = set()
         self.taken: set[int] = set()
         self.order: list[int] = []
@@ -107,26 +109,29 @@ class _Choice:
 
     def cost(self, i: int) -> int:
         """Tokens of the piece and of what it still needs."""
-        return sum([self._pieces.costs[j] for j in self._missing(i)])
+        return sum([self._costs[j] for j in self._missing(i)])
 
     def value(self, i: int) -> float:
         """Worth per token now."""
-        costs, facts = self._pieces.costs, self._pieces.facts
+        costs, facts, taken = self._costs, self._facts, self.taken
         held, cost = facts.get(i, ()), costs[i]
         for j in self._needs.get(i, ()):
-            if j not in self.taken and j != i:
+            if j not in taken and j != i:
                 cost += costs[j]
                 if j in facts:
                     held = (*held, *[fact for fact in facts[j] if fact not in held])
-        fresh = fsum([self._weights[fact] for fact in held if fact not in self._seen]) if held else 0.0
-        return self._pieces.factors[i] * (self._pieces.bases[i] + fresh) / (cost + _OVERHEAD)
+        if not held:
+            return self._factors[i] * self._bases[i] / (cost + _OVERHEAD)
+        weights, seen = self._weights, self._seen
+        fresh = fsum([weights[fact] for fact in held if fact not in seen])
+        return self._factors[i] * (self._bases[i] + fresh) / (cost + _OVERHEAD)
 
     def offers(self, candidates: Sequence[int]) -> list[tuple[float, int]]:
         """Candidates of any worth with its negative; of most it is what they have by themselves."""
-        costs, bases, factors, facts = self._pieces
-        needs = self._needs
+        costs, bases, factors, facts = self._costs, self._bases, self._factors, self._facts
+        needs, value = self._needs, self.value
         return [
-            (-(self.value(i) if i in facts or i in needs else factors[i] * bases[i] / (costs[i] + _OVERHEAD)), i)
+            (-(value(i) if i in facts or i in needs else factors[i] * bases[i] / (costs[i] + _OVERHEAD)), i)
             for i in candidates
             if factors[i] > 0
         ]
@@ -137,11 +142,11 @@ class _Choice:
         for j in (*self._missing(i)[1:], i):
             self.taken.add(j)
             self.order.append(j)
-            if j in self._pieces.facts:
-                self._seen.update(self._pieces.facts[j])
+            if j in self._facts:
+                self._seen.update(self._facts[j])
             if j in self._dependents:
                 cheaper |= dict.fromkeys(self._dependents.pop(j))
-        return [k for k in cheaper if k not in self.taken and self._pieces.factors[k] > 0]
+        return [k for k in cheaper if k not in self.taken and self._factors[k] > 0]
 
 
 def cover_closely(

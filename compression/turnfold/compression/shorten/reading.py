@@ -133,7 +133,8 @@ class Read:
     @property
     def objects(self) -> bool:
         """Whether its first statement takes back or narrows what the messages before it said."""
-        return objects(self.text)
+        alone = self.spans and not self.spans.kinds and self.parts.sizes[0] == 1
+        return objects(self.text, self.spans.ends[0] if alone else 0)
 
     @property
     def figures(self) -> Mapping[int, tuple[str, ...]]:
@@ -185,8 +186,7 @@ class Reader:
         said: list[_Said] = []
         sizes: list[int] = []
         found: list[int] = []
-        for text, _ in texts:
-            of, spans, words_of = heard_statements(text)
+        for (text, _), (of, spans, words_of) in zip(texts, heard_statements([text for text, _ in texts]), strict=True):
             tiles.append(spans)
             parts.append(of)
             said.append(words_of)

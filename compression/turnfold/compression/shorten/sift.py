@@ -101,8 +101,8 @@ def _needs(reads: Sequence[Read], first: Sequence[int], closed: Set[int]) -> dic
         needs = one.parts.needs
         if not any(needs):
             continue
-        for j, needed in enumerate(needs):
-            if not needed or n + j in closed:
+        for j, needed in [(j, needed) for j, needed in enumerate(needs) if needed]:
+            if n + j in closed:
                 continue
             if len(needed) == 1 and not needs[needed[0]]:  # mostly
                 if n + needed[0] not in closed:

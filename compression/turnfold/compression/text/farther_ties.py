@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from turnfold.compression.text.cues import CUES
 from turnfold.compression.text.heads import REMARK, SECTION, SETTING
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.listed_phrases import LISTED
@@ -54,12 +55,12 @@ _MOODS: Final = _TIES["moods"]
 _REMAINING: Final = _TIES["remaining"]
 _MOOD_ENDS: Final = re.compile(r"\w(?:rait|raient|ría|rían|ríamos|rebbe|rebbero|riam|łby|łaby|łoby|liby|łyby)\b")
 _MAY_MOOD: Final = ("rait", "raient", "ría", "rebbe", "riam", "łby", "łaby", "łoby", "liby")
-_ASCII_MAY_MOOD: Final = tuple(filter(str.isascii, _MAY_MOOD))
 _SUPPOSING: Final = _TIES["conditions-inside"]
 _UNIVERSAL: Final = _TIES["universal"]
 _EXCEPTIONS: Final = _TIES["exceptions"]
 _NEGATIVE: Final = _TIES["negative"]
 _REVERSING: Final = frozenset(LISTED["restricts"]) | frozenset(LISTED["amends"])
+_MOOD, _DENIES, _FOLLOWS_UP = CUES["moods"], CUES["negative"], CUES["following-up"]
 _TABLES: Final = frozenset({"table", "csv"})
 _OUTPUTS: Final = frozenset({"log", "plain", "tests"})
 
@@ -74,14 +75,19 @@ def farther_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
             found += _footnoted(pieces)
         if ">" in text:
             found += _rebutted(pieces)
-    ends = any(map(text.__contains__, _ASCII_MAY_MOOD if hints.ascii else _MAY_MOOD))
-    if ends or not _MOODS.isdisjoint(hints.distinct):
+    ends = any(map(text.__contains__, _MAY_MOOD)) if not hints.ascii else _may_end_in_mood(text)
+    if ends or hints.held & _MOOD:
         found += _in_mood(pieces, ends=ends)
-    if not _NEGATIVE.isdisjoint(hints.distinct):
+    if hints.held & _DENIES:
         found += _contrasted(pieces)
-    if hints.dense or not (_LIMITING.isdisjoint(hints.distinct) and _PLACES.isdisjoint(hints.distinct)):
+    if hints.dense or hints.held & _FOLLOWS_UP:
         found += _followed_up(pieces)
     return found
+
+
+def _may_end_in_mood(text: str) -> bool:
+    """Whether some of `_MAY_MOOD` is in a text of ASCII; what two of them begin with is looked for once."""
+    return ("rai" in text and ("rait" in text or "raient" in text)) or "rebbe" in text or "riam" in text or "liby" in text
 
 
 def _ends_paragraph(piece: StatementPiece) -> bool:
@@ -289,7 +295,7 @@ def _is_apart(said: str, mark: str) -> bool:
 def _in_mood(pieces: Sequence[StatementPiece], *, ends: bool) -> Iterator[Pair]:
     """ "The tram would run all night." and the sentence before it that says under which condition; `ends` is whether some word
     may tell its mood by its ending."""
-    asked = range(len(pieces)) if ends else [i for i, piece in enumerate(pieces) if not _MOODS.isdisjoint(piece.said)]
+    asked = range(len(pieces)) if ends else [i for i, bits in enumerate(pieces[0].hints.cues) if bits & _MOOD]
     for i in asked:
         piece = pieces[i]
         if not i or piece.kind or piece.starts_line or not (_has_mood(piece, ends=ends) and _SUPPOSING.isdisjoint(piece.said)):
@@ -309,10 +315,8 @@ def _has_mood(piece: StatementPiece, *, ends: bool) -> bool:
 def _followed_up(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """A claim, and a short sentence right behind it that names nothing else and has a word for a limit, a change or an end."""
     german = len(_GERMAN & pieces[0].hints.distinct) > 1
-    for i, piece in enumerate(pieces[1:], start=1):
-        if not 0 < len(piece.said) <= _FOLLOW_WORDS:
-            continue
-        before = pieces[i - 1]
+    for i in [i for i, piece in enumerate(pieces) if i and 0 < len(piece.said) <= _FOLLOW_WORDS]:
+        piece, before = pieces[i], pieces[i - 1]
         if _limits_it(piece, german) and not (before.kind or before.asks or before.holds_rare("revokes")):
             yield i - 1, i
             yield from limited_too(pieces, i)
@@ -345,10 +349,9 @@ def _is_placed(said: Sequence[str]) -> bool:
 
 def _contrasted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """ "All rooms have a balcony." and "Rooms 101 to 109 don't.": the next sentence denies something of the same thing."""
-    for i, piece in enumerate(pieces):
-        if not i or len(piece.said) > _CONTRAST_WORDS or _NEGATIVE.isdisjoint(piece.said):
-            continue  # most
-        before = pieces[i - 1]
+    denying = [i for i, bits in enumerate(pieces[0].hints.cues) if bits & _DENIES]
+    for i in [i for i in denying if i and len(pieces[i].said) <= _CONTRAST_WORDS]:
+        piece, before = pieces[i], pieces[i - 1]
         if piece.kind or piece.item or piece.starts_line or before.kind or piece.asks or before.asks:
             continue
         about = _stems(piece.said[:_NEAR_START])

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from turnfold.compression.text.cues import CUES
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.statement_pieces import StatementPiece
 
@@ -48,6 +49,7 @@ _REPORTED_WITHIN: Final = 9
 _DENSE_WORDS: Final = 45  # characters
 _DENSE_BEGIN: Final = 16
 _FIGURE: Final = re.compile(r"\d+(?:[.,:]\d+)*")
+_DENYING, _DIFFERENT, _POINTING_BACK, _REPORTING = (CUES[name] for name in ("negative", "differing", "anaphors", "reports"))
 _CAPITAL: Final = re.compile(r"(?<=[\w,;:] )[A-Z]")
 _CODE: Final = re.compile(r"\w[._/@]\w|`|\d")
 
@@ -55,36 +57,38 @@ _CODE: Final = re.compile(r"\w[._/@]\w|`|\d")
 def following_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
     """Pairs of a claim and the sentence behind it."""
     found: list[Pair] = []
-    leans = False
+    leaning = -1  # the last sentence that leans on the one before it
     hints = pieces[0].hints
-    differing = not _DIFFERING.isdisjoint(hints.distinct)
-    reporting = not hints.ascii or not _REPORTS.isdisjoint(hints.distinct)
-    denying = not (_ANAPHORS.isdisjoint(hints.distinct) or _NEGATIVE.isdisjoint(hints.distinct))
-    for i in range(1, len(pieces)):
-        piece, before, leant = pieces[i], pieces[i - 1], leans
-        leans, said = False, piece.said
+    dense = hints.dense
+    cues, held = hints.cues, hints.held
+    reporting = not hints.ascii or held & _REPORTING > 0
+    denying = bool(held & _DENYING and held & _POINTING_BACK)
+    for i, piece in enumerate(pieces):
+        said, bits, last = piece.said, cues[i], pieces[i - 1]
         size = len(said)
         denies = denying and size <= _DENYING_WORDS
+        differs = bits & _DIFFERENT > 0 and _differs(piece)
         if size > _LEANING_WORDS and not (
-            (denies and (said[0] in _ARTICLES or not _NEGATIVE.isdisjoint(said)))
-            or piece.dense
+            (denies and (bits & _DENYING or said[0] in _ARTICLES))
             or said[0] in _SETTINGS
-            or (differing and _differs(piece))
-            or (reporting and _reports(before))
+            or differs
+            or (reporting and _reports(last))
+            or (dense and piece.dense)
         ):
             continue  # most
         asked = denies or size <= _LEANING_WORDS
-        if not 0 < size <= _LONGEST or piece.starts_line or piece.kind or before.kind or piece.asks:
+        if not (i and 0 < size <= _LONGEST) or piece.starts_line or piece.kind or last.kind or piece.asks:
             continue
-        if before.asks:
+        if last.asks:
             told = size <= _LEANING_WORDS or _is_set(piece)
         else:
-            leans = asked and not (leant or piece.dense) and _leans(piece, before)
+            leans = asked and leaning != i - 1 and not piece.dense and _leans(piece, last)
+            leaning = i if leans else leaning
             sets = (piece.dense or said[0] in _SETTINGS) and _is_set(piece)
-            answers = reporting and _reports(before)
+            answers = reporting and _reports(last)
             disputes = answers and not _NEGATIVE.isdisjoint(said) and _reports(piece)
             points = leans or disputes or _lacks_standard(said) or (sets and not _POINTING.isdisjoint(said[1:2]))
-            points = points or (differing and _differs(piece))
+            points = points or differs
             told = sets or points or (answers and not _reports(piece))
             if points:
                 found.append((i, i - 1))

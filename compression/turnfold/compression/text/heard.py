@@ -3,12 +3,12 @@
 Lives here: which sentences hold a word of a list. Does not belong here: the lists, and what a rule says of such a sentence.
 
 A rule names its cue words once, in a frozen set. A text that holds none of them pays for one intersection, whatever its length.
+Where many rules ask, they ask for cues (``cues``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from itertools import chain
 
 
 class HeardWords:
@@ -18,7 +18,7 @@ class HeardWords:
 
     def __init__(self, said: Sequence[Sequence[str]]) -> None:
         self.said = said
-        self.distinct = set(chain.from_iterable(said))
+        self.distinct: set[str] = set().union(*said)
 
     def holding(self, cues: Set[str]) -> Sequence[int]:
         """Indices of the sentences that hold one of the words, in order."""

@@ -33,7 +33,8 @@ LISTED: Final = {
     )
 }
 _USUAL: Final = frozenset({"that", "this", "these", "they", "she", "or"})
-_SWEEPING: Final = frozenset(LISTED["sweeping"])  # words of which a verdict has one
+#: Words of which a verdict has one.
+SWEEPING: Final = frozenset(LISTED["sweeping"])
 
 
 def _by_telling_word(names: Iterable[str]) -> dict[str, list[tuple[str, str, frozenset[str]]]]:
@@ -61,10 +62,15 @@ _BESIDE: Final = {
 _ALONE: Final = RARE_WORDS - _BESIDE.keys()
 
 
-def rare_words(heard: HeardWords) -> set[str]:
-    """The telling words of those phrases of rare lists that may stand in a text; of most texts none."""
+#: Lists that no sentence is asked for at its beginning alone.
+_ANYWHERE: Final = frozenset((*RARE, "points", "persons", "sweeping", "limits", "limiting"))
+#: The other lists with phrases that begin with a word, and these phrases.
+OPENING: Final = {name: phrases for name, phrases in LISTED.items() if name not in _ANYWHERE}
+
+
+def rare_words(heard: HeardWords, *, judged: bool) -> set[str]:
+    """The telling words of those phrases of rare lists that may stand in a text, of most none; `judged`: a verdict may."""
     distinct = heard.distinct
-    judged = not _SWEEPING.isdisjoint(distinct)
     may_stand = [
         (word, phrase)
         for word in distinct & RARE_WORDS

@@ -11,9 +11,11 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from turnfold.compression.text.cues import CUES
 from turnfold.compression.text.reaching_ties import limited_too
 from turnfold.compression.text.statement_pieces import LIMIT_WORDS, StatementPiece
 
+_LIMITS: Final = CUES["limits"]
 _FARTHEST_BACK: Final = 12  # sentences that one verdict takes back at most
 _REVISING: Final = ("amends", "doubted-later", "skips")  # lists with one of which a sentence begins that revises another
 _LIMITING: Final = frozenset(("amends", "restricts", "conditions"))  # lists with one of which an item limits the one above it
@@ -93,12 +95,17 @@ def _revised(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     """Sentences and the one behind each that corrects, revokes or limits it; "At first, ..." and what came then."""
     found: list[tuple[int, int]] = []
     hints = pieces[0].hints
+    cues = hints.cues
     if not hints.may_limit and "revokes" not in hints.rare and hints.opened.isdisjoint(_REVISING):
         return found
     said: list[int] = []  # what was said under this heading, labels aside
     doubted = False  # whether the last of it may be what was thought at first
     for i, piece in enumerate(pieces):
-        if piece.stands_alone and not doubted and not (piece.may_limit and (len(piece.said) <= LIMIT_WORDS or piece.forbids_it)):
+        if (
+            piece.stands_alone
+            and not doubted
+            and not (cues[i] & _LIMITS and (len(piece.said) <= LIMIT_WORDS or piece.forbids_it))
+        ):
             said.append(i)
             continue
         if piece.kind:

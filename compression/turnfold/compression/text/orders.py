@@ -15,6 +15,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -213,12 +214,18 @@ def is_standing_order(sentence: str, known: Sequence[str] | None = None) -> bool
 
 def _commands_nothing(sentence: str, known: Sequence[str]) -> bool:
     """Whether a sentence of one clause begins with no command, and has no phrase that orders without one: it is no order."""
-    first = known[0]
-    if len(known) >= _RUN_ON_WORDS or first in _BEFORE_VERBS or _is_form(first, _VERBS) or not _LAST.isdisjoint(known):
+    if len(known) >= _RUN_ON_WORDS or _may_begin_command(known[0]) or not _LAST.isdisjoint(known):
         return False
     if not sentence.isascii() or any(map(sentence.__contains__, _MARKS)):
         return False
-    return not any(words.issubset(known) for word in _LEADING_WORDS.intersection(known) for words in _LEADING[word])
+    said = frozenset(known)
+    return True not in [words <= said for word in _LEADING_WORDS & said for words in _LEADING[word]]
+
+
+@lru_cache(maxsize=1024)
+def _may_begin_command(word: str) -> bool:
+    """Whether a sentence that begins with a word may begin with a command; few words begin most sentences."""
+    return word in _BEFORE_VERBS or _is_form(word, _VERBS)
 
 
 def begins_with_command(sentence: str) -> bool:

@@ -9,10 +9,12 @@ Each rule asks all words of the text once, and looks a bounded number of sentenc
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import Final
 
+from turnfold.compression.text.cues import CUES, POSSESSIVES, SUBJECTS
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.statement_pieces import StatementPiece
 
@@ -26,6 +28,8 @@ _ALL_OBJECTS: Final = _OBJECTS | _POINTERS
 _JOINING: Final = _TIES["joining"]
 _DETERMINERS: Final = _TIES["determiners"]
 _BEHIND_POINTERS: Final = _TIES["behind-pointers"]
+#: Words by which it is told whether a sentence has such an object.
+_TELLING_OBJECTS: Final = _ALL_OBJECTS | _JOINING | _DETERMINERS
 _OBLIGING: Final = _TIES["obliging"]
 _REACTING: Final = _TIES["reacting"]
 _STOPPING: Final = _TIES["stopping"]
@@ -42,12 +46,10 @@ _DROPPED: Final = _TIES["dropped-subjects"]
 _CLITICS: Final = frozenset(("la", "lo", "las", "los", "le", "les"))
 _BEHIND_NE: Final = frozenset(("le", "la", "les", "lui", "leur", "en", "y"))
 _FRONTS: Final = _TIES["settings"] | {"should", "according", "had", "were", "except", "unlike", "despite", "besides"}
-_SUBJECTS: Final = frozenset(("it", "he", "she", "they", "er", "es"))
-_POSSESSIVES: Final = frozenset(("its", "their", "his"))
 _CLAUSE: Final = re.compile(
     r"\w (?:(?:do|does|did|done|doing) (?:so|this|that)\b|in (?:this|that) (?:sense|case|respect|way|manner|regard)\b)"
 )
-_CLAUSE_WORDS: Final = frozenset(("so", "this", "that", "these", "those"))
+_DOING: Final = frozenset(("do", "does", "did", "done", "doing"))
 _NEGATIVE: Final = _TIES["negative"]
 _STANDARDS: Final = frozenset(("than", "als", "que", "di", "dan", "niż"))
 _LONGEST: Final = 14  # words of a sentence that is asked for an object
@@ -80,25 +82,25 @@ _DENSE_TELLS: Final = re.compile(r"说|說|写|寫|显示|顯示|標|とある|�
 _TIMES: Final = _TIES["times"]
 
 
-def pointing_ties(text: str, pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+def pointing_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
     """Pairs of a sentence and one that it needs."""
+    found: list[Pair] = []
     hints = pieces[0].hints
-    cues = _CUES & hints.distinct
     others = _unlisted_rules(text, pieces)
-    for i, piece in enumerate(pieces) if cues or others else ():
-        if piece.starts_line or piece.kind or not piece.said or pieces[i - 1].kind:
+    for i, piece in enumerate(pieces) if others or hints.held & _ANY_RULE else ():
+        said = piece.said
+        if piece.starts_line or piece.kind or not said or pieces[i - 1].kind:
             continue
-        if held := cues.intersection(piece.said):
-            rules = 0
-            for word in held:
-                rules |= _RULES_OF[word]
-            while rules:
-                yield from _RULE_OF[rules & -rules](pieces, i)
-                rules &= rules - 1
+        rules = hints.cues[i] & _LISTED_RULES
+        if said[0] in _FRONTS:
+            rules |= _BEGINS_FRONTED
+        for rule in _called(rules) if rules else ():
+            found += rule(pieces, i)
         for rule in others:
-            yield from rule(pieces, i)
+            found += rule(pieces, i)
     if len(hints.meaning) > 1 and not hints.dense:
-        yield from _persons(pieces)
+        found += _persons(pieces)
+    return found
 
 
 def _unlisted_rules(text: str, pieces: Sequence[StatementPiece]) -> list[_Rule]:
@@ -115,27 +117,37 @@ def _unlisted_rules(text: str, pieces: Sequence[StatementPiece]) -> list[_Rule]:
 # ---------------------------------------------------------------- pronouns
 
 
-def _holds_object(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+def _holds_object(pieces: Sequence[StatementPiece], i: int) -> Sequence[Pair]:
     """ "I expect it on the 9th.", "Legal changed that to 60.": what is meant stands in front, maybe behind a short sentence."""
     said = pieces[i].said
     if len(said) > _LONGEST:
         said = said[:_NEAR]
-    if pieces[i].asks or not _has_object(said, begins="pronouns" not in pieces[i].opens):
-        return
-    yield i, i - 1
+    if _ALL_OBJECTS.isdisjoint(said[:_WITHIN]):  # most
+        return ()
+    if not _has_object(said, begins="pronouns" not in pieces[i].opens) or pieces[i].asks:
+        return ()
+    found = [(i, i - 1)]
     if i > 1 and len(pieces[i - 1].said) <= _LITTLE and not (pieces[i - 1].starts_line or pieces[i - 2].kind):
-        yield i, i - 2
+        found.append((i, i - 2))
     stops = not _STOPPING.isdisjoint(said)
-    if stops or not _OBLIGING.isdisjoint(said) or _SETS_FIGURE.search(pieces[i].body):
-        yield i - 1, i
+    if stops or not _OBLIGING.isdisjoint(said) or _sets_figure(pieces[i].body):
+        found.append((i - 1, i))
     if stops or not _GOVERNING.isdisjoint(said[:1]):
-        yield from ((k, i) for k in _before(pieces, i))
+        found += [(k, i) for k in _before(pieces, i)]
+    return found
+
+
+def _sets_figure(body: str) -> bool:
+    """Whether a figure is what something is to be set to, or changed by: "Set it to 5."."""
+    return (" to " in body or " by " in body) and _SETS_FIGURE.search(body) is not None
 
 
 def _has_object(said: Sequence[str], *, begins: bool) -> bool:
     """Whether there is a pronoun in front of which there is no more than a subject; `begins`: it may be the first word."""
     determined = 0
     for k, word in enumerate(said[:_WITHIN]):
+        if word not in _TELLING_OBJECTS:  # most
+            continue
         if (k or begins) and said[k - 1] != "about" and (word in _OBJECTS or (k and word in _POINTERS and _is_pronoun(said, k))):
             return True
         if word in _JOINING and (k or said[1:2] == []):
@@ -146,14 +158,13 @@ def _has_object(said: Sequence[str], *, begins: bool) -> bool:
     return False
 
 
-def _fronted(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+def _fronted(pieces: Sequence[StatementPiece], i: int) -> Sequence[Pair]:
     """ "Should it rise, ...", "According to their numbers ...", "In a cold kitchen this takes two."."""
     said = pieces[i].said
-    if said[0] not in _FRONTS:
-        return
-    begins = not _SUBJECTS.isdisjoint(said[1:2]) or not _POSSESSIVES.isdisjoint(said[1:_NEAR])
-    if begins or (len(said) <= _LONGEST and _points_behind(said)):
-        yield i, i - 1
+    begins = not SUBJECTS.isdisjoint(said[1:2]) or not POSSESSIVES.isdisjoint(said[1:_NEAR])
+    if begins or (len(said) <= _LONGEST and not _POINTERS.isdisjoint(said[2:_WITHIN]) and _points_behind(said)):
+        return ((i, i - 1),)
+    return ()
 
 
 def _points_behind(said: Sequence[str]) -> bool:
@@ -164,13 +175,15 @@ def _points_behind(said: Sequence[str]) -> bool:
     )
 
 
-def _stands_for_clause(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+def _stands_for_clause(pieces: Sequence[StatementPiece], i: int) -> Sequence[Pair]:
     """ "Only the client may do so.", "Karl does this, except for flat 9."."""
     piece = pieces[i]
-    if len(piece.said) <= _LONGEST and _CLAUSE.search(piece.body):
-        yield i, i - 1
-        if not _NEGATIVE.isdisjoint(piece.said):
-            yield i - 1, i
+    said = piece.said
+    if len(said) > _LONGEST or (_DOING.isdisjoint(said) and piece.is_heard_whole and " in th" not in piece.body):  # most
+        return ()
+    if not _CLAUSE.search(piece.body):
+        return ()
+    return ((i, i - 1),) if _NEGATIVE.isdisjoint(said) else ((i, i - 1), (i - 1, i))
 
 
 def _is_pronoun(said: Sequence[str], k: int) -> bool:
@@ -192,17 +205,21 @@ def _persons(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     for before, i in pairwise(sorted(pieces[0].hints.meaning)):
         if not 1 < i - before <= _PERSON_NEAR or pieces[i].kind or pieces[before].kind:
             continue
-        if any(piece.starts_line or piece.kind for piece in pieces[before + 1 : i + 1]):
+        said, between = pieces[i].said, pieces[before + 1 : i]
+        fronted = said[0] in _FRONTS and not SUBJECTS.isdisjoint(said[1:2])
+        if not fronted and False in [_names_nobody(piece) for piece in between]:  # most
             continue
-        said = pieces[i].said
-        fronted = said[0] in _FRONTS and not _SUBJECTS.isdisjoint(said[1:2])
-        if fronted or all(_names_nobody(piece) for piece in pieces[before + 1 : i]):
+        if not (pieces[i].starts_line or any(piece.starts_line or piece.kind for piece in between)):
             yield i, before
 
 
 def _names_nobody(piece: StatementPiece) -> bool:
-    begins = bool(piece.said) and (piece.said[0] in _DETERMINERS or piece.said[0] in _JOINING)
-    return begins and all(name.lower() in _TIMES for name in _NAME.findall(piece.body))
+    said = piece.said
+    return (
+        bool(said)
+        and (said[0] in _DETERMINERS or said[0] in _JOINING)
+        and all(name.lower() in _TIMES for name in _NAME.findall(piece.body))
+    )
 
 
 def _holds_clitic(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
@@ -232,13 +249,16 @@ def _before(pieces: Sequence[StatementPiece], i: int, most: int = _NEAR) -> Iter
             return
 
 
-def _numbered(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+def _numbered(pieces: Sequence[StatementPiece], i: int) -> list[Pair]:
     """ "The first of these rights ends if ...", and those among which it is the first."""
     said = pieces[i].said
+    found: list[Pair] = []
+    if "of" not in said or _PLACES.isdisjoint(said[:_LITTLE]):  # most
+        return found
     for k in range(min(len(said) - 2, _LITTLE)):
         if said[k] in _PLACES and said[k + 1] == "of" and (said[k + 2] in _POINTERS or said[k + 2] in _OBJECTS):
-            yield i, i - 1
-            yield from ((before, i) for before in _before(pieces, i))
+            found += [(i, i - 1), *((before, i) for before in _before(pieces, i))]
+    return found
 
 
 def _ends(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
@@ -340,23 +360,29 @@ def _has_dense_figure(piece: StatementPiece) -> bool:
     return _FIGURES.search(piece.body) is not None
 
 
-#: Rules, each with words of which a sentence must have one.
-_RULES: Final[tuple[tuple[_Rule, Set[str]], ...]] = (
-    (_holds_object, _ALL_OBJECTS),
-    (_fronted, _SUBJECTS | _POSSESSIVES | _POINTERS),
-    (_stands_for_clause, _CLAUSE_WORDS),
-    (_reacts, _REACTING),
-    (_compares, _COMPARED),
-    (_leaves_rest, _REST),
-    (_numbered, _PLACES),
-    (_ends, _OUTCOMES),
-    (_told, _TELLING),
-    (_speaks_of_figure, _QUANTITIES),
-    (_happened_meanwhile, _MEANWHILE),
-    (_drops_subject, _DROPPED),
+#: Rules, each with the list of words of which a sentence must have one.
+_RULES: Final[tuple[tuple[_Rule, str], ...]] = (
+    (_holds_object, "objects"),
+    (_fronted, "beginnings"),
+    (_stands_for_clause, "clauses"),
+    (_reacts, "reacting"),
+    (_compares, "compared"),
+    (_leaves_rest, "rest-of-all"),
+    (_numbered, "places-in-order"),
+    (_ends, "outcomes"),
+    (_told, "telling-figures"),
+    (_speaks_of_figure, "quantities"),
+    (_happened_meanwhile, "meanwhile"),
+    (_drops_subject, "dropped-subjects"),
 )
-_CUES: Final = frozenset().union(*(words for _, words in _RULES))
-#: The rules that each of the words calls for, as the bits of a number.
-_RULES_OF: Final = {word: sum((word in words) << k for k, (_, words) in enumerate(_RULES)) for word in _CUES}
+#: The rules by the cues that call for them, in order.
+_RULE_OF: Final = {CUES[name]: rule for rule, name in _RULES}
+_LISTED_RULES: Final = sum(_RULE_OF)
+#: The cue of the rule for what a sentence begins with, which is called for by its first word alone.
+_BEGINS_FRONTED: Final = CUES["beginnings"]
+_ANY_RULE: Final = _LISTED_RULES | CUES["fronted"]
 
-_RULE_OF: Final = {1 << k: rule for k, (rule, _) in enumerate(_RULES)}
+
+@cache
+def _called(cues: int) -> tuple[_Rule, ...]:
+    return tuple(rule for bit, rule in _RULE_OF.items() if cues & bit)

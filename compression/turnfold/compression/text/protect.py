@@ -220,7 +220,7 @@ def inline_joints(line: str, json_values: Sequence[Range] | None = None) -> list
     if (
         json_values
         or _holds_signed(line, _HINTS)
-        or (_holds_any(low := line.lower(), _SECRET_SIGNS) and _holds_any(low, _SECRET_HINTS))
+        or (_holds_signed(low := line.lower(), _SECRET_SIGNS) and _holds_any(low, _SECRET_HINTS))
         or (_DAY_STOP.search(line) and (not line.isascii() or may_be_block(line) or _dates(line)))
         or _PROMPT.match(line)
         or (_holds_any(line, "\"'") and _QUOTED.search(line) and inline.SHELL.search(line))
@@ -235,7 +235,7 @@ _HINTS: Final = (
     *(("`", "`"), ("{", '{"'), ("[", '["'), ("{", "{ "), ("[", "[ "), ("P", "DROP")),
     *(("E", word) for word in ("SELECT", "INSERT", "DELETE", "UPDATE", "CREATE", "ALTER")),
 )
-_SECRET_SIGNS: Final = ("bearer", "pass", "token", "secret", "key", "authorization")
+_SECRET_SIGNS: Final = (("z", "authorization"), ("k", "key"), ("k", "token"), ("b", "bearer"), ("p", "pass"), ("c", "secret"))
 _SECRET_HINTS: Final = ("bearer", "passw", "passp", "token", "secret", "key:", "key=", "key is", 'key"', "key ", "authorization")
 _DAY_STOP: Final = re.compile(r"\. ?(?:\d|(?<=\d\. )[^\W\d_])")
 _PROMPT: Final = re.compile(r"\s*(?:[$%>]|PS )")

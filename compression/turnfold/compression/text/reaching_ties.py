@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from turnfold.compression.text.cues import CUES
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.statement_pieces import StatementPiece
 
@@ -43,8 +44,7 @@ _ASKING: Final = re.compile("[?？؟]")
 _BLANK_LINE: Final = re.compile(r"\n[ \t]*\n\s*\Z")
 #: "Option B keeps", "Plan 2: close", "B) keep", "(2) keep", "- Gold: sell".
 _OPTION: Final = re.compile(r"[^\W\d_]{3,12} (?P<called>[A-H]|\d)\b|(?:[-*+•] )?(?P<named>[^\W\d_]\w{2,15}): ")
-#: What an option is called that is not the only one.
-_SECOND: Final = frozenset("bc23")
+_HAS_SECOND, _MEASURED, _CHOOSES = CUES["second-options"], CUES["measures"], CUES["choosing"]
 _MARKER: Final = re.compile(r"[ \t]*\(?([A-Ha-h]|\d{1,2})[.)]")
 _LETTER: Final = re.compile(r"(?<![\w.])(?:[B-H]|A(?!\s[^\W\d_A-Z]))(?![\w.']\w)")
 _COUNTED: Final = re.compile(r"\b([^\W\d_]{2,12}) (\d{1,2})\b(?![.,:]\d)")
@@ -61,15 +61,15 @@ def reaching_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
     telling = [i for i, piece in enumerate(pieces) if not piece.stands_alone]  # few of most texts
     if telling:
         found += [*_answered(pieces, telling), *_corrected(pieces, telling)]
-        if not _SECOND.isdisjoint(hints.distinct) or ("\n" in text and True in [pieces[i].item for i in telling]):
+        if hints.held & _HAS_SECOND or ("\n" in text and True in [pieces[i].item for i in telling]):
             found += _decided(pieces)
         if hints.introduces and "\n" in text:
             found += _tallied(pieces)
     if "counts" in hints.opened:
         found += _counted(pieces)
-    if hints.dense or not _MEASURES.isdisjoint(hints.distinct):
+    if hints.dense or hints.held & _MEASURED:
         found += _measured(pieces)
-    if not _CHOOSING.isdisjoint(hints.distinct):
+    if hints.held & _CHOOSES:
         found += _chosen(pieces)
     if text.count("\n") >= _FEWEST_LINES:
         found += _concluded(pieces)

@@ -9,14 +9,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from functools import cached_property
-from itertools import chain
 from types import MappingProxyType
 from typing import Final
 
-from turnfold.compression.text.heard import HeardWords
+from turnfold.compression.text.hints import ASCII_NAMES, DENSE, Hints
 from turnfold.compression.text.lexicon import lexicon
-from turnfold.compression.text.listed_phrases import LISTED, RARE, RARE_PHRASES, RARE_WORDS, rare_words
+from turnfold.compression.text.listed_phrases import LISTED, OPENING, RARE_PHRASES, RARE_WORDS
 from turnfold.compression.text.spans import Span
 
 _SHORT_WORDS: Final = 5  # a sentence of so few words that names nothing says little by itself
@@ -52,21 +50,14 @@ _LEAD: Final = re.compile(r"[\s\"'“”„«»「『(（*_>\-–—•…]*(?:\
 # Of scripts with capitals what begins a name is none of these.
 _LOWER: Final = "".join(chr(c) for c in (*range(0x61, 0x590), *range(0x1E00, 0x2000)) if chr(c).islower())
 _NAMES: Final = re.compile(rf"(?<=[\w,;:] )[^\W\d_{_LOWER}][^\W_]+|\w[._/@]\w|\d|`|[\u30a1-\u30f6]{{3,}}")
-# The same for ASCII, where the signs that tell are one class, which the regex engine finds fast.
-_ASCII_NAMES: Final = re.compile(r"[A-Z0-9`._/@](?:(?<=[\w,;:] [A-Z])[^\W_]+|(?<=[\d`])|(?<=\w[._/@])\w)")
-_DENSE: Final = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
 _SIGN: Final = re.compile(r"\s*[,.;:!?…—–،。，！？、-]")
 #: So many words, and a sign behind the last.
 _SIGN_BEHIND: Final = [re.compile(rf"(?:[^\W_]+\W+){{{n - 1}}}[^\W_]+{_SIGN.pattern}" if n else r"\Z.") for n in range(6)]
 _TIES: Final = lexicon("ties")
 _RUN_ON: Final = {name: tuple(_TIES.get(f"{name}-run-on", ())) for name in LISTED}
-#: Lists that no sentence is asked for at its beginning alone.
-_ANYWHERE: Final = frozenset((*RARE, "points", "persons", "sweeping", "limits", "limiting"))
-#: The other lists with phrases that begin with a word, and these phrases.
-_OPENING: Final = {name: phrases for name, phrases in LISTED.items() if name not in _ANYWHERE}
 _LISTS_BY_OPENING: Final = {
-    word: tuple((name, phrases[word]) for name, phrases in _OPENING.items() if word in phrases)
-    for listed in _OPENING.values()
+    word: tuple((name, phrases[word]) for name, phrases in OPENING.items() if word in phrases)
+    for listed in OPENING.values()
     for word in listed
 }
 #: What a sentence opens with by its first word alone, and the second words with which it may open with more.
@@ -108,47 +99,6 @@ def may_object(text: str) -> bool:
     return word is not None and word[1].lower() in _OBJECTING
 
 
-class Hints:
-    """What a whole text holds, so that a sentence is not asked for what stands nowhere in it."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self.ascii = text.isascii()
-        self.dense = not self.ascii and _DENSE.search(text) is not None
-        self.introduces = ":" in text or "：" in text
-        #: Rare lists of which some sentence has a phrase.
-        self.rare: Set[str] = frozenset(RARE)
-        #: Lists with whose phrases some sentence begins; whether some has a word of a prohibition.
-        self.opened: Set[str] = frozenset(_OPENING)
-        self.may_limit = True
-        #: The sentences that speak of somebody whom another one names.
-        self.meaning: Set[int] = frozenset()
-        #: All words, each once.
-        self.distinct: Set[str] = frozenset()
-
-    @cached_property
-    def names(self) -> list[int]:
-        """Where names and figures of a text of ASCII begin."""
-        return [m.start() for m in _ASCII_NAMES.finditer(self._text)]
-
-    def hear(self, pieces: Sequence[StatementPiece]) -> None:
-        """Take in the words of all sentences."""
-        heard = HeardWords([piece.said for piece in pieces])
-        self.opened = set(chain.from_iterable([piece.opens for piece in pieces if piece.opens]))
-        self.distinct = heard.distinct
-        self.may_limit = not _LIMITS.isdisjoint(heard.distinct)
-        if self.dense:
-            self.meaning = {i for i, piece in enumerate(pieces) if piece.means_somebody}
-        else:
-            self.meaning = {i for i in heard.holding(_PERSONS) if not pieces[i].names_something}
-            if "pronouns" in self.opened:
-                self.meaning |= {i for i, piece in enumerate(pieces) if piece.opens and "pronouns" in piece.opens}
-            told = [pieces[i] for i in heard.holding(rare_words(heard))]
-            self.rare = {name for piece in told for name in piece.rare_lists()}
-            for piece in told if self.rare else ():
-                piece.stands_alone = False
-
-
 class StatementPiece:
     """One sentence and what is asked of it."""
 
@@ -168,27 +118,28 @@ class StatementPiece:
     )
 
     def __init__(self, text: str, span: Span, hints: Hints, words: Callable[[int, int], list[str]]) -> None:
-        start, end, self.kind = span
-        self._whole, self.span, self.hints = text, span, hints
-        self.starts_line = start == 0 or text[start - 1] == "\n"
-        self.item = self.starts_line and not self.kind and ITEM.match(text, start, end) is not None
-        if not text[start].isalpha() and (lead := _LEAD.match(text, start, end)):
+        start, end, kind = span
+        self._whole, self.span, self.hints, self.kind = text, span, hints, kind
+        begins = start == 0 or text[start - 1] == "\n"
+        item = begins and not kind and ITEM.match(text, start, end) is not None
+        self.starts_line, self.item = begins, item
+        sign = text[start]
+        if not sign.isalpha() and (lead := _LEAD.match(text, start, end)):
             start = lead.end()
         self._begin = start
         self.said = said = words(start, end if end - start <= _READ else start + _READ)
-        self.dense = hints.dense and _DENSE.search(self.body) is not None
+        self.dense = hints.dense and DENSE.search(self.body) is not None
         #: Words of the listed phrase that it begins with, by the list's name.
-        self.opens = _openings(said) if said and said[0] in _LISTS_BY_OPENING else _NO_OPENINGS
+        self.opens = opens = _openings(said) if said and said[0] in _LISTS_BY_OPENING else _NO_OPENINGS
         if self.dense:
-            self.opens = {name: 1 for name, marks in _RUN_ON.items() if self.body.startswith(marks)} | {**self.opens}
+            self.opens = opens = {name: 1 for name, marks in _RUN_ON.items() if self.body.startswith(marks)} | {**opens}
+        size = len(said)
         #: Whether it is about the sentence before it by its form.
-        self.narrows = (
-            not self.starts_line and (len(said) <= _NARROWING_WORDS or text[span.start] in "(（") and self._is_bare_addition()
-        )
-        if "narrows" in self.opens:
-            self.opens = {name: words for name, words in self.opens.items() if name != "narrows"}
+        self.narrows = narrows = not begins and (size <= _NARROWING_WORDS or sign in "(（") and self._is_bare_addition()
+        if opens and "narrows" in opens:
+            self.opens = opens = {name: words for name, words in opens.items() if name != "narrows"}
         #: Whether no rule has more to ask, as of most sentences: not short, without a listed phrase that matters.
-        self.stands_alone = len(said) > _SHORT_WORDS and not (self.opens or self.kind or self.item or hints.dense or self.narrows)
+        self.stands_alone = size > _SHORT_WORDS and not (opens or kind or item or hints.dense or narrows)
 
     def _is_bare_addition(self) -> bool:
         """Whether it stands in brackets, or is short and without a verb of its own."""
@@ -226,6 +177,11 @@ class StatementPiece:
         """Its last characters."""
         start, end, _ = self.span
         return self._whole[end - size if end - start > size else start : end]
+
+    @property
+    def is_heard_whole(self) -> bool:
+        """Whether `said` are all its words."""
+        return self.span.end - self._begin <= _READ
 
     @property
     def body(self) -> str:
@@ -290,7 +246,7 @@ class StatementPiece:
         if first == len(names) or names[first] >= self.span.end:
             return False
         # Near its beginning the pattern may have looked at what stands before the sentence.
-        return names[first] - self._begin > 1 or _ASCII_NAMES.search(self.body) is not None
+        return names[first] - self._begin > 1 or ASCII_NAMES.search(self.body) is not None
 
     @property
     def is_condition(self) -> bool:
