@@ -16,6 +16,7 @@ from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.listed_phrases import LISTED, RARE_WORDS, SWEEPING
 
 _TIES: Final = lexicon("ties")
+_REFERENCES: Final = lexicon("references")
 SUBJECTS: Final = frozenset(("it", "he", "she", "they", "er", "es"))
 POSSESSIVES: Final = frozenset(("its", "their", "his"))
 #: Lists for which each sentence is asked.
@@ -25,6 +26,8 @@ _OF_SENTENCES: Final[Mapping[str, Set[str]]] = {
     **{name: _TIES[name] for name in ("places-in-order", "telling-figures", "quantities", "meanwhile", "dropped-subjects")},
     "objects": _TIES["object-pronouns"] | _TIES["object-pointers"],
     "clauses": frozenset(("so", "this", "that", "these", "those")),
+    **{name: _TIES[name] for name in ("pronouns", "exceptions")},
+    **{name: words for name, words in _REFERENCES.items() if name.startswith("refers-")},
     "beginnings": frozenset(),  # told by the first word alone
 }
 #: Lists for which only the text as a whole is asked.

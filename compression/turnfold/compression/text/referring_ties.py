@@ -11,10 +11,13 @@ back: all are linear.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from itertools import pairwise, zip_longest
+from operator import or_
 from typing import Final
 
+from turnfold.compression.text.cues import CUES
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.statement_pieces import StatementPiece
 
@@ -22,56 +25,53 @@ Pair = tuple[int, int]
 
 _WORDS: Final = lexicon("references")
 _TIES: Final = lexicon("ties")
-_THIS: Final = _WORDS["this"]
+_THIS: Final = _WORDS["refers-this"]
 _NO_ANTECEDENT: Final = _WORDS["no-antecedent"]
-_THAT: Final = _WORDS["that"]
+_THAT: Final = _WORDS["refers-that"]
 _BEHIND_THAT: Final = _WORDS["behind-that"]
 _LEADING_TO_THAT: Final = _WORDS["leading-to-that"]
 _THINKING_THAT: Final = _WORDS["thinking-that"]
-_THAT_ALONE: Final = _WORDS["that-alone"]
-_CONNECTIVES: Final = _WORDS["connectives"]
-_THOUGH: Final = _WORDS["though"]
-_THERE: Final = _WORDS["there"]
+_THAT_ALONE: Final = _WORDS["refers-that-alone"]
+_CONNECTIVES: Final = _WORDS["refers-connectives"]
+_THERE: Final = _WORDS["refers-there"]
 _EXISTING: Final = _WORDS["existing"]
-_THEN: Final = _WORDS["then"]
+_THEN: Final = _WORDS["refers-then"]
 _LEADING_TO_THEN: Final = _WORDS["leading-to-then"]
-_OTHERS: Final = _WORDS["others"]
-_THE_OTHER: Final = _WORDS["the-other"]
+_OTHERS: Final = _WORDS["refers-others"]
+_THE_OTHER: Final = _WORDS["refers-the-other"]
 _AUXILIARIES: Final = _WORDS["auxiliaries"]
 _ARTICLES: Final = _WORDS["articles"]
-_ONES: Final = frozenset(("one", "ones"))
-_NUMBERS: Final = _WORDS["numbers"]
+_ONES: Final = _WORDS["refers-ones"]
+_NUMBERS: Final = _WORDS["refers-numbers"]
 _BEHIND_NUMBER: Final = _WORDS["behind-number"]
 _COUNTED_BEFORE: Final = _WORDS["counted-before"]
-_SUBJECTS: Final = _WORDS["subjects"]
-_PERSONS: Final = _WORDS["persons"]
+_SUBJECTS: Final = _WORDS["refers-subjects"]
+_PERSONS: Final = _WORDS["refers-persons"]
 _ROLES: Final = _WORDS["roles"]
 _UNFULFILLED: Final = _WORDS["unfulfilled"]
 _WERE: Final = frozenset(("was", "were", "is", "are"))
 _THOUGHT: Final = _WORDS["thought"]
 _UNFULFILLED_BEFORE_TO: Final = frozenset(("used", "meant", "tried", "considered", "offered", "supposed", "intended"))
 _TO: Final = frozenset(("to", "zu", "de"))
-_COMMENTING: Final = frozenset(("that", "it", "this", "das", "cela", "eso"))
+_COMMENTING: Final = _WORDS["refers-commenting"]
 _FRAGMENTS: Final = _TIES["answers"] | _TIES["settings"] | {"because", "weil", "porque"}
-_ELSEWHERE: Final = _WORDS["named-elsewhere"]
+_ELSEWHERE: Final = _WORDS["refers-named-elsewhere"]
 _REPORTS: Final = _TIES["reports"]
 _CHOSEN: Final = frozenset(("latter", "former"))
 _PLACED: Final = frozenset(("first", "second", "third", "fourth", "fifth", "former", "latter", "other"))
-_GOING_ON: Final = frozenset(
-    ("still", "again", "anymore", "longer", "likewise", "noch", "immer", "toujours", "todavía", "encore")
-)
+_GOING_ON: Final = _WORDS["refers-going-on"]
 _COMPARED: Final = _TIES["compared"]
 _EXCEPTIONS: Final = _TIES["exceptions"]
-_NOW: Final = _WORDS["now"]
-_LATER: Final = _WORDS["later"]
+_NOW: Final = _WORDS["refers-now"]
+_LATER: Final = _WORDS["refers-later"]
 _IN_THE_END: Final = {tuple(phrase.split("_")) for phrase in _WORDS["in-the-end"]}
-_LAST: Final = _WORDS["last"]
-_SHELLS: Final = _WORDS["shells"]
+_LAST: Final = _WORDS["refers-last"]
+_SHELLS: Final = _WORDS["refers-shells"]
 _COMPLEMENTS: Final = _WORDS["complements"]
 _DEFINITE: Final = frozenset(("the", "der", "die", "das", "le", "la", "l", "el"))
 _AT_FIRST: Final = _WORDS["at-first"]
 _NEGATIVE: Final = _TIES["negative"]
-_REVERSING: Final = _WORDS["reversing"] | _NEGATIVE
+_REVERSING: Final = _WORDS["refers-reversing"] | _NEGATIVE
 _NEEDING: Final = _WORDS["needing"]
 _JOINING: Final = _TIES["joining"]
 _FRONTS: Final = _TIES["settings"] | {"as", "by"}
@@ -88,37 +88,40 @@ _PROMISING: Final = _UNFULFILLED | _AT_FIRST | _THOUGHT | {"first"}
 _NAME: Final = re.compile(r"(?<=[\w,;:] )[A-ZÀ-ÖØ-ÞĀ-Ž][a-zà-öø-ÿā-ž]{2}")
 
 
-def referring_ties(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+def referring_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
     """Pairs of a sentence and one that it needs."""
-    distinct = pieces[0].hints.distinct
-    if cues := _CUES & distinct:
-        yield from _back_and_forth(pieces, cues)
-    if not _PROMISING.isdisjoint(distinct):
-        yield from _unfulfilled(pieces)
+    hints = pieces[0].hints
+    found = _back_and_forth(pieces) if hints.held & _ANY else []
+    if not _PROMISING.isdisjoint(hints.distinct):
+        found += _unfulfilled(pieces)
+    return found
 
 
-def _back_and_forth(pieces: Sequence[StatementPiece], cues: frozenset[str]) -> Iterator[Pair]:
+def _back_and_forth(pieces: Sequence[StatementPiece]) -> list[Pair]:
     """A sentence and the one that it refers to; that one and a comment that denies or limits it, or is brief."""
+    found: list[Pair] = []
+    cues = pieces[0].hints.cues
     brief = -1  # the last brief comment: another one behind it is told of the same
-    for i, piece in enumerate(pieces):
-        said = piece.said
-        if piece.starts_line or piece.kind or not (held := cues.intersection(said)):
-            continue
+    for i in [i for i, bits in enumerate(cues) if bits & _ANY and not (pieces[i].starts_line or pieces[i].kind)]:
         before = _in_front(pieces, i)
         if before < 0:
             continue
+        piece, bits = pieces[i], cues[i]
+        said = piece.said
         opens = "pronouns" in piece.opens
-        refers = _refers(said, held)
+        refers = bits & _ANY_RULE and _refers(said, bits & _ANY_RULE)
         if refers or (opens and before == i - 1 and said[0] not in _PERSONS and said[0] not in pieces[before].said[:1]):
-            yield i, before
+            found.append((i, before))
         if refers or opens:
             is_brief = len(said) <= _BRIEF_WORDS
             if (is_brief and brief < i - 1) or _reverses(said, comments=True):
-                yield before, i
+                found.append((before, i))
             brief = i if is_brief else brief
-        elif _reverses(said, comments=False) and _reports(pieces[before].said):
-            yield before, i
-        yield from _by_first_word(pieces, i, before)
+        elif bits & _REVERSES and _reports(pieces[before].said) and _reverses(said, comments=False):
+            found.append((before, i))
+        if bits & _BY_FIRST_WORD or before < i - 1:
+            found += _by_first_word(pieces, i, before)
+    return found
 
 
 def _by_first_word(pieces: Sequence[StatementPiece], i: int, before: int) -> Iterator[Pair]:
@@ -143,16 +146,9 @@ def _in_front(pieces: Sequence[StatementPiece], i: int) -> int:
     return i - 2 if i > 1 and not pieces[i - 2].kind else -1
 
 
-def _refers(said: Sequence[str], held: Set[str]) -> bool:
-    """Whether one of the cues that it holds refers to something that it does not name."""
-    rules = 0
-    for word in held:
-        rules |= _RULES_OF[word]
-    while rules:
-        if _RULE_OF[rules & -rules](said):
-            return True
-        rules &= rules - 1
-    return False
+def _refers(said: Sequence[str], rules: int) -> bool:
+    """Whether one of the rules that its cues call for finds that it refers to something that it does not name."""
+    return any(bits & rules and rule(said) for bits, rule in _RULES)
 
 
 def _reverses(said: Sequence[str], *, comments: bool) -> bool:
@@ -363,35 +359,30 @@ def _fronts(said: Sequence[str]) -> bool:
 
 _PLAIN_SUBJECTS: Final = frozenset(("i", "we", "you", "i'm", "we're", "i'll", "we'll", "you'll"))
 
-_RULES: Final[tuple[tuple[Set[str], Callable[[Sequence[str]], bool]], ...]] = (
-    (_THIS, _holds_this),
-    (_THAT, _holds_that),
-    (_THAT_ALONE, _stands_alone),
-    (_ELSEWHERE, _named_elsewhere),
-    (_LAST, _ends_pointing),
-    (_SHELLS, _sums_up),
-    (_CONNECTIVES, _connects),
-    (_THOUGH, _is_though),
-    (_THERE, _is_there),
-    (_THEN, _until_then),
-    (_OTHERS | _THE_OTHER | _NUMBERS, _leaves_noun),
-    (_COMPARED, _lacks_standard),
-    (_EXCEPTIONS, _is_exception),
-    (_GOING_ON, _goes_on),
-    (_ONES, _holds_one),
-    (_NUMBERS, _counts),
-    (_SUBJECTS, _fronts),
+#: Rules, each with the cues of which a sentence must have one.
+_RULES: Final[tuple[tuple[int, Callable[[Sequence[str]], bool]], ...]] = tuple(
+    (sum(CUES[name] for name in names), rule)
+    for names, rule in (
+        (("refers-this",), _holds_this),
+        (("refers-that",), _holds_that),
+        (("refers-that-alone",), _stands_alone),
+        (("refers-named-elsewhere",), _named_elsewhere),
+        (("refers-last",), _ends_pointing),
+        (("refers-shells",), _sums_up),
+        (("refers-connectives",), _connects),
+        (("refers-though",), _is_though),
+        (("refers-there",), _is_there),
+        (("refers-then",), _until_then),
+        (("refers-others", "refers-the-other", "refers-numbers"), _leaves_noun),
+        (("compared",), _lacks_standard),
+        (("exceptions",), _is_exception),
+        (("refers-going-on",), _goes_on),
+        (("refers-ones",), _holds_one),
+        (("refers-numbers",), _counts),
+        (("refers-subjects",), _fronts),
+    )
 )
-#: The rules that each of the words calls for, as the bits of a number; the other words call for none.
-_CUES: Final = frozenset().union(
-    *(cues for cues, _ in _RULES),
-    _PERSONS,
-    _TIES["pronouns"],
-    _REVERSING,
-    _NOW,
-    _COMMENTING,
-    _LATER,
-    (first for first, _ in _IN_THE_END),
-)
-_RULES_OF: Final = {word: sum((word in cues) << k for k, (cues, _) in enumerate(_RULES)) for word in _CUES}
-_RULE_OF: Final = {1 << k: rule for k, (_, rule) in enumerate(_RULES)}
+_ANY_RULE: Final = reduce(or_, (bits for bits, _ in _RULES))
+_REVERSES: Final = CUES["refers-reversing"] | CUES["negative"]
+_BY_FIRST_WORD: Final = CUES["refers-now"] | CUES["refers-later"] | CUES["refers-in-the-end"] | CUES["refers-persons"]
+_ANY: Final = _ANY_RULE | _REVERSES | _BY_FIRST_WORD | CUES["pronouns"] | CUES["refers-commenting"]
