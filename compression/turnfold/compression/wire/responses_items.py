@@ -253,7 +253,7 @@ def _read_other_call(data: Mapping[str, Any]) -> Reading:
     """A call whose arguments are an object of their own: whole or gone."""
     call_id = _id(data, "call_id") or _id(data, "id")
     given = " ".join(readable_texts({key: value for key, value in data.items() if key != "name"}))
-    name = data.get("name") or str(data["type"]).removesuffix("_call")
+    name = data.get("name") or str(data.get("type", "")).removesuffix("_call")
     return Reading("assistant", calls=(Call(call_id or "", str(name), given),), call_ids=_ids(call_id), sealed=True)
 
 
