@@ -105,6 +105,19 @@ def test_what_was_done_is_told_where_there_is_room() -> None:
     assert found.tokens_after > 0.8 * 6000
 
 
+def test_the_newest_list_of_what_is_to_be_done_is_there() -> None:
+    history = session(CHAT)
+    for n, at in enumerate((11, 33)):
+        tasks = [{"content": f"Task {n}-{i}: {words.prose(70 + i, 'en', 1)}", "status": "pending"} for i in range(4)]
+        call = {"id": f"p{n}", "type": "function", "function": {"name": "TodoWrite", "arguments": json.dumps({"todos": tasks})}}
+        noted = {"role": "tool", "tool_call_id": f"p{n}", "content": "Noted."}
+        history[at:at] = [{"role": "assistant", "content": None, "tool_calls": [call]}, noted]
+    found = compacted(CHAT, COMPACT["an agent's"], 2500, history)
+    there = "\n".join(m.text for m in found.forwarded.messages)
+    assert [asked for asked in ASKED if asked not in there] == []
+    assert [i for i in range(4) if f"Task 1-{i}: " not in there] == []
+
+
 def test_a_summary_of_a_topic_is_about_the_topic() -> None:
     """The exchange that bears on it comes before what was asked about other things."""
     history = session(CHAT)

@@ -6,7 +6,9 @@ many of them fit (``quote_choice``), telling such requests (``text.requests``).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
@@ -31,21 +33,39 @@ def cover(index: PassageIndex, sources: Sequence[Quotable], room: float, tuning:
     return RankedQuotes(np.arange(len(worth)), worth, beginnings)
 
 
+# A call with which an agent writes down what is to be done (Claude Code, Codex, LangChain, Cline), and the beginning of its JSON.
+_PLAN: Final = re.compile(r"^\w*(?:todo|update_plan|task_progress|set_plan)\w* [{\[]", re.IGNORECASE | re.MULTILINE)
+
+
 def users_first(ranking: RankedQuotes, index: PassageIndex, sources: Sequence[Quotable], room: float) -> RankedQuotes:
-    """A cover with what the users said in front, all of it where there is room, else the beginnings of what is longest: whoever
-    goes on from a summary needs first what was asked for."""
+    """A cover with what the users said in front, all of it where there is room, else the beginnings of what is longest, and the
+    newest list of what is to be done: whoever goes on from a summary needs these first."""
     said = [Quote(n, 0, len(s.text)) for n, s in enumerate(sources) if s.role == "user" and s.text.strip()]
+    said += _plan(sources)
     if not said:
         return ranking
-    level = _level([estimate(sources[quote.source].text) + FRAME for quote in said], room)
+    level = _level([estimate(sources[n].text[start:end]) + FRAME for n, start, end in said], room)
     quotes = [_beginning(sources, quote, level - FRAME) for quote in said]
-    ends = {quote.source: quote.end for quote in quotes}
-    covered = [quote.end <= ends.get(quote.source, 0) for quote in (*index.quotes, *ranking.more)]
+    told = {quote.source: quote for quote in quotes}
+    covered = [_is_in(quote, told.get(quote.source)) for quote in (*index.quotes, *ranking.more)]
     # The task first, then the newest: where the room is short after all, what stood in between goes.
     top = [len(quotes), *range(1, len(quotes))]
     worth = np.concatenate([ranking.worth, ranking.worth.max() + np.array(top, np.float64)])
     kept = np.flatnonzero(~np.array(covered, bool))
     return RankedQuotes(np.append(kept, np.arange(len(covered), len(worth))), worth, (*ranking.more, *quotes))
+
+
+def _plan(sources: Sequence[Quotable]) -> list[Quote]:
+    """The newest list of what is to be done, if there is one."""
+    for n in range(len(sources) - 1, -1, -1):
+        found = _PLAN.search(sources[n].text) if sources[n].role == "assistant" else None
+        if found is not None:
+            return [Quote(n, found.start(), len(sources[n].text))]
+    return []
+
+
+def _is_in(quote: Quote, other: Quote | None) -> bool:
+    return other is not None and other.start <= quote.start and quote.end <= other.end
 
 
 def _level(sizes: Sequence[float], room: float) -> float:
