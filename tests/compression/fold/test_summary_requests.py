@@ -52,8 +52,8 @@ COMPACT = {
 }
 
 
-def session(wire: Wire) -> list[Part]:
-    """Each request leads to three steps of a tool loop, and to a report."""
+def session(wire: Wire, edits: int = 1) -> list[Part]:
+    """Each request leads to three steps of a tool loop with so many sentences of an edit each, and to a report."""
     found: list[Part] = []
     for n, asked in enumerate(ASKED):
         found.append({"role": "user", "content": asked})
@@ -105,17 +105,18 @@ def test_what_was_done_is_told_where_there_is_room() -> None:
     assert found.tokens_after > 0.8 * 6000
 
 
-def test_the_newest_list_of_what_is_to_be_done_is_there() -> None:
-    history = session(CHAT)
-    for n, at in enumerate((11, 33)):
-        tasks = [{"content": f"Task {n}-{i}: {words.prose(70 + i, 'en', 1)}", "status": "pending"} for i in range(4)]
+@pytest.mark.parametrize("budget", [1200, 1600, 2500])
+def test_the_newest_list_of_what_is_to_be_done_is_there(budget: int) -> None:
+    history = session(CHAT, edits=8)
+    for n, at in enumerate((4, 12)):
+        tasks = [{"content": f"Task {n}-{i}: {words.prose(i, 'en', 1)}", "status": "pending"} for i in range(8)]
         call = {"id": f"p{n}", "type": "function", "function": {"name": "TodoWrite", "arguments": json.dumps({"todos": tasks})}}
         noted = {"role": "tool", "tool_call_id": f"p{n}", "content": "Noted."}
         history[at:at] = [{"role": "assistant", "content": None, "tool_calls": [call]}, noted]
-    found = compacted(CHAT, COMPACT["an agent's"], 2500, history)
+    found = compacted(CHAT, COMPACT["an agent's"], budget, history)
     there = "\n".join(m.text for m in found.forwarded.messages)
     assert [asked for asked in ASKED if asked not in there] == []
-    assert [i for i in range(4) if f"Task 1-{i}: " not in there] == []
+    assert [i for i in range(8) if f"Task 1-{i}: " not in there] == []
 
 
 def test_a_summary_of_a_topic_is_about_the_topic() -> None:
