@@ -32,18 +32,24 @@ class Rule(NamedTuple):
 
 def blocks_of(message: Body) -> list[Block]:
     """A message's content as blocks."""
-    content = message["content"]
+    content = message.get("content") or []
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
+def _is_setting(message: Body) -> bool:
+    """Whether it is an instruction that says nothing, but sets how a turn is answered; such may stand anywhere."""
+    return message["role"] == "system" and not message.get("content")
+
+
 def _first_is_not_the_users(body: Body) -> Iterator[object]:
-    if not body["messages"] or body["messages"][0]["role"] != "user":
-        yield body["messages"][:1]
+    first = next((message for message in body["messages"] if not _is_setting(message)), None)
+    if first is None or first["role"] != "user":
+        yield first
 
 
 def _empty_content(body: Body) -> Iterator[object]:
     for message in body["messages"][:-1]:
-        if not message["content"]:
+        if not (message.get("content") or _is_setting(message)):
             yield message
 
 
@@ -122,7 +128,7 @@ def _misplaced_instructions(body: Body) -> Iterator[object]:
     """Neighbours count as one; those without content may stand anywhere."""
     roles = [m["role"] for m in body["messages"]]
     for at, message in enumerate(body["messages"]):
-        if message["role"] != "system" or not message["content"]:
+        if message["role"] != "system" or _is_setting(message):
             continue
         front = next((i for i in range(at - 1, -1, -1) if roles[i] != "system"), None)
         behind = next((role for role in roles[at + 1 :] if role != "system"), "assistant")

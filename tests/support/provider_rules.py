@@ -273,8 +273,11 @@ def _kept_faults(received: bytes, forwarded: bytes) -> list[str]:
     return found
 
 
-#: What later turns rest on: tools that were found, or listed.
-_LASTING: Final = ("tool_reference", "tool_search_tool_result", "tool_search_output", "mcp_list_tools")
+#: What later turns rest on: tools that were found, listed, given or taken.
+_LASTING: Final = (
+    *("tool_reference", "tool_search_tool_result", "tool_search_output", "mcp_list_tools"),
+    *("mcp_tool_listing", "tool_addition", "tool_removal"),
+)
 
 
 def tools_lost(received: bytes, forwarded: bytes) -> list[str]:

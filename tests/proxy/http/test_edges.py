@@ -192,6 +192,32 @@ def test_a_client_that_is_gone_is_noticed(upstream: UpstreamServer, proxy: Proxy
     assert left.wait(20), "the upstream works on for nobody"
 
 
+@pytest.mark.parametrize("size", [90_000, 130_000, 200_000])
+def test_a_client_with_a_large_body_that_is_gone_is_noticed(size: int, upstream: UpstreamServer, proxy: ProxyServer) -> None:
+    """The server reads no more while much of a body waits for the app; once it is whole, what comes is that the client leaves."""
+    left, asked, most = threading.Semaphore(0), threading.Semaphore(0), 6
+    body = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": "x" * size}]}).encode()
+
+    async def begins(scope: Scope, receive: Receive, send: Send) -> None:
+        del scope
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]})
+        await send({"type": "http.response.body", "body": b": it thinks\n\n", "more_body": True})
+        asked.release()
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        left.release()
+
+    upstream.handler = begins
+    for _ in range(most):
+        with connect(proxy.origin) as connection:
+            connection.sendall(head("/v1/chat/completions", b"content-length: %d" % len(body)))
+            time.sleep(0.02)  # the app waits for the body, which then comes at once
+            connection.sendall(body)
+            assert asked.acquire(timeout=20)
+            assert connection.recv(100)
+    assert all(left.acquire(timeout=5) for _ in range(most)), "the upstream works on for nobody"
+
+
 DOTS = ("..", ".", "%2e%2e", "%2E.", ".%2e", "%2e")
 AROUND = (
     ("/", "/x"),

@@ -30,7 +30,15 @@ def check(received: Conversation, forwarded: Conversation, waived: frozenset[str
 
 
 def _changes_system(old: Messages, new: Messages) -> bool:
-    return [old[i].raw for i in old.pinned] != [new[i].raw for i in new.pinned]
+    """Whether instructions changed; those that the provider no longer shows to the model may go."""
+    if [old[i].raw for i in old.pinned] == [new[i].raw for i in new.pinned]:
+        return False
+    cleared = Counter(old[i].raw for i in old.cleared)
+    return _shown(old) != _shown(new) or not Counter(new[i].raw for i in new.cleared) <= cleared
+
+
+def _shown(messages: Messages) -> list[str]:
+    return [messages[i].raw for i in messages.pinned if i not in messages.cleared]
 
 
 def _breaks_last_user(old: Messages, new: Messages) -> bool:

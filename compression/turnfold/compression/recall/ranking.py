@@ -20,15 +20,14 @@ from typing import Final
 import numpy as np
 
 from turnfold.compression.memo import Memo
-from turnfold.compression.recall import fence, passage_index
+from turnfold.compression.recall import cover, fence, passage_index
 from turnfold.compression.recall.greatest import nth_greatest
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
-from turnfold.compression.recall.quote_choice import FRAME, Quoted, QuoteTokens, RankedQuotes, fit_quotes
+from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, RankedQuotes, fit_quotes
 from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.scorers.bm25 import Hits, idf, presence, rarity, scores
 from turnfold.compression.text import requests, words
-from turnfold.compression.text.passages import estimate, sentences
-from turnfold.compression.text.quotes import Quotable, Quote, Source
+from turnfold.compression.text.quotes import Quotable, Source
 from turnfold.compression.tokens import ModelCounter, count_tail
 
 
@@ -410,8 +409,12 @@ def recall(
     asked = read_question(question, index, tuning)
     terms = Terms(asked.groups, asked.weights, index.words.find(asked.groups), index.heads.find(asked.groups))
     matched, alone = _coverage(terms)
-    if requests.asks_for_cover(_normal_text(question)) and matched < tuning.topical:
-        ranking = _cover(index, sources, budget - count(fence.enclose(())), tuning)
+    asks, room = _normal_text(question), budget - count(fence.enclose(()))
+    covers_all = requests.asks_for_all(asks)
+    if (covers_all or requests.asks_for_cover(asks)) and matched < tuning.topical:
+        ranking = cover.cover(index, sources, room, tuning)
+        if fill and covers_all:
+            ranking = cover.users_first(ranking, index, sources, room)
     else:
         strength = matched * tuning.lone if alone and not asked.borrowed else matched
         floor = 0.0 if fill else _floor(strength, tuning, borrowed=asked.borrowed)
@@ -464,27 +467,3 @@ def _coverage(asked: Terms) -> tuple[float, bool]:
     best = int(both.argmax())
     found = {*hits.term[hits.passage == best].tolist(), *heads.term[heads.passage == best].tolist()}
     return float(both[best]) / max(float(value.sum()), 1e-9), len(found) == 1 < len(value)
-
-
-def _cover(index: PassageIndex, sources: Sequence[Quotable], room: float, tuning: Tuning) -> RankedQuotes:
-    """Quotes for a cover of everything: from each of as many equal parts as there is room for the most telling passage, its
-    first sentences if it is long; then the passages that are left."""
-    parts = int(max(1, min(room / tuning.cover_least, tuning.cover_parts), room / tuning.cover_tokens))
-    at = np.cumsum(index.costs) - index.costs / 2
-    part = np.minimum((at / max(float(index.costs.sum()), 1e-9) * parts).astype(np.int64), parts - 1)
-    value = np.log1p(index.words.lengths) * np.where(index.asking, tuning.cover_asking, 1.0)
-    order = np.lexsort((-value, part))
-    first = np.concatenate([[True], np.diff(part[order]) > 0])
-    beginnings = tuple(_beginning(sources, index.quotes[i], room / parts - FRAME) for i in order[first].tolist())
-    worth = np.append(value, value.max() + np.arange(len(beginnings), 0, -1))
-    return RankedQuotes(np.arange(len(worth)), worth, beginnings)
-
-
-def _beginning(sources: Sequence[Quotable], quote: Quote, room: float) -> Quote:
-    text = sources[quote.source].text
-    end = quote.start
-    for start, stop in sentences(text, quote.start, quote.end):
-        if end > quote.start and estimate(text[quote.start : stop]) > room:
-            break
-        end = max(stop, start)
-    return Quote(quote.source, quote.start, end)

@@ -20,6 +20,27 @@ _COVER: Final = re.compile(
     r"περίληψη|συνόψι)|ملخص|لخص|تلخيص|सारांश|संक्षेप|总结|總結|概括|概述|摘要|まとめ|要約|要点|요약|정리해"
 )
 
+# What is to be summarised is the conversation itself, or what somebody needs who takes it over.
+_ALL: Final = re.compile(
+    r"\b(?:conversation|chat|session|discussion|dialog(?:ue)?|thread|work) "
+    r"(?:so far|up to (?:now|this point)|to date|until now|above)\b|"
+    r"\b(?:whole|entire|full|complete|our|this|current) (?:\w+ )?(?:conversation|chat|session|thread)\b|"
+    r"\b(?:everything|all) (?:so far|above|we(?:'ve| have)? (?:did|done|said|discussed))\b|"
+    r"\bhand-?(?: ?off|over)\b|\bcontext checkpoint\b|"
+    r"\b(?:bisherig\w*|gesamt\w*|ganz\w*|unser\w*) (?:\w+ )?(?:unterhaltung|gespräch\w*|konversation|chat\w*)\b|"
+    r"\b(?:toute (?:la|notre)|notre|cette) (?:conversation|discussion)\b|\bconversation jusqu'|"
+    r"\b(?:toda (?:la|nuestra)|nuestra|esta) conversación|\bconversación hasta|\b(?:tutta la|nostra) conversazione\b|"
+    r"\b(?:toda a|nossa) conversa\b|\b(?:вс\w+|наш\w*) (?:\w+ )?(?:разговор|бесед|диалог|переписк)|"
+    r"(?:整个|全部|目前为止的?|以上的?|我们的?|本次)(?:对话|聊天|会话)|(?:整個|至今的?|我們的?)對話|"
+    r"(?:これまで|ここまで)の(?:会話|やり取り)|会話(?:全体|の全て)|(?:지금까지의?|전체) ?대화"
+)
+
+# The same without a word for "summary", as agents put it.
+_COMPACTION: Final = re.compile(
+    r"\bcontext (?:checkpoint )?compaction\b|"
+    r"\b(?:prompt|brief(?:ing)?|notes?) for continuing (?:our|this|the) (?:conversation|session|work)\b"
+)
+
 # Words that ask for more without saying of what, and words that point at something said before.
 _TABLES: Final = lexicon("requests")
 EMPTY: Final = _TABLES["empty"]
@@ -37,6 +58,11 @@ _EMPTY_RUN_ON: Final = re.compile(
 def asks_for_cover(folded: str) -> bool:
     """Whether a case-folded message asks for a summary of the conversation."""
     return _COVER.search(folded) is not None
+
+
+def asks_for_all(folded: str) -> bool:
+    """Whether a case-folded message asks for a summary of the conversation as a whole."""
+    return _COMPACTION.search(folded) is not None or (asks_for_cover(folded) and _ALL.search(folded) is not None)
 
 
 def without_cover_words(folded: str) -> str:

@@ -36,6 +36,7 @@ from turnfold.compression.wire.conversation import (
 )
 from turnfold.compression.wire.edits import Edit
 from turnfold.compression.wire.media import attachment, media_tokens
+from turnfold.compression.wire.readable import readable_tokens
 from turnfold.compression.wire.spans import value_span
 
 #: Keys that sign or seal an assistant message: the provider refuses it when a byte of it changed. Null and empty are as good as
@@ -53,7 +54,9 @@ _SEALS: Final = frozenset(
     }
 )
 _SEALED_PARTS: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
-_SPOKEN_PARTS: Final = frozenset({"text", "refusal", *_SEALED_PARTS})
+_UNREAD_PARTS: Final = frozenset({"refusal", *_SEALED_PARTS})
+_SPOKEN_PARTS: Final = frozenset({"text", *_UNREAD_PARTS})
+_DETAILS: Final = ("reasoning_details", "thinking_blocks")
 _MARKS: Final = ("cache_control", "prompt_cache_breakpoint")
 _SCHEMA: Final = ("tools", "functions", "response_format")
 _OVERHEAD: Final = 3  # tokens of a message beside those of what it holds
@@ -226,7 +229,12 @@ def _call_ids(data: Mapping[str, Any]) -> Iterator[str]:
 
 def _unseen_tokens(data: Mapping[str, Any]) -> int:
     """Tokens of what a provider reads but a fold never touches: reasoning in the clear, refusals."""
-    return sum(tokens.count(data[k]) for k in ("reasoning_content", "reasoning", "refusal") if isinstance(data.get(k), str))
+    plain = sum(tokens.count(data[k]) for k in ("reasoning_content", "reasoning", "refusal") if isinstance(data.get(k), str))
+    content = data.get("content")
+    parts = [p for p in (content if isinstance(content, list) else []) if isinstance(p, dict)]
+    inside = readable_tokens([p for p in parts if p.get("type") in _UNREAD_PARTS and not isinstance(p.get("text"), str)])
+    # Clients send the same reasoning in several forms.
+    return max(plain, *(readable_tokens(data.get(key)) for key in _DETAILS)) + inside
 
 
 def is_sealed(data: Mapping[str, Any]) -> bool:

@@ -136,6 +136,7 @@ class Message:
         bound: whether it is never parted from the message before it, as what stands between a call and its late result.
         fixed: whether it is verbatim for ever because of its place, as what stands before a summary of the provider's.
         placed: whether it is an instruction that may stand right behind a user's message only (``wire.standing``).
+        clears: whether it is an instruction that the provider shows to the model only until the user's next message.
         lasting: whether what follows rests on it, as on the tools that a search found: it is left as it is.
         pinned: whether it is verbatim for ever: system and developer messages, and those that are `fixed`.
         is_result: whether it answers a tool call and so belongs to the message before it.
@@ -167,6 +168,7 @@ class Message:
     bound: bool = False
     fixed: bool = False
     placed: bool = False
+    clears: bool = False
     lasting: bool = False
     reasoning: Reasoning | None = None
     takes_mark: bool = False
@@ -226,12 +228,14 @@ class Messages(tuple[Message, ...]):
 
     Attributes:
         keys: of all of them.
-        users, pinned, results, marked, attached, reasoning, kept: indices of those that are a user's and hold something, are
-            pinned, answer a tool call, are marked, have something attached, hold signed reasoning, have a passage to be kept.
+        users, clearing, pinned, results, marked, attached, reasoning, kept: indices of those that are a user's and hold
+            something, are shown until the next of these, are pinned, answer a tool call, are marked, have something attached,
+            hold signed reasoning, have a passage to be kept.
     """
 
     keys: tuple[bytes, ...]
     users: tuple[int, ...]
+    clearing: tuple[int, ...]
     pinned: tuple[int, ...]
     results: tuple[int, ...]
     marked: tuple[int, ...]
@@ -248,9 +252,15 @@ class Messages(tuple[Message, ...]):
             setattr(self, name, before[: bisect_left(before, same)] + tuple([i for i, m in enumerate(new, same) if asks(m)]))
         return self
 
+    @property
+    def cleared(self) -> frozenset[int]:
+        """Indices of instructions that the provider no longer shows to the model."""
+        return frozenset(i for i in self.clearing if self.users and self.users[-1] > i)
+
 
 _ASKED: Final[Mapping[str, Callable[[Message], object]]] = {
     "users": lambda m: m.holds and m.role == "user",
+    "clearing": attrgetter("clears"),
     "pinned": attrgetter("pinned"),
     "results": attrgetter("is_result"),
     "marked": attrgetter("marked"),

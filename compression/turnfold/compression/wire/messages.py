@@ -45,7 +45,7 @@ from turnfold.compression.wire.standing import insertions, moved
 
 _SCHEMA: Final = ("tools", "output_config", "output_format")
 #: Top-level keys whose values are asked for; of the others only the text is.
-_KEPT: Final = frozenset({"model", "stream", "max_tokens", "system", "thinking", "metadata"})
+_KEPT: Final = frozenset({"model", "stream", "max_tokens", "system", "thinking", "metadata", "thread", "compaction"})
 _THINKING: Final = "thinking"
 # Anthropic, "Preserved thinking": how invalid blocks are dropped instead of refused, and the beta header's value for it.
 _BINDING: Final = "block_binding"
@@ -91,7 +91,8 @@ def read(body: bytes, memo: Memo) -> Conversation:
         marked_at_end=MARK in members and bool(members[MARK][0]),
         can_drop_thinking=_can_drop(thinking),
         betas=(_DROP_BETA,) if binds else (),
-        held="server-history" if "context_management" in members and _compacts(text, members["context_management"]) else "",
+        held="server-history" if _is_held(text, members) else "",
+        keeps_history=not values.get("thread"),
     )
 
 
@@ -201,9 +202,12 @@ def _is_dropping(thinking: Mapping[str, Any]) -> bool:
     return isinstance(binding, dict) and binding.get("prefix_mismatch_behavior") == "drop_block"
 
 
-def _compacts(text: str, member: Value) -> bool:
-    """Whether the provider is to summarise what stands in front (beta "compact"): nothing of that may be missing."""
-    _, start, end = member
+def _is_held(text: str, members: Mapping[str, Value]) -> bool:
+    """Whether the provider keeps what it is sent (`thread`), or is to summarise it (`compaction`, beta "compact"): nothing of
+    that may be missing."""
+    if any(members[key][0] for key in ("thread", "compaction") if key in members):
+        return True
+    _, start, end = members.get("context_management", (None, 0, 0))
     return '"compact' in text[start:end]
 
 

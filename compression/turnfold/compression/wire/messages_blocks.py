@@ -7,7 +7,7 @@ out. Does not belong here: the body around them, and writing changes (``messages
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Final, TypeGuard
 
@@ -19,6 +19,7 @@ from turnfold.compression.wire.cache_marks import cut_marks, has_mark
 from turnfold.compression.wire.conversation import Attachment, Call, Message, Path, Place, Reasoning, Text, full_text
 from turnfold.compression.wire.edits import Edit, apply
 from turnfold.compression.wire.media import source_attachment, source_tokens
+from turnfold.compression.wire.readable import readable_texts, readable_tokens, sealed_tokens
 from turnfold.compression.wire.removal import entry_removals
 from turnfold.compression.wire.spans import Value, elements, value_span
 
@@ -36,8 +37,13 @@ _RESULT_BLOCKS: Final = frozenset({"text", "image", "document", "search_result"}
 _COMPACTION: Final = "compaction"  # an attachment of an assistant's message is always one
 #: Blocks that take a cache mark.
 _MARKABLE: Final = frozenset({"text", "image", "document", "tool_use", _RESULT})
-#: Blocks with the tools that a search found, which are there for as long as these are ("Tool search tool").
-_FOUND_TOOLS: Final = frozenset({"tool_reference", "tool_search_tool_result"})
+#: Blocks with the tools that a search found, which are there for as long as these are ("Tool search tool"), or that an MCP server
+#: listed, which is asked again without them; and those that give the model a tool, or take it away.
+_TOOLS_ON_THE_WAY: Final = frozenset(
+    {"tool_reference", "tool_search_tool_result", "mcp_tool_listing", "tool_addition", "tool_removal"}
+)
+#: How long an instruction amid the messages is shown to the model, if not for ever ("Mid-conversation system messages").
+_CLEARS: Final = ("clear_at", "next_user_message")
 _SERVER_USES: Final = frozenset({"server_tool_use", "mcp_tool_use"})
 _OVERHEAD: Final = 3  # tokens of a message's frame, as on the other wires
 
@@ -90,7 +96,10 @@ def read_element(raw: str, data: Any, memo: Memo) -> BlocksElement:
     Raises:
         FoldRejected: "unparsable" when it is no message.
     """
-    if not isinstance(data, dict) or not isinstance(data.get("role"), str) or not _is_content(data.get("content")):
+    if not isinstance(data, dict) or not isinstance(data.get("role"), str):
+        raise FoldRejected("unparsable")
+    # An instruction may set no more than how the turn is answered (`output_config`).
+    if not _is_content(data.get("content")) and not (data["role"] == "system" and data.get("content") is None):
         raise FoldRejected("unparsable")
     key = _key(raw)
     return memo.get(("blocks", key), lambda: _parse(raw, data, memo), _weigh_element)
@@ -107,7 +116,7 @@ def _is_content(content: object) -> bool:
 def _parse(raw: str, data: Mapping[str, Any], memo: Memo) -> BlocksElement:
     if not is_plainly_typed(data):
         raise FoldRejected("unparsable")
-    role, content = data["role"], data["content"]
+    role, content = data["role"], data.get("content")
     values = list(elements(raw, value_span(raw, ("content",))[0])) if isinstance(content, list) else []
     key = _key(cut_marks(raw, MARKS))
     if role == "assistant":
@@ -115,7 +124,10 @@ def _parse(raw: str, data: Mapping[str, Any], memo: Memo) -> BlocksElement:
         return BlocksElement((_assistant(raw, key, data),), ((0, len(raw)),), opens=uses - results, closes=results - uses)
     if role == "user" and any(block.get("type") == _RESULT for block in _blocks(content)):
         return _user_with_results(raw, data, values, memo)
-    return BlocksElement((_spoken(raw, key, role, content, ("content",), memo, frozenset(data)),), ((0, len(raw)),))
+    said = _spoken(raw, key, role, content, ("content",), memo, frozenset(data))
+    if role == "system" and data.get(_CLEARS[0]) == _CLEARS[1]:
+        said = replace(said, clears=True)
+    return BlocksElement((said,), ((0, len(raw)),))
 
 
 def _served(blocks: Sequence[Block]) -> tuple[frozenset[str], frozenset[str]]:
@@ -183,6 +195,7 @@ def _spoken(raw: str, key: bytes, role: str, content: Any, path: Path, memo: Mem
         marked=any(has_mark(block, MARKS) for block in blocks),
         attached=attached,
         sole=_sole(content),
+        lasting=role == "user" and any(block.get("type") in _TOOLS_ON_THE_WAY for block in blocks),
         takes_mark=bool(blocks) and _takes_mark(blocks[-1]),
         placed=role == "system" and bool(keys) and bool(content),
     )
@@ -202,14 +215,12 @@ def _texts(path: Path, content: Any) -> Iterator[Text]:
     if isinstance(content, str):
         yield Text(path, content)
     else:
-        yield from (Text((*path, i, "text"), block["text"]) for i, block in enumerate(content) if _says(block))
+        yield from (Text((*path, i, "text"), block["text"]) for i, block in enumerate(_blocks(content)) if _says(block))
 
 
 def _unseen_tokens(block: Block) -> int:
     """Tokens of what a provider reads but a fold never touches: images, and documents in the clear beside a user's text."""
-    source = block.get("source")
-    held = source.get("data") if isinstance(source, dict) and source.get("type") == "text" else None
-    return source_tokens(block) + (tokens.count(held) if isinstance(held, str) else 0)
+    return source_tokens(block) if _says(block) or block.get("type") == "image" else readable_tokens(block)
 
 
 def _result(raw: str, key: bytes, block: Block) -> Message:
@@ -219,7 +230,8 @@ def _result(raw: str, key: bytes, block: Block) -> Message:
     inside = [one for one in _blocks(content) if isinstance(one, dict)]
     attached = [(i, one) for i, one in enumerate(_blocks(content)) if isinstance(one, dict) and _is_medium(one)]
     own = "\n".join(t.text for t in texts)
-    other = _OVERHEAD + sum(map(source_tokens, inside))
+    unread = [one for one in inside if one.get("type") not in _RESULT_BLOCKS]
+    other = _OVERHEAD + sum(map(source_tokens, inside)) + readable_tokens(unread)
     answers = block.get("tool_use_id")
     return Message(
         raw=raw,
@@ -234,11 +246,11 @@ def _result(raw: str, key: bytes, block: Block) -> Message:
         keys=frozenset(block) - {MARK},
         answers=answers if isinstance(answers, str) else None,
         is_list=isinstance(content, list),
-        sealed=any(one.get("type") not in _RESULT_BLOCKS for one in inside),
+        sealed=bool(unread),
         marked=any(has_mark(one, MARKS) for one in (block, *inside)),
         attached=tuple(source_attachment(("content", i), one) for i, one in attached),
         sole=_sole(content) if inside or isinstance(content, str) else None,
-        lasting=any(one.get("type") in _FOUND_TOOLS for one in inside),
+        lasting=any(one.get("type") in _TOOLS_ON_THE_WAY for one in inside),
         takes_mark=_takes_mark(block),
     )
 
@@ -272,10 +284,11 @@ def _assistant(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
     texts = tuple(_texts(("content",), content))
     calls = tuple(_calls(raw, blocks))
     own = "\n".join(t.text for t in texts)
-    text = full_text(own, (call for call, _ in calls))
-    thought = sum(tokens.count(b["thinking"]) for b in blocks if isinstance(b.get("thinking"), str))
-    other = _OVERHEAD + thought + sum(map(source_tokens, blocks))
     rest = [block for block in blocks if block.get("type") not in _REASONING]
+    hosted = [block for block in rest if block.get("type") not in _OPEN]
+    text = full_text(own, (call for call, _ in calls), tuple(readable_texts(hosted)))
+    thought = sum(map(_thought_tokens, blocks))
+    other = _OVERHEAD + thought + sum(map(source_tokens, blocks)) + sum(map(sealed_tokens, _sealed_texts(hosted)))
     sealed = any(block.get("type") not in _OPEN or block.get("citations") for block in rest)
     reasoning = Reasoning(thought, apply(raw, unsign(raw)) if rest else "", sealed) if len(rest) < len(blocks) else None
     return Message(
@@ -298,10 +311,27 @@ def _assistant(raw: str, key: bytes, data: Mapping[str, Any]) -> Message:
         has_calls=bool(calls),
         attached=tuple(_compactions(blocks)),
         sole=_sole(content),
-        lasting=any(block.get("type") in _FOUND_TOOLS for block in blocks),
+        lasting=any(block.get("type") in _TOOLS_ON_THE_WAY for block in blocks),
         reasoning=reasoning,
         takes_mark=bool(blocks) and _takes_mark(blocks[-1]),
     )
+
+
+def _thought_tokens(block: Block) -> int:
+    """Tokens of reasoning, in the clear or sealed."""
+    if block.get("type") == "redacted_thinking":
+        return sum(map(sealed_tokens, filter(_is_text, [block.get("data")])))
+    return tokens.count(block["thinking"]) if isinstance(block.get("thinking"), str) else 0
+
+
+def _sealed_texts(value: Any) -> Iterator[str]:
+    """Pages that a search found, which the provider alone can read."""
+    if isinstance(value, list):
+        for inner in value:
+            yield from _sealed_texts(inner)
+    elif isinstance(value, dict):
+        yield from filter(_is_text, [value.get("encrypted_content")])
+        yield from _sealed_texts(value.get("content"))
 
 
 def _takes_mark(block: Block) -> bool:

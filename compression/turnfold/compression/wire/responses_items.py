@@ -19,6 +19,7 @@ from turnfold.compression.wire.bodies import is_plainly_typed
 from turnfold.compression.wire.cache_marks import cut_marks, has_mark
 from turnfold.compression.wire.conversation import Attachment, Call, Message, Text, full_text
 from turnfold.compression.wire.media import attachment, media_tokens
+from turnfold.compression.wire.readable import readable_texts, readable_tokens, sealed_tokens
 from turnfold.compression.wire.spans import is_json
 
 #: Keys by which a client marks the end of a cached prefix, on items and parts.
@@ -33,12 +34,9 @@ _STANDING: Final = frozenset({"additional_tools", "configuration_update", "mcp_l
 _LASTING: Final = "tool_search_output"  # its tools are there for as long as it is ("Tool search")
 _COMPACTION: Final = frozenset({"compaction", "compaction_summary", "context_compaction"})
 _UPSTREAM: Final = frozenset({"item_reference", "compaction_trigger"})
-#: Keys whose values say nothing to a reader: identities, states, data of media.
-_SILENT: Final = frozenset(
-    {"type", "id", "call_id", "status", "role", "encrypted_content", "approval_request_id", "server_label", "caller", "env"}
-    | {"result", "image_url", "file_id", "file_data", "container_id", "created_by", "annotations", "logprobs"}
-)
-_LONGEST_WORD: Final = 512  # characters without white space from which a text is taken for data
+#: The data of a generated image.
+_PICTURE: Final = frozenset({"result"})
+_SEAL: Final = 650  # bytes around sealed reasoning, as Codex counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,8 +252,8 @@ def _editable_call(data: Mapping[str, Any], key: str, *, is_json: bool) -> Readi
 def _read_other_call(data: Mapping[str, Any]) -> Reading:
     """A call whose arguments are an object of their own: whole or gone."""
     call_id = _id(data, "call_id") or _id(data, "id")
-    given = " ".join(_strings({key: value for key, value in data.items() if key != "name"}))
-    name = data.get("name") or str(data["type"]).removesuffix("_call")
+    given = " ".join(readable_texts({key: value for key, value in data.items() if key != "name"}))
+    name = data.get("name") or str(data.get("type", "")).removesuffix("_call")
     return Reading("assistant", calls=(Call(call_id or "", str(name), given),), call_ids=_ids(call_id), sealed=True)
 
 
@@ -266,16 +264,14 @@ def _read_reasoning(data: Mapping[str, Any]) -> Reading:
     """Reasoning is never read: it counts what it says in the clear, else what its sealed bytes may hold."""
     sealed = data.get("encrypted_content")
     if isinstance(sealed, str) and sealed:
-        # Codex counts so: base64 of the text and about 650 bytes around it, four bytes a token.
-        return Reading("assistant", other=max(0, len(sealed) * 3 // 4 - 650) // 4, sealed=True)
-    clear = sum(tokens.count(text) for text in _strings(data.get("content")))
-    return Reading("assistant", other=clear, sealed=True)
+        return Reading("assistant", other=sealed_tokens(sealed, _SEAL), sealed=True)
+    return Reading("assistant", other=readable_tokens(data.get("content")), sealed=True)
 
 
 def _read_picture(data: Mapping[str, Any]) -> Reading:
     """A generated image, which is no text of the assistant's but attached."""
     picture = data.get("result")
-    spoken = tuple(_strings(data))
+    spoken = tuple(readable_texts(data, _PICTURE))
     if not isinstance(picture, str) or not picture:
         return Reading("assistant", spoken=spoken, sealed=True)
     attached = (Attachment((0,), "image", "", len(picture) * 3 // 4),)
@@ -284,19 +280,19 @@ def _read_picture(data: Mapping[str, Any]) -> Reading:
 
 def _read_approval(data: Mapping[str, Any]) -> Reading:
     spoken = "approved" if data.get("approve") is True else "refused"
-    return Reading("tool", spoken=(spoken, *_strings(data)), answers=_id(data, "approval_request_id"), sealed=True)
+    return Reading("tool", spoken=(spoken, *readable_texts(data)), answers=_id(data, "approval_request_id"), sealed=True)
 
 
 def _read_other(data: Mapping[str, Any]) -> Reading:
     """A hosted tool's item, or one that nobody here knows."""
     kind, role, call_id = str(data.get("type")), data.get("role"), _id(data, "call_id")
     if kind in _STANDING or role in _INSTRUCTING:
-        return Reading(str(role) if role in _INSTRUCTING else "developer", spoken=tuple(_strings(data)))
+        return Reading(str(role) if role in _INSTRUCTING else "developer", spoken=tuple(readable_texts(data)))
     if call_id and kind.endswith("_output"):
-        return Reading("tool", answers=call_id, spoken=tuple(_strings(data)), sealed=True)
+        return Reading("tool", answers=call_id, spoken=tuple(readable_texts(data)), sealed=True)
     if call_id:
         return _read_other_call(data)
-    return Reading("assistant", spoken=tuple(_strings(data)), sealed=True)
+    return Reading("assistant", spoken=tuple(readable_texts(data)), sealed=True)
 
 
 _READERS: Final[dict[str, Callable[[Mapping[str, Any]], Reading]]] = {
@@ -332,21 +328,3 @@ def _id(data: Mapping[str, Any], key: str) -> str | None:
 
 def _ids(call_id: str | None) -> tuple[str, ...]:
     return (call_id,) if call_id else ()
-
-
-def _strings(value: Any) -> Iterator[str]:
-    """What a value says to a reader: its texts, but for names of things and data of media."""
-    if isinstance(value, str):
-        if value and not _is_data(value):
-            yield value
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            if key not in _SILENT:
-                yield from _strings(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _strings(inner)
-
-
-def _is_data(text: str) -> bool:
-    return text.startswith("data:") or (len(text) >= _LONGEST_WORD and not any(map(str.isspace, text[:_LONGEST_WORD])))

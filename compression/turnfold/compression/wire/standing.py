@@ -5,7 +5,8 @@ is left out.
 
 Anthropic takes instructions amid the messages ("Mid-conversation system messages") right behind a user's message and in front of
 an assistant's, or at the end; neighbours count as one. Where a fold leaves out what they stood between, they go behind the next
-user's message. They are never left out, and keep their order among themselves.
+user's message. They keep their order among themselves, and are never left out, but for those that the provider no longer shows
+to the model: behind another message it would show them again.
 """
 
 from __future__ import annotations
@@ -38,8 +39,9 @@ class _InstructionRun(NamedTuple):
     at: int
 
 
-def moved(conversation: Conversation, gone: Collection[int]) -> Mapping[int, _HistoryElement]:
-    """Instructions that can't stand where they are without the messages that are left out, and what they go behind."""
+def moved(conversation: Conversation, gone: Collection[int]) -> Mapping[int, _HistoryElement | None]:
+    """Instructions that can't stand where they are without the messages that are left out, and what they go behind; None where
+    they go."""
     messages = conversation.messages
     if not gone or not any(messages[i].placed for i in messages.pinned):
         return {}
@@ -47,26 +49,31 @@ def moved(conversation: Conversation, gone: Collection[int]) -> Mapping[int, _Hi
     stood = list(_runs(conversation, elements))
     fronts, backs = {s.run[0]: s.front for s in stood}, {s.run[-1]: s.back for s in stood}
     kept = [e for e in elements if not all(i in gone for i in range(e.start, e.stop))]
-    found: dict[int, _HistoryElement] = {}
+    cleared = messages.cleared
+    found: dict[int, _HistoryElement | None] = {}
     for run, front, back, at in _runs(conversation, kept):
         follows = front is not None and (front.role in _USERS or front == fronts.get(run[0]))
         precedes = back is None or back.role == "assistant" or back == backs.get(run[-1])
         if not (follows and precedes) and back is not None and back.role in _USERS:
             *_, target = takewhile(lambda e: e.role in _USERS, islice(kept, at, None))
-            found.update((element.start, target) for element in run)
+            found.update((e.start, None if e.start in cleared else target) for e in run)
     return found
 
 
-def insertions(conversation: Conversation, moves: Mapping[int, _HistoryElement]) -> Iterator[Edit]:
+def insertions(conversation: Conversation, moves: Mapping[int, _HistoryElement | None]) -> Iterator[Edit]:
     """Edits that write them where they go; that they are no longer where they were is another edit's."""
-    yield from (Edit(target.end, target.end, f",{conversation.messages[i].raw}") for i, target in moves.items())
+    messages = conversation.messages
+    yield from (Edit(target.end, target.end, f",{messages[i].raw}") for i, target in moves.items() if target is not None)
 
 
 def order(conversation: Conversation, gone: Collection[int]) -> Sequence[int]:
     """Indices of the messages that are not left out, in the order in which they are written."""
     moves = moved(conversation, gone)
     kept = [i for i in range(len(conversation.messages)) if i not in gone]
-    return sorted(kept, key=lambda i: (moves[i].stop - 1, 1, i) if i in moves else (i, 0, i)) if moves else kept
+    if not moves:
+        return kept
+    places = {i: (target.stop - 1, 1, i) for i, target in moves.items() if target is not None}
+    return sorted((i for i in kept if i in places or i not in moves), key=lambda i: places.get(i, (i, 0, i)))
 
 
 def _elements(conversation: Conversation) -> Iterator[_HistoryElement]:

@@ -1,8 +1,8 @@
-"""uvicorn's HTTP/1.1 protocol with seven fixes that a proxy needs.
+"""uvicorn's HTTP/1.1 protocol with eight fixes that a proxy needs.
 
 Lives here: limits of size and time for request heads, trailers, bodies of requests whose upgrade is declined, clients that are
-half closed, answers to HTTP/1.0, telling at once who has gone and whose body is here (``inbound``), answers in one write. Does
-not belong here: anything that an ASGI app can do for itself.
+half closed or leave behind a large body, answers to HTTP/1.0, telling at once who has gone and whose body is here (``inbound``),
+answers in one write. Does not belong here: anything that an ASGI app can do for itself.
 
 uvicorn collects a head of any size before an app sees it. The app's own limit sends a proper answer; the limit here is larger and
 protects memory. It also waits for the rest of a head for ever: clients that vanish, or stall on purpose, would collect until no
@@ -233,6 +233,13 @@ class Http11(HttpToolsProtocol):
                 self.cycle.expected_content_length = _AnyLength()
 
     def on_message_complete(self) -> None:
-        """A request ends, unless this is a head with an upgrade whose body is still to come."""
-        if not self.parser.should_upgrade():
-            super().on_message_complete()
+        """A request ends, unless this is a head with an upgrade whose body is still to come.
+
+        The parent reads no more while much of a body waits, until the app asks for more. It does not once the body is whole: that
+        the client leaves would show only when something is sent to it.
+        """
+        if self.parser.should_upgrade():
+            return
+        super().on_message_complete()
+        if not self.pipeline:
+            self.flow.resume_reading()

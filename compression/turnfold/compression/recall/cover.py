@@ -1,0 +1,88 @@
+"""What a request for a summary of everything is told.
+
+Lives here: a selection that covers all that was folded. Does not belong here: passages that bear on a question (``ranking``), how
+many of them fit (``quote_choice``), telling such requests (``text.requests``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from turnfold.compression.recall.passage_index import PassageIndex
+from turnfold.compression.recall.quote_choice import FRAME, RankedQuotes
+from turnfold.compression.recall.tuning import Tuning
+from turnfold.compression.text.passages import estimate, sentences
+from turnfold.compression.text.quotes import Quotable, Quote
+
+
+def cover(index: PassageIndex, sources: Sequence[Quotable], room: float, tuning: Tuning) -> RankedQuotes:
+    """Quotes for a cover of everything: from each of as many equal parts as there is room for the most telling passage, its
+    first sentences if it is long; then the passages that are left."""
+    parts = int(max(1, min(room / tuning.cover_least, tuning.cover_parts), room / tuning.cover_tokens))
+    at = np.cumsum(index.costs) - index.costs / 2
+    part = np.minimum((at / max(float(index.costs.sum()), 1e-9) * parts).astype(np.int64), parts - 1)
+    value = np.log1p(index.words.lengths) * np.where(index.asking, tuning.cover_asking, 1.0)
+    order = np.lexsort((-value, part))
+    first = np.concatenate([[True], np.diff(part[order]) > 0])
+    beginnings = tuple(_beginning(sources, index.quotes[i], room / parts - FRAME) for i in order[first].tolist())
+    worth = np.append(value, value.max() + np.arange(len(beginnings), 0, -1))
+    return RankedQuotes(np.arange(len(worth)), worth, beginnings)
+
+
+# A call with which an agent writes down what is to be done (Claude Code, Codex, LangChain, Cline), and the beginning of its JSON.
+_PLAN: Final = re.compile(r"^\w*(?:todo|update_plan|task_progress|set_plan)\w* [{\[]", re.IGNORECASE | re.MULTILINE)
+
+
+def users_first(ranking: RankedQuotes, index: PassageIndex, sources: Sequence[Quotable], room: float) -> RankedQuotes:
+    """A cover with what the users said in front, all of it where there is room, else the beginnings of what is longest, and the
+    newest list of what is to be done: whoever goes on from a summary needs these first."""
+    said = [Quote(n, 0, len(s.text)) for n, s in enumerate(sources) if s.role == "user" and s.text.strip()]
+    said += _plan(sources)
+    if not said:
+        return ranking
+    level = _level([estimate(sources[n].text[start:end]) + FRAME for n, start, end in said], room)
+    quotes = [_beginning(sources, quote, level - FRAME) for quote in said]
+    told = {quote.source: quote for quote in quotes}
+    covered = [_is_in(quote, told.get(quote.source)) for quote in (*index.quotes, *ranking.more)]
+    # The task first, then the newest: where the room is short after all, what stood in between goes.
+    top = [len(quotes), *range(1, len(quotes))]
+    worth = np.concatenate([ranking.worth, ranking.worth.max() + np.array(top, np.float64)])
+    kept = np.flatnonzero(~np.array(covered, bool))
+    return RankedQuotes(np.append(kept, np.arange(len(covered), len(worth))), worth, (*ranking.more, *quotes))
+
+
+def _plan(sources: Sequence[Quotable]) -> list[Quote]:
+    """The newest list of what is to be done, if there is one."""
+    for n in range(len(sources) - 1, -1, -1):
+        found = _PLAN.search(sources[n].text) if sources[n].role == "assistant" else None
+        if found is not None:
+            return [Quote(n, found.start(), len(sources[n].text))]
+    return []
+
+
+def _is_in(quote: Quote, other: Quote | None) -> bool:
+    return other is not None and other.start <= quote.start and quote.end <= other.end
+
+
+def _level(sizes: Sequence[float], room: float) -> float:
+    """The size up to which each of several things can be had within a room."""
+    left, count = room, len(sizes)
+    for size in sorted(sizes):
+        if size * count > left:
+            return left / count
+        left, count = left - size, count - 1
+    return max(sizes)
+
+
+def _beginning(sources: Sequence[Quotable], quote: Quote, room: float) -> Quote:
+    text = sources[quote.source].text
+    end = quote.start
+    for start, stop in sentences(text, quote.start, quote.end):
+        if end > quote.start and estimate(text[quote.start : stop]) > room:
+            break
+        end = max(stop, start)
+    return Quote(quote.source, quote.start, end)

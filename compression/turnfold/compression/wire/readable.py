@@ -1,0 +1,54 @@
+"""What JSON of no known form says to a reader: the results of hosted tools, reasoning in the clear, kinds of tomorrow.
+
+Lives here: telling texts from names of things and from data of media. Does not belong here: any wire format's kinds; what is
+done with the texts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from turnfold.compression import tokens
+
+#: Keys whose values say nothing to a reader: identities, states, data of media.
+_SILENT: Final = frozenset(
+    {"type", "id", "call_id", "status", "role", "encrypted_content", "approval_request_id", "server_label", "caller", "env"}
+    | {"image_url", "file_id", "file_data", "container_id", "created_by", "annotations", "logprobs", "fingerprint"}
+    | {"tool_use_id", "signature", "media_type", "cache_control", "prompt_cache_breakpoint", "encrypted_stdout"}
+)
+# Base64 and hexadecimal from a length that no word has; JSON without blanks and Chinese are texts.
+_DATA: Final = re.compile(r"data:|[\w+/=-]{512}", re.ASCII)
+
+
+def readable_texts(value: Any, silent: frozenset[str] = frozenset()) -> Iterator[str]:
+    """The texts in a value, without names of things and data of media.
+
+    Args:
+        silent: further keys whose values say nothing.
+    """
+    if isinstance(value, str):
+        if value and not _DATA.match(value):
+            yield value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            if key not in _SILENT and key not in silent:
+                yield from readable_texts(inner, silent)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from readable_texts(inner, silent)
+
+
+def readable_tokens(value: Any) -> int:
+    """Tokens of the texts in a value, by the border counter."""
+    return sum(map(tokens.count, readable_texts(value)))
+
+
+def sealed_tokens(value: str, around: int = 0) -> int:
+    """About the tokens that sealed text in base64 holds: four bytes each.
+
+    Args:
+        around: bytes that seal it.
+    """
+    return max(0, len(value) * 3 // 4 - around) // 4
