@@ -244,7 +244,7 @@ def replayed(plan: RecoveryPlan, body: bytes, overflow: Overflow, wire: Wire) ->
     """A plan as the exchange with the upstream that ``fit.recover`` would have."""
     if not plan.resends:
         return plan.outcome
-    forwarded = replace(_stub(wire, ""), text=body.decode("utf-8"))
+    forwarded = replace(_stub(wire, ""), text=body.decode("utf-8"), encoded=body)
     tried = replace(plan.outcome, forwarded=forwarded)
     reply = yield Resend(forwarded, tried)
     return conclude(tried, overflow, reply)

@@ -331,7 +331,7 @@ class Folding:
         status: Status = "shaped" if folded.only_shaped and not fitted.fitted else "folded"
         made = plain.but(status=status, reason=reason, sections=fitted.sections, folded=True, sent=fitted.forwarded)
         made = made.but(betas=fitted.forwarded.betas, recall=_chosen_by(folded, options))
-        return self._with_trails(made.but(body=fitted.forwarded.text.encode("utf-8")), conversation, fitted.forwarded)
+        return self._with_trails(made.but(body=fitted.forwarded.body), conversation, fitted.forwarded)
 
     def _with_trails(self, exchange: Exchange, received: Conversation, sent: Conversation) -> Exchange:
         """Nothing for a request so small that no provider would have cached it."""
