@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.weighed_memo import Weighed
-from turnfold.compression.memo import FEW, Memo, common_length, continued, digest
+from turnfold.compression.memo import FEW, Grown, Memo, begin_alike, common_length, continued, digest
 
 words = st.lists(st.sampled_from(["a", "bb", "ccc"]), max_size=24).map(tuple)
 
@@ -135,3 +135,27 @@ def test_equal_items_are_shared_though_they_are_not_the_same_object() -> None:
     one, other = ([(name, 1) for name in names] for names in ("abx", "aby"))
     assert one[0] is not other[0]
     assert common_length(one, other) == common_length(other, one) == 2
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 30), words), max_size=12))
+def test_of_one_line_are_only_tuples_of_which_one_begins_the_other(steps: list[tuple[int, int, tuple[str, ...]]]) -> None:
+    """Conversations that go on, go back and part, each from any that came before."""
+    made: list[Grown[str]] = [Grown()]
+    for chosen, cut, more in steps:
+        known = made[chosen % len(made)]
+        kept = max(0, len(known) - cut)
+        items = tuple(known[:kept]) + more
+        same = common_length(tuple(known), items)
+        made.append(Grown(items, known, same - cut % (same + 1)))
+    for one in made:
+        for other in made:
+            assert common_length(one, other) == common_length(tuple(one), tuple(other))
+            for length in (0, 1, len(one), len(one) + 1):
+                assert begin_alike(one, other, length) == (one[:length] == other[:length])
+
+
+def test_what_goes_on_is_of_the_same_line() -> None:
+    stem = Grown("abc")
+    longer, other = (Grown(("a", "b", "c", last), stem, 3) for last in "de")
+    assert stem.line is longer.line
+    assert longer.line is not other.line  # it goes on otherwise, so the two have to be compared

@@ -7,10 +7,10 @@ knowledge of what is kept. Losing an entry costs time, never an answer, so nothi
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from hashlib import blake2b
 from threading import Lock
-from typing import Any, Final, NamedTuple, TypeVar, cast
+from typing import Any, Final, NamedTuple, Self, TypeVar, cast
 
 #: Items so few that what is derived of them takes no longer than remembering it.
 FEW: Final = 4
@@ -87,6 +87,32 @@ class Memo:
             self._weight = 0
 
 
+class Grown(tuple[T, ...]):
+    """A tuple that may go on from an earlier one, as the messages of a conversation do from request to request. Of two tuples of
+    one line the shorter is the beginning of the longer: nothing has to be compared to know that.
+
+    Args:
+        known: an earlier tuple of which the first `same` items are these.
+    """
+
+    line: object
+    _next: list[object]
+
+    def __new__(cls, items: Iterable[T] = (), known: Grown[T] | None = None, same: int = 0) -> Self:
+        self = super().__new__(cls, items)
+        goes_on = known is not None and len(self) >= len(known) and self[same : len(known)] == known[same:]
+        self.line = (known.pass_on() if known is not None and goes_on else None) or object()
+        self._next = [self.line]
+        return self
+
+    def pass_on(self) -> object | None:
+        """The line, for the first that goes on from here; None for any other, which may go on otherwise."""
+        try:
+            return self._next.pop()  # of two threads one gets it
+        except IndexError:
+            return None
+
+
 class _Continued(NamedTuple):
     items: Sequence[Any]
     value: Any
@@ -126,7 +152,7 @@ def continued(
 def common_length(one: Sequence[Any], other: Sequence[Any]) -> int:
     """How many items both begin with."""
     size = min(len(one), len(other))
-    if one is other:
+    if one is other or _are_of_one_line(one, other):
         return size
     if one[:size] == other[:size]:  # the same objects, as a rule: that is compared at once
         return size
@@ -135,3 +161,14 @@ def common_length(one: Sequence[Any], other: Sequence[Any]) -> int:
         low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle)
         middle = (low + high) // 2
     return next((i for i in range(low, high) if one[i] is not other[i] and one[i] != other[i]), high)
+
+
+def begin_alike(one: Sequence[Any], other: Sequence[Any], length: int) -> bool:
+    """Whether both begin with the same items, so many or all that either has."""
+    if _are_of_one_line(one, other):
+        return min(len(one), length) == min(len(other), length)
+    return one is other or one[:length] == other[:length]
+
+
+def _are_of_one_line(one: Sequence[Any], other: Sequence[Any]) -> bool:
+    return isinstance(one, Grown) and isinstance(other, Grown) and one.line is other.line

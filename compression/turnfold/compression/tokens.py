@@ -203,6 +203,7 @@ def count_labelled(label: str, text: str, known: int, counter: ModelCounter) -> 
     return (known + _more_in_front(label, first.group(), name) + _more_behind(stops.group(), name),)
 
 
+@lru_cache(maxsize=2048)  # people begin with few words
 def _more_in_front(label: str, word: str, name: EncodingName) -> int:
     return count(f"{label}: {word}", name) - count(word, name)
 

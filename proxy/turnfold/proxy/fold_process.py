@@ -27,6 +27,7 @@ from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.recover import Resend, recover
 from turnfold.compression.fold import Section, conversation_name
+from turnfold.compression.wire.beginnings import borders
 from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.messages import MESSAGES
 from turnfold.compression.wire.responses import RESPONSES
@@ -48,6 +49,7 @@ from turnfold.proxy.chat.elsewhere import (
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
 from turnfold.proxy.chat.folding import Folding, Lanes, ends_in_loop
 from turnfold.proxy.chat.receipts import Originals, PackedSection
+from turnfold.proxy.chat.taking_over import BIT, LARGEST_BIT
 from turnfold.proxy.chat.trail import trails_of
 from turnfold.proxy.incidents import attempt
 from turnfold.proxy.lanes.frames import read_frame, write_frame
@@ -85,7 +87,7 @@ class Worker:
             return
         exchange = self._folding.read(self._exchange(work, body))
         if isinstance(work, FoldWork):
-            yield from self._fold(exchange)
+            yield from self._fold(exchange, asks_borders=work.asks_borders)
         elif isinstance(work, RecoverWork):
             yield from self._recover(exchange, work, sent)
         elif isinstance(work, BareWork):
@@ -103,12 +105,13 @@ class Worker:
         )
         return Exchange(request.but(keep=work.keep))
 
-    def _fold(self, exchange: Exchange) -> Answers:
+    def _fold(self, exchange: Exchange, *, asks_borders: bool) -> Answers:
         conversation = exchange.conversation
         if conversation is None:
             yield RequestRead(exchange.reason), b""
             return
-        read = RequestRead("", conversation.model, conversation_name(conversation), ends_in_loop(conversation))
+        ends = borders(conversation, BIT, LARGEST_BIT) if asks_borders else ()
+        read = RequestRead("", conversation.model, conversation_name(conversation), ends_in_loop(conversation), ends)
         under: FoldUnder | None = yield read, b""
         while under is not None:
             known = exchange.but(known=under.known)

@@ -43,7 +43,7 @@ def every(request: Conversation) -> list[Any]:
         [sorted(value) if isinstance(value := getattr(one, part.name), frozenset) else value for part in fields(one)]
         for one in request.messages
     ]
-    left_out = {"wire", "messages", "state", "text"}
+    left_out = {"wire", "messages", "state", "text", "encoded"}
     return [told, [getattr(request, one.name) for one in fields(request) if one.name not in left_out]]
 
 

@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -31,7 +32,7 @@ from turnfold.compression.wire.responses import RESPONSES
 from turnfold.config.fold import fold_options
 from turnfold.config.serving import LimitSettings
 from turnfold.config.settings import AuthSettings, Settings, UpstreamSettings
-from turnfold.proxy.chat.elsewhere import LARGE, _beginning
+from turnfold.proxy.chat.elsewhere import LARGE, beginning_of
 
 WIRES = {"/v1/chat/completions": CHAT, "/v1/responses": RESPONSES, "/v1/messages": MESSAGES}
 OK = reply(b'{"model": "gpt-4o", "usage": {"prompt_tokens": 5000, "completion_tokens": 1}}')
@@ -164,6 +165,38 @@ def test_a_large_conversation_with_much_that_is_new_is_folded_elsewhere(upstream
         assert set(children()) - set(before)
 
 
+def bytes_read(pid: int) -> int:
+    """What a process has read, as from its standard input."""
+    told = Path(f"/proc/{pid}/io").read_text("ascii")
+    return int(dict(line.split(": ") for line in told.splitlines())["rchar"])
+
+
+def test_a_large_conversation_that_is_met_for_the_first_time_is_taken_over(
+    upstream: UpstreamServer, large_is_medium: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a restart: it goes to the other process at first, then it is known here, and folded into the same bytes."""
+    monkeypatch.setattr("turnfold.proxy.chat.elsewhere._BEGINNING", large_is_medium // 2)
+    upstream.handler = reply(b'{"model": "gpt-4o"}')  # tokens that stand still would be a window
+    path = "/v1/messages"
+    with proxied(upstream) as origin:
+        before = children()
+        folded_elsewhere = []
+        for turns in range(45, 65):
+            data = body(path, turns)
+            assert len(data) > large_is_medium
+            pids = set(children()) - set(before)
+            read = sum(map(bytes_read, pids))
+            assert status(ask(origin, path, data)) == ("folded", None)
+            assert upstream.seen[-1].body == expected(WIRES[path], data, upstream.origin + "/v1"), turns
+            pids = set(children()) - set(before)
+            folded_elsewhere.append(sum(map(bytes_read, pids)) - read >= len(data))
+            if folded_elsewhere[-3:] == [False] * 3:
+                break
+            time.sleep(0.1)
+        assert folded_elsewhere[:2] == [True, True]
+        assert folded_elsewhere[-3:] == [False] * 3, "it stays here"
+
+
 def test_their_full_contexts_are_recovered(upstream: UpstreamServer, origin: str) -> None:
     async def small(scope: Scope, receive: Receive, send: Send) -> None:
         refuse = len(upstream.seen[-1].body) > 20_000
@@ -292,5 +325,5 @@ def lists(body: bytes) -> list[Any]:
 
 def test_the_beginning_of_a_large_body_names_its_conversation() -> None:
     grown = bytes(range(256)) * (LARGE // 256)
-    assert _beginning(grown) == _beginning(grown + b"one turn more")
-    assert _beginning(grown) != _beginning(b"x" + grown)
+    assert beginning_of(grown) == beginning_of(grown + b"one turn more")
+    assert beginning_of(grown) != beginning_of(b"x" + grown)

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from turnfold.compression import tokens
-from turnfold.compression.fold.pieces import Asker
+from turnfold.compression.fold.pieces import Asker, Piece
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.fold.write import source
-from turnfold.compression.memo import Memo, digest
+from turnfold.compression.memo import Memo, begin_alike, digest
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.recall.fence import Passage
 from turnfold.compression.recall.ranking import Question, recall
@@ -105,17 +105,33 @@ class _QuotableMessages(NamedTuple):
     name: str
 
 
+class _Folding(NamedTuple):
+    """What is folded of which messages, and what of it may be quoted."""
+
+    messages: Messages
+    cut: Sequence[Unit]
+    pieces: tuple[Piece, ...]
+    stays: frozenset[int]
+    tool_text: bool
+
+    def is_same(self, other: _Folding) -> bool:
+        """Whether the same may be quoted."""
+        if self[2:] != other[2:]:
+            return False
+        end = self.pieces[-1].end
+        return begin_alike(self.cut, other.cut, end) and begin_alike(self.messages, other.messages, self.cut[end - 1].end)
+
+
 def _remembered(
     messages: Messages, cut: Sequence[Unit], asker: Asker, stays: frozenset[int], options: FoldOptions, memo: Memo
 ) -> _QuotableMessages:
     """What may be quoted: between two fold events it is the same."""
     if not asker.pieces:
         return _QuotableMessages((), (), "")
-    units = tuple(cut[: asker.pieces[-1].end])
-    given = (asker.pieces, units, messages[: units[-1].end], stays, options.recall_tool_text)
+    given = _Folding(messages, cut, asker.pieces, stays, options.recall_tool_text)
     key = ("folded", family(messages))
-    known: tuple[tuple[Any, _QuotableMessages], ...] = memo.find(key) or ()
-    found = next((found for before, found in known if before == given), None)
+    known: tuple[tuple[_Folding, _QuotableMessages], ...] = memo.find(key) or ()
+    found = next((found for before, found in known if before.is_same(given)), None)
     if found is None:
         indices = _folded(messages, cut, asker, stays, options)
         name = digest(*[messages.keys[i].hex() for i in indices]).hex()

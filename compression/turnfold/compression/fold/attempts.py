@@ -185,15 +185,17 @@ def _attached(cut: Sequence[Unit]) -> list[int]:
 
 
 def _last_user(cut: Sequence[Unit]) -> int | None:
-    return max((i for i, u in enumerate(cut) if u.is_user), default=None)
+    return next((i for i in range(len(cut) - 1, -1, -1) if cut[i].is_user), None)
 
 
-def _without_attachments(cut: Sequence[Unit], without: int) -> tuple[Unit, ...]:
+def _without_attachments(cut: Sequence[Unit], without: int) -> Sequence[Unit]:
     """Units of which the oldest with attachments are like any other.
 
     Pictures between the user's last words and the last picture are the last to go. The words stay without them.
     """
     oldest = frozenset(_attached(cut)[:without]) if without else frozenset()
+    if not oldest:
+        return cut
     last = _last_user(cut)
     words = last if last is None else question_start(cut, last)
     lone = any(words < i for i in oldest) if words is not None else False
@@ -205,7 +207,7 @@ def _without_attachments(cut: Sequence[Unit], without: int) -> tuple[Unit, ...]:
             return unit._replace(attached=unit.attached and index == last, wordless=unit.wordless and not lone)
         return unit
 
-    return tuple(map(as_left, range(len(cut)), cut)) if oldest else tuple(cut)
+    return tuple(map(as_left, range(len(cut)), cut))
 
 
 def _size_with(given: FoldTask, made: Changes) -> int:

@@ -60,7 +60,7 @@ def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0, memo
 
     `memo` keeps how far the replay had come at a late point of an earlier request: the same units lead there again.
     """
-    cut = tuple(units)
+    cut = units if isinstance(units, tuple) else tuple(units)
 
     def run(known: _Replayed | None, same: int) -> _Replayed:
         whole = course(cut, options, squeeze, known.course if known is not None else None, same)

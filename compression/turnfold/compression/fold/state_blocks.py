@@ -38,10 +38,10 @@ def place_blocks(units: Sequence[Unit], plan: Plan, state: StateBlocks) -> Mappi
     return out
 
 
-def add_block_tokens(units: Sequence[Unit], state: StateBlocks, memo: Memo) -> tuple[Unit, ...]:
+def add_block_tokens(units: tuple[Unit, ...], state: StateBlocks, memo: Memo) -> tuple[Unit, ...]:
     """The units with their blocks' tokens counted, so that a budget holds for these too."""
     if not state.pins:
-        return tuple(units)
+        return units
     pins = _block_places([u.start for u in units if u.is_user], state)
     return tuple(
         u._replace(tokens=u.tokens + _tokens(pins[u.start], memo)) if u.start in pins and u.is_user else u for u in units

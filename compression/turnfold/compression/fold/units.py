@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from turnfold.compression.fold.shape import ShapedResult
-from turnfold.compression.memo import Memo, continued
+from turnfold.compression.memo import Grown, Memo, continued
 from turnfold.compression.shorten.facts import facts_tokens
 from turnfold.compression.wire.conversation import Message, family
 
@@ -75,12 +75,13 @@ def units(
 
     def run(known: _Grouped | None, same: int) -> _Grouped:
         if known is None or not _counts_alike(known, results, kept, same):
-            return _Grouped(_group(messages, results, kept, 0), results, kept)
+            return _Grouped(Grown(_group(messages, results, kept, 0)), results, kept)
         # The last unit of a beginning may go on behind it, and so may the one in front of instructions at its end.
         while same and messages[same - 1].pinned:
             same -= 1
         settled = known.units[: bisect_left(known.units, same - 1, key=lambda unit: unit.end)]
-        return _Grouped(settled + _group(messages, results, kept, settled[-1].end if settled else 0), results, kept)
+        found = settled + _group(messages, results, kept, settled[-1].end if settled else 0)
+        return _Grouped(Grown(found, known.units, len(settled)), results, kept)
 
     key = ("units", family(messages), bool(results))
     return continued(memo, key, messages, run, lambda found: 150 * len(found.units)).units
@@ -89,7 +90,7 @@ def units(
 class _Grouped(NamedTuple):
     """Units, with the forms of results and the kept messages under which they were counted."""
 
-    units: tuple[Unit, ...]
+    units: Grown[Unit]
     results: Mapping[int, ShapedResult]
     kept: frozenset[int]
 

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 from turnfold.compression import tokens
 from turnfold.compression.fold import policy
@@ -28,8 +28,8 @@ from turnfold.compression.fold.shortening import shorten_messages, task_words, w
 from turnfold.compression.fold.state_blocks import place_blocks
 from turnfold.compression.fold.thinking import unsigned
 from turnfold.compression.fold.units import Unit
-from turnfold.compression.memo import Memo, digest
-from turnfold.compression.options import FoldOptions, Prose
+from turnfold.compression.memo import Memo, begin_alike, digest
+from turnfold.compression.options import FoldOptions, Prose, WrittenSummary
 from turnfold.compression.recall.fence import render, render_written
 from turnfold.compression.shorten.summary import summarise
 from turnfold.compression.text.passages import sentences
@@ -145,20 +145,22 @@ def _write_pieces(writer: _Writer, plan: Plan) -> None:
     """Write the pieces, or take over what was written when they last were the same: between two fold events they are."""
     if not plan.pieces:
         return
-    units, end = writer.units[: plan.tail + 1], writer.units[plan.tail - 1].end
-    given = (
+    end = writer.units[plan.tail - 1].end
+    given = _GivenPieces(
+        writer.messages,
+        writer.units,
+        plan.tail,
+        end,
         plan.pieces,
         plan.summaries,
         writer.prose,
         writer.pictures,
-        tuple(writer.messages[:end]),
-        tuple(units),
         {index: form for index, form in writer.results.items() if index < end},
         {unit for unit in writer.stays if unit < plan.tail},
     )
     key = ("pieces", family(writer.messages))
-    known: tuple[Any, _WrittenPieces] | None = writer.memo.find(key)
-    if known is not None and known[0] == given:
+    known: tuple[_GivenPieces, _WrittenPieces] | None = writer.memo.find(key)
+    if known is not None and known[0].is_same(given):
         writer.take_over(known[1])
         return
     for piece in plan.pieces:
@@ -166,6 +168,27 @@ def _write_pieces(writer: _Writer, plan: Plan) -> None:
     writer.gone = frozenset(chain.from_iterable(range(a, b) for a, b in writer.dropped))
     writer.section_of = {index: section for section, indices in writer.sections for index in indices}
     writer.memo.put(key, (given, writer.written_pieces()), lambda kept: 2000 + 220 * end + kept[1].size)
+
+
+class _GivenPieces(NamedTuple):
+    """What pieces are written from: the first `end` messages, the first `tail` units and the next, and what else there is."""
+
+    messages: Sequence[Message]
+    units: Sequence[Unit]
+    tail: int
+    end: int
+    pieces: tuple[Piece, ...]
+    summaries: tuple[WrittenSummary, ...]
+    prose: Prose
+    pictures: frozenset[int]
+    results: Mapping[int, ShapedResult]
+    stays: set[int]
+
+    def is_same(self, other: _GivenPieces) -> bool:
+        """Whether the same would be written."""
+        if self[2:] != other[2:]:
+            return False
+        return begin_alike(self.messages, other.messages, self.end) and begin_alike(self.units, other.units, self.tail + 1)
 
 
 @dataclass(frozen=True, slots=True)

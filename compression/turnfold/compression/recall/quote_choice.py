@@ -17,7 +17,6 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from turnfold.compression.memo import digest
 from turnfold.compression.recall import fence
 from turnfold.compression.recall.greatest import nth_greatest
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
@@ -231,7 +230,11 @@ class QuoteTokens:
     def _make_line(self, key: int | tuple[int, ...]) -> QuotedLine:
         quotes = [self._quotes[n] for n in ([key] if isinstance(key, int) else key)]
         source = self.sources[quotes[0].source]
-        passage, escaped = (fence.passage_of(source, quotes, form) for form in (str, fence.escape))
+        passage = fence.passage_of(source, quotes, str)
+        if isinstance(key, int):
+            escaped = fence.Passage(passage.role, fence.escape(passage.text))
+        else:  # each quote is escaped by itself
+            escaped = fence.passage_of(source, quotes, fence.escape)
         text = fence.line(escaped)
         line = self._known.lines[key] = QuotedLine(passage, text, self._line_tokens(key, passage, escaped, text))
         tokens = line.tokens
@@ -325,13 +328,12 @@ def _frame(counter: ModelCounter) -> tuple[tuple[int, ...], ...]:
 
 def _answers_about(held: str, index: PassageIndex) -> npt.NDArray[np.int8]:
     """Which passages a text holds, as far as that was asked; only answers about the last text are kept."""
-    kept: list[tuple[bytes, npt.NDArray[np.int8]]] = index.derived("held", list)
-    name = digest(held)
+    kept: list[tuple[str, npt.NDArray[np.int8]]] = index.derived("held", list)
     for known, found in kept:
-        if known == name:
+        if known == held:
             return found
     answers = np.full(len(index.quotes), _UNKNOWN, np.int8)
-    kept[:] = [(name, answers)]
+    kept[:] = [(held, answers)]
     return answers
 
 

@@ -160,12 +160,13 @@ def score(
     total = _normalise(_term_scores(index, asked, tuning)) + tuning.grams * _normalise(_gram_scores(index, text, tuning))
     if like is not None:
         total = total + tuning.likeness * like
-    total = total * np.where(index.asking, tuning.asking, 1.0)
+    total = total * index.derived(("asking", tuning.asking), lambda: np.where(index.asking, tuning.asking, 1.0))
     first = _normalise(_lend(index, total, tuning))
     known = {term for group in asked.groups for term in group}
     feedback = _normalise(_term_scores(index, _feedback(index, first, known, tuning), tuning))
     hop = _normalise(_term_scores(index, _second_hop(index, sources, first, known, tuning), tuning))
-    total = total + tuning.feedback * feedback + np.where(index.whole, tuning.hop_chat, tuning.hop_document) * hop
+    share = index.derived(("hop", tuning), lambda: np.where(index.whole, tuning.hop_chat, tuning.hop_document))
+    total = total + tuning.feedback * feedback + share * hop
     return _with_regions(index, _lend(index, total, tuning), tuning)
 
 

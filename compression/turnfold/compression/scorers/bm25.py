@@ -58,17 +58,18 @@ class Hits:
         if not (self.term[1:] < self.term[:-1]).any():
             return self
         order = np.argsort(self.term, kind="stable")
-        return Hits(self.terms, self.passages, self.term[order], self.passage[order], self.frequency[order])
+        return Hits(self.terms, self.passages, self.term.take(order), self.passage.take(order), self.frequency.take(order))
 
     def regroup(self, to: Ints) -> Hits:
         """The hits with passages combined: those of passage ``p`` count for ``to[p]``, which never decreases."""
         if not len(self.term):
             return self
-        passage = to.take(self.passage)
-        first = np.flatnonzero(_begins(self.term) | _begins(passage))
-        term, passage, frequency = self.term[first], passage[first], np.add.reduceat(self.frequency, first)
-        order = np.argsort(term, kind="stable")
-        return Hits(self.terms, self.passages, term[order], passage[order], frequency[order])
+        term, passage, frequency = self.term, to.take(self.passage), self.frequency
+        begins = _begins(term) | _begins(passage)
+        if not begins.all():
+            first = np.flatnonzero(begins)
+            term, passage, frequency = term.take(first), passage.take(first), np.add.reduceat(frequency, first)
+        return Hits(self.terms, self.passages, term, passage, frequency).ordered()
 
 
 @dataclass(frozen=True)
@@ -204,9 +205,9 @@ class FieldIndex:
             return np.zeros(len(self.lengths))
         found = [part.entries(terms) for part in self.postings]
         weights = rarity(sum((sizes for sizes, _, _ in found[1:]), found[0][0]), len(self.lengths))
-        passage = np.concatenate([passages for _, passages, _ in found]).astype(np.int64)
-        frequency = np.concatenate([counts for _, _, counts in found]).astype(np.float64)
-        weighed = np.concatenate([np.repeat(weights, sizes) for sizes, _, _ in found])
+        passage = np.concatenate([passages for _, passages, _ in found], dtype=np.int64)
+        frequency = np.concatenate([counts for _, _, counts in found], dtype=np.float64)
+        weighed = np.repeat(np.tile(weights, len(found)), np.concatenate([sizes for sizes, _, _ in found]))
         # A passage is in one part, so its terms are added in their order.
         return _sums(passage, frequency, weighed, self.norms(k1, b), k1)
 
@@ -237,9 +238,9 @@ def _entries(parts: Sequence[Postings], wanted: Hashes) -> tuple[Ints, Ints, Flo
     runs = [run for of_term in zip(*of_parts, strict=True) for run in of_term if run[1] < run[2]]
     if not runs:
         return sizes, _NOWHERE, np.zeros(0)
-    passages = np.concatenate([part.passages[begin:end] for part, begin, end in runs])
-    counts = np.concatenate([part.counts[begin:end] for part, begin, end in runs])
-    return sizes, passages.astype(np.int64), counts.astype(np.float64)
+    passages = np.concatenate([part.passages[begin:end] for part, begin, end in runs], dtype=np.int64)
+    counts = np.concatenate([part.counts[begin:end] for part, begin, end in runs], dtype=np.float64)
+    return sizes, passages, counts
 
 
 def _begins(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

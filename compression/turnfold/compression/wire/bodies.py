@@ -12,7 +12,7 @@ from itertools import takewhile
 from typing import Any, Final, Generic, TypeVar
 
 from turnfold.compression.errors import FoldRejected
-from turnfold.compression.memo import Memo
+from turnfold.compression.memo import Grown, Memo
 from turnfold.compression.wire.conversation import Place
 from turnfold.compression.wire.known_bodies import KnownBody, find_known, keep_known, samples
 from turnfold.compression.wire.spans import Value, array, members, skip, unique, value
@@ -55,6 +55,10 @@ class BodyReading(Generic[T]):
     members: Mapping[str, Value]
     elements: tuple[T, ...]
     spans: tuple[Place, ...]
+
+    def beginning(self, length: int) -> BodyReading[T]:
+        """What was read of so many elements and of what stands in front of them."""
+        return BodyReading(self.members, self.elements[:length], self.spans[:length])
 
 
 def read_body(body: bytes, layout: Layout[T], memo: Memo) -> tuple[str, BodyReading[T]]:
@@ -103,16 +107,20 @@ def _read_known(text: str, layout: Layout[T], memo: Memo) -> BodyReading[T]:
     start: BodyReading[T] = BodyReading({}, (), ())
     if known is not None:
         _, body, same = known
-        start = BodyReading(body.reading.members, body.reading.elements[:same], body.reading.spans[:same])
+        start = body.reading if same == len(body.ends) else body.reading.beginning(same)
     found, values = _scan(text, layout, start)
     if layout.history not in found or skip(text, max(end for _, _, end in found.values()), "}") != len(text):
         raise ValueError("not one object with a history")
-    elements = start.elements + tuple(layout.element(text[start:end], data, memo) for data, start, end in values)
+    elements = Grown(
+        start.elements + tuple([layout.element(text[start:end], data, memo) for data, start, end in values]),
+        known[1].reading.elements if known is not None else None,
+        len(start.elements),
+    )
     spans = start.spans + tuple([(s, e) for _, s, e in values])
     if all(text[end - 1] == "}" for _, _, end in values):  # what ends otherwise may go on in another body
         new = elements[len(start.elements) :]
         weight = _FIXED + sum(map(layout.weigh, new)) + (known[1].weight * known[2] // len(known[1].ends) if known else 0)
-        ends = [*(known[1].ends[: known[2]] if known else ()), *[end for _, _, end in values]]
+        ends = (known[1].ends[: known[2]] if known else []) + [end for _, _, end in values]
         kept = KnownBody(text, ends, BodyReading(_before_history(found, layout), elements, spans), weight)
         keep_known(taken, kept, memo, known and known[:2])
     return BodyReading(found, elements, spans)

@@ -91,6 +91,7 @@ def read(body: bytes, memo: Memo) -> Conversation:
         keys=tuple(members),
         settings=settings,
         history=members["messages"][1:],
+        encoded=body,
     )
 
 
@@ -284,8 +285,7 @@ def unmarked(conversation: Conversation) -> bytes:
     move on from request to request, and a string becomes a list of parts to carry one, which no cache takes for a change."""
     if conversation.messages.marked:
         return b"".join([piece for _, piece in unmarked_pieces(conversation, 0)])
-    start, end = conversation.history
-    return conversation.text[start:end].encode("utf-8")
+    return conversation.encoded_history
 
 
 def unmarked_pieces(conversation: Conversation, begin: int) -> Iterator[tuple[int, bytes]]:

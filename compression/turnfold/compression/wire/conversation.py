@@ -24,7 +24,7 @@ from itertools import chain, starmap
 from operator import attrgetter
 from typing import Any, Final, Literal
 
-from turnfold.compression.memo import Memo, continued
+from turnfold.compression.memo import Grown, Memo, continued
 from turnfold.compression.options import StateBlocks
 from turnfold.compression.text.agent_context import is_agent_context
 from turnfold.compression.wire.edits import Edit, apply
@@ -219,7 +219,7 @@ def family(messages: Sequence[Message]) -> bytes:
     return b"".join([m.key for m in messages[:4]])
 
 
-class Messages(tuple[Message, ...]):
+class Messages(Grown[Message]):
     """The messages of a conversation, and where among them those stand that stations ask for: found once for each, however often
     the conversation is sent again.
 
@@ -244,7 +244,7 @@ class Messages(tuple[Message, ...]):
     kept: tuple[int, ...]
 
     def __new__(cls, messages: Iterable[Message] = (), known: Messages | None = None, same: int = 0) -> Messages:
-        self = super().__new__(cls, messages)
+        self = super().__new__(cls, messages, known, same)
         new = self[same:]
         self.keys = (known.keys[:same] if known is not None else ()) + tuple([m.key for m in new])
         for name, asks in _ASKED.items():
@@ -421,6 +421,7 @@ class Conversation:
             where the upstream keeps answers for requests that build on them.
         can_drop_thinking: whether the provider can be asked to drop thinking that is no longer valid (see ``Changes``).
         betas: beta features that the body uses and that must be named in a header.
+        encoded: `text` in UTF-8, where whoever made this had it.
         marked_at_end: whether the client asks for a cache mark at the end of whatever is sent: what is taken back from there
             later makes every later request miss.
     """
@@ -443,11 +444,20 @@ class Conversation:
     marked_at_end: bool = False
     can_drop_thinking: bool = False
     betas: tuple[str, ...] = ()
+    encoded: bytes | None = field(default=None, compare=False, repr=False)
 
     @property
     def body(self) -> bytes:
         """The whole body as bytes: what is sent."""
-        return self.text.encode("utf-8")
+        return self.text.encode("utf-8") if self.encoded is None else self.encoded
+
+    @property
+    def encoded_history(self) -> bytes:
+        """The array of messages as it stands in `body`."""
+        start, end = self.history
+        if self.encoded is None:
+            return self.text[start:end].encode("utf-8")
+        return self.encoded[len(self.text[:start].encode("utf-8")) : len(self.encoded) - len(self.text[end:].encode("utf-8"))]
 
     def with_state(self, state: StateBlocks) -> Conversation:
         """The same conversation under a state."""

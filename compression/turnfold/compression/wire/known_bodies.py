@@ -46,7 +46,7 @@ class KnownBody:
     """
 
     text: str
-    ends: Sequence[int]
+    ends: list[int]
     reading: Any
     weight: int
 

@@ -91,6 +91,7 @@ def read(body: bytes, memo: Memo) -> Conversation:
         marked_at_end=MARK in members and bool(members[MARK][0]),
         can_drop_thinking=_can_drop(thinking),
         betas=(_DROP_BETA,) if binds else (),
+        encoded=body,
         held="server-history" if _is_held(text, members) else "",
         keeps_history=not values.get("thread"),
     )
@@ -316,14 +317,12 @@ def _is_object(text: str) -> bool:
 def unmarked(conversation: Conversation) -> bytes:
     """The messages' JSON; where one carries a cache mark, written anew without marks and with content as a list of texts: marks
     move on from request to request, and a string becomes a list of blocks to carry one, which no cache takes for a change."""
-    start, end = conversation.history
-    text = conversation.text[start:end].encode("utf-8")
     if not conversation.messages.marked:
-        return text
+        return conversation.encoded_history
     try:
         return b"".join([piece for _, piece in unmarked_pieces(conversation, 0)])
     except orjson.JSONDecodeError:  # a lone surrogate: a fingerprint of the text as it is will do
-        return text
+        return conversation.encoded_history
 
 
 def unmarked_pieces(conversation: Conversation, begin: int) -> Iterator[tuple[int, bytes]]:

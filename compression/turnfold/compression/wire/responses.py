@@ -88,6 +88,7 @@ def read(body: bytes, memo: Memo) -> Conversation:
         schema=_schema(text, members),
         output=output if is_whole(output, 1) else None,
         streams=settings.get("stream") is True,
+        encoded=body,
         keys=tuple(members),
         settings=settings,
         history=members["input"][1:] if text[members["input"][1]] == "[" else (members["input"][1],) * 2,
@@ -374,9 +375,8 @@ def unmarked(conversation: Conversation) -> bytes:
     if conversation.messages.marked:
         return b"".join([piece for _, piece in unmarked_pieces(conversation, 0)])
     start, end = conversation.history
-    inside = conversation.text[start:end] if end > start else ""
     outside = [m.raw for m, (at, _) in zip(conversation.messages, conversation.spans, strict=True) if not start <= at < end]
-    return "".join([*outside, inside]).encode("utf-8")
+    return "".join(outside).encode("utf-8") + conversation.encoded_history
 
 
 def unmarked_pieces(conversation: Conversation, begin: int) -> Iterator[tuple[int, bytes]]:

@@ -12,7 +12,7 @@ serves, it is folded there, into the same bytes (``chat.folding``). What becomes
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from hashlib import blake2b
@@ -37,6 +37,8 @@ from turnfold.proxy.learning.windows import Windows
 
 T = TypeVar("T")
 
+#: What is done once a fold was made: with the exchange before it, the borders of its body, and its options.
+Meet = Callable[[Exchange, Sequence[int], FoldOptions], None]
 #: Folds a conversation, of a model and of an engine's name, under all decisions; what is decided is kept before it returns.
 Decide = Callable[[Exchange, str, str, Callable[[FoldOptions], Awaitable[Exchange]]], Awaitable[Exchange]]
 
@@ -66,7 +68,13 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class FoldWork(Work):
-    """Read it, answer with `RequestRead`; fold it for each `FoldUnder` that is sent, and answer with `FoldedBody`; None: stop."""
+    """Read it, answer with `RequestRead`; fold it for each `FoldUnder` that is sent, and answer with `FoldedBody`; None: stop.
+
+    Attributes:
+        asks_borders: whether it is to be read bit by bit elsewhere too.
+    """
+
+    asks_borders: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +118,14 @@ class RequestRead:
     Attributes:
         name: the engine's.
         loop: whether a tool's result ends it.
+        borders: where it may end (``wire.beginnings``), if that was asked and no message is too large.
     """
 
     reason: str
     model: str = ""
     name: str = ""
     loop: bool = False
+    borders: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,12 +178,13 @@ class Elsewhere:
         self._windows = windows
         self._abandoned = abandoned
 
-    async def fold_request(self, exchange: Exchange, plain: bytes, decide: Decide) -> Exchange:
+    async def fold_request(self, exchange: Exchange, plain: bytes, decide: Decide, meet: Meet | None = None) -> Exchange:
         """What is forwarded instead of a request.
 
         Args:
             plain: its body without its coding.
             decide: folds under all decisions.
+            meet: begins to get to know it here too; None: nobody does.
 
         Raises:
             FoldRejected: our own output failed a check, or is not smaller.
@@ -181,15 +192,15 @@ class Elsewhere:
         """
         if len(plain) > MOST_FOLDED:
             return exchange.settle("passthrough", "too-large")
-        beginning = _beginning(plain).hex()
+        beginning = beginning_of(plain).hex()
         underway = Underway((Place(Spot(exchange.request.tenant, "", ""), beginning, beginning),), "processes")
-        return await self._abandoned.wait(exchange, underway, self._fold(exchange, plain, underway, decide))
+        return await self._abandoned.wait(exchange, underway, self._fold(exchange, plain, underway, decide, meet))
 
-    async def _fold(self, exchange: Exchange, plain: bytes, underway: Underway, decide: Decide) -> Exchange:
+    async def _fold(self, exchange: Exchange, plain: bytes, underway: Underway, decide: Decide, meet: Meet | None) -> Exchange:
         tenant = exchange.request.tenant
-        async with self._processes.session(tenant, _beginning(plain)) as process:
+        async with self._processes.session(tenant, beginning_of(plain)) as process:
             underway.began = time.monotonic()
-            await process.send(_work(FoldWork, exchange), plain)
+            await process.send(_work(FoldWork, exchange, asks_borders=meet is not None), plain)
             read, _ = await _answer(process)
             if isinstance(read, WorkFailed) or read.reason:
                 return exchange.settle("passthrough", read.reason)
@@ -202,8 +213,11 @@ class Elsewhere:
                 await process.send(None)
                 return exchange.settle("passthrough", SLOW_BEFORE)
             exchange = exchange.but(known=await self._windows.learned(spot))
-            made = await decide(exchange, read.model, read.name, partial(_fold_under, process, exchange))
+            under: list[FoldOptions] = []
+            made = await decide(exchange, read.model, read.name, partial(_fold_under, process, exchange, under))
             await process.send(None)
+        if meet is not None and read.borders:
+            meet(exchange, read.borders, under[-1])
         return made
 
     async def plan_recovery(self, exchange: Exchange, overflow: Overflow) -> tuple[RecoveryPlan, bytes]:
@@ -213,7 +227,7 @@ class Elsewhere:
             FoldRejected, ProcessFailed: see `fold_request`.
         """
         plain = exchange.plain or b""
-        async with self._processes.session(exchange.request.tenant, _beginning(plain)) as process:
+        async with self._processes.session(exchange.request.tenant, beginning_of(plain)) as process:
             work = _work(RecoverWork, exchange, known=exchange.known, overflow=overflow)
             await process.send(work, plain, exchange.body or b"")
             done, body = await _answer(process)
@@ -226,7 +240,7 @@ class Elsewhere:
             FoldRejected, ProcessFailed: see `fold_request`.
         """
         plain = exchange.plain or b""
-        async with self._processes.session(exchange.request.tenant, _beginning(plain)) as process:
+        async with self._processes.session(exchange.request.tenant, beginning_of(plain)) as process:
             await process.send(_work(BareWork, exchange), plain, exchange.body or plain)
             done, body = await _answer(process)
         return replace(_checked(done, BareBody), body=body or None)
@@ -244,13 +258,14 @@ def replayed(plan: RecoveryPlan, body: bytes, overflow: Overflow, wire: Wire) ->
     """A plan as the exchange with the upstream that ``fit.recover`` would have."""
     if not plan.resends:
         return plan.outcome
-    forwarded = replace(_stub(wire, ""), text=body.decode("utf-8"))
+    forwarded = replace(_stub(wire, ""), text=body.decode("utf-8"), encoded=body)
     tried = replace(plan.outcome, forwarded=forwarded)
     reply = yield Resend(forwarded, tried)
     return conclude(tried, overflow, reply)
 
 
-async def _fold_under(process: FoldProcess, exchange: Exchange, options: FoldOptions) -> Exchange:
+async def _fold_under(process: FoldProcess, exchange: Exchange, under: list[FoldOptions], options: FoldOptions) -> Exchange:
+    under.append(options)
     await process.send(FoldUnder(exchange.known, options.belief, options.precedents))
     done, body = await _answer(process)
     made = _checked(done, FoldedBody).put_on(exchange)
@@ -278,6 +293,6 @@ def _stub(wire: Wire, model: str) -> Conversation:
     return Conversation(wire, "", Messages(), (), model)
 
 
-def _beginning(plain: bytes) -> bytes:
+def beginning_of(plain: bytes) -> bytes:
     """What the requests of one conversation have in common, as far as that can be told without reading them."""
     return blake2b(plain[:_BEGINNING], digest_size=16).digest()

@@ -188,7 +188,9 @@ class Exchange(_Changeable):
         if len(self.request.body) <= _SMALL:
             return self
         request = self.request.but(body=b"")
-        bare = None if self.conversation is None else replace(self.conversation, text="", messages=Messages(), spans=())
+        bare = self.conversation
+        if bare is not None:
+            bare = replace(bare, text="", encoded=None, messages=Messages(), spans=())
         return self.but(request=request, conversation=bare, plain=None, body=b"", sent=None)
 
 

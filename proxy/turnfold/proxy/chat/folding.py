@@ -10,9 +10,11 @@ tenants take turns. The smallest, of which nothing can be folded, do not leave t
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
 from turnfold.compression import tokens
@@ -24,15 +26,17 @@ from turnfold.compression.fold.counts import conversation_tokens
 from turnfold.compression.fold.thinking import all_thinking, without_thinking
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import KEEP_NOTHING, FoldOptions
+from turnfold.compression.wire.beginnings import beginning
 from turnfold.compression.wire.bodies import new_characters
 from turnfold.compression.wire.conversation import Changes, Conversation
 from turnfold.config.settings import Settings
 from turnfold.proxy.chat.abandoning import AbandonedFolds, Underway
-from turnfold.proxy.chat.elsewhere import LARGE, BareBody, Elsewhere
+from turnfold.proxy.chat.elsewhere import LARGE, BareBody, Elsewhere, Meet, beginning_of
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
 from turnfold.proxy.chat.holdout import HELD_OUT, is_held_out
 from turnfold.proxy.chat.own_models import NO_VECTORS, OwnVectors
 from turnfold.proxy.chat.receipts import Status
+from turnfold.proxy.chat.taking_over import Step, TakingOver
 from turnfold.proxy.chat.trail import trails_of
 from turnfold.proxy.http.limits import plain_body
 from turnfold.proxy.lanes.threads import ThreadLane
@@ -50,6 +54,7 @@ OptionsFor = Callable[[str, int | None], FoldOptions]
 _INSTANT_BODY: Final = 4096  # about 1,000 tokens, far from the 6,000 at which folding begins
 _NEW_SHARE: Final = 1 / 4  # of `LARGE`: what may be new of a large body that is read here; tools often stand behind the history
 _LARGEST_KNOWN: Final = 4  # times `LARGE`: what a warm fold copies and compares of it holds nobody up
+_KEPT_A_BYTE: Final = 30  # bytes that the memory has of each byte of a conversation, about
 _LIGHT_BODY: Final = 32768  # about 8,000 tokens: a few milliseconds even when nothing of it is memoised
 
 
@@ -99,10 +104,12 @@ class SlowRequests(NamedTuple):
     Attributes:
         abandoned: what is remembered of folds that took too long; None: nothing is.
         elsewhere: where large requests go; None: nowhere, they are folded like all others.
+        taking_over: how their conversations become known here; None: they don't.
     """
 
     abandoned: AbandonedFolds | None
     elsewhere: Elsewhere | None
+    taking_over: TakingOver | None = None
 
 
 class Folding:
@@ -131,6 +138,7 @@ class Folding:
         self._has_own_engine = engine is fold
         self.elsewhere = slow.elsewhere
         self._abandoned = slow.abandoned
+        self._taking_over = slow.taking_over
         self._options_for = options_for
         self.memo = Memo(settings.limits.max_memo_bytes)
         self._limits = settings.limits
@@ -234,7 +242,7 @@ class Folding:
         """
         request, conversation = exchange.request, exchange.conversation
         if conversation is None and self.elsewhere is not None and exchange.plain is not None:
-            return await self.elsewhere.fold_request(exchange, exchange.plain, self._decide)
+            return await self.elsewhere.fold_request(exchange, exchange.plain, self._decide, self._meet(exchange, exchange.plain))
         if conversation is None:
             return exchange
         known = await self._windows.learned(Spot(request.tenant, request.to.origin, conversation.model))
@@ -260,6 +268,27 @@ class Folding:
         if self._abandoned is None or is_light(request):
             return await made
         return await self._abandoned.wait(exchange, underway, made)
+
+    def _meet(self, exchange: Exchange, plain: bytes) -> Meet | None:
+        """What makes a conversation known here that is folded elsewhere; None where that is not due, or it would not be folded
+        here all the same."""
+        request, over = exchange.request, self._taking_over
+        if over is None or self._asks_models or request.budget is not None or request.mode != "on":
+            return None
+        if len(plain) > min(_LARGEST_KNOWN * LARGE, self._limits.max_memo_bytes // _KEPT_A_BYTE):
+            return None
+        if not over.is_due(request.tenant, beginning_of(plain)):
+            return None
+        return lambda exchange, borders, options: over.begin(request.tenant, self._bits(exchange, plain, borders, options))
+
+    def _bits(self, exchange: Exchange, plain: bytes, borders: Sequence[int], options: FoldOptions) -> Iterator[Step]:
+        text = plain.decode("utf-8")
+        return (partial(self._fold_beginning, exchange, beginning(text, borders, border), options) for border in borders)
+
+    def _fold_beginning(self, exchange: Exchange, text: str, options: FoldOptions) -> None:
+        """Fold it for nobody: what is remembered of it is what counts."""
+        with contextlib.suppress(FoldRejected):
+            self.fold_read(exchange, exchange.request.wire.read(text.encode("utf-8"), self.memo), options)
 
     def count(self, exchange: Exchange) -> Exchange:
         """What the fold says of a request that was sent before it was asked."""
@@ -331,7 +360,7 @@ class Folding:
         status: Status = "shaped" if folded.only_shaped and not fitted.fitted else "folded"
         made = plain.but(status=status, reason=reason, sections=fitted.sections, folded=True, sent=fitted.forwarded)
         made = made.but(betas=fitted.forwarded.betas, recall=_chosen_by(folded, options))
-        return self._with_trails(made.but(body=fitted.forwarded.text.encode("utf-8")), conversation, fitted.forwarded)
+        return self._with_trails(made.but(body=fitted.forwarded.body), conversation, fitted.forwarded)
 
     def _with_trails(self, exchange: Exchange, received: Conversation, sent: Conversation) -> Exchange:
         """Nothing for a request so small that no provider would have cached it."""

@@ -172,7 +172,7 @@ async def resend(
         return Recovered(first, step)
     with contextlib.ExitStack() as unless_served:
         try:
-            second = Peeked(await send(step.forwarded.text.encode("utf-8")))
+            second = Peeked(await send(step.forwarded.body))
         except failures:
             return Recovered(first, _failed(flow))
         unless_served.callback(second.close)

@@ -34,6 +34,7 @@ from turnfold.proxy.chat.recording import receipt_of, response_headers
 from turnfold.proxy.chat.recovering import Run
 from turnfold.proxy.chat.sending import Sending, depart
 from turnfold.proxy.chat.stating import Stating
+from turnfold.proxy.chat.taking_over import TakingOver
 from turnfold.proxy.http.headers import first_of
 from turnfold.proxy.http.refusals import Refused
 from turnfold.proxy.incidents import Incidents, attempt, catchable_panics
@@ -114,6 +115,7 @@ class Service:
         self._lanes = Lanes(limits.max_fold_workers)
         self._abandoned = AbandonedFolds(memory.store, memory.patient, limits, self._incidents)
         self._elsewhere = None if processes is None else Elsewhere(processes, windows, self._abandoned)
+        self._taking_over = None if forgetful else TakingOver(self._lanes.run_heavy, self._incidents)
         self._folding = Folding(
             engine,
             options_for,
@@ -122,7 +124,7 @@ class Service:
             memory.decisions,
             self._lanes,
             memory.vectors,
-            SlowRequests(self._abandoned, self._elsewhere),
+            SlowRequests(self._abandoned, self._elsewhere, self._taking_over),
         )
         self._stating = Stating(folding.state_acknowledge, options_for, memory.records, self._lanes, self._folding.memo)
         self._sending = Sending(
@@ -141,6 +143,8 @@ class Service:
     async def close(self) -> None:
         """Finish what is observed, then stop the threads; folds that are queued are dropped."""
         self._closing = True
+        if self._taking_over is not None:
+            await self._taking_over.close()
         if self._background:
             _, late = await asyncio.wait(self._background, timeout=_FAREWELL)
             for task in late:
@@ -153,6 +157,8 @@ class Service:
 
     def forget_in_memory(self) -> None:
         """Forget what was remembered of conversations; later requests only take longer."""
+        if self._taking_over is not None:
+            self._taking_over.stop()
         self._folding.memo.clear()
         self._decisions.forget_in_memory()
         self._abandoned.forget_in_memory()

@@ -159,7 +159,7 @@ class Stating:
             return exchange
         stated = conversation.with_state(placement.blocks())
         sent = state_written(stated, self._options_for(conversation.model, None), self._memo)
-        return exchange.but(conversation=stated, sent=sent, body=sent.text.encode("utf-8"))
+        return exchange.but(conversation=stated, sent=sent, body=sent.body)
 
 
 def _readable(held: bytes | None) -> tuple[Record, bool]:

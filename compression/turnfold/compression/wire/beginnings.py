@@ -1,0 +1,35 @@
+"""Beginnings of a body, which are bodies themselves: its array of messages ends sooner, and the rest of it follows.
+
+Lives here: where a body's array may end, and the body that ends there. Does not belong here: any wire format's keys, who reads
+a body bit by bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.removal import element_place
+
+
+def borders(conversation: Conversation, step: int, most: int) -> tuple[int, ...]:
+    """Ends of elements of the array of messages, the next one about `step` characters behind the one before, the last one that
+    of the last element; () where an element has more than `most` characters, or there is none."""
+    start, end = conversation.history
+    inside = [i for i, (at, _) in enumerate(conversation.spans) if start <= at < end]
+    places = dict.fromkeys(element_place(conversation, i) for i in inside)
+    if any(stop - begin > most for begin, stop in places):
+        return ()
+    found: list[int] = []
+    at = 0
+    for _, stop in places:
+        if stop >= at + step:
+            found.append(stop)
+            at = stop
+    last = max((stop for _, stop in places), default=0)
+    return (*found, last) if last > at else tuple(found)
+
+
+def beginning(text: str, borders: Sequence[int], border: int) -> str:
+    """A body whose array of messages ends at one of its `borders`."""
+    return text[:border] + text[borders[-1] :]
