@@ -46,10 +46,5 @@ class Scales(Memo):
 def _kind(key: Hashable) -> str:
     """The name that a key begins with; of one that begins with a value the value's type."""
     first = key[0] if isinstance(key, tuple) and key else key
-    return (
-        first.decode()
-        if isinstance(first, bytes) and first.isascii()
-        else first
-        if isinstance(first, str)
-        else type(first).__name__
-    )
+    name = first.decode() if isinstance(first, bytes) and first.isascii() else first
+    return name if isinstance(name, str) else type(name).__name__
