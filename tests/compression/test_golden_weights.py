@@ -6,6 +6,7 @@ does with them (``test_memo.py``), whether a body's are about its size (``wire/t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.compression.fold.test_golden import CLAUDE, HALF, chat_body, tool_run
@@ -35,12 +36,13 @@ def test_weights_of_what_is_remembered() -> None:
     chat, tools = golden.conversations()["oncall_en"], tool_run(3)
     quoted = [Source(one["role"], one["content"], digest(one["content"])) for one in chat if isinstance(one["content"], str)]
     lines = []
-    for name, fill in {
+    fills: dict[str, Callable[[Memo], object]] = {
         "chat": lambda memo: _fold(chat_body(chat), FoldOptions(prices=HALF), memo),
         "budget": lambda memo: _fold(chat_body(chat), FoldOptions(prices=CLAUDE, budget=2000), memo),
         "tools": lambda memo: _fold(chat_body(tools), FoldOptions(prices=HALF), memo),
         "summary": lambda memo: summarise(quoted, 200, count, memo),
-    }.items():
+    }
+    for name, fill in fills.items():
         memo = Scales()
         fill(memo)
         lines += [
