@@ -20,11 +20,13 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
+from benchmarks.support.import_uses import uses
 from benchmarks.support.mutants import ROOT, SOURCES, Mutation
 
 #: Where the map goes; the plugin records when it is set.
@@ -60,13 +62,18 @@ class TestMap:
         path.write_text(json.dumps(asdict(self)), "utf-8")
 
     def tests_of(self, mutation: Mutation) -> list[int]:
-        """The tests that run its block; for what runs at import those that run any block of its file."""
-        blocks = self.blocks.get(mutation.path, [])
+        """The tests that run its block; for what runs at import those that run a block that uses it, or else any of its file."""
         line = self._line_then(mutation)
-        around = [block for block in blocks if block[0] <= line <= block[1]]
-        if around:
-            return min(around, key=lambda block: block[1] - block[0])[2]
-        return sorted({test for block in blocks for test in block[2]})
+        if (around := self._around(mutation.path, line)) is not None:
+            return around
+        before = {mutation.path: (ROOT / mutation.path).read_text("utf-8"), **self.sources}
+        used = [self._around(*place) or [] for place in uses(mutation.path, line, before)]
+        return sorted({*chain(*used)} or {test for block in self.blocks.get(mutation.path, []) for test in block[2]})
+
+    def _around(self, path: str, line: int) -> list[int] | None:
+        """The tests that run the innermost block with a line; None outside of all."""
+        around = [block for block in self.blocks.get(path, []) if block[0] <= line <= block[1]]
+        return min(around, key=lambda block: block[1] - block[0])[2] if around else None
 
     def _line_then(self, mutation: Mutation) -> int:
         """The number that its line had when the map was made; of a new line that of the one before it."""

@@ -229,3 +229,8 @@ def test_a_figure_far_too_small_says_nothing_of_the_ratio() -> None:
 @pytest.mark.parametrize(("limit", "claims"), [(1000, 2), (1050, 2), (1051, 1), (950, 2), (949, 1)])
 def test_a_limit_that_is_named_a_twentieth_off_is_the_same_claim(limit: int, claims: int) -> None:
     assert learn_from_refusal(Learned(limit=1000, claims=1), limit, None).claims == claims
+
+
+def test_reports_that_stand_still_tell_from_a_thousand_tokens_on() -> None:
+    """Smaller ones are of what a cache did not hold."""
+    assert [is_truncated(Learned(top=(10_000, told)), 12_000, told - 10) for told in (999, 1000)] == [False, True]

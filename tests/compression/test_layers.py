@@ -429,3 +429,11 @@ def test_cost_is_linear() -> None:
 def test_a_section_of_headings_alone_is_told_by_them() -> None:
     for text in ("# Alpha\n", "# Alpha\n## Beta\n"):
         assert all("Alpha" in layer.text for layer in Compressor().compress(CompressRequest(text=text)).layers)
+
+
+def test_a_section_is_given_whole_unless_another_layer_is_asked_for() -> None:
+    result = compress(DOCUMENT)
+    section = result.sections[0].id
+    whole = drill_down(result.sections, section, 0)
+    assert Compressor().drill_down(result, section) == drill_down(result.sections, section) == whole
+    assert whole != drill_down(result.sections, section, 1)

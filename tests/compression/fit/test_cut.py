@@ -19,11 +19,12 @@ from tests.support.words import prose
 from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.cut import LEVELS, Cut, cut
-from turnfold.compression.fold import conversation_tokens
+from turnfold.compression.fit.older import fold_older
+from turnfold.compression.fold import conversation_tokens, fold
 from turnfold.compression.memo import Memo
-from turnfold.compression.options import FoldOptions
+from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.wire.chat import CHAT
-from turnfold.compression.wire.conversation import Changes, Conversation
+from turnfold.compression.wire.conversation import Changes, Conversation, Messages
 from turnfold.compression.wire.edits import Edit
 from turnfold.compression.wire.messages import MESSAGES
 
@@ -345,3 +346,14 @@ def test_the_newest_question_stays_however_long_the_tool_loop_behind_it(loops: i
         made, sent = cut_to({"model": "gpt-4o", "messages": messages}, budget)
         assert made.tokens <= budget
         assert [one for one in sent["messages"] if one["role"] == "user"][-1] == messages[6]
+
+
+@each(("share", "is_folded"), [(0.94, True), (0.953, False)])
+def test_what_is_older_is_folded_only_where_the_recent_messages_leave_a_twentieth(share: float, is_folded: bool) -> None:
+    lengths = [6] * 16 + [6, 400, 6, 6]
+    said = [{"role": ("user", "assistant")[i % 2], "content": prose(i, "en", length)} for i, length in enumerate(lengths)]
+    body = json.dumps({"model": "gpt-4o", "messages": [*said, {"role": "user", "content": "Which bay is it?"}]}).encode()
+    request, memo = read(body), Memo()
+    recent = conversation_tokens(replace(request, messages=Messages(request.messages[16:]), schema=""), "gpt-4o", memo)
+    options = FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0))
+    assert (fold_older(request, int(recent / share), options, fold, memo) is not None) == is_folded

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from itertools import pairwise
 
 import pytest
 
@@ -12,9 +13,10 @@ from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import Folded, fold_request
 from turnfold.compression.fold.course import course
-from turnfold.compression.fold.outlook import Outlook
+from turnfold.compression.fold.outlook import Outlook, expected_use
+from turnfold.compression.fold.pieces import Level, Piece
 from turnfold.compression.fold.plan import plan
-from turnfold.compression.fold.replay import start, thresholds_at
+from turnfold.compression.fold.replay import start, step, thresholds_at
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, Warmth
@@ -109,3 +111,22 @@ def test_which_side_the_borders_are_on() -> None:
     units = (sized(10, pinned=True), sized(least - 1, at=1))
     whole = course(units, options, 1.0)
     assert thresholds_at(whole, start(whole), whole.requests[0]).start == least + 9
+
+
+def test_each_piece_that_fills_the_share_brings_the_next_summary_nearer_by_one_fold() -> None:
+    units = tuple(sized(400, at=i) for i in range(81))
+    whole = course(units, FoldOptions(prices=CachePrices(0.1, 1.25)), 1.0)
+    now = start(whole)
+    while now.turns < len(whole.requests):
+        now = step(whole, now)
+    written = Piece(0, 4, Level.SUMMARY, 800, 100, None)
+
+    def use(facts: int) -> float:
+        filling = [Piece(4 + 2 * i, 6 + 2 * i, Level.FACTS, 400, 100, None) for i in range(facts)]
+        return expected_use(whole, now._replace(pieces=(written, *filling)), written)
+
+    uses = [use(facts) for facts in range(1, 12)]
+    steps = [later - earlier for earlier, later in pairwise(uses) if earlier]
+    assert len(steps) > 2
+    assert steps == pytest.approx([steps[0]] * len(steps))
+    assert steps[0] > 0

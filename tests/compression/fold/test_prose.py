@@ -9,8 +9,11 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from tests.support.bodies import encode
+from tests.support.three_wires import WIRES
 from turnfold.compression import tokens
 from turnfold.compression.fold import fold_request, unfold
+from turnfold.compression.fold.shortening import task_words
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions, Prose
 from turnfold.compression.shorten.facts import facts
@@ -53,3 +56,11 @@ def test_a_fold_with_fewer_words_is_smaller_and_restores() -> None:
         assert unfold(folded) == body
         sizes.append(folded.tokens_after)
     assert sizes[0] == sizes[3] > sizes[1] >= sizes[2]
+
+
+def test_the_task_is_read_as_far_as_it_is_likely_to_be_told() -> None:
+    asked = {"role": "user", "content": f"{'so ' * 1331}edges beyond"}
+    called = {"role": "assistant", "content": f"{'so ' * 663}kill_switch pool_limit"}
+    body = encode([asked, called], model="gpt-4o")
+    user, assistant = WIRES["chat"].wire.read(body, Memo()).messages
+    assert {*task_words([user], [assistant])} == {"edges", "kill_switch"}

@@ -20,7 +20,7 @@ from tests.support.recalled import recall
 from turnfold.compression import tokens
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.recall import fence
-from turnfold.compression.recall.ranking import Question
+from turnfold.compression.recall.ranking import Question, has_content
 from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.text.passages import passages
 from turnfold.compression.text.quotes import Quote, Source
@@ -488,3 +488,7 @@ def test_evidence_of_our_own_documents_at_a_tenth(fill: bool) -> None:
 )
 def test_evidence_at_a_tenth(name: str, limit: int, floor: float) -> None:
     assert recall_offline.run(evalkit(), name, limit, 0.10)["evidence"] >= floor
+
+
+def test_a_single_sign_says_nothing_of_a_subject() -> None:
+    assert [has_content(said) for said in ("猫", "네", "猫粮", "価格")] == [False, False, True, True]

@@ -26,7 +26,7 @@ from turnfold.compression import (
     strip_provenance,
     uncompress,
 )
-from turnfold.compression.roundtrip.provenance import provenance_of
+from turnfold.compression.roundtrip.provenance import KEY, provenance_of
 
 # --- E1 ---------------------------------------------------------------------------------------------------------------
 
@@ -461,3 +461,13 @@ def test_every_recorded_conversation_comes_back() -> None:
         assert json.dumps(uncompress(result).messages) == json.dumps(messages)
         count += 1
     assert count > 13
+
+
+def test_what_stands_for_more_than_half_a_million_messages_is_refused_at_once() -> None:
+    def standing_for(number: int) -> Message:
+        name = {"ids": ["gone"] * number, "summary_id": "s", "version": 1, "result_id": "r"}
+        return {"role": "user", "content": "All of it.", "metadata": {KEY: name}}
+
+    assert uncompress([standing_for(100_000)], {}).missing_ids == ("gone",)
+    with pytest.raises(InvalidInput, match="500,000"):
+        uncompress([standing_for(1_000_001)], {})

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from tests.support.cases import each
 from tests.support.effort import draws
 from tests.support.growth import assert_linear, repeated
+from turnfold.compression.shorten.facts import facts_tokens
 from turnfold.compression.shorten.lines import CEILING, FLOOR, WeighedLine, choose, fit_to_limit, visible_parts
 from turnfold.compression.shorten.registry import facts, facts_arguments
+from turnfold.compression.text.sentences import LONGEST
 from turnfold.compression.tokens import count
 
 NOBODY: frozenset[str] = frozenset()
@@ -185,3 +187,9 @@ def test_outcomes_survive(text: str) -> None:
 )
 def test_what_still_fits_is_taken_too(sizes: list[int], limit: int, taken: list[int]) -> None:
     assert fit_to_limit(range(len(sizes)), lambda some: sum(sizes[i] for i in some), limit) == taken
+
+
+def test_a_text_without_a_border_is_one_sentence_up_to_the_length_of_the_longest() -> None:
+    """What is longer is cut, so that a part of it can be shown."""
+    text = "word " * LONGEST
+    assert [facts_tokens("user", 500, text[: 4 * LONGEST + more], calls=False) for more in (-1, 0, 1)] == [500, 500, 250]

@@ -71,3 +71,20 @@ def test_a_removed_line_comes_with_the_one_in_its_place_over_what_stays() -> Non
     shown = within("\n".join(["--- a/x.py", "+++ b/x.py", "@@ -1,40 +1,40 @@", *hunks]), 90, frozenset(), tokens.count)
     assert "-old line" in shown
     assert " context" not in shown
+
+
+def test_a_removed_line_needs_the_added_one_in_its_place() -> None:
+    lines = [
+        "@@ -1,9 +1,9 @@",
+        "-port = 1",
+        "-host = a",
+        "-user = b",
+        "+port = 2",
+        "+host = c",
+        " mode = d",
+        "-path = e",
+        "",
+        "+last = 1",
+    ]
+    needs = [row.needs for row in ROWS["diff"]("\n".join(lines), frozenset())]
+    assert needs == [(), (-3,), (-3,), *[()] * 7]

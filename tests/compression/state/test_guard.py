@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.support.cases import each
 from tests.support.growth import assert_linear, repeated
 from turnfold.compression.state import Placement, State, Turn, certainty, place, why_ordinary
+from turnfold.compression.state.guard import MAX_PREMISE_CHARS
 from turnfold.compression.text.lexicon import lexicon
 
 ORDINARY = """
@@ -348,3 +349,8 @@ def test_the_sentences_of_an_audit() -> None:
     assert [text for text, kind in rows if kind == "ordinary" and said(text).verdict.kind != "forward"] == []
     held = {text: said("set premise p", "use ruff", text).state for text, kind in rows if kind == "directive"}
     assert [text for text, state in held.items() if state == State("p", {"ruff": "use"})] == []
+
+
+def test_a_text_is_too_long_for_a_directive_from_twice_a_premise_on() -> None:
+    text = "the plan for the harbour is this. " * MAX_PREMISE_CHARS
+    assert [why_ordinary(text[: 2 * MAX_PREMISE_CHARS + more]) for more in (0, 1)] == ["none", "long"]

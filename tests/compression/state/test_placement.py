@@ -372,3 +372,12 @@ def test_thousands_of_policies_are_held() -> None:
 
 def test_long_conversations_take_linear_time() -> None:
     assert_linear(lambda turns: place(turns, FORWARDING), lambda turns: talk(turns, 100), 1_000)
+
+
+@each(("keeps", "told"), [(True, []), (False, [render_block(State())])])
+def test_where_earlier_blocks_lie_upstream_a_message_that_revokes_them_all_says_so(keeps: bool, told: list[str]) -> None:
+    options = StateOptions(acknowledge="forward", keeps_history=keeps)
+    record = place([Turn("user", "hello")]).record.put(Machine(State(policies={"docker": "use"})))
+    placed = place([Turn("user", "clear state")], options, record)
+    assert placed.state == State()
+    assert [pin.text for pin in placed.pins] == told

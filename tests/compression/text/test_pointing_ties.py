@@ -48,3 +48,13 @@ def test_a_sentence_needs_what_it_points_to(text: str, needs: dict[int, int]) ->
 )
 def test_what_points_to_nothing_in_front_stands_alone(text: str) -> None:
     assert not any(statements(text).needs)
+
+
+@each(("between", "reaches"), [(1, True), (3, True), (4, False)])
+def test_a_pronoun_means_who_was_spoken_of_up_to_three_sentences_before(between: int, reaches: bool) -> None:
+    said = ["The stock was counted on Friday.", "The hall was open.", "The doors were shut.", "The lists were long."][:between]
+    text = f"Ruth met the auditor. He asked for the lists. {' '.join(said)} He signed them."
+    read = statements(text)
+    last = len(read.spans) - 1
+    shown = [read.spans[k].of(text) for k in {last, *read.with_needs(last)}]
+    assert any("He asked" in one for one in shown) == reaches

@@ -104,3 +104,9 @@ def test_commands_are_what_their_pattern_finds(said: list[str], between: str) ->
 
 def test_a_command_in_a_sentence_is_found() -> None:
     assert list(inline.shell_commands("Please (git commit -m 'x') now.")) == [(8, 25)]
+
+
+def test_a_hint_in_one_text_tells_nothing_of_the_others() -> None:
+    texts = ["In 2019 it was dry. ", "So it was. ", "A-B is a road. ", "C-D is none. "]
+    starts = np.cumsum([0, *map(len, texts[:-1])])
+    assert figures_by_start("".join(texts), starts) == {0: ("2019 it",)}
