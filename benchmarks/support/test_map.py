@@ -60,13 +60,14 @@ class TestMap:
         path.write_text(json.dumps(asdict(self)), "utf-8")
 
     def tests_of(self, mutation: Mutation) -> list[int]:
-        """The tests that run its block; for what runs at import those that run any block of its file."""
+        """The tests that run its block; for what runs at import those that run any block of its file, and all of its room."""
         blocks = self.blocks.get(mutation.path, [])
         line = self._line_then(mutation)
         around = [block for block in blocks if block[0] <= line <= block[1]]
         if around:
             return min(around, key=lambda block: block[1] - block[0])[2]
-        return sorted({test for block in blocks for test in block[2]})
+        room = {place for place, (name, _) in enumerate(self.tests) if name.startswith(f"tests/{mutation.room}/")}
+        return sorted({test for block in blocks for test in block[2]} | room)
 
     def _line_then(self, mutation: Mutation) -> int:
         """The number that its line had when the map was made; of a new line that of the one before it."""

@@ -11,6 +11,7 @@ import itertools
 import json
 import re
 import ssl
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,8 @@ def test_what_is_passed_on_whole_saves_nothing() -> None:
     with stage(stand_in(lambda messages: messages), load_script()) as on:
         played = list(on.turns())
         assert on.report() is None
+        running = threading.active_count()
+    assert threading.active_count() <= running - 2  # both servers have ended
     assert len(played) == len(load_script().turns)
     assert all(turn.raw == turn.sent and turn.held == turn.facts for turn in played)
     summary = summarise(played, 1.0)
@@ -208,6 +211,8 @@ def test_other_formats_say_the_same_and_no_api_refuses_them(name: str) -> None:
     assert all(turn.raw == turn.sent and turn.held == turn.facts for turn in played)
     said = [message for turn in script.turns for message in (*turn.say, turn.reply)]
     assert played[-1].raw == pytest.approx(count_messages(said), rel=0.05)
+    first = json.loads(bodies[0])
+    assert (first["model"], first.get("system") or first["instructions"]) == (script.model, script.system)
     if name == "messages":
         assert not refusals(bodies[-1])
     else:

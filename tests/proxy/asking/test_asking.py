@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -35,6 +36,7 @@ from turnfold.compression.errors import InvalidInput
 from turnfold.compression.state import Engine
 from turnfold.compression.summary.calls import ModelCall
 from turnfold.config.settings import Settings
+from turnfold.proxy.asking import blocks
 from turnfold.proxy.asking.asker import Bill, ModelAsker
 from turnfold.proxy.asking.drafting import drafter
 from turnfold.proxy.asking.own_upstream import Caller
@@ -59,7 +61,7 @@ class Scripted:
         self.server.reset()
         self.server.handler = self.handle
         self.write: Callable[[bytes], str] = faithful
-        self.wire, self.status, self.delay, self.window = "chat", 200, 0.0, 10**9
+        self.wire, self.status, self.delay, self.window, self.size = "chat", 200, 0.0, 10**9, 0
 
     @property
     def calls(self) -> list[Seen]:
@@ -84,7 +86,7 @@ class Scripted:
             return
         await asyncio.sleep(self.delay)
         data = answer(self.wire, self.write(body)) if self.status == 200 else b'{"error": {"message": "no"}}'
-        await reply(data, status=self.status)(scope, receive, send)
+        await reply(data.ljust(self.size), status=self.status)(scope, receive, send)
 
 
 @pytest.fixture(scope="module")
@@ -190,6 +192,51 @@ def test_replicas_share_what_was_written_and_what_was_adopted(
         assert len(asked) == len(set(asked))
 
 
+def test_a_replica_uses_what_another_one_wrote(shared: tuple[Scripted, str], scripted: Scripted, tmp_path: Path) -> None:
+    """The first process ends with the first summary, before any request could carry it; no other one may be written."""
+    store = {"store": {"url": f"sqlite:///{tmp_path / 'shared.db'}"}}
+    with proxy(shared[1], groups=store) as one:
+        bodies = iter(chat(112, "Tern")[44::4])
+        while not scripted.calls:
+            one.chat(next(bodies), KEY)
+            with contextlib.suppress(AssertionError):
+                until(lambda: scripted.calls, 0.02)
+        until(lambda: own(one))
+        for body in itertools.islice(bodies, 3):  # meanwhile it is stored
+            one.chat(body, KEY)
+            time.sleep(0.03)
+        assert not any(b"summary: " in body for body in scripted.sent)
+    scripted.write = lambda _: "I can't help with that."
+    with proxy(shared[1], groups=store) as two:
+        assert b"summary: facts: " in talk(two, scripted, "Tern")[-1]
+
+
+def test_of_a_conversation_the_newest_summaries_stay_in_memory(
+    shared: tuple[Scripted, str], scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "_EACH", 1)
+    with proxy(shared[1]) as server:
+        assert b"summary: facts: " in talk(server, scripted, "Pipit")[-1]
+        assert len(own(server)) > 1
+
+
+def test_what_was_looked_for_is_not_looked_for_again_at_once(
+    shared: tuple[Scripted, str], scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[Any] = []
+    find = blocks.SummaryRecords.find
+
+    async def spy(records: blocks.SummaryRecords, *about: Any) -> str | None:
+        looked.append(about)
+        return await find(records, *about)
+
+    monkeypatch.setattr(blocks.SummaryRecords, "find", spy)
+    scripted.write = lambda _: "I can't help with that."
+    with proxy(shared[1]) as server:
+        talk(server, scripted, "Plover")
+    assert len(looked) == len(set(map(repr, looked))) > 1
+
+
 @pytest.mark.parametrize(
     ("write", "reason"),
     [
@@ -218,16 +265,30 @@ def test_a_writer_that_fails_costs_nothing_and_is_let_alone(
         sent = talk(server, scripted, "Egret")
         assert not any(b"summary: " in body for body in sent)
         assert own(server) == []
-        for _ in range(6):
-            post(server, "/v1/compress", {"text": TEXT, "writer": "model"})
+        told = [post(server, "/v1/compress", {"text": TEXT, "writer": "model"}).json() for _ in range(6)]
         assert len(scripted.calls) == 4  # then the breaker is open
+        faults = [one["metadata"]["model"]["fault"] for one in told]
+        assert faults == sorted(faults, reverse=True)
+        assert set(faults) <= {"failed", "breaker"}
+        assert faults[-1] == "breaker"
 
 
 def test_a_slow_writer_holds_nothing_up(shared: tuple[Scripted, str], scripted: Scripted) -> None:
     scripted.delay = 2.0
     with proxy(shared[1], timeout=0.3) as server:
+        told = post(server, "/v1/compress", {"text": TEXT, "writer": "model"}).json()
+        assert told["metadata"]["model"]["fault"] == "slow"
         sent = talk(server, scripted, "Crane", wait=False)
         assert not any(b"summary: " in body for body in sent)
+
+
+def test_an_answer_beyond_all_measure_is_not_read(shared: tuple[Scripted, str], scripted: Scripted) -> None:
+    most = 4 * 2**20
+    with proxy(shared[1]) as server:
+        for size, wrote in ((most + 1, False), (most, True)):
+            scripted.size = size
+            told = post(server, "/v1/compress", {"text": TEXT, "writer": "model"}).json()["metadata"]["model"]
+            assert (told["wrote_summary"], told["fault"]) == (wrote, "" if wrote else "failed")
 
 
 def test_what_may_be_spent_is_held_to(shared: tuple[Scripted, str], scripted: Scripted) -> None:
