@@ -399,7 +399,9 @@ def test_scores(writing: ProxyServer, scripted: Scripted) -> None:
 
 
 def test_messages(writing: ProxyServer, scripted: Scripted) -> None:
-    messages = [{"role": "user" if n % 2 == 0 else "assistant", "content": f"Well. {TEXT} Done {n}."} for n in range(7)]
+    messages = [
+        {"role": "user" if n % 2 == 0 else "assistant", "content": f"Well, a private matter. {TEXT} Done {n}."} for n in range(7)
+    ]
     asked = {"messages": messages, "recency_window": 2, "summarizer": {"max_response_tokens": 80, "preserve_terms": ["gate 3"]}}
     made = post(writing, "/v1/messages/compress", asked).json()
     assert made["model"]["calls"] >= 1

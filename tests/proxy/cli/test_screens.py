@@ -257,19 +257,17 @@ async def test_colors_and_widths(terminal: RunCommand, server: Answers, tmp_path
         {"events": 0, "model": "", "words": "", "why": "Short."},
     )
     groups = [{**made["groups"][0], "pacing": pace} for pace in paces]
-    figure = dict.fromkeys(
-        ("prompt_tokens", "completion_tokens", "dollars", "first_byte_ms", "total_ms", "failed_share"),
-        {"mean": 1234.5678, "plus_minus": 0.25},
-    )
-    sides = dict.fromkeys(("held_out", "others"), {"conversations": 1_200, "requests": 7, **figure})
+    names = ("prompt_tokens", "completion_tokens", "dollars", "first_byte_ms", "total_ms", "failed_share")
+    side = {"conversations": 1_200, "requests": 7, **{name: {"mean": 1234.5678, "plus_minus": 0.25} for name in names}}
     notes = {
         "windows": [{"model": "m", "window": 4096, "how": "a guess of 1,000"}],
         "caches": [{"model": "m", "words": "9 turns"}],
     }
     made["totals"]["own_calls"]["requests"] = 2
-    server.of["/admin/report"] = {**made, "groups": groups, "held_out": sides, **notes}
+    server.of["/admin/report"] = {**made, "groups": groups, "held_out": {"held_out": side, "others": side}, **notes}
     server.of["/admin/windows"] = {"windows": [{**WINDOWS[0], "learned_at": time.time() - 7_300}]}
-    server.of["/admin/requests/tf-1"] = {"receipt": RECEIPT, "why": "Folded: 12 messages.", "sections": SECTIONS[1:]}
+    long = {**SECTIONS[1], "instead": ["-" * 240, "-" * 241]}  # as long as is shown, and longer
+    server.of["/admin/requests/tf-1"] = {"receipt": RECEIPT, "why": "Folded: 12 messages.", "sections": [*SECTIONS[1:], long]}
     (tmp_path / "m.json").write_text(json.dumps([{"role": "user", "content": f"Message 12 of {n}. " * 40} for n in range(9)]))
     lines = []
     for arguments in (
