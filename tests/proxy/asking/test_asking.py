@@ -41,6 +41,7 @@ from turnfold.proxy.asking.asker import Bill, ModelAsker
 from turnfold.proxy.asking.drafting import drafter
 from turnfold.proxy.asking.own_upstream import Caller
 from turnfold.proxy.asking.purse import Payer
+from turnfold.proxy.asking.summary_records import SummaryRecords
 from turnfold.proxy.cli.state import Session
 from turnfold.proxy.store.memory import MemoryStore
 
@@ -224,13 +225,13 @@ def test_what_was_looked_for_is_not_looked_for_again_at_once(
     shared: tuple[Scripted, str], scripted: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked: list[Any] = []
-    find = blocks.SummaryRecords.find
+    find = SummaryRecords.find
 
-    async def spy(records: blocks.SummaryRecords, *about: Any) -> str | None:
+    async def spy(records: SummaryRecords, *about: Any) -> str | None:
         looked.append(about)
         return await find(records, *about)
 
-    monkeypatch.setattr(blocks.SummaryRecords, "find", spy)
+    monkeypatch.setattr(SummaryRecords, "find", spy)
     scripted.write = lambda _: "I can't help with that."
     with proxy(shared[1]) as server:
         talk(server, scripted, "Plover")
