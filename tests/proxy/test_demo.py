@@ -6,6 +6,7 @@ the engine's savings, which are the benchmarks' business.
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import itertools
 import json
@@ -229,6 +230,14 @@ def test_formats_are_compared_in_one_table() -> None:
     text = out.getvalue()
     assert text.count("60%") == text.count("1/2") == 2
     assert all(heading in text for heading in ("format", "tokens in", "sent", "saved", "facts", "ms per request"))
+
+
+def test_a_demo_in_which_nothing_is_folded_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = dataclasses.replace(load_script(), turns=load_script().turns[:2])
+    monkeypatch.setattr("turnfold.proxy.demo.load_script", lambda: short)
+    out = io.StringIO()
+    run(stand_in(lambda messages: messages), console=Console(file=out, width=80))
+    assert re.search(r"│ Saved per turn +nothing was folded +│", out.getvalue())
 
 
 def test_it_plays_through_the_real_proxy() -> None:

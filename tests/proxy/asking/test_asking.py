@@ -283,6 +283,16 @@ def test_a_slow_writer_holds_nothing_up(shared: tuple[Scripted, str], scripted: 
         assert not any(b"summary: " in body for body in sent)
 
 
+def test_a_stop_waits_for_no_writer(shared: tuple[Scripted, str], scripted: Scripted) -> None:
+    scripted.delay = 20.0
+    with proxy(shared[1], timeout=60.0) as server:
+        for body in chat(64, "Dunlin")[44::4]:
+            server.chat(body, KEY)
+        until(lambda: scripted.calls)
+        started = time.monotonic()
+    assert time.monotonic() - started < 9
+
+
 def test_an_answer_beyond_all_measure_is_not_read(shared: tuple[Scripted, str], scripted: Scripted) -> None:
     most = 4 * 2**20
     with proxy(shared[1]) as server:
