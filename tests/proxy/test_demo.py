@@ -212,6 +212,7 @@ def test_other_formats_say_the_same_and_no_api_refuses_them(name: str) -> None:
     assert all(turn.raw == turn.sent and turn.held == turn.facts for turn in played)
     said = [message for turn in script.turns for message in (*turn.say, turn.reply)]
     assert played[-1].raw == pytest.approx(count_messages(said), rel=0.05)
+    assert [turn.number for turn in played] == [n + 1 for n in range(len(script.turns))]
     first = json.loads(bodies[0])
     assert (first["model"], first.get("system") or first["instructions"]) == (script.model, script.system)
     if name == "messages":

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -193,22 +193,36 @@ def test_replicas_share_what_was_written_and_what_was_adopted(
         assert len(asked) == len(set(asked))
 
 
-def test_a_replica_uses_what_another_one_wrote(shared: tuple[Scripted, str], scripted: Scripted, tmp_path: Path) -> None:
+def test_a_replica_uses_what_another_one_wrote(
+    shared: tuple[Scripted, str], scripted: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The first process ends with the first summary, before any request could carry it; no other one may be written."""
+    kept, found, keep, find = threading.Event(), threading.Event(), SummaryRecords.keep, SummaryRecords.find
+
+    async def keep_and_tell(records: SummaryRecords, *about: Any) -> None:
+        await keep(records, *about)
+        kept.set()
+
+    async def find_and_tell(records: SummaryRecords, *about: Any) -> str | None:
+        text = await find(records, *about)
+        if text:
+            found.set()
+        return text
+
+    monkeypatch.setattr(SummaryRecords, "keep", keep_and_tell)
+    monkeypatch.setattr(SummaryRecords, "find", find_and_tell)
     store = {"store": {"url": f"sqlite:///{tmp_path / 'shared.db'}"}}
+    bodies = chat(112, "Tern")[44::4]
     with proxy(shared[1], groups=store) as one:
-        bodies = iter(chat(112, "Tern")[44::4])
-        while not scripted.calls:
-            one.chat(next(bodies), KEY)
-            with contextlib.suppress(AssertionError):
-                until(lambda: scripted.calls, 0.02)
-        until(lambda: own(one))
-        for body in itertools.islice(bodies, 3):  # meanwhile it is stored
+        for body in bodies[:4]:
             one.chat(body, KEY)
-            time.sleep(0.03)
+        assert kept.wait(20)
         assert not any(b"summary: " in body for body in scripted.sent)
     scripted.write = lambda _: "I can't help with that."
     with proxy(shared[1], groups=store) as two:
+        for body in bodies[:4]:
+            two.chat(body, KEY)
+        assert found.wait(20)
         assert b"summary: facts: " in talk(two, scripted, "Tern")[-1]
 
 
@@ -372,6 +386,12 @@ def test_a_model_of_unknown_price_stops_the_start() -> None:
         ModelAsker(settings_for("http://127.0.0.1:9/v1", summary={"model": "house-model"}), None)
     own_price = {"house-model": {"input": 0.0, "output": 0.0}}
     assert ModelAsker(settings_for("http://127.0.0.1:9/v1", summary={"model": "house-model"}, models=own_price), None).is_on
+
+
+def test_without_a_key_nothing_may_be_asked() -> None:
+    for summary, may in (({}, False), ({"api_key": "sk-writer"}, True)):
+        asker = ModelAsker(settings_for("http://127.0.0.1:9/v1", summary={"model": "gpt-4.1-nano", **summary}), None)
+        assert asker.may_ask(Caller("127.0.0.1", [])) is may
 
 
 def test_others_cannot_spend_the_writers_key() -> None:
