@@ -62,13 +62,15 @@ class TestMap:
         path.write_text(json.dumps(asdict(self)), "utf-8")
 
     def tests_of(self, mutation: Mutation) -> list[int]:
-        """The tests that run its block; for what runs at import those that run a block that uses it, or else any of its file."""
+        """The tests that run its block; for what runs at import those that run a block that uses it, or else all of its file
+        and of its room."""
         line = self._line_then(mutation)
         if (around := self._around(mutation.path, line)) is not None:
             return around
         before = {mutation.path: (ROOT / mutation.path).read_text("utf-8"), **self.sources}
         used = [self._around(*place) or [] for place in uses(mutation.path, line, before)]
-        return sorted({*chain(*used)} or {test for block in self.blocks.get(mutation.path, []) for test in block[2]})
+        room = {place for place, (name, _) in enumerate(self.tests) if name.startswith(f"tests/{mutation.room}/")}
+        return sorted({*chain(*used)} or {test for block in self.blocks.get(mutation.path, []) for test in block[2]} | room)
 
     def _around(self, path: str, line: int) -> list[int] | None:
         """The tests that run the innermost block with a line; None outside of all."""

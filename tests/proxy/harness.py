@@ -98,6 +98,7 @@ def running(config: uvicorn.Config) -> Iterator[Running]:
             server.stop()
             thread.join(10)
             assert not thread.is_alive(), "the server did not stop"
+            assert not getattr(server.lifespan, "shutdown_failed", False), "what ends with the server failed"
 
 
 def until(condition: Callable[[], Any], timeout: float = 5.0, pause: float = 0.002) -> None:

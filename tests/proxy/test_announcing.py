@@ -5,10 +5,12 @@ Lives here: servers that are ready late, or never, at addresses of every sort. D
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import os
 import socketserver
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -115,6 +117,22 @@ def test_it_waits_for_an_answer_and_for_the_store(said: list[logging.LogRecord],
     assert f"listens on http://{shown}:{port}; forwards to http://127.0.0.1:9/v1" in line.getMessage()
     fields = vars(line)["fields"]
     assert (fields["store_answers"], fields["origin"]) == (True, f"http://{shown}:{port}")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_person_gets_a_panel_unless_the_log_is_json(
+    said: list[logging.LogRecord], form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    with answering(("127.0.0.1", 0), json.dumps(READY).encode()) as (server, _):
+        announce(settings(format=form), dashboards, server.socket)
+        until(lambda: said or "Ctrl+C" in terminal.getvalue(), timeout=10)
+    assert bool(said) == (form == "json")
 
 
 def test_it_does_not_wait_long_for_the_store(said: list[logging.LogRecord]) -> None:

@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,14 @@ import pytest
 from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, proxy_server, until
 from tests.proxy.processes import CUT, LONG, ServeProcess, serve_process
 from tests.proxy.receipts import receipt
+from tests.support import golden
 from turnfold.config.serving import LogSettings
 from turnfold.config.settings import AuthSettings, Settings, StoreSettings
 from turnfold.proxy.console.greeting import Greeting, greet
 from turnfold.proxy.console.log_lines import JsonLines, TextLines, WithoutEchoes, log_configuration
 from turnfold.proxy.console.request_log import RequestLog
 
+FILES = Path(__file__).parent / "golden"
 SECRET = "sk-secret-key"
 PRIVATE = "my private words"
 
@@ -134,10 +137,10 @@ def test_the_fields_of_a_line_have_tenths_of_milliseconds(caplog: pytest.LogCapt
 @pytest.mark.parametrize(
     ("settings", "shown"),
     [
-        (LogSettings(), ["request", "warning"]),
-        (LogSettings(requests=False), ["warning"]),
-        (LogSettings(level="warning"), ["warning"]),
-        (LogSettings(level="error"), []),
+        (LogSettings(), ["request", "warning", "error"]),
+        (LogSettings(requests=False), ["warning", "error"]),
+        (LogSettings(level="warning"), ["warning", "error"]),
+        (LogSettings(level="error"), ["error"]),
         (LogSettings(level="off"), []),
     ],
 )
@@ -147,7 +150,9 @@ def test_levels(settings: LogSettings, shown: list[str]) -> None:
     level = logging.getLevelName(own) if isinstance(own, str) else own
     requests = configured["loggers"]["turnfold.requests"].get("level", level)
     found = ["request"] if requests <= logging.INFO else []
-    assert [*found, *(["warning"] if level <= logging.WARNING else [])] == shown
+    found += [name for name, of in (("warning", logging.WARNING), ("error", logging.ERROR)) if level <= of]
+    assert found == shown
+    assert level <= logging.CRITICAL or not found
 
 
 def test_an_upstream_that_cuts_its_answer_and_a_stop_that_cuts_a_client_off_show_no_traceback(
@@ -238,6 +243,17 @@ def test_the_panel_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = [line.strip("│ ") for line in re.sub(r"\x1b\[[\d;]*m", "", said).splitlines()]
     assert {"listens on   http://127.0.0.1:1", "mode         on"} <= set(shown)
     assert "pass" not in said.replace("pass-", "")
+
+
+def test_the_panel_in_color(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    for name, value in {"COLUMNS": "72", "TERM": "xterm-256color", "COLORTERM": ""}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    settings = Settings(store=StoreSettings(url="memory://"))
+    greet(Greeting.of(settings, "http://127.0.0.1:80", store_answers=True, dashboard="http://127.0.0.1:80/admin/?t=1"))
+    shown = terminal.getvalue().replace("\x1b", "\N{SYMBOL FOR ESCAPE}").replace(version("turnfold"), "#")
+    golden.agrees(FILES / "panel.txt", [re.sub("─{9,}", "─", line) for line in shown.splitlines()])
 
 
 def test_elsewhere_it_is_one_line(lines: list[str]) -> None:

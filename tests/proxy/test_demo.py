@@ -6,11 +6,13 @@ the engine's savings, which are the benchmarks' business.
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import itertools
 import json
 import re
 import ssl
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -113,6 +115,8 @@ def test_what_is_passed_on_whole_saves_nothing() -> None:
     with stage(stand_in(lambda messages: messages), load_script()) as on:
         played = list(on.turns())
         assert on.report() is None
+        running = threading.active_count()
+    assert threading.active_count() <= running - 2  # both servers have ended
     assert len(played) == len(load_script().turns)
     assert all(turn.raw == turn.sent and turn.held == turn.facts for turn in played)
     summary = summarise(played, 1.0)
@@ -208,6 +212,9 @@ def test_other_formats_say_the_same_and_no_api_refuses_them(name: str) -> None:
     assert all(turn.raw == turn.sent and turn.held == turn.facts for turn in played)
     said = [message for turn in script.turns for message in (*turn.say, turn.reply)]
     assert played[-1].raw == pytest.approx(count_messages(said), rel=0.05)
+    assert [turn.number for turn in played] == [n + 1 for n in range(len(script.turns))]
+    first = json.loads(bodies[0])
+    assert (first["model"], first.get("system") or first["instructions"]) == (script.model, script.system)
     if name == "messages":
         assert not refusals(bodies[-1])
     else:
@@ -224,6 +231,14 @@ def test_formats_are_compared_in_one_table() -> None:
     text = out.getvalue()
     assert text.count("60%") == text.count("1/2") == 2
     assert all(heading in text for heading in ("format", "tokens in", "sent", "saved", "facts", "ms per request"))
+
+
+def test_a_demo_in_which_nothing_is_folded_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = dataclasses.replace(load_script(), turns=load_script().turns[:2])
+    monkeypatch.setattr("turnfold.proxy.demo.load_script", lambda: short)
+    out = io.StringIO()
+    run(stand_in(lambda messages: messages), console=Console(file=out, width=80))
+    assert re.search(r"│ Saved per turn +nothing was folded +│", out.getvalue())
 
 
 def test_it_plays_through_the_real_proxy() -> None:

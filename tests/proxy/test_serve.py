@@ -14,6 +14,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -146,6 +147,14 @@ def test_what_is_known_of_one_request(served: Served, upstream: UpstreamServer) 
     everything = "\n".join(str(message["content"]) for message in sent)
     assert instead
     assert all(text in everything for text in instead)
+
+
+def test_a_request_is_known_from_the_first_second_of_its_hour_on(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = served.post(SHORT).header("x-turnfold-request-id")
+    known = served.get(f"/admin/requests/{name}").json()["receipt"]
+    clock = SimpleNamespace(time=lambda: known["at"] // 3600 * 3600 + 0.5)
+    monkeypatch.setattr("turnfold.proxy.routes.admin.time", clock)
+    assert served.get(f"/admin/requests/{name}").json()["receipt"] == known
 
 
 def test_a_request_is_known_to_its_tenant_only(served: Served) -> None:

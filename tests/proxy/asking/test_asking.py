@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -35,10 +36,12 @@ from turnfold.compression.errors import InvalidInput
 from turnfold.compression.state import Engine
 from turnfold.compression.summary.calls import ModelCall
 from turnfold.config.settings import Settings
+from turnfold.proxy.asking import blocks
 from turnfold.proxy.asking.asker import Bill, ModelAsker
 from turnfold.proxy.asking.drafting import drafter
 from turnfold.proxy.asking.own_upstream import Caller
 from turnfold.proxy.asking.purse import Payer
+from turnfold.proxy.asking.summary_records import SummaryRecords
 from turnfold.proxy.cli.state import Session
 from turnfold.proxy.store.memory import MemoryStore
 
@@ -59,7 +62,7 @@ class Scripted:
         self.server.reset()
         self.server.handler = self.handle
         self.write: Callable[[bytes], str] = faithful
-        self.wire, self.status, self.delay, self.window = "chat", 200, 0.0, 10**9
+        self.wire, self.status, self.delay, self.window, self.size = "chat", 200, 0.0, 10**9, 0
 
     @property
     def calls(self) -> list[Seen]:
@@ -84,7 +87,7 @@ class Scripted:
             return
         await asyncio.sleep(self.delay)
         data = answer(self.wire, self.write(body)) if self.status == 200 else b'{"error": {"message": "no"}}'
-        await reply(data, status=self.status)(scope, receive, send)
+        await reply(data.ljust(self.size), status=self.status)(scope, receive, send)
 
 
 @pytest.fixture(scope="module")
@@ -190,6 +193,65 @@ def test_replicas_share_what_was_written_and_what_was_adopted(
         assert len(asked) == len(set(asked))
 
 
+def test_a_replica_uses_what_another_one_wrote(
+    shared: tuple[Scripted, str], scripted: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first process ends with the first summary, before any request could carry it; no other one may be written."""
+    kept, found, keep, find = threading.Event(), threading.Event(), SummaryRecords.keep, SummaryRecords.find
+
+    async def keep_and_tell(records: SummaryRecords, *about: Any) -> None:
+        await keep(records, *about)
+        kept.set()
+
+    async def find_and_tell(records: SummaryRecords, *about: Any) -> str | None:
+        text = await find(records, *about)
+        if text:
+            found.set()
+        return text
+
+    monkeypatch.setattr(SummaryRecords, "keep", keep_and_tell)
+    monkeypatch.setattr(SummaryRecords, "find", find_and_tell)
+    store = {"store": {"url": f"sqlite:///{tmp_path / 'shared.db'}"}}
+    bodies = chat(112, "Tern")[44::4]
+    with proxy(shared[1], groups=store) as one:
+        for body in bodies[:4]:
+            one.chat(body, KEY)
+        assert kept.wait(20)
+        assert not any(b"summary: " in body for body in scripted.sent)
+    scripted.write = lambda _: "I can't help with that."
+    with proxy(shared[1], groups=store) as two:
+        for body in bodies[:4]:
+            two.chat(body, KEY)
+        assert found.wait(20)
+        assert b"summary: facts: " in talk(two, scripted, "Tern")[-1]
+
+
+def test_of_a_conversation_the_newest_summaries_stay_in_memory(
+    shared: tuple[Scripted, str], scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocks, "_EACH", 1)
+    with proxy(shared[1]) as server:
+        assert b"summary: facts: " in talk(server, scripted, "Pipit")[-1]
+        assert len(own(server)) > 1
+
+
+def test_what_was_looked_for_is_not_looked_for_again_at_once(
+    shared: tuple[Scripted, str], scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[Any] = []
+    find = SummaryRecords.find
+
+    async def spy(records: SummaryRecords, *about: Any) -> str | None:
+        looked.append(about)
+        return await find(records, *about)
+
+    monkeypatch.setattr(SummaryRecords, "find", spy)
+    scripted.write = lambda _: "I can't help with that."
+    with proxy(shared[1]) as server:
+        talk(server, scripted, "Plover")
+    assert len(looked) == len(set(map(repr, looked))) > 1
+
+
 @pytest.mark.parametrize(
     ("write", "reason"),
     [
@@ -218,16 +280,40 @@ def test_a_writer_that_fails_costs_nothing_and_is_let_alone(
         sent = talk(server, scripted, "Egret")
         assert not any(b"summary: " in body for body in sent)
         assert own(server) == []
-        for _ in range(6):
-            post(server, "/v1/compress", {"text": TEXT, "writer": "model"})
+        told = [post(server, "/v1/compress", {"text": TEXT, "writer": "model"}).json() for _ in range(6)]
         assert len(scripted.calls) == 4  # then the breaker is open
+        faults = [one["metadata"]["model"]["fault"] for one in told]
+        assert faults == sorted(faults, reverse=True)
+        assert set(faults) <= {"failed", "breaker"}
+        assert faults[-1] == "breaker"
 
 
 def test_a_slow_writer_holds_nothing_up(shared: tuple[Scripted, str], scripted: Scripted) -> None:
     scripted.delay = 2.0
     with proxy(shared[1], timeout=0.3) as server:
+        told = post(server, "/v1/compress", {"text": TEXT, "writer": "model"}).json()
+        assert told["metadata"]["model"]["fault"] == "slow"
         sent = talk(server, scripted, "Crane", wait=False)
         assert not any(b"summary: " in body for body in sent)
+
+
+def test_a_stop_waits_for_no_writer(shared: tuple[Scripted, str], scripted: Scripted) -> None:
+    scripted.delay = 20.0
+    with proxy(shared[1], timeout=60.0) as server:
+        for body in chat(64, "Dunlin")[44::4]:
+            server.chat(body, KEY)
+        until(lambda: scripted.calls)
+        started = time.monotonic()
+    assert time.monotonic() - started < 9
+
+
+def test_an_answer_beyond_all_measure_is_not_read(shared: tuple[Scripted, str], scripted: Scripted) -> None:
+    most = 4 * 2**20
+    with proxy(shared[1]) as server:
+        for size, wrote in ((most + 1, False), (most, True)):
+            scripted.size = size
+            told = post(server, "/v1/compress", {"text": TEXT, "writer": "model"}).json()["metadata"]["model"]
+            assert (told["wrote_summary"], told["fault"]) == (wrote, "" if wrote else "failed")
 
 
 def test_what_may_be_spent_is_held_to(shared: tuple[Scripted, str], scripted: Scripted) -> None:
@@ -302,6 +388,12 @@ def test_a_model_of_unknown_price_stops_the_start() -> None:
     assert ModelAsker(settings_for("http://127.0.0.1:9/v1", summary={"model": "house-model"}, models=own_price), None).is_on
 
 
+def test_without_a_key_nothing_may_be_asked() -> None:
+    for summary, may in (({}, False), ({"api_key": "sk-writer"}, True)):
+        asker = ModelAsker(settings_for("http://127.0.0.1:9/v1", summary={"model": "gpt-4.1-nano", **summary}), None)
+        assert asker.may_ask(Caller("127.0.0.1", [])) is may
+
+
 def test_others_cannot_spend_the_writers_key() -> None:
     with pytest.raises(ValueError, match="anybody could spend your key"):
         Settings.model_validate({"summary": {"api_key": "sk-writer"}, "server": {"host": "turnfold.example"}})
@@ -338,7 +430,9 @@ def test_scores(writing: ProxyServer, scripted: Scripted) -> None:
 
 
 def test_messages(writing: ProxyServer, scripted: Scripted) -> None:
-    messages = [{"role": "user" if n % 2 == 0 else "assistant", "content": f"Well. {TEXT} Done {n}."} for n in range(7)]
+    messages = [
+        {"role": "user" if n % 2 == 0 else "assistant", "content": f"Well, a private matter. {TEXT} Done {n}."} for n in range(7)
+    ]
     asked = {"messages": messages, "recency_window": 2, "summarizer": {"max_response_tokens": 80, "preserve_terms": ["gate 3"]}}
     made = post(writing, "/v1/messages/compress", asked).json()
     assert made["model"]["calls"] >= 1

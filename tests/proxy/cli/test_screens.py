@@ -7,6 +7,7 @@ figures are right (``books``), what depends on the time of day or on the machine
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -227,3 +228,61 @@ def test_forgetting(run: RunCommand, server: Answers) -> None:
     for refused in (["--tenant", "a", "--key", "k"], []):
         lines += shown(("forget", *refused), run("forget", *refused))
     golden.agrees(FILES / "forget.txt", [*lines, *server.asked])
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch, run: RunCommand) -> RunCommand:
+    """Runs commands on a terminal of 78 columns with 256 colors."""
+    for name in ("NO_COLOR", "COLORTERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"FORCE_COLOR": "1", "TERM": "xterm-256color", "COLUMNS": "78"}.items():
+        monkeypatch.setenv(name, value)
+
+    def command(*arguments: str) -> tuple[int, str, str]:
+        code, out, err = run(*arguments)
+        return code, *(text.replace("\x1b", "\N{SYMBOL FOR ESCAPE}") for text in (out, err))  # type: ignore[return-value]
+
+    return command
+
+
+async def test_colors_and_widths(terminal: RunCommand, server: Answers, tmp_path: Path) -> None:
+    memory = MemoryStore()
+    book = Ledger(memory, StoreSettings(), price)
+    for one, sections in requests(3):
+        book.record(one, (SECTION,) if sections else ())
+    await book.flush()
+    made = await report(memory, Query(NOON - 3600, NOON + 90_000, group_by="conversation"))
+    paces = (
+        {"events": 3, "model": "m", "words": "from 1,000 tokens on"},
+        {"events": 0, "model": "", "words": "", "why": "Short."},
+    )
+    groups = [{**made["groups"][0], "pacing": pace} for pace in paces]
+    names = ("prompt_tokens", "completion_tokens", "dollars", "first_byte_ms", "total_ms", "failed_share")
+    side = {"conversations": 1_200, "requests": 7, **{name: {"mean": 1234.5678, "plus_minus": 0.25} for name in names}}
+    notes = {
+        "windows": [{"model": "m", "window": 4096, "how": "a guess of 1,000"}],
+        "caches": [{"model": "m", "words": "9 turns"}],
+    }
+    made["totals"]["own_calls"]["requests"] = 2
+    server.of["/admin/report"] = {**made, "groups": groups, "held_out": {"held_out": side, "others": side}, **notes}
+    server.of["/admin/windows"] = {"windows": [{**WINDOWS[0], "learned_at": time.time() - 7_300}]}
+    long = {**SECTIONS[1], "instead": ["-" * 240, "-" * 241]}  # as long as is shown, and longer
+    server.of["/admin/requests/tf-1"] = {"receipt": RECEIPT, "why": "Folded: 12 messages.", "sections": [*SECTIONS[1:], long]}
+    (tmp_path / "m.json").write_text(json.dumps([{"role": "user", "content": f"Message 12 of {n}. " * 40} for n in range(9)]))
+    lines = []
+    for arguments in (
+        ("report", "--group-by", "conversation"),
+        ("windows",),
+        ("inspect", "tf-1"),
+    ):
+        lines += shown(arguments, terminal(*arguments, "--url", server.origin))
+    server.of["/admin/report"] = {**made, "groups": []}
+    lines += shown(("report", "nothing"), terminal("report", "--url", server.origin))
+    for arguments in (
+        ("uncompress", "m.json"),
+        ("compress", "none-of-this-name-or-of-any-other-name-in-this-folder-of-mine.txt"),
+    ):
+        lines += shown(arguments, terminal(*arguments))
+    told = shown(("compress",), terminal("compress", "--messages", "m.json", "--output", "o.json"))
+    lines += [re.sub(r"\d+\.\d+ s$", "# s", line) for line in told]
+    golden.agrees(FILES / "terminal.txt", lines)

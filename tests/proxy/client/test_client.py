@@ -34,7 +34,7 @@ def client(origin: str) -> Iterator[Client]:
         yield made
 
 
-def test_every_call(client: Client) -> None:
+def test_every_call(client: Client, origin: str) -> None:
     made = client.compress(TEXT, layer=2, l1_ratio=0.4)
     assert made.text == made.layers["2"].text
     assert client.drill_down(made.sections[0].id, 1).tokens <= made.sections[0].tokens
@@ -51,6 +51,8 @@ def test_every_call(client: Client) -> None:
     view = client.conversation("c/1", export=True)
     assert view.export is not None
     assert client.import_conversation("c/2", view.export).sections == view.sections
+    with Client(origin, "bert") as other, pytest.raises(errors.NotFound):
+        other.conversation("c/1")
     client.delete_conversation("c/1")
     with pytest.raises(errors.NotFound):
         client.conversation("c/1")
@@ -312,6 +314,14 @@ def test_a_client_that_could_never_send_is_not_made(kind: type[Client | AsyncCli
 def test_an_address_as_openai_clients_have_it(origin: str) -> None:
     with Client(f"{origin}/v1/", "anna") as client:
         assert client.exchange("Not now.", accept="summary").encoding == "summary"
+
+
+@pytest.mark.parametrize("given", ["/gateway", "/gateway/", "/gateway/v1", "/gateway/v1/"])
+def test_an_address_behind_a_gateway(given: str, server: respx.MockRouter) -> None:
+    asked = server.post("/gateway/v1/drill-down").mock(return_value=ANSWER)
+    with Client(URL + given, "anna") as client:
+        assert client.drill_down("s").text == "t"
+    assert asked.calls.last.request.headers["authorization"] == "Bearer anna"
 
 
 @pytest.mark.parametrize("host", ["a" * 70, "a..b"])

@@ -5,14 +5,16 @@ Lives here: the functions by tables. Does not belong here: bodies that stall or 
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 
 import pytest
+from starlette.types import Message
 
 from tests.support.cases import each
 from turnfold.config.serving import LimitSettings
 from turnfold.proxy.http import limits
-from turnfold.proxy.http.inbound import Inbound
+from turnfold.proxy.http.inbound import Inbound, while_present
 from turnfold.proxy.http.limits import UnfinishedBodies, check_head, check_host, check_path, plain_body, read_body
 from turnfold.proxy.http.refusals import Refused
 
@@ -92,6 +94,26 @@ async def read(pieces: list[bytes], declared: bytes | None = None, most: int = 1
         return await read_body(inbound, LimitSettings.model_construct(max_body_bytes=most), unfinished, "anna"), unfinished.held
     finally:
         assert unfinished.held == 0
+
+
+async def test_work_ends_when_its_client_leaves() -> None:
+    async def leave() -> Message:
+        return {"type": "http.disconnect"}
+
+    async def stay() -> Message:
+        await asyncio.sleep(60)
+        return await leave()
+
+    task = asyncio.current_task()
+    assert task is not None
+    await while_present(Inbound({"type": "http", "headers": []}, leave), asyncio.sleep(60))
+    assert not task.cancelling()
+    await while_present(Inbound({"type": "http", "headers": []}, stay), asyncio.sleep(0))
+    others = asyncio.create_task(while_present(Inbound({"type": "http", "headers": []}, stay), asyncio.sleep(60)))
+    await asyncio.sleep(0)
+    others.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await others
 
 
 @pytest.mark.parametrize("declared", [None, b"10", b"soon"])

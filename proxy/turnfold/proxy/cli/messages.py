@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from turnfold.compression import Compressed, compress, uncompress
 from turnfold.proxy.api.roundtrips import options_of
 from turnfold.proxy.cli.failure import Failure
+from turnfold.proxy.cli.plain import say
 from turnfold.proxy.cli.reading import check_output, progress, put_out, read_text
 
 
@@ -66,7 +66,7 @@ def _say(result: Compressed, seconds: float, before: int) -> None:
     )
     if result.fits is not None:
         line += f"; {result.token_count:,} tokens {'fit' if result.fits else 'do not fit'}, window {result.recency_window:,}"
-    Console(stderr=True, soft_wrap=True).print(line, highlight=False, markup=False)
+    say(line)
 
 
 def uncompress_file(
@@ -88,6 +88,6 @@ def uncompress_file(
     for ids, why in ((found.edited_ids, "messages that were edited"), (found.deleted_ids, "messages that were deleted")):
         if ids:
             line = f"{len(ids):,} originals belong to {why}, the first is {ids[0]}"
-            Console(stderr=True, soft_wrap=True).print(line, highlight=False, markup=False)
+            say(line)
     if found.missing_ids:
         raise Failure(f"{file}: verbatim: {len(found.missing_ids)} originals are not there, the first is {found.missing_ids[0]}")

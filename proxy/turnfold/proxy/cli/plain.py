@@ -14,6 +14,11 @@ def plain(text: str) -> Text:
     return Text("".join(char if char.isprintable() else "\ufffd" for char in text))
 
 
+def say(line: str) -> None:
+    """A line on standard error, which a terminal may break as it likes."""
+    Console(stderr=True, soft_wrap=True).print(line, highlight=False, markup=False)
+
+
 def wide_console(width: int = 160, *, stderr: bool = False) -> Console:
     """A console; where it is no terminal, one of a width at which tables are not cut off."""
     console = Console(stderr=stderr)

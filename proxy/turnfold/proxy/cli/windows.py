@@ -11,13 +11,12 @@ from enum import StrEnum
 from typing import Annotated, Any, Final
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from turnfold.config.settings import Settings
 from turnfold.config.sources import load
 from turnfold.proxy.cli.failure import Failure
-from turnfold.proxy.cli.plain import plain
+from turnfold.proxy.cli.plain import plain, wide_console
 from turnfold.proxy.cli.reading import refuse_unused
 from turnfold.proxy.cli.remote import admin_headers, ask, base_of, key_headers
 
@@ -128,9 +127,7 @@ def _list(place: str, headers: dict[str, str], as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
-    console = Console()
-    console = console if console.is_terminal else Console(width=160)
-    console.print(_table(rows, time.time()) if rows else "Nothing was learned of any upstream.")
+    wide_console().print(_table(rows, time.time()) if rows else "Nothing was learned of any upstream.")
 
 
 def _forget(place: str, headers: dict[str, str], chosen: dict[str, str], as_json: bool) -> None:

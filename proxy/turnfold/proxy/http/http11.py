@@ -227,7 +227,7 @@ class Http11(HttpToolsProtocol):
             self.cycle.transport = self._answers
             here: dict[object, object] = {"is_here": self.cycle.message_event.is_set}
             self.scope["extensions"] = {DEPARTURE: self._departure, ARRIVAL: here}
-            if self.scope.get("http_version") == "1.0" and self.cycle is not None:
+            if self.scope.get("http_version") == "1.0":
                 # A client of HTTP/1.0 knows no chunks (RFC 9112 section 6.1): the body ends with the connection.
                 self.cycle.chunked_encoding = False
                 self.cycle.expected_content_length = _AnyLength()

@@ -136,7 +136,6 @@ class Inbound:
         watcher.add_done_callback(gone)
 
         def end() -> None:
-            watcher.remove_done_callback(gone)
             watcher.cancel()
 
         return end
