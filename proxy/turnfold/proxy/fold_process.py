@@ -49,10 +49,10 @@ from turnfold.proxy.chat.elsewhere import (
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
 from turnfold.proxy.chat.folding import Folding, Lanes, ends_in_loop
 from turnfold.proxy.chat.receipts import Originals, PackedSection
-from turnfold.proxy.chat.taking_over import BIT, LARGEST_BIT
 from turnfold.proxy.chat.trail import trails_of
 from turnfold.proxy.incidents import attempt
 from turnfold.proxy.lanes.frames import read_frame, write_frame
+from turnfold.proxy.lanes.taking_over import BIT, LARGEST_BIT
 from turnfold.proxy.learning.deciding import Decisions
 from turnfold.proxy.learning.warming import WarmthMemory
 from turnfold.proxy.learning.windows import Windows

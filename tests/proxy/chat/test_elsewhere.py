@@ -178,7 +178,7 @@ def test_a_large_conversation_that_is_met_for_the_first_time_is_taken_over(
     monkeypatch.setattr("turnfold.proxy.chat.elsewhere._BEGINNING", large_is_medium // 2)
     upstream.handler = reply(b'{"model": "gpt-4o"}')  # tokens that stand still would be a window
     path = "/v1/messages"
-    with proxied(upstream) as origin:
+    with proxied(upstream, fold_timeout=120) as origin:
         before = children()
         folded_elsewhere = []
         for turns in range(45, 65):

@@ -105,7 +105,7 @@ class _QuotableMessages(NamedTuple):
     name: str
 
 
-class _Folding(NamedTuple):
+class _FoldedPieces(NamedTuple):
     """What is folded of which messages, and what of it may be quoted."""
 
     messages: Messages
@@ -114,7 +114,7 @@ class _Folding(NamedTuple):
     stays: frozenset[int]
     tool_text: bool
 
-    def is_same(self, other: _Folding) -> bool:
+    def is_same(self, other: _FoldedPieces) -> bool:
         """Whether the same may be quoted."""
         if self[2:] != other[2:]:
             return False
@@ -128,9 +128,9 @@ def _remembered(
     """What may be quoted: between two fold events it is the same."""
     if not asker.pieces:
         return _QuotableMessages((), (), "")
-    given = _Folding(messages, cut, asker.pieces, stays, options.recall_tool_text)
+    given = _FoldedPieces(messages, cut, asker.pieces, stays, options.recall_tool_text)
     key = ("folded", family(messages))
-    known: tuple[tuple[_Folding, _QuotableMessages], ...] = memo.find(key) or ()
+    known: tuple[tuple[_FoldedPieces, _QuotableMessages], ...] = memo.find(key) or ()
     found = next((found for before, found in known if before.is_same(given)), None)
     if found is None:
         indices = _folded(messages, cut, asker, stays, options)

@@ -36,9 +36,9 @@ from turnfold.proxy.chat.exchange import ChatRequest, Exchange
 from turnfold.proxy.chat.holdout import HELD_OUT, is_held_out
 from turnfold.proxy.chat.own_models import NO_VECTORS, OwnVectors
 from turnfold.proxy.chat.receipts import Status
-from turnfold.proxy.chat.taking_over import Step, TakingOver
 from turnfold.proxy.chat.trail import trails_of
 from turnfold.proxy.http.limits import plain_body
+from turnfold.proxy.lanes.taking_over import Step, TakingOver
 from turnfold.proxy.lanes.threads import ThreadLane
 from turnfold.proxy.learning.deciding import Decisions, Place
 from turnfold.proxy.learning.window_records import Spot

@@ -34,11 +34,11 @@ from turnfold.proxy.chat.recording import receipt_of, response_headers
 from turnfold.proxy.chat.recovering import Run
 from turnfold.proxy.chat.sending import Sending, depart
 from turnfold.proxy.chat.stating import Stating
-from turnfold.proxy.chat.taking_over import TakingOver
 from turnfold.proxy.http.headers import first_of
 from turnfold.proxy.http.refusals import Refused
 from turnfold.proxy.incidents import Incidents, attempt, catchable_panics
 from turnfold.proxy.lanes.processes import FoldProcesses
+from turnfold.proxy.lanes.taking_over import TakingOver
 from turnfold.proxy.learning.deciding import Decisions
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.outbound.relay import relay
