@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -259,6 +260,21 @@ def test_an_add_that_is_tried_again_keeps_its_key(patient: Client, server: respx
             patient.add_message("c", "user", "hello")
     keys = [one.request.headers["idempotency-key"] for one in adding.calls]
     assert keys[0] == keys[1] != keys[2] == keys[3]
+
+
+async def test_what_was_restored_is_restored_once_unless_told_otherwise(patient: Client, server: respx.MockRouter) -> None:
+    restoring = server.post("/v1/messages/uncompress")
+    restoring.side_effect = [httpx.Response(418)] * 4
+    async with AsyncClient(URL) as other:
+        with pytest.raises(errors.BadRequest):
+            patient.uncompress_messages([])
+        with pytest.raises(errors.BadRequest):
+            await other.uncompress_messages([])
+        with pytest.raises(errors.BadRequest):
+            patient.uncompress_messages([], recursive=True)
+        with pytest.raises(errors.BadRequest):
+            await other.uncompress_messages([], recursive=True)
+    assert [json.loads(one.request.content)["recursive"] for one in restoring.calls] == [False, False, True, True]
 
 
 HALF = "half of \ud83d a pair"

@@ -193,6 +193,9 @@ class Sentinel:
     def __init__(self, after: float, answer: Any) -> None:
         self.after, self.answer = after, answer
 
+    async def aclose(self) -> None:
+        pass
+
     async def sentinel_masters(self) -> Any:
         await asyncio.sleep(self.after)
         if isinstance(self.answer, Exception):
@@ -223,6 +226,21 @@ def test_the_first_sentinel_that_knows_the_primary_is_believed() -> None:
         "no Sentinel names a primary of mine (ConnectionError; mine is down; mine is not known to it; no route)",
         0.4,
     )
+
+
+def test_a_link_is_closed_while_a_sentinel_hangs() -> None:
+    async def close() -> float:
+        link = open_link("redis+sentinel://a/mine", 0.1, 1)
+        assert isinstance(link, SentinelLink)
+        hanging: list[Any] = [Sentinel(99.0, primary(1))]
+        link._sentinels.sentinels = hanging
+        link._looked_at -= 60
+        await link.ready()
+        await asyncio.sleep(0.5)
+        await link.close()
+        return now()
+
+    assert in_no_time(close()) == 0.5
 
 
 class Node:
