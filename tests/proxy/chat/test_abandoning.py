@@ -406,7 +406,12 @@ async def test_a_record_that_cannot_be_written_is_an_incident() -> None:
     assert [(one["part"], one["subject"]) for one in found.listed()] == [("abandoned", "c1")]
 
 
-async def test_it_stays_raw_until_the_next_event_and_is_folded_from_then_on() -> None:
+@pytest.mark.parametrize(
+    "turns",
+    [((3, "passthrough"), (2, "passthrough"), (4, "folded"), (3, "folded")), ((4, "folded"),)],
+    ids=["turns without an event", "an event at once"],
+)
+async def test_it_stays_raw_until_the_next_event_and_is_folded_from_then_on(turns: tuple[tuple[int, str], ...]) -> None:
     store, end = MemoryStore(), asyncio.Event()
     folds, exchange = abandoned_folds(store), asked()
     underway = await give_up(folds, exchange, 99, 99, end)
@@ -415,7 +420,7 @@ async def test_it_stays_raw_until_the_next_event_and_is_folded_from_then_on() ->
     for _ in range(9):  # until the fold has ended and was taken note of
         await asyncio.sleep(0)
     assert not folds.is_slow(underway)
-    for events, status in ((3, "passthrough"), (2, "passthrough"), (4, "folded"), (3, "folded")):
+    for events, status in turns:
         sent = await folds.wait(exchange, Underway((PLACE,), "threads", read=True), quickly(exchange, events))
         assert sent.status == status, events
         if status == "passthrough":

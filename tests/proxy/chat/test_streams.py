@@ -81,6 +81,7 @@ def test_an_error_that_nothing_can_be_done_about_is_not_held_back(upstream: Upst
     steps.status = 400
     proxy = start_proxy(upstream.origin + "/v1", folding={"mode": "off"})
     with opened(proxy.origin, TARGETS[0]) as client:
+        client.settimeout(5)  # it would be held back for ten seconds
         steps.step.release()
         received = b""
         while b"data: 0" not in received:
