@@ -194,7 +194,9 @@ def written(*requests: tuple[Receipt, Moments, tuple[tuple[bytes, bytes], ...]])
         place = f"{names[span.parent_span_id]} {'theirs' if span.trace_id.hex() == TRACE else 'own'}"
         times = f"{span.start_time_unix_nano} {span.end_time_unix_nano}"
         lines.append(f"{span.name}: kind {span.kind} in {place} {times} status {span.status.code} {shown(span)}")
-    for record in (record for one in logs for group in one.resource_logs for scope in group.scope_logs for record in scope.log_records):
+    for record in (
+        record for one in logs for group in one.resource_logs for scope in group.scope_logs for record in scope.log_records
+    ):
         place = f"{names[record.span_id]} {record.time_unix_nano}"
         lines.append(f"{record.event_name} {record.severity_text} {record.severity_number} in {place} {shown(record)}")
     return lines
