@@ -6,6 +6,7 @@ Lives here: replicas, workers, and what they ask the store. Does not belong here
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -18,6 +19,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import pytest
 import redis
 
 from tests.proxy.harness import ProxyServer, UpstreamServer, proxy_server, reply, until
@@ -31,7 +33,7 @@ from turnfold.compression.wire.conversation import Conversation
 from turnfold.config.fold import fold_options
 from turnfold.config.settings import FoldingSettings, Settings
 from turnfold.proxy.chat.elsewhere import LARGE
-from turnfold.proxy.learning.abandoned_records import KIND
+from turnfold.proxy.learning.abandoned_records import KIND, AbandonedFold, keep_abandoned
 
 OK = reply(b'{"id": "c", "model": "gpt-4o", "choices": []}')  # without usage, so that no window is learned
 FOLDED, SLOW, KEPT_RAW = ("folded", None), ("failed-open", "slow"), ("passthrough", "slow-before")
@@ -226,6 +228,24 @@ def test_workers_share_it(upstream: UpstreamServer, tmp_path: Path) -> None:
         assert served.stop() == 0, "both workers end in good order"
     seen = [(answer.header("x-turnfold-status"), answer.header("x-turnfold-reason")) for answer in answers]
     assert seen == [SLOW, *[KEPT_RAW] * (len(seen) - 1)]
+
+
+def test_what_was_learned_last_is_written_before_the_process_ends(
+    upstream: UpstreamServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def slowly(*given: Any) -> AbandonedFold:
+        await asyncio.sleep(0.3)
+        return await keep_abandoned(*given)
+
+    monkeypatch.setattr("turnfold.proxy.chat.abandoning.keep_abandoned", slowly)
+    upstream.handler, gate = OK, Gate()
+    settings: dict[str, dict[str, Any]] = {"folding": {"cache_hit_share": 0.7}, "limits": {"fold_timeout": 1.0}}
+    store = {"url": f"sqlite:///{tmp_path}/t.db"}
+    with proxy_server(upstream.origin + "/v1", fold=gate, store=store, **settings) as (proxy, _):
+        gate.open.clear()
+        until(lambda: Replica(proxy, gate).ask(60) == KEPT_RAW, timeout=30)
+        gate.open.set()
+    assert kept_records(tmp_path / "t.db") == 1
 
 
 def test_only_what_is_folded_asks_the_store_and_once(upstream: UpstreamServer, redis_url: str) -> None:
