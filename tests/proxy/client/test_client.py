@@ -277,6 +277,17 @@ async def test_what_was_restored_is_restored_once_unless_told_otherwise(patient:
     assert [json.loads(one.request.content)["recursive"] for one in restoring.calls] == [False, False, True, True]
 
 
+async def test_a_preview_takes_only_exact_directives_unless_told_otherwise(patient: Client, server: respx.MockRouter) -> None:
+    looking = server.post("/v1/state/preview")
+    looking.side_effect = [httpx.Response(418)] * 2
+    async with AsyncClient(URL) as other:
+        with pytest.raises(errors.BadRequest):
+            patient.preview_state("use docker")
+        with pytest.raises(errors.BadRequest):
+            await other.preview_state("use docker")
+    assert [json.loads(one.request.content)["with_preprocessor"] for one in looking.calls] == [False, False]
+
+
 HALF = "half of \ud83d a pair"
 CANNOT_BE_SENT: dict[str, Callable[[Any], Any]] = {
     "text": lambda client: client.compress(HALF),
