@@ -106,7 +106,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=13)
     parser.add_argument("--minutes", type=float, default=60.0, help="after which no test (map) or mutation (run) is begun")
     parser.add_argument("--seconds", type=float, default=40.0, help="of tests of the room, and again of the others")
-    parser.add_argument("--room", action="append", default=[], help="draw from these only, by the beginning of their names")
+    parser.add_argument("--room", action="append", default=[], help="draw from these only: how their names begin; or a file")
     args = parser.parse_args()
     files = str(args.map.resolve()), str(args.output.resolve())
     if args.step == "map":

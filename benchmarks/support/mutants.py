@@ -153,13 +153,13 @@ def sample(number: int, seed: int, some: Sequence[str] = ()) -> list[Mutation]:
     """So many mutations (one or two more or less), in random order; the same for the same code and seed.
 
     Args:
-        some: the beginnings of the names of the rooms to draw from; none for all.
+        some: the beginnings of the names of the rooms to draw from, and paths of single files; none for all.
     """
     rooms: dict[str, list[Mutation]] = {}
     for folder in SOURCES:
         for path in sorted((ROOT / folder).rglob("*.py")):
             for mutation in mutations_of(path):
-                if not some or mutation.room.startswith(tuple(some)):
+                if not some or mutation.room.startswith(tuple(some)) or mutation.path in some:
                     rooms.setdefault(mutation.room, []).append(mutation)
     places = sum(map(len, rooms.values()))
     chance = random.Random(seed)

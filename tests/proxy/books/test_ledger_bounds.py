@@ -212,3 +212,16 @@ async def test_fifty_thousand_originals_are_known_to_be_written() -> None:
         book.record(receipt(), (replace(SECTION, id=f"s{number}"),))
         await book.flush()
         assert written(store) == ([f"s{number}"] if fresh else []), number
+
+
+async def test_what_was_written_makes_exactly_its_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MOST_QUEUED", 4)
+    monkeypatch.setattr(module, "_MOST_QUEUED_BYTES", 100)
+    book, names = ledger(Noting()), iter(range(99))
+    for dropped in (0, 1, 2):
+        for size in (60, 40, 1, 0):
+            book.record(receipt(), (PackedSection(f"s{next(names)}", bytes(size), None),))
+        assert (book.queued, book.dropped, book.dropped_originals) == (4, dropped, dropped + 1)
+        book.record(receipt(), ())
+        assert (book.queued, book.dropped) == (4, dropped + 1)
+        assert await book.flush()

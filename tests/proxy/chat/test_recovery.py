@@ -30,7 +30,6 @@ from tests.support.effort import every
 from tests.support.overflow_upstream import DIALECTS, LOOK_ALIKES, Dialect, Log, application, count_request
 from tests.support.overfull import CURABLE, INCURABLE, overfull
 from tests.support.warm import warm_fold
-from turnfold.compression.fold import fold_request
 from turnfold.proxy.chat.receipts import OwnCall, Usage
 
 WINDOW = 3000
@@ -275,13 +274,32 @@ def test_a_fault_of_ours_leaves_the_first_error(upstream: UpstreamServer, start_
     def breaks_later(*args: Any) -> Any:
         if next(calls):
             raise ZeroDivisionError
-        return fold_request(*args)
+        return warm_fold(*args)
 
     error = b'{"error": {"code": "context_length_exceeded"}}'
     upstream.handler = reply(error, status=400)
     proxy = start_proxy(upstream.origin + "/v1", fold=breaks_later)
     answer = proxy.chat(overfull("long chat", 4000))
     assert (answer.status, answer.body, len(upstream.seen)) == (400, error, 1)
+
+
+def test_a_window_is_learned_though_making_the_request_smaller_failed(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    folds = iter(range(100))
+
+    def breaks_once(*args: Any) -> Any:
+        if next(folds) == 1:
+            raise ZeroDivisionError
+        return warm_fold(*args)
+
+    named = "This model's maximum context length is 1500 tokens. However, your messages resulted in 6000 tokens."
+    upstream.handler = reply(json.dumps({"error": {"message": named, "code": "context_length_exceeded"}}).encode(), status=400)
+    proxy = start_proxy(upstream.origin + "/v1", fold=breaks_once)
+    body = overfull("long chat", 4000)
+    assert (proxy.chat(body, KEY).status, len(upstream.seen)) == (400, 1)
+    upstream.handler = reply(b"{}")
+    again = proxy.chat(body, KEY)
+    assert (again.header("x-turnfold-reason"), len(upstream.seen)) == ("window", 2)
+    assert int(again.header("x-turnfold-tokens-after") or 9999) <= 1500
 
 
 def test_a_coded_error_and_a_coded_request_are_understood(upstream: UpstreamServer, start_proxy: StartProxy) -> None:

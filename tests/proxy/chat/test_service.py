@@ -196,6 +196,25 @@ def test_observing_waits_until_nobody_is_served(upstream: UpstreamServer, start_
     until(lambda: len(proxy.recorder.so_far) == 2)
 
 
+def test_bodies_that_wait_to_be_observed_take_so_much_memory_and_no_more(
+    upstream: UpstreamServer, start_proxy: StartProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+
+    def slow(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded:
+        go_on.wait(5)
+        return halve(conversation, options, memo)
+
+    monkeypatch.setattr("turnfold.proxy.chat.service._MOST_OBSERVED", 2 * len(TWO))
+    proxy = start_proxy(upstream.origin + "/v1", fold=slow, folding={"mode": "observe"})
+    for _ in range(3):
+        proxy.chat(TWO)
+    until(lambda: proxy.recorder.so_far)
+    go_on.set()
+    until(lambda: len(proxy.recorder.so_far) == 3)
+    assert [(one.reason, one.tokens_before) for one in proxy.recorder.so_far] == [("observer-busy", 0), ("", 120), ("", 120)]
+
+
 def test_observe_survives_an_engine_that_fails(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
     proxy = start_proxy(upstream.origin + "/v1", fold=_raising(ValueError()), folding={"mode": "observe"})
     assert proxy.chat(TWO).status == 200

@@ -42,13 +42,14 @@ class Stepwise:
         self.left = threading.Event()
         self.started = threading.Event()
         self.head_at_once = True
+        self.status = 200
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         del scope
         self.started.set()
         watcher = asyncio.create_task(self._watch(receive))
         if self.head_at_once:
-            await send({"type": "http.response.start", "status": 200, "headers": EVENTS})
+            await send({"type": "http.response.start", "status": self.status, "headers": EVENTS})
         number = 0
         while not self.left.is_set():
             if self.step.acquire(blocking=False):
@@ -72,6 +73,19 @@ def test_chunks_come_one_by_one(upstream: UpstreamServer, proxy: ProxyServer, ta
             steps.step.release()  # the next chunk exists only once the last one has arrived
             while b"data: %d\n\n" % number not in received:
                 received += client.recv(65536)
+    assert steps.left.wait(5)
+
+
+def test_an_error_that_nothing_can_be_done_about_is_not_held_back(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    upstream.handler = steps = Stepwise()
+    steps.status = 400
+    proxy = start_proxy(upstream.origin + "/v1", folding={"mode": "off"})
+    with opened(proxy.origin, TARGETS[0]) as client:
+        client.settimeout(5)  # it would be held back for ten seconds
+        steps.step.release()
+        received = b""
+        while b"data: 0" not in received:
+            received += client.recv(65536)
     assert steps.left.wait(5)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import random
+import zlib
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -115,6 +117,28 @@ def test_a_marked_trail_that_goes_on_is_that_of_the_whole_body(wire: Wire, group
         body = _marked_body(wire, turns, {len(turns) - 1, max(0, len(turns) - 3)})
         read = wire.read(json.dumps(body).encode(), memo)
         assert trail_of(read, memo) == trail_of(read)
+
+
+@pytest.mark.parametrize("wire", [CHAT, MESSAGES, RESPONSES], ids=lambda wire: wire.name)
+@pytest.mark.parametrize(("parts", "marked"), [(1, False), (1, True), (3, True)])
+def test_of_a_conversation_that_goes_on_only_what_is_new_is_summed(
+    wire: Wire, parts: int, marked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memo, turns, summed = Memo(), list[list[str]](), list[int]()
+
+    def crc32(data: bytes, value: int = 0) -> int:
+        summed.append(len(data))
+        return zlib.crc32(data, value)
+
+    monkeypatch.setattr("turnfold.proxy.chat.trail.zlib", SimpleNamespace(crc32=crc32))
+    for number in range(30):
+        turns.append(["said " * (420 // parts)] * parts)
+        read = wire.read(json.dumps(_marked_body(wire, turns, {number, max(0, number - 2)} if marked else set())).encode(), memo)
+        summed.clear()
+        found = trail_of(read, memo)
+        assert number < 4 or len(summed) <= (12 if marked else 3), "its first four messages name a conversation"
+        assert trail_of(read) == found
+    assert len(found.sums) > 4 * 60
 
 
 def _marked_body(wire: Wire, turns: list[list[str]], marked: set[int]) -> dict[str, Any]:

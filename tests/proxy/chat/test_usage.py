@@ -171,3 +171,12 @@ def test_braces_and_quotes_in_strings_close_nothing(text: str, *, broken: bool) 
     whole = _read(data, [])
     assert all(_read(data, list(range(0, len(data), size))).usage == whole.usage for size in (1, 2, 3, 7))
     assert broken or whole.usage == Usage(7, 3)
+
+
+def test_an_object_that_is_too_long_is_given_up_with_its_last_byte_and_searched_inside() -> None:
+    begin, inside = b'{"usage":', b'{"usage":{"prompt_tokens":3},"x":"'
+    reader = UsageReader()
+    reader.feed(begin + inside + b"x" * (16_383 - len(inside)))
+    assert reader.usage.prompt_tokens is None
+    reader.feed(b"x")
+    assert reader.usage.prompt_tokens == 3

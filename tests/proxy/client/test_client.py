@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -261,6 +262,32 @@ def test_an_add_that_is_tried_again_keeps_its_key(patient: Client, server: respx
             patient.add_message("c", "user", "hello")
     keys = [one.request.headers["idempotency-key"] for one in adding.calls]
     assert keys[0] == keys[1] != keys[2] == keys[3]
+
+
+async def test_what_was_restored_is_restored_once_unless_told_otherwise(patient: Client, server: respx.MockRouter) -> None:
+    restoring = server.post("/v1/messages/uncompress")
+    restoring.side_effect = [httpx.Response(418)] * 4
+    async with AsyncClient(URL) as other:
+        with pytest.raises(errors.BadRequest):
+            patient.uncompress_messages([])
+        with pytest.raises(errors.BadRequest):
+            await other.uncompress_messages([])
+        with pytest.raises(errors.BadRequest):
+            patient.uncompress_messages([], recursive=True)
+        with pytest.raises(errors.BadRequest):
+            await other.uncompress_messages([], recursive=True)
+    assert [json.loads(one.request.content)["recursive"] for one in restoring.calls] == [False, False, True, True]
+
+
+async def test_a_preview_takes_only_exact_directives_unless_told_otherwise(patient: Client, server: respx.MockRouter) -> None:
+    looking = server.post("/v1/state/preview")
+    looking.side_effect = [httpx.Response(418)] * 2
+    async with AsyncClient(URL) as other:
+        with pytest.raises(errors.BadRequest):
+            patient.preview_state("use docker")
+        with pytest.raises(errors.BadRequest):
+            await other.preview_state("use docker")
+    assert [json.loads(one.request.content)["with_preprocessor"] for one in looking.calls] == [False, False]
 
 
 HALF = "half of \ud83d a pair"

@@ -184,7 +184,9 @@ def written(*requests: tuple[Receipt, Moments, tuple[tuple[bytes, bytes], ...]])
     sent = [ExportTraceServiceRequest.FromString(seen.body) for seen in collector.seen if seen.target == "/v1/traces"]
     groups = [group for one in sent for group in one.resource_spans]
     spans = [span for group in groups for scope in group.scope_spans for span in scope.spans]
+    logs = [ExportLogsServiceRequest.FromString(seen.body) for seen in collector.seen if seen.target == "/v1/logs"]
     scopes = {scope.scope.name for group in groups for scope in group.scope_spans}
+    scopes |= {scope.scope.name for one in logs for group in one.resource_logs for scope in group.scope_logs}
     lines += [f"{values(groups[0].resource)['service.name']} {scopes}"]
     names: dict[bytes, str] = {b"": "nobody", bytes.fromhex("00f067aa0ba902b7"): "the client"}
     names |= {span.span_id: span.name for span in spans}
@@ -192,11 +194,11 @@ def written(*requests: tuple[Receipt, Moments, tuple[tuple[bytes, bytes], ...]])
         place = f"{names[span.parent_span_id]} {'theirs' if span.trace_id.hex() == TRACE else 'own'}"
         times = f"{span.start_time_unix_nano} {span.end_time_unix_nano}"
         lines.append(f"{span.name}: kind {span.kind} in {place} {times} status {span.status.code} {shown(span)}")
-    for seen in collector.seen:
-        for logs in ExportLogsServiceRequest.FromString(seen.body).resource_logs if seen.target == "/v1/logs" else ():
-            for record in (record for scope in logs.scope_logs for record in scope.log_records):
-                place = f"{names[record.span_id]} {record.time_unix_nano}"
-                lines.append(f"{record.event_name} {record.severity_text} {record.severity_number} in {place} {shown(record)}")
+    for record in (
+        record for one in logs for group in one.resource_logs for scope in group.scope_logs for record in scope.log_records
+    ):
+        place = f"{names[record.span_id]} {record.time_unix_nano}"
+        lines.append(f"{record.event_name} {record.severity_text} {record.severity_number} in {place} {shown(record)}")
     return lines
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gzip
 from collections.abc import Iterable
 from typing import Any
 
@@ -50,6 +52,41 @@ async def test_both_ways_write_the_same_bytes() -> None:
     assert thin == through_session
     assert thin[0].startswith(b"POST /v1/x%20y?a=b&c=%2F HTTP/1.1\r\nHost: 127.0.0.1\r\nauthorization: Bearer s\r\n")
     assert thin[1] == [(b"ok", True)]
+
+
+async def test_a_connection_is_used_again_once_its_answer_was_read_to_the_end() -> None:
+    """What an answer holds goes on as it came, however it ends."""
+    packed = gzip.compress(b"ok")
+    plain, coded, endless = (
+        b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok",
+        b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: %d\r\n\r\n%s" % (len(packed), packed),
+        b"HTTP/1.1 200 OK\r\n\r\nto the end",
+    )
+    waiting, used = iter((plain, coded, plain, endless)), list[int]()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        number = len(set(used))
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                await reader.readuntil(b"\r\n\r\n")
+                await reader.readexactly(len(_BODY))
+                used.append(number)
+                answer = next(waiting)
+                writer.write(answer)
+                await writer.drain()
+                if answer == endless:
+                    break
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    found = []
+    async with server, Upstream(UpstreamSettings(url=f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")) as upstream:
+        for _ in range(4):
+            got = await upstream.send("POST", upstream.url(b"/v1/x", b""), _HEADERS[:-1], _BODY)
+            found.append(b"".join([chunk async for chunk, _ in got.chunks()]))
+            got.close()
+    assert found == [b"ok", packed, b"ok", b"to the end"]
+    assert used == [0, 0, 0, 0]
 
 
 async def test_no_header_ends_its_line() -> None:

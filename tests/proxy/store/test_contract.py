@@ -185,6 +185,7 @@ async def test_logs_are_read_in_pages(store: Store) -> None:
         page, position = await store.log("log", position, 4)
         read += page
     assert read == [*lines, b"last"]
+    assert await store.log("log", 0, 11) == ([*lines, b"last"], None), "a page that ends with the log is the last"
     assert await store.log("unknown") == ([], None)
     assert await store.newest("log", 0, 3) == [b"last", *lines[:-3:-1]]
     assert await store.newest("log", 2, 2) == lines[-2:-4:-1]
@@ -266,3 +267,8 @@ def test_a_call_without_limits_means_the_same_to_every_store() -> None:
         for name in pages.keys() & dir(kind):
             given = inspect.signature(getattr(kind, name)).parameters.values()
             assert {one.name: one.default for one in given if one.default is not one.empty} == pages[name], (kind, name)
+
+
+def test_what_is_stored_is_not_shown_where_an_item_is() -> None:
+    assert "secret" not in repr(item(A, b"secret"))
+    assert "s1" in repr(item(A, b"secret"))

@@ -18,6 +18,7 @@ from redis import exceptions as errors
 from tests.support import golden
 from tests.support.no_time import in_no_time, now
 from turnfold.proxy.store.base import Key, StoreError
+from turnfold.proxy.store.records import left_out
 from turnfold.proxy.store.redis_store import RedisStore, links
 from turnfold.proxy.store.redis_store.keys import OneServer, Spread, index_of_indexes, key_of, kind_index, label_index, member
 from turnfold.proxy.store.redis_store.links import ClusterLink, Link, SentinelLink, open_link
@@ -150,6 +151,25 @@ async def test_what_a_failure_means_and_which_call_is_made_again(monkeypatch: py
     golden.agrees(FILES / "redis_failures.txt", lines)
 
 
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("redis://a?nonsense=1", "nonsense"),
+        ("redis+sentinel://a/mine?sentinel_nonsense=1", "nonsense"),
+        ("redis+sentinel://a/mine?sentinel_protocol=9", "protocol"),
+    ],
+)
+async def test_an_option_that_means_nothing_is_told_when_the_store_is_opened(url: str, said: str) -> None:
+    with pytest.raises(StoreError, match=said):
+        open_link(url, 0.1, 1)
+
+
+async def test_a_log_whose_key_holds_another_type_is_left_out_and_counted() -> None:
+    store, before = RedisStore("redis://127.0.0.1:1"), left_out["log"]
+    store._link.client = Failing(errors.ResponseError("WRONGTYPE of a key"))
+    assert (await store.log("receipts"), left_out["log"] - before) == (([], None), 1)
+
+
 async def test_a_call_fails_when_all_of_it_has_ended() -> None:
     """What is repeated must not meet what is still under way."""
     ended = list[bytes]()
@@ -193,6 +213,9 @@ class Sentinel:
     def __init__(self, after: float, answer: Any) -> None:
         self.after, self.answer = after, answer
 
+    async def aclose(self) -> None:
+        pass
+
     async def sentinel_masters(self) -> Any:
         await asyncio.sleep(self.after)
         if isinstance(self.answer, Exception):
@@ -223,6 +246,21 @@ def test_the_first_sentinel_that_knows_the_primary_is_believed() -> None:
         "no Sentinel names a primary of mine (ConnectionError; mine is down; mine is not known to it; no route)",
         0.4,
     )
+
+
+def test_a_link_is_closed_while_a_sentinel_hangs() -> None:
+    async def close() -> float:
+        link = open_link("redis+sentinel://a/mine", 0.1, 1)
+        assert isinstance(link, SentinelLink)
+        hanging: list[Any] = [Sentinel(99.0, primary(1))]
+        link._sentinels.sentinels = hanging
+        link._looked_at -= 60
+        await link.ready()
+        await asyncio.sleep(0.5)
+        await link.close()
+        return now()
+
+    assert in_no_time(close()) == 0.5
 
 
 class Node:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.no_time import in_no_time, now
 from turnfold.proxy.store import Batch, Item, Key, Scope, StoreRefused, StoreUnavailable
 from turnfold.proxy.store import sqlite as module
 from turnfold.proxy.store.base import StoreError
@@ -120,6 +121,23 @@ async def test_a_large_deletion_leaves_the_lock_to_others_in_between(clock: Cloc
     assert len(steps) == 3
     assert rows(file, "SELECT count(*) FROM links") == [(0,)]
     await store.close()
+
+
+def test_a_log_that_another_process_reads_is_tried_again_five_times_a_second(file: Path) -> None:
+    class Busy:
+        async def run(self, _: object) -> bool:
+            tried.append(now())
+            return False
+
+    async def scrub() -> None:
+        store = SqliteStore(file)
+        store._writer = Busy()  # type: ignore[assignment]
+        with pytest.raises(StoreUnavailable, match="another process reads"):
+            await store.scrub()
+
+    tried = list[float]()
+    in_no_time(scrub())
+    assert tried == pytest.approx([number / 5 for number in range(10)])
 
 
 async def test_damaged_rows_are_left_out_and_told(file: Path, caplog: pytest.LogCaptureFixture) -> None:

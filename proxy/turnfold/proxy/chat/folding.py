@@ -293,7 +293,7 @@ class Folding:
     def count(self, exchange: Exchange) -> Exchange:
         """What the fold says of a request that was sent before it was asked."""
         conversation = exchange.conversation
-        if not exchange.uncounted or conversation is None:
+        if conversation is None:
             return exchange
         return self.fold_read(exchange, conversation, self.options_at_first(exchange, conversation.model))
 

@@ -1,0 +1,284 @@
+"""Folds that take too long, through whole proxies: what one replica has learned of a conversation, all of them act on, and no
+prefix changes for it.
+
+Lives here: replicas, workers, and what they ask the store. Does not belong here: one process's rules (``test_abandoning``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+from tests.proxy.harness import ProxyServer, UpstreamServer, proxy_server, reply, until
+from tests.proxy.processes import chat, serve_process
+from tests.support.words import prose
+from turnfold.compression.fold import Folded, fold
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import FoldOptions
+from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.conversation import Conversation
+from turnfold.config.fold import fold_options
+from turnfold.config.settings import FoldingSettings, Settings
+from turnfold.proxy.chat.elsewhere import LARGE
+from turnfold.proxy.learning.abandoned_records import KIND, AbandonedFold, keep_abandoned
+
+OK = reply(b'{"id": "c", "model": "gpt-4o", "choices": []}')  # without usage, so that no window is learned
+FOLDED, SLOW, KEPT_RAW = ("folded", None), ("failed-open", "slow"), ("passthrough", "slow-before")
+
+
+class Gate:
+    """The real engine behind a gate: while it is closed, no fold comes to an end."""
+
+    def __init__(self) -> None:
+        self.open = threading.Event()
+        self.open.set()
+        self.done = 0
+
+    def __call__(self, conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded:
+        assert self.open.wait(60), "the test forgot to open it"
+        made = fold(conversation, options, memo)
+        self.done += 1
+        return made
+
+
+@dataclass
+class Replica:
+    proxy: ProxyServer
+    gate: Gate
+
+    def ask(self, turns: int, name: str = "a", **more: Any) -> tuple[str | None, str | None]:
+        """A conversation's request after so many turns: how it went out."""
+        messages = [{"role": "system", "content": f"You are {name}."}, *chat(turns)]
+        answer = self.proxy.chat({"model": "gpt-4o", "messages": messages, **more}, ("authorization", "Bearer sk-anna"))
+        assert answer.status == 200
+        return answer.header("x-turnfold-status"), answer.header("x-turnfold-reason")
+
+
+@contextlib.contextmanager
+def replicas(upstream: UpstreamServer, url: str, number: int = 2) -> Iterator[list[Replica]]:
+    upstream.handler = OK
+    with contextlib.ExitStack() as stack:
+        gates = [Gate() for _ in range(number)]
+        settings: dict[str, dict[str, Any]] = {"folding": {"cache_hit_share": 0.7}, "limits": {"fold_timeout": 2.0}}
+        started = []
+        for gate in gates:
+            proxy, _ = stack.enter_context(proxy_server(upstream.origin + "/v1", fold=gate, store={"url": url}, **settings))
+            stack.callback(gate.open.set)
+            started.append(Replica(proxy, gate))
+        yield started
+
+
+def next_event(turns: int) -> int:
+    """The first number of turns at which the conversation of so many has seen another fold event."""
+    return next(more for more in range(turns + 1, turns + 60) if events(more) > events(turns))
+
+
+WARM = Memo()  # of all these folds: they are of one conversation
+
+
+@cache
+def events(turns: int) -> int:
+    messages = [{"role": "system", "content": "You are a."}, *chat(turns)]
+    options = fold_options(Settings(folding=FoldingSettings(cache_hit_share=0.7)), "gpt-4o")
+    return fold(CHAT.read(json.dumps({"model": "gpt-4o", "messages": messages}).encode(), WARM), options, WARM).events
+
+
+def test_what_was_sent_raw_stays_raw_until_the_next_fold_event_on_every_replica(upstream: UpstreamServer, redis_url: str) -> None:
+    turns = 60
+    due = next_event(turns)
+    assert due > turns + 3, "the test needs turns without a fold event"
+    with replicas(upstream, redis_url) as (one, other):
+        one.gate.open.clear()
+        assert one.ask(turns) == SLOW
+        until(lambda: records(redis_url), timeout=10)
+        # The other is quick, and would fold; a third request of the same turn is no dearer.
+        assert other.ask(turns) == KEPT_RAW
+        assert one.ask(turns) == KEPT_RAW
+        until(lambda: other.gate.done, timeout=20)
+        one.gate.open.set()
+        until(lambda: one.gate.done, timeout=20)
+        for more in range(turns + 1, turns + 3):
+            assert one.ask(more) == other.ask(more) == KEPT_RAW
+            assert len(json.loads(upstream.seen[-1].body)["messages"]) == 2 * more + 2
+        for more in (due, due + 1):
+            for replica in (one, other):  # on a busy machine its fold may go on behind the request once more
+                until(lambda to=replica, at=more: to.ask(at) == FOLDED, timeout=20, pause=0.1)  # type: ignore[misc]
+            assert len({seen.body for seen in upstream.seen if len(seen.body) == len(upstream.seen[-1].body)}) == 1
+        assert other.ask(turns, "another") == FOLDED
+
+
+def test_no_replica_waits_as_long_as_the_first(upstream: UpstreamServer, redis_url: str) -> None:
+    with replicas(upstream, redis_url, 3) as them:
+        for one in them:
+            one.gate.open.clear()
+        assert them[0].ask(60) == SLOW
+        until(lambda: records(redis_url), timeout=10)
+        for one in (*them[1:], *them):
+            assert one.ask(60) == KEPT_RAW  # had it waited to the end, this would be SLOW
+        for one in them:  # what was left goes on behind the request
+            one.gate.open.set()
+            until(partial(getattr, one.gate, "done"), timeout=20)
+
+
+def test_a_conversation_that_was_sent_folded_before_goes_on_so(upstream: UpstreamServer, redis_url: str) -> None:
+    with replicas(upstream, redis_url) as (one, other):
+        assert one.ask(60) == FOLDED
+        done = one.gate.done
+        one.gate.open.clear()
+        assert one.ask(61) == SLOW
+        until(lambda: records(redis_url), timeout=10)
+        one.gate.open.set()
+        until(lambda: one.gate.done > done, timeout=20)
+        for replica in (one, other):
+            until(lambda to=replica: to.ask(62) == FOLDED, timeout=20, pause=0.1)  # type: ignore[misc]
+
+
+def test_without_the_store_each_goes_by_what_it_has_seen(upstream: UpstreamServer, unused_tcp_port: int) -> None:
+    with replicas(upstream, f"redis://127.0.0.1:{unused_tcp_port}/0") as (one, other):
+        one.gate.open.clear()
+        assert one.ask(60) == SLOW
+        assert one.ask(60) == KEPT_RAW
+        assert other.ask(60) == FOLDED
+        one.gate.open.set()
+        until(lambda: one.gate.done, timeout=20)
+        assert one.ask(61) == KEPT_RAW
+        assert one.ask(next_event(60)) == FOLDED
+
+
+def test_a_budget_is_kept_all_the_same(upstream: UpstreamServer, redis_url: str) -> None:
+    with replicas(upstream, redis_url) as (one, other):
+        one.gate.open.clear()
+        assert one.ask(60) == SLOW
+        until(lambda: records(redis_url), timeout=10)
+        body = {"model": "gpt-4o", "messages": [{"role": "system", "content": "You are a."}, *chat(60)]}
+        headers = [("authorization", "Bearer sk-anna"), ("x-turnfold-budget", "4000")]
+        until(lambda: other.proxy.chat(body, *headers).header("x-turnfold-status") == "folded", timeout=20, pause=0.1)
+
+
+def records(url: str) -> list[bytes]:
+    client: Any = redis.Redis.from_url(url)
+    with contextlib.closing(client):
+        return [key for key in client.scan_iter("*", count=1000) if b":i:" + KIND.encode() + b":" in key]
+
+
+@contextlib.contextmanager
+def folds_that_never_end(group: int) -> Iterator[set[int]]:
+    """Stop each process that folds for a process group, as soon as it is there and long before it can fold; gives their ids."""
+    stopped: set[int] = set()
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.wait(0.01):
+            for entry in Path("/proc").iterdir():
+                if entry.name.isdigit() and int(entry.name) not in stopped:
+                    with contextlib.suppress(OSError):
+                        if os.getpgid(int(entry.name)) == group and b"fold_process" in (entry / "cmdline").read_bytes():
+                            os.kill(int(entry.name), signal.SIGSTOP)
+                            stopped.add(int(entry.name))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield stopped
+    finally:
+        done.set()
+        thread.join()
+
+
+def kept_records(path: Path) -> int:
+    """How many there are in a SQLite file."""
+    with contextlib.closing(sqlite3.connect(path, timeout=20)) as connection:
+        (number,) = connection.execute("SELECT count(*) FROM items WHERE kind = ?", (KIND.encode(),)).fetchone()
+        return int(number)
+
+
+def test_workers_share_it(upstream: UpstreamServer, tmp_path: Path) -> None:
+    """Requests of one conversation, each on a connection of its own, so that both workers get some.
+
+    How long a fold takes is not left to the machine: none comes to an end.
+    """
+    upstream.handler = OK
+    messages = [{"role": ("user", "assistant")[i % 2], "content": prose(i, "en", 140)} for i in range(61)]
+    body = json.dumps({"model": "gpt-4o", "messages": messages}).encode()
+    assert len(body) > LARGE, "it is folded in a process"
+    settings = {"WORKERS": "2", "FOLD_TIMEOUT": "4", "STORE_URL": f"sqlite:///{tmp_path}/t.db", "CACHE_HIT_SHARE": "0.7"}
+    with serve_process(upstream, tmp_path, **settings) as served, folds_that_never_end(served.process.pid) as folds:
+        answers = [served.post(body)]
+        until(lambda: kept_records(tmp_path / "t.db"), timeout=20)
+
+        def both_have_been_asked() -> bool:
+            answers.append(served.post(body))
+            return len(folds) == 2  # a process of each
+
+        until(both_have_been_asked, timeout=60)
+        answers += [served.post(body) for _ in range(8)]
+        assert served.stop() == 0, "both workers end in good order"
+    seen = [(answer.header("x-turnfold-status"), answer.header("x-turnfold-reason")) for answer in answers]
+    assert seen == [SLOW, *[KEPT_RAW] * (len(seen) - 1)]
+
+
+def test_what_was_learned_last_is_written_before_the_process_ends(
+    upstream: UpstreamServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def slowly(*given: Any) -> AbandonedFold:
+        await asyncio.sleep(0.3)
+        return await keep_abandoned(*given)
+
+    monkeypatch.setattr("turnfold.proxy.chat.abandoning.keep_abandoned", slowly)
+    upstream.handler, gate = OK, Gate()
+    settings: dict[str, dict[str, Any]] = {"folding": {"cache_hit_share": 0.7}, "limits": {"fold_timeout": 1.0}}
+    store = {"url": f"sqlite:///{tmp_path}/t.db"}
+    with proxy_server(upstream.origin + "/v1", fold=gate, store=store, **settings) as (proxy, _):
+        gate.open.clear()
+        until(lambda: Replica(proxy, gate).ask(60) == KEPT_RAW, timeout=30)
+        gate.open.set()
+    assert kept_records(tmp_path / "t.db") == 1
+
+
+def test_only_what_is_folded_asks_the_store_and_once(upstream: UpstreamServer, redis_url: str) -> None:
+    with replicas(upstream, redis_url, 1) as (one,), missed_reads(redis_url) as asked:
+        bulk = "x" * 40_000  # one message: there is nothing to fold
+        answer = one.proxy.chat({"model": "gpt-4o", "messages": [{"role": "user", "content": bulk}]})
+        assert answer.header("x-turnfold-status") == "passthrough"
+        assert one.ask(2) == ("passthrough", "short")
+        assert asked() == 0
+        assert one.ask(58, "b") == FOLDED
+        at_first = asked()  # one; more where it took longer than a tenth of the time-out
+        assert 1 <= at_first <= 12
+        for turns in (59, 60, 61, next_event(61)):
+            assert one.ask(turns, "b") == FOLDED
+        assert asked() == at_first
+
+
+@contextlib.contextmanager
+def missed_reads(url: str) -> Iterator[Callable[[], int]]:
+    """How many reads have not found a record of this kind so far, by what the server tells of them."""
+    client: Any = redis.Redis.from_url(url)
+    found = 0
+
+    def count() -> int:
+        nonlocal found
+        while (told := told_of.get_message(timeout=0.3)) is not None:
+            found += told["type"] == "pmessage" and f":i:{KIND}:".encode() in told["data"]
+        return found
+
+    client.config_set("notify-keyspace-events", "Em")
+    with contextlib.closing(client), contextlib.closing(client.pubsub()) as told_of:
+        told_of.psubscribe("__keyevent@*__:keymiss")
+        try:
+            yield count
+        finally:
+            client.config_set("notify-keyspace-events", "")
