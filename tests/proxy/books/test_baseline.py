@@ -10,6 +10,7 @@ import pytest
 
 from tests.proxy.receipts import receipt
 from turnfold.config.prices import TokenUse
+from turnfold.proxy.books import baseline
 from turnfold.proxy.books.baseline import (
     PastRequest,
     cache_was_warm,
@@ -259,7 +260,7 @@ class Agent:
         return one, f"{self.name} {folded}" if folded else ""
 
 
-@pytest.mark.parametrize("agents", [1, 2, 5])
+@pytest.mark.parametrize("agents", [1, 2, 5, 12])
 def test_agents_that_begin_alike_are_each_compared_with_their_own_last_request(agents: int) -> None:
     """Their first message is the same text (AGENTS.md), so that they share a name; each has its own prefix in the cache."""
     pricing, past, estimated, paid, events = RequestPricing(half_price_for_cached), None, 0.0, 0.0, 0
@@ -286,7 +287,23 @@ def test_what_may_be_followed_is_bounded() -> None:
         _, past = pricing.price(one, past, "")
         assert past is not None
         assert len(past.to_bytes()) < 80_000
-        assert 0 < len(past.others) <= 7 or not number
+        assert 0 < len(past.others) <= 63 or not number
+
+
+def test_of_more_agents_than_are_remembered_no_saving_is_overstated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request whose predecessor was dropped is not compared with another agent's."""
+    monkeypatch.setattr(baseline, "_OTHERS", 3)
+    pricing, past, estimated = RequestPricing(half_price_for_cached), None, 0.0
+    beside = [Agent(f"agent {number}") for number in range(6)]
+    for turn in range(40):
+        for agent in beside:
+            one, fingerprint = agent.request(turn)
+            cost, past = pricing.price(one, past, fingerprint)
+            assert past is not None
+            past = PastRequest.from_bytes(past.to_bytes())
+            estimated += cost.without or 0
+    truth = sum(agent.truth for agent in beside)
+    assert 0.96 * truth < estimated <= truth
 
 
 def test_a_request_of_an_earlier_release_has_no_others() -> None:

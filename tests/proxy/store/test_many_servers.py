@@ -6,15 +6,20 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pytest
 
+from tests.proxy.receipts import NOON, SECTION, price, receipt
 from tests.support.cases import each
 from tests.support.valkeys import Cluster, Node, Watched, wait_until
 from turnfold.config.settings import StoreSettings
 from turnfold.config.values import store_url
+from turnfold.proxy.books.ledger import Ledger
+from turnfold.proxy.books.receipt_log import receipts_between
+from turnfold.proxy.books.report import Query, report
 from turnfold.proxy.store import Batch, Item, Key, OpenStore, Scope, StoreError, StoreFailed, StoreUnavailable, open_store
 from turnfold.proxy.store.redis_store import RedisStore
 
@@ -129,6 +134,45 @@ async def test_a_primary_that_was_replaced_on_purpose_gets_no_more_writes(
         while not new.client.keys("*later*"):
             await outcome(lambda: store.put([Item(Key("anna", "state", "later"), b"1", 600)]))
             await asyncio.sleep(0.1)
+    watched.wait()
+
+
+async def test_receipts_that_went_to_a_replaced_primary_are_written_again_and_count_once(
+    watched: Watched, opened: Callable[[str], OpenStore]
+) -> None:
+    watched.wait()
+    store, old = opened(watched.url), watched.primary()
+    ledger = Ledger(store, StoreSettings(), price, newest=store.newest_writes)
+    names: list[str] = []
+
+    async def write() -> None:
+        names.append(f"r{len(names)}")
+        ledger.record(receipt(request_id=names[-1]), (replace(SECTION, id=names[-1]),))
+        await ledger.flush()
+
+    async def reaches(server: Node) -> bool:
+        probe = Item(Key("anna", "state", "probe"), b"1", 600)
+        await outcome(lambda: store.put([probe]))
+        return bool(server.client.keys("*probe*"))
+
+    await until_it_works(store.ping)
+    await write()
+    watched.sentinels[0].client.sentinel_failover(watched.name)
+    await asyncio.to_thread(wait_until, lambda: watched.primary() is not old, "there is another primary")
+    new, begun = watched.primary(), len(names)
+    async with asyncio.timeout(_PATIENCE):
+        while len(names) == begun or not await reaches(new):
+            await write()
+            await asyncio.sleep(0.03)
+    old.client.replicaof("127.0.0.1", new.port)  # Sentinel takes ten seconds for this
+    await asyncio.sleep(0.6)  # until no connection leads to it
+    await until_it_works(store.ping)
+    assert await ledger.flush()
+    lines = [line["request_id"] async for line in receipts_between(store, NOON - 1, NOON + 1)]
+    assert sorted(lines) == sorted(names)
+    told = await report(store, Query(NOON - 1, NOON + 1))
+    assert told["totals"]["requests"] == len(names)
+    assert len(await store.keys(Scope("anna", "section"), limit=10_000)) == len(names)
     watched.wait()
 
 

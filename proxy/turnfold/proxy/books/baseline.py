@@ -20,6 +20,8 @@ The model, for requests of one conversation in their order:
 - A request that was not folded, in a conversation that never was, costs the same with and without.
 - Sessions that begin alike have one name, and so have branches of one: agents that run beside each other, a chat that was edited.
   A request follows the one, of the last few, of which it repeats most. The others are kept for the requests that follow them.
+- If some had to be dropped, a request that follows none of those left may follow one of these. All of it could then have come
+  from the cache, which makes our saving smaller, not larger; unfolded, it costs the same with and without.
 
 Without a conversation label only the request's own share of cached tokens is known; it is used for both.
 """
@@ -41,7 +43,8 @@ _STEP: Final = 128  # cached prefixes are reported in such steps (OpenAI)
 _PATIENCE: Final = 4  # requests in which a fold is not judged
 _TOLERANCE: Final = 0.002  # of what would have been paid: the model above is no better than that
 _TELLS: Final = 3 * _SMALLEST // 2  # a repeated prefix of so many tokens is over the smallest however roughly it was counted
-_OTHERS: Final = 7  # requests beside the last one that a new one may follow: agents rarely start more than eight others at once
+_OTHERS: Final = 63  # requests beside the last one that a new one may follow; long ones are fewer, by what comes next
+_FOLLOWS: Final = 0.9  # of a request that another follows: clients change the end of their last message
 _MOST_SUMS: Final = 48 * 1024  # bytes of their fingerprints: eight conversations of 100,000 to 200,000 tokens have 10 to 40 kB
 
 
@@ -67,6 +70,7 @@ class PastRequest(NamedTuple):
         foldable: our count of what could be folded of it.
         since: requests since the newest fold event, itself included; 0: there was none.
         others: earlier requests that a later one may follow, the newest first; they know nothing of the conversation as a whole.
+        crowded: whether some that a later one may follow were dropped.
     """
 
     unfolded: int
@@ -88,6 +92,7 @@ class PastRequest(NamedTuple):
     folded_tokens: int = 0
     foldable: int = 0
     others: tuple[PastRequest, ...] = ()
+    crowded: bool = False
 
     @property
     def overdue(self) -> bool:
@@ -255,6 +260,9 @@ def without_turnfold(receipt: Receipt, used: TokenUse, past: PastRequest | None,
     """
     if not is_folded(receipt) and not (past and past.folded):
         return used
+    unknown = past is not None and _follows_a_dropped_one(receipt, past)
+    if unknown and not is_folded(receipt):
+        return used
     prompt = _unfolded_tokens(receipt, used, past.scale if past else 0.0)
     if past is None:
         cached = round(prompt * used.cached / used.prompt) if used.prompt else 0
@@ -263,10 +271,16 @@ def without_turnfold(receipt: Receipt, used: TokenUse, past: PastRequest | None,
     reach = _reach(receipt, past, sections)
     warm = _look(used, past, reach, sections).warm_share(past)
     writes = past.writes or used.written > 0
-    whole = min(prompt, round(reach.unfolded))
+    whole = prompt if unknown else min(prompt, round(reach.unfolded))
     whole = 0 if whole < _SMALLEST else whole if writes else whole - whole % _STEP
     cached = round(warm * whole + (1 - warm) * min(whole, used.cached))
     return _with_hours(TokenUse(prompt, used.completion, cached, prompt - cached if writes else 0), used)
+
+
+def _follows_a_dropped_one(receipt: Receipt, past: PastRequest) -> bool:
+    if not past.crowded or receipt.trails is None or past.trails is None:
+        return False
+    return receipt.trails.received.repeats(past.trails.received) < _FOLLOWS
 
 
 def _with_hours(without: TokenUse, used: TokenUse) -> TokenUse:
@@ -281,6 +295,7 @@ def next_past(receipt: Receipt, used: TokenUse, without: TokenUse, past: PastReq
     look = _look(used, before, _reach(receipt, before, sections), sections)
     clear, doubtful = look.tells and not look.doubtful, look.tells and look.doubtful
     observed = receipt.status == "observed" and receipt.tokens_before > 0
+    others, crowded = _others(receipt, past)
     went_whole = not is_folded(receipt) and receipt.tokens_before > 0
     return PastRequest(
         unfolded=without.prompt,
@@ -301,19 +316,22 @@ def next_past(receipt: Receipt, used: TokenUse, without: TokenUse, past: PastReq
         paid=before.paid,
         without=before.without,
         since=1 if sections not in ("", before.sections) else before.since + (before.since > 0),
-        others=_others(receipt, past),
+        others=others,
+        crowded=crowded,
     )
 
 
-def _others(receipt: Receipt, past: PastRequest | None) -> tuple[PastRequest, ...]:
-    """The requests that a later one may follow beside this one: not that which this one repeats as a whole."""
+def _others(receipt: Receipt, past: PastRequest | None) -> tuple[tuple[PastRequest, ...], bool]:
+    """The requests that a later one may follow beside this one: not that which this one repeats as a whole. And whether the name
+    is crowded."""
     if past is None:
-        return ()
+        return (), False
     found = past.others
     if past.trails and not (receipt.trails and receipt.trails.received.repeats(past.trails.received) == 1.0):
         found = (past.alone(), *found)
     sizes = accumulate(len(one.trails.received.sums) + len(one.trails.sent.sums) if one.trails else 0 for one in found)
-    return tuple(one for one, size in zip(found[:_OTHERS], sizes, strict=False) if size <= _MOST_SUMS)
+    kept = tuple(one for one, size in zip(found[:_OTHERS], sizes, strict=False) if size <= _MOST_SUMS)
+    return kept, past.crowded or len(kept) < len(found)
 
 
 def with_dollars(past: PastRequest, paid: float | None, without: float | None) -> PastRequest:

@@ -1,7 +1,8 @@
 """The ledger: writes receipts and originals to the store, off the request path.
 
 Lives here: the bounded queue, batches, retries, the last flush at an orderly stop. Does not belong here: what a request cost
-(``pricing``), the form of a logged receipt (``receipt_log``), what is summed (``rollups``), reports (``report``).
+(``pricing``), the form of a logged receipt (``receipt_log``), what is summed (``rollups``), reports (``report``), which batches a
+server that takes over may lack (``NewestWrites``).
 
 `record` only queues. A task writes a batch every quarter of a second, so a crash loses less than a second of receipts. While the
 store is unavailable batches wait. A batch that may have arrived is sent again under its id, and counts once.
@@ -36,7 +37,7 @@ from turnfold.proxy.books.section_records import section_items
 from turnfold.proxy.chat.receipts import Originals, PackedSection, Receipt, Usage
 from turnfold.proxy.incidents import Incidents, outcome, supervise
 from turnfold.proxy.learning.tags import TagPlaces
-from turnfold.proxy.store import Batch, Item, Key, Store, StoreError, StoreRefused
+from turnfold.proxy.store import Batch, Item, Key, NewestWrites, Store, StoreError, StoreRefused
 from turnfold.proxy.store.records import left_out
 
 T = TypeVar("T")
@@ -53,6 +54,8 @@ _MOST_REMEMBERED: Final = 50_000
 # An original in use is written again this often, so that it does not expire under a conversation that goes on.
 _WRITE_AGAIN: Final = 3600.0
 _PAST_TTL: Final = 86_400.0
+# Other processes write these too, and may have written newer ones to a server that took over: they are not repeated.
+_CHANGING: Final = frozenset({"cache-model", "tags"})
 
 _log = logging.getLogger(__name__)
 _WAITING: Final = (
@@ -172,6 +175,7 @@ class Ledger:
         watchers: observe every receipt, in order.
         incidents: is told what could not be written.
         erasures: what must not be written any more; None: nothing.
+        newest: keeps the last batches for a server that may take over; None: there is one server.
 
     Attributes:
         dropped: receipts that were dropped because the queue was full or they could not be written, or because the store did not
@@ -189,6 +193,7 @@ class Ledger:
         watchers: Sequence[Watcher] = (),
         incidents: Incidents | None = None,
         erasures: Erasures | None = None,
+        newest: NewestWrites | None = None,
     ) -> None:
         self.dropped = 0
         self.dropped_originals = 0
@@ -199,6 +204,7 @@ class Ledger:
         self._watchers = watchers
         self._incidents = incidents or Incidents()
         self._erasures = erasures
+        self._newest = newest
         self._heeded = 0.0  # Unix time when deletions were last looked for
         self._shares = _QueueShares()
         self._queue: deque[_QueuedReceipt] = deque()
@@ -304,6 +310,8 @@ class Ledger:
 
     async def _flush(self) -> bool:
         async with self._lock:
+            if _may_pass(await outcome(self._write_again())):
+                return False
             while self._queue:
                 failure = await outcome(self._write_some())
                 if _may_pass(failure):
@@ -324,8 +332,11 @@ class Ledger:
             self._waiting = await self._next_attempt()
         pending = self._waiting
         await self._store.record(pending.batch)
-        await self._take_back(pending)
+        await self._take_back(pending.batch, pending.built)
         self._waiting = None
+        if self._newest is not None:
+            items = [item for item in pending.batch.items if item.key.kind not in _CHANGING]
+            self._newest.add(replace(pending.batch, items=items), pending.built)
         for _ in range(pending.entries):
             self._take()
         self.written += len(pending.priced)
@@ -334,11 +345,23 @@ class Ledger:
         if isinstance(failure, Exception):
             self._incidents.add("metrics", failure)
 
-    async def _take_back(self, pending: _PendingWrite) -> None:
+    async def _write_again(self) -> None:
+        """The newest batches, where another server has taken over: it may lack them."""
+        if self._newest is None or not (batches := self._newest.to_repeat()):
+            return
+        if self._erasures is not None:
+            await self._erasures.refresh()
+        for batch, built in batches:
+            left = batch if self._erasures is None else self._erasures.without_deleted(batch, built)
+            await self._store.record(left)
+            await self._take_back(left, built)
+        self._newest.repeated()
+
+    async def _take_back(self, batch: Batch, built: float) -> None:
         """What was deleted while it was written. The batch is in the store: no failure here makes it another one."""
         if self._erasures is None:
             return
-        failure = await outcome(self._erasures.take_back(pending.batch, pending.built))
+        failure = await outcome(self._erasures.take_back(batch, built))
         if isinstance(failure, StoreError) and _may_pass(failure):
             raise failure
         if isinstance(failure, Exception):

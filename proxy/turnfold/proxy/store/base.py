@@ -20,7 +20,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 _MARK_TTL: Final = 60.0  # seconds for which a batch of items alone is known to have been taken
 _PAGE: Final = 500  # keys
@@ -184,6 +184,33 @@ class Store(Protocol):
     async def close(self) -> None:
         """Close connections and threads; closing twice is no error."""
         ...
+
+
+class NewestWrites(Protocol):
+    """The batches that were written last, for a server that takes over without them."""
+
+    def add(self, batch: Batch, built: float) -> None:
+        """Keep a batch that was written.
+
+        Args:
+            built: Unix time up to which it heeds deletions.
+        """
+        ...
+
+    def to_repeat(self) -> list[tuple[Batch, float]]:
+        """Batches that the server in use may lack, the oldest first, with their Unix times; none until another takes over."""
+        ...
+
+    def repeated(self) -> None:
+        """The server that was in use when `to_repeat` was asked has them all."""
+        ...
+
+
+@runtime_checkable
+class HasReplicas(Protocol):
+    """A back-end whose server may be replaced by one that lacks the newest writes."""
+
+    newest_writes: NewestWrites
 
 
 class BooksOf:

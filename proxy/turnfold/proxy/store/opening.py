@@ -20,7 +20,7 @@ from turnfold.config.settings import StoreSettings
 from turnfold.config.sources import without_password
 from turnfold.config.values import REDIS_SCHEMES
 from turnfold.proxy.incidents import Incidents
-from turnfold.proxy.store.base import Store, StoreAway, StoreFailed, StoreUnavailable
+from turnfold.proxy.store.base import HasReplicas, NewestWrites, Store, StoreAway, StoreFailed, StoreUnavailable
 from turnfold.proxy.store.cached import CachedStore
 from turnfold.proxy.store.guard import GuardedStore, TimedStore
 from turnfold.proxy.store.memory import MemoryStore, NothingStore
@@ -70,9 +70,11 @@ class OpenStore(CachedStore):
         patient: the same store for calls that have no fall-back: they wait for seconds, and no breaker refuses them.
         deleting: the same store for deletions by tenant, which may take minutes.
         file: the back-end, where it is a file.
+        newest_writes: the last batches, where another server may take over from the one in use; else None.
     """
 
     file: SqliteStore | None = None
+    newest_writes: NewestWrites | None = None
 
     def __init__(self, backend: Store, settings: StoreSettings, incidents: Incidents | None = None) -> None:
         self._place = without_password(settings.url or default_store_url())
@@ -125,6 +127,8 @@ def open_store(settings: StoreSettings, incidents: Incidents | None = None) -> O
     store = OpenStore(backend, settings, incidents)
     if isinstance(own, SqliteStore):
         store.file = own
+    if isinstance(own, HasReplicas):
+        store.newest_writes = own.newest_writes
     return store
 
 

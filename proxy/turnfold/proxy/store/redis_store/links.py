@@ -90,6 +90,12 @@ class Link:
         self.client: Any = aioredis.Redis.from_pool(pool)
         self._pool = pool
         self._answers = True
+        self._left = 0
+
+    @property
+    def serving(self) -> object:
+        """Stands for the server that calls lead to; another value once they may lead to another server."""
+        return self._left
 
     async def ready(self) -> Any:
         """The client, fit to be asked."""
@@ -98,6 +104,7 @@ class Link:
     async def leave(self) -> None:
         """Give up the connections that nobody uses now: they may lead to a server that has been demoted."""
         await self._pool.disconnect(inuse_connections=False)
+        self._left += 1
 
     async def ping(self) -> None:
         """Return if the server answers."""
@@ -173,6 +180,11 @@ class SentinelLink(Link):
         self._look: asyncio.Task[None] | None = None
         self._looked_at = time.monotonic()
 
+    @property
+    def serving(self) -> object:
+        """See `Link`. Where connections broke, the pool has found the new primary, and nobody had to leave."""
+        return self._left, self._named.master_address
+
     async def ready(self) -> Any:
         """See `Link`."""
         if self._looked_at + _LOOK_EVERY <= time.monotonic() and (self._look is None or self._look.done()):
@@ -209,7 +221,13 @@ class ClusterLink:
         self._hosts = list(address.hosts)
         self._options = address.options | own
         self._mending: asyncio.Task[None] | None = None
+        self._mended = 0
         self.client = self._client(self._hosts)
+
+    @property
+    def serving(self) -> object:
+        """See `Link`."""
+        return self._mended
 
     def _client(self, hosts: Sequence[tuple[str, int]]) -> Any:
         nodes = [ClusterNode(host, port) for host, port in hosts]
@@ -243,6 +261,7 @@ class ClusterLink:
             try:
                 await self._ask_primaries(fresh)
                 self.client, fresh = fresh, self.client
+                self._mended += 1
             finally:  # of the two, the one that is not used
                 await fresh.aclose()
 

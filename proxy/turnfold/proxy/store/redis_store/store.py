@@ -1,7 +1,7 @@
 """A store in Redis or Valkey, shared by every replica.
 
-Lives here: what each operation of a store does with the keys. Does not belong here: their names (``keys``), the scripts
-(``scripts``), connections (``links``), time-outs (``guard``).
+Lives here: what each operation of a store does with the keys, and the batches that a server which takes over may lack. Does not
+belong here: the names of keys (``keys``), the scripts (``scripts``), connections (``links``), time-outs (``guard``).
 
 On one server each operation is one step. In a cluster a step is as large as a slot: of items that are stored together some may be
 seen before the others, and of a batch one log or table before another; each is taken once, however often a batch is repeated.
@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
@@ -24,6 +25,7 @@ from turnfold.proxy.store.base import (
     Batch,
     Item,
     Key,
+    NewestWrites,
     Scope,
     StoreError,
     StoreFailed,
@@ -35,13 +37,16 @@ from turnfold.proxy.store.base import (
 from turnfold.proxy.store.records import report_unreadable
 from turnfold.proxy.store.redis_store import scripts
 from turnfold.proxy.store.redis_store.keys import index_of_indexes, key_of, kind_index, label_index, member
-from turnfold.proxy.store.redis_store.links import open_link
+from turnfold.proxy.store.redis_store.links import ClusterLink, Link, open_link
 
 T = TypeVar("T")
 
 _PAGE: Final = 500
 _WRONG_TYPE: Final = "WRONGTYPE"
 _LANES: Final = 32  # commands under way at the same time, so many connections
+_MOST_BYTES: Final = 16 * 2**20
+_ENTRY: Final = 100  # bytes that a counter, a line or an item takes beside its text
+_AGE: Final = 60.0  # seconds: a primary that was replaced is a replica long before
 
 
 def _milliseconds(ttl: float) -> int:
@@ -68,11 +73,59 @@ _SAVE, _RECORD, _ERASE, _PRESENT, _DISCARD = map(
 )
 
 
+def _size(batch: Batch) -> int:
+    lines = [len(line) for found in batch.lines.values() for line in found]
+    counters = [len(name) for found in batch.additions.values() for name in found]
+    items = [len(item.value) for item in batch.items]
+    return sum(lines) + sum(counters) + sum(items) + _ENTRY * (len(lines) + len(counters) + len(items))
+
+
+class NewestBatches:
+    """Implements ``NewestWrites``.
+
+    Replication is asynchronous: a replica that is promoted may lack the last writes, and a primary that was replaced takes writes
+    until its clients leave it, which are gone when it becomes a replica. The mark of a batch is stored with it, so one that did
+    arrive counts once however often it is repeated.
+    """
+
+    def __init__(self, link: Link | ClusterLink) -> None:
+        self._link = link
+        self._serving = self._asked = link.serving
+        self._kept: deque[tuple[float, int, Batch, float]] = deque()
+        self._bytes = 0
+
+    def add(self, batch: Batch, built: float) -> None:
+        """See ``NewestWrites``."""
+        self._kept.append((time.monotonic(), _size(batch), batch, built))
+        self._bytes += self._kept[-1][1]
+        self._drop_old()
+
+    def to_repeat(self) -> list[tuple[Batch, float]]:
+        """See ``NewestWrites``."""
+        self._drop_old()
+        self._asked = self._link.serving
+        if not self._kept:
+            self._serving = self._asked
+        return [] if self._asked == self._serving else [(batch, built) for _, _, batch, built in self._kept]
+
+    def repeated(self) -> None:
+        """See ``NewestWrites``."""
+        self._serving = self._asked
+
+    def _drop_old(self) -> None:
+        youngest = time.monotonic() - _AGE
+        while self._kept and (self._kept[0][0] < youngest or self._bytes > _MOST_BYTES):
+            self._bytes -= self._kept.popleft()[1]
+
+
 class RedisStore:
     """A store behind a URL (``links``); nothing is sent before the first call.
 
     Args:
         connect_timeout: seconds that a new connection may take.
+
+    Attributes:
+        newest_writes: batches for a server that takes over, kept and repeated by whoever records them.
 
     Raises:
         StoreFailed: the URL is not understood.
@@ -82,6 +135,7 @@ class RedisStore:
         self._link = open_link(url, connect_timeout, _LANES)
         self._keys = self._link.layout
         self._lanes = asyncio.Semaphore(_LANES)
+        self.newest_writes: NewestWrites = NewestBatches(self._link)
 
     async def _do(self, *command: Any) -> Any:
         async with self._lanes:
