@@ -23,7 +23,7 @@ ASCII_NAMES: Final = re.compile(r"[A-Z0-9`._/@](?:(?<=[\w,;:] [A-Z])[^\W_]+|(?<=
 DENSE: Final = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
 
 
-class _Piece(Protocol):
+class _Hearable(Protocol):
     """One of the sentences, as ``statement_pieces`` has them."""
 
     said: list[str]
@@ -66,7 +66,7 @@ class Hints:
         """Where names and figures of a text of ASCII begin."""
         return [m.start() for m in ASCII_NAMES.finditer(self._text)]
 
-    def _naming(self, pieces: Sequence[_Piece]) -> Set[int]:
+    def _naming(self, pieces: Sequence[_Hearable]) -> Set[int]:
         """The sentences of a text of ASCII that name something: those in which one of `names` is, of which there are fewer."""
         found: set[int] = set()
         i = end = 0
@@ -79,7 +79,7 @@ class Hints:
                 end = pieces[i].span.end
         return found
 
-    def hear(self, pieces: Sequence[_Piece]) -> None:
+    def hear(self, pieces: Sequence[_Hearable]) -> None:
         """Take in the words of all sentences."""
         heard = HeardWords([piece.said for piece in pieces])
         self.opened = set(chain.from_iterable([piece.opens for piece in pieces if piece.opens]))
