@@ -7,22 +7,37 @@ Lives here: what is found out once for all sentences of a text. Does not belong 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from turnfold.compression.text.cues import CUES, sentence_cues, text_cues
 from turnfold.compression.text.heard import HeardWords
 from turnfold.compression.text.listed_phrases import OPENING, RARE, rare_words
-
-if TYPE_CHECKING:
-    from turnfold.compression.text.statement_pieces import StatementPiece
+from turnfold.compression.text.spans import Span
 
 #: What begins a name or is in a figure, in ASCII: the signs that tell are one class, which the regex engine finds fast.
 ASCII_NAMES: Final = re.compile(r"[A-Z0-9`._/@](?:(?<=[\w,;:] [A-Z])[^\W_]+|(?<=[\d`])|(?<=\w[._/@])\w)")
 #: Signs of scripts without blanks between words.
 DENSE: Final = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
+
+
+class _Hearable(Protocol):
+    """One of the sentences, as ``statement_pieces`` has them."""
+
+    said: list[str]
+    span: Span
+    opens: Mapping[str, int]
+    stands_alone: bool
+
+    @property
+    def names_something(self) -> bool: ...
+
+    @property
+    def means_somebody(self) -> bool: ...
+
+    def rare_lists(self) -> Iterator[str]: ...
 
 
 class Hints:
@@ -51,7 +66,7 @@ class Hints:
         """Where names and figures of a text of ASCII begin."""
         return [m.start() for m in ASCII_NAMES.finditer(self._text)]
 
-    def _naming(self, pieces: Sequence[StatementPiece]) -> Set[int]:
+    def _naming(self, pieces: Sequence[_Hearable]) -> Set[int]:
         """The sentences of a text of ASCII that name something: those in which one of `names` is, of which there are fewer."""
         found: set[int] = set()
         i = end = 0
@@ -64,7 +79,7 @@ class Hints:
                 end = pieces[i].span.end
         return found
 
-    def hear(self, pieces: Sequence[StatementPiece]) -> None:
+    def hear(self, pieces: Sequence[_Hearable]) -> None:
         """Take in the words of all sentences."""
         heard = HeardWords([piece.said for piece in pieces])
         self.opened = set(chain.from_iterable([piece.opens for piece in pieces if piece.opens]))
