@@ -46,7 +46,7 @@ _DIGIT: Final = re.compile(r"\d")
 _NEAR_START: Final = 4  # words within which a sentence names what it is about
 _NOT_ENDED: Final = re.compile(r"[^\s.!?:;,…。！？：；，।॥؟۔][)\]*_~-]*\s*\Z")
 _BLANK_LINE: Final = re.compile(r"\n[ \t]*\n\s*\Z")
-_NOTE: Final = re.compile(r"[ \t]*(\*{1,3}|[†‡¹²³⁴⁵⁶⁷⁸⁹]|\(\d\)|\[\^\w{1,3}\])(?![*]):?[ \t]*(?=\w)")
+_NOTE: Final = re.compile(r"[ \t]*\\?(\*{1,3}|[†‡¹²³⁴⁵⁶⁷⁸⁹]|\(\d\)|\[\^\w{1,3}\])(?![*]):?[ \t]*(?=\w)")
 _MAY_NOTE: Final = re.compile(r"[†‡¹²³⁴⁵⁶⁷⁸⁹]|\w\(\d\)|\[\^|[\w.,;)%]\*")
 #: "*412", "meant*": a word that takes the place of one before, alone in its line.
 _CORRECTS: Final = re.compile(r"[ \t]*(?:\*[^\s*]+(?: [^\s*]+){0,3}|[^\s*]+(?: [^\s*]+){0,2}\*)\s*\Z")
@@ -283,6 +283,8 @@ def _footnoted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
             said = pieces[k].text
             if mark[1] in said and use.search(said) and _is_apart(said, mark[1]):
                 yield k, i
+                if not pieces[k].kind:
+                    yield i, k
 
 
 def _is_apart(said: str, mark: str) -> bool:

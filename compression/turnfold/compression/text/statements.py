@@ -25,6 +25,7 @@ from turnfold.compression.text.following_ties import following_ties
 from turnfold.compression.text.hints import Hints
 from turnfold.compression.text.lower import joined_words_within, words_within
 from turnfold.compression.text.near_ties import near_ties
+from turnfold.compression.text.paragraph_ties import paragraph_ties
 from turnfold.compression.text.pointing_ties import pointing_ties
 from turnfold.compression.text.reaching_ties import reaching_ties
 from turnfold.compression.text.referring_ties import referring_ties
@@ -66,6 +67,7 @@ _RULES: Final[tuple[_Rule, ...]] = (
     lambda _, pieces: following_ties(pieces),
     pointing_ties,
     lambda _, pieces: referring_ties(pieces),
+    paragraph_ties,
     correcting_ties,
 )
 #: The attributes of `Statements`.

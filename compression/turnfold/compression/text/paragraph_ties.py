@@ -1,0 +1,284 @@
+"""What belongs together by its paragraph: a claim and a limit behind it, cases and "otherwise", a head and its line.
+
+Lives here: pairs of a sentence and one that it needs, told by where in a paragraph, list or dialogue they stand and by closed
+classes of words. Does not belong here: ties to the sentence next to it (``near_ties``, ``following_ties``), pronouns
+(``pointing_ties``).
+
+Each rule asks the words of the whole text first, and looks a bounded number of sentences back: all are linear.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.listed_phrases import LISTED
+from turnfold.compression.text.statement_pieces import StatementPiece
+
+Pair = tuple[int, int]
+
+_TIES: Final = lexicon("ties")
+
+
+def _by_first_word(name: str) -> dict[str, tuple[str, ...]]:
+    """The phrases of a list, each with a blank behind it, by their first words."""
+    found: dict[str, tuple[str, ...]] = {}
+    for phrase in sorted(_TIES[name]):
+        first = phrase.split("_")[0]
+        found[first] = (*found.get(first, ()), phrase.replace("_", " ") + " ")
+    return found
+
+
+_OTHERWISE: Final = _by_first_word("otherwise")
+_OTHERWISE_DENSE: Final = tuple(_TIES["otherwise-run-on"])
+_CONDITIONS: Final = _TIES["conditions-inside"] | _TIES["case-words"]
+_CONDITIONS_DENSE: Final = tuple(_TIES["case-words-run-on"])
+_OTHERS: Final = _TIES["all-others"]
+_OTHERS_DENSE: Final = tuple(_TIES["all-others-run-on"])
+_NEGATIVE: Final = _TIES["negative"]
+#: Comparatives and words for nobody, as in "which surprised nobody", limit the sentence before them at most.
+_LIMITS: Final = (
+    _NEGATIVE - frozenset(("later", "longer", "less", "fewer", "another", "anymore", "nobody", "nothing", "without", "niemand"))
+) | _TIES["excluding"]
+_TIMES: Final = _TIES["times"]
+_NAME: Final = re.compile(r"(?<=[\w,;:] )[A-Z]\w*")
+_SOME: Final = _TIES["numbers"] | frozenset(("one", "some", "most", "many", "few", "none", "half"))
+_SETTINGS: Final = _TIES["settings"]
+_SETTINGS_DENSE: Final = tuple(_TIES["settings-run-on"])
+_TIME_FRONTS: Final = _TIES["time-fronts"]
+_QUANTITIES: Final = _TIES["quantities"]
+_REPORTS: Final = _TIES["reports"]
+_KOREAN_REPORTS: Final = ("다고", "라고", "대요", "래요")
+_KOREAN: Final = re.compile("[\uac00-\ud7af]")
+_ARTICLES: Final = frozenset(("the", "der", "die", "das", "le", "la", "el", "il", "o", "a", "het", "de"))
+_SPEAKERS: Final = frozenset(("i", "i'm", "i've", "i'll", "i'd", "we", "we're", "we've", "we'll", "ich", "wir", "je", "nous"))
+_DUTIES: Final = _TIES["going-on"] | _TIES["duties"]
+_ONLY: Final = _TIES["only"]
+_SUPERSEDING: Final = _TIES["superseding"]
+_SUBSETS: Final = _by_first_word("subsets")
+_SEQUELS: Final = _by_first_word("sequels")
+_UNIVERSAL: Final = _TIES["universal"] | _TIES["universal-too"]
+_POINTING: Final = _TIES["anaphors"] | {"that", "him", "her"}
+_CASES: Final = 4  # sentences that a condition may govern before its "otherwise"
+_FARTHEST: Final = 3  # sentences of its line that an exception reaches back
+_ITEMS: Final = 24  # items of a list that one sentence speaks of at most
+_NEAR_START: Final = 4  # words within which a sentence says that it is about the others
+_DENSE_START: Final = 8  # characters, in scripts without blanks
+_DENSE_SHORT: Final = 30
+_LIMIT_WORDS: Final = 16
+_SETTING_WORDS: Final = 14
+_DENSE_SETTING: Final = 16  # characters within which it says when or where
+_LIMITING_DENSE: Final = (
+    "ません",
+    "ない",
+    "不",
+    "没",
+    "沒",
+    "别",
+    "別",
+    "勿",
+    "禁止",
+    "只",
+    "仅",
+    "のみ",
+    "だけ",
+    *_TIES["excluding-run-on"],
+)
+_ALL_WITHIN: Final = 6  # words within which a claim says that it is about all
+_DIGIT: Final = re.compile(r"\d")
+_OF: Final = ["of"]
+_EMPHATIC: Final = frozenset(("do", "does", "did"))
+_SPEAKING: Final = frozenset(("i", "we", "you", "he", "she", "it", "they"))
+_REPLY_WORDS: Final = 10
+_HEAD: Final = 80  # characters in which a head inside a line ends
+_HEAD_WORDS: Final = 3
+_LINE: Final = 12  # sentences that one head governs at most
+_HEADED: Final = re.compile(r"(?P<head>[^\n:：.!?]+)[:：]\s*(?P<first>[^\W\d_])")
+
+
+def paragraph_ties(text: str, pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+    """Pairs of a sentence and one that it needs; of many texts none."""
+    hints = pieces[0].hints
+    inside = _INSIDE & hints.distinct
+    for i, piece in enumerate(pieces):
+        said = piece.said
+        if len(said) > _LIMIT_WORDS or not said:
+            if said and said[0] in _BEGINNINGS and not piece.kind and i:
+                yield from _about_others(pieces, i)
+        elif (piece.dense or said[0] in _FIRSTS or said[1:2] == _OF or not inside.isdisjoint(said)) and not piece.kind:
+            yield from _by_words(pieces, i)
+    if hints.introduces:
+        yield from _headed(pieces)
+        if "\n" in text:
+            yield from _replied(pieces)
+
+
+def _by_words(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    piece = pieces[i]
+    if not _UNIVERSAL.isdisjoint(piece.said[:_ALL_WITHIN]):
+        yield from _of_all(pieces, i)
+    if i:
+        yield from _about_others(pieces, i)
+        if not (piece.starts_line or piece.item or pieces[i - 1].kind):
+            yield from _in_line(pieces, i)
+
+
+def _about_others(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    piece = pieces[i]
+    if _begins(piece, _OTHERWISE) or (piece.dense and piece.body.startswith(_OTHERWISE_DENSE)):
+        yield from _otherwise(pieces, i)
+    if not _OTHERS.isdisjoint(piece.said[:_NEAR_START]) or (piece.dense and _holds(piece.body[:_DENSE_START], _OTHERS_DENSE)):
+        yield from _all_others(pieces, i)
+
+
+def _in_line(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    piece, said = pieces[i], pieces[i].said
+    if _begins(piece, _SEQUELS):
+        yield i, i - 1
+    if (said[0] in _SPEAKING and not _EMPHATIC.isdisjoint(said[1:2])) or (said[1:2] == _OF and said[0] in _SOME):
+        yield i - 1, i
+    if said[0] in _ARTICLES and not _QUANTITIES.isdisjoint(said[1:2]):
+        yield from ((k, i) for k in _before(pieces, i, _FARTHEST) if _DIGIT.search(pieces[k].text))
+    if (
+        said != pieces[i - 1].said
+        and _reports(piece)
+        and _reports(pieces[i - 1])
+        and (piece.shares_words(pieces[i - 1]) or _KOREAN.search(piece.body))
+    ):
+        yield i - 1, i
+    if _may_limit(piece):
+        yield from _limited(pieces, i)
+
+
+def _begins(piece: StatementPiece, phrases: Mapping[str, tuple[str, ...]]) -> bool:
+    """Whether it begins with a phrase of a table by their first words."""
+    found = phrases.get(piece.said[0])
+    return found is not None and " ".join([*piece.said[:_NEAR_START], ""]).startswith(found)
+
+
+def _reports(piece: StatementPiece) -> bool:
+    if not _REPORTS.isdisjoint(piece.said):
+        return True
+    return _KOREAN.search(piece.body) is not None and _holds(piece.body, _KOREAN_REPORTS)
+
+
+def _holds(text: str, marks: Sequence[str]) -> bool:
+    return any(mark in text for mark in marks)
+
+
+def _before(pieces: Sequence[StatementPiece], i: int, most: int) -> Iterator[int]:
+    """The last few sentences in front of it in its line."""
+    for k in range(i - 1, max(-1, i - 1 - most), -1):
+        if pieces[k].kind:
+            return
+        yield k
+        if pieces[k].starts_line:
+            return
+
+
+def _otherwise(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "If it rains we meet in the hall. It has room for 600. If not, on the square.": the condition, and what it governs."""
+    between: list[int] = []
+    for k in _before(pieces, i, _CASES) if not pieces[i].starts_line else ():
+        piece = pieces[k]
+        if not _CONDITIONS.isdisjoint(piece.said) or (piece.dense and _holds(piece.body, _CONDITIONS_DENSE)):
+            yield i, k
+            yield from ((governed, k) for governed in between)
+            return
+        between.append(k)
+
+
+def _all_others(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "All other endpoints work.": the list above it, or the sentence in front of it, that says besides which."""
+    if pieces[i].item:
+        return
+    if not pieces[i].starts_line:
+        yield i, i - 1
+        return
+    for k in range(i - 1, max(-1, i - 1 - _ITEMS), -1):
+        if pieces[k].kind or (pieces[k].starts_line and not pieces[k].item):
+            return
+        yield i, k
+
+
+def _may_limit(piece: StatementPiece) -> bool:
+    """Whether it may limit what was said shortly before it: it denies, excludes, or says for whom, when or where something
+    else holds."""
+    said = piece.said
+    if not said or said[0] == "well" or piece.asks or len(said) > _LIMIT_WORDS:  # "Well, ..." limits a little, or nothing
+        return False
+    if piece.dense:
+        told = _holds(piece.body, _LIMITING_DENSE) or _holds(piece.body[:_DENSE_SETTING], _SETTINGS_DENSE)
+        return told and len(piece.body) <= _DENSE_SHORT
+    if not _LIMITS.isdisjoint(said) or said[0] in _ONLY or not _SUPERSEDING.isdisjoint(said[:_NEAR_START]):
+        return True
+    if said[0] in _SETTINGS or not _TIME_FRONTS.isdisjoint(said[:2]):
+        if len(said) > _SETTING_WORDS or not _SPEAKERS.isdisjoint(said if piece.hints.ascii else said[1:2]):
+            return False
+        return not piece.hints.ascii or all(name.lower() in _TIMES for name in _NAME.findall(piece.body))
+    return _begins(piece, _SUBSETS) or ("amends" in piece.opens and piece.amends)
+
+
+def _limited(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "The clinic takes new patients. Call before ten. We cannot see children under six.": the claims shortly before it in its
+    line. Of those that limit something themselves only the last: else whole stretches would be one statement."""
+    for k in _before(pieces, i, _FARTHEST):
+        if not pieces[k].asks and (k == i - 1 or not _may_limit(pieces[k])):
+            yield k, i
+
+
+def _of_all(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "All staff have access." and what is said next: of whom it is not true is often said without a word that tells."""
+    piece = pieces[i]
+    if piece.item or piece.asks:
+        return
+    for k in range(i + 1, min(len(pieces), i + 1 + _FARTHEST)):
+        behind = pieces[k]
+        if behind.starts_line or behind.kind:
+            return
+        if not _DUTIES.isdisjoint(behind.said) or behind.shares_words(piece) or _may_limit(behind):
+            yield i, k
+
+
+def _replied(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+    """What one speaker says, and the next one's line that denies something of it: "Legal would never sign that off."."""
+    said = -1
+    for i, piece in enumerate(pieces):
+        if piece.kind:
+            said = said if piece.kind == "label" else -1
+            continue
+        if said >= 0 and pieces[i - 1].kind == "label" and not pieces[said].asks and _rejects(piece, pieces[said]):
+            yield said, i
+        said = i
+
+
+def _rejects(piece: StatementPiece, before: StatementPiece) -> bool:
+    begin = piece.said[:_REPLY_WORDS]
+    return not _NEGATIVE.isdisjoint(begin) and (not _POINTING.isdisjoint(begin) or piece.shares_words(before))
+
+
+def _headed(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+    """ "In the EU only: Data is stored in Frankfurt. Invoices carry the VAT number.": the rest of the line and its head."""
+    i = 0
+    while i < len(pieces) - 1:
+        piece = pieces[i]
+        i += 1
+        if not piece.starts_line or piece.kind or piece.item or pieces[i].starts_line or pieces[i].kind:
+            continue
+        begin = piece.body[: _HEAD + 2]
+        found = _HEADED.match(begin) if ":" in begin or "：" in begin else None
+        if not found or len(found["head"].split()) < _HEAD_WORDS or found["first"].islower():
+            continue
+        for k in range(i, min(len(pieces), i + _LINE)):
+            if pieces[k].starts_line or pieces[k].kind:
+                break
+            yield k, i - 1
+
+
+#: Words with which a long sentence begins that is asked at all.
+_BEGINNINGS: Final = _OTHERWISE.keys() | _SEQUELS.keys()
+#: Words with which a short one begins that is asked, and words of which one, anywhere in it, tells the same.
+_FIRSTS: Final = frozenset().union(_BEGINNINGS, _SUBSETS, _SETTINGS, _ONLY, LISTED["amends"], _SPEAKING)
+_INSIDE: Final = frozenset().union(_OTHERS, _LIMITS, _TIME_FRONTS, _SUPERSEDING, _UNIVERSAL, _QUANTITIES, _REPORTS)
