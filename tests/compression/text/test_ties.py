@@ -154,8 +154,18 @@ def test_what_claims_nothing(text: str, leading: str) -> None:
     assert "".join(read.spans[i].of(text) for i in sorted(leading_spans(text, read))) == leading
 
 
-def test_a_head_in_a_line_governs_its_own_sentence_and_the_next_five() -> None:
+def test_a_head_in_a_line_governs_what_is_near_in_its_line() -> None:
     said = ["Tents are rented by the day.", "A boat costs 40 a week.", "Dogs sleep outside.", "The gate closes at ten."]
     said += ["Guests pay in cash.", "Fires are lit by the host.", "Bikes stand in the barn.", "The barn has a loft."]
+    said += [
+        "Boats lie at the pier.",
+        "Cooks rise at six.",
+        "Lamps burn all night.",
+        "Beds cost 12.",
+        "Bells ring at noon.",
+        "Cats eat fish.",
+    ]
     read = statements(f"Old rules (no longer in force): {' '.join(said)}")
-    assert [0 in read.with_needs(i) for i in range(len(read.spans))] == [True] * 6 + [False] * 2
+    governed = [0 in read.with_needs(i) for i in range(len(read.spans))]
+    assert all(governed[:11])
+    assert not governed[-1]

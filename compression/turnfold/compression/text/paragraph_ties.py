@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from turnfold.compression.text.cues import CUES
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.listed_phrases import LISTED
 from turnfold.compression.text.statement_pieces import StatementPiece
@@ -101,13 +102,12 @@ _HEADED: Final = re.compile(r"(?P<head>[^\n:：.!?]+)[:：]\s*(?P<first>[^\W\d_]
 def paragraph_ties(text: str, pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """Pairs of a sentence and one that it needs; of many texts none."""
     hints = pieces[0].hints
-    inside = _INSIDE & hints.distinct
     for i, piece in enumerate(pieces):
         said = piece.said
         if len(said) > _LIMIT_WORDS or not said:
             if said and said[0] in _BEGINNINGS and not piece.kind and i:
                 yield from _about_others(pieces, i)
-        elif (piece.dense or said[0] in _FIRSTS or said[1:2] == _OF or not inside.isdisjoint(said)) and not piece.kind:
+        elif (piece.dense or said[0] in _FIRSTS or said[1:2] == _OF or hints.cues[i] & _INSIDE) and not piece.kind:
             yield from _by_words(pieces, i)
     if hints.introduces:
         yield from _headed(pieces)
@@ -225,7 +225,7 @@ def _limited(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
     """ "The clinic takes new patients. Call before ten. We cannot see children under six.": the claims shortly before it in its
     line. Of those that limit something themselves only the last: else whole stretches would be one statement."""
     for k in _before(pieces, i, _FARTHEST):
-        if not pieces[k].asks and (k == i - 1 or not _may_limit(pieces[k])):
+        if not pieces[k].asks and pieces[k].said != pieces[i].said and (k == i - 1 or not _may_limit(pieces[k])):
             yield k, i
 
 
@@ -236,7 +236,7 @@ def _of_all(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
         return
     for k in range(i + 1, min(len(pieces), i + 1 + _FARTHEST)):
         behind = pieces[k]
-        if behind.starts_line or behind.kind:
+        if behind.starts_line or behind.kind or behind.said == piece.said:
             return
         if not _DUTIES.isdisjoint(behind.said) or behind.shares_words(piece) or _may_limit(behind):
             yield i, k
@@ -281,4 +281,4 @@ def _headed(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
 _BEGINNINGS: Final = _OTHERWISE.keys() | _SEQUELS.keys()
 #: Words with which a short one begins that is asked, and words of which one, anywhere in it, tells the same.
 _FIRSTS: Final = frozenset().union(_BEGINNINGS, _SUBSETS, _SETTINGS, _ONLY, LISTED["amends"], _SPEAKING)
-_INSIDE: Final = frozenset().union(_OTHERS, _LIMITS, _TIME_FRONTS, _SUPERSEDING, _UNIVERSAL, _QUANTITIES, _REPORTS)
+_INSIDE: Final = CUES["paragraphs"]

@@ -71,10 +71,13 @@ _COMPLEMENTS: Final = _WORDS["complements"]
 _DEFINITE: Final = frozenset(("the", "der", "die", "das", "le", "la", "l", "el"))
 _AT_FIRST: Final = _WORDS["at-first"]
 _NEGATIVE: Final = _TIES["negative"]
-_REVERSING: Final = _WORDS["refers-reversing"] | _NEGATIVE
+#: Without words for nobody, as in "which surprised nobody", and comparatives.
+_REVERSING: Final = _WORDS["refers-reversing"] | (
+    _NEGATIVE - {"later", "longer", "less", "fewer", "another", "nobody", "nothing", "without", "niemand"}
+)
 _NEEDING: Final = _WORDS["needing"]
 _JOINING: Final = _TIES["joining"]
-_FRONTS: Final = _TIES["settings"] | {"as", "by"}
+_FRONTS: Final = _TIES["settings"] | _WORDS["fronts"]
 _BEGIN: Final = 8  # words within which a reference is the sentence's own, not one to its first clause
 _FRONT_WORDS: Final = 9  # within which a sentence with a place or time in front comes to its subject
 _COMMENT_WORDS: Final = 24
@@ -108,12 +111,14 @@ def _back_and_forth(pieces: Sequence[StatementPiece]) -> list[Pair]:
             continue
         piece, bits = pieces[i], cues[i]
         said = piece.said
+        if said == pieces[before].said:  # what is said again refers to nothing
+            continue
         opens = "pronouns" in piece.opens
         refers = bits & _ANY_RULE and _refers(said, bits & _ANY_RULE)
         if refers or (opens and before == i - 1 and said[0] not in _PERSONS and said[0] not in pieces[before].said[:1]):
             found.append((i, before))
         if refers or opens:
-            is_brief = len(said) <= _BRIEF_WORDS
+            is_brief = len(said) <= (_BRIEF_WORDS if before == i - 1 else _REPLY_WORDS)
             if (is_brief and brief < i - 1) or _reverses(said, comments=True):
                 found.append((before, i))
             brief = i if is_brief else brief
@@ -268,6 +273,11 @@ def _stands_alone(said: Sequence[str]) -> bool:
     return not _THAT_ALONE.isdisjoint(said[:_BEGIN])
 
 
+def _holds_french_object(said: Sequence[str]) -> bool:
+    """ "La ville a refusé de le financer.": "de le" and "à les" are no articles, which would be "du" and "aux"."""
+    return any(word in ("de", "à") and behind in ("le", "les") for word, behind in pairwise(said))
+
+
 def _ends_pointing(said: Sequence[str]) -> bool:
     """ "Marta compró esa."."""
     return said[-1] in _LAST
@@ -330,7 +340,9 @@ def _goes_on(said: Sequence[str]) -> bool:
 
 
 def _holds_one(said: Sequence[str]) -> bool:
-    """ "At night the old one stays mandatory."."""
+    """ "At night the old one stays mandatory.", "Newer ones put it at one in 1,000."; not "the ones who ..."."""
+    if "ones" in said[1:3] and said[0] not in _ARTICLES:
+        return True
     return any(
         word in _ONES and before not in _ARTICLES and article in _ARTICLES
         for article, before, word in zip(said, said[1:], said[2:], strict=False)
@@ -368,6 +380,7 @@ _RULES: Final[tuple[tuple[int, Callable[[Sequence[str]], bool]], ...]] = tuple(
         (("refers-that-alone",), _stands_alone),
         (("refers-named-elsewhere",), _named_elsewhere),
         (("refers-last",), _ends_pointing),
+        (("refers-contracted",), _holds_french_object),
         (("refers-shells",), _sums_up),
         (("refers-connectives",), _connects),
         (("refers-though",), _is_though),
