@@ -20,7 +20,10 @@ _REFERENCES: Final = lexicon("references")
 SUBJECTS: Final = frozenset(("it", "he", "she", "they", "er", "es"))
 POSSESSIVES: Final = frozenset(("its", "their", "his"))
 #: Lists of which a sentence has a word that belongs to others of its paragraph.
-_OF_PARAGRAPHS: Final = ["all-others", "negative", "excluding", "time-fronts", "superseding", "universal", "universal-too", "quantities", "reports"]
+_OF_PARAGRAPHS: Final = (
+    *("all-others", "negative", "excluding", "time-fronts", "superseding"),
+    *("universal", "universal-too", "quantities", "reports"),
+)
 #: Lists for which each sentence is asked.
 _OF_SENTENCES: Final[Mapping[str, Set[str]]] = {
     **{name: frozenset(LISTED[name]) for name in ("limits", "persons")},

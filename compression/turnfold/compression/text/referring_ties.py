@@ -118,7 +118,7 @@ def _back_and_forth(pieces: Sequence[StatementPiece]) -> list[Pair]:
         if refers or (opens and before == i - 1 and said[0] not in _PERSONS and said[0] not in pieces[before].said[:1]):
             found.append((i, before))
         if refers or opens:
-            is_brief = len(said) <= (_BRIEF_WORDS if before == i - 1 else _REPLY_WORDS)
+            is_brief = len(said) <= (_REPLY_WORDS if refers and before < i - 1 else _BRIEF_WORDS)
             if (is_brief and brief < i - 1) or _reverses(said, comments=True):
                 found.append((before, i))
             brief = i if is_brief else brief
@@ -187,7 +187,8 @@ def _replies(pieces: Sequence[StatementPiece], i: int, before: int) -> Iterator[
     first = said[0].removesuffix("'s")
     if first in _COMMENTING:
         yield i, before
-        yield before, i
+        if first != said[0] or not _WERE.isdisjoint(said[1:2]):
+            yield before, i
     elif first.isdecimal() or "pronouns" in piece.opens:
         yield i, before
     elif not _NEGATIVE.isdisjoint(said) and piece.shares_words(pieces[before]):
