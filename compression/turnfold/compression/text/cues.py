@@ -19,11 +19,6 @@ _TIES: Final = lexicon("ties")
 _REFERENCES: Final = lexicon("references")
 SUBJECTS: Final = frozenset(("it", "he", "she", "they", "er", "es"))
 POSSESSIVES: Final = frozenset(("its", "their", "his"))
-#: Lists of which a sentence has a word that belongs to others of its paragraph.
-_OF_PARAGRAPHS: Final = (
-    *("all-others", "negative", "excluding", "time-fronts", "superseding"),
-    *("universal", "universal-too", "quantities", "reports"),
-)
 #: Lists for which each sentence is asked.
 _OF_SENTENCES: Final[Mapping[str, Set[str]]] = {
     **{name: frozenset(LISTED[name]) for name in ("limits", "persons")},
@@ -33,12 +28,13 @@ _OF_SENTENCES: Final[Mapping[str, Set[str]]] = {
     "clauses": frozenset(("so", "this", "that", "these", "those")),
     **{name: _TIES[name] for name in ("pronouns", "exceptions")},
     **{name: words for name, words in _REFERENCES.items() if name.startswith("refers-")},
-    "paragraphs": frozenset().union(*(_TIES[name] for name in _OF_PARAGRAPHS)),
+    **{name: _TIES[name] for name in ("all-others", "excluding", "time-fronts", "superseding", "reports")},
+    "about-all": _TIES["universal"] | _TIES["universal-too"],
     "beginnings": frozenset(),  # told by the first word alone
 }
 #: Lists for which only the text as a whole is asked.
 _OF_TEXTS: Final[Mapping[str, Set[str]]] = {
-    **{name: _TIES[name] for name in ("anaphors", "reports", "measures", "choosing")},
+    **{name: _TIES[name] for name in ("anaphors", "measures", "choosing")},
     "rare": RARE_WORDS,
     "sweeping": SWEEPING,
     "following-up": _TIES["going-on"] | _TIES["places"],

@@ -112,30 +112,30 @@ _LINE: Final = 12  # sentences that one head governs at most
 _HEADED: Final = re.compile(r"(?P<head>[^\n:：.!?]+)[:：]\s*(?P<first>[^\W\d_])")
 
 
-def paragraph_ties(text: str, pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+def paragraph_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
     """Pairs of a sentence and one that it needs; of many texts none."""
+    found: list[Pair] = []
     hints = pieces[0].hints
     for i, piece in enumerate(pieces):
         said = piece.said
-        if len(said) > _LIMIT_WORDS or not said:
-            if said and said[0] in _BEGINNINGS and not piece.kind and i:
-                yield from _about_others(pieces, i)
-        elif (piece.dense or said[0] in _FIRSTS or said[1:2] == _OF or hints.cues[i] & _INSIDE) and not piece.kind:
-            yield from _by_words(pieces, i)
+        if not said or piece.kind:
+            continue
+        first, bits = said[0], hints.cues[i]
+        if len(said) > _LIMIT_WORDS:
+            if first in _OTHERWISE and i:
+                found += _about_others(pieces, i)
+        elif bits & _INSIDE or first in _FIRSTS or said[1:2] == _OF or piece.dense:
+            if bits & _ABOUT_ALL and not _UNIVERSAL.isdisjoint(said[:_ALL_WITHIN]):
+                found += _of_all(pieces, i)
+            if i and (bits & _ABOUT_OTHERS or first in _OTHERWISE or piece.dense):
+                found += _about_others(pieces, i)
+            if i and not (piece.starts_line or piece.item or pieces[i - 1].kind):
+                found += _in_line(pieces, i, bits)
     if hints.introduces:
-        yield from _headed(pieces)
+        found += _headed(pieces)
         if "\n" in text:
-            yield from _replied(pieces)
-
-
-def _by_words(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
-    piece = pieces[i]
-    if not _UNIVERSAL.isdisjoint(piece.said[:_ALL_WITHIN]):
-        yield from _of_all(pieces, i)
-    if i:
-        yield from _about_others(pieces, i)
-        if not (piece.starts_line or piece.item or pieces[i - 1].kind):
-            yield from _in_line(pieces, i)
+            found += _replied(pieces)
+    return found
 
 
 def _about_others(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
@@ -146,23 +146,26 @@ def _about_others(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
         yield from _all_others(pieces, i)
 
 
-def _in_line(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+def _in_line(pieces: Sequence[StatementPiece], i: int, bits: int) -> Iterator[Pair]:
     piece, said = pieces[i], pieces[i].said
-    if _begins(piece, _SEQUELS):
+    first = said[0]
+    if first in _SEQUELS and _begins(piece, _SEQUELS):
         yield i, i - 1
-    if (said[0] in _SPEAKING and not _EMPHATIC.isdisjoint(said[1:2])) or (said[1:2] == _OF and said[0] in _SOME):
+    if (first in _SPEAKING and not _EMPHATIC.isdisjoint(said[1:2])) or (first in _SOME and said[1:2] == _OF):
         yield i - 1, i
-    if said[0] in _ARTICLES and not _QUANTITIES.isdisjoint(said[1:2]):
+    if bits & _ABOUT_QUANTITIES and first in _ARTICLES and not _QUANTITIES.isdisjoint(said[1:2]):
         yield from ((k, i) for k in _before(pieces, i, _FARTHEST) if _DIGIT.search(pieces[k].text))
-    if (
-        said != pieces[i - 1].said
-        and _reports(piece)
-        and _reports(pieces[i - 1])
-        and (piece.shares_words(pieces[i - 1]) or _KOREAN.search(piece.body))
-    ):
+    if (bits & _REPORTING or piece.dense or not piece.hints.ascii) and _differ(pieces[i - 1], piece):
         yield i - 1, i
-    if _may_limit(piece):
+    if (bits & _LIMITING or first in _BEGINS_LIMIT or piece.dense) and _may_limit(piece, bits):
         yield from _limited(pieces, i)
+
+
+def _differ(before: StatementPiece, piece: StatementPiece) -> bool:
+    """Whether two sentences report, of the same thing, what need not be the same."""
+    if piece.said == before.said or not (_reports(piece) and _reports(before)):
+        return False
+    return piece.shares_words(before) or _KOREAN.search(piece.body) is not None
 
 
 def _begins(piece: StatementPiece, phrases: Mapping[str, tuple[str, ...]]) -> bool:
@@ -216,18 +219,27 @@ def _all_others(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
         yield i, k
 
 
-def _may_limit(piece: StatementPiece) -> bool:
+def _may_limit(piece: StatementPiece, bits: int) -> bool:
     """Whether it may limit what was said shortly before it: it denies, excludes, or says for whom, when or where something
-    else holds."""
+    else holds. `bits`: its cues."""
     said = piece.said
-    if not said or said[0] == "well" or piece.asks or len(said) > _LIMIT_WORDS:  # "Well, ..." limits a little, or nothing
+    if not said or len(said) > _LIMIT_WORDS or piece.asks:
         return False
     if piece.dense:
         told = _holds(piece.body, _LIMITING_DENSE) or _holds(piece.body[:_DENSE_SETTING], _SETTINGS_DENSE)
         return told and len(piece.body) <= _DENSE_SHORT
-    if not _LIMITS.isdisjoint(said) or said[0] in _ONLY or not _SUPERSEDING.isdisjoint(said[:_NEAR_START]):
+    first = said[0]
+    may_limit = bits & _LIMITING or first in _BEGINS_LIMIT
+    return bool(may_limit) and first != "well" and _limits(piece, first, bits)  # "Well, ..." limits a little, or nothing
+
+
+def _limits(piece: StatementPiece, first: str, bits: int) -> bool:
+    said = piece.said
+    if (bits & _DENYING and not _LIMITS.isdisjoint(said)) or first in _ONLY:
         return True
-    if said[0] in _SETTINGS or not _TIME_FRONTS.isdisjoint(said[:2]):
+    if bits & _OUTDATING and not _SUPERSEDING.isdisjoint(said[:_NEAR_START]):
+        return True
+    if first in _SETTINGS or (bits & _TIMED and not _TIME_FRONTS.isdisjoint(said[:2])):
         if len(said) > _SETTING_WORDS or not _SPEAKERS.isdisjoint(said if piece.hints.ascii else said[1:2]):
             return False
         return not piece.hints.ascii or all(name.lower() in _TIMES for name in _NAME.findall(piece.body))
@@ -237,8 +249,9 @@ def _may_limit(piece: StatementPiece) -> bool:
 def _limited(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
     """ "The clinic takes new patients. Call before ten. We cannot see children under six.": the claims shortly before it in its
     line. Of those that limit something themselves only the last: else whole stretches would be one statement."""
+    cues = pieces[0].hints.cues
     for k in _before(pieces, i, _FARTHEST):
-        if not pieces[k].asks and pieces[k].said != pieces[i].said and (k == i - 1 or not _may_limit(pieces[k])):
+        if not pieces[k].asks and pieces[k].said != pieces[i].said and (k == i - 1 or not _may_limit(pieces[k], cues[k])):
             yield k, i
 
 
@@ -251,7 +264,7 @@ def _of_all(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
         behind = pieces[k]
         if behind.starts_line or behind.kind or behind.said == piece.said:
             return
-        if not _DUTIES.isdisjoint(behind.said) or behind.shares_words(piece) or _may_limit(behind):
+        if not _DUTIES.isdisjoint(behind.said) or behind.shares_words(piece) or _may_limit(behind, piece.hints.cues[k]):
             yield i, k
 
 
@@ -290,8 +303,11 @@ def _headed(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
             yield k, i - 1
 
 
-#: Words with which a long sentence begins that is asked at all.
-_BEGINNINGS: Final = _OTHERWISE.keys() | _SEQUELS.keys()
-#: Words with which a short one begins that is asked, and words of which one, anywhere in it, tells the same.
-_FIRSTS: Final = frozenset().union(_BEGINNINGS, _SUBSETS, _SETTINGS, _ONLY, LISTED["amends"], _SPEAKING)
-_INSIDE: Final = CUES["paragraphs"]
+#: Words with which a sentence begins that is asked, and those with which one may limit what was said.
+_BEGINS_LIMIT: Final = frozenset().union(_SUBSETS, _SETTINGS, _ONLY, LISTED["amends"])
+_FIRSTS: Final = _BEGINS_LIMIT.union(_OTHERWISE, _SEQUELS, _SPEAKING)
+_ABOUT_ALL, _ABOUT_OTHERS, _ABOUT_QUANTITIES = CUES["about-all"], CUES["all-others"], CUES["quantities"]
+_REPORTING, _OUTDATING, _TIMED = CUES["reports"], CUES["superseding"], CUES["time-fronts"]
+_DENYING: Final = CUES["negative"] | CUES["excluding"]
+_LIMITING: Final = _DENYING | _OUTDATING | _TIMED
+_INSIDE: Final = _LIMITING | _ABOUT_ALL | _ABOUT_OTHERS | _ABOUT_QUANTITIES | _REPORTING

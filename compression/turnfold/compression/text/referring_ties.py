@@ -11,7 +11,7 @@ back: all are linear.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import pairwise, zip_longest
 from operator import or_
@@ -47,17 +47,17 @@ _BEHIND_NUMBER: Final = _WORDS["behind-number"]
 _COUNTED_BEFORE: Final = _WORDS["counted-before"]
 _SUBJECTS: Final = _WORDS["refers-subjects"]
 _PERSONS: Final = _WORDS["refers-persons"]
-_ROLES: Final = _WORDS["roles"]
-_UNFULFILLED: Final = _WORDS["unfulfilled"]
+_ROLES: Final = _WORDS["roles"] | {f"{role}'s" for role in _WORDS["roles"]}
+_UNFULFILLED: Final = _WORDS["refers-unfulfilled"]
 _WERE: Final = frozenset(("was", "were", "is", "are"))
-_THOUGHT: Final = _WORDS["thought"]
+_THOUGHT: Final = _WORDS["refers-thought"]
 _UNFULFILLED_BEFORE_TO: Final = frozenset(("used", "meant", "tried", "considered", "offered", "supposed", "intended"))
 _TO: Final = frozenset(("to", "zu", "de"))
 _COMMENTING: Final = _WORDS["refers-commenting"]
 _FRAGMENTS: Final = _TIES["answers"] | _TIES["settings"] | {"because", "weil", "porque"}
 _ELSEWHERE: Final = _WORDS["refers-named-elsewhere"]
 _REPORTS: Final = _TIES["reports"]
-_CHOSEN: Final = frozenset(("latter", "former"))
+_CHOSEN: Final = _WORDS["refers-chosen"]
 _PLACED: Final = frozenset(("first", "second", "third", "fourth", "fifth", "former", "latter", "other"))
 _GOING_ON: Final = _WORDS["refers-going-on"]
 _COMPARED: Final = _TIES["compared"]
@@ -69,7 +69,7 @@ _LAST: Final = _WORDS["refers-last"]
 _SHELLS: Final = _WORDS["refers-shells"]
 _COMPLEMENTS: Final = _WORDS["complements"]
 _DEFINITE: Final = frozenset(("the", "der", "die", "das", "le", "la", "l", "el"))
-_AT_FIRST: Final = _WORDS["at-first"]
+_AT_FIRST: Final = _WORDS["refers-at-first"]
 _NEGATIVE: Final = _TIES["negative"]
 #: Without words for nobody, as in "which surprised nobody", and comparatives.
 _REVERSING: Final = _WORDS["refers-reversing"] | (
@@ -87,15 +87,14 @@ _FRONT_THAT: Final = 6
 _BRIEF_WORDS: Final = 6
 _ANSWER_WORDS: Final = 5
 _TELLERS: Final = frozenset(("i", "we", "he", "she", "they", "at"))
-_PROMISING: Final = _UNFULFILLED | _AT_FIRST | _THOUGHT | {"first"}
 _NAME: Final = re.compile(r"(?<=[\w,;:] )[A-ZÀ-ÖØ-ÞĀ-Ž][a-zà-öø-ÿā-ž]{2}")
 
 
 def referring_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
     """Pairs of a sentence and one that it needs."""
     hints = pieces[0].hints
-    found = _back_and_forth(pieces) if hints.held & _ANY else []
-    if not _PROMISING.isdisjoint(hints.distinct):
+    found = _back_and_forth(pieces) if hints.held & _ANY or hints.meaning else []
+    if hints.held & _PROMISING:
         found += _unfulfilled(pieces)
     return found
 
@@ -105,7 +104,10 @@ def _back_and_forth(pieces: Sequence[StatementPiece]) -> list[Pair]:
     found: list[Pair] = []
     cues = pieces[0].hints.cues
     brief = -1  # the last brief comment: another one behind it is told of the same
-    for i in [i for i, bits in enumerate(cues) if bits & _ANY and not (pieces[i].starts_line or pieces[i].kind)]:
+    meaning = pieces[0].hints.meaning
+    for i in [i for i, bits in enumerate(cues) if bits & _ANY or i in meaning]:
+        if pieces[i].starts_line or pieces[i].kind or not pieces[i].said:
+            continue
         before = _in_front(pieces, i)
         if before < 0:
             continue
@@ -124,22 +126,23 @@ def _back_and_forth(pieces: Sequence[StatementPiece]) -> list[Pair]:
             brief = i if is_brief else brief
         elif bits & _REVERSES and _reports(pieces[before].said) and _reverses(said, comments=False):
             found.append((before, i))
-        if bits & _BY_FIRST_WORD or before < i - 1:
-            found += _by_first_word(pieces, i, before)
+        if bits & _OF_TIME:
+            found += _by_first_word(pieces, i)
+        if bits & _OF_PERSONS and (i in meaning or said[0] in _PERSONS):
+            found += _person(pieces, i)
+        if before < i - 1:
+            found += _replies(pieces, i, before)
     return found
 
 
-def _by_first_word(pieces: Sequence[StatementPiece], i: int, before: int) -> Iterator[Pair]:
+def _by_first_word(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "Al final no lo hizo.", "Now it leaves from gate 4."."""
     said = pieces[i].said
     if said[0] in _LATER or tuple(said[:2]) in _IN_THE_END:
         yield i, i - 1
         yield i - 1, i
     if said[0] in _NOW:
         yield from _replaces(pieces, i)
-    if not _PERSONS.isdisjoint(said):
-        yield from _person(pieces, i)
-    if before < i - 1:
-        yield from _replies(pieces, i, before)
 
 
 def _in_front(pieces: Sequence[StatementPiece], i: int) -> int:
@@ -153,7 +156,12 @@ def _in_front(pieces: Sequence[StatementPiece], i: int) -> int:
 
 def _refers(said: Sequence[str], rules: int) -> bool:
     """Whether one of the rules that its cues call for finds that it refers to something that it does not name."""
-    return any(bits & rules and rule(said) for bits, rule in _RULES)
+    while rules:
+        bit = rules & -rules
+        if _RULE_OF[bit](said):
+            return True
+        rules ^= bit
+    return False
 
 
 def _reverses(said: Sequence[str], *, comments: bool) -> bool:
@@ -199,16 +207,14 @@ def _replies(pieces: Sequence[StatementPiece], i: int, before: int) -> Iterator[
 
 def _unfulfilled(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """What somebody wanted or thought, and the sentence behind it, which says what came of it."""
-    for i in range(1, len(pieces)):
-        before, piece = pieces[i - 1], pieces[i]
-        if not (piece.starts_line or piece.kind or before.kind) and _is_unfulfilled(before.said):
-            yield i - 1, i
+    for i in [i for i, bits in enumerate(pieces[0].hints.cues[:-1]) if bits & _PROMISING]:
+        behind = pieces[i + 1]
+        if not (pieces[i].kind or behind.starts_line or behind.kind) and _is_unfulfilled(pieces[i].said):
+            yield i, i + 1
 
 
 def _is_unfulfilled(said: Sequence[str]) -> bool:
     """ "Marek wanted to ship today.", "We first blamed the kernel.", "They were thought to prevent colds."."""
-    if _PROMISING.isdisjoint(said):
-        return False
     if not _AT_FIRST.isdisjoint(said):
         return True
     for word, behind, third in zip_longest(said, said[1:], said[2:], fillvalue=""):
@@ -221,20 +227,15 @@ def _is_unfulfilled(said: Sequence[str]) -> bool:
     return False
 
 
-def _person(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+def _person(pieces: Sequence[StatementPiece], i: int) -> list[Pair]:
     """ "She is on 4.0.": the last sentence in its paragraph that names somebody."""
-    if pieces[i].said[0] not in _PERSONS and not pieces[i].means_somebody:
-        return
     for k in range(i - 1, max(-1, i - 1 - _PERSON_BACK), -1):
         piece = pieces[k]
         if piece.kind:
-            return
-        if not _ROLES.isdisjoint(word.removesuffix("'s") for word in piece.said) or _NAME.search(piece.body):
-            yield i, k
-            return
-        if piece.starts_line:
-            yield i, k
-            return
+            break
+        if piece.starts_line or not _ROLES.isdisjoint(piece.said) or _NAME.search(piece.body):
+            return [(i, k)]
+    return []
 
 
 # ---------------------------------------------------------------- references
@@ -314,15 +315,19 @@ def _until_then(said: Sequence[str]) -> bool:
     return any(word in _THEN and before in _LEADING_TO_THEN for before, word in pairwise(said))
 
 
+def _begins_with_others(said: Sequence[str]) -> bool:
+    """ "Neither had taken it.", not "Both the gate and the crane ..."."""
+    return said[0] in _OTHERS and not ("and" in said[1:5] or "or" in said[1:5] or "nor" in said[1:5])
+
+
 def _leaves_noun(said: Sequence[str]) -> bool:
-    """ "Neither had taken it.", "The third did not comment.", "Two were our own fault.", "I believe the latter."."""
-    if said[0] in _NUMBERS and said[1:2] and said[1] in _AUXILIARIES:
-        return True
-    if any(word in _CHOSEN and before == "the" for before, word in pairwise(said)):
-        return True
-    if said[0] in _OTHERS:
-        return not ("and" in said[1:5] or "or" in said[1:5] or "nor" in said[1:5])
+    """ "The third did not comment.", "The second value was taken later."."""
     return said[0] == "the" and len(said) > 2 and said[1] in _THE_OTHER and (said[2] in _AUXILIARIES or said[1] in _PLACED)
+
+
+def _chooses(said: Sequence[str]) -> bool:
+    """ "I believe the latter."."""
+    return any(word in _CHOSEN and before == "the" for before, word in pairwise(said))
 
 
 def _lacks_standard(said: Sequence[str]) -> bool:
@@ -351,7 +356,9 @@ def _holds_one(said: Sequence[str]) -> bool:
 
 
 def _counts(said: Sequence[str]) -> bool:
-    """ "I will only use two.": two of what."""
+    """ "I will only use two.", "Two were our own fault.": two of what."""
+    if said[0] in _NUMBERS and said[1:2] and said[1] in _AUXILIARIES:
+        return True
     return any(
         word in _NUMBERS and k and said[k - 1] not in _COUNTED_BEFORE and (k + 1 == len(said) or said[k + 1] in _BEHIND_NUMBER)
         for k, word in enumerate(said)
@@ -372,31 +379,35 @@ def _fronts(said: Sequence[str]) -> bool:
 
 _PLAIN_SUBJECTS: Final = frozenset(("i", "we", "you", "i'm", "we're", "i'll", "we'll", "you'll"))
 
-#: Rules, each with the cues of which a sentence must have one.
-_RULES: Final[tuple[tuple[int, Callable[[Sequence[str]], bool]], ...]] = tuple(
-    (sum(CUES[name] for name in names), rule)
-    for names, rule in (
-        (("refers-this",), _holds_this),
-        (("refers-that",), _holds_that),
-        (("refers-that-alone",), _stands_alone),
-        (("refers-named-elsewhere",), _named_elsewhere),
-        (("refers-last",), _ends_pointing),
-        (("refers-contracted",), _holds_french_object),
-        (("refers-shells",), _sums_up),
-        (("refers-connectives",), _connects),
-        (("refers-though",), _is_though),
-        (("refers-there",), _is_there),
-        (("refers-then",), _until_then),
-        (("refers-others", "refers-the-other", "refers-numbers"), _leaves_noun),
-        (("compared",), _lacks_standard),
-        (("exceptions",), _is_exception),
-        (("refers-going-on",), _goes_on),
-        (("refers-ones",), _holds_one),
-        (("refers-numbers",), _counts),
-        (("refers-subjects",), _fronts),
+#: Rules by the cues that call for them.
+_RULE_OF: Final[Mapping[int, Callable[[Sequence[str]], bool]]] = {
+    CUES[name]: rule
+    for name, rule in (
+        ("refers-this", _holds_this),
+        ("refers-that", _holds_that),
+        ("refers-that-alone", _stands_alone),
+        ("refers-named-elsewhere", _named_elsewhere),
+        ("refers-last", _ends_pointing),
+        ("refers-contracted", _holds_french_object),
+        ("refers-shells", _sums_up),
+        ("refers-connectives", _connects),
+        ("refers-though", _is_though),
+        ("refers-there", _is_there),
+        ("refers-then", _until_then),
+        ("refers-others", _begins_with_others),
+        ("refers-the-other", _leaves_noun),
+        ("refers-chosen", _chooses),
+        ("refers-numbers", _counts),
+        ("refers-ones", _holds_one),
+        ("refers-subjects", _fronts),
+        ("refers-going-on", _goes_on),
+        ("compared", _lacks_standard),
+        ("exceptions", _is_exception),
     )
-)
-_ANY_RULE: Final = reduce(or_, (bits for bits, _ in _RULES))
+}
+_ANY_RULE: Final = reduce(or_, _RULE_OF)
 _REVERSES: Final = CUES["refers-reversing"] | CUES["negative"]
-_BY_FIRST_WORD: Final = CUES["refers-now"] | CUES["refers-later"] | CUES["refers-in-the-end"] | CUES["refers-persons"]
-_ANY: Final = _ANY_RULE | _REVERSES | _BY_FIRST_WORD | CUES["pronouns"] | CUES["refers-commenting"]
+_OF_TIME: Final = CUES["refers-now"] | CUES["refers-later"] | CUES["refers-in-the-end"]
+_OF_PERSONS: Final = CUES["refers-persons"]
+_ANY: Final = _ANY_RULE | _REVERSES | _OF_TIME
+_PROMISING: Final = CUES["refers-unfulfilled"] | CUES["refers-thought"] | CUES["refers-at-first"] | CUES["refers-first"]
