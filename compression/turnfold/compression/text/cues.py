@@ -27,7 +27,8 @@ _OF_SENTENCES: Final[Mapping[str, Set[str]]] = {
     "objects": _TIES["object-pronouns"] | _TIES["object-pointers"],
     "clauses": frozenset(("so", "this", "that", "these", "those")),
     **{name: _TIES[name] for name in ("pronouns", "exceptions")},
-    **{name: words for name, words in _REFERENCES.items() if name.startswith("refers-")},
+    **{name: words for name, words in _REFERENCES.items() if name.startswith("refers-")},  # the others are not asked for alone
+    "in-the-end": frozenset(phrase.split("_")[0] for phrase in _REFERENCES["in-the-end"]),
     **{name: _TIES[name] for name in ("all-others", "excluding", "time-fronts", "superseding", "reports")},
     "about-all": _TIES["universal"] | _TIES["universal-too"],
     "beginnings": frozenset(),  # told by the first word alone

@@ -59,7 +59,8 @@ _SUPPOSING: Final = _TIES["conditions-inside"]
 _UNIVERSAL: Final = _TIES["universal"]
 _EXCEPTIONS: Final = _TIES["exceptions"]
 _NEGATIVE: Final = _TIES["negative"]
-_REVERSING: Final = frozenset(LISTED["restricts"]) | frozenset(LISTED["amends"])
+_POINTING: Final = _TIES["anaphors"] | {"that", "him", "her"}
+_REPLY_WORDS: Final = 10  # words within which a reply says what it denies
 _MOOD, _DENIES, _FOLLOWS_UP = CUES["moods"], CUES["negative"], CUES["following-up"]
 _TABLES: Final = frozenset({"table", "csv"})
 _OUTPUTS: Final = frozenset({"log", "plain", "tests"})
@@ -264,7 +265,10 @@ def _denies(piece: StatementPiece, before: StatementPiece) -> bool:
         return True
     if "objects" in piece.opens or "restricts" in piece.opens or _CORRECTS.match(piece.text):
         return True
-    return not _NEGATIVE.isdisjoint(piece.said[:3])
+    if not _NEGATIVE.isdisjoint(piece.said[:3]):
+        return True
+    begin = piece.said[:_REPLY_WORDS]
+    return not _NEGATIVE.isdisjoint(begin) and (not _POINTING.isdisjoint(begin) or piece.shares_words(before))
 
 
 def _footnoted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:

@@ -1,6 +1,6 @@
 """What belongs together by its paragraph: a claim and a limit behind it, cases and "otherwise", a head and its line.
 
-Lives here: pairs of a sentence and one that it needs, told by where in a paragraph, list or dialogue they stand and by closed
+Lives here: pairs of a sentence and one that it needs, told by where in a paragraph or list they stand and by closed
 classes of words. Does not belong here: ties to the sentence next to it (``near_ties``, ``following_ties``), pronouns
 (``pointing_ties``).
 
@@ -16,7 +16,7 @@ from typing import Final
 from turnfold.compression.text.cues import CUES
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.listed_phrases import LISTED
-from turnfold.compression.text.statement_pieces import StatementPiece
+from turnfold.compression.text.statement_pieces import StatementPiece, before_in_line
 
 Pair = tuple[int, int]
 
@@ -38,11 +38,8 @@ _CONDITIONS: Final = _TIES["conditions-inside"] | _TIES["case-words"]
 _CONDITIONS_DENSE: Final = tuple(_TIES["case-words-run-on"])
 _OTHERS: Final = _TIES["all-others"]
 _OTHERS_DENSE: Final = tuple(_TIES["all-others-run-on"])
-_NEGATIVE: Final = _TIES["negative"]
 #: Comparatives and words for nobody, as in "which surprised nobody", limit the sentence before them at most.
-_LIMITS: Final = (
-    _NEGATIVE - frozenset(("later", "longer", "less", "fewer", "another", "anymore", "nobody", "nothing", "without", "niemand"))
-) | _TIES["excluding"]
+_LIMITS: Final = (_TIES["negative"] - _TIES["weakly-negative"]) | _TIES["excluding"]
 _TIMES: Final = _TIES["times"]
 _NAME: Final = re.compile(r"(?<=[\w,;:] )[A-Z]\w*")
 _SOME: Final = _TIES["numbers"] | frozenset(("one", "some", "most", "many", "few", "none", "half"))
@@ -51,19 +48,7 @@ _SETTINGS_DENSE: Final = tuple(_TIES["settings-run-on"])
 _TIME_FRONTS: Final = _TIES["time-fronts"]
 _QUANTITIES: Final = _TIES["quantities"]
 #: Without those that often say no more than what there is: "Berth 3 holds 12 casks.".
-_REPORTS: Final = _TIES["reports"] - {
-    "holds",
-    "held",
-    "finds",
-    "found",
-    "raised",
-    "draft",
-    "drafted",
-    "meant",
-    "plan",
-    "plans",
-    "planned",
-}
+_REPORTS: Final = _TIES["reports"] - _TIES["stating"]
 _KOREAN_REPORTS: Final = ("다고", "라고", "대요", "래요")
 _KOREAN: Final = re.compile("[\uac00-\ud7af]")
 _ARTICLES: Final = frozenset(("the", "der", "die", "das", "le", "la", "el", "il", "o", "a", "het", "de"))
@@ -74,7 +59,6 @@ _SUPERSEDING: Final = _TIES["superseding"]
 _SUBSETS: Final = _by_first_word("subsets")
 _SEQUELS: Final = _by_first_word("sequels")
 _UNIVERSAL: Final = _TIES["universal"] | _TIES["universal-too"]
-_POINTING: Final = _TIES["anaphors"] | {"that", "him", "her"}
 _CASES: Final = 4  # sentences that a condition may govern before its "otherwise"
 _FARTHEST: Final = 3  # sentences of its line that an exception reaches back
 _ITEMS: Final = 24  # items of a list that one sentence speaks of at most
@@ -105,14 +89,13 @@ _DIGIT: Final = re.compile(r"\d")
 _OF: Final = ["of"]
 _EMPHATIC: Final = frozenset(("do", "does", "did"))
 _SPEAKING: Final = frozenset(("i", "we", "you", "he", "she", "it", "they"))
-_REPLY_WORDS: Final = 10
 _HEAD: Final = 80  # characters in which a head inside a line ends
 _HEAD_WORDS: Final = 3
 _LINE: Final = 12  # sentences that one head governs at most
 _HEADED: Final = re.compile(r"(?P<head>[^\n:：.!?]+)[:：]\s*(?P<first>[^\W\d_])")
 
 
-def paragraph_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
+def paragraph_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
     """Pairs of a sentence and one that it needs; of many texts none."""
     found: list[Pair] = []
     hints = pieces[0].hints
@@ -133,8 +116,6 @@ def paragraph_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
                 found += _in_line(pieces, i, bits)
     if hints.introduces:
         found += _headed(pieces)
-        if "\n" in text:
-            found += _replied(pieces)
     return found
 
 
@@ -154,7 +135,7 @@ def _in_line(pieces: Sequence[StatementPiece], i: int, bits: int) -> Iterator[Pa
     if (first in _SPEAKING and not _EMPHATIC.isdisjoint(said[1:2])) or (first in _SOME and said[1:2] == _OF):
         yield i - 1, i
     if bits & _ABOUT_QUANTITIES and first in _ARTICLES and not _QUANTITIES.isdisjoint(said[1:2]):
-        yield from ((k, i) for k in _before(pieces, i, _FARTHEST) if _DIGIT.search(pieces[k].text))
+        yield from ((k, i) for k in before_in_line(pieces, i, _FARTHEST) if _DIGIT.search(pieces[k].text))
     if (bits & _REPORTING or piece.dense or not piece.hints.ascii) and _differ(pieces[i - 1], piece):
         yield i - 1, i
     if (bits & _LIMITING or first in _BEGINS_LIMIT or piece.dense) and _may_limit(piece, bits):
@@ -184,20 +165,10 @@ def _holds(text: str, marks: Sequence[str]) -> bool:
     return any(mark in text for mark in marks)
 
 
-def _before(pieces: Sequence[StatementPiece], i: int, most: int) -> Iterator[int]:
-    """The last few sentences in front of it in its line."""
-    for k in range(i - 1, max(-1, i - 1 - most), -1):
-        if pieces[k].kind:
-            return
-        yield k
-        if pieces[k].starts_line:
-            return
-
-
 def _otherwise(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
     """ "If it rains we meet in the hall. It has room for 600. If not, on the square.": the condition, and what it governs."""
     between: list[int] = []
-    for k in _before(pieces, i, _CASES) if not pieces[i].starts_line else ():
+    for k in before_in_line(pieces, i, _CASES) if not pieces[i].starts_line else ():
         piece = pieces[k]
         if not _CONDITIONS.isdisjoint(piece.said) or (piece.dense and _holds(piece.body, _CONDITIONS_DENSE)):
             yield i, k
@@ -250,7 +221,7 @@ def _limited(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
     """ "The clinic takes new patients. Call before ten. We cannot see children under six.": the claims shortly before it in its
     line. Of those that limit something themselves only the last: else whole stretches would be one statement."""
     cues = pieces[0].hints.cues
-    for k in _before(pieces, i, _FARTHEST):
+    for k in before_in_line(pieces, i, _FARTHEST):
         if not pieces[k].asks and pieces[k].said != pieces[i].said and (k == i - 1 or not _may_limit(pieces[k], cues[k])):
             yield k, i
 
@@ -266,23 +237,6 @@ def _of_all(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
             return
         if not _DUTIES.isdisjoint(behind.said) or behind.shares_words(piece) or _may_limit(behind, piece.hints.cues[k]):
             yield i, k
-
-
-def _replied(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
-    """What one speaker says, and the next one's line that denies something of it: "Legal would never sign that off."."""
-    said = -1
-    for i, piece in enumerate(pieces):
-        if piece.kind:
-            said = said if piece.kind == "label" else -1
-            continue
-        if said >= 0 and pieces[i - 1].kind == "label" and not pieces[said].asks and _rejects(piece, pieces[said]):
-            yield said, i
-        said = i
-
-
-def _rejects(piece: StatementPiece, before: StatementPiece) -> bool:
-    begin = piece.said[:_REPLY_WORDS]
-    return not _NEGATIVE.isdisjoint(begin) and (not _POINTING.isdisjoint(begin) or piece.shares_words(before))
 
 
 def _headed(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:

@@ -16,7 +16,7 @@ from typing import Final
 
 from turnfold.compression.text.cues import CUES, POSSESSIVES, SUBJECTS
 from turnfold.compression.text.lexicon import lexicon
-from turnfold.compression.text.statement_pieces import StatementPiece
+from turnfold.compression.text.statement_pieces import StatementPiece, before_in_line
 
 Pair = tuple[int, int]
 _Rule = Callable[[Sequence[StatementPiece], int], Iterable[Pair]]
@@ -133,7 +133,7 @@ def _holds_object(pieces: Sequence[StatementPiece], i: int) -> Sequence[Pair]:
     if stops or not _OBLIGING.isdisjoint(said) or _sets_figure(pieces[i].body):
         found.append((i - 1, i))
     if stops or not _GOVERNING.isdisjoint(said[:1]):
-        found += [(k, i) for k in _before(pieces, i)]
+        found += [(k, i) for k in before_in_line(pieces, i, _NEAR)]
     return found
 
 
@@ -195,7 +195,7 @@ def _belongs(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
     said = pieces[i].said
     owners = {word[:-2] for word in said if word[-2:] in _OWNING and len(word) > _LITTLE - 1} if len(said) <= _LONGEST else ()
     for owner in owners:
-        named = next((k for k in _before(pieces, i) if owner in pieces[k].said), None)
+        named = next((k for k in before_in_line(pieces, i, _NEAR) if owner in pieces[k].said), None)
         if named is not None:
             yield i, named
 
@@ -239,16 +239,6 @@ def _drops_subject(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
 # ---------------------------------------------------------------- reactions, comparisons
 
 
-def _before(pieces: Sequence[StatementPiece], i: int, most: int = _NEAR) -> Iterator[int]:
-    """The last few sentences in front of it in its line."""
-    for k in range(i - 1, max(-1, i - 1 - most), -1):
-        if pieces[k].kind:
-            return
-        yield k
-        if pieces[k].starts_line:
-            return
-
-
 def _numbered(pieces: Sequence[StatementPiece], i: int) -> list[Pair]:
     """ "The first of these rights ends if ...", and those among which it is the first."""
     said = pieces[i].said
@@ -257,7 +247,7 @@ def _numbered(pieces: Sequence[StatementPiece], i: int) -> list[Pair]:
         return found
     for k in range(min(len(said) - 2, _LITTLE)):
         if said[k] in _PLACES and said[k + 1] == "of" and (said[k + 2] in _POINTERS or said[k + 2] in _OBJECTS):
-            found += [(i, i - 1), *((before, i) for before in _before(pieces, i))]
+            found += [(i, i - 1), *((before, i) for before in before_in_line(pieces, i, _NEAR))]
     return found
 
 
@@ -265,7 +255,7 @@ def _ends(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
     """ "The motion failed.", and the sentences shortly before that tell of the motion."""
     piece = pieces[i]
     if len(piece.said) <= _LITTLE and piece.said[-1] in _OUTCOMES and piece.said[0] in _DETERMINERS:
-        yield from ((k, i) for k in _before(pieces, i) if piece.shares_words(pieces[k]))
+        yield from ((k, i) for k in before_in_line(pieces, i, _NEAR) if piece.shares_words(pieces[k]))
 
 
 def _reacts(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
@@ -306,7 +296,7 @@ def _told(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
 
 
 def _beside_figure(pieces: Sequence[StatementPiece], i: int, has_figure: Callable[[StatementPiece], bool]) -> Iterator[Pair]:
-    told = next((k for k in _before(pieces, i, _FAR) if has_figure(pieces[k]) and not pieces[k].asks), None)
+    told = next((k for k in before_in_line(pieces, i, _FAR) if has_figure(pieces[k]) and not pieces[k].asks), None)
     if told is not None and pieces[told].said != pieces[i].said:  # what a program says again contradicts nothing
         yield told, i
         yield i, told
@@ -316,7 +306,7 @@ def _happened_meanwhile(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pa
     """ "Throughput was 900. Caching was turned off during the test.": under what figures were found."""
     said = pieces[i].said
     if len(said) <= _LONGEST and not _MEANWHILE.isdisjoint(said[-_NEAR:]):
-        yield from ((k, i) for k in _before(pieces, i, _FAR) if _has_figure(pieces[k]))
+        yield from ((k, i) for k in before_in_line(pieces, i, _FAR) if _has_figure(pieces[k]))
 
 
 def _speaks_of_figure(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:

@@ -19,7 +19,7 @@ from typing import Final
 
 from turnfold.compression.text.cues import CUES
 from turnfold.compression.text.lexicon import lexicon
-from turnfold.compression.text.statement_pieces import StatementPiece
+from turnfold.compression.text.statement_pieces import StatementPiece, before_in_line
 
 Pair = tuple[int, int]
 
@@ -70,11 +70,7 @@ _SHELLS: Final = _WORDS["refers-shells"]
 _COMPLEMENTS: Final = _WORDS["complements"]
 _DEFINITE: Final = frozenset(("the", "der", "die", "das", "le", "la", "l", "el"))
 _AT_FIRST: Final = _WORDS["refers-at-first"]
-_NEGATIVE: Final = _TIES["negative"]
-#: Without words for nobody, as in "which surprised nobody", and comparatives.
-_REVERSING: Final = _WORDS["refers-reversing"] | (
-    _NEGATIVE - {"later", "longer", "less", "fewer", "another", "nobody", "nothing", "without", "niemand"}
-)
+_REVERSING: Final = _WORDS["refers-reversing"] | (_TIES["negative"] - _TIES["weakly-negative"])
 _NEEDING: Final = _WORDS["needing"]
 _JOINING: Final = _TIES["joining"]
 _FRONTS: Final = _TIES["settings"] | _WORDS["fronts"]
@@ -82,10 +78,11 @@ _BEGIN: Final = 8  # words within which a reference is the sentence's own, not o
 _FRONT_WORDS: Final = 9  # within which a sentence with a place or time in front comes to its subject
 _COMMENT_WORDS: Final = 24
 _REPLY_WORDS: Final = 12
-_PERSON_BACK: Final = 4
-_FRONT_THAT: Final = 6
-_BRIEF_WORDS: Final = 6
+_FAR: Final = 4  # sentences among which one is looked for
+_FRONT_THAT: Final = 6  # words within which "that" may be the subject behind a place or time
+_BRIEF_WORDS: Final = 6  # of a sentence that says no more than a comment
 _ANSWER_WORDS: Final = 5
+_PLAIN_SUBJECTS: Final = frozenset(("i", "we", "you", "i'm", "we're", "i'll", "we'll", "you'll"))
 _TELLERS: Final = frozenset(("i", "we", "he", "she", "they", "at"))
 _NAME: Final = re.compile(r"(?<=[\w,;:] )[A-ZÀ-ÖØ-ÞĀ-Ž][a-zà-öø-ÿā-ž]{2}")
 
@@ -127,7 +124,7 @@ def _back_and_forth(pieces: Sequence[StatementPiece]) -> list[Pair]:
         elif bits & _REVERSES and _reports(pieces[before].said) and _reverses(said, comments=False):
             found.append((before, i))
         if bits & _OF_TIME:
-            found += _by_first_word(pieces, i)
+            found += _by_first_word(pieces, i, before)
         if bits & _OF_PERSONS and (i in meaning or said[0] in _PERSONS):
             found += _person(pieces, i)
         if before < i - 1:
@@ -135,12 +132,12 @@ def _back_and_forth(pieces: Sequence[StatementPiece]) -> list[Pair]:
     return found
 
 
-def _by_first_word(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+def _by_first_word(pieces: Sequence[StatementPiece], i: int, before: int) -> Iterator[Pair]:
     """ "Al final no lo hizo.", "Now it leaves from gate 4."."""
     said = pieces[i].said
     if said[0] in _LATER or tuple(said[:2]) in _IN_THE_END:
-        yield i, i - 1
-        yield i - 1, i
+        yield i, before
+        yield before, i
     if said[0] in _NOW:
         yield from _replaces(pieces, i)
 
@@ -173,16 +170,10 @@ def _reverses(said: Sequence[str], *, comments: bool) -> bool:
 
 def _replaces(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
     """ "The flight leaves from gate 2. ... Now it leaves from gate 4.": what held before."""
-    piece = pieces[i]
-    for k in range(i - 1, max(-1, i - 1 - _PERSON_BACK), -1):
-        if pieces[k].kind:
-            return
-        if piece.shares_words(pieces[k]):
-            yield i, k
-            yield k, i
-            return
-        if pieces[k].starts_line:
-            return
+    told = next((k for k in before_in_line(pieces, i, _FAR) if pieces[i].shares_words(pieces[k])), None)
+    if told is not None:
+        yield i, told
+        yield told, i
 
 
 def _reports(said: Sequence[str]) -> bool:
@@ -197,11 +188,9 @@ def _replies(pieces: Sequence[StatementPiece], i: int, before: int) -> Iterator[
         yield i, before
         if first != said[0] or not _WERE.isdisjoint(said[1:2]):
             yield before, i
-    elif first.isdecimal() or "pronouns" in piece.opens:
-        yield i, before
-    elif not _NEGATIVE.isdisjoint(said) and piece.shares_words(pieces[before]):
-        yield before, i
-    elif pieces[before].asks and (first in _FRAGMENTS or len(said) <= _ANSWER_WORDS):
+        return
+    answers = pieces[before].asks and (first in _FRAGMENTS or len(said) <= _ANSWER_WORDS)
+    if answers or first.isdecimal() or "pronouns" in piece.opens:
         yield i, before
 
 
@@ -229,10 +218,8 @@ def _is_unfulfilled(said: Sequence[str]) -> bool:
 
 def _person(pieces: Sequence[StatementPiece], i: int) -> list[Pair]:
     """ "She is on 4.0.": the last sentence in its paragraph that names somebody."""
-    for k in range(i - 1, max(-1, i - 1 - _PERSON_BACK), -1):
+    for k in before_in_line(pieces, i, _FAR):
         piece = pieces[k]
-        if piece.kind:
-            break
         if piece.starts_line or not _ROLES.isdisjoint(piece.said) or _NAME.search(piece.body):
             return [(i, k)]
     return []
@@ -271,7 +258,8 @@ def _named_elsewhere(said: Sequence[str]) -> bool:
     return any(word in _ELSEWHERE and _JOINING.isdisjoint(said[:k]) for k, word in enumerate(said[:_BEGIN]))
 
 
-def _stands_alone(said: Sequence[str]) -> bool:
+def _points_alone(said: Sequence[str]) -> bool:
+    """ "Davon übernimmt die Kasse nichts.", "Les enfants n'y sont pas admis."."""
     return not _THAT_ALONE.isdisjoint(said[:_BEGIN])
 
 
@@ -377,15 +365,13 @@ def _fronts(said: Sequence[str]) -> bool:
     return False
 
 
-_PLAIN_SUBJECTS: Final = frozenset(("i", "we", "you", "i'm", "we're", "i'll", "we'll", "you'll"))
-
 #: Rules by the cues that call for them.
 _RULE_OF: Final[Mapping[int, Callable[[Sequence[str]], bool]]] = {
     CUES[name]: rule
     for name, rule in (
         ("refers-this", _holds_this),
         ("refers-that", _holds_that),
-        ("refers-that-alone", _stands_alone),
+        ("refers-that-alone", _points_alone),
         ("refers-named-elsewhere", _named_elsewhere),
         ("refers-last", _ends_pointing),
         ("refers-contracted", _holds_french_object),
@@ -407,7 +393,7 @@ _RULE_OF: Final[Mapping[int, Callable[[Sequence[str]], bool]]] = {
 }
 _ANY_RULE: Final = reduce(or_, _RULE_OF)
 _REVERSES: Final = CUES["refers-reversing"] | CUES["negative"]
-_OF_TIME: Final = CUES["refers-now"] | CUES["refers-later"] | CUES["refers-in-the-end"]
+_OF_TIME: Final = CUES["refers-now"] | CUES["refers-later"] | CUES["in-the-end"]
 _OF_PERSONS: Final = CUES["refers-persons"]
 _ANY: Final = _ANY_RULE | _REVERSES | _OF_TIME
 _PROMISING: Final = CUES["refers-unfulfilled"] | CUES["refers-thought"] | CUES["refers-at-first"] | CUES["refers-first"]

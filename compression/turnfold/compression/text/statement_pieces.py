@@ -93,6 +93,16 @@ def is_amendment(label: str) -> bool:
     return word is not None and word[1].lower() in _AMENDING
 
 
+def before_in_line(pieces: Sequence[StatementPiece], i: int, most: int) -> Iterator[int]:
+    """The last few sentences in front of one in its line, the nearest first."""
+    for k in range(i - 1, max(-1, i - 1 - most), -1):
+        if pieces[k].kind:
+            return
+        yield k
+        if pieces[k].starts_line:
+            return
+
+
 def may_object(text: str) -> bool:
     """Whether a message's first word may begin an objection. Few do."""
     word = _FIRST_WORD.match(text)

@@ -67,7 +67,7 @@ _RULES: Final[tuple[_Rule, ...]] = (
     lambda _, pieces: following_ties(pieces),
     pointing_ties,
     lambda _, pieces: referring_ties(pieces),
-    paragraph_ties,
+    lambda _, pieces: paragraph_ties(pieces),
     correcting_ties,
 )
 #: The attributes of `Statements`.
