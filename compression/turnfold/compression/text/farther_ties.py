@@ -320,15 +320,14 @@ def _has_mood(piece: StatementPiece, *, ends: bool) -> bool:
 
 def _followed_up(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """A claim, and a short sentence right behind it that names nothing else and has a word for a limit, a change or an end."""
-    german = len(_GERMAN & pieces[0].hints.distinct) > 1
     for i in [i for i, piece in enumerate(pieces) if i and 0 < len(piece.said) <= _FOLLOW_WORDS]:
         piece, before = pieces[i], pieces[i - 1]
-        if _limits_it(piece, german) and not (before.kind or before.asks or before.holds_rare("revokes")):
+        if _limits_it(piece) and not (before.kind or before.asks or before.holds_rare("revokes")):
             yield i - 1, i
             yield from limited_too(pieces, i)
 
 
-def _limits_it(piece: StatementPiece, german: bool) -> bool:
+def _limits_it(piece: StatementPiece) -> bool:
     said = piece.said
     if piece.starts_line or piece.kind or piece.item:
         return False
@@ -340,7 +339,9 @@ def _limits_it(piece: StatementPiece, german: bool) -> bool:
         or (piece.dense and len(piece.body) > _FOLLOW_DENSE)
     ):
         return False
-    return not _CODE.search(piece.body) and (german or all(name.lower() in _TIMES for name in _NAME.findall(piece.body)))
+    if _CODE.search(piece.body):
+        return False
+    return all(name.lower() in _TIMES for name in _NAME.findall(piece.body)) or len(_GERMAN & piece.hints.distinct) > 1
 
 
 def _is_placed(said: Sequence[str]) -> bool:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from turnfold.compression.text.cues import CUES
+from turnfold.compression.text.cues import ARTICLES, CUES
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.statement_pieces import StatementPiece
 
@@ -36,7 +36,6 @@ _STANDARDS: Final = frozenset(("of", "from", "than", "to"))  # behind a word for
 _SPEAKERS: Final = frozenset(
     ("i", "i'm", "i've", "i'll", "i'd", "we", "we're", "we've", "we'll", "ich", "wir", "je", "j'ai", "nous")
 )
-_ARTICLES: Final = frozenset(("a", "an", "the", "another"))
 _ONES: Final = frozenset(("one", "ones"))
 _LONGEST: Final = 24  # words of a sentence that is asked at all
 _FRAGMENT_WORDS: Final = 6
@@ -50,6 +49,8 @@ _DENSE_WORDS: Final = 45  # characters
 _DENSE_BEGIN: Final = 16
 _FIGURE: Final = re.compile(r"\d+(?:[.,:]\d+)*")
 _DENYING, _DIFFERENT, _POINTING_BACK, _REPORTING = (CUES[name] for name in ("negative", "differing", "anaphors", "reports"))
+_BEGINS_SET: Final = CUES["begins-set"]
+_MAY_DENY: Final = _DENYING | CUES["begins-article"]
 _CAPITAL: Final = re.compile(r"(?<=[\w,;:] )[A-Z]")
 _CODE: Final = re.compile(r"\w[._/@]\w|`|\d")
 
@@ -69,8 +70,8 @@ def following_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
         denies = denying and size <= _DENYING_WORDS
         differs = bits & _DIFFERENT > 0 and _differs(piece)
         if size > _LEANING_WORDS and not (
-            (denies and (bits & _DENYING or said[0] in _ARTICLES))
-            or said[0] in _SETTINGS
+            bits & _BEGINS_SET
+            or (denies and bits & _MAY_DENY)
             or differs
             or (reporting and _reports(last))
             or (dense and piece.dense)
@@ -84,7 +85,7 @@ def following_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
         else:
             leans = asked and leaning != i - 1 and not piece.dense and _leans(piece, last)
             leaning = i if leans else leaning
-            sets = (piece.dense or said[0] in _SETTINGS) and _is_set(piece)
+            sets = (piece.dense or bits & _BEGINS_SET > 0) and _is_set(piece)
             answers = reporting and _reports(last)
             disputes = answers and not _NEGATIVE.isdisjoint(said) and _reports(piece)
             points = leans or disputes or _lacks_standard(said) or (sets and not _POINTING.isdisjoint(said[1:2]))
@@ -126,7 +127,7 @@ def _lacks_standard(said: Sequence[str]) -> bool:
     """Whether it leaves out what it is about, or than what: "The spare one is in the cellar.", "The owner wants more."."""
     if said[-1] in _COMPARATIVES:
         return len(said) <= _LEANING_WORDS and said[-2:-1] != ["no"]
-    return said[0] in _ARTICLES and not _ONES.isdisjoint(said[2:3])
+    return said[0] in ARTICLES and not _ONES.isdisjoint(said[2:3])
 
 
 def _leans(piece: StatementPiece, before: StatementPiece) -> bool:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import chain
+from operator import or_
 from typing import Final, Protocol
 
-from turnfold.compression.text.cues import CUES, sentence_cues, text_cues
-from turnfold.compression.text.heard import HeardWords
-from turnfold.compression.text.listed_phrases import OPENING, RARE, rare_words
+from turnfold.compression.text.cues import CUES
+from turnfold.compression.text.listed_phrases import OPENING, RARE
 from turnfold.compression.text.spans import Span
 
 #: What begins a name or is in a figure, in ASCII: the signs that tell are one class, which the regex engine finds fast.
@@ -55,11 +55,15 @@ class Hints:
         self.may_limit = True
         #: The sentences that speak of somebody whom another one names.
         self.meaning: Set[int] = frozenset()
-        #: All words, each once.
-        self.distinct: Set[str] = frozenset()
+        self._said: Sequence[Sequence[str]] = ()
         #: The cues (``cues``) of each sentence, and those of the text.
         self.cues: Sequence[int] = ()
         self.held = 0
+
+    @cached_property
+    def distinct(self) -> Set[str]:
+        """All words, each once."""
+        return frozenset().union(*self._said)
 
     @cached_property
     def names(self) -> list[int]:
@@ -79,26 +83,29 @@ class Hints:
                 end = pieces[i].span.end
         return found
 
-    def hear(self, pieces: Sequence[_Hearable]) -> None:
-        """Take in the words of all sentences."""
-        heard = HeardWords([piece.said for piece in pieces])
+    def hear(self, pieces: Sequence[_Hearable], cues: Sequence[int]) -> None:
+        """Take in the sentences and their cues (``cues``)."""
         self.opened = set(chain.from_iterable([piece.opens for piece in pieces if piece.opens]))
-        self.distinct = heard.distinct
-        self.cues, self.held = cues, held = sentence_cues(heard), text_cues(heard)
-        self.may_limit = held & CUES["limits"] > 0
+        self.cues, self.held = cues, reduce(or_, cues)
+        self._said = [piece.said for piece in pieces]
+        self.may_limit = self.held & CUES["limits"] > 0
         if self.dense:
             self.meaning = {i for i, piece in enumerate(pieces) if piece.means_somebody}
+            return
+        meaning = [i for i, bits in enumerate(cues) if bits & _PERSONS]
+        if meaning and self.ascii:
+            self.meaning = set(meaning).difference(self._naming(pieces))
         else:
-            persons = CUES["persons"]
-            meaning = [i for i, bits in enumerate(cues) if bits & persons] if held & persons else ()
-            if meaning and self.ascii:
-                self.meaning = set(meaning).difference(self._naming(pieces))
-            else:
-                self.meaning = {i for i in meaning if not pieces[i].names_something}
-            if "pronouns" in self.opened:
-                self.meaning |= {i for i, piece in enumerate(pieces) if piece.opens and "pronouns" in piece.opens}
-            found = rare_words(heard, judged=held & CUES["sweeping"] > 0) if held & CUES["rare"] else set()
-            told = [piece for piece in pieces if not found.isdisjoint(piece.said)] if found else []
-            self.rare = {name for piece in told for name in piece.rare_lists()}
-            for piece in told if self.rare else ():
+            self.meaning = {i for i in meaning if not pieces[i].names_something}
+        if "pronouns" in self.opened:
+            self.meaning |= {i for i, piece in enumerate(pieces) if "pronouns" in piece.opens}
+        rare: set[str] = set()
+        for piece in [piece for piece, bits in zip(pieces, cues, strict=True) if bits & _RARE]:
+            if lists := set(piece.rare_lists()):
                 piece.stands_alone = False
+                rare |= lists
+        self.rare = rare
+
+
+_PERSONS: Final = CUES["persons"]
+_RARE: Final = CUES["rare"]

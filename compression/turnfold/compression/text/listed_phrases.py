@@ -7,10 +7,8 @@ Lives here: the lists, and which of the rare ones may stand in a text. Does not 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import chain
 from typing import Final
 
-from turnfold.compression.text.heard import HeardWords
 from turnfold.compression.text.lexicon import lexicon
 
 _TIES: Final = lexicon("ties")
@@ -53,32 +51,7 @@ RARE: Final = ("back", "ahead", "verdicts", "retracts", "revokes", "frames", "re
 RARE_PHRASES: Final = _by_telling_word(RARE)
 #: Words of which each of their phrases has one.
 RARE_WORDS: Final = frozenset(RARE_PHRASES)
-#: Of the words whose phrases all have another one: for each phrase the longest of these.
-_BESIDE: Final = {
-    word: frozenset(max(words - {word}, key=len) for _, _, words in phrases)
-    for word, phrases in RARE_PHRASES.items()
-    if all(len(words) > 1 for _, _, words in phrases)
-}
-_ALONE: Final = RARE_WORDS - _BESIDE.keys()
-
-
 #: Lists that no sentence is asked for at its beginning alone.
 _ANYWHERE: Final = frozenset((*RARE, "points", "persons", "sweeping", "limits", "limiting"))
 #: The other lists with phrases that begin with a word, and these phrases.
 OPENING: Final = {name: phrases for name, phrases in LISTED.items() if name not in _ANYWHERE}
-
-
-def rare_words(heard: HeardWords, *, judged: bool) -> set[str]:
-    """The telling words of those phrases of rare lists that may stand in a text, of most none; `judged`: a verdict may."""
-    distinct = heard.distinct
-    may_stand = [
-        (word, phrase)
-        for word in distinct & RARE_WORDS
-        if word in _ALONE or not _BESIDE[word].isdisjoint(distinct)
-        for name, phrase, words in RARE_PHRASES[word]
-        if words <= distinct and (judged or name != "verdicts")
-    ]
-    if not may_stand:
-        return set()
-    line = f" {' '.join(chain.from_iterable(heard.said))} "
-    return {word for word, phrase in may_stand if phrase in line}

@@ -13,9 +13,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from turnfold.compression.text.cues import CUES
+from turnfold.compression.text.cues import CUES, SOME, SPEAKING
 from turnfold.compression.text.lexicon import lexicon
-from turnfold.compression.text.listed_phrases import LISTED
 from turnfold.compression.text.statement_pieces import StatementPiece, before_in_line
 
 Pair = tuple[int, int]
@@ -42,7 +41,6 @@ _OTHERS_DENSE: Final = tuple(_TIES["all-others-run-on"])
 _LIMITS: Final = (_TIES["negative"] - _TIES["weakly-negative"]) | _TIES["excluding"]
 _TIMES: Final = _TIES["times"]
 _NAME: Final = re.compile(r"(?<=[\w,;:] )[A-Z]\w*")
-_SOME: Final = _TIES["numbers"] | frozenset(("one", "some", "most", "many", "few", "none", "half"))
 _SETTINGS: Final = _TIES["settings"]
 _SETTINGS_DENSE: Final = tuple(_TIES["settings-run-on"])
 _TIME_FRONTS: Final = _TIES["time-fronts"]
@@ -86,9 +84,7 @@ _LIMITING_DENSE: Final = (
 )
 _ALL_WITHIN: Final = 6  # words within which a claim says that it is about all
 _DIGIT: Final = re.compile(r"\d")
-_OF: Final = ["of"]
 _EMPHATIC: Final = frozenset(("do", "does", "did"))
-_SPEAKING: Final = frozenset(("i", "we", "you", "he", "she", "it", "they"))
 _HEAD: Final = 80  # characters in which a head inside a line ends
 _HEAD_WORDS: Final = 3
 _LINE: Final = 12  # sentences that one head governs at most
@@ -99,15 +95,18 @@ def paragraph_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
     """Pairs of a sentence and one that it needs; of many texts none."""
     found: list[Pair] = []
     hints = pieces[0].hints
-    for i, piece in enumerate(pieces):
+    for i, bits in enumerate(hints.cues):
+        if not (bits & _ASKED or hints.dense):
+            continue  # many
+        piece = pieces[i]
         said = piece.said
         if not said or piece.kind:
             continue
-        first, bits = said[0], hints.cues[i]
+        first = said[0]
         if len(said) > _LIMIT_WORDS:
             if first in _OTHERWISE and i:
                 found += _about_others(pieces, i)
-        elif bits & _INSIDE or first in _FIRSTS or said[1:2] == _OF or piece.dense:
+        elif bits & _ASKED or piece.dense:
             if bits & _ABOUT_ALL and not _UNIVERSAL.isdisjoint(said[:_ALL_WITHIN]):
                 found += _of_all(pieces, i)
             if i and (bits & _ABOUT_OTHERS or first in _OTHERWISE or piece.dense):
@@ -132,13 +131,13 @@ def _in_line(pieces: Sequence[StatementPiece], i: int, bits: int) -> Iterator[Pa
     first = said[0]
     if first in _SEQUELS and _begins(piece, _SEQUELS):
         yield i, i - 1
-    if (first in _SPEAKING and not _EMPHATIC.isdisjoint(said[1:2])) or (first in _SOME and said[1:2] == _OF):
+    if (first in SPEAKING and not _EMPHATIC.isdisjoint(said[1:2])) or (bits & _COUNTS_SOME and first in SOME and said[1] == "of"):
         yield i - 1, i
     if bits & _ABOUT_QUANTITIES and first in _ARTICLES and not _QUANTITIES.isdisjoint(said[1:2]):
         yield from ((k, i) for k in before_in_line(pieces, i, _FARTHEST) if _DIGIT.search(pieces[k].text))
     if (bits & _REPORTING or piece.dense or not piece.hints.ascii) and _differ(pieces[i - 1], piece):
         yield i - 1, i
-    if (bits & _LIMITING or first in _BEGINS_LIMIT or piece.dense) and _may_limit(piece, bits):
+    if (bits & _LIMITING or piece.dense) and _may_limit(piece, bits):
         yield from _limited(pieces, i)
 
 
@@ -200,8 +199,7 @@ def _may_limit(piece: StatementPiece, bits: int) -> bool:
         told = _holds(piece.body, _LIMITING_DENSE) or _holds(piece.body[:_DENSE_SETTING], _SETTINGS_DENSE)
         return told and len(piece.body) <= _DENSE_SHORT
     first = said[0]
-    may_limit = bits & _LIMITING or first in _BEGINS_LIMIT
-    return bool(may_limit) and first != "well" and _limits(piece, first, bits)  # "Well, ..." limits a little, or nothing
+    return bits & _LIMITING > 0 and first != "well" and _limits(piece, first, bits)  # "Well, ..." limits a little, or nothing
 
 
 def _limits(piece: StatementPiece, first: str, bits: int) -> bool:
@@ -257,11 +255,12 @@ def _headed(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
             yield k, i - 1
 
 
-#: Words with which a sentence begins that is asked, and those with which one may limit what was said.
-_BEGINS_LIMIT: Final = frozenset().union(_SUBSETS, _SETTINGS, _ONLY, LISTED["amends"])
-_FIRSTS: Final = _BEGINS_LIMIT.union(_OTHERWISE, _SEQUELS, _SPEAKING)
 _ABOUT_ALL, _ABOUT_OTHERS, _ABOUT_QUANTITIES = CUES["about-all"], CUES["all-others"], CUES["quantities"]
 _REPORTING, _OUTDATING, _TIMED = CUES["reports"], CUES["superseding"], CUES["time-fronts"]
 _DENYING: Final = CUES["negative"] | CUES["excluding"]
-_LIMITING: Final = _DENYING | _OUTDATING | _TIMED
-_INSIDE: Final = _LIMITING | _ABOUT_ALL | _ABOUT_OTHERS | _ABOUT_QUANTITIES | _REPORTING
+_LIMITING: Final = _DENYING | _OUTDATING | _TIMED | CUES["begins-limit"]
+_COUNTS_SOME: Final = CUES["some-of"]
+#: Of a sentence without any of these nothing is asked.
+_ASKED: Final = (
+    _LIMITING | _ABOUT_ALL | _ABOUT_OTHERS | _ABOUT_QUANTITIES | _REPORTING | _COUNTS_SOME | CUES["begins-paragraph-tie"]
+)

@@ -14,7 +14,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Final
 
-from turnfold.compression.text.cues import CUES, POSSESSIVES, SUBJECTS
+from turnfold.compression.text.cues import CUES, FRONTS, POSSESSIVES, SUBJECTS
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.statement_pieces import StatementPiece, before_in_line
 
@@ -45,7 +45,6 @@ _MEANWHILE: Final = _TIES["meanwhile"]
 _DROPPED: Final = _TIES["dropped-subjects"]
 _CLITICS: Final = frozenset(("la", "lo", "las", "los", "le", "les"))
 _BEHIND_NE: Final = frozenset(("le", "la", "les", "lui", "leur", "en", "y"))
-_FRONTS: Final = _TIES["settings"] | {"should", "according", "had", "were", "except", "unlike", "despite", "besides"}
 _CLAUSE: Final = re.compile(
     r"\w (?:(?:do|does|did|done|doing) (?:so|this|that)\b|in (?:this|that) (?:sense|case|respect|way|manner|regard)\b)"
 )
@@ -87,13 +86,11 @@ def pointing_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
     found: list[Pair] = []
     hints = pieces[0].hints
     others = _unlisted_rules(text, pieces)
-    for i, piece in enumerate(pieces) if others or hints.held & _ANY_RULE else ():
+    for i, piece in enumerate(pieces) if others or hints.held & _LISTED_RULES else ():
         said = piece.said
         if piece.starts_line or piece.kind or not said or pieces[i - 1].kind:
             continue
         rules = hints.cues[i] & _LISTED_RULES
-        if said[0] in _FRONTS:
-            rules |= _BEGINS_FRONTED
         for rule in _called(rules) if rules else ():
             found += rule(pieces, i)
         for rule in others:
@@ -170,7 +167,7 @@ def _fronted(pieces: Sequence[StatementPiece], i: int) -> Sequence[Pair]:
 def _points_behind(said: Sequence[str]) -> bool:
     """Whether "this" or "that" has a verb behind it: "... this takes", and no preposition in front of it."""
     return any(
-        word in _POINTERS and behind[-1] == "s" and before not in _FRONTS
+        word in _POINTERS and behind[-1] == "s" and before not in FRONTS
         for before, word, behind in zip(said[1:], said[2:_WITHIN], said[3:], strict=False)
     )
 
@@ -206,7 +203,7 @@ def _persons(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
         if not 1 < i - before <= _PERSON_NEAR or pieces[i].kind or pieces[before].kind:
             continue
         said, between = pieces[i].said, pieces[before + 1 : i]
-        fronted = said[0] in _FRONTS and not SUBJECTS.isdisjoint(said[1:2])
+        fronted = said[0] in FRONTS and not SUBJECTS.isdisjoint(said[1:2])
         if not fronted and False in [_names_nobody(piece) for piece in between]:  # most
             continue
         if not (pieces[i].starts_line or any(piece.starts_line or piece.kind for piece in between)):
@@ -353,7 +350,7 @@ def _has_dense_figure(piece: StatementPiece) -> bool:
 #: Rules, each with the list of words of which a sentence must have one.
 _RULES: Final[tuple[tuple[_Rule, str], ...]] = (
     (_holds_object, "objects"),
-    (_fronted, "beginnings"),
+    (_fronted, "begins-fronted"),
     (_stands_for_clause, "clauses"),
     (_reacts, "reacting"),
     (_compares, "compared"),
@@ -368,9 +365,6 @@ _RULES: Final[tuple[tuple[_Rule, str], ...]] = (
 #: The rules by the cues that call for them, in order.
 _RULE_OF: Final = {CUES[name]: rule for rule, name in _RULES}
 _LISTED_RULES: Final = sum(_RULE_OF)
-#: The cue of the rule for what a sentence begins with, which is called for by its first word alone.
-_BEGINS_FRONTED: Final = CUES["beginnings"]
-_ANY_RULE: Final = _LISTED_RULES | CUES["fronted"]
 
 
 @cache

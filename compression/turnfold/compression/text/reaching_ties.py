@@ -34,7 +34,6 @@ _OPTIONS: Final = 12  # that a decision may be about at most
 _BEHIND: Final = 3  # sentences behind the options in which it is looked for
 _DECISION_WORDS: Final = 12
 _NAMED_EARLY: Final = 3  # words within which it names an option that is called by a word
-_CHOOSING: Final = _TIES["choosing"]
 _FEW: Final = 3
 _TALLY_WORDS: Final = 5
 _FIGURES: Final = re.compile(r"\d[\d.,]*(?: ?([^\W\d_]{1,3}\b|[%€$£°]))")
@@ -99,8 +98,10 @@ def _counted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
 
 def _measured(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """ "Revenue was 812." and "Figures are in millions.": the sentences near it in the paragraph that have figures."""
-    for i, piece in enumerate(pieces):
-        if not _tells_measure(piece):
+    hints = pieces[0].hints
+    asked = range(len(pieces)) if hints.dense else [i for i, bits in enumerate(hints.cues) if bits & _MEASURED]
+    for i in asked:
+        if not _tells_measure(pieces[i]):
             continue
         for k in range(i + 1, min(len(pieces), i + 1 + _NEAR)):
             if pieces[k].kind == "heading" or _BLANK_LINE.search(pieces[k - 1].tail(40)):
@@ -189,8 +190,8 @@ def _mentioned(piece: StatementPiece) -> Iterator[str]:
 
 def _chosen(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """Two sentences, and the one behind them that tells them apart by their order alone: "We hire the latter."."""
-    for i, piece in enumerate(pieces):
-        if i > 1 and len(piece.said) <= _DECISION_WORDS and not (piece.kind or _CHOOSING.isdisjoint(piece.said)):
+    for i in [i for i, bits in enumerate(pieces[0].hints.cues) if bits & _CHOOSES and i > 1]:
+        if len(pieces[i].said) <= _DECISION_WORDS and not pieces[i].kind:
             yield from ((k, i) for k in (i - 2, i - 1) if not pieces[k].kind)
 
 

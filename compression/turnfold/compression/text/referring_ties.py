@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import reduce
-from itertools import pairwise, zip_longest
+from functools import cache, reduce
+from itertools import zip_longest
 from operator import or_
 from typing import Final
 
-from turnfold.compression.text.cues import CUES
+from turnfold.compression.text.cues import CUES, DEFINITE, REFERRING_FRONTS, TELLERS, TO, UNFULFILLED_BEFORE_TO, WERE
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.statement_pieces import StatementPiece, before_in_line
 
@@ -35,8 +35,6 @@ _THAT_ALONE: Final = _WORDS["refers-that-alone"]
 _CONNECTIVES: Final = _WORDS["refers-connectives"]
 _THERE: Final = _WORDS["refers-there"]
 _EXISTING: Final = _WORDS["existing"]
-_THEN: Final = _WORDS["refers-then"]
-_LEADING_TO_THEN: Final = _WORDS["leading-to-then"]
 _OTHERS: Final = _WORDS["refers-others"]
 _THE_OTHER: Final = _WORDS["refers-the-other"]
 _AUXILIARIES: Final = _WORDS["auxiliaries"]
@@ -49,31 +47,22 @@ _SUBJECTS: Final = _WORDS["refers-subjects"]
 _PERSONS: Final = _WORDS["refers-persons"]
 _ROLES: Final = _WORDS["roles"] | {f"{role}'s" for role in _WORDS["roles"]}
 _UNFULFILLED: Final = _WORDS["refers-unfulfilled"]
-_WERE: Final = frozenset(("was", "were", "is", "are"))
 _THOUGHT: Final = _WORDS["refers-thought"]
-_UNFULFILLED_BEFORE_TO: Final = frozenset(("used", "meant", "tried", "considered", "offered", "supposed", "intended"))
-_TO: Final = frozenset(("to", "zu", "de"))
 _COMMENTING: Final = _WORDS["refers-commenting"]
 _FRAGMENTS: Final = _TIES["answers"] | _TIES["settings"] | {"because", "weil", "porque"}
 _ELSEWHERE: Final = _WORDS["refers-named-elsewhere"]
 _REPORTS: Final = _TIES["reports"]
-_CHOSEN: Final = _WORDS["refers-chosen"]
 _PLACED: Final = frozenset(("first", "second", "third", "fourth", "fifth", "former", "latter", "other"))
 _GOING_ON: Final = _WORDS["refers-going-on"]
-_COMPARED: Final = _TIES["compared"]
-_EXCEPTIONS: Final = _TIES["exceptions"]
 _NOW: Final = _WORDS["refers-now"]
 _LATER: Final = _WORDS["refers-later"]
 _IN_THE_END: Final = {tuple(phrase.split("_")) for phrase in _WORDS["in-the-end"]}
-_LAST: Final = _WORDS["refers-last"]
 _SHELLS: Final = _WORDS["refers-shells"]
 _COMPLEMENTS: Final = _WORDS["complements"]
-_DEFINITE: Final = frozenset(("the", "der", "die", "das", "le", "la", "l", "el"))
 _AT_FIRST: Final = _WORDS["refers-at-first"]
 _REVERSING: Final = _WORDS["refers-reversing"] | (_TIES["negative"] - _TIES["weakly-negative"])
 _NEEDING: Final = _WORDS["needing"]
 _JOINING: Final = _TIES["joining"]
-_FRONTS: Final = _TIES["settings"] | _WORDS["fronts"]
 _BEGIN: Final = 8  # words within which a reference is the sentence's own, not one to its first clause
 _FRONT_WORDS: Final = 9  # within which a sentence with a place or time in front comes to its subject
 _COMMENT_WORDS: Final = 24
@@ -83,14 +72,13 @@ _FRONT_THAT: Final = 6  # words within which "that" may be the subject behind a 
 _BRIEF_WORDS: Final = 6  # of a sentence that says no more than a comment
 _ANSWER_WORDS: Final = 5
 _PLAIN_SUBJECTS: Final = frozenset(("i", "we", "you", "i'm", "we're", "i'll", "we'll", "you'll"))
-_TELLERS: Final = frozenset(("i", "we", "he", "she", "they", "at"))
 _NAME: Final = re.compile(r"(?<=[\w,;:] )[A-ZÀ-ÖØ-ÞĀ-Ž][a-zà-öø-ÿā-ž]{2}")
 
 
 def referring_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
     """Pairs of a sentence and one that it needs."""
     hints = pieces[0].hints
-    found = _back_and_forth(pieces) if hints.held & _ANY or hints.meaning else []
+    found = _back_and_forth(pieces)
     if hints.held & _PROMISING:
         found += _unfulfilled(pieces)
     return found
@@ -99,10 +87,10 @@ def referring_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
 def _back_and_forth(pieces: Sequence[StatementPiece]) -> list[Pair]:
     """A sentence and the one that it refers to; that one and a comment that denies or limits it, or is brief."""
     found: list[Pair] = []
-    cues = pieces[0].hints.cues
+    hints = pieces[0].hints
+    cues, meaning = hints.cues, hints.meaning
     brief = -1  # the last brief comment: another one behind it is told of the same
-    meaning = pieces[0].hints.meaning
-    for i in [i for i, bits in enumerate(cues) if bits & _ANY or i in meaning]:
+    for i in _asked(pieces):
         if pieces[i].starts_line or pieces[i].kind or not pieces[i].said:
             continue
         before = _in_front(pieces, i)
@@ -113,7 +101,7 @@ def _back_and_forth(pieces: Sequence[StatementPiece]) -> list[Pair]:
         if said == pieces[before].said:  # what is said again refers to nothing
             continue
         opens = "pronouns" in piece.opens
-        refers = bits & _ANY_RULE and _refers(said, bits & _ANY_RULE)
+        refers = bits & _SURE > 0 or (bits & _ASKED > 0 and _refers(said, bits))
         if refers or (opens and before == i - 1 and said[0] not in _PERSONS and said[0] not in pieces[before].said[:1]):
             found.append((i, before))
         if refers or opens:
@@ -130,6 +118,16 @@ def _back_and_forth(pieces: Sequence[StatementPiece]) -> list[Pair]:
         if before < i - 1:
             found += _replies(pieces, i, before)
     return found
+
+
+def _asked(pieces: Sequence[StatementPiece]) -> list[int]:
+    """The sentences that may refer to another one; in a dialogue also those that may reply."""
+    hints = pieces[0].hints
+    asked = [i for i, bits in enumerate(hints.cues) if bits & _ANY or i in hints.meaning]
+    if not hints.introduces:
+        return asked
+    replies = [i for i, bits in enumerate(hints.cues) if bits & _MAY_REPLY and pieces[i - 1].kind == "label"]
+    return sorted({*asked, *replies})
 
 
 def _by_first_word(pieces: Sequence[StatementPiece], i: int, before: int) -> Iterator[Pair]:
@@ -151,14 +149,9 @@ def _in_front(pieces: Sequence[StatementPiece], i: int) -> int:
     return i - 2 if i > 1 and not pieces[i - 2].kind else -1
 
 
-def _refers(said: Sequence[str], rules: int) -> bool:
+def _refers(said: Sequence[str], cues: int) -> bool:
     """Whether one of the rules that its cues call for finds that it refers to something that it does not name."""
-    while rules:
-        bit = rules & -rules
-        if _RULE_OF[bit](said):
-            return True
-        rules ^= bit
-    return False
+    return any(rule(said) for rule in _called(cues & _ASKED))
 
 
 def _reverses(said: Sequence[str], *, comments: bool) -> bool:
@@ -186,7 +179,7 @@ def _replies(pieces: Sequence[StatementPiece], i: int, before: int) -> Iterator[
     first = said[0].removesuffix("'s")
     if first in _COMMENTING:
         yield i, before
-        if first != said[0] or not _WERE.isdisjoint(said[1:2]):
+        if first != said[0] or not WERE.isdisjoint(said[1:2]):
             yield before, i
         return
     answers = pieces[before].asks and (first in _FRAGMENTS or len(said) <= _ANSWER_WORDS)
@@ -208,10 +201,10 @@ def _is_unfulfilled(said: Sequence[str]) -> bool:
         return True
     for word, behind, third in zip_longest(said, said[1:], said[2:], fillvalue=""):
         if word in _UNFULFILLED and (
-            behind in _TO or word not in _UNFULFILLED_BEFORE_TO or (word == "tried" and behind[-3:] == "ing")
+            behind in TO or word not in UNFULFILLED_BEFORE_TO or (word == "tried" and behind[-3:] == "ing")
         ):
             return True
-        if (word in _WERE and behind in _THOUGHT and third == "to") or (behind == "first" and word in _TELLERS):
+        if (word in WERE and behind in _THOUGHT and third == "to") or (behind == "first" and word in TELLERS):
             return True
     return False
 
@@ -248,7 +241,7 @@ def _holds_that(said: Sequence[str]) -> bool:
             return True
         if not behind and word == "that":
             return True
-        if behind in _AUXILIARIES and (said[k - 1] in _THINKING_THAT or (said[0] in _FRONTS and k < _FRONT_THAT)):
+        if behind in _AUXILIARIES and (said[k - 1] in _THINKING_THAT or (said[0] in REFERRING_FRONTS and k < _FRONT_THAT)):
             return True
     return False
 
@@ -263,19 +256,9 @@ def _points_alone(said: Sequence[str]) -> bool:
     return not _THAT_ALONE.isdisjoint(said[:_BEGIN])
 
 
-def _holds_french_object(said: Sequence[str]) -> bool:
-    """ "La ville a refusé de le financer.": "de le" and "à les" are no articles, which would be "du" and "aux"."""
-    return any(word in ("de", "à") and behind in ("le", "les") for word, behind in pairwise(said))
-
-
-def _ends_pointing(said: Sequence[str]) -> bool:
-    """ "Marta compró esa."."""
-    return said[-1] in _LAST
-
-
 def _sums_up(said: Sequence[str]) -> bool:
     """ "The drop is due to a new way of counting."; not "The drop in sales is ..."."""
-    return said[0] in _DEFINITE and said[1:2] != [] and said[1] in _SHELLS and not _COMPLEMENTS.issuperset(said[2:3])
+    return said[0] in DEFINITE and said[1:2] != [] and said[1] in _SHELLS and not _COMPLEMENTS.issuperset(said[2:3])
 
 
 def _connects(said: Sequence[str]) -> bool:
@@ -299,10 +282,6 @@ def _is_there(said: Sequence[str]) -> bool:
     return said[-1] in _THERE
 
 
-def _until_then(said: Sequence[str]) -> bool:
-    return any(word in _THEN and before in _LEADING_TO_THEN for before, word in pairwise(said))
-
-
 def _begins_with_others(said: Sequence[str]) -> bool:
     """ "Neither had taken it.", not "Both the gate and the crane ..."."""
     return said[0] in _OTHERS and not ("and" in said[1:5] or "or" in said[1:5] or "nor" in said[1:5])
@@ -313,19 +292,9 @@ def _leaves_noun(said: Sequence[str]) -> bool:
     return said[0] == "the" and len(said) > 2 and said[1] in _THE_OTHER and (said[2] in _AUXILIARIES or said[1] in _PLACED)
 
 
-def _chooses(said: Sequence[str]) -> bool:
-    """ "I believe the latter."."""
-    return any(word in _CHOSEN and before == "the" for before, word in pairwise(said))
-
-
 def _lacks_standard(said: Sequence[str]) -> bool:
     """ "On the way back the limit is lower."."""
-    return said[-1] in _COMPARED and "than" not in said
-
-
-def _is_exception(said: Sequence[str]) -> bool:
-    """ "The Pro model is the exception."."""
-    return said[-1] in _EXCEPTIONS
+    return "than" not in said
 
 
 def _goes_on(said: Sequence[str]) -> bool:
@@ -355,8 +324,6 @@ def _counts(said: Sequence[str]) -> bool:
 
 def _fronts(said: Sequence[str]) -> bool:
     """ "In the air it was 12.", "With B it's 250."."""
-    if said[0] not in _FRONTS:
-        return False
     for word in said[1:_FRONT_WORDS]:
         if word in _SUBJECTS:
             return True
@@ -367,33 +334,39 @@ def _fronts(said: Sequence[str]) -> bool:
 
 #: Rules by the cues that call for them.
 _RULE_OF: Final[Mapping[int, Callable[[Sequence[str]], bool]]] = {
-    CUES[name]: rule
-    for name, rule in (
+    sum(CUES[name] for name in names.split()): rule
+    for names, rule in (
         ("refers-this", _holds_this),
         ("refers-that", _holds_that),
         ("refers-that-alone", _points_alone),
         ("refers-named-elsewhere", _named_elsewhere),
-        ("refers-last", _ends_pointing),
-        ("refers-contracted", _holds_french_object),
         ("refers-shells", _sums_up),
         ("refers-connectives", _connects),
         ("refers-though", _is_though),
         ("refers-there", _is_there),
-        ("refers-then", _until_then),
         ("refers-others", _begins_with_others),
         ("refers-the-other", _leaves_noun),
-        ("refers-chosen", _chooses),
         ("refers-numbers", _counts),
         ("refers-ones", _holds_one),
-        ("refers-subjects", _fronts),
+        ("refers-fronts refers-subjects", _fronts),
         ("refers-going-on", _goes_on),
-        ("compared", _lacks_standard),
-        ("exceptions", _is_exception),
+        ("ends-compared", _lacks_standard),
     )
 }
-_ANY_RULE: Final = reduce(or_, _RULE_OF)
+#: Cues that tell by themselves that it refers to something: "Marta compró esa.", "The Pro model is the exception.", "until then",
+#: "the latter", "de le" and "à les", which are no articles.
+_SURE: Final = sum(
+    CUES[name] for name in ("ends-pointing", "ends-exceptional", "refers-then", "refers-chosen", "refers-contracted")
+)
+_ASKED: Final = reduce(or_, _RULE_OF)
 _REVERSES: Final = CUES["refers-reversing"] | CUES["negative"]
-_OF_TIME: Final = CUES["refers-now"] | CUES["refers-later"] | CUES["in-the-end"]
+_OF_TIME: Final = CUES["of-time"]
 _OF_PERSONS: Final = CUES["refers-persons"]
-_ANY: Final = _ANY_RULE | _REVERSES | _OF_TIME
-_PROMISING: Final = CUES["refers-unfulfilled"] | CUES["refers-thought"] | CUES["refers-at-first"] | CUES["refers-first"]
+_ANY: Final = _SURE | _ASKED | _REVERSES | _OF_TIME
+_PROMISING: Final = CUES["promises"]
+_MAY_REPLY: Final = CUES["may-reply"]
+
+
+@cache
+def _called(cues: int) -> tuple[Callable[[Sequence[str]], bool], ...]:
+    return tuple(rule for asked, rule in _RULE_OF.items() if cues & asked == asked)

@@ -20,6 +20,7 @@ from itertools import accumulate
 from typing import Final
 
 from turnfold.compression.text.correcting_ties import correcting_ties
+from turnfold.compression.text.cues import sentence_cues
 from turnfold.compression.text.farther_ties import farther_ties
 from turnfold.compression.text.following_ties import following_ties
 from turnfold.compression.text.hints import Hints
@@ -154,9 +155,12 @@ def _joined_up(said: Sequence[list[str]], spans: Sequence[Span], tiles: Tiles) -
 def _pieces(texts: Sequence[str], cut: Sequence[Sequence[Span]]) -> list[list[StatementPiece]]:
     known = [(text, spans, Hints(text), joined_words_within(text)) for text, spans in zip(texts, cut, strict=True)]
     read = [[StatementPiece(text, span, hints, words) for span in spans] for text, spans, hints, words in known]
-    for pieces in read:
-        if len(pieces) > 1:
-            pieces[0].hints.hear(pieces)
+    several = [pieces for pieces in read if len(pieces) > 1]
+    cues = sentence_cues([piece.said for pieces in several for piece in pieces]) if several else []
+    at = 0
+    for pieces in several:
+        pieces[0].hints.hear(pieces, cues[at : at + len(pieces)])
+        at += len(pieces)
     return read
 
 
