@@ -53,6 +53,10 @@ _MAY_REPLY: Final = frozenset().union(
     *(_TIES[name] for name in ("compared", "exceptions", "negative")),
     first_words(_REFERENCES["in-the-end"]),
 )
+#: Words that are verdicts by themselves, beside one that says of what; and no other rare phrase.
+JUDGING: Final = frozenset(LISTED["verdicts"]).difference(
+    (phrase[0] for name in RARE if name != "verdicts" for phrases in LISTED[name].values() for phrase in phrases if len(phrase) == 1)
+)
 
 #: Lists of which a sentence has a word.
 _ANYWHERE: Final[Mapping[str, Set[str]]] = {
@@ -70,6 +74,7 @@ _ANYWHERE: Final[Mapping[str, Set[str]]] = {
     **{name: _REFERENCES[name] for name in ("refers-though", "refers-ones", "refers-subjects", "refers-going-on")},
     **{name: _REFERENCES[name] for name in ("refers-reversing", "refers-persons")},
     "may-reply": _MAY_REPLY,
+    "judging": JUDGING,
     "promises": _REFERENCES["refers-at-first"] | (_REFERENCES["refers-unfulfilled"] - UNFULFILLED_BEFORE_TO) | {"tried"},
 }
 #: Lists with a word of which a sentence begins.
@@ -122,7 +127,7 @@ _NO_BITS: Final = np.uint64(0)
 # ---------------------------------------------------------------- tables by the number of a word, 0 for words of no list
 
 _RARE_PHRASES: Final = sorted(phrase for name in RARE for phrases in LISTED[name].values() for phrase in phrases)
-_RARE_ALONE: Final = frozenset(phrase[0] for phrase in _RARE_PHRASES if len(phrase) == 1)
+_RARE_ALONE: Final = frozenset(phrase[0] for phrase in _RARE_PHRASES if len(phrase) == 1) - JUDGING
 #: The first two words of the others.
 _RARE_PAIRS: Final = sorted({phrase[:2] for phrase in _RARE_PHRASES if len(phrase) > 1})
 _COLUMNS: Final = 64

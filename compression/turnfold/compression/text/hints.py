@@ -100,7 +100,7 @@ class Hints:
         if "pronouns" in self.opened:
             self.meaning |= {i for i, piece in enumerate(pieces) if "pronouns" in piece.opens}
         rare: set[str] = set()
-        for piece in [piece for piece, bits in zip(pieces, cues, strict=True) if bits & _RARE]:
+        for piece in [piece for piece, bits in zip(pieces, cues, strict=True) if bits & _RARE or bits & _JUDGES == _JUDGES]:
             if lists := set(piece.rare_lists()):
                 piece.stands_alone = False
                 rare |= lists
@@ -109,3 +109,4 @@ class Hints:
 
 _PERSONS: Final = CUES["persons"]
 _RARE: Final = CUES["rare"]
+_JUDGES: Final = CUES["judging"] | CUES["sweeping"]

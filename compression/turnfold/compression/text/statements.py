@@ -178,16 +178,15 @@ def _of(texts: Sequence[str], cut: Sequence[Sequence[Span]], read: Sequence[Sequ
 def _columns(spans: Sequence[Span], joined: Sequence[bool], ties: Iterable[tuple[int, int]]) -> _Columns:
     """A text's statements by its sentences: whether each is one with that before it, and which needs which."""
     are_joined = True in joined
-    of = list(accumulate([not tied for tied in joined], initial=-1))[1:] if are_joined else range(len(spans))
-    needs: dict[int, dict[int, None]] = {}
-    for dependent, needed in ties:
-        if of[dependent] != of[needed]:
-            needs.setdefault(of[dependent], {})[of[needed]] = None
-    listed: list[tuple[int, ...]] = [()] * (of[-1] + 1)
-    for i, several in needs.items():
-        listed[i] = tuple(several)
+    if are_joined:
+        of = list(accumulate([not tied for tied in joined], initial=-1))[1:]
+        ties = [(of[dependent], of[needed]) for dependent, needed in ties]
+    needs: list[tuple[int, ...]] = [()] * len(spans)
+    for dependent, needed in dict.fromkeys(ties):
+        if dependent != needed:
+            needs[dependent] += (needed,)
     if not are_joined:
-        return spans, tuple(listed), [int(kind != "label") for _, _, kind in spans]
+        return spans, tuple(needs), [int(kind != "label") for _, _, kind in spans]
     whole: list[Span] = []
     sizes: list[int] = []
     for span, tied in zip(spans, joined, strict=True):
@@ -197,7 +196,7 @@ def _columns(spans: Sequence[Span], joined: Sequence[bool], ties: Iterable[tuple
         else:
             whole.append(span)
             sizes.append(int(span.kind != "label"))
-    return whole, tuple(listed), sizes
+    return whole, tuple(needs[: len(whole)]), sizes
 
 
 def objects(text: str, first: int = 0) -> bool:
