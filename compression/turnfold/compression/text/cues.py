@@ -55,7 +55,12 @@ _MAY_REPLY: Final = frozenset().union(
 )
 #: Words that are verdicts by themselves, beside one that says of what; and no other rare phrase.
 JUDGING: Final = frozenset(LISTED["verdicts"]).difference(
-    (phrase[0] for name in RARE if name != "verdicts" for phrases in LISTED[name].values() for phrase in phrases if len(phrase) == 1)
+    phrase[0]
+    for name in RARE
+    if name != "verdicts"
+    for phrases in LISTED[name].values()
+    for phrase in phrases
+    if len(phrase) == 1
 )
 
 #: Lists of which a sentence has a word.
@@ -75,6 +80,7 @@ _ANYWHERE: Final[Mapping[str, Set[str]]] = {
     **{name: _REFERENCES[name] for name in ("refers-reversing", "refers-persons")},
     "may-reply": _MAY_REPLY,
     "judging": JUDGING,
+    "roles": _REFERENCES["roles"] | {f"{role}'s" for role in _REFERENCES["roles"]},
     "promises": _REFERENCES["refers-at-first"] | (_REFERENCES["refers-unfulfilled"] - UNFULFILLED_BEFORE_TO) | {"tried"},
 }
 #: Lists with a word of which a sentence begins.

@@ -320,7 +320,9 @@ def _has_mood(piece: StatementPiece, *, ends: bool) -> bool:
 
 def _followed_up(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """A claim, and a short sentence right behind it that names nothing else and has a word for a limit, a change or an end."""
-    for i in [i for i, piece in enumerate(pieces) if i and 0 < len(piece.said) <= _FOLLOW_WORDS]:
+    hints = pieces[0].hints
+    asked = [i for i, bits in enumerate(hints.cues) if i and (bits & _FOLLOWS_UP or hints.dense)]
+    for i in [i for i in asked if 0 < len(pieces[i].said) <= _FOLLOW_WORDS]:
         piece, before = pieces[i], pieces[i - 1]
         if _limits_it(piece) and not (before.kind or before.asks or before.holds_rare("revokes")):
             yield i - 1, i

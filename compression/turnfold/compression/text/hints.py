@@ -55,6 +55,8 @@ class Hints:
         self.may_limit = True
         #: The sentences that speak of somebody whom another one names.
         self.meaning: Set[int] = frozenset()
+        #: The sentences that name something, where it was found out.
+        self.naming: Set[int] | None = None
         self._said: Sequence[Sequence[str]] = ()
         #: The cues (``cues``) of each sentence, and those of the text.
         self.cues: Sequence[int] = ()
@@ -94,7 +96,8 @@ class Hints:
             return
         meaning = [i for i, bits in enumerate(cues) if bits & _PERSONS]
         if meaning and self.ascii:
-            self.meaning = set(meaning).difference(self._naming(pieces))
+            self.naming = self._naming(pieces)
+            self.meaning = set(meaning).difference(self.naming)
         else:
             self.meaning = {i for i in meaning if not pieces[i].names_something}
         if "pronouns" in self.opened:

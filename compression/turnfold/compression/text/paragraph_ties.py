@@ -233,7 +233,7 @@ def _of_all(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
         behind = pieces[k]
         if behind.starts_line or behind.kind or behind.said == piece.said:
             return
-        if not _DUTIES.isdisjoint(behind.said) or behind.shares_words(piece) or _may_limit(behind, piece.hints.cues[k]):
+        if not _DUTIES.isdisjoint(behind.said) or _may_limit(behind, piece.hints.cues[k]) or behind.shares_words(piece):
             yield i, k
 
 

@@ -45,7 +45,6 @@ _BEHIND_NUMBER: Final = _WORDS["behind-number"]
 _COUNTED_BEFORE: Final = _WORDS["counted-before"]
 _SUBJECTS: Final = _WORDS["refers-subjects"]
 _PERSONS: Final = _WORDS["refers-persons"]
-_ROLES: Final = _WORDS["roles"] | {f"{role}'s" for role in _WORDS["roles"]}
 _UNFULFILLED: Final = _WORDS["refers-unfulfilled"]
 _THOUGHT: Final = _WORDS["refers-thought"]
 _COMMENTING: Final = _WORDS["refers-commenting"]
@@ -151,7 +150,10 @@ def _in_front(pieces: Sequence[StatementPiece], i: int) -> int:
 
 def _refers(said: Sequence[str], cues: int) -> bool:
     """Whether one of the rules that its cues call for finds that it refers to something that it does not name."""
-    return any(rule(said) for rule in _called(cues & _ASKED))
+    for rule in _called(cues & _ASKED):  # noqa: SIM110 - a generator takes twice as long, and many sentences are asked
+        if rule(said):
+            return True
+    return False
 
 
 def _reverses(said: Sequence[str], *, comments: bool) -> bool:
@@ -211,9 +213,11 @@ def _is_unfulfilled(said: Sequence[str]) -> bool:
 
 def _person(pieces: Sequence[StatementPiece], i: int) -> list[Pair]:
     """ "She is on 4.0.": the last sentence in its paragraph that names somebody."""
+    hints = pieces[0].hints
+    cues, naming = hints.cues, hints.naming
     for k in before_in_line(pieces, i, _FAR):
         piece = pieces[k]
-        if piece.starts_line or not _ROLES.isdisjoint(piece.said) or _NAME.search(piece.body):
+        if piece.starts_line or cues[k] & _OF_ROLES or ((naming is None or k in naming) and _NAME.search(piece.body)):
             return [(i, k)]
     return []
 
@@ -306,10 +310,8 @@ def _holds_one(said: Sequence[str]) -> bool:
     """ "At night the old one stays mandatory.", "Newer ones put it at one in 1,000."; not "the ones who ..."."""
     if "ones" in said[1:3] and said[0] not in _ARTICLES:
         return True
-    return any(
-        word in _ONES and before not in _ARTICLES and article in _ARTICLES
-        for article, before, word in zip(said, said[1:], said[2:], strict=False)
-    )
+    ones = [k for k, word in enumerate(said) if word in _ONES and k > 1]
+    return any(said[k - 1] not in _ARTICLES and said[k - 2] in _ARTICLES for k in ones)
 
 
 def _counts(said: Sequence[str]) -> bool:
@@ -362,6 +364,7 @@ _ASKED: Final = reduce(or_, _RULE_OF)
 _REVERSES: Final = CUES["refers-reversing"] | CUES["negative"]
 _OF_TIME: Final = CUES["of-time"]
 _OF_PERSONS: Final = CUES["refers-persons"]
+_OF_ROLES: Final = CUES["roles"]
 _ANY: Final = _SURE | _ASKED | _REVERSES | _OF_TIME
 _PROMISING: Final = CUES["promises"]
 _MAY_REPLY: Final = CUES["may-reply"]
