@@ -114,7 +114,9 @@ class StatementPiece:
 
     __slots__ = (
         "_begin",
+        "_longer",
         "_whole",
+        "asks",
         "dense",
         "hints",
         "item",
@@ -133,6 +135,10 @@ class StatementPiece:
         begins = start == 0 or text[start - 1] == "\n"
         item = begins and not kind and ITEM.match(text, start, end) is not None
         self.starts_line, self.item = begins, item
+        last = text[end - 2 if text[end - 1] == " " and end - start > 1 else end - 1]
+        #: Whether it is a question.
+        self.asks = last in _ASKING if not last.isspace() else text[start:end].rstrip().endswith(_ASKING)
+        self._longer: Set[str] | None = None
         sign = text[start]
         if not sign.isalpha() and (lead := _LEAD.match(text, start, end)):
             start = lead.end()
@@ -225,13 +231,6 @@ class StatementPiece:
     def holds_rare(self, name: str) -> bool:
         """`holds`, for the lists of which most texts have nothing."""
         return name in self.hints.rare and (self.dense or self.may_be_rare) and self.holds(name)
-
-    @property
-    def asks(self) -> bool:
-        """Whether it is a question."""
-        start, end, _ = self.span
-        last = self._whole[end - 2 if self._whole[end - 1] == " " and end - start > 1 else end - 1]
-        return last in _ASKING if not last.isspace() else self.text.rstrip().endswith(_ASKING)
 
     @property
     def is_short(self) -> bool:
@@ -379,7 +378,14 @@ class StatementPiece:
 
     def shares_words(self, other: StatementPiece) -> bool:
         """Whether a word of some length, in some form, is in both sentences."""
-        return not _beginnings(self.said).isdisjoint(_beginnings(other.said))
+        return not self.longer.isdisjoint(other.longer)
+
+    @property
+    def longer(self) -> Set[str]:
+        """How its words of some length begin."""
+        if self._longer is None:
+            self._longer = {word[:_SHARED] for word in self.said if len(word) >= _SHARED and word not in _FUNCTION_WORDS}
+        return self._longer
 
     def _begins_within(self, words: int) -> bool:
         """Whether its first clause has no more words."""
@@ -437,10 +443,6 @@ class StatementPiece:
         if self.said[0] in _NOTS and len(_PAUSE.split(self.body, maxsplit=1)[0].split()) <= _FRAGMENT_WORDS:
             return True
         return self.dense or _SIGN_BEHIND[words].match(self.body) is not None
-
-
-def _beginnings(said: Sequence[str]) -> set[str]:
-    return {word[:_SHARED] for word in said if len(word) >= _SHARED and word not in _FUNCTION_WORDS}
 
 
 def _openings(said: Sequence[str]) -> Mapping[str, int]:
