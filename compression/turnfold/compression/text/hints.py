@@ -15,7 +15,6 @@ from typing import Final, Protocol
 
 from turnfold.compression.text.cues import CUES
 from turnfold.compression.text.listed_phrases import OPENING, RARE
-from turnfold.compression.text.spans import Span
 
 #: What begins a name or is in a figure, in ASCII: the signs that tell are one class, which the regex engine finds fast.
 ASCII_NAMES: Final = re.compile(r"[A-Z0-9`._/@](?:(?<=[\w,;:] [A-Z])[^\W_]+|(?<=[\d`])|(?<=\w[._/@])\w)")
@@ -27,7 +26,6 @@ class _Hearable(Protocol):
     """One of the sentences, as ``statement_pieces`` has them."""
 
     said: list[str]
-    span: Span
     opens: Mapping[str, int]
     stands_alone: bool
 
@@ -44,7 +42,6 @@ class Hints:
     """What a whole text holds, so that a sentence is not asked for what stands nowhere in it."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
         self.ascii = text.isascii()
         self.dense = not self.ascii and DENSE.search(text) is not None
         self.introduces = ":" in text or "：" in text
@@ -55,8 +52,6 @@ class Hints:
         self.may_limit = True
         #: The sentences that speak of somebody whom another one names.
         self.meaning: Set[int] = frozenset()
-        #: The sentences that name something, where it was found out.
-        self.naming: Set[int] | None = None
         self._said: Sequence[Sequence[str]] = ()
         #: The cues (``cues``) of each sentence, and those of the text.
         self.cues: Sequence[int] = ()
@@ -67,24 +62,6 @@ class Hints:
         """All words, each once."""
         return frozenset().union(*self._said)
 
-    @cached_property
-    def names(self) -> list[int]:
-        """Where names and figures of a text of ASCII begin."""
-        return [m.start() for m in ASCII_NAMES.finditer(self._text)]
-
-    def _naming(self, pieces: Sequence[_Hearable]) -> Set[int]:
-        """The sentences of a text of ASCII that name something: those in which one of `names` is, of which there are fewer."""
-        found: set[int] = set()
-        i = end = 0
-        for at in self.names:
-            if at >= end:
-                while pieces[i].span.end <= at:
-                    i += 1
-                if pieces[i].names_something:
-                    found.add(i)
-                end = pieces[i].span.end
-        return found
-
     def hear(self, pieces: Sequence[_Hearable], cues: Sequence[int]) -> None:
         """Take in the sentences and their cues (``cues``)."""
         self.opened = set(chain.from_iterable([piece.opens for piece in pieces if piece.opens]))
@@ -94,12 +71,7 @@ class Hints:
         if self.dense:
             self.meaning = {i for i, piece in enumerate(pieces) if piece.means_somebody}
             return
-        meaning = [i for i, bits in enumerate(cues) if bits & _PERSONS]
-        if meaning and self.ascii:
-            self.naming = self._naming(pieces)
-            self.meaning = set(meaning).difference(self.naming)
-        else:
-            self.meaning = {i for i in meaning if not pieces[i].names_something}
+        self.meaning = {i for i, bits in enumerate(cues) if bits & _PERSONS and not pieces[i].names_something}
         if "pronouns" in self.opened:
             self.meaning |= {i for i, piece in enumerate(pieces) if "pronouns" in piece.opens}
         rare: set[str] = set()

@@ -213,11 +213,10 @@ def _is_unfulfilled(said: Sequence[str]) -> bool:
 
 def _person(pieces: Sequence[StatementPiece], i: int) -> list[Pair]:
     """ "She is on 4.0.": the last sentence in its paragraph that names somebody."""
-    hints = pieces[0].hints
-    cues, naming = hints.cues, hints.naming
+    cues = pieces[0].hints.cues
     for k in before_in_line(pieces, i, _FAR):
         piece = pieces[k]
-        if piece.starts_line or cues[k] & _OF_ROLES or ((naming is None or k in naming) and _NAME.search(piece.body)):
+        if piece.starts_line or cues[k] & _OF_ROLES or _NAME.search(piece.body):
             return [(i, k)]
     return []
 

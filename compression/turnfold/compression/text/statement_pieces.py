@@ -7,7 +7,6 @@ one statement or need each other (``statements``).
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import Final
@@ -248,14 +247,7 @@ class StatementPiece:
     @property
     def names_something(self) -> bool:
         """Whether there is a name or a figure in it."""
-        if not self.hints.ascii:
-            return _NAMES.search(self.body) is not None
-        names = self.hints.names
-        first = bisect_left(names, self._begin)
-        if first == len(names) or names[first] >= self.span.end:
-            return False
-        # Near its beginning the pattern may have looked at what stands before the sentence.
-        return names[first] - self._begin > 1 or ASCII_NAMES.search(self.body) is not None
+        return (ASCII_NAMES if self.hints.ascii else _NAMES).search(self.body) is not None
 
     @property
     def is_condition(self) -> bool:
