@@ -23,7 +23,7 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.recall import cover, fence, passage_index
 from turnfold.compression.recall.greatest import nth_greatest
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
-from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, RankedQuotes, fit_quotes
+from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, RankedQuotes, fence_tokens, fit_quotes
 from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.scorers.bm25 import Hits, idf, presence, rarity, scores
 from turnfold.compression.text import requests, words
@@ -404,13 +404,13 @@ def recall(
         fill: use the budget up as long as anything bears on the question at all, not only what clearly does.
         tuning: the figures of score and choice.
     """
-    if budget <= count(fence.enclose(())) or not any(s.text.strip() for s in sources):
+    if budget <= fence_tokens(count) or not any(s.text.strip() for s in sources):
         return Quoted()
     index = passage_index.build(sources, memo)
     asked = read_question(question, index, tuning)
     terms = Terms(asked.groups, asked.weights, index.words.find(asked.groups), index.heads.find(asked.groups))
     matched, alone = _coverage(terms)
-    asks, room = _normal_text(question), budget - count(fence.enclose(()))
+    asks, room = _normal_text(question), budget - fence_tokens(count)
     covers_all = requests.asks_for_all(asks)
     if (covers_all or requests.asks_for_cover(asks)) and matched < tuning.topical:
         ranking = cover.cover(index, sources, room, tuning)
