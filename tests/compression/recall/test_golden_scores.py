@@ -30,7 +30,7 @@ def test_scores() -> None:
         index = passage_index.build(held, memo)
         for text in (ASKED[seed % 8], ASKED[(seed + 3) % 8]):
             asked = read_question(Question(text, tuple(held[-2:])), index, TUNING)
-            terms = Terms(asked.groups, asked.weights, index.words.find(asked.groups), index.heads.find(asked.groups))
+            terms = Terms.asked(asked, index)
             like = np.array([Random(i).random() for i in range(len(index.costs))]) if seed % 2 else None
             worth = np.round(score(index, held, asked.text, terms, TUNING, like), 5) + 0.0
             figures = worth.tolist()

@@ -162,7 +162,7 @@ def _is_out_of_order(old: Sequence[Message], new: Sequence[Message]) -> bool:
     most = min(len(old), len(new))
     front = _common(old, new, most)
     back = _common(reversed(old), reversed(new), most - front)  # what is left out, or has changed, stands in between
-    waiting = map(_place, old[front : len(old) - back])
+    waiting = map(_place, islice(old, front, len(old) - back))
     return not all(_place(m) in waiting for m in new[front : len(new) - back])  # looked for behind the one before
 
 

@@ -118,7 +118,7 @@ class QuoteTokens:
         held: str,
         more: tuple[Quote, ...] = (),
     ) -> None:
-        self.sources, self.held, self._count = sources, held, count
+        self.sources, self.held, self.count = sources, held, count
         self._has_more = bool(more)
         self._bare: str | None = None  # what is held, without the dress of JSON
         self._quotes, self._source_of = index.quotes, index.source_of
@@ -148,8 +148,12 @@ class QuoteTokens:
         found = int(self._is_held[number])
         if found < 0:
             text = self.text(number)
-            found = self._is_held[number] = bool(self.held) and (text in self.held or ('"' in text and self._holds_bare(text)))
+            found = self._is_held[number] = self._holds(text) or ('"' in text and self._holds_bare(text))
         return bool(found)
+
+    def _holds(self, text: str) -> bool:
+        """Whether the text is held; as a rule its first few characters, which are found or missed sooner, tell that it is not."""
+        return text[:_TELLING] in self.held and text in self.held
 
     def _holds_bare(self, text: str) -> bool:
         bare = text.translate(_DRESS)
@@ -169,11 +173,11 @@ class QuoteTokens:
     def _count_quote(self, number: int) -> int:
         at, start, end = self._quotes[number]
         source = self.sources[at]
-        if self._count == BORDER_COUNTER and start == 0 and end == len(source.text):
+        if self.count == BORDER_COUNTER and start == 0 and end == len(source.text):
             known = source.text_tokens
             if known is not None:
                 return known
-        return self._count(source.text[start:end])
+        return self.count(source.text[start:end])
 
     def twins(self, numbers: Sequence[int]) -> list[int]:
         """The first quotes with the same texts."""
@@ -245,34 +249,34 @@ class QuoteTokens:
     def _line_tokens(
         self, key: int | tuple[int, ...], passage: fence.Passage, escaped: fence.Passage, text: str
     ) -> tuple[int, ...] | None:
-        if not isinstance(self._count, ModelCounter):
+        if not isinstance(self.count, ModelCounter):
             return None
         if isinstance(key, int) and escaped.text == passage.text and (known := int(self._known.tokens[key])) >= 0:
-            found = count_labelled(passage.role, passage.text, known, self._count)
+            found = count_labelled(passage.role, passage.text, known, self.count)
             if found is not None:
                 return found
-        return count_line(f"{text}\n", self._count)
+        return count_line(f"{text}\n", self.count)
 
     def rendered(self, chosen: Sequence[int]) -> int:
         """Tokens of the fence with quotes; 0 without any."""
         if not chosen:
             return 0
         numbers, alone = np.array(chosen, np.int64), self._known.alone
-        if isinstance(self._count, ModelCounter) and np.bincount(self._source_of[numbers]).max() == 1:
+        if isinstance(self.count, ModelCounter) and np.bincount(self._source_of[numbers]).max() == 1:
             for number in numbers[alone[numbers] < 0].tolist():
                 _ = self._known.lines.get(number) or self._make_line(number)
             if (alone[numbers] >= 0).all():
-                return int(alone[numbers].sum()) + sum(map(sum, _frame(self._count)))
+                return int(alone[numbers].sum()) + sum(map(sum, _frame(self.count)))
         return max(self._sizes(self._lines(self._ordered(chosen))))
 
     def _sizes(self, lines: Sequence[QuotedLine]) -> tuple[int, ...]:
         """The same of lines by each vocabulary, counted as a whole only where they are no sum."""
-        if not isinstance(self._count, ModelCounter):
-            return (self._count(fence.enclose([line.text for line in lines])),)
+        if not isinstance(self.count, ModelCounter):
+            return (self.count(fence.enclose([line.text for line in lines])),)
         counts = [line.tokens for line in lines]
         if None in counts:
-            return self._count.each(fence.enclose([line.text for line in lines]))
-        return tuple(map(sum, zip(*_frame(self._count), *counts, strict=True)))
+            return self.count.each(fence.enclose([line.text for line in lines]))
+        return tuple(map(sum, zip(*_frame(self.count), *counts, strict=True)))
 
     def render(self, chosen: Sequence[int]) -> Quoted:
         """The quotes as they stand in a request."""
@@ -283,10 +287,6 @@ class QuoteTokens:
         passages = tuple([line.passage for line in lines])
         text = fence.enclose([line.text for line in lines])
         return Quoted(tuple([quotes[n] for n in ordered]), text, passages, self._sizes(lines))
-
-    def empty(self) -> int:
-        """Tokens of the fence around nothing."""
-        return self._count(fence.enclose(()))
 
 
 _NO_TOKENS: Final = np.zeros(0, np.int32)
@@ -320,6 +320,12 @@ def _continued(known: _KnownQuotes, sources: Sequence[Quotable], quotes: Sequenc
     return _KnownQuotes(tokens, alone, hashes, np.append(known.twins, np.array(twins, np.int64)), dict(known.lines))
 
 
+@lru_cache(maxsize=8)
+def fence_tokens(count: Callable[[str], int]) -> int:
+    """Tokens of the fence around nothing, by a counter."""
+    return count(fence.enclose(()))
+
+
 @lru_cache(maxsize=4)
 def _frame(counter: ModelCounter) -> tuple[tuple[int, ...], ...]:
     """Tokens of the fence's own lines."""
@@ -345,7 +351,7 @@ def fit_quotes(ranking: RankedQuotes, budget: int, tokens: QuoteTokens) -> Quote
 
     A label costs two or three tokens, so what three for each leave over is given out once more.
     """
-    chosen = _take(ranking, budget - tokens.empty(), (), tokens)
+    chosen = _take(ranking, budget - fence_tokens(tokens.count), (), tokens)
     left = budget - tokens.rendered(chosen)
     if left > 2 * FRAME:
         others = np.ones(len(ranking.worth), bool)

@@ -20,12 +20,12 @@ from typing import Final
 import numpy as np
 
 from turnfold.compression.memo import Memo
-from turnfold.compression.recall import cover, fence, passage_index
+from turnfold.compression.recall import cover, passage_index
 from turnfold.compression.recall.greatest import nth_greatest
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
-from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, RankedQuotes, fit_quotes
+from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, RankedQuotes, fence_tokens, fit_quotes
 from turnfold.compression.recall.tuning import TUNING, Tuning
-from turnfold.compression.scorers.bm25 import Hits, idf, presence, rarity, scores
+from turnfold.compression.scorers.bm25 import Hits, Wanted, idf, presence, rarity, scores, wanted_terms
 from turnfold.compression.text import requests, words
 from turnfold.compression.text.quotes import Quotable, Source
 from turnfold.compression.tokens import ModelCounter, count_tail
@@ -59,9 +59,16 @@ class Terms:
     """Groups of equivalent terms, what each weighs, and where they stand in the passages and in what stands above these."""
 
     groups: Groups
+    wanted: Wanted
     weights: Floats
     hits: Hits
     heads: Hits
+
+    @classmethod
+    def asked(cls, question: QuestionTerms, index: PassageIndex) -> Terms:
+        """Those of a question."""
+        wanted = wanted_terms(question.groups)
+        return cls(question.groups, wanted, question.weights, index.words.find(wanted), index.heads.find(wanted))
 
 
 # ---------------------------------------------------------------- the question
@@ -127,7 +134,7 @@ def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> Qu
         for earlier in [words.fold(s.text[:_MOST_READ]) for s in question.before[-2:]]:
             weights = dict.fromkeys(_content(earlier), lent) | weights
             signs = dict.fromkeys(words.run_on_terms(earlier).tolist(), lent) | signs
-    exact = [w for w in weights if _is_identifier(w) and len(index.words.find([[words.term(w)]]).passage)]
+    exact = [w for w in weights if _is_identifier(w) and int(index.words.having(np.array([words.term(w)], np.uint32))[0])]
     parts = {part for w in exact for part in words.words(w)} - set(exact)
     kept = [w for w in weights if w not in parts][:_MOST_WORDS]
     by_language = [words.stem_table(kept, name) for name in index.languages]
@@ -180,7 +187,7 @@ def _term_scores(index: PassageIndex, terms: Terms, tuning: Tuning) -> Floats:
     value = idf(hits) * weights
     own = scores(hits, value, index.words.norms(tuning.k1, tuning.b), tuning.k1)
     total: Floats = own + tuning.paragraph * _paragraph_scores(index, hits, value, own, tuning)
-    stamps = index.stamps.find(terms.groups)
+    stamps = index.stamps.find(terms.wanted)
     above = presence(heads, idf(heads) * weights) if len(heads.term) else None
     if len(stamps.term):
         dated = presence(stamps, idf(stamps) * weights).take(index.source_of)
@@ -271,7 +278,7 @@ def _named(index: PassageIndex, sources: Sequence[Quotable], asked: Terms, tunin
     named = [group for group, weight in zip(asked.groups, asked.weights, strict=True) if weight >= 1.0]
     if borrowed or not named:
         return factor
-    heads = asked.heads if len(named) == len(asked.groups) else index.heads.find(named)
+    heads = asked.heads if len(named) == len(asked.groups) else index.heads.find(wanted_terms(named))
     if index.has_speakers:
         # Half of a label is enough: of Anna Berg one says Anna.
         says = 2 * np.bincount(heads.passage, minlength=len(factor)) >= np.maximum(index.heads.lengths, 1)
@@ -333,20 +340,21 @@ def _strongest(index: PassageIndex, found: Mapping[tuple[int, ...], float], numb
     groups = list(found)
     weights = np.array([found[g] for g in groups], dtype=np.float64)
     if any(len(group) > 1 for group in groups):
-        hits = index.words.find(groups)
+        hits = index.words.find(wanted_terms(groups))
         having = np.bincount(hits.term, minlength=hits.terms)
     else:
-        hits, having = None, index.words.having([group[0] for group in groups])
+        hits, having = None, index.words.having(np.array([group[0] for group in groups], dtype=np.uint32))
     present = having > 0  # a function word is in no passage
     top = _best(rarity(having, len(index.quotes)) * weights * present, min(number, int(present.sum())))
     if hits is None:  # the order in which hits come is that of all groups: sums must not depend on it
         chosen = sorted(top)
         number_of = {term: place for place, term in enumerate(chosen)}
-        kept = index.words.find([groups[i] for i in chosen]).only([number_of[i] for i in top])
+        kept = index.words.find(wanted_terms([groups[i] for i in chosen])).only([number_of[i] for i in top])
     else:
         kept = hits.only(top)
     best = [groups[i] for i in top]
-    return Terms(best, weights[top], kept, index.heads.find(best))
+    wanted = wanted_terms(best)
+    return Terms(best, wanted, weights[top], kept, index.heads.find(wanted))
 
 
 def _feedback(index: PassageIndex, worth: Floats, known: set[int], tuning: Tuning) -> Terms:
@@ -404,13 +412,13 @@ def recall(
         fill: use the budget up as long as anything bears on the question at all, not only what clearly does.
         tuning: the figures of score and choice.
     """
-    if budget <= count(fence.enclose(())) or not any(s.text.strip() for s in sources):
+    if budget <= fence_tokens(count) or not any(s.text.strip() for s in sources):
         return Quoted()
     index = passage_index.build(sources, memo)
     asked = read_question(question, index, tuning)
-    terms = Terms(asked.groups, asked.weights, index.words.find(asked.groups), index.heads.find(asked.groups))
+    terms = Terms.asked(asked, index)
     matched, alone = _coverage(terms)
-    asks, room = _normal_text(question), budget - count(fence.enclose(()))
+    asks, room = _normal_text(question), budget - fence_tokens(count)
     covers_all = requests.asks_for_all(asks)
     if (covers_all or requests.asks_for_cover(asks)) and matched < tuning.topical:
         ranking = cover.cover(index, sources, room, tuning)

@@ -72,6 +72,34 @@ class Hits:
         return Hits(self.terms, self.passages, term, passage, frequency).ordered()
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Groups of equivalent terms as every field is asked for them; a term belongs to the first group that has it.
+
+    Attributes:
+        groups: their number.
+        terms: of all groups, group after group, each once.
+        group: the number of each term's group.
+    """
+
+    groups: int
+    terms: Hashes
+    group: Ints
+
+    @property
+    def has_equivalents(self) -> bool:
+        """Whether a group has several terms."""
+        return bool((self.group[1:] == self.group[:-1]).any())
+
+
+def wanted_terms(groups: Sequence[Sequence[int]]) -> Wanted:
+    """The groups as fields are asked for them."""
+    group_of = {term: g for g in range(len(groups) - 1, -1, -1) for term in groups[g]}
+    ordered = sorted(group_of, key=group_of.__getitem__)
+    numbers = [group_of[term] for term in ordered]
+    return Wanted(len(groups), np.array(ordered, dtype=np.uint32), np.array(numbers, dtype=np.int64))
+
+
 @dataclass(frozen=True)
 class Postings:
     """Which passages contain which terms, some passages' worth: sorted by term, then by passage, each pair once.
@@ -190,12 +218,11 @@ class FieldIndex:
             self._norms[k1, b] = norms(self.lengths, self.mean_length, k1, b)
         return self._norms[k1, b]
 
-    def having(self, terms: Sequence[int]) -> Ints:
+    def having(self, terms: Hashes) -> Ints:
         """How many passages contain each term."""
-        wanted = np.array(terms, dtype=np.uint32)
         total = np.zeros(len(terms), np.int64)
         for part in self.postings:
-            begins, ends = part.find(wanted)
+            begins, ends = part.find(terms)
             total += ends - begins
         return total
 
@@ -211,19 +238,15 @@ class FieldIndex:
         # A passage is in one part, so its terms are added in their order.
         return _sums(passage, frequency, weighed, self.norms(k1, b), k1)
 
-    def find(self, groups: Sequence[Sequence[int]]) -> Hits:
-        """Where each group of equivalent terms occurs; a term belongs to the first group that has it."""
-        group_of = {term: g for g in range(len(groups) - 1, -1, -1) for term in groups[g]} if self.postings else {}
-        if not group_of:
-            return Hits(len(groups), len(self.lengths), _NOWHERE, _NOWHERE, np.zeros(0))
-        ordered = sorted(group_of, key=group_of.__getitem__)
-        wanted = np.array(ordered, dtype=np.uint32)
-        group = np.array([group_of[term] for term in ordered], dtype=np.int64)
-        sizes, passage, frequency = _entries(self.postings, wanted)
-        term = np.repeat(group, sizes)
-        if len(ordered) > len(set(group_of.values())):  # several terms of a group may stand in one passage
-            return _combined(len(groups), len(self.lengths), term, passage, frequency)
-        return Hits(len(groups), len(self.lengths), term, passage, frequency)
+    def find(self, wanted: Wanted) -> Hits:
+        """Where each group of terms occurs."""
+        if not (self.postings and len(wanted.terms)):
+            return Hits(wanted.groups, len(self.lengths), _NOWHERE, _NOWHERE, np.zeros(0))
+        sizes, passage, frequency = _entries(self.postings, wanted.terms)
+        term = np.repeat(wanted.group, sizes)
+        if wanted.has_equivalents:  # several terms of a group may stand in one passage
+            return _combined(wanted.groups, len(self.lengths), term, passage, frequency)
+        return Hits(wanted.groups, len(self.lengths), term, passage, frequency)
 
 
 def _entries(parts: Sequence[Postings], wanted: Hashes) -> tuple[Ints, Ints, Floats]:

@@ -6,7 +6,7 @@ here: any wire format's keys; what an element is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Final, Generic, TypeVar
@@ -70,23 +70,19 @@ def read_body(body: bytes, layout: Layout[T], memo: Memo) -> tuple[str, BodyRead
     """
     try:
         text = body.decode("utf-8")
-        return text, _read_known(text, layout, memo)
+        return text, _read_known(body, text, layout, memo)
     except (ValueError, RecursionError) as exc:  # the ways in which the scanner gives up
         raise FoldRejected("unparsable") from exc
 
 
-def new_characters(body: bytes, wire: str, memo: Memo) -> int:
-    """How many characters of a body stand behind what it repeats of an earlier one, or all: what reading it has to look at.
+def new_bytes(body: bytes, wire: str, memo: Memo) -> int:
+    """How many bytes of a body stand behind what it repeats of an earlier one, or all: what reading it has to look at.
 
     Args:
         wire: the name of its format.
     """
-    try:
-        text = body.decode("utf-8")
-    except UnicodeDecodeError:
-        return len(body)
-    found = find_known(samples(wire, text), text, memo)
-    return len(text) if found is None else len(text) - found[1].ends[found[2] - 1]
+    found = find_known(samples(wire, body), body, memo)
+    return len(body) if found is None else len(body) - found[1].ends[found[2] - 1]
 
 
 def is_plainly_typed(value: Any) -> bool:
@@ -100,14 +96,14 @@ def is_plainly_typed(value: Any) -> bool:
     return plain and all(is_plainly_typed(value[key]) for key in _HOLDERS if key in value)
 
 
-def _read_known(text: str, layout: Layout[T], memo: Memo) -> BodyReading[T]:
-    """What a text holds, begun where it parts from an earlier one of the conversation."""
-    taken = samples(layout.wire, text)
-    known = find_known(taken, text, memo)
+def _read_known(body: bytes, text: str, layout: Layout[T], memo: Memo) -> BodyReading[T]:
+    """What a body holds, begun where it parts from an earlier one of the conversation."""
+    taken = samples(layout.wire, body)
+    known = find_known(taken, body, memo)
     start: BodyReading[T] = BodyReading({}, (), ())
     if known is not None:
-        _, body, same = known
-        start = body.reading if same == len(body.ends) else body.reading.beginning(same)
+        _, earlier, same = known
+        start = earlier.reading if same == len(earlier.ends) else earlier.reading.beginning(same)
     found, values = _scan(text, layout, start)
     if layout.history not in found or skip(text, max(end for _, _, end in found.values()), "}") != len(text):
         raise ValueError("not one object with a history")
@@ -120,10 +116,19 @@ def _read_known(text: str, layout: Layout[T], memo: Memo) -> BodyReading[T]:
     if all(text[end - 1] == "}" for _, _, end in values):  # what ends otherwise may go on in another body
         new = elements[len(start.elements) :]
         weight = _FIXED + sum(map(layout.weigh, new)) + (known[1].weight * known[2] // len(known[1].ends) if known else 0)
-        ends = (known[1].ends[: known[2]] if known else []) + [end for _, _, end in values]
-        kept = KnownBody(text, ends, BodyReading(_before_history(found, layout), elements, spans), weight)
+        ends = known[1].ends[: known[2]] if known else []
+        ends += _places_in_bytes(text, [end for _, _, end in values], start.spans[-1][1] if ends else 0, ends[-1] if ends else 0)
+        kept = KnownBody(body, ends, BodyReading(_before_history(found, layout), elements, spans), weight)
         keep_known(taken, kept, memo, known and known[:2])
     return BodyReading(found, elements, spans)
+
+
+def _places_in_bytes(text: str, places: Sequence[int], at: int, same: int) -> Iterator[int]:
+    """Where the places of a text lie in its UTF-8; its place `at`, which comes before them, is `same` there."""
+    for place in places:
+        same += len(text[at:place].encode("utf-8"))
+        at = place
+        yield same
 
 
 def _before_history(found: Mapping[str, Value], layout: Layout[T]) -> dict[str, Value]:

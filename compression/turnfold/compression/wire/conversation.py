@@ -452,12 +452,16 @@ class Conversation:
         return self.text.encode("utf-8") if self.encoded is None else self.encoded
 
     @property
+    def history_in_body(self) -> Place:
+        """Where the array of messages stands in `body`."""
+        start, end = self.history
+        return len(self.text[:start].encode("utf-8")), len(self.body) - len(self.text[end:].encode("utf-8"))
+
+    @property
     def encoded_history(self) -> bytes:
         """The array of messages as it stands in `body`."""
-        start, end = self.history
-        if self.encoded is None:
-            return self.text[start:end].encode("utf-8")
-        return self.encoded[len(self.text[:start].encode("utf-8")) : len(self.encoded) - len(self.text[end:].encode("utf-8"))]
+        start, end = self.history_in_body
+        return self.body[start:end]
 
     def with_state(self, state: StateBlocks) -> Conversation:
         """The same conversation under a state."""

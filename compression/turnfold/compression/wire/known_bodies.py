@@ -3,9 +3,10 @@
 Lives here: where an earlier body is kept, and how far a new one repeats it, compared byte by byte. Does not belong here: what is
 read of a body.
 
-Requests of a conversation begin with the same text. A body is kept under a sample of itself, taken at the last of some places
+Requests of a conversation begin with the same bytes. A body is kept under a sample of itself, taken at the last of some places
 that lie ever farther apart; a later one passes the same places. A sample that two conversations share costs a comparison and
-never more: what is known of a body is used as far as the text itself is the same.
+never more: what is known of a body is used as far as the bytes themselves are the same. They are compared where they stand: as
+text a body with a single emoji takes four times as much, and a slice of either would be a copy.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from turnfold.compression.memo import Memo
 
 _FIRST: Final = 2048
 _GROWTH: Final = 1.2
-_PLACES: Final = tuple(int(_FIRST * _GROWTH**n) for n in range(64))  # up to 200 million characters
-_SAMPLE: Final = 256  # characters from the beginning, and in front of a place
+_PLACES: Final = tuple(int(_FIRST * _GROWTH**n) for n in range(64))  # up to 200 million bytes
+_SAMPLE: Final = 256  # bytes from the beginning, and in front of a place
 _NEWEST: Final = 4  # elements: what stands in front of the last three is as a rule what the next request says there too
 _KEPT: Final = 4  # bodies under one sample: conversations that begin alike, and what was forwarded for each
 
@@ -31,8 +32,8 @@ class Sample(NamedTuple):
 
     wire: str
     place: int
-    beginning: str
-    before: str
+    beginning: bytes
+    before: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,45 +41,46 @@ class KnownBody:
     """A body that was read.
 
     Attributes:
-        ends: where its elements end; the text up to each stands for itself.
+        ends: where its elements end; what stands up to each stands for itself.
         reading: what was read of it.
         weight: bytes that its elements take, about.
     """
 
-    text: str
+    body: bytes
     ends: list[int]
     reading: Any
     weight: int
 
-    def common(self, text: str) -> int:
-        """How many elements another text has too, with all that stands before them."""
+    def common(self, body: bytes) -> int:
+        """How many elements another body has too, with all that stands before them."""
         ends = self.ends
-        if not ends or not _repeats(text, self.text, 0, ends[0]):
+        if not ends or not repeats(body, self.body, 0, ends[0]):
             return 0
-        if _repeats(text, self.text, ends[0], ends[-1]):  # it goes on: as a rule
+        if repeats(body, self.body, ends[0], ends[-1]):  # it goes on: as a rule
             return len(ends)
         low, high = 1, len(ends)
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if _repeats(text, self.text, ends[low - 1], ends[middle - 1]) else (low, middle)
+            low, high = (middle, high) if repeats(body, self.body, ends[low - 1], ends[middle - 1]) else (low, middle)
         return low
 
 
-def _repeats(text: str, other: str, start: int, end: int) -> bool:
-    return len(text) >= end and text.startswith(other[start:end], start)
+def repeats(body: bytes, other: bytes, start: int, end: int) -> bool:
+    """Whether both have the same bytes from `start` to `end`."""
+    return end <= min(len(body), len(other)) and body.startswith(memoryview(other)[start:end], start)
 
 
-def samples(wire: str, text: str) -> list[Sample]:
+def samples(wire: str, body: bytes) -> list[Sample]:
     """Those under which an earlier body of the conversation may be kept, the nearest first."""
-    inside, beginning = _PLACES[: bisect_right(_PLACES, len(text))], text[:_SAMPLE]
-    return [Sample(wire, place, beginning, text[place - _SAMPLE : place]) for place in reversed(inside)]
+    inside, beginning = _PLACES[: bisect_right(_PLACES, len(body))], body[:_SAMPLE]
+    return [Sample(wire, place, beginning, body[place - _SAMPLE : place]) for place in reversed(inside)]
 
 
-def find_known(taken: Sequence[Sample], text: str, memo: Memo) -> tuple[Sample, KnownBody, int] | None:
-    """The earlier body that a text repeats farthest, where it is kept, and how many elements both have."""
+def find_known(taken: Sequence[Sample], body: bytes, memo: Memo) -> tuple[Sample, KnownBody, int] | None:
+    """The earlier body that a body repeats farthest, where it is kept, and how many elements both have."""
     for sample in taken:
         kept: tuple[KnownBody, ...] = memo.find(sample) or ()
-        found = max(((known.common(text), -at, known) for at, known in enumerate(kept)), default=None)
+        found = max(((known.common(body), -at, known) for at, known in enumerate(kept)), default=None)
         if found is not None and found[0]:
             return sample, found[2], found[0]
     return None
@@ -98,5 +100,5 @@ def keep_known(taken: Sequence[Sample], body: KnownBody, memo: Memo, instead: tu
 
 def _put(sample: Sample, kept: tuple[KnownBody, ...], memo: Memo) -> None:
     memo.put(
-        sample, kept, lambda bodies: 1000 + sum(getsizeof(body.text) + 100 * len(body.ends) + body.weight for body in bodies)
+        sample, kept, lambda bodies: 1000 + sum(getsizeof(body.body) + 100 * len(body.ends) + body.weight for body in bodies)
     )

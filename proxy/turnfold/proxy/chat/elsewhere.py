@@ -213,11 +213,10 @@ class Elsewhere:
                 await process.send(None)
                 return exchange.settle("passthrough", SLOW_BEFORE)
             exchange = exchange.but(known=await self._windows.learned(spot))
-            under: list[FoldOptions] = []
-            made = await decide(exchange, read.model, read.name, partial(_fold_under, process, exchange, under))
+            made = await decide(exchange, read.model, read.name, partial(_fold_under, process, exchange))
             await process.send(None)
-        if meet is not None and read.borders:
-            meet(exchange, read.borders, under[-1])
+        if meet is not None and read.borders and made.options is not None:
+            meet(exchange, read.borders, made.options)
         return made
 
     async def plan_recovery(self, exchange: Exchange, overflow: Overflow) -> tuple[RecoveryPlan, bytes]:
@@ -264,11 +263,10 @@ def replayed(plan: RecoveryPlan, body: bytes, overflow: Overflow, wire: Wire) ->
     return conclude(tried, overflow, reply)
 
 
-async def _fold_under(process: FoldProcess, exchange: Exchange, under: list[FoldOptions], options: FoldOptions) -> Exchange:
-    under.append(options)
+async def _fold_under(process: FoldProcess, exchange: Exchange, options: FoldOptions) -> Exchange:
     await process.send(FoldUnder(exchange.known, options.belief, options.precedents))
     done, body = await _answer(process)
-    made = _checked(done, FoldedBody).put_on(exchange)
+    made = _checked(done, FoldedBody).put_on(exchange).but(options=options)
     return made.but(body=body) if body else made
 
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, Protocol, Self
 from turnfold.compression.calibration import Learned
 from turnfold.compression.fold.adoption import WantedSummary
 from turnfold.compression.fold.outlook import Outlook
-from turnfold.compression.options import KEEP_NOTHING, Keep, Precedent
+from turnfold.compression.options import KEEP_NOTHING, FoldOptions, Keep, Precedent
 from turnfold.compression.wire.conversation import Conversation, Messages, Wire
 from turnfold.config.settings import Mode, StateMode
 from turnfold.proxy.chat.receipts import Originals, OwnCall, Receipt, Status
@@ -137,6 +137,7 @@ class Exchange(_Changeable):
         wanted: blocks of its fold for which a written summary would be used.
         open_questions: indices of user messages of which sentence vectors have not said yet what they recall.
         recall: what chose the passages that are recalled: "words", or "vectors" beside them; "" for none, or without a model.
+        options: what it was folded under in a process of its own; None where it was not.
     """
 
     request: ChatRequest
@@ -168,6 +169,7 @@ class Exchange(_Changeable):
     wanted: tuple[WantedSummary, ...] = ()
     open_questions: tuple[int, ...] = ()
     recall: str = ""
+    options: FoldOptions | None = None
 
     @property
     def model(self) -> str:

@@ -27,7 +27,7 @@ from turnfold.compression.fold.thinking import all_thinking, without_thinking
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import KEEP_NOTHING, FoldOptions
 from turnfold.compression.wire.beginnings import beginning
-from turnfold.compression.wire.bodies import new_characters
+from turnfold.compression.wire.bodies import new_bytes
 from turnfold.compression.wire.conversation import Changes, Conversation
 from turnfold.config.settings import Settings
 from turnfold.proxy.chat.abandoning import AbandonedFolds, Underway
@@ -189,7 +189,7 @@ class Folding:
         exchange = exchange.but(plain=plain)
         if self._asks_models or len(plain) > _LARGEST_KNOWN * LARGE:
             return exchange
-        if new_characters(plain, exchange.request.wire.name, self.memo) > _NEW_SHARE * LARGE:
+        if new_bytes(plain, exchange.request.wire.name, self.memo) > _NEW_SHARE * LARGE:
             return exchange
         return self._read_plain(exchange, plain)
 

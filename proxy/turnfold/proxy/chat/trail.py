@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 
 from turnfold.compression.memo import Memo, continued
 from turnfold.compression.wire.conversation import Conversation, family
+from turnfold.compression.wire.known_bodies import repeats
 from turnfold.compression.wire.removal import element_place
 
 _STEP: Final = 1024
@@ -105,18 +106,13 @@ def trail_of(conversation: Conversation, memo: Memo | None = None) -> Trail:
         return _trail(conversation.wire.unmarked(conversation), b"")
     key = ("trail", conversation.wire.name, family(conversation.messages))
     known: _KnownTrail | None = memo.find(key)
-    text, (start, end) = conversation.text, conversation.history
-    front = _outside(conversation) if conversation.wire.unmarks_outside else ""
+    body, (start, end) = conversation.body, conversation.history_in_body
+    front = _outside(conversation).encode("utf-8") if conversation.wire.unmarks_outside else b""
     begun = (start, front)
-    if known is None or known.begun != begun or not text.startswith(known.text[: start + known.characters]):
-        known = _KnownTrail(text, begun, Trail(0, b""), 0, b"")
-    at = max(0, known.characters - len(front))  # of what is known no copy is made
-    rest = known.over + f"{front[known.characters :]}{text[start + at : end]}".encode()
-    trail = _trail(rest, known.trail.sums)
-    summed = _end(trail.sums) - _end(known.trail.sums)
-    over = next((n for n in range(summed, len(rest)) if rest[n] & 0xC0 != 0x80), len(rest))  # where the next character begins
-    characters = known.characters + len(rest[len(known.over) : over].decode("utf-8"))
-    kept = _KnownTrail(text, begun, trail, characters, rest[summed:over])
+    if known is None or known.begun != begun or not repeats(body, known.body, start, known.summed):
+        known = _KnownTrail(body, begun, Trail(0, b""), start)
+    trail = _trail(front[_end(known.trail.sums) :] + body[known.summed : end], known.trail.sums)
+    kept = _KnownTrail(body, begun, trail, start + max(0, _end(trail.sums) - len(front)))
     memo.put(key, kept, lambda kept: 500 + len(kept.trail.sums))
     return trail
 
@@ -126,15 +122,13 @@ class _KnownTrail(NamedTuple):
 
     Attributes:
         begun: where its history starts, and the messages in front that stand elsewhere.
-        characters: of all of these that are in the sums, the last of them in part maybe.
-        over: what of that one is not.
+        summed: up to where the body is in the sums.
     """
 
-    text: str
-    begun: tuple[int, str]
+    body: bytes
+    begun: tuple[int, bytes]
     trail: Trail
-    characters: int
-    over: bytes
+    summed: int
 
 
 class _MarkedTrail(NamedTuple):
@@ -145,7 +139,7 @@ class _MarkedTrail(NamedTuple):
         ends: bytes up to there; both begin with 0.
     """
 
-    text: str
+    body: bytes
     trail: Trail
     messages: array[int]
     ends: array[int]
@@ -157,14 +151,14 @@ def _trail_without_marks(conversation: Conversation, memo: Memo) -> Trail:
 
     def run(known: _MarkedTrail | None, same: int) -> _MarkedTrail:
         if known is None or not (border := _settled(known, same, conversation)):
-            known, border = _MarkedTrail("", Trail(0, b""), array("q", [0]), array("q", [0])), 0
+            known, border = _MarkedTrail(b"", Trail(0, b""), array("q", [0]), array("q", [0])), 0
         steps = min(known.ends[border] // _STEP, len(known.trail.sums) // _WIDTH)
         begin = bisect_right(known.ends, steps * _STEP, hi=border + 1) - 1  # the piece in which the last whole kilobyte ends
         found = list(conversation.wire.unmarked_pieces(conversation, known.messages[begin]))
         rest = b"".join([piece for _, piece in found])[steps * _STEP - known.ends[begin] :]
         ends = accumulate([len(piece) for _, piece in found], initial=known.ends[begin])
         return _MarkedTrail(
-            conversation.text,
+            conversation.body,
             _trail(rest, known.trail.sums[: steps * _WIDTH]),
             known.messages[: begin + 1] + array("q", [end for end, _ in found]),
             known.ends[:begin] + array("q", ends),
@@ -185,7 +179,8 @@ def _settled(known: _MarkedTrail, same: int, conversation: Conversation) -> int:
     if not (border and conversation.groups):  # a message is all of its element
         return border
     end = element_place(conversation, known.messages[border] - 1)[1]
-    return border if conversation.text.startswith(known.text[:end]) else 0
+    behind = len(conversation.text[end:].encode("utf-8"))
+    return border if repeats(conversation.body, known.body, 0, len(conversation.body) - behind) else 0
 
 
 def _outside(conversation: Conversation) -> str:
