@@ -109,32 +109,31 @@ def trail_of(conversation: Conversation, memo: Memo | None = None) -> Trail:
     front = _outside(conversation) if conversation.wire.unmarks_outside else ""
     begun = (start, front)
     if known is None or known.begun != begun or not text.startswith(known.text[: start + known.characters]):
-        known = _KnownTrail(text, begun, Trail(0, b""), 0, b"")
+        known = _KnownTrail(text, begun, b"", 0, 0)
     at = max(0, known.characters - len(front))  # of what is known no copy is made
-    rest = known.over + f"{front[known.characters :]}{text[start + at : end]}".encode()
-    trail = _trail(rest, known.trail.sums)
-    summed = _end(trail.sums) - _end(known.trail.sums)
-    over = next((n for n in range(summed, len(rest)) if rest[n] & 0xC0 != 0x80), len(rest))  # where the next character begins
-    characters = known.characters + len(rest[len(known.over) : over].decode("utf-8"))
-    kept = _KnownTrail(text, begun, trail, characters, rest[summed:over])
-    memo.put(key, kept, lambda kept: 500 + len(kept.trail.sums))
+    rest = f"{front[known.characters :]}{text[start + at : end]}".encode()
+    trail = _trail(rest[known.over :], known.sums)
+    summed = known.over + _end(trail.sums) - _end(known.sums)
+    whole = rest[:summed].decode("utf-8", "ignore")  # without the character that the last whole kilobyte cuts
+    kept = _KnownTrail(text, begun, trail.sums, known.characters + len(whole), summed - len(whole.encode()))
+    memo.put(key, kept, lambda kept: 500 + len(kept.sums))
     return trail
 
 
 class _KnownTrail(NamedTuple):
-    """An earlier body, which the engine remembers too, and its trail.
+    """An earlier body, which the engine remembers too, and its sums.
 
     Attributes:
         begun: where its history starts, and the messages in front that stand elsewhere.
-        characters: of all of these that are in the sums, the last of them in part maybe.
-        over: what of that one is not.
+        characters: of all of these that are in the sums.
+        over: bytes of the next one that are in them too.
     """
 
     text: str
     begun: tuple[int, str]
-    trail: Trail
+    sums: bytes
     characters: int
-    over: bytes
+    over: int
 
 
 class _MarkedTrail(NamedTuple):
