@@ -159,3 +159,7 @@ def test_a_labelled_line_is_counted_from_its_text(name: EncodingName) -> None:
     assert told > 8000
     assert count_labelled("user", "Hey you", 2, ModelCounter(None)) is None
     assert count_labelled("7", "Hey you", 2, counter) is None
+    for size in (2000, 2001):
+        text = f"Hey {'you ' * 500}"[: size - 4] + "park"
+        whole = (count(f"user: {text}\n", name),)
+        assert count_labelled("user", text, count(text, name), counter) == (whole if size == 2000 else None)

@@ -159,6 +159,25 @@ async def test_what_is_laid_down_while_the_store_is_busy_is_kept(said: str, read
     assert len(state.policies) + (state.premise is not None) == 2
 
 
+async def test_the_text_beside_a_picture_tells_it_from_another() -> None:
+    """A client that sends only its newest messages: what was said before them is in force from the first of them on."""
+    lanes = AtOnce()
+    stating = station(StateRecords(MemoryStore(), 60), lanes)
+    picture = {"type": "image_url", "image_url": {"url": "https://pictures.example/1.png"}}
+
+    async def say(beside: str, said: str) -> list[int]:
+        shown = {"role": "user", "content": [{"type": "text", "text": beside}, picture]}
+        messages = [shown, {"role": "assistant", "content": "I see."}, {"role": "user", "content": said}]
+        body = json.dumps({"model": "gpt-4o", "messages": messages}).encode()
+        stated = (await stating.apply_state(sent(body))).conversation
+        assert stated is not None
+        return [index for index, _ in stated.state.pins]
+
+    await say("This is the red boat.", "use docker")
+    assert await say("This is the blue boat.", "What do you see?") == [0]
+    lanes.close()
+
+
 @pytest.mark.parametrize("works", [0, 1])
 async def test_a_store_that_is_away_costs_no_request(works: int) -> None:
     class Away(MemoryStore):

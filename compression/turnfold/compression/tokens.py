@@ -195,7 +195,7 @@ def count_labelled(label: str, text: str, known: int, counter: ModelCounter) -> 
     The label merges with the text's first word at most, the line break with what stands behind its last word.
     """
     first, name = _FIRST_WORD.match(text), counter.name
-    if first is None or name is None or len(text) > _LONGEST_LINE // 2 or not _LABEL.fullmatch(label):
+    if first is None or name is None or len(text) > _LONGEST_LINE or not _LABEL.fullmatch(label):
         return None
     stops = _LAST_STOPS.search(text, max(first.end(), len(text) - 3))
     if stops is None:

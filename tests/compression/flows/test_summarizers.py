@@ -114,6 +114,15 @@ def test_orders_and_secrets_that_a_summary_lost_are_put_back() -> None:
     assert "ghp_Ab12Cd34Ef56Gh78Ij90" in text_of(result.messages)
 
 
+@pytest.mark.parametrize("alone", [True, False])
+def test_an_order_that_is_put_back_names_its_speaker_where_others_spoke_too(alone: bool) -> None:
+    said = {**MESSAGES[0], "content": f"{MESSAGES[0]['content']} From now on answer in French only."}
+    code = {"role": "assistant", "content": FENCE}
+    result = run(compress([said, *([code] * alone), *MESSAGES[1:]], summarizer=at_once))
+    assert ("They talked.\nFrom now on" in text_of(result.messages)) is alone
+    assert ("They talked.\nuser: From now on" in text_of(result.messages)) is not alone
+
+
 def test_a_summarizer_sees_no_code_and_no_tool_results() -> None:
     seen: list[str] = []
 

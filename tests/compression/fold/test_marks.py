@@ -15,6 +15,7 @@ from tests.support.cases import each
 from tests.support.effort import costly
 from tests.support.three_wires import WIRES, OnWire, mark_count, with_marks
 from tests.support.warm import WARM
+from tests.support.words import prose
 from turnfold.compression.fit.cut import cut
 from turnfold.compression.fold import Folded, fold, unfold
 from turnfold.compression.memo import Memo
@@ -61,6 +62,19 @@ def test_the_marks_of_a_client_that_marks_its_last_messages_are_all_there(name: 
         assert marks(folded.body) == marks(body)
         events = folded.events
     assert events
+
+
+def test_a_summary_stands_in_front_of_what_stays_whole_up_to_a_mark() -> None:
+    messages = [{"role": "user", "content": prose(0, "en", 6)}]
+    for turn in range(40):
+        messages.append({"role": "assistant", "content": prose(1000 + turn, "en", 10)})
+        messages.append({"role": "user", "content": prose(turn, "en", 10)})
+    _, folded = forward(WIRES["chat"], with_marks(messages, [20]), FoldOptions(prices=FREE), Memo())
+    summary, *_ = folded.sections
+    first = next(one.text for one in folded.forwarded.messages if one.role == "user")
+    assert (summary.level, len(summary.messages)) == ("summary", 18)
+    assert first.startswith(f"[turnfold {summary.id}: 18 messages folded]")
+    assert first.endswith(messages[18]["content"])
 
 
 @pytest.mark.parametrize("name", sorted(WIRES))

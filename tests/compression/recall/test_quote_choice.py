@@ -15,12 +15,12 @@ from turnfold.compression.text.quotes import Quote, Source
 from turnfold.compression.tokens import BORDER_COUNTER, ModelCounter, counter_for_model
 
 WORDS = ["harbour", "crane", "ledger", "cabinet", "market", "€", "lantern", "12.5", "manifest", "ok"]
-HELD = "The harbour crane.\nok market ledger"
+HELD = "The harbour crane.\nok market ledger\nharbou ledger\ncrane ledger"
 
 
 def talk(draw: random.Random, messages: int) -> list[Source]:
     """Short messages, some of which say the same or a part of another, and long ones of several passages."""
-    texts = ["The harbour crane.", "ok", '"ok"  "market"', "ledger\0cabinet"]
+    texts = ["The harbour crane.", "ok", '"ok"  "market"', '"harbou"  "ledger"', '"crane"  "ledger"', "ledger\0cabinet"]
     for _ in range(messages - len(texts)):
         size = draw.choice([1, 3, 8, 20, 20, 250])
         again = draw.random() < 0.15

@@ -89,6 +89,16 @@ def test_lines_of_every_length() -> None:
     golden.agrees(FILES / "line_lengths.txt", lines)
 
 
+def test_long_outputs_in_large_rooms() -> None:
+    """Where a limit need not be met to the last token, and lines are looked at a few times only."""
+    lines = []
+    for name in ("log", "hits", "cells", "code", "diff"):
+        text = FORMS[name]([f"{_SAID[i % 3][: 20 + i % 50]} {i * 7919 % 997}" for i in range(700)])
+        made = [facts(text, keep, WORDS, _characters) for keep in (1900, 2500, 5000)]
+        lines.append(f"{name}: {[len(one) for one in made]} {golden.name_of(made)}")
+    golden.agrees(FILES / "large_rooms.txt", lines)
+
+
 def _nested(depth: int, value: Any) -> Any:
     for i in range(depth):
         value = [value] if i % 2 else {"a": value}

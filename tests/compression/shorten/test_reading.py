@@ -26,6 +26,15 @@ def test_texts_read_together_are_chosen_from_as_texts_read_apart(seeds: list[int
     assert sift(together, share, keep_figures=True) == sift(apart, share, keep_figures=True)
 
 
+def test_a_name_is_found_wherever_it_stands() -> None:
+    """Behind a letter that begins its sentence too, and in one of several texts that are read together."""
+    texts = ["It rained on the roof. A Pump came. It is the Ching.", "I Ching is old. It rained."]
+    assert [one.facts for one in Reader().read([(text, "user") for text in texts])] == [
+        {1: ("Pump",), 2: ("Ching",)},
+        {0: ("Ching",)},
+    ]
+
+
 @given(st.lists(st.integers(0, 10_000), min_size=1, max_size=12))
 def test_centres_are_sums_without_rounding(seeds: list[int]) -> None:
     reads = Reader().read([(odd_texts.text(seed), "user") for seed in seeds])

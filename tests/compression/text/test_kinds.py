@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.cases import each
-from turnfold.compression.text.blocks import formulas
+from turnfold.compression.text.blocks import formulas, sql
 from turnfold.compression.text.data_blocks import data_blocks
 from turnfold.compression.text.kinds import KINDS, kind_of, parts
 
@@ -110,6 +110,13 @@ def test_sentences_around_a_log(shape: str, found: str) -> None:
 )
 def test_displayed_formulas(text: str, ranges: list[tuple[int, int]]) -> None:
     assert list(formulas(text)) == ranges
+
+
+@pytest.mark.parametrize(("select", "proof"), [("SELECT ", " FROM"), ("select ", " from t;")])
+def test_a_statement_of_sql_proves_itself_in_its_first_two_thousand_characters(select: str, proof: str) -> None:
+    for size in (1999, 2000):
+        columns = f"{select}{'column_a, ' * 300}"[: size - len(proof)]
+        assert len(sql(f"\n{columns}{proof} t;\n")) == (size < 2000)
 
 
 @given(st.text() | st.lists(st.sampled_from([line for text in SAMPLES.values() for line in text.split("\n")])).map("\n".join))

@@ -123,6 +123,11 @@ _TEA = "The ferry to Holm leaves at noon with twelve crates of tea."
             "- Tables need oak.\n  - Legs need iron.\n    - Unless they are short.\n  - Tops need oil.\n- Chairs.",
             [[], [0, 2], [1], [0], []],
         ),
+        # What stands between two lists parts them.
+        ("- Tables need oak.\n\nWe met at noon.\n\n  - Exception: small tables.\n", [[], [], []]),
+        # Units in the brackets behind a title, in either form.
+        ("Bilanz der Nordwerk AG (in Tsd. Euro)\n\nKasse 1,240\nBank 880\n", [[], [0], [0]]),
+        ("ノルドヴェルク社の貸借対照表（単位：千ユーロ）\n現金は1,240です。\n銀行は880です。\n", [[], [0], [0]]),
     ],
 )
 def test_questions_and_items_by_place(text: str, needs: list[list[int]]) -> None:

@@ -1,4 +1,4 @@
-"""Items that few clients send, with every value near a right one (``tests.support.golden`` says when to write the file anew)."""
+"""Items and settings that few clients send, with every value near a right one (``tests.support.golden`` says when to write the file anew)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.compression.wire.test_golden import every
 from tests.support import golden
 from tests.support.three_wires import WIRES
 from turnfold.compression.errors import FoldRejected
@@ -60,3 +61,34 @@ def test_items_with_values_near_a_right_one() -> None:
         seen = f"{one.role} {one.tokens} {one.unsigned.tokens} {one.sealed} {one.pinned} {one.holds} {one.has_calls}"
         lines.append(f"{number} {wire} {seen} {golden.name_of((told, WIRES[wire].wire.unmarked(request)))}")
     golden.agrees(FILES / "items.txt", lines)
+
+
+_SETTINGS = (
+    *("model", "n", "stream", "stream_options", "prompt_cache_key", "metadata", "user", "tools", "functions", "response_format"),
+    *("max_completion_tokens", "max_tokens", "max_output_tokens", "output_config", "output_format", "text", "thinking", "store"),
+    *("cache_control", "context_management", "thread", "compaction", "container", "mcp_servers", "system", "instructions"),
+    *("previous_response_id", "conversation", "prompt", "background", "reasoning", "truncation", "include", "modalities"),
+)
+_VALUES: tuple[Any, ...] = (
+    *(None, False, True, -1, 0, 1, 2, 1.0, "", "x", "1", [], {}, ["x"], [{"type": "text", "text": "x"}], {"user_id": "u"}),
+    *({"type": "enabled", "budget_tokens": 1}, {"type": "adaptive"}, {"edits": []}, {"edits": [{"type": "compact_20260112"}]}),
+)
+
+
+def _read(wire: str, settings: dict[str, Any]) -> list[Any]:
+    key = "input" if wire == "responses" else "messages"
+    body = {key: [{"role": "user", "content": "Which bay?"}], "max_tokens": 9, **settings}
+    try:
+        return every(WIRES[wire].wire.read(json.dumps(body).encode(), Memo()))
+    except FoldRejected as rejected:
+        return [rejected.reason]
+
+
+def test_settings_with_values_near_a_right_one() -> None:
+    lines = []
+    for wire in sorted(WIRES):
+        for name in _SETTINGS:
+            read = [_read(wire, {name: value}) for value in _VALUES]
+            kinds = len({repr(one) for one in read})
+            lines.append(f"{wire} {name}: {kinds} kinds, {golden.name_of(read)}")
+    golden.agrees(FILES / "settings.txt", lines)

@@ -194,6 +194,7 @@ def test_only_an_observed_request_has_a_fold_beside_it() -> None:
     assert with_fold(receipt(), used, None) is None
     assert with_fold(receipt(status="observed", tokens_before=0, tokens_after=0), used, None) is None
     assert with_fold(receipt(status="observed"), TokenUse(1000), None) == TokenUse(400)
+    assert with_fold(receipt(status="observed"), TokenUse(0, 7), None) == TokenUse(0, 7)
 
 
 def test_an_upstream_that_does_not_say_what_was_cached_teaches_nothing() -> None:

@@ -32,7 +32,8 @@ from turnfold.compression.wire.responses import RESPONSES
 from turnfold.config.fold import fold_options
 from turnfold.config.serving import LimitSettings
 from turnfold.config.settings import AuthSettings, Settings, UpstreamSettings
-from turnfold.proxy.chat.elsewhere import LARGE, beginning_of
+from turnfold.proxy.chat.elsewhere import LARGE, Elsewhere, beginning_of
+from turnfold.proxy.lanes.processes import ProcessFailed
 
 WIRES = {"/v1/chat/completions": CHAT, "/v1/responses": RESPONSES, "/v1/messages": MESSAGES}
 OK = reply(b'{"model": "gpt-4o", "usage": {"prompt_tokens": 5000, "completion_tokens": 1}}')
@@ -209,6 +210,21 @@ def test_their_full_contexts_are_recovered(upstream: UpstreamServer, origin: str
     assert status(answer)[0] == "recovered"
     assert len(upstream.seen[-1].body) <= 20_000
     assert len(data) > 20_000
+
+
+@pytest.mark.parametrize("error", [ProcessFailed("it ended"), TimeoutError()])
+def test_where_the_process_fails_over_a_full_context_the_error_stands(
+    upstream: UpstreamServer, origin: str, error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail(*given: Any) -> Any:
+        del given
+        raise error
+
+    monkeypatch.setattr(Elsewhere, "plan_recovery", fail)
+    upstream.handler = reply(FULL, status=400)
+    answer = ask(origin, "/v1/chat/completions", body("/v1/chat/completions", 24), "full again")
+    assert (answer.status, answer.body) == (400, FULL)
+    assert f"recovery: {type(error).__name__}" in caplog.text
 
 
 def test_what_is_too_large_goes_out_as_it_came(upstream: UpstreamServer) -> None:

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.growth import assert_linear
+from tests.support.weighed_memo import Scales
 from turnfold.compression.memo import Memo
 from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Conversation, Wire
@@ -113,7 +114,7 @@ def test_a_marked_trail_that_goes_on_is_that_of_the_whole_body(wire: Wire, group
         if number % 5 == 4:
             turns = turns[: draw.randrange(1, len(turns))]
             turns[-1] = [*turns[-1], "more " * draw.randrange(300)] if grouped else turns[-1][:1]
-        turns.append(["said " * draw.randrange(300) for _ in range(3 if grouped else 1)])
+        turns.append(["said " * draw.randrange(300) for _ in range(draw.randrange(1, 4) if grouped else 1)])
         body = _marked_body(wire, turns, {len(turns) - 1, max(0, len(turns) - 3)})
         read = wire.read(json.dumps(body).encode(), memo)
         assert trail_of(read, memo) == trail_of(read)
@@ -124,7 +125,7 @@ def test_a_marked_trail_that_goes_on_is_that_of_the_whole_body(wire: Wire, group
 def test_of_a_conversation_that_goes_on_only_what_is_new_is_summed(
     wire: Wire, parts: int, marked: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    memo, turns, summed = Memo(), list[list[str]](), list[int]()
+    memo, turns, summed = Scales(), list[list[str]](), list[int]()
 
     def crc32(data: bytes, value: int = 0) -> int:
         summed.append(len(data))
@@ -139,6 +140,8 @@ def test_of_a_conversation_that_goes_on_only_what_is_new_is_summed(
         assert number < 4 or len(summed) <= (12 if marked else 3), "its first four messages name a conversation"
         assert trail_of(read) == found
     assert len(found.sums) > 4 * 60
+    weight = memo.weights["marked trail" if marked else "trail"][-1]
+    assert weight > len(found.sums) + 16 * 30 if marked else weight == len(found.sums) + 500
 
 
 def _marked_body(wire: Wire, turns: list[list[str]], marked: set[int]) -> dict[str, Any]:

@@ -58,7 +58,7 @@ _MOST_LED: Final = 400  # lines of a block that are read with the line above it
 
 def _under_lead(above: Sequence[WeighedLine], kind: str, rows: list[WeighedLine]) -> list[WeighedLine]:
     """The rows of a block, which need the line that leads to it: "Don't write:", "Wrong:"."""
-    last = next((i for i in range(len(above) - 1, max(-1, len(above) - 4), -1) if above[i].text.strip()), -1)
+    last = next((i for i in reversed(range(len(above))) if above[i].text.strip()), -1)
     if kind not in _LED or last < 0 or len(rows) > _MOST_LED or not above[last].text.rstrip().endswith((":", "：")):
         return rows
     return [row._replace(needs=(*row.needs, len(above) + i - last)) for i, row in enumerate(rows)]

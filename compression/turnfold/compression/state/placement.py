@@ -68,7 +68,7 @@ class Turn:
 
     Attributes:
         text: its text if that is all its content; None otherwise (images, several parts, no content).
-        beside: the text in it where that is not all; told apart by it, taken for a directive never.
+        beside: the text in it; where that is not all, the message is told apart by it and never taken for a directive.
     """
 
     role: str

@@ -59,7 +59,7 @@ def correcting_ties(text: str, pieces: Sequence[StatementPiece]) -> Iterator[Pai
         yield from _labelled(text, pieces)
     if "\n\n" in text:
         yield from _noted(pieces)
-    if ")\n" in text or (not hints.ascii and "）\n" in text):
+    if ")\n" in text or "）\n" in text:
         yield from _under_units(pieces)
 
 

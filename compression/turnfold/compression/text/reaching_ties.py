@@ -77,11 +77,12 @@ def reaching_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
 
 def limited_too(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
     """The sentence before the last, where what limits the last may limit both: the last is a short addition in the same line."""
-    most = _DETAIL_WORDS + 2 * (i > 1 and "pronouns" in pieces[i - 1].opens)
-    if i > 1 and len(pieces[i - 1].said) <= most and not (pieces[i].starts_line or pieces[i - 1].starts_line):
-        claim, detail = pieces[i - 2], pieces[i - 1]
-        if not (claim.kind or detail.kind or claim.asks or detail.asks):
-            yield i - 2, i
+    if i < 2:
+        return
+    claim, detail, last = pieces[i - 2 : i + 1]
+    is_short = len(detail.said) <= _DETAIL_WORDS + 2 * ("pronouns" in detail.opens)
+    if is_short and not (last.starts_line or detail.starts_line or claim.kind or detail.kind or claim.asks or detail.asks):
+        yield i - 2, i
 
 
 def _counted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:

@@ -234,9 +234,10 @@ def with_fold(receipt: Receipt, used: TokenUse, past: PastRequest | None) -> Tok
     """
     if receipt.status != "observed" or not (receipt.tokens_before and receipt.tokens_after):
         return None
-    prompt = round(used.prompt * min(1.0, receipt.tokens_after / receipt.tokens_before))
+    share = min(1.0, receipt.tokens_after / receipt.tokens_before)
+    prompt = round(used.prompt * share)
     if past is None or past.trails is None or receipt.trails is None:
-        cached = round(prompt * used.cached / used.prompt) if used.prompt else 0
+        cached = round(used.cached * share)
     else:
         whole = min(prompt, round(receipt.trails.sent.repeats(past.trails.sent) * (past.folded_tokens or past.sent)))
         warm = 2 * used.cached >= _reach(receipt, past, "").unfolded

@@ -142,7 +142,7 @@ class Stating:
 
     def _placement(self, conversation: Conversation, record: Record) -> Placement:
         """The messages on top of the record; where that lacks private text and the messages have it all, these alone."""
-        turns = [Turn(m.role, m.sole, "" if m.sole is not None else m.own) for m in conversation.messages]
+        turns = [Turn(m.role, m.sole, m.own) for m in conversation.messages]
         options = self._options
         if not conversation.keeps_history:  # nothing is answered here, and no later message may come to say what this one changes
             options = replace(options, acknowledge="forward", keeps_history=False)

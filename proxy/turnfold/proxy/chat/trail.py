@@ -110,15 +110,15 @@ def trail_of(conversation: Conversation, memo: Memo | None = None) -> Trail:
     front = _outside(conversation).encode("utf-8") if conversation.wire.unmarks_outside else b""
     begun = (start, front)
     if known is None or known.begun != begun or not repeats(body, known.body, start, known.summed):
-        known = _KnownTrail(body, begun, Trail(0, b""), start)
-    trail = _trail(front[_end(known.trail.sums) :] + body[known.summed : end], known.trail.sums)
-    kept = _KnownTrail(body, begun, trail, start + max(0, _end(trail.sums) - len(front)))
-    memo.put(key, kept, lambda kept: 500 + len(kept.trail.sums))
+        known = _KnownTrail(body, begun, b"", start)
+    trail = _trail(front[_end(known.sums) :] + body[known.summed : end], known.sums)
+    kept = _KnownTrail(body, begun, trail.sums, start + max(0, _end(trail.sums) - len(front)))
+    memo.put(key, kept, lambda kept: 500 + len(kept.sums))
     return trail
 
 
 class _KnownTrail(NamedTuple):
-    """An earlier body, which the engine remembers too, and its trail.
+    """An earlier body, which the engine remembers too, and its sums.
 
     Attributes:
         begun: where its history starts, and the messages in front that stand elsewhere.
@@ -127,7 +127,7 @@ class _KnownTrail(NamedTuple):
 
     body: bytes
     begun: tuple[int, bytes]
-    trail: Trail
+    sums: bytes
     summed: int
 
 

@@ -1,0 +1,38 @@
+"""What is left of natural texts (``tests.support.golden`` says when to write the file anew).
+
+Lives here: the first layer, facts, summaries and sifted histories of the same texts, in turn. Does not belong here: what a
+shortened text must not say (``text/test_meaning.py``), texts of odd pieces (``test_golden.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from tests.support import golden
+from tests.support.natural_texts import natural_texts
+from turnfold.compression.layers import Compressor, CompressRequest
+from turnfold.compression.memo import Memo
+from turnfold.compression.shorten.registry import facts
+from turnfold.compression.shorten.sift import read, sift
+from turnfold.compression.shorten.summary import summarise
+from turnfold.compression.text.quotes import Source
+from turnfold.compression.tokens import count
+
+FILES = Path(__file__).parent / "golden"
+WAYS: Final[dict[str, Callable[[str], Any]]] = {
+    "layers": lambda text: Compressor().compress(CompressRequest(text, l1_ratio=0.3)).layers[1:],
+    "facts": lambda text: facts(text, 64, frozenset({"pump", "price"}), count, role="user"),
+    "summary": lambda text: summarise([Source("user", text, text.encode())], 60, count, Memo()),
+    "sift": lambda text: sift([read(one, "user") for one in text.split("\n\n")], 0.4),
+}
+
+
+def test_what_is_left_of_natural_texts() -> None:
+    made = [(way, make(text)) for i, text in enumerate(natural_texts().values()) for way, make in list(WAYS.items())[i % 2 :: 2]]
+    lines = []
+    for way in WAYS:
+        some = [one for name, one in made if name == way]
+        lines += [f"{way} {i}: {golden.name_of(some[i : i + 12])}" for i in range(0, len(some), 12)]
+    golden.agrees(FILES / "natural.txt", lines)
