@@ -1,0 +1,351 @@
+"""How long the proxy waits, and for how long it keeps its records, to the second.
+
+Lives here: waits by a clock that jumps (`tests.support.jumping_clock`), and the lives of records as a store is told them. Does
+not belong here: what comes of a wait that needs sockets or threads (beside the parts that wait).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from starlette.types import Message
+
+from tests.proxy.harness import settings_for
+from tests.support.cases import each
+from tests.support.jumping_clock import JumpingClock
+from turnfold.compression.warmth import WarmthCounts, observe
+from turnfold.config.settings import StoreSettings
+from turnfold.proxy import spare_memory
+from turnfold.proxy.app import Parts
+from turnfold.proxy.asking.purse import Payer, Purse
+from turnfold.proxy.asking.summary_records import SummaryRecords
+from turnfold.proxy.deletion.deletions import Deletion, Deletions
+from turnfold.proxy.file_check import FileCheck
+from turnfold.proxy.http.inbound import ClientStalled, Inbound
+from turnfold.proxy.incidents import Incidents
+from turnfold.proxy.lanes.taking_over import TakingOver
+from turnfold.proxy.learning.abandoned_records import AbandonedFold, keep_abandoned
+from turnfold.proxy.learning.deciding import Place
+from turnfold.proxy.learning.warming import WarmthMemory
+from turnfold.proxy.learning.warmth_records import add_counts
+from turnfold.proxy.learning.window_records import Spot, forget_records
+from turnfold.proxy.routes.ops import Readiness, ReadinessCheck
+from turnfold.proxy.store import Batch, Item, Key, OpenStore, Scope, StoreAway, StoreTimedOut, StoreUnavailable
+from turnfold.proxy.store import compare_and_set as module
+from turnfold.proxy.store.compare_and_set import Contended, compare_and_set
+from turnfold.proxy.store.guard import GuardedStore
+from turnfold.proxy.store.memory import MemoryStore
+from turnfold.proxy.store.sqlite import SqliteStore
+
+KEY = Key("anna", "section", "s")
+SPOT = Spot("anna", "https://api.example", "m")
+NOWHERE = "http://127.0.0.1:9/v1"
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> JumpingClock:
+    made = JumpingClock()
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: made.now))
+    return made
+
+
+class Recording(MemoryStore):
+    """A store that keeps what it is asked, and when; `frozen`: it never answers, `away`: it can't be reached."""
+
+    def __init__(self, clock: JumpingClock | None = None) -> None:
+        super().__init__()
+        self.clock, self.frozen, self.away = clock or JumpingClock(), False, False
+        self.asked: list[tuple[str, float]] = []
+        self.lives: dict[tuple[str, str], float] = {}  # tenant and kind of a record -> seconds
+
+    async def _note(self, name: str, items: Sequence[Item] = ()) -> None:
+        self.asked.append((name, round(self.clock.now, 6)))
+        self.lives |= {(item.key.tenant, item.key.kind): item.ttl for item in items}
+        if self.away:
+            raise StoreUnavailable("away")
+        if self.frozen:
+            await asyncio.Event().wait()
+
+    async def get(self, keys: Sequence[Key]) -> list[bytes | None]:
+        await self._note("get")
+        return await super().get(keys)
+
+    async def put(self, items: Sequence[Item]) -> None:
+        await self._note("put", items)
+        await super().put(items)
+
+    async def swap(self, expected: bytes | None, item: Item) -> bool:
+        await self._note("swap", [item])
+        return await super().swap(expected, item)
+
+    async def ping(self) -> None:
+        await self._note("ping")
+
+
+def frozen_store(**settings: Any) -> OpenStore:
+    """A store as the proxy opens it, whose back-end answers nothing."""
+
+    class Frozen(MemoryStore):
+        """Every call of it waits for ever."""
+
+        def __getattribute__(self, name: str) -> Any:
+            if name.startswith("_") or name == "close":
+                return super().__getattribute__(name)
+            return lambda *_, **__: asyncio.Event().wait()
+
+    return OpenStore(Frozen(), StoreSettings(url="memory://", **settings), Incidents())
+
+
+# ---------------------------------------------------------------- waits
+
+
+def test_a_part_that_does_not_answer_holds_a_readiness_probe_up_for_half_a_second(clock: JumpingClock) -> None:
+    async def frozen() -> bool:
+        return await asyncio.Event().wait()
+
+    async def slow() -> bool:
+        await asyncio.sleep(0.499)
+        return True
+
+    checks = Readiness([ReadinessCheck("frozen", frozen), ReadinessCheck("slow", slow, required=True)])
+    assert clock.run(checks.look()) == (True, {"frozen": "down", "slow": "ok"})
+    assert clock.now == 0.5
+
+
+def test_a_body_may_pause_for_a_minute(clock: JumpingClock) -> None:
+    pauses = iter((59.9, 60.1))
+
+    async def receive() -> Message:
+        await asyncio.sleep(next(pauses))
+        return {"type": "http.request", "body": b"half", "more_body": True}
+
+    async def read() -> None:
+        inbound = Inbound({"type": "http", "headers": []}, receive)
+        assert await inbound.next_chunk() == b"half"
+        with pytest.raises(ClientStalled):
+            await inbound.next_chunk()
+
+    clock.run(read())
+    assert clock.now == pytest.approx(119.9)
+
+
+CALLS: dict[str, Callable[[Any], Awaitable[Any]]] = {
+    "get": lambda store: store.get([KEY]),
+    "put": lambda store: store.put([Item(KEY, b"v", 60)]),
+    "swap": lambda store: store.swap(None, Item(KEY, b"v", 60)),
+    "ping": lambda store: store.ping(),
+    "keys": lambda store: store.keys(Scope("anna")),
+    "delete": lambda store: store.delete(Scope("anna")),
+    "discard": lambda store: store.discard([KEY]),
+    "record": lambda store: store.record(Batch.of_items([Item(KEY, b"v", 60)])),
+    "log": lambda store: store.log("l"),
+    "newest": lambda store: store.newest("l"),
+    "counts": lambda store: store.counts(["c"]),
+    "names": lambda store: store.names(),
+    "erase": lambda store: store.erase({}, {}),
+    "scrub": lambda store: store.scrub(),
+}
+REQUESTS_WAIT = {"get", "put", "swap", "ping"}
+
+
+@each("name", CALLS)
+def test_how_long_a_frozen_store_is_waited_for(name: str) -> None:
+    """By requests, by what can't do without it (``patient``, the second as long as the setting allows), by deletions."""
+    clock = JumpingClock()
+
+    async def waits(choose: Callable[[OpenStore], Any], **settings: Any) -> float:
+        store, began = frozen_store(**settings), clock.now
+        with pytest.raises(StoreTimedOut):
+            await CALLS[name](choose(store))
+        waited = clock.now - began
+        await store.close()
+        return round(waited, 6)
+
+    async def measure() -> list[float]:
+        return [
+            await waits(lambda store: store),
+            await waits(lambda store: store.patient, patience=4.0),
+            await waits(lambda store: store.patient, patience=40.0),
+            await waits(lambda store: store.deleting, patience=4.0),
+        ]
+
+    quick, patient, longer, deleting = (0.1, 4, 40, 4) if name in REQUESTS_WAIT else (10, 10, 40, 600)
+    assert clock.run(measure()) == [quick, patient, longer, deleting]
+
+
+def test_an_operator_is_told_after_three_seconds_that_the_store_is_frozen(clock: JumpingClock) -> None:
+    async def check() -> None:
+        store = frozen_store(patience=4.0)
+        with pytest.raises(StoreAway, match=r"The store \(memory://\) is frozen: no answer within 3 s\."):
+            await store.check()
+
+    clock.run(check())
+    assert clock.now == 3
+
+
+def test_a_store_that_failed_is_asked_again_at_growing_intervals(clock: JumpingClock) -> None:
+    async def fail() -> None:
+        store = Recording(clock)
+        store.away, guard = True, GuardedStore(store)
+        with pytest.raises(StoreUnavailable):
+            await guard.get([KEY])
+        await asyncio.sleep(20)
+        assert store.asked == [
+            ("get", 0.0),
+            *(("ping", at) for at in (0.1, 0.3, 0.7, 1.5, 3.1, 6.3, 11.3, 16.3)),
+        ]
+        store.away = False
+        await asyncio.sleep(1.2)
+        assert guard.problem
+        await asyncio.sleep(0.2)
+        assert (guard.problem, guard.failures) == ("", 1)
+        await guard.close()
+
+    clock.run(fail())
+
+
+def test_whoever_loses_a_change_waits_a_little_longer_each_time(clock: JumpingClock) -> None:
+    async def change() -> None:
+        store = Recording(clock)
+
+        async def beaten(held: bytes | None) -> tuple[Item | None, None]:
+            await MemoryStore.put(store, [Item(KEY, b"%d" % len(store.asked), 60)])
+            return Item(KEY, b"mine", 60), None
+
+        with pytest.raises(Contended, match=r"for 0\.3 s"):
+            await compare_and_set(store, KEY, beaten, patience=0.3)
+        tries = [at for name, at in store.asked if name == "swap"]
+        assert tries == [0, 0.001, 0.003, 0.007, 0.015, 0.031, 0.063, 0.127, 0.191, 0.255, 0.319]
+
+    clock.run(change())
+
+
+def test_a_start_waits_a_second_for_its_store(clock: JumpingClock, caplog: pytest.LogCaptureFixture) -> None:
+    async def start() -> float:
+        parts = Parts(settings_for(NOWHERE))
+        parts.store.patient.ping = lambda: asyncio.Event().wait()  # type: ignore[method-assign,assignment,return-value]
+        async with parts.running():
+            return clock.now
+
+    caplog.set_level(logging.ERROR, "turnfold")
+    assert clock.run(start()) == 1
+    assert caplog.messages == ["Requests are served without the store, until it works: it does not answer"]
+
+
+def test_what_caches_are_believed_to_do_is_shared_every_ten_seconds(clock: JumpingClock) -> None:
+    async def run() -> None:
+        store = Recording(clock)
+        memory = WarmthMemory(store)
+        task = asyncio.create_task(memory.run())
+        for _ in range(3):
+            memory.observe(SPOT, 5.0, loop=False, warm=False)
+            await asyncio.sleep(8)
+        await asyncio.sleep(16)
+        task.cancel()
+        assert [at for name, at in store.asked if name == "swap"] == [10, 20]
+
+    clock.run(run())
+
+
+def test_other_processes_deletions_are_looked_for_every_ten_seconds(clock: JumpingClock) -> None:
+    async def run() -> list[float]:
+        parts = Parts(settings_for(NOWHERE))
+        looked: list[float] = []
+
+        async def get(keys: Sequence[Key]) -> list[bytes | None]:
+            looked.append(clock.now)
+            return [None for _ in keys]
+
+        parts.store.patient.get = get  # type: ignore[method-assign]
+        task = asyncio.create_task(parts.forgetting.watch())
+        await asyncio.sleep(35)
+        task.cancel()
+        await parts.store.close()
+        return looked
+
+    assert clock.run(run()) == [10, 20, 30]
+
+
+def test_a_stores_file_is_checked_five_seconds_after_the_start_once_in_ten_minutes(clock: JumpingClock, tmp_path: Any) -> None:
+    """Here another process has looked already."""
+
+    async def run() -> None:
+        (tmp_path / "t.db").touch()
+        store = Recording(clock)
+        await MemoryStore.put(store, [Item(Key("", "check", "file"), b"1", 600.0)])
+        await FileCheck(SqliteStore(tmp_path / "t.db"), store, Incidents()).run()
+        assert (store.asked, store.lives) == ([("swap", 5.0)], {("", "check"): 600.0})
+
+    clock.run(run())
+
+
+def test_a_conversation_is_taken_over_in_steps_with_pauses(clock: JumpingClock) -> None:
+    async def run() -> None:
+        steps: list[tuple[str, float]] = []
+
+        async def step(tenant: str, work: Callable[[], None]) -> None:
+            work()
+            steps.append((tenant, round(clock.now, 6)))
+
+        taking = TakingOver(step, Incidents())
+        taking.begin("anna", [lambda: None] * 3)
+        await asyncio.sleep(1)
+        assert steps == [("anna", 0), ("anna", 0.02), ("anna", 0.04)]
+
+    clock.run(run())
+
+
+def test_spare_memory_goes_back_every_half_minute(clock: JumpingClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[tuple[float, int]] = []
+    monkeypatch.setattr(spare_memory, "_trimmer", lambda: lambda kept: given.append((clock.now, kept)))
+
+    async def run() -> None:
+        task = asyncio.create_task(spare_memory.give_back())
+        await asyncio.sleep(50)
+        task.cancel()
+
+    clock.run(run())
+    assert given == [(30, 0)]
+
+
+# ---------------------------------------------------------------- lives of records
+
+
+HOUR, DAY = 3600.0, 86_400.0
+PLACE = Place(SPOT, "start", "label")
+
+#: What writes a record; tenant, kind and seconds of each.
+LIVES: dict[str, tuple[Callable[[Recording], Awaitable[Any]], dict[tuple[str, str], float]]] = {
+    "warmth": (
+        lambda store: add_counts(store, SPOT, observe(WarmthCounts(), 5.0, loop=False, warm=True)),
+        {("anna", "warmth"): 30 * DAY},
+    ),
+    "a fold that was given up": (
+        lambda store: keep_abandoned(store, PLACE, AbandonedFold(raw=True)),
+        {("anna", "abandoned"): HOUR},
+    ),
+    "what was forgotten": (lambda store: forget_records(store, "anna", None), {("anna", "window-forgotten"): 7 * DAY + HOUR}),
+    "a deletion": (
+        lambda store: Deletions(store).announce(Deletion.of("anna", None, time.time(), books=True)),
+        {("", "deletion"): DAY},
+    ),
+    "what was spent": (
+        lambda store: Purse(store, 1.0, 1.0, 5.0).reserve(Payer("anna", "c"), 0.1),
+        {("anna", "model-spend"): 5.0, ("", "model-spend"): 3 * DAY},
+    ),
+    "a claim": (lambda store: SummaryRecords(store, 60.0).claim(PLACE, 1, 2, "p", 7.0), {("anna", "summary"): 7.0}),
+}
+
+
+@pytest.mark.parametrize("name", LIVES)
+async def test_how_long_a_record_is_kept(name: str) -> None:
+    write, lives = LIVES[name]
+    store = Recording()
+    await write(store)
+    assert store.lives == lives
