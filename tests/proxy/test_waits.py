@@ -1,6 +1,6 @@
 """How long the proxy waits, and for how long it keeps its records, to the second.
 
-Lives here: waits by a clock that jumps (`tests.support.jumping_clock`), and the lives of records as a store is told them. Does
+Lives here: waits by a clock that jumps (`tests.support.no_time`), and the lives of records as a store is told them. Does
 not belong here: what comes of a wait that needs sockets or threads (beside the parts that wait).
 """
 
@@ -18,7 +18,7 @@ from starlette.types import Message
 
 from tests.proxy.harness import settings_for
 from tests.support.cases import each
-from tests.support.jumping_clock import JumpingClock
+from tests.support.no_time import in_no_time, now
 from turnfold.compression.warmth import WarmthCounts, observe
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy import spare_memory
@@ -48,29 +48,20 @@ SPOT = Spot("anna", "https://api.example", "m")
 NOWHERE = "http://127.0.0.1:9/v1"
 
 
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> JumpingClock:
-    made = JumpingClock()
-    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: made.now))
-    return made
-
-
 class Recording(MemoryStore):
-    """A store that keeps what it is asked, and when; `frozen`: it never answers, `away`: it can't be reached."""
+    """A store that keeps what it is asked, and when; while it is `away`, it can't be reached."""
 
-    def __init__(self, clock: JumpingClock | None = None) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.clock, self.frozen, self.away = clock or JumpingClock(), False, False
+        self.away = False
         self.asked: list[tuple[str, float]] = []
         self.lives: dict[tuple[str, str], float] = {}  # tenant and kind of a record -> seconds
 
     async def _note(self, name: str, items: Sequence[Item] = ()) -> None:
-        self.asked.append((name, round(self.clock.now, 6)))
+        self.asked.append((name, now()))
         self.lives |= {(item.key.tenant, item.key.kind): item.ttl for item in items}
         if self.away:
             raise StoreUnavailable("away")
-        if self.frozen:
-            await asyncio.Event().wait()
 
     async def get(self, keys: Sequence[Key]) -> list[bytes | None]:
         await self._note("get")
@@ -105,7 +96,7 @@ def frozen_store(**settings: Any) -> OpenStore:
 # ---------------------------------------------------------------- waits
 
 
-def test_a_part_that_does_not_answer_holds_a_readiness_probe_up_for_half_a_second(clock: JumpingClock) -> None:
+def test_a_part_that_does_not_answer_holds_a_readiness_probe_up_for_half_a_second() -> None:
     async def frozen() -> bool:
         return await asyncio.Event().wait()
 
@@ -114,11 +105,15 @@ def test_a_part_that_does_not_answer_holds_a_readiness_probe_up_for_half_a_secon
         return True
 
     checks = Readiness([ReadinessCheck("frozen", frozen), ReadinessCheck("slow", slow, required=True)])
-    assert clock.run(checks.look()) == (True, {"frozen": "down", "slow": "ok"})
-    assert clock.now == 0.5
+
+    async def look() -> None:
+        assert await checks.look() == (True, {"frozen": "down", "slow": "ok"})
+        assert now() == 0.5
+
+    in_no_time(look())
 
 
-def test_a_body_may_pause_for_a_minute(clock: JumpingClock) -> None:
+def test_a_body_may_pause_for_a_minute() -> None:
     pauses = iter((59.9, 60.1))
 
     async def receive() -> Message:
@@ -130,9 +125,9 @@ def test_a_body_may_pause_for_a_minute(clock: JumpingClock) -> None:
         assert await inbound.next_chunk() == b"half"
         with pytest.raises(ClientStalled):
             await inbound.next_chunk()
+        assert now() == 119.9
 
-    clock.run(read())
-    assert clock.now == pytest.approx(119.9)
+    in_no_time(read())
 
 
 CALLS: dict[str, Callable[[Any], Awaitable[Any]]] = {
@@ -157,15 +152,13 @@ REQUESTS_WAIT = {"get", "put", "swap", "ping"}
 @each("name", CALLS)
 def test_how_long_a_frozen_store_is_waited_for(name: str) -> None:
     """By requests, by what can't do without it (``patient``, the second as long as the setting allows), by deletions."""
-    clock = JumpingClock()
 
     async def waits(choose: Callable[[OpenStore], Any], **settings: Any) -> float:
-        store, began = frozen_store(**settings), clock.now
+        store, began = frozen_store(**settings), now()
         with pytest.raises(StoreTimedOut):
             await CALLS[name](choose(store))
-        waited = clock.now - began
         await store.close()
-        return round(waited, 6)
+        return round(now() - began, 6)
 
     async def measure() -> list[float]:
         return [
@@ -176,22 +169,22 @@ def test_how_long_a_frozen_store_is_waited_for(name: str) -> None:
         ]
 
     quick, patient, longer, deleting = (0.1, 4, 40, 4) if name in REQUESTS_WAIT else (10, 10, 40, 600)
-    assert clock.run(measure()) == [quick, patient, longer, deleting]
+    assert in_no_time(measure()) == [quick, patient, longer, deleting]
 
 
-def test_an_operator_is_told_after_three_seconds_that_the_store_is_frozen(clock: JumpingClock) -> None:
+def test_an_operator_is_told_after_three_seconds_that_the_store_is_frozen() -> None:
     async def check() -> None:
         store = frozen_store(patience=4.0)
         with pytest.raises(StoreAway, match=r"The store \(memory://\) is frozen: no answer within 3 s\."):
             await store.check()
+        assert now() == 3
 
-    clock.run(check())
-    assert clock.now == 3
+    in_no_time(check())
 
 
-def test_a_store_that_failed_is_asked_again_at_growing_intervals(clock: JumpingClock) -> None:
+def test_a_store_that_failed_is_asked_again_at_growing_intervals() -> None:
     async def fail() -> None:
-        store = Recording(clock)
+        store = Recording()
         store.away, guard = True, GuardedStore(store)
         with pytest.raises(StoreUnavailable):
             await guard.get([KEY])
@@ -207,12 +200,14 @@ def test_a_store_that_failed_is_asked_again_at_growing_intervals(clock: JumpingC
         assert (guard.problem, guard.failures) == ("", 1)
         await guard.close()
 
-    clock.run(fail())
+    in_no_time(fail())
 
 
-def test_whoever_loses_a_change_waits_a_little_longer_each_time(clock: JumpingClock) -> None:
+def test_whoever_loses_a_change_waits_a_little_longer_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=now))
+
     async def change() -> None:
-        store = Recording(clock)
+        store = Recording()
 
         async def beaten(held: bytes | None) -> tuple[Item | None, None]:
             await MemoryStore.put(store, [Item(KEY, b"%d" % len(store.asked), 60)])
@@ -223,24 +218,24 @@ def test_whoever_loses_a_change_waits_a_little_longer_each_time(clock: JumpingCl
         tries = [at for name, at in store.asked if name == "swap"]
         assert tries == [0, 0.001, 0.003, 0.007, 0.015, 0.031, 0.063, 0.127, 0.191, 0.255, 0.319]
 
-    clock.run(change())
+    in_no_time(change())
 
 
-def test_a_start_waits_a_second_for_its_store(clock: JumpingClock, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_start_waits_a_second_for_its_store(caplog: pytest.LogCaptureFixture) -> None:
     async def start() -> float:
         parts = Parts(settings_for(NOWHERE))
         parts.store.patient.ping = lambda: asyncio.Event().wait()  # type: ignore[method-assign,assignment,return-value]
         async with parts.running():
-            return clock.now
+            return now()
 
     caplog.set_level(logging.ERROR, "turnfold")
-    assert clock.run(start()) == 1
+    assert in_no_time(start()) == 1
     assert caplog.messages == ["Requests are served without the store, until it works: it does not answer"]
 
 
-def test_what_caches_are_believed_to_do_is_shared_every_ten_seconds(clock: JumpingClock) -> None:
+def test_what_caches_are_believed_to_do_is_shared_every_ten_seconds() -> None:
     async def run() -> None:
-        store = Recording(clock)
+        store = Recording()
         memory = WarmthMemory(store)
         task = asyncio.create_task(memory.run())
         for _ in range(3):
@@ -250,16 +245,16 @@ def test_what_caches_are_believed_to_do_is_shared_every_ten_seconds(clock: Jumpi
         task.cancel()
         assert [at for name, at in store.asked if name == "swap"] == [10, 20]
 
-    clock.run(run())
+    in_no_time(run())
 
 
-def test_other_processes_deletions_are_looked_for_every_ten_seconds(clock: JumpingClock) -> None:
+def test_other_processes_deletions_are_looked_for_every_ten_seconds() -> None:
     async def run() -> list[float]:
         parts = Parts(settings_for(NOWHERE))
         looked: list[float] = []
 
         async def get(keys: Sequence[Key]) -> list[bytes | None]:
-            looked.append(clock.now)
+            looked.append(now())
             return [None for _ in keys]
 
         parts.store.patient.get = get  # type: ignore[method-assign]
@@ -269,48 +264,48 @@ def test_other_processes_deletions_are_looked_for_every_ten_seconds(clock: Jumpi
         await parts.store.close()
         return looked
 
-    assert clock.run(run()) == [10, 20, 30]
+    assert in_no_time(run()) == [10, 20, 30]
 
 
-def test_a_stores_file_is_checked_five_seconds_after_the_start_once_in_ten_minutes(clock: JumpingClock, tmp_path: Any) -> None:
+def test_a_stores_file_is_checked_five_seconds_after_the_start_once_in_ten_minutes(tmp_path: Any) -> None:
     """Here another process has looked already."""
 
     async def run() -> None:
         (tmp_path / "t.db").touch()
-        store = Recording(clock)
+        store = Recording()
         await MemoryStore.put(store, [Item(Key("", "check", "file"), b"1", 600.0)])
         await FileCheck(SqliteStore(tmp_path / "t.db"), store, Incidents()).run()
         assert (store.asked, store.lives) == ([("swap", 5.0)], {("", "check"): 600.0})
 
-    clock.run(run())
+    in_no_time(run())
 
 
-def test_a_conversation_is_taken_over_in_steps_with_pauses(clock: JumpingClock) -> None:
+def test_a_conversation_is_taken_over_in_steps_with_pauses() -> None:
     async def run() -> None:
         steps: list[tuple[str, float]] = []
 
         async def step(tenant: str, work: Callable[[], None]) -> None:
             work()
-            steps.append((tenant, round(clock.now, 6)))
+            steps.append((tenant, now()))
 
         taking = TakingOver(step, Incidents())
         taking.begin("anna", [lambda: None] * 3)
         await asyncio.sleep(1)
         assert steps == [("anna", 0), ("anna", 0.02), ("anna", 0.04)]
 
-    clock.run(run())
+    in_no_time(run())
 
 
-def test_spare_memory_goes_back_every_half_minute(clock: JumpingClock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spare_memory_goes_back_every_half_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[tuple[float, int]] = []
-    monkeypatch.setattr(spare_memory, "_trimmer", lambda: lambda kept: given.append((clock.now, kept)))
+    monkeypatch.setattr(spare_memory, "_trimmer", lambda: lambda kept: given.append((now(), kept)))
 
     async def run() -> None:
         task = asyncio.create_task(spare_memory.give_back())
         await asyncio.sleep(50)
         task.cancel()
 
-    clock.run(run())
+    in_no_time(run())
     assert given == [(30, 0)]
 
 
