@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from starlette.types import Message
@@ -19,24 +20,30 @@ from starlette.types import Message
 from tests.proxy.harness import settings_for
 from tests.support.cases import each
 from tests.support.no_time import in_no_time, now
+from turnfold.compression.budgeted import History, HistoryMessage, HistorySettings
 from turnfold.compression.warmth import WarmthCounts, observe
-from turnfold.config.settings import StoreSettings
+from turnfold.config.settings import CacheSettings, StoreSettings
 from turnfold.proxy import spare_memory
+from turnfold.proxy.api.cache import CompressionCache
+from turnfold.proxy.api.conversations import Conversations
+from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.app import Parts
 from turnfold.proxy.asking.purse import Payer, Purse
 from turnfold.proxy.asking.summary_records import SummaryRecords
 from turnfold.proxy.deletion.deletions import Deletion, Deletions
 from turnfold.proxy.file_check import FileCheck
 from turnfold.proxy.http.inbound import ClientStalled, Inbound
-from turnfold.proxy.incidents import Incidents
+from turnfold.proxy.http.refusals import Refused
+from turnfold.proxy.incidents import Incidents, outcome
+from turnfold.proxy.lanes.processes import FoldProcesses
 from turnfold.proxy.lanes.taking_over import TakingOver
 from turnfold.proxy.learning.abandoned_records import AbandonedFold, keep_abandoned
 from turnfold.proxy.learning.deciding import Place
-from turnfold.proxy.learning.warming import WarmthMemory
 from turnfold.proxy.learning.warmth_records import add_counts
 from turnfold.proxy.learning.window_records import Spot, forget_records
 from turnfold.proxy.routes.ops import Readiness, ReadinessCheck
-from turnfold.proxy.store import Batch, Item, Key, OpenStore, Scope, StoreAway, StoreTimedOut, StoreUnavailable
+from turnfold.proxy.state_records import StateRecords
+from turnfold.proxy.store import Batch, Item, Key, OpenStore, Scope, StoreAway, StoreError, StoreTimedOut, StoreUnavailable
 from turnfold.proxy.store import compare_and_set as module
 from turnfold.proxy.store.compare_and_set import Contended, compare_and_set
 from turnfold.proxy.store.guard import GuardedStore
@@ -233,21 +240,6 @@ def test_a_start_waits_a_second_for_its_store(caplog: pytest.LogCaptureFixture) 
     assert caplog.messages == ["Requests are served without the store, until it works: it does not answer"]
 
 
-def test_what_caches_are_believed_to_do_is_shared_every_ten_seconds() -> None:
-    async def run() -> None:
-        store = Recording()
-        memory = WarmthMemory(store)
-        task = asyncio.create_task(memory.run())
-        for _ in range(3):
-            memory.observe(SPOT, 5.0, loop=False, warm=False)
-            await asyncio.sleep(8)
-        await asyncio.sleep(16)
-        task.cancel()
-        assert [at for name, at in store.asked if name == "swap"] == [10, 20]
-
-    in_no_time(run())
-
-
 def test_other_processes_deletions_are_looked_for_every_ten_seconds() -> None:
     async def run() -> list[float]:
         parts = Parts(settings_for(NOWHERE))
@@ -309,6 +301,82 @@ def test_spare_memory_goes_back_every_half_minute(monkeypatch: pytest.MonkeyPatc
     assert given == [(30, 0)]
 
 
+class Lost(Recording):
+    """A store in which somebody else is always quicker."""
+
+    async def swap(self, expected: bytes | None, item: Item) -> bool:
+        await self._note("swap", [item])
+        return False
+
+
+def conversations(store: Recording) -> Conversations:
+    return Conversations(store, StoreSettings(ttl=60), Workshop(2))
+
+
+NOTE = HistoryMessage("user", "The harbour was quiet.")
+
+#: What changes a record that others change too: seconds after which it gives up, or how often it tries.
+CONTENDED: dict[str, tuple[Callable[[Recording], Awaitable[Any]], float | int]] = {
+    "a message of a conversation": (lambda store: conversations(store).add("anna", "c", NOTE, HistorySettings()), 30.0),
+    "a conversation": (lambda store: conversations(store).replace("anna", "c", History()), 30.0),
+    "the compression cache": (lambda store: CompressionCache(store, CacheSettings(ttl=60)).count_miss("anna", "k", 9), 1.0),
+    "warmth": (lambda store: add_counts(store, SPOT, WarmthCounts()), 8),
+    "what was spent": (lambda store: Purse(store, 1.0, None, 5.0).reserve(Payer("anna"), 0.1), 8),
+    "a state": (lambda store: StateRecords(store, 60.0).update("anna", "c", lambda record: record), 16),
+}
+
+
+@pytest.mark.parametrize("name", CONTENDED)
+def test_how_long_whoever_always_loses_goes_on(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=now))
+    change, end = CONTENDED[name]
+
+    async def lose() -> float | int:
+        store = Lost()
+        came = await outcome(change(store))
+        assert not isinstance(came, Exception) or isinstance(came, StoreError)
+        return now() if isinstance(end, float) else sum(called == "swap" for called, _ in store.asked)
+
+    assert in_no_time(lose()) == (end if isinstance(end, int) else pytest.approx(end, abs=0.064))
+
+
+@pytest.mark.parametrize(("name", "end"), [("a message of a conversation", 5.0), ("a conversation", 0.0)])
+def test_how_long_a_store_that_is_away_is_waited_for(monkeypatch: pytest.MonkeyPatch, name: str, end: float) -> None:
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=now))
+
+    async def wait() -> float:
+        store = Recording()
+        store.away = True
+        assert isinstance(await outcome(CONTENDED[name][0](store)), StoreUnavailable)
+        return now()
+
+    assert in_no_time(wait()) == pytest.approx(end, abs=0.064)
+
+
+def test_large_work_of_the_api_may_take_five_minutes() -> None:
+    class Endless:
+        """A process that never answers."""
+
+        @asynccontextmanager
+        async def session(self, *_: object) -> AsyncIterator[Endless]:
+            yield self
+
+        async def send(self, *_: object) -> None:
+            """Take the job."""
+
+        async def receive(self) -> None:
+            await asyncio.Event().wait()
+
+    async def work() -> None:
+        workshop = Workshop(1, cast(FoldProcesses, Endless()))
+        with pytest.raises(Refused, match="takes too long"):
+            await workshop.run_sized("anna", 200_000, len, "four")
+        workshop.close()
+        assert now() == 300
+
+    in_no_time(work())
+
+
 # ---------------------------------------------------------------- lives of records
 
 
@@ -333,6 +401,10 @@ LIVES: dict[str, tuple[Callable[[Recording], Awaitable[Any]], dict[tuple[str, st
     "what was spent": (
         lambda store: Purse(store, 1.0, 1.0, 5.0).reserve(Payer("anna", "c"), 0.1),
         {("anna", "model-spend"): 5.0, ("", "model-spend"): 3 * DAY},
+    ),
+    "a hit of the compression cache": (
+        lambda store: CompressionCache(store, CacheSettings(ttl=60)).count_miss("anna", "k", 9),
+        {("anna", "compression-index"): 30 * DAY},
     ),
     "a claim": (lambda store: SummaryRecords(store, 60.0).claim(PLACE, 1, 2, "p", 7.0), {("anna", "summary"): 7.0}),
 }

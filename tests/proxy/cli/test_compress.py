@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import socket
 import sys
 from pathlib import Path
@@ -74,7 +75,9 @@ def test_benchmark(run: RunCommand) -> None:
     rows = json.loads(run("benchmark", "text.md", "--json")[1])
     assert [row["scorer"] for row in rows] == ["textrank", "tfidf", "conversation", "composite"]
     assert all(row["raw"] > row["facts"] >= row["summary"] > 0 and row["ms"] > 0 for row in rows)
-    assert "composite" in run("benchmark", "text.md")[1]
+    heading, *lines = [re.findall(r"[\w./]+", line) for line in run("benchmark", "text.md")[1].splitlines() if "te" in line]
+    assert heading == ["text", "scorer", "tokens", "facts", "summary", "ratio", "ms", "tokens/s"]
+    assert [line[:2] for line in lines] == [["text.md", row["scorer"]] for row in rows]
 
 
 CASE = {"id": "one", "context": TEXT, "question": "Who?", "expected_entities": ["Anna Berg", "$4.2 million", "Day 99"]}
