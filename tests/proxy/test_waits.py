@@ -44,6 +44,7 @@ from turnfold.proxy.learning.window_records import Spot, forget_records
 from turnfold.proxy.routes.ops import Readiness, ReadinessCheck
 from turnfold.proxy.state_records import StateRecords
 from turnfold.proxy.store import Batch, Item, Key, OpenStore, Scope, StoreAway, StoreError, StoreTimedOut, StoreUnavailable
+from turnfold.proxy.store import cached
 from turnfold.proxy.store import compare_and_set as module
 from turnfold.proxy.store.compare_and_set import Contended, compare_and_set
 from turnfold.proxy.store.guard import GuardedStore
@@ -226,6 +227,31 @@ def test_whoever_loses_a_change_waits_a_little_longer_each_time(monkeypatch: pyt
         assert tries == [0, 0.001, 0.003, 0.007, 0.015, 0.031, 0.063, 0.127, 0.191, 0.255, 0.319]
 
     in_no_time(change())
+
+
+def test_what_was_read_is_read_again_after_five_seconds_within_half_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cached, "time", SimpleNamespace(monotonic=now))
+
+    async def read() -> None:
+        inner = Recording()
+        store = OpenStore(inner, StoreSettings(url="memory://", memory_bytes=2**17))
+        await store.put([Item(KEY, b"v", 60)])
+        for _ in range(3):
+            await store.get([KEY])
+            await asyncio.sleep(2.4)
+        assert ("get", 0.0) not in inner.asked  # it had been written
+        await store.get([KEY])
+        assert inner.asked[-1] == ("get", 7.2)
+        for number in range(30):
+            await store.put([Item(Key("anna", "section", str(number)), bytes(2**13), 60)])
+        asked = len(inner.asked)
+        await store.get([Key("anna", "section", str(number)) for number in range(22, 30)])
+        assert len(inner.asked) == asked  # eight are 64 KiB
+        await store.get([Key("anna", "section", "21")])
+        assert len(inner.asked) == asked + 1
+        await store.close()
+
+    in_no_time(read())
 
 
 def test_a_start_waits_a_second_for_its_store(caplog: pytest.LogCaptureFixture) -> None:
