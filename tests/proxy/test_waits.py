@@ -43,8 +43,18 @@ from turnfold.proxy.learning.warmth_records import add_counts
 from turnfold.proxy.learning.window_records import Spot, forget_records
 from turnfold.proxy.routes.ops import Readiness, ReadinessCheck
 from turnfold.proxy.state_records import StateRecords
-from turnfold.proxy.store import Batch, Item, Key, OpenStore, Scope, StoreAway, StoreError, StoreTimedOut, StoreUnavailable
-from turnfold.proxy.store import cached
+from turnfold.proxy.store import (
+    Batch,
+    Item,
+    Key,
+    OpenStore,
+    Scope,
+    StoreAway,
+    StoreError,
+    StoreTimedOut,
+    StoreUnavailable,
+    cached,
+)
 from turnfold.proxy.store import compare_and_set as module
 from turnfold.proxy.store.compare_and_set import Contended, compare_and_set
 from turnfold.proxy.store.guard import GuardedStore
