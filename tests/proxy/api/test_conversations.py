@@ -15,6 +15,7 @@ import pytest
 
 from tests.proxy.harness import unhurried
 from tests.support.forks import fork_into, run_processes
+from tests.support.no_time import in_no_time
 from turnfold.compression import budgeted as history
 from turnfold.compression.budgeted import History, HistoryMessage, HistorySettings
 from turnfold.config.settings import StoreSettings
@@ -154,6 +155,19 @@ async def test_a_section_is_written_again_after_a_quarter_of_its_life(clock: Clo
     clock.now += 1
     await kept.add("anna", "c", note(21), SETTINGS)
     assert set(written) <= set(store.sections)
+
+
+def test_the_last_256_adds_of_a_conversation_are_known_again() -> None:
+    async def add() -> None:
+        kept, long = conversations(MemoryStore()), HistorySettings(compress_threshold=10**6)
+        for n in range(257):
+            await kept.add("anna", "c", note(n), long, f"t{n}")
+        again = await kept.add("anna", "c", note(1), long, "t1")
+        assert len(again.kept.history.recent) == 257
+        again = await kept.add("anna", "c", note(0), long, "t0")
+        assert len(again.kept.history.recent) == 258
+
+    in_no_time(add())
 
 
 async def test_blocks_live_as_long_as_the_conversation(clock: Clock) -> None:
