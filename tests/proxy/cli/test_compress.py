@@ -80,6 +80,17 @@ def test_benchmark(run: RunCommand) -> None:
     assert [line[:2] for line in lines] == [["text.md", row["scorer"]] for row in rows]
 
 
+COUNTED = " ".join(f"Crate {n} with tag T-{31 * n} went to gate {7 * n % 53} on day {n % 9}." for n in range(200))
+
+
+@pytest.mark.parametrize(("name", "ratio"), [("conversations", 2.47), ("documents", 2.73), ("rag_chunks", 2.39), ("any", 3.33)])
+def test_published_cases_are_compressed_as_far_as_they_were_published(
+    run: RunCommand, tmp_path: Path, name: str, ratio: float
+) -> None:
+    (tmp_path / f"{name}.json").write_text(json.dumps([CASE | {"context": COUNTED}]), "utf-8")
+    assert json.loads(run("benchmark", f"{name}.json", "--json")[1])[0]["ratio"] == pytest.approx(ratio, rel=0.02)
+
+
 CASE = {"id": "one", "context": TEXT, "question": "Who?", "expected_entities": ["Anna Berg", "$4.2 million", "Day 99"]}
 
 
