@@ -20,7 +20,7 @@ from starlette.types import ASGIApp
 from tests.proxy.harness import NO_LOGGING, Answer, Receipts, UpstreamServer, call, proxy_server, running, settings_for
 from turnfold.compression.errors import InvalidInput
 from turnfold.config.settings import Settings
-from turnfold.proxy.app import build
+from turnfold.proxy.app import Parts, build
 from turnfold.proxy.routes.ops import Readiness, ReadinessCheck
 from turnfold.proxy.server import configuration, serve
 
@@ -76,6 +76,22 @@ async def test_the_start_waits_for_the_store_and_says_when_there_is_none(
     assert "without the store" not in caplog.text
     await _lifespan(build(settings_for(DOWN, store={"url": f"redis://127.0.0.1:{unused_tcp_port}"}), warm=lambda _: None))
     assert "Requests are served without the store" in caplog.text
+
+
+async def test_a_part_that_fails_at_the_stop_is_an_incident_and_keeps_no_other_from_ending(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    parts = Parts(settings_for(DOWN))
+
+    async def fail() -> None:
+        raise ValueError
+
+    async with parts.running():
+        monkeypatch.setattr(parts.ledger, "stop", fail)
+    assert dict(parts.incidents.counts) == {"stop": 1}
+    with pytest.raises(RuntimeError, match="after shutdown"):  # the last but one
+        await parts.workshop.run("anna", len, "four")
+    assert "stop: one step set aside, kept of it: nothing: ValueError" in caplog.text
 
 
 def test_a_request_that_comes_before_the_vocabulary_waits_for_it(upstream: UpstreamServer) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from tests.proxy.harness import unhurried
 from tests.support.forks import fork_into, run_processes
+from tests.support.no_time import in_no_time
 from turnfold.compression import budgeted as history
 from turnfold.compression.budgeted import History, HistoryMessage, HistorySettings
 from turnfold.config.settings import StoreSettings
@@ -22,7 +23,7 @@ from turnfold.proxy.api import conversations as module
 from turnfold.proxy.api.conversations import Conversations, ConversationUnknown, HistoryIncomplete
 from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.books.section_records import SectionExpired, find_section
-from turnfold.proxy.store import Item, Key, Scope, Store, StoreTimedOut, open_store
+from turnfold.proxy.store import Batch, Item, Key, Scope, Store, StoreTimedOut, memory, open_store
 from turnfold.proxy.store.compare_and_set import Contended, compare_and_set
 from turnfold.proxy.store.memory import MemoryStore
 
@@ -111,12 +112,70 @@ async def test_lost_blocks_are_told_and_not_forgotten(store: Store) -> None:
         await conversations(store).add("anna", "c", note(12), SETTINGS)
 
 
-async def test_blocks_live_as_long_as_the_conversation() -> None:
+class Clock:
+    """Unix time of conversations and of a store in memory."""
+
+    now = 1e9
+
+    def time(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    for one in (module, memory):
+        monkeypatch.setattr(one, "time", made)
+    return made
+
+
+class Counting(MemoryStore):
+    """A store that keeps which sections are written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sections: list[str] = []
+
+    async def record(self, batch: Batch) -> None:
+        self.sections += [item.key.id.partition(":")[0] for item in batch.items if item.key.kind == "conversation-block"]
+        await super().record(batch)
+
+
+async def test_a_section_is_written_again_after_a_quarter_of_its_life(clock: Clock) -> None:
+    store = Counting()
+    kept = conversations(store, ttl=4000)
+    for n in range(20):
+        await kept.add("anna", "c", note(n), SETTINGS)
+    written = store.sections
+    assert len(written) == len(set(written)) > 2
+    clock.now += 999
+    store.sections = []
+    await kept.add("anna", "c", note(20), SETTINGS)
+    assert not set(store.sections) & set(written)
+    clock.now += 1
+    await kept.add("anna", "c", note(21), SETTINGS)
+    assert set(written) <= set(store.sections)
+
+
+def test_the_last_256_adds_of_a_conversation_are_known_again() -> None:
+    async def add() -> None:
+        kept, long = conversations(MemoryStore()), HistorySettings(compress_threshold=10**6)
+        for n in range(257):
+            await kept.add("anna", "c", note(n), long, f"t{n}")
+        again = await kept.add("anna", "c", note(1), long, "t1")
+        assert len(again.kept.history.recent) == 257
+        again = await kept.add("anna", "c", note(0), long, "t0")
+        assert len(again.kept.history.recent) == 258
+
+    in_no_time(add())
+
+
+async def test_blocks_live_as_long_as_the_conversation(clock: Clock) -> None:
     store = MemoryStore()
     kept = conversations(store, ttl=1)
     for n in range(40):
         await kept.add("anna", "c", note(n), SETTINGS)
-        await asyncio.sleep(0.05)  # twice the time to live in all
+        clock.now += 0.05  # twice the time to live in all
     assert told((await conversations(store).read("anna", "c")).history) == [str(n) for n in range(40)]
 
 

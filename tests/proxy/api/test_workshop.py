@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from turnfold.proxy.api.workshop import LARGE, Workshop
+from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.http.refusals import Refused
 from turnfold.proxy.lanes.processes import FoldProcesses
 
@@ -35,9 +35,9 @@ async def test_large_work_that_fails_in_its_process_is_refused() -> None:
     processes = Failing()
     workshop = Workshop(1, cast(FoldProcesses, processes))
     try:
-        assert await workshop.run_sized("anna", LARGE - 1, len, "four") == 4
+        assert await workshop.run_sized("anna", 199_999, len, "four") == 4
         with pytest.raises(Refused) as refused:
-            await workshop.run_sized("anna", LARGE, len, "four")
+            await workshop.run_sized("anna", 200_000, len, "four")
     finally:
         workshop.close()
     assert (refused.value.status, refused.value.code) == (503, "too_slow")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -297,14 +298,20 @@ def test_a_slow_writer_holds_nothing_up(shared: tuple[Scripted, str], scripted: 
         assert not any(b"summary: " in body for body in sent)
 
 
-def test_a_stop_waits_for_no_writer(shared: tuple[Scripted, str], scripted: Scripted) -> None:
+def test_a_stop_waits_for_no_writer(shared: tuple[Scripted, str], scripted: Scripted, tmp_path: Path) -> None:
+    """Its claim ends by itself: after two calls' time and half a minute another replica may write."""
     scripted.delay = 20.0
-    with proxy(shared[1], timeout=60.0) as server:
+    file, began = tmp_path / "t.db", time.time()
+    with proxy(shared[1], timeout=60.0, groups={"store": {"url": f"sqlite:///{file}"}}) as server:
         for body in chat(64, "Dunlin")[44::4]:
             server.chat(body, KEY)
         until(lambda: scripted.calls)
-        started = time.monotonic()
+        started, claimed = time.monotonic(), time.time()
     assert time.monotonic() - started < 9
+    with contextlib.closing(sqlite3.connect(file)) as store:
+        ends = [row[0] for row in store.execute("SELECT expires FROM items WHERE kind = CAST('summary' AS BLOB)")]
+    assert ends
+    assert all(began <= end - 150 <= claimed for end in ends)
 
 
 def test_an_answer_beyond_all_measure_is_not_read(shared: tuple[Scripted, str], scripted: Scripted) -> None:
@@ -525,6 +532,16 @@ async def test_a_reply_is_kept_until_everything_is_forgotten(shared: tuple[Scrip
         asker.forget_in_memory()
         assert await asker.ask(question, payer, caller, Bill(), 5.0) == first
         assert len(scripted.calls) == 2
+
+
+@pytest.mark.parametrize("status", [400, 401, 599])
+async def test_a_refused_call_costs_nothing(shared: tuple[Scripted, str], scripted: Scripted, status: int) -> None:
+    own = {"model": "gpt-4.1-nano", "api_key": "sk-writer", "url": shared[1]}
+    asker, bill = ModelAsker(settings_for(shared[1], summary=own), MemoryStore()), Bill()
+    scripted.status, question = status, ModelCall("layer", "At most 90 tokens.", f"<transcript>\n{TEXT}\n</transcript>", 90)
+    async with asker.running():
+        assert await asker.ask(question, Payer("anna"), Caller("", ()), bill, 5.0) is None
+    assert (bill.why, bill.asked, bill.dollars, bill.calls) == ("failed", 1, 0.0, [])
 
 
 async def test_when_the_time_is_over_nothing_is_asked_or_paid(shared: tuple[Scripted, str], scripted: Scripted) -> None:

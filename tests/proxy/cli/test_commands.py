@@ -21,6 +21,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.proxy.harness import RunCommand, unhurried
@@ -403,3 +404,19 @@ def test_doctor_looks_at_both_upstreams(run: RunCommand, server: tuple[str, list
     code, out, _ = run("doctor")
     assert code == 1
     assert "TURNFOLD_ANTHROPIC_URL" in out
+
+
+def test_a_deletion_may_take_half_an_hour_and_other_calls_a_minute(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+
+    def request(*_: Any, timeout: float, **__: Any) -> httpx.Response:
+        waits.append(timeout)
+        raise httpx.ReadTimeout("too late")
+
+    monkeypatch.setattr(httpx.Client, "request", request)
+    monkeypatch.setenv("TURNFOLD_ADMIN_TOKEN", "adm")
+    for command in (("forget", "--yes", "--tenant", "anna"), ("windows", "--key", "k")):
+        code, out, err = run(*command)
+        assert (code, out) == (1, "")
+        assert "too late" in err
+    assert waits == [1800, 60]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import socket
 import sys
 from pathlib import Path
@@ -74,7 +75,20 @@ def test_benchmark(run: RunCommand) -> None:
     rows = json.loads(run("benchmark", "text.md", "--json")[1])
     assert [row["scorer"] for row in rows] == ["textrank", "tfidf", "conversation", "composite"]
     assert all(row["raw"] > row["facts"] >= row["summary"] > 0 and row["ms"] > 0 for row in rows)
-    assert "composite" in run("benchmark", "text.md")[1]
+    heading, *lines = [re.findall(r"[\w./]+", line) for line in run("benchmark", "text.md")[1].splitlines() if "te" in line]
+    assert heading == ["text", "scorer", "tokens", "facts", "summary", "ratio", "ms", "tokens/s"]
+    assert [line[:2] for line in lines] == [["text.md", row["scorer"]] for row in rows]
+
+
+COUNTED = " ".join(f"Crate {n} with tag T-{31 * n} went to gate {7 * n % 53} on day {n % 9}." for n in range(200))
+
+
+@pytest.mark.parametrize(("name", "ratio"), [("conversations", 2.47), ("documents", 2.73), ("rag_chunks", 2.39), ("any", 3.33)])
+def test_published_cases_are_compressed_as_far_as_they_were_published(
+    run: RunCommand, tmp_path: Path, name: str, ratio: float
+) -> None:
+    (tmp_path / f"{name}.json").write_text(json.dumps([CASE | {"context": COUNTED}]), "utf-8")
+    assert json.loads(run("benchmark", f"{name}.json", "--json")[1])[0]["ratio"] == pytest.approx(ratio, rel=0.02)
 
 
 CASE = {"id": "one", "context": TEXT, "question": "Who?", "expected_entities": ["Anna Berg", "$4.2 million", "Day 99"]}

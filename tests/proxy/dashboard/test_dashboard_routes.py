@@ -278,7 +278,8 @@ async def test_the_overview_says_what_the_report_says(store: Store) -> None:
     assert (found["totals"], found["headline"]) == (whole["totals"], whole["headline"])
     assert found["holds_out"]
     assert found["tenants"][0]["name"] == "Team A"
-    assert sum(one["requests"] for one in found["statuses"]) == 251
+    statuses = {(one["status"], one["reason"]): (one["requests"], one["failed"]) for one in found["statuses"]}
+    assert statuses == {("folded", ""): (250, 5), ("passthrough", "held-out"): (1, 0)}
     tags = await by_tag(store, now - 5 * DAY, now, {})
     assert {one["tag"]: one["requests"] for one in tags["tags"]} == {"a": 125, "b": 125, "": 126}
     with pytest.raises(InvalidInput, match="from"):

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from tests.proxy.harness import settings_for
 from tests.support.cases import each
 from turnfold.config.settings import Settings
-from turnfold.proxy.dashboard.entrance import LINK_LIFE, SESSION_LIFE, Entrance, entry_link, is_same_origin
+from turnfold.proxy.dashboard.entrance import Entrance, entry_link, is_same_origin
 from turnfold.proxy.http.tenancy import Gate
 
 NOWHERE = "http://127.0.0.1:9/v1"
@@ -62,7 +62,10 @@ def test_a_link_is_in_the_part_of_an_address_that_no_server_sees() -> None:
 
 def test_a_link_grows_old(monkeypatch: pytest.MonkeyPatch) -> None:
     link, now = pass_of(entry_link(settings())), time.time()
-    monkeypatch.setattr(time, "time", lambda: now + LINK_LIFE + 1)
+    other = pass_of(entry_link(settings()))
+    monkeypatch.setattr(time, "time", lambda: now + 598)
+    assert Entrance(settings()).redeem(other, [HERE])
+    monkeypatch.setattr(time, "time", lambda: now + 600)
     assert not Entrance(settings()).redeem(link, [HERE])
 
 
@@ -124,7 +127,9 @@ def test_a_session_holds_in_every_worker_until_it_ends(token: str | None, monkey
     assert other.is_signed_in([HERE, cookie])
     assert not Entrance(settings("another")).is_signed_in([HERE, cookie])
     assert not Entrance(settings(token, port=8421)).is_signed_in([HERE, (cookie[0], cookie[1].replace(b"8420", b"8421"))])
-    monkeypatch.setattr(time, "time", lambda: now + SESSION_LIFE + 1)
+    monkeypatch.setattr(time, "time", lambda: now + 43_198)
+    assert other.is_signed_in([HERE, cookie])
+    monkeypatch.setattr(time, "time", lambda: now + 43_200)
     assert not other.is_signed_in([HERE, cookie])
 
 
@@ -180,7 +185,7 @@ def test_same_origin(sent: list[tuple[bytes, bytes]], same: bool) -> None:
 def test_the_cookie_is_secure_where_the_browser_says_https() -> None:
     entrance = Entrance(settings("letmein"))
     plain = entrance.set_cookie("v", [(b"origin", b"http://127.0.0.1:8420")], "http")
-    assert plain == f"turnfold_admin_8420=v; Path=/admin; Max-Age={SESSION_LIFE}; HttpOnly; SameSite=Strict"
+    assert plain == "turnfold_admin_8420=v; Path=/admin; Max-Age=43200; HttpOnly; SameSite=Strict"
     assert entrance.set_cookie("v", [(b"origin", b"https://t.example")], "http").endswith("; Secure")
     assert entrance.set_cookie("v", [], "https").endswith("; Secure")
     assert "Max-Age=0" in entrance.set_cookie("", [], "http")

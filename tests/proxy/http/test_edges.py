@@ -18,6 +18,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, reply, until
+from turnfold.proxy.http.inbound import ClientGone, Inbound
 
 CHAT = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}).encode()
 
@@ -131,6 +132,30 @@ def test_a_transfer_coding_becomes_a_content_coding_on_the_way_back(path: str, s
         serving.join()
     assert [value.lower() for name, value in given.headers if name.lower() == "content-encoding"] == ["gzip"]
     assert gzip.decompress(given.body) == answer
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/compress", "/v1/state/preview", "/admin/session"])
+def test_a_client_that_leaves_inside_its_body_is_no_fault_of_ours(
+    path: str, start_proxy: StartProxy, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = threading.Event()
+    chunk = Inbound.next_chunk
+
+    async def next_chunk(inbound: Inbound) -> bytes | None:
+        try:
+            return await chunk(inbound)
+        except ClientGone:
+            left.set()
+            raise
+
+    monkeypatch.setattr(Inbound, "next_chunk", next_chunk)
+    proxy = start_proxy("http://127.0.0.1:9/v1")
+    with caplog.at_level(logging.INFO), connect(proxy.origin) as connection:
+        connection.sendall(head(path, b"content-length: 5000", b"sec-fetch-site: same-origin") + b'{"a": ')
+        connection.close()
+        assert left.wait(20)
+        assert call(proxy.origin, "GET", "/healthz").status == 200
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 def test_a_half_closed_client_gets_its_answer(upstream: UpstreamServer, proxy: ProxyServer) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from turnfold.compression.calibration import Learned
 from turnfold.proxy.learning.window_records import Spot
-from turnfold.proxy.learning.windows import FORGOTTEN_WITHIN, Windows
+from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.store.base import Item, Key, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
 
@@ -202,10 +202,10 @@ async def test_every_process_forgets() -> None:
     await there.learn_from_refusal(SPOT, 8192, 9000)
     assert await Windows(store, clock=clock).learned(SPOT) == Learned()
     assert await here.learned(SPOT) == Learned()
-    clock.now += FORGOTTEN_WITHIN
+    clock.now += 30
     assert await there.learned(SPOT) == Learned()
     await there.learn_from_refusal(SPOT, 4096, 9000)
-    clock.now += FORGOTTEN_WITHIN
+    clock.now += 30
     assert (await there.learned(SPOT)).limit == 4096
     assert (await Windows(store, clock=clock).learned(SPOT)).limit == 4096
 
@@ -216,7 +216,7 @@ async def test_what_is_learned_after_forgetting_reaches_other_processes() -> Non
     await there.learn_from_refusal(SPOT, 8192, 9000)
     await here.forget_matching(*SPOT)
     await here.learn_from_refusal(SPOT, 4096, 9000)
-    clock.now += FORGOTTEN_WITHIN
+    clock.now += 30
     assert (await there.learned(SPOT)).limit == 4096
 
 
@@ -233,7 +233,7 @@ async def test_a_store_that_does_not_answer_forgets_nothing() -> None:
     windows = Windows(store, clock=clock)
     await windows.learn_from_refusal(SPOT, 8192, 9000)
     store.down = True
-    clock.now += FORGOTTEN_WITHIN
+    clock.now += 30
     assert (await windows.learned(SPOT)).limit == 8192
 
 
@@ -301,7 +301,7 @@ async def test_forgetting_all_reaches_what_never_was_in_the_store() -> None:
     await there.learn_from_refusal(SPOT, 8192, 9000)
     store.deaf = False
     await here.forget_matching(SPOT.tenant)
-    clock.now += FORGOTTEN_WITHIN
+    clock.now += 30
     assert await there.learned(SPOT) == Learned()
 
 
@@ -324,6 +324,15 @@ async def test_records_say_the_latest_figures() -> None:
     ((_, record),) = await windows.records(SPOT.tenant)
     assert (record.known.fits, record.upstream, record.model) == (1019, SPOT.upstream, SPOT.model)
     assert await Windows().records(SPOT.tenant) == []
+
+
+async def test_without_a_store_a_process_forgets_what_it_knows() -> None:
+    windows = Windows()
+    await windows.learn_from_refusal(SPOT, 8192, 9000)
+    assert await windows.forget_matching("t1", model="another") == 0
+    assert (await windows.learned(SPOT)).limit == 8192
+    assert await windows.forget_matching(*SPOT) == 1
+    assert await windows.learned(SPOT) == Learned()
 
 
 async def test_names_of_any_kind_are_listed_and_forgotten() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from turnfold.config.settings import UpstreamSettings
 from turnfold.proxy.outbound.raw_headers import _Restoring, as_text
-from turnfold.proxy.outbound.upstream import Upstream, pieces
+from turnfold.proxy.outbound.upstream import Upstream, UpstreamGarbled, pieces
 
 _BODY = b'{"model": "m"}'
 _HEADERS = [
@@ -87,6 +87,21 @@ async def test_a_connection_is_used_again_once_its_answer_was_read_to_the_end() 
             got.close()
     assert found == [b"ok", packed, b"ok", b"to the end"]
     assert used == [0, 0, 0, 0]
+
+
+async def test_an_upstream_that_changes_the_protocol_has_answered() -> None:
+    async def switch(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 199 Any\r\n\r\n")
+        writer.write(b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n")
+        await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+
+    server = await asyncio.start_server(switch, "127.0.0.1", 0)
+    async with server, Upstream(UpstreamSettings(url=f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")) as upstream:
+        with pytest.raises(UpstreamGarbled, match="with status 101"):
+            await upstream.send("POST", upstream.url(b"/v1/x", b""), _HEADERS[:-1], _BODY)
 
 
 async def test_no_header_ends_its_line() -> None:

@@ -22,7 +22,7 @@ from turnfold.config.settings import Settings
 from turnfold.proxy.asking.asker import ModelAsker
 from turnfold.proxy.asking.operations import OperationModels
 from turnfold.proxy.client import Client, errors
-from turnfold.proxy.routes.state import MAX_BODY, state_routes
+from turnfold.proxy.routes.state import state_routes
 from turnfold.proxy.store.records import left_out
 
 EMPTY: dict[str, Any] = {"premise": None, "policies": {}, "version": 2}
@@ -176,7 +176,8 @@ def test_half_a_surrogate_pair_comes_back_as_it_came(http: httpx.Client) -> None
         (b"{}", 422, "state"),
         (b'{"premise":null,"policies":{},"version":3}', 422, "state.version"),
         (b'{"checkpoint_version":1}', 422, "checkpoint"),
-        (b" " * (MAX_BODY + 1), 413, None),
+        (b" " * 8 * 2**20, 422, "body"),
+        (b" " * (8 * 2**20 + 1), 413, None),
     ],
 )
 def test_a_bad_state_is_refused_and_changes_nothing(http: httpx.Client, content: bytes, status: int, field: str | None) -> None:

@@ -59,6 +59,7 @@ def turnfold(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serving]:
             server=ServerSettings(port=port),
         )
         with serve_beside(settings, listener, Tally(), log):
+            assert [one.daemon for one in threading.enumerate() if one.name == "turnfold-proxy"] == [True]  # it keeps no process
             yield Serving(f"http://127.0.0.1:{port}")
 
 

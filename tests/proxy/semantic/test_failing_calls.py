@@ -245,8 +245,8 @@ def test_what_a_call_sends_costs_and_tells() -> None:
         ("https://h/v1", "https://h/v1/chat/completions", "https://h/v1/embeddings", b"authorization"),
         (
             "https://r.openai.azure.com",
-            "https://r.openai.azure.com/openai/deployments/chat/chat/completions?api-version=1",
-            f"https://r.openai.azure.com/openai/deployments/{MODEL}/embeddings?api-version=1",
+            "https://r.openai.azure.com/openai/deployments/chat/chat/completions?api-version=1%2D2",
+            f"https://r.openai.azure.com/openai/deployments/{MODEL}/embeddings?api-version=1%2D2",
             b"api-key",
         ),
         (

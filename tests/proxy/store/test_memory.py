@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from turnfold.proxy.store.base import Batch
+from turnfold.proxy.store.base import Batch, Item, Key, Scope, key_pages
 from turnfold.proxy.store.memory import MemoryStore
 
 
@@ -17,3 +17,11 @@ async def test_what_has_expired_is_neither_named_nor_gone_on_with() -> None:
     await store.record(Batch("b", {"log": [b"2"]}, {"t": {"x": 5}}, ttl=60))
     assert await store.log("log") == ([b"2"], None)
     assert await store.counts(["t"]) == [{"x": 5}]
+
+
+async def test_keys_are_listed_in_pages_of_500() -> None:
+    store = MemoryStore()
+    await store.put([Item(Key("anna", "section", f"{number:03}"), b"v", 60) for number in range(501)])
+    pages = [[key.id for key in page] async for page in key_pages(store, Scope("anna"))]
+    assert [len(page) for page in pages] == [500, 1]
+    assert len({name for page in pages for name in page}) == 501

@@ -1,8 +1,8 @@
 """The outermost layer of the app.
 
 Lives here: bounding the head of every request, refusing hosts and paths that are none, turning WebSockets away, rendering
-what is refused further in; paths that lead straight to their endpoint. Does not belong here: which path leads where
-(``app``).
+what is refused further in, ending requests whose client has left; paths that lead straight to their endpoint. Does not belong
+here: which path leads where (``app``).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from turnfold.config.serving import LimitSettings
 from turnfold.proxy.http.headers import first
+from turnfold.proxy.http.inbound import ClientGone
 from turnfold.proxy.http.limits import check_head, check_host, check_path
 from turnfold.proxy.http.refusals import RawHeaders, Refused
 
@@ -54,6 +55,8 @@ class Front:
             self._check(headers)
             check_path((scope.get("raw_path") or scope["path"].encode()).decode("ascii", "replace"))
             await self._app(scope, receive, send)
+        except ClientGone:  # there is nobody to answer
+            return
         except Refused as refused:
             to_anthropic = first(scope["headers"], b"anthropic-version") is not None
             await refused.send(_as_denial(send) if scope["type"] == "websocket" else send, to_anthropic=to_anthropic)

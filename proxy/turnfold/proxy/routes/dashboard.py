@@ -29,7 +29,7 @@ from turnfold.proxy.dashboard.entrance import Entrance, is_same_origin
 from turnfold.proxy.dashboard.newest import MOST, NARROWED_BY, newest_requests
 from turnfold.proxy.dashboard.overview import by_tag, overview
 from turnfold.proxy.dashboard.static_files import static_file
-from turnfold.proxy.http.inbound import ClientGone, Inbound
+from turnfold.proxy.http.inbound import Inbound
 from turnfold.proxy.http.tenancy import Gate
 from turnfold.proxy.routes.answers import Handler, as_json, error, only_admins, with_error_answers
 from turnfold.proxy.routes.parameters import refuse_unknown, time_range
@@ -128,10 +128,7 @@ def _session_routes(entrance: Entrance, gate: Gate) -> list[Route]:
 
 
 async def _body(request: Request, most: int) -> bytes:
-    try:
-        data = await Inbound(request.scope, request.receive).body(most)
-    except ClientGone:
-        raise InvalidInput("body", "did not arrive") from None
+    data = await Inbound(request.scope, request.receive).body(most)
     if data is None:
         raise InvalidInput("body", f"must be at most {most} bytes")
     return data

@@ -24,7 +24,7 @@ from turnfold.proxy.chat.exchange import ChatRequest, RequestTrace
 from turnfold.proxy.chat.service import Service
 from turnfold.proxy.console.request_log import log_refused
 from turnfold.proxy.http.headers import first, forwarded_headers, sendable, wishes, without
-from turnfold.proxy.http.inbound import ClientGone, Inbound, while_present
+from turnfold.proxy.http.inbound import Inbound, while_present
 from turnfold.proxy.http.limits import UnfinishedBodies, read_body
 from turnfold.proxy.http.refusals import RawHeaders, Refused
 from turnfold.proxy.http.request_ids import new_request_id
@@ -93,14 +93,13 @@ class ModelCalls:
 
         Raises:
             Refused: the answer is an error of ours.
+            ClientGone: the client left.
         """
         request_id = new_request_id()
         try:
             inbound = Inbound(scope, receive)
             # no name is bound to the request here: the service lets go of its body once it is sent
             await while_present(inbound, self._service.serve(await self._read(request_id, scope, inbound), send))
-        except ClientGone:
-            return
         except Refused as refused:
             refused.headers = (*refused.headers, (b"x-turnfold-request-id", request_id.encode()))
             raise

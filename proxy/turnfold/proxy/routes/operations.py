@@ -24,7 +24,7 @@ from starlette.types import Receive, Scope, Send
 from turnfold.config.serving import LimitSettings
 from turnfold.proxy.api.bodies import Nothing, RequestBody
 from turnfold.proxy.http.headers import first
-from turnfold.proxy.http.inbound import ClientGone, Inbound
+from turnfold.proxy.http.inbound import Inbound
 from turnfold.proxy.http.limits import plain_body
 from turnfold.proxy.http.refusals import Refused
 from turnfold.proxy.routes.answers import Gatekeeper, error, with_error_answers
@@ -127,10 +127,7 @@ class _Path:
             response = error(405, "method_not_allowed", f"{scope['path']} takes {self._allow}.")
             response.headers["allow"] = self._allow
         else:
-            try:
-                response = await with_error_answers(lambda request: self._serve(operation, request, receive))(request)
-            except ClientGone:
-                return
+            response = await with_error_answers(lambda request: self._serve(operation, request, receive))(request)
         await response(scope, receive, send)
 
     async def _serve(self, operation: Operation[Any], request: Request, receive: Receive) -> Response:

@@ -35,7 +35,7 @@ from turnfold.compression.state.serial import checkpoint_value, parse_json, read
 from turnfold.compression.text.private import is_private
 from turnfold.proxy.asking.operations import ModelMissing, OperationModels
 from turnfold.proxy.http.front import Endpoint
-from turnfold.proxy.http.inbound import ClientGone, Inbound
+from turnfold.proxy.http.inbound import Inbound
 from turnfold.proxy.http.refusals import Refused
 from turnfold.proxy.routes.answers import Answers, as_json, error, missing_model, with_error_answers
 from turnfold.proxy.routes.anything import ANYTHING
@@ -234,10 +234,7 @@ def _unknown(name: str) -> Refused:
 
 
 async def _body(request: Request) -> dict[str, Any]:
-    try:
-        data = await Inbound(request.scope, request.receive).body(MAX_BODY)
-    except ClientGone:
-        raise InvalidInput("body", "did not arrive") from None
+    data = await Inbound(request.scope, request.receive).body(MAX_BODY)
     if data is None:
         raise Refused(413, "body_too_large", f"the body must have at most {MAX_BODY} bytes")
     body = parse_json(data.decode("utf-8", "replace"), "body")
