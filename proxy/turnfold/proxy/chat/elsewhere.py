@@ -84,6 +84,7 @@ class FoldUnder:
     known: Learned
     belief: FoldDecision | None
     precedents: tuple[Precedent, ...]
+    borrowed: tuple[Precedent, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +267,7 @@ def replayed(plan: RecoveryPlan, body: bytes, overflow: Overflow, wire: Wire) ->
 
 async def _fold_under(process: FoldProcess, exchange: Exchange, under: list[FoldOptions], options: FoldOptions) -> Exchange:
     under.append(options)
-    await process.send(FoldUnder(exchange.known, options.belief, options.precedents))
+    await process.send(FoldUnder(exchange.known, options.belief, options.precedents, options.borrowed))
     done, body = await _answer(process)
     made = _checked(done, FoldedBody).put_on(exchange)
     return made.but(body=body) if body else made
