@@ -172,6 +172,7 @@ class FoldOptions:
         cache_hit_share: share of requests that find the cache warm, 0 to 1; it holds where nothing is decided.
         belief: what is to be decided where nothing was decided yet; None: nothing is decided in the whole conversation.
         precedents: what was decided before; it goes before `belief`.
+        borrowed: what was decided of the conversation for another model: each holds where there is no precedent, and becomes one.
         budget: tokens that the forwarded request may take, tool schemas included; None: no limit.
         window: input tokens that the model takes, where published; a fold ignores it, ``fit`` does not.
         recall: whether passages of folded turns are quoted behind the user's message.
@@ -196,6 +197,7 @@ class FoldOptions:
     cache_hit_share: float = 0.7
     belief: FoldDecision | None = None
     precedents: tuple[Precedent, ...] = ()
+    borrowed: tuple[Precedent, ...] = ()
     budget: int | None = None
     window: int | None = None
     recall: bool = True

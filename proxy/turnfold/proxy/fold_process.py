@@ -116,7 +116,7 @@ class Worker:
         while under is not None:
             known = exchange.but(known=under.known)
             options = self._folding.options_at_first(known, conversation.model)
-            options = replace(options, belief=under.belief, precedents=under.precedents)
+            options = replace(options, belief=under.belief, precedents=under.precedents, borrowed=under.borrowed)
             done = self._folding.fold_read(known, conversation, options)
             under = yield _folded_body(done), done.body or b""
 

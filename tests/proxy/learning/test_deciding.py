@@ -77,7 +77,7 @@ class Replica:
     def __post_init__(self) -> None:
         self.decisions = Decisions(self.store, 60.0, self.warmth)
 
-    def send(self, body: bytes, believed: FoldDecision) -> Folded:
+    def send(self, body: bytes, believed: FoldDecision, model: str = "m") -> Folded:
         self.warmth.believed = believed
         conversation = CHAT.read(body, self.memo)
         usual = FoldOptions(
@@ -88,7 +88,7 @@ class Replica:
         async def work(options: FoldOptions) -> Folded:
             return fold(conversation, options, self.memo)
 
-        return finished(self.decisions.fold(usual, Place(SPOT, name, name), work))
+        return finished(self.decisions.fold(usual, Place(SPOT._replace(model=model), name, name), work))
 
 
 def long_chat(turns: int, size: int, seed: str = "") -> list[bytes]:
@@ -200,6 +200,28 @@ def test_conversations_that_begin_alike_part_where_they_part() -> None:
     late = Replica(store, HALF)
     assert late.send(one[-1], FoldDecision(Warmth(0.5, 0.5))).body == here.send(one[-1], FoldDecision(Warmth(1.0, 1.0))).body
     assert late.send(other[-1], FoldDecision(Warmth(0.5, 0.5))).body == there.send(other[-1], FoldDecision(Warmth(0, 0))).body
+
+
+@pytest.mark.parametrize("prices", [STRONG, HALF])
+def test_another_model_goes_on_with_what_was_folded_for_the_one_before(prices: CachePrices) -> None:
+    """A retry or a failover: nothing is cached for the other model, and Anthropic's fallback credit wants the same messages."""
+    store = Breakable(2**22)
+    one, unsure, cold = Replica(store, prices), FoldDecision(Warmth(1.0, 1.0), brake=True), FoldDecision(Warmth(0.2, 0.2))
+    bodies = long_chat(40, 600)
+    *_, last = [one.send(body, cold) for body in bodies]
+    assert last.folded
+    assert not Replica(Breakable(2**22), prices).send(bodies[-1], unsure).folded
+    assert one.send(bodies[-1], unsure, "other").body == last.body
+    assert Replica(store, prices).send(bodies[-1], unsure, "other").body == last.body  # it was decided for all
+
+
+def test_a_model_that_has_decided_borrows_nothing() -> None:
+    one = Replica(Breakable(2**22), HALF)
+    bodies = long_chat(30, 600)
+    own = [one.send(body, FoldDecision(Warmth(1.0, 1.0)), "other").body for body in bodies]
+    for body in bodies:
+        one.send(body, FoldDecision(Warmth(0.0, 0.0)))
+    assert one.send(bodies[-1], FoldDecision(Warmth(0.0, 0.0)), "other").body == own[-1]
 
 
 @pytest.mark.parametrize("value", [b"{", b'{"turns": 3, "loops": 1}', b'{"record_version": 9}'])

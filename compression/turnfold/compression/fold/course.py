@@ -94,7 +94,7 @@ class Course(NamedTuple):
 
 
 def course(units: Sequence[Unit], options: FoldOptions, squeeze: float, known: Course | None = None, same: int = 0) -> Course:
-    """Units ready to be replayed; the options' precedents are those of this conversation.
+    """Units ready to be replayed; the options' precedents, borrowed ones too, are those of this conversation.
 
     Args:
         known: a course whose first `same` units are these; only the sums behind them are made.
@@ -120,7 +120,7 @@ def course(units: Sequence[Unit], options: FoldOptions, squeeze: float, known: C
         lines=_sums(known.lines if known else None, same, [u.lines for u in new]),
         marks=[*(known.marks[: bisect_left(known.marks, same)] if known else ()), *marks],
         interrupted=[*(known.interrupted[: bisect_left(known.interrupted, same)] if known else ()), *interrupted],
-        decided={p.at: p.decision for p in options.precedents},
+        decided={p.at: p.decision for p in (*options.borrowed, *options.precedents)},
     )
 
 

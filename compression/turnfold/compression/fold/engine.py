@@ -168,6 +168,7 @@ def _under(conversation: Conversation, options: FoldOptions) -> FoldOptions:
         "recall_stays": stays,
         "drops_thinking": drops,
         "precedents": binding(options.precedents, keys) if options.precedents else (),
+        "borrowed": binding(options.borrowed, keys) if options.borrowed else (),
         "belief": bound_belief(options.belief, keys),
         "likenesses": bound_likenesses(options.likenesses, keys) if options.likenesses else (),
     }

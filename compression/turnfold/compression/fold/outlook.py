@@ -69,6 +69,8 @@ def _would_pay(course: Course, shape: Shape, limits: Thresholds, tail: int, warm
     """Whether a fold of a raw tail of so many tokens would pay."""
     raw = max(1, tail - limits.keep_recent)
     left = int(min(_MOST_LEFT, shape.facts_ratio) * raw)
+    if left > limits.facts_at:  # what exceeds its share becomes a summary at once
+        left = limits.facts_at // 2 + policy.summary_tokens(raw)
     rewrite = policy.rewrite_cost(course.options, warm, raw, 0, left, max(0, limits.keep_recent - int(shape.pace)))
     return policy.pays(course.options.prices.reread(warm), rewrite, raw - left, turns, allowance)
 

@@ -73,7 +73,7 @@ def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0, memo
     if len(cut) <= FEW:
         whole, states = run(None, 0)
     else:
-        bare = replace(options, model="", window=None, precedents=(), likenesses=())
+        bare = replace(options, model="", window=None, precedents=(), borrowed=(), likenesses=())
         key = ("replay", tuple([u[:4] for u in cut[:4]]), bare, squeeze)
         whole, states = continued(memo, key, cut, run, lambda known: 250 * len(known.course.units) + 300 * len(known.states))
     found = states[-1]

@@ -138,7 +138,7 @@ def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], kept
             start,
             end,
             tokens=size,
-            facts=min(size, facts_tokens(first.role, size, first.own, calls=first.has_calls)),
+            facts=_facts(first, size),
             is_user=first.role == "user" and first.holds and not first.fixed,
             pinned=first.pinned,
             asks=first.role == "user",
@@ -150,12 +150,11 @@ def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], kept
     inside = messages[start:end]
     stays = not kept.isdisjoint(range(start, end))
     sizes = [results[i].tokens if i in results else messages[i].tokens for i in range(start, end)]
-    facts = [facts_tokens(m.role, m.tokens, m.own, calls=m.has_calls) for m in inside]
     return Unit(
         start,
         end,
         tokens=sum(sizes),
-        facts=sum(map(min, sizes, facts)),
+        facts=sum(map(_facts, inside, sizes)),
         is_user=first.role == "user" and first.holds and not first.fixed,
         pinned=first.pinned,
         marked=any(m.marked for m in inside),
@@ -167,6 +166,14 @@ def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], kept
         lines=sum(size for m, size in zip(inside, sizes, strict=True) if m.is_result and not _holds_records(m.text)),
         wordless=first.role == "user" and bool(first.attached) and not first.own.strip(),
     )
+
+
+def _facts(message: Message, size: int) -> int:
+    """About the tokens that a message of `size` tokens takes at FACTS; a sealed one is not shortened, except for reasoning that
+    is taken out."""
+    if message.sealed and message.reasoning is None:
+        return size
+    return min(size, facts_tokens(message.role, message.tokens, message.own, calls=message.has_calls))
 
 
 def _holds_records(text: str) -> bool:

@@ -84,6 +84,7 @@ class FoldUnder:
     known: Learned
     belief: FoldDecision | None
     precedents: tuple[Precedent, ...]
+    borrowed: tuple[Precedent, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +265,7 @@ def replayed(plan: RecoveryPlan, body: bytes, overflow: Overflow, wire: Wire) ->
 
 
 async def _fold_under(process: FoldProcess, exchange: Exchange, options: FoldOptions) -> Exchange:
-    await process.send(FoldUnder(exchange.known, options.belief, options.precedents))
+    await process.send(FoldUnder(exchange.known, options.belief, options.precedents, options.borrowed))
     done, body = await _answer(process)
     made = _checked(done, FoldedBody).put_on(exchange).but(options=options)
     return made.but(body=body) if body else made

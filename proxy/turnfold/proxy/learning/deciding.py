@@ -81,6 +81,7 @@ class Decisions:
         self._ttl = ttl
         self._kept: OrderedDict[Place, dict[tuple[int, str], Precedent]] = OrderedDict()
         self._alone: dict[Place, dict[tuple[int, str], Precedent]] = {}
+        self._models: dict[Place, Place] = {}  # a conversation under no model: under the one that last decided of it
 
     def options(self, options: FoldOptions, place: Place, *, alone: bool = False) -> FoldOptions:
         """Options with what this process knows to have been decided of conversations that begin so, and with what it believes.
@@ -90,12 +91,22 @@ class Decisions:
         """
         if options.belief is None:
             return options
-        belief = options.belief
+        belief, borrowed = options.belief, tuple[Precedent, ...]()
         if not alone:
+            borrowed = self._borrowed(place)
             learned = self._warmth.decision(place.spot, place.label, belief)
             warmth = learned.warmth if self._learns else belief.warmth
             belief = FoldDecision(warmth, learned.brake, self._summaries(place))
-        return replace(options, precedents=tuple(self._kept.get(place, {}).values()), belief=belief)
+        return replace(options, precedents=self._known(place), borrowed=borrowed, belief=belief)
+
+    def _known(self, place: Place) -> tuple[Precedent, ...]:
+        return tuple(self._kept.get(place, {}).values())
+
+    def _borrowed(self, place: Place) -> tuple[Precedent, ...]:
+        """What the model decided that had the conversation before: a retry or a failover finds nothing in another model's cache,
+        so that what was folded may as well stay folded."""
+        before = self._models.get(_of_any_model(place), place)
+        return () if before == place else self._known(before)
 
     def forget_in_memory(self) -> None:
         """Forget all that the store has; what was decided without it is all that there is, and stays."""
@@ -138,6 +149,13 @@ class Decisions:
         while len(kept) > _EACH:
             del kept[next(iter(kept))]
         self._kept.move_to_end(place)
+        self._models[_of_any_model(place)] = place
         while len(self._kept) > _CONVERSATIONS:
             gone, _ = self._kept.popitem(last=False)
             self._alone.pop(gone, None)
+            if self._models.get(_of_any_model(gone)) == gone:
+                del self._models[_of_any_model(gone)]
+
+
+def _of_any_model(place: Place) -> Place:
+    return place._replace(spot=place.spot._replace(model=""))
