@@ -74,7 +74,7 @@ def _print_file(console: Console, found: dict[str, Any], full: bool) -> None:
     lines = [
         f"{found['model'] or '(no model)'} on {found['wire']}: {sizes}. {found['why']}",
         f"{cost}; a cached token costs {read:g}, a written one {write:g} of that; {hits:.0%} of requests find the cache warm",
-        f"{limits['words'] or 'nothing to fold'}; {found['fold_events']} fold events so far in {limits['turns']} turns",
+        f"{limits['words'] or 'Nothing to fold.'} {found['fold_events']} fold events so far in {limits['turns']} turns",
     ]
     if limits["budget"]:
         lines.append(f"budget {limits['budget']:,} tokens; made smaller {found['made_smaller_to_fit']} times to fit")
