@@ -200,7 +200,7 @@ def test_report_by_conversation_says_why(run: RunCommand, tmp_path: Path) -> Non
     assert "Folds" in out
     assert "at these prices" in out
     grown, new = json.loads(run("report", "--group-by", "conversation", "--json")[1])["groups"]
-    assert grown["pacing"]["words"].startswith("from ")
+    assert grown["pacing"]["words"].startswith("Above ")
     assert " 500 tokens a turn" in grown["pacing"]["words"]
     assert (new["pacing"]["words"], new["pacing"]["why"]) == (None, "Folded: a smaller request was sent.")
 
