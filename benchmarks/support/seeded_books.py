@@ -29,7 +29,7 @@ _ENDS = (
     ("passthrough", "short", 24),
     ("passthrough", "waiting", 12),
     ("shaped", "", 5),
-    ("passthrough", "held-out", 4),
+    ("bypassed", "held-out", 4),
     ("observed", "", 2),
     ("failed-open", "slow", 1),
     ("recovered", "", 1),

@@ -27,7 +27,7 @@ def test_a_lexicon_of_the_users_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [(None, "cannot be read"), ("[[rule]", "is no TOML"), ("[x]", "is no field"), ("rule = 5", "must be a list")],
+    [(None, "cannot be read"), ("[[rule]", "is not TOML"), ("[x]", "is no field"), ("rule = 5", "must be a list")],
 )
 def test_a_wrong_file_is_named(tmp_path: Path, text: str | None, problem: str) -> None:
     file = tmp_path / "mine.toml"

@@ -76,6 +76,8 @@ def test_empty_variables_and_service_links_count_as_not_set(monkeypatch: pytest.
         ("TURNFOLD_MODE", "onn", ["TURNFOLD_MODE", "'observe'"]),
         ("TURNFOLD_UPSTREAM_URL", "ftp://x", ["TURNFOLD_UPSTREAM_URL", "http://"]),
         ("TURNFOLD_UPSTREAM_URL", "https://x/v1?a=1", ["query"]),
+        ("TURNFOLD_UPSTREAM_URL", "https://x/v1/chat/completions/", ["without /chat/completions"]),
+        ("TURNFOLD_ANTHROPIC_URL", "https://x/v1/messages", ["TURNFOLD_ANTHROPIC_URL", "without /v1/messages"]),
         ("TURNFOLD_UPSTREAM_URL", "http://u:hunter2@h/v1", ["TURNFOLD_UPSTREAM_URL (from the environment)", "credentials"]),
         ("TURNFOLD_ANTHROPIC_URL", "http://u@h", ["TURNFOLD_ANTHROPIC_URL (from the environment)", "credentials"]),
         ("TURNFOLD_STORE_URL", "postgres://u:hunter2@h", ["TURNFOLD_STORE_URL", "sqlite:///"]),
@@ -134,6 +136,15 @@ def test_a_wrong_file_is_one_clear_line(place: Path, toml: str, parts: list[str]
 def test_unreadable_files_are_named(place: Path) -> None:
     (place / ".env").write_bytes(b"TURNFOLD_HOST=\xff\xfe\n")
     assert ".env: cannot be read" in refusal()
+    (place / ".env").write_bytes(b"others say\nTURNFOLD_MODE=off\nTURNFOLD_HOST='::1\n")
+    assert ".env: line 3 is not NAME=VALUE" in refusal()
+
+
+def test_files_may_be_written_on_windows(place: Path) -> None:
+    (place / "turnfold.toml").write_bytes(b"\xef\xbb\xbf[server]\r\nport = 9000\r\n")
+    (place / ".env").write_bytes(b"\xef\xbb\xbfTURNFOLD_MODE=off\r\n")
+    settings = load().settings
+    assert (settings.server.port, settings.folding.mode) == (9000, "off")
 
 
 def test_secrets_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -178,4 +178,9 @@ def test_when_a_worker_is_replaced(monkeypatch: pytest.MonkeyPatch, caplog: pyte
         place[0].kill()
         parent.keep_subprocess_alive()
     assert [line.rpartition(" in ")[2] for line in caplog.messages[-5:]] == ["2 s", "4 s", "8 s", "16 s", "30 s"]
+    place[0].kill()  # by a signal to the whole group, as systemd sends it: nothing is said of it, and nobody takes its place
+    parent.should_exit.set()
+    pid = place[0].pid
+    parent.keep_subprocess_alive()
+    assert (place[0].pid, len(caplog.messages)) == (pid, 12)
     parent.sockets[0].close()

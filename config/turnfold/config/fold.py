@@ -103,10 +103,12 @@ def read_lexicon(file: Path) -> str:
         SettingsError: it cannot be read, or is not a lexicon.
     """
     try:
-        text = file.read_text("utf-8")
+        text = file.read_text("utf-8-sig")
         lexicon(text)
-    except (OSError, UnicodeDecodeError) as exc:
-        raise SettingsError(f"TURNFOLD_PROSE_LEXICON: {file} cannot be read: {exc}") from exc
+    except OSError as exc:
+        raise SettingsError(f"TURNFOLD_PROSE_LEXICON: {file} cannot be read: {exc.strerror}") from exc
+    except UnicodeDecodeError as exc:
+        raise SettingsError(f"TURNFOLD_PROSE_LEXICON: {file} is not UTF-8 (byte {exc.start})") from exc
     except InvalidInput as exc:
         raise SettingsError(f"TURNFOLD_PROSE_LEXICON: {file}: {exc}") from exc
     return text

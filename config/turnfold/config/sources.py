@@ -22,6 +22,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from dotenv import dotenv_values
+from dotenv.parser import parse_stream
 from pydantic import BaseModel, ValidationError
 
 from turnfold.config.settings import Settings
@@ -123,8 +124,14 @@ def _environment() -> SourceValues:
 
 
 def _env_file(file: Path) -> SourceValues:
+    if not file.is_file():
+        return _variables(file.name, {})
     try:
-        return _variables(file.name, dotenv_values(file, encoding="utf-8") if file.is_file() else {})
+        with file.open(encoding="utf-8") as lines:  # others' lines may be of any kind: one `.env` serves many programs
+            wrong = next((one.original for one in parse_stream(lines) if one.error and PREFIX in one.original.string), None)
+        if wrong is not None:
+            raise SettingsError(f"{file}: line {wrong.line} is not NAME=VALUE, or a quote is not closed")
+        return _variables(file.name, dotenv_values(file, encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as exc:
         raise SettingsError(f"{file}: cannot be read: {exc}") from exc
 
@@ -133,7 +140,7 @@ def _read_toml(file: Path) -> Mapping[str, Any]:
     if not file.is_file():
         return {}
     try:
-        return tomllib.loads(file.read_text("utf-8"))
+        return tomllib.loads(file.read_text("utf-8-sig"))
     except tomllib.TOMLDecodeError as exc:
         raise SettingsError(f"{file}: not valid TOML: {exc}") from exc
     except (OSError, UnicodeDecodeError) as exc:

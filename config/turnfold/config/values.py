@@ -57,6 +57,10 @@ def _in_parts(url: str) -> SplitResult:
     return parts
 
 
+#: What a URL ends in that was copied from a call: clients' paths are added behind a base URL, so none of them would be found.
+_REQUEST_PATHS: Final = ("/chat/completions", "/v1/responses", "/v1/messages")
+
+
 def http_url(url: str) -> str:
     """A base URL, without a slash at its end."""
     _check_visible(url)
@@ -71,7 +75,10 @@ def http_url(url: str) -> str:
         raise ValueError("must not carry credentials: the key is a setting of its own")
     if "?" in url or "#" in url:  # an empty query too: paths are added behind it
         raise ValueError("must be a base URL, without a query or a fragment")
-    return url.rstrip("/")
+    base = url.rstrip("/")
+    if ending := next((one for one in _REQUEST_PATHS if base.endswith(one)), None):
+        raise ValueError(f"must be the base URL, without {ending}: Turnfold adds it")
+    return base
 
 
 def store_url(url: str) -> str:

@@ -391,7 +391,9 @@ def run(
     if others:
         out.print(side_by_side({"chat": summary, **others}))
     if report is not None and show_report is not None:
-        out.print("\nThe chat from Turnfold's own books, priced as if the model had been asked:", style="dim")
+        out.print(
+            "\nThe same chat in Turnfold's report, with tool definitions, priced as if the model had been asked:", style="dim"
+        )
         show_report(report)
     return summary
 

@@ -103,7 +103,10 @@ class GracefulWorkers(Multiprocess):
                 process.process.join()
 
     def keep_subprocess_alive(self) -> None:
-        """Replace workers that died or hang; called twice a second."""
+        """Replace workers that died or hang; called twice a second. Once the parent stops, none is: a signal to the whole group
+        (systemd, Ctrl-C) has ended them too."""
+        if self.should_exit.is_set():
+            return
         now = time.monotonic()
         for place, (process, watch) in enumerate(zip(self.processes, self._watches, strict=True)):
             if watch.again is not None:

@@ -1,4 +1,7 @@
-"""Items and settings that few clients send, with every value near a right one (``tests.support.golden`` says when to write the file anew)."""
+"""Items and settings that few clients send, with every value near a right one.
+
+``tests.support.golden`` says when to write the file anew.
+"""
 
 from __future__ import annotations
 

@@ -128,7 +128,10 @@ def test_serve_prints_a_link_to_the_dashboard_where_there_is_one(run: RunCommand
     run("serve", "--store", "memory://", "--host", "0.0.0.0")  # noqa: S104 - nothing listens
     assert served[0].startswith("http://127.0.0.1:8420/admin/#link=")
     assert served[1] == "http://here/admin/ (closed: set TURNFOLD_ADMIN_TOKEN to open it)"
-    assert run("dashboard", "--port", "9000")[1].startswith("http://127.0.0.1:9000/admin/#link=")
+    code, out, err = run("dashboard", "--port", "9")
+    assert code == 0
+    assert out.startswith("http://127.0.0.1:9/admin/#link=")
+    assert "no Turnfold answers at http://127.0.0.1:9 now" in err
     monkeypatch.setenv("TURNFOLD_HOST", "0.0.0.0")  # noqa: S104
     code, out, err = run("dashboard")
     assert (code, out, err.count("\n")) == (1, "", 1)
@@ -182,7 +185,7 @@ def test_report_may_be_narrowed(filled: RunCommand) -> None:
     assert json.loads(filled("report", "--json", *both)[1])["totals"]["requests"] == 1
     for wrong in ("status", "colour=red"):
         code, out, err = filled("report", "--only", wrong)
-        assert (code, out, err.count("\n")) == (1, "", 1)
+        assert (code, out, err.count("\n")) == (2, "", 1)
 
 
 def test_report_by_conversation_says_why(run: RunCommand, tmp_path: Path) -> None:
@@ -198,7 +201,7 @@ def test_report_by_conversation_says_why(run: RunCommand, tmp_path: Path) -> Non
     assert "Folds" in out
     assert "at these prices" in out
     grown, new = json.loads(run("report", "--group-by", "conversation", "--json")[1])["groups"]
-    assert grown["pacing"]["words"].startswith("from ")
+    assert grown["pacing"]["words"].startswith("Above ")
     assert " 500 tokens a turn" in grown["pacing"]["words"]
     assert (new["pacing"]["words"], new["pacing"]["why"]) == (None, "Folded: a smaller request was sent.")
 
@@ -238,21 +241,51 @@ def test_report_of_nothing(run: RunCommand) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["report", "--since", "yesterday"], "--since"),
-        (["report", "--group-by", "colour"], "--group-by:"),
-        (["report", "--only", "colour=red"], "--only colour:"),
         (["report", "--url", "http://127.0.0.1:9"], "TURNFOLD_ADMIN_TOKEN"),
         (["drill-down", "s", "--tenant", "anna"], "TURNFOLD_ADMIN_TOKEN"),
-        (["drill-down", "s", "--url", "http://127.0.0.1:9"], "no answer"),
+        (["drill-down", "s", "--url", "http://127.0.0.1:9"], "Connection refused; is Turnfold running there?"),
         (["drill-down", "s", "--url", "nonsense"], "no answer"),
-        (["report", "--since", "1h", "--until", "2h"], "--since: must lie before --until"),
-        (["export", "--since", "1h", "--until", "2h"], "--since: must lie before --until"),
     ],
 )
 def test_failures_are_one_line_and_exit_code_1(run: RunCommand, arguments: list[str], words: str) -> None:
     code, out, err = run(*arguments)
     assert (code, out, err.count("\n")) == (1, "", 1)
     assert words in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["report", "--since", "yesterday"], "--since"),
+        (["report", "--group-by", "colour"], "--group-by:"),
+        (["report", "--only", "colour=red"], "--only colour: is not a filter"),
+        (["report", "--since", "1h", "--until", "2h"], "--since: must lie before --until"),
+        (["export", "--since", "1h", "--until", "2h"], "--since: must lie before --until"),
+        (["compress", "text.md", "--ratio", "2"], "--ratio: must be above 0"),
+        (["compress", "text.md", "--scorer", "best"], "--scorer: must be one of"),
+        (["compress", "--messages", "m.json", "--token-budget", "-1"], "--token-budget: must be"),
+        (["prose", "text.md", "--intensity", "loud"], "--intensity: must be one of"),
+    ],
+)
+def test_a_wrong_value_is_named_by_its_option(run: RunCommand, arguments: list[str], words: str) -> None:
+    Path("text.md").write_text("One sentence. Another one.", "utf-8")
+    Path("m.json").write_text("[]", "utf-8")
+    code, out, err = run(*arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"turnfold: {words}")
+
+
+def test_an_address_of_something_else_is_told_in_a_line(run: RunCommand, server: tuple[str, list[Any]]) -> None:
+    code, out, err = run("windows", "--key", "sk-1", "--url", f"{server[0]}/nothing")
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert "check the address" in err
+
+
+def test_a_model_without_a_price_is_named_by_its_setting(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNFOLD_SUMMARY_MODEL", "house-writer")
+    code, out, err = run("serve", "--port", "0")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("turnfold: TURNFOLD_SUMMARY_MODEL: 'house-writer' has no known price")
 
 
 @pytest.mark.parametrize("url", ["redis://h/0?colour=red", "rediss://h?ssl_cert_reqs=perhaps"])

@@ -55,8 +55,8 @@ def test_compress_as_json_from_standard_input_into_a_file(
         (("compress", "absent.md"), 1, "absent.md"),
         (("compress", "blank.md"), 1, "blank"),
         (("compress", "broken.md"), 1, "UTF-8"),
-        (("compress", "text.md", "--ratio", "0"), 1, "l1_ratio"),
-        (("compress", "text.md", "--scorer", "best"), 1, "scorer"),
+        (("compress", "text.md", "--ratio", "0"), 2, "--ratio"),
+        (("compress", "text.md", "--scorer", "best"), 2, "--scorer"),
         (("compress", "text.md", "--layer", "3"), 2, "layer"),
         (("compress", "text.md", "--output", "no/such/dir"), 1, "no/such/dir"),
         (("benchmark", "absent.md"), 1, "absent.md"),
@@ -69,6 +69,7 @@ def test_failures_are_one_line(run: RunCommand, tmp_path: Path, arguments: tuple
     assert (ended, out) == (code, "")
     assert word in err
     assert "Traceback" not in err
+    assert "0 raw" not in err, "figures of a result that was not written"
 
 
 def test_benchmark(run: RunCommand) -> None:
@@ -242,7 +243,7 @@ def test_prose_prints_the_text_and_what_it_saved(run: RunCommand, tmp_path: Path
     assert err == "14 -> 8 tokens, 42.9% saved\n"
     code, out, _ = run("prose", "note.md", "--intensity", "lite", "--json")
     assert json.loads(out)["receipt"]["compression_intensity"] == "lite"
-    assert run("prose", "note.md", "--intensity", "most")[0] == 1
+    assert run("prose", "note.md", "--intensity", "most")[0] == 2
     assert run("prose", "note.md", "--output", "no/such/dir")[0] == 1
     assert "absent.toml" in run("prose", "note.md", "--lexicon", "absent.toml")[2]
 

@@ -97,11 +97,14 @@ def test_inspect_says_why_nothing_is_folded(run: RunCommand, tmp_path: Path) -> 
     assert [row["what"] for row in found["messages"]] == ["verbatim"]
 
 
-@pytest.mark.parametrize(("text", "words"), [("[]", "body"), ("{}", "body"), ("{", "body"), ("", "blank")])
+@pytest.mark.parametrize(
+    ("text", "words"), [("[]", "JSON object"), ("\ufeff{}", "JSON object"), ("{", "is not JSON"), ("", "blank")]
+)
 def test_inspect_of_no_request(run: RunCommand, tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "odd.json").write_text(text)
     code, out, err = run("inspect", "odd.json")
     assert (code, out, err.count("\n")) == (1, "", 1)
+    assert err.startswith("turnfold: odd.json: ")
     assert words in err
 
 

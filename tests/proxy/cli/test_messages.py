@@ -35,6 +35,7 @@ def test_there_and_back(run: RunCommand) -> None:
         code, out, _ = run("uncompress", "small.json")
         assert code == 0
         assert json.loads(out) == MESSAGES
+    Path("small.json").write_text("\ufeff" + Path("small.json").read_text("utf-8"), "utf-8")  # as an editor on Windows does
     assert run("uncompress", "small.json", "--recursive", "--output", "back.json")[:2] == (0, "")
     assert json.loads(Path("back.json").read_text("utf-8")) == MESSAGES
 
@@ -62,7 +63,8 @@ def test_options(run: RunCommand) -> None:
         (("compress", "--messages", "absent.json"), 1, "absent.json"),
         (("compress", "--messages", "broken.json"), 1, "JSON"),
         (("compress", "--messages", "odd.json"), 1, "messages"),
-        (("compress", "--messages", "m.json", "--recency-window", "-1"), 1, "recency_window"),
+        (("compress", "--messages", "numbers.json"), 1, "messages[1]: must be an object"),
+        (("compress", "--messages", "m.json", "--recency-window", "-1"), 2, "--recency-window"),
         (("compress", "--messages", "m.json", "--token-counter", "words"), 2, "token-counter"),
         (("compress", "--messages", "m.json", "--output", "no/such/dir"), 1, "no/such/dir"),
         (("uncompress", "m.json"), 1, "verbatim"),
@@ -72,6 +74,7 @@ def test_options(run: RunCommand) -> None:
 def test_failures_are_one_line(run: RunCommand, arguments: tuple[str, ...], code: int, word: str) -> None:
     Path("broken.json").write_text("{", "utf-8")
     save("odd.json", {"messages": 3})
+    save("numbers.json", [MESSAGES[0], 2])
     lost = {"role": "user", "content": "x", "metadata": {"turnfold": {"ids": ["k"], "summary_id": "s", "version": 0}}}
     save("lost.json", {"messages": [lost], "verbatim": {}})
     ended, _, err = run(*arguments)

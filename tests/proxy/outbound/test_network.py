@@ -158,6 +158,7 @@ def test_credentials_reach_a_proxy_of_plain_requests(world: World, start_proxy: 
 def test_an_unknown_authority_is_not_trusted(world: World, start_proxy: StartProxy) -> None:
     answer = start_proxy(SECURE, upstream={"proxy": world.way.url}).chat(BODY)
     assert (answer.status, answer.json()["error"]["code"]) == (502, "upstream_untrusted")
+    assert "TURNFOLD_UPSTREAM_CA_BUNDLE" in answer.json()["error"]["message"]
 
 
 def test_what_is_no_tls_is_not_called_a_certificate(start_proxy: StartProxy, upstream: UpstreamServer) -> None:

@@ -196,7 +196,7 @@ def test_export_import_delete(http: httpx.Client) -> None:
     assert error_of(http.delete("/v1/conversation/from/here"))[0] == 404
     # The two share content and ids; the other one is still whole.
     assert add(http, "to", "One more thing that was never said before.")["stats"]["messages"] == 13
-    assert error_of(http.put("/v1/conversation/to", json={"export": "{}"}))[:2] == (422, "history.format")
+    assert error_of(http.put("/v1/conversation/to", json={"export": "{}"}))[:2] == (422, "export.format")
     assert error_of(http.get("/v1/conversation/to?export=1"))[:2] == (400, "export")
 
 
@@ -246,7 +246,7 @@ def test_an_import_is_whole_or_refused_by_field_and_brings_its_settings(http: ht
     assert export["settings"] == {"compress_threshold": 60, "keep_recent": 2}
     wrong = export | {"recent_tokens": export["recent_tokens"] * 2}
     answer = http.put("/v1/conversation/landed", json={"export": json.dumps(wrong)})
-    assert error_of(answer) == (422, "history.recent_tokens", "invalid_export")
+    assert error_of(answer) == (422, "export.recent_tokens", "invalid_export")
     assert error_of(http.get("/v1/conversation/landed"))[0] == 404
     assert http.put("/v1/conversation/landed", json={"export": kept["export"]}).status_code == 200
     assert http.get("/v1/conversation/landed").json()["context"] == kept["context"]

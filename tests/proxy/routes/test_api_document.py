@@ -18,6 +18,7 @@ import uvicorn
 from starlette.routing import Route
 
 from tests.proxy.harness import NO_LOGGING, UpstreamServer, api_server, call, running
+from tests.support.readme import PAGES
 from turnfold.config.fold import fold_options
 from turnfold.config.settings import AuthSettings, Settings, StoreSettings
 from turnfold.proxy.app import Parts, own_routes
@@ -59,6 +60,12 @@ def test_every_route_is_described_and_every_description_has_a_route() -> None:
         path = re.sub(r":\w+}", "}", route.path)
         there |= {(method, path) for method in served_methods(route)}
     assert {(method, path) for method, path, _ in calls()} == there - _PAGE
+
+
+def test_the_documentation_names_every_route() -> None:
+    pages = "\n".join(page.read_text("utf-8") for page in PAGES)
+    stems = {path.partition("{")[0].rstrip("/") for path in served()["document"]["paths"]} - {"/docs/style.css"}
+    assert {stem for stem in stems if stem not in pages} == set()
 
 
 def test_names_are_unique_and_tags_are_told() -> None:

@@ -54,7 +54,7 @@ def read_export(text: str, *, count: Count = tokens.count) -> ImportedHistory:
     try:
         data = orjson.loads(text)
     except orjson.JSONDecodeError as exc:
-        raise InvalidInput("history", "is no JSON") from exc
+        raise InvalidInput("history", "is not JSON") from exc
     if not isinstance(data, dict) or data.get("format") != _FORMAT or isinstance(data.get("format"), bool):
         raise InvalidInput("history.format", f"must be {_FORMAT}")
     fields = _Fields("history", data)

@@ -238,7 +238,7 @@ def _parse(text: str) -> dict[str, Any]:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as exc:
-        raise InvalidInput("lexicon", f"is no TOML ({exc})") from exc
+        raise InvalidInput("lexicon", f"is not TOML ({exc})") from exc
     if strange := sorted(set(data) - {"language", "sets", "rule", "remove"}):
         raise InvalidInput(f"lexicon.{strange[0]}", "is no field of a lexicon")
     if data.get("language", "en") != "en":

@@ -75,7 +75,7 @@ class ModelAsker:
         self._price: PriceOf = price_from(settings)
         if self.model and self.price(1000, 100) is None:
             raise InvalidInput(
-                "summary.model",
+                "TURNFOLD_SUMMARY_MODEL",
                 f"{self.model!r} has no known price: give its input and output in TURNFOLD_MODELS (0 for a model of your own)",
             )
         self._purse = Purse(store, summary.dollars_per_day, summary.dollars_per_conversation, float(settings.store.ttl))

@@ -284,7 +284,7 @@ class Ledger:
                     await asyncio.sleep(_INTERVAL)
         except TimeoutError:
             self.dropped += self.queued
-            _log.warning("%d receipts lost: the store did not take them before the stop", self.queued)
+            _log.warning("receipts lost: %d, which the store did not take before the stop", self.queued)
 
     async def _run(self) -> None:
         while not self._stopping.is_set():

@@ -47,8 +47,8 @@ class Pacing:
         """The pacing as a sentence."""
         often = "every turn" if self.turns < 1.5 else f"every {self.turns:.0f} turns"
         return (
-            f"from {self.start:,} tokens on folds {often} at these prices (a cached token {self.read:g}, a written one"
-            f" {self.write:g} of an input token; {self.turn:,} tokens a turn, {self.keep_recent:,} stay as they are)"
+            f"Above {self.start:,} tokens, it folds {often} at these prices (a cached token costs {self.read:g} of an input"
+            f" token, a written one {self.write:g}; {self.turn:,} tokens a turn; the newest {self.keep_recent:,} stay unfolded)."
         )
 
 

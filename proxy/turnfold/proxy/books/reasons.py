@@ -34,7 +34,6 @@ _REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "unparsable": "The body is not a JSON object with a list of messages.",
         "content-encoding": "Turnfold cannot decode its content-encoding.",
         "window": "It was made to fit the context window that Turnfold learned for this model.",
-        "held-out": "The conversation is in the hold-out group, for comparison.",
         "slow": "The fold took longer than TURNFOLD_FOLD_TIMEOUT.",
         "slow-before": "An earlier fold of this conversation took longer than TURNFOLD_FOLD_TIMEOUT, so it stays unchanged.",
         "busy": "Folds of the same client that took longer than TURNFOLD_FOLD_TIMEOUT were still being made.",
@@ -51,7 +50,10 @@ _REASONS: Final[Mapping[str, str]] = MappingProxyType(
 
 #: Reasons that say by themselves what happened.
 _WHOLE: Final[Mapping[str, str]] = MappingProxyType(
-    {"thinking-refused": "The provider refused its thinking blocks: it was sent once more without them."}
+    {
+        "held-out": "Not folded: the conversation is in the hold-out group, for comparison.",
+        "thinking-refused": "The provider refused its thinking blocks: it was sent once more without them.",
+    }
 )
 
 

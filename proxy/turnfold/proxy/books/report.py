@@ -73,7 +73,7 @@ class Query:
         if self.group_by not in GROUPINGS:
             raise InvalidInput("group_by", f"must be one of {', '.join(GROUPINGS)}")
         if unknown := sorted(set(self.only) - set(FILTERS)):
-            raise InvalidInput(unknown[0], f"cannot be filtered by; there are {', '.join(FILTERS)}")
+            raise InvalidInput(unknown[0], f"is not a filter; these are: {', '.join(FILTERS)}")
         if not self.start < self.end:
             raise InvalidInput("from", "must lie before 'to'")
         if self.end - self.start > _LONGEST_RANGE:

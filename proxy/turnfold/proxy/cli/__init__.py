@@ -26,6 +26,19 @@ _OWN: Final = "turnfold.proxy.cli"
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
+class _Command(TyperCommand):
+    """A command whose wrong values are named by the options that gave them, and not by the engine's fields."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except _invalid() as exc:
+            option = next((max(one.opts, key=len) for one in self.params if one.name == exc.field and one.opts), "")
+            if not option.startswith("--"):
+                raise
+            raise _invalid()(option, exc.problem) from exc
+
+
 @dataclass(frozen=True, slots=True)
 class CommandLine:
     """A command.
@@ -44,7 +57,8 @@ class CommandLine:
         """The command itself, ready to run."""
         module, _, function = self.home.partition(":")
         app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-        app.command(name, context_settings=dict(self.parsing or {}))(getattr(import_module(f"{_OWN}.{module}"), function))
+        parsing = dict(self.parsing or {})
+        app.command(name, cls=_Command, context_settings=parsing)(getattr(import_module(f"{_OWN}.{module}"), function))
         return typer.main.get_command(app)
 
 
@@ -128,7 +142,7 @@ def main() -> None:
         sys.exit(2)
     except _failed() as exc:
         _say(str(exc))
-        sys.exit(1)
+        sys.exit(2 if getattr(exc, "field", "").startswith(("--", "TURNFOLD_")) else 1)
     except OSError as exc:
         if exc.errno not in _NO_ROOM:
             raise
@@ -149,6 +163,11 @@ def _refused() -> type[Exception]:
     """What a wrong setting raises. Python asks once something was raised, and whoever raised it has imported the class."""
     error: type[Exception] = import_module("turnfold.config.sources").SettingsError
     return error
+
+
+def _invalid() -> Any:
+    """What a wrong value raises; asked for and imported as the class of a wrong setting."""
+    return import_module("turnfold.compression.errors").InvalidInput
 
 
 def _failed() -> tuple[type[Exception], ...]:

@@ -76,7 +76,7 @@ def _option(says: str) -> Any:
     return typer.Option(help=says, rich_help_panel=_MESSAGES)
 
 
-_OF_TEXT = ("layer", "ratio", "query", "scorer", "as_json")
+_OF_TEXT = ("layer", "l1_ratio", "query", "scorer", "as_json")
 _OF_MESSAGES = (
     "recency_window",
     "preserve",
@@ -99,7 +99,9 @@ def compress(  # noqa: PLR0913, PLR0917 - a parameter for each option of the com
     layer: Annotated[
         int, typer.Option("--layer", "-l", min=0, max=2, help="Layer to print. 0: the text, 1: its facts, 2: a summary.")
     ] = 1,
-    ratio: Annotated[float, typer.Option("--ratio", "-r", help="Target size of layer 1, relative to the text, in tokens.")] = 0.3,
+    l1_ratio: Annotated[
+        float, typer.Option("--ratio", "-r", help="Target size of layer 1, relative to the text, in tokens.")
+    ] = 0.3,
     query: Annotated[str, typer.Option(help="Question that layers 1 and 2 should answer.")] = "",
     scorer: Annotated[str, typer.Option(help=f"Scorer that ranks sentences: {', '.join(SCORERS)}.")] = "",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the result to this file.")] = None,
@@ -128,7 +130,7 @@ def compress(  # noqa: PLR0913, PLR0917 - a parameter for each option of the com
     check_output(output, file or messages)
     if not messages:
         _compress_text(
-            CompressRequest(read_text(file), layer, ratio, query=query or None, scorer=scorer or None), output, as_json
+            CompressRequest(read_text(file), layer, l1_ratio, query=query or None, scorer=scorer or None), output, as_json
         )
         return
     fields = {
@@ -166,6 +168,6 @@ def _compress_text(request: CompressRequest, output: Path | None, as_json: bool)
     with progress(len(request.text), "compressing"):
         result = Compressor().compress(request)
     seconds = time.perf_counter() - started
+    put_out(output, _as_json(result, seconds).decode() if as_json else result.text)
     if not as_json:
         wide_console(stderr=True).print(_table(result, seconds))
-    put_out(output, _as_json(result, seconds).decode() if as_json else result.text)

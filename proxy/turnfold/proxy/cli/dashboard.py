@@ -13,7 +13,9 @@ import typer
 
 from turnfold.config.sources import load
 from turnfold.proxy.cli.failure import Failure
+from turnfold.proxy.cli.plain import say
 from turnfold.proxy.dashboard.entrance import entry_link
+from turnfold.proxy.running.sharing import default_url, is_turnfold
 
 
 def dashboard(
@@ -32,5 +34,7 @@ def dashboard(
             " with the admin token (TURNFOLD_ADMIN_TOKEN)"
         )
     typer.echo(link)
+    if not is_turnfold(place := default_url(settings.server)):
+        say(f"turnfold: no Turnfold answers at {place} now: start one with turnfold serve")
     if open_it:
         webbrowser.open(link)

@@ -17,13 +17,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from turnfold.compression.errors import InvalidInput
 from turnfold.config.settings import Settings
 from turnfold.config.sources import load
 from turnfold.proxy.books.inspection import MessageRow
 from turnfold.proxy.books.inspection import inspect as inspected
 from turnfold.proxy.cli.failure import Failure
 from turnfold.proxy.cli.plain import plain, wide_console
-from turnfold.proxy.cli.reading import read_text, refuse_unused
+from turnfold.proxy.cli.reading import read_json, refuse_unused
 from turnfold.proxy.cli.remote import admin_headers, ask, base_of
 
 _SHORT = 240  # characters of a text that is shown unless all of it is asked for
@@ -73,7 +74,7 @@ def _print_file(console: Console, found: dict[str, Any], full: bool) -> None:
     lines = [
         f"{found['model'] or '(no model)'} on {found['wire']}: {sizes}. {found['why']}",
         f"{cost}; a cached token costs {read:g}, a written one {write:g} of that; {hits:.0%} of requests find the cache warm",
-        f"{limits['words'] or 'nothing to fold'}; {found['fold_events']} fold events so far in {limits['turns']} turns",
+        f"{limits['words'] or 'Nothing to fold.'} {found['fold_events']} fold events so far in {limits['turns']} turns",
     ]
     if limits["budget"]:
         lines.append(f"budget {limits['budget']:,} tokens; made smaller {found['made_smaller_to_fit']} times to fit")
@@ -187,7 +188,11 @@ def inspect(
     if target != "-" and not Path(target).exists():
         raise Failure(f"{target} is neither a file nor a request id (these begin with {_REQUEST})")
     refuse_unused(context, "applies to a REQUEST_ID only", "since", "url", "tenant")
-    found = inspected(read_text(target).encode("utf-8"), settings, budget or None)
+    _, text = read_json(target)
+    try:
+        found = inspected(text.encode("utf-8"), settings, budget or None)
+    except InvalidInput as exc:
+        raise Failure(f"{target}: {exc.problem}") from exc
     if as_json:
         rows = [asdict(row) for row in found["messages"]]
         typer.echo(json.dumps({**found, "messages": rows}, indent=2))

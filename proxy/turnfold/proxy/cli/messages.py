@@ -17,15 +17,7 @@ from turnfold.compression import Compressed, compress, uncompress
 from turnfold.proxy.api.roundtrips import options_of
 from turnfold.proxy.cli.failure import Failure
 from turnfold.proxy.cli.plain import say
-from turnfold.proxy.cli.reading import check_output, progress, put_out, read_text
-
-
-def _read(file: str) -> tuple[Any, int]:
-    text = read_text(file)
-    try:
-        return json.loads(text), len(text)
-    except (ValueError, RecursionError) as exc:
-        raise Failure(f"{file}: is not JSON ({exc})") from exc
+from turnfold.proxy.cli.reading import check_output, progress, put_out, read_json
 
 
 def _messages(file: str, value: Any) -> list[Any]:
@@ -33,6 +25,8 @@ def _messages(file: str, value: Any) -> list[Any]:
     found = value.get("messages") if isinstance(value, dict) else value
     if not isinstance(found, list):
         raise Failure(f"{file}: messages: must be a list, alone or in an object under that name")
+    if (wrong := next((place for place, one in enumerate(found) if not isinstance(one, dict)), None)) is not None:
+        raise Failure(f"{file}: messages[{wrong}]: must be an object")
     return found
 
 
@@ -47,14 +41,15 @@ def compress_messages(file: str, fields: Mapping[str, Any], output: Path | None)
         Failure: the file cannot be read or written, or holds no messages.
         InvalidInput: an option is wrong.
     """
-    value, size = _read(file)
+    value, text = read_json(file)
     messages = _messages(file, value)
     options = options_of(fields)
     started = time.perf_counter()
-    with progress(size, "compressing"):
+    with progress(len(text), "compressing"):
         result = compress(messages, options)
-    _say(result, time.perf_counter() - started, len(messages))
+    seconds = time.perf_counter() - started
     _write_json(output, result.as_dict())
+    _say(result, seconds, len(messages))
 
 
 def _say(result: Compressed, seconds: float, before: int) -> None:
@@ -78,7 +73,7 @@ def uncompress_file(
 ) -> None:
     """Restore messages that turnfold compress made shorter."""
     check_output(output, file)
-    value, _ = _read(file)
+    value, _ = read_json(file)
     messages = _messages(file, value)
     verbatim = value.get("verbatim") if isinstance(value, dict) else None
     if not isinstance(verbatim, dict):

@@ -32,9 +32,9 @@ def prose(
     with progress(len(text), "compressing"):
         made = compress(text, intensity, extension=read_lexicon(lexicon) if lexicon else "")
     receipt = made.receipt
-    typer.echo(f"{receipt.tokens_before:,} -> {receipt.tokens_after:,} tokens, {receipt.saved_ratio:.1%} saved", err=True)
     shown = orjson.dumps({"text": made.text, "receipt": receipt}, option=orjson.OPT_INDENT_2).decode() if as_json else made.text
     if output is None:
         typer.echo(shown, nl=not shown.endswith("\n"))
     else:
         write(output, shown)
+    typer.echo(f"{receipt.tokens_before:,} -> {receipt.tokens_after:,} tokens, {receipt.saved_ratio:.1%} saved", err=True)

@@ -7,10 +7,12 @@ is done. Does not belong here: what is in them.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -37,6 +39,19 @@ def read_text(file: str) -> str:
     if not text.strip():
         raise Failure(f"{file}: is blank")
     return text
+
+
+def read_json(file: str) -> tuple[Any, str]:
+    """The value in a JSON file, and its text without the mark with which Windows begins files.
+
+    Raises:
+        Failure: it cannot be read, is blank, or is not JSON.
+    """
+    text = read_text(file).removeprefix("\ufeff")
+    try:
+        return json.loads(text), text
+    except (ValueError, RecursionError) as exc:
+        raise Failure(f"{file}: is not JSON ({exc})") from exc
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ Lives here: one HTTP call, and its failures as lines for the user. Does not belo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
@@ -17,6 +18,7 @@ from turnfold.proxy.running.sharing import default_url
 
 _PATIENCE: Final = 60.0
 _UNIX: Final = "http+unix"
+_ERRNO: Final = re.compile(r"^\[Errno -?\d+\] ")
 
 
 def admin_headers(settings: Settings, tenant: str = "") -> dict[str, str]:
@@ -61,13 +63,14 @@ def ask(method: str, url: str, headers: Mapping[str, str], **arguments: Any) -> 
         with _client(url) as client:
             response = client.request(method, _address(url), headers=dict(headers), **({"timeout": _PATIENCE} | arguments))
     except (httpx.HTTPError, httpx.InvalidURL) as exc:
-        raise Failure(f"no answer from {url}: {exc}") from exc
+        advice = "; is Turnfold running there? turnfold serve starts one" if isinstance(exc, httpx.ConnectError) else ""
+        raise Failure(f"no answer from {url}: {_ERRNO.sub('', str(exc))}{advice}") from exc
     if response.is_success:
         return response
     try:
         message = response.json()["error"]["message"]
     except (ValueError, KeyError, TypeError):
-        message = response.text[:200]
+        message = "this is not how Turnfold answers; check the address"
     raise Failure(f"{url} answered {response.status_code}: {message}")
 
 

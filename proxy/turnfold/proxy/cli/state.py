@@ -170,7 +170,9 @@ def _engine_from(options: dict[str, Callable[[Engine], None]]) -> Engine:
     for name, read in options.items():
         try:
             read(engine)
-        except (InvalidInput, OSError, UnicodeDecodeError) as exc:
+        except OSError as exc:
+            raise typer.BadParameter(f"{exc.filename}: {exc.strerror}", param_hint=name) from exc
+        except (InvalidInput, UnicodeDecodeError) as exc:
             raise typer.BadParameter(str(exc), param_hint=name) from exc
     return engine
 
@@ -196,12 +198,12 @@ def state(
     if initial_state_json is not None:
         loads["--initial-state-json"] = lambda engine: engine.import_json(initial_state_json)
     if initial_state_file is not None:
-        loads["--initial-state-file"] = lambda engine: engine.import_json(initial_state_file.read_text(encoding="utf-8"))
+        loads["--initial-state-file"] = lambda engine: engine.import_json(initial_state_file.read_text("utf-8-sig"))
     if initial_checkpoint_json is not None:
         loads["--initial-checkpoint-json"] = lambda engine: engine.import_checkpoint_json(initial_checkpoint_json)
     if initial_checkpoint_file is not None:
         loads["--initial-checkpoint-file"] = lambda engine: engine.import_checkpoint_json(
-            initial_checkpoint_file.read_text(encoding="utf-8")
+            initial_checkpoint_file.read_text("utf-8-sig")
         )
     draft = _drafter() if with_model else None
     session = Session(_engine_from(loads), with_preprocessor=with_preprocessor, draft=draft)

@@ -48,7 +48,7 @@ class JsonLines(logging.Formatter):
 
 
 class WithoutEchoes(logging.Filter):
-    """Drops what uvicorn says of things that were done on purpose, and have a line of their own.
+    """Drops what uvicorn says of things that were done on purpose, and have a line of their own; one line is said in our words.
 
     An answer that is left unfinished cuts the client off as the upstream did with us; whoever did that has logged why. Requests
     that are cancelled when the time for stopping is over are counted in one line; the traceback of each says nothing.
@@ -58,6 +58,8 @@ class WithoutEchoes(logging.Filter):
         """Whether to log a record."""
         if record.msg == "ASGI callable returned without completing response.":
             return False
+        if str(record.msg).startswith("Cancel %s running task"):
+            record.msg = "requests cut off at the stop: %s did not finish within TURNFOLD_DRAIN_TIMEOUT"
         return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 

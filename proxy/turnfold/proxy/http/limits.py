@@ -28,7 +28,7 @@ def check_head(headers: RawHeaders, limits: LimitSettings) -> None:
         Refused: 431.
     """
     if sum([len(key) + len(value) for key, value in headers]) > limits.max_header_bytes:
-        message = f"The request's headers are larger than {limits.max_header_bytes} bytes (limits.max_header_bytes)."
+        message = f"The request's headers are larger than {limits.max_header_bytes} bytes (TURNFOLD_MAX_HEADER_BYTES)."
         raise Refused(431, "headers_too_large", message)
 
 
@@ -81,7 +81,7 @@ class UnfinishedBodies:
             Refused: 503, there is no room now.
         """
         if self.held + size > self._most or (self._held[tenant] and self._held[tenant] + size > self._most // 2):
-            message = "Too many request bodies are being received at the same time (limits.max_unfinished_bytes); try again."
+            message = "Too many request bodies are being received at the same time (TURNFOLD_MAX_UNFINISHED_BYTES); try again."
             raise Refused(503, "too_many_bodies", message, headers=((b"retry-after", b"1"),))
         self._held[tenant] += size
 
@@ -93,7 +93,7 @@ class UnfinishedBodies:
 
 
 def _too_large(limits: LimitSettings) -> Refused:
-    message = f"The request body is larger than {limits.max_body_bytes} bytes (limits.max_body_bytes)."
+    message = f"The request body is larger than {limits.max_body_bytes} bytes (TURNFOLD_MAX_BODY_BYTES)."
     return Refused(413, "body_too_large", message)
 
 

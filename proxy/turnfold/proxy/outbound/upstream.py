@@ -302,7 +302,9 @@ def _credentials(proxy: OutboundProxy | None) -> dict[str, str]:
 def _untrusted(exc: Exception) -> UpstreamUntrusted:
     found = getattr(exc, "certificate_error", None) or getattr(exc, "os_error", exc)
     if said := str(getattr(found, "verify_message", "")):
-        return UpstreamUntrusted(said.rstrip(".").lower())
+        cause = said.rstrip(".").lower()
+        unknown = cause.startswith(("self-signed", "self signed", "unable to get"))
+        return UpstreamUntrusted(cause + (" (TURNFOLD_UPSTREAM_CA_BUNDLE can name its authority)" if unknown else ""))
     return UpstreamTlsFailed(str(getattr(found, "reason", None) or type(found).__name__).replace("_", " ").lower())
 
 

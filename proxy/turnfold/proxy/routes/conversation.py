@@ -119,7 +119,8 @@ def conversation_operations(conversations: Conversations, workshop: Workshop) ->
         try:
             imported = await workshop.run(call.tenant, read_export, body.export)
         except InvalidInput as exc:
-            raise Refused(422, "invalid_export", str(exc), exc.field) from exc
+            field = exc.field.replace("history", "export", 1)  # as the caller calls it
+            raise Refused(422, "invalid_export", f"{field}: {exc.problem}", field) from exc
         return _view(name, await conversations.replace(call.tenant, name, imported.history, imported.settings), None)
 
     async def delete(call: OperationCall, _: Nothing) -> Deleted:

@@ -60,6 +60,7 @@ _HEADERS: Final = (
         {"type": "string", "pattern": f"^{_KEPT}(, ?{_KEPT})*$"},
     ),
     Parameter("x-turnfold-conversation", "header", "The conversation's name, for reports and its state.", _TEXT),
+    Parameter("x-turnfold-tag", "header", "Up to three tags to count the request by, with commas between them.", _TEXT),
     Parameter("x-turnfold-state", "header", "Directives.", {"type": "string", "enum": ["off", "observe", "enforce"]}),
 )
 _OURS: Final = {

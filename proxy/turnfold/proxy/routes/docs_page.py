@@ -20,14 +20,16 @@ from starlette.routing import Route
 
 _STYLE: Final = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; --ink: #1a7f5a; }
+@media (prefers-color-scheme: dark) { :root { --ink: #5fd0b8; } }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 0 auto; padding: 1.5rem; }
-nav a { margin-right: 1rem; } a { color: var(--ink); }
+nav { display: flex; flex-wrap: wrap; gap: 0 1rem; } a { color: var(--ink); }
 h2 { margin: 2.5rem 0 .2rem; } details { border: 1px solid var(--line); border-radius: 6px; margin: .5rem 0; }
-summary { padding: .5rem .8rem; cursor: pointer; } summary code { font-weight: 600; } details > div { padding: 0 .8rem .8rem; }
+summary { padding: .5rem .8rem; cursor: pointer; } summary code { font-weight: 600; overflow-wrap: anywhere; }
+details > div { padding: 0 .8rem .8rem; }
 .verb { display: inline-block; min-width: 4.2rem; color: var(--ink); font: 600 13px ui-monospace, monospace; }
 .say { opacity: .75; } pre { background: var(--soft); padding: .7rem; border-radius: 6px; overflow-x: auto; font-size: 13px; }
 table { border-collapse: collapse; width: 100%; } td { border-top: 1px solid var(--line); padding: .3rem .6rem .3rem 0;
-vertical-align: top; } h4 { margin: 1rem 0 .2rem; }
+vertical-align: top; overflow-wrap: anywhere; } td { min-width: 5rem; } h4 { margin: 1rem 0 .2rem; }
 """.strip()
 
 
@@ -46,7 +48,8 @@ def page(document: Mapping[str, Any]) -> str:
     )
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Turnfold API</title>'
-        '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="stylesheet" href="docs/style.css"></head>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<link rel="icon" href="admin/assets/icon.svg"><link rel="stylesheet" href="docs/style.css"></head>'
         f"<body><h1>Turnfold API {escape(info['version'])}</h1><p>{escape(info['description'])} The same for programs: "
         f'<a href="openapi.json">openapi.json</a>.</p><nav>{links}</nav>{parts}</body></html>'
     )

@@ -23,8 +23,9 @@ def refuse_unknown(given: Iterable[str], *known: str) -> None:
         InvalidInput: names the first of them, and those that there are.
     """
     if unknown := sorted(set(given) - set(known)):
-        listed = f"{'is' if len(known) == 1 else 'are'} {', '.join(sorted(known)) or 'none'}"
-        raise InvalidInput(unknown[0], f"is no parameter; there {listed}")
+        raise InvalidInput(
+            unknown[0], f"is not a parameter of this route; it takes {', '.join(sorted(known)) or 'no parameters'}"
+        )
 
 
 def time_range(given: Mapping[str, str], since: str, now: float, end: float) -> tuple[float, float]:

@@ -120,7 +120,7 @@ class Likenesses:
         try:
             self._use(await asyncio.to_thread(open_local, self._settings.semantic))
         except EncoderFailed as exc:
-            _log.warning("recall goes by words alone: %s", exc)
+            _log.warning("recall goes by words alone (TURNFOLD_SEMANTIC_MODEL): %s", exc)
 
     def _use(self, encoder: Encoder) -> None:
         self._vectors = PassageVectors(encoder, self._patient, self._settings, self._incidents)

@@ -108,7 +108,7 @@ class UpstreamEncoder:
         self._price: PriceOf = price_from(settings)
         if self._dollars(1000) is None:
             raise InvalidInput(
-                "semantic.embedding_model",
+                "TURNFOLD_SEMANTIC_EMBEDDING_MODEL",
                 f"{self._model!r} has no known price: give its input in TURNFOLD_MODELS (0 for a model of your own)",
             )
         key = semantic.api_key or (settings.upstream.api_key if semantic.url is None else None)

@@ -4,7 +4,7 @@
 
 import * as api from "./api.js";
 import { trouble } from "./address.js";
-import { el } from "./dom.js";
+import { el, sentence } from "./dom.js";
 import { overview } from "./overview.js";
 import { requests } from "./requests.js";
 import { request } from "./request.js";
@@ -68,7 +68,7 @@ function signInPage(takes, problem) {
   document.title = "Sign in – Turnfold";
   nav.hidden = true;
   signOutButton.hidden = true;
-  const said = el("p", { class: "problem", role: "alert", hidden: !problem }, problem ?? "");
+  const said = el("p", { class: "problem", role: "alert", hidden: !problem }, sentence(problem ?? ""));
   const token = el("input", { type: "password", name: "token", id: "token", autocomplete: "current-password", required: true });
   const form = el("form", { method: "post", action: "session", onsubmit: async (event) => {
     event.preventDefault();

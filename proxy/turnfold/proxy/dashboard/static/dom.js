@@ -13,6 +13,9 @@ export function el(name, attributes = {}, ...children) {
   return node;
 }
 
+// A sentence of the server's, in which commands stand between backticks.
+export const sentence = (text) => text.split("`").map((part, i) => (i % 2 ? el("code", {}, part) : part));
+
 const whole = new Intl.NumberFormat("en");
 
 export const count = (number) => whole.format(number ?? 0);

@@ -25,11 +25,11 @@ function row(message) {
 
 function result(found) {
   const { tokens, prices, thresholds } = found;
-  const dearness = prices.dollars_per_million === null ? "price unknown" : `$${prices.dollars_per_million} per million`;
+  const dearness = prices.dollars_per_million === null ? "price unknown" : `$${prices.dollars_per_million.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 4 })} per million`;
   return [
     el("section", { class: "sheet" }, el("h2", {}, `${count(tokens.before)} → ${count(tokens.after)} tokens`), el("p", {}, badge(found.status), " ", found.why),
       facts([["Model", found.model], ["Format", found.wire], ["Fold events", count(found.fold_events)], ["Prices", `${prices.priced_as ?? "unknown"}, ${dearness}`],
-        ["Cached token costs", `${prices.cache_read} of an input token`], ["Folds at", thresholds.fold_at && `${count(thresholds.fold_at)} tokens`], ["Keeps as they are", thresholds.keep_recent && `${count(thresholds.keep_recent)} tokens`]]),
+        ["Cached token costs", `${prices.cache_read} of an input token`], ["First fold", thresholds.start && `above ${count(thresholds.start)} tokens`], ["Later folds", thresholds.fold_at && `at ${count(thresholds.fold_at)} unfolded tokens`], ["Stays unfolded", thresholds.keep_recent && `${count(thresholds.keep_recent)} tokens`]]),
       thresholds.words && el("p", { class: "faint" }, thresholds.words)),
     el("section", { class: "sheet" }, el("h2", {}, `Blocks (${found.sections.length})`), found.sections.length ? el("ul", {}, found.sections.map((one) => el("li", {}, badge(one.level, "folded"), ` ${count(one.messages)} messages, ${count(one.tokens)} tokens before `, el("code", { class: "faint" }, one.id)))) : el("p", { class: "faint" }, "Nothing is folded.")),
     el("section", { class: "sheet" }, el("h2", {}, `Messages (${found.messages.length})`), found.messages.map(row)),
@@ -51,6 +51,7 @@ export async function inspect({ still }) {
       shown.replaceChildren(...result(found));
       announce(`${found.messages.length} messages, ${found.tokens.before} tokens before, ${found.tokens.after} after.`);
     } catch (problem) {
+      shown.replaceChildren(); // what was inspected before is not what stands in the form now
       said.hidden = false;
       said.textContent = problem.message;
     }

@@ -5,7 +5,7 @@
 import * as api from "./api.js";
 import { go, missed, trouble } from "./address.js";
 import { chart } from "./chart.js";
-import { badge, brief, count, el, moment, money, ms, name as named, outcome, plural, share, short, table } from "./dom.js";
+import { badge, brief, count, el, moment, money, ms, name as named, outcome, plural, sentence, share, short, table } from "./dom.js";
 
 const RANGES = [["24h", "24 hours"], ["7d", "7 days"], ["30d", "30 days"], ["90d", "90 days"]];
 const FILTERS = ["model", "tenant", "tag", "status", "wire"];
@@ -62,13 +62,13 @@ function sections(found, asked, range) {
   const tokens = found.series.map((point) => ({ label: point.at, short: shortTime(point.at), value: point.tokens.saved }));
   const priced = totals.dollars.saved !== null;
   return [
-    el("p", { class: "headline" }, found.headline.replace("No requests yet.", "No requests in this range.")),
+    el("p", { class: "headline" }, sentence(found.headline.replace("No requests yet.", "No requests in this range."))),
     totals.requests === 0 && el("p", {}, "Point a client at this Turnfold: ", el("code", {}, `OPENAI_BASE_URL=${location.origin}/v1`), " or ",
       el("code", {}, `ANTHROPIC_BASE_URL=${location.origin}`), "."),
     el("p", { class: "faint" }, `${found.from.replace("T", " ").replace(":00Z", "")} to ${found.to.replace("T", " ").replace(":00Z", "")}, UTC`),
     tiles(totals),
     el("div", { class: "columns" },
-      priced ? chart({ title: "Dollars saved", unit: found.step, points: saved, write: money, writeTick: (value) => money(value).replace(/\.00$/, "") })
+      priced ? chart({ title: "Dollars saved", unit: found.step, points: saved, write: money, writeTick: (value) => money(value).replace(/(\.\d\d)00$/, "$1").replace(/\.00$/, "") })
         : el("section", { class: "sheet" }, el("h2", {}, "Dollars saved"), el("p", { class: "faint" }, "No request of known price reported its usage in this range.")),
       chart({ title: "Tokens saved", unit: found.step, points: tokens, write: (value) => `${count(value)}`, writeTick: short })),
     el("div", { class: "columns" },
@@ -91,10 +91,10 @@ function tiles(totals) {
   const shown = [
     ["Requests", count(totals.requests), `${count(totals.failed)} failed`],
     ["Dollars saved", dollarsSaved(dollars), dollars.saved === null ? unknown : [`paid ${money(dollars.paid)} instead of ${money(dollars.without_turnfold)}`, unknown].filter(Boolean).join("; ")],
-    ["Tokens saved", short(tokens.saved), `${share(tokens.saved_share)} of ${short(tokens.before)}`],
+    ["Tokens saved", short(tokens.saved), tokens.before > 0 && `${share(tokens.saved_share)} of ${short(tokens.before)}`],
     ["Cache hits", share(usage.cached_share), "of prompt tokens, as the upstream says"],
     ["Added latency", ms(totals.ms.overhead_mean), "Turnfold, mean of a request"],
-    ["Folded", count(totals.folds.requests), plural(totals.folds.events, "fold event")],
+    ["Folded", count(totals.folds.requests), `served, including recoveries; ${plural(totals.folds.events, "fold event")}`],
   ];
   if (observed.requests) shown.push(["Only observed", count(observed.requests), `would send ${short(observed.tokens_after)} of ${short(observed.tokens_before)} tokens`]);
   return el("dl", { class: "tiles" }, shown.map(([name, value, more]) => el("div", { class: "tile" }, el("dt", {}, name), el("dd", {}, value, more && el("small", {}, more)))));
@@ -119,8 +119,8 @@ const dollarsSaved = ({ saved, unknown_requests: unknown }) => (saved === null ?
 function statuses(found, asked) {
   const rows = found.statuses.map((one) => [
     el("a", { href: go("requests", [], { status: one.status, reason: one.reason || null, tenant: asked.tenant, model: asked.model, tag: asked.tag }) }, badge(one.status), one.reason && ` ${one.reason}`),
-    one.words, count(one.requests)]);
-  return el("section", { class: "sheet" }, rows.length ? table("What became of requests", ["status", "why", "requests"], rows, { wrap: [0, 1] })
+    one.words, count(one.requests), one.failed ? count(one.failed) : "–"]);
+  return el("section", { class: "sheet" }, rows.length ? table("What became of requests", ["status", "why", "requests", "failed"], rows, { wrap: [0, 1] })
     : [el("h2", {}, "What became of requests"), el("p", { class: "faint" }, "No requests in this range.")]);
 }
 
