@@ -31,7 +31,7 @@ from turnfold.proxy.lanes.frames import Frame, read_frame, write_frame
 
 FILES = Path(__file__).parent / "golden"
 SETTINGS = Settings(folding=FoldingSettings(cache_hit_share=0.1), store=StoreSettings(url="memory://"))
-UNDER = FoldUnder(Learned(), None, ())
+UNDER = FoldUnder(Learned(), None, (), ())
 FULL = Overflow("prompt", limit=900, requested=1800, prompt=1800)
 
 
@@ -74,11 +74,11 @@ def test_golden_answers() -> None:
         body = WIRES[wire].encode(conversation(60 + seed, Kind(turns=6, loops=1, sentences=8, thinks=0.5)))
         short = WIRES[wire].encode(conversation(60 + seed, Kind(turns=2, loops=1, sentences=8, thinks=0.5)))
         fold = work(FoldWork, wire, budget=600)
-        believed = FoldUnder(Learned(), FoldDecision(Warmth(0.1, 0.9)), ())
+        believed = FoldUnder(Learned(), FoldDecision(Warmth(0.1, 0.9)), (), ())
         cases: dict[str, list[tuple[Any, ...]]] = {
             "fold": [(fold, body), (UNDER,), (None,)],
             "fold under a belief, then under none": [(work(FoldWork, wire), body), (believed,), (UNDER,), (None,)],
-            "fold, learned": [(fold, body), (FoldUnder(Learned(limit=700, claims=3), None, ()),), (None,)],
+            "fold, learned": [(fold, body), (FoldUnder(Learned(limit=700, claims=3), None, (), ()),), (None,)],
             "fold, keep": [
                 (work(FoldWork, wire, budget=600, keep=Keep(roles=frozenset({"user"}))), body),
                 (UNDER,),
