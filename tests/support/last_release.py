@@ -253,11 +253,14 @@ def lacks(had: Any, has: Any, place: str = "") -> Iterator[str]:
         yield f"{place}: {str(had)[:200]!r} became {str(has)[:200]!r}"
 
 
-# How the first sentences of the last release are worded now; behind them a release may say more.
+# How the first sentences of the last release, or all of them, are worded now; behind them a release may say more.
 _REWORDED = {
     "Folded: a smaller request went out": "Folded: a smaller request was sent",
     "Not folded: it went out as it came": "Not folded: all of it was sent",
     "Left alone on purpose": "Not folded, as the mode says",
+    "Left alone on purpose. Its conversation is held out, to compare with the others.": (
+        "Not folded: the conversation is in the hold-out group"
+    ),
     "Observed: it went out as it came, and the fold was only computed": (
         "Observed: the original was sent, and the fold was only computed"
     ),
@@ -267,7 +270,7 @@ _REWORDED = {
 
 def _says_the_same(had: str, has: str) -> bool:
     first = had.split(".", maxsplit=1)[0]
-    return has.startswith(_REWORDED.get(first, first))
+    return has.startswith(_REWORDED.get(had) or _REWORDED.get(first, first))
 
 
 def slow(client: httpx.Client) -> bool:
