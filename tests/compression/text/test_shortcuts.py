@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnfold.compression.text import inline, words
+from turnfold.compression.text.cues import cues_in_columns, cues_one_by_one
 from turnfold.compression.text.figures import figures, figures_by_span, figures_by_start
 from turnfold.compression.text.hints import Hints
 from turnfold.compression.text.lower import joined_words, joined_words_within, lower_text, words_within
@@ -78,6 +79,16 @@ def test_a_name_is_one_beside_another_script(text: str) -> None:
         return StatementPiece(said, Span(0, len(said)), Hints(said), joined_words_within(said)).names_something
 
     assert names(f"a {text}") == names(f"é {text}")
+
+
+_CUE_WORDS = st.sampled_from(
+    ["until", "then", "latter", "story", "that", "was", "not", "it", "two", "of", "first", "there", "the", "old", "one", "valve"]
+)
+
+
+@given(st.lists(st.lists(_CUE_WORDS, max_size=9), min_size=1, max_size=6))
+def test_cues_word_by_word_are_those_in_columns(said: list[list[str]]) -> None:
+    assert cues_one_by_one(said) == cues_in_columns(said)
 
 
 @given(_SIGNS)

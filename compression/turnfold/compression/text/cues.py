@@ -129,6 +129,7 @@ _NAMES: Final = tuple(dict.fromkeys((*_ANYWHERE, *_FIRST, *_LAST, *_PAIRS, "rare
 CUES: Final[Mapping[str, int]] = {name: 1 << n for n, name in enumerate(_NAMES)}
 _RARE: Final = np.uint64(CUES["rare"])
 _NO_BITS: Final = np.uint64(0)
+_FEW: Final = 150  # words up to which columns take longer than a look at each
 
 # ---------------------------------------------------------------- tables by the number of a word, 0 for words of no list
 
@@ -165,14 +166,39 @@ _BITS: Final = (
     _PAIR_BIT,
     _behind_bits(),
 )
-_NUMBERS: Final = {word: n for n, word in enumerate(sorted(frozenset().union(*_BITS)), start=1)}
-_HELD, _BEGINS, _ENDS, _BEFORE, _BEHIND, _RARE_BEFORE, _RARE_BEHIND = (
-    np.array([0, *[bits.get(word, 0) for word in _NUMBERS]], np.uint64) for bits in _BITS
-)
+#: All that is known of each word, and the same in columns by its number.
+_ROWS: Final = {word: tuple(bits.get(word, 0) for bits in _BITS) for word in sorted(frozenset().union(*_BITS))}
+_NO_ROW: Final = (0,) * len(_BITS)
+_NUMBERS: Final = {word: n for n, word in enumerate(_ROWS, start=1)}
+_HELD, _BEGINS, _ENDS, _BEFORE, _BEHIND, _RARE_BEFORE, _RARE_BEHIND = np.array([_NO_ROW, *_ROWS.values()], np.uint64).T.copy()
 
 
 def sentence_cues(said: Sequence[Sequence[str]]) -> list[int]:
     """The cues of each sentence, by its words."""
+    return cues_one_by_one(said) if sum(map(len, said)) < _FEW else cues_in_columns(said)
+
+
+def cues_one_by_one(said: Sequence[Sequence[str]]) -> list[int]:
+    """The same word by word, which takes less for few words."""
+    known = _ROWS.keys()
+    found = []
+    for words in said:
+        cues = 0
+        if words and not known.isdisjoint(words):
+            cues = _ROWS.get(words[0], _NO_ROW)[1] | _ROWS.get(words[-1], _NO_ROW)[2]
+            before = rare_before = 0
+            for word in words:
+                held, _, _, begins_pair, behind, begins_rare, rare_behind = _ROWS.get(word, _NO_ROW)
+                cues |= held | (before & behind)
+                if rare_before & rare_behind:
+                    cues |= CUES["rare"]
+                before, rare_before = begins_pair, begins_rare
+        found.append(cues)
+    return found
+
+
+def cues_in_columns(said: Sequence[Sequence[str]]) -> list[int]:
+    """The same for all words at once."""
     sizes = np.array([*map(len, said)], np.intp)
     ends = np.cumsum(sizes)
     words = np.fromiter(map(_NUMBERS.get, chain.from_iterable(said), repeat(0)), np.intp, int(ends[-1]))
@@ -187,7 +213,8 @@ def sentence_cues(said: Sequence[Sequence[str]]) -> list[int]:
 
 def _word_cues(words: NDArray[np.intp], last: NDArray[np.intp]) -> _Bits:
     """The cues of each word and of the pair that it begins; the words at `last` begin none."""
-    cues, behind = _HELD[words], np.append(words[1:], 0)
+    cues: _Bits = _HELD[words]
+    behind = np.append(words[1:], 0)
     behind[last] = 0
     cues |= _BEFORE[words] & _BEHIND[behind]
     cues[(_RARE_BEFORE[words] & _RARE_BEHIND[behind]) != _NO_BITS] |= _RARE
