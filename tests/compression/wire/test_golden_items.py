@@ -1,4 +1,4 @@
-"""Items and settings that few clients send, with every value near a right one (``tests.support.golden`` says when to write the file anew)."""
+"""Items and settings with every value near a right one (``tests.support.golden`` says when to write the files anew)."""
 
 from __future__ import annotations
 
