@@ -127,7 +127,8 @@ def test_a_fold_may_count_on_as_many_more_turns_as_a_long_conversation_shows() -
     rewrite, saving = 10_000.0, 1_000
     assert not pays(0.4, rewrite, saving, turns=100, allowance=1e9)  # an eighth of it is 12 turns, of 400 tokens each
     assert pays(0.4, rewrite, saving, turns=240, allowance=1e9)
-    assert not pays(0.2, rewrite, saving, turns=4_000, allowance=1e9)  # 40 turns at most
+    assert not pays(0.25, rewrite, saving, turns=4_000, allowance=1e9)  # 40 turns at most
+    assert pays(0.25, rewrite - 1, saving, turns=4_000, allowance=1e9)
     assert not pays(0.4, rewrite, saving, turns=240, allowance=9_000)
 
 

@@ -58,6 +58,20 @@ def test_failures_that_are_over() -> None:
     golden.agrees(FILES / "over.txt", lines)
 
 
+def test_long_evidence_beside_much_that_failed() -> None:
+    """An outcome, and a line that says something of all of it, as each gets longer: up to where short failures go before it."""
+    failures = [f"error {i}: failed on bay {i}" for i in range(40)]
+    lines = []
+    for name, end, more, others in (
+        ("outcome", "exit status 3", " -", failures),
+        ("verdict", "dry run only", " a b", [f"ERROR x{i}" for i in range(90)]),
+    ):
+        texts = ["\n".join(["made it", *others, f"{end}{more * size}"]) for size in range(26)]
+        shown = [end in facts(text, 64, frozenset(), lambda text: max(1, len(text) // 4)) for text in texts]
+        lines.append(f"{name}: {''.join('.x'[one] for one in shown)}")
+    golden.agrees(FILES / "long_evidence.txt", lines)
+
+
 def test_figures_that_touch_a_name() -> None:
     """In front of it, behind it, in it, and a blank away: each says something that the layers try to keep."""
     joints = (

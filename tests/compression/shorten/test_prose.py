@@ -39,6 +39,12 @@ def test_words_of_the_conversation_bend_the_choice() -> None:
     assert "weather" in bent
 
 
+@pytest.mark.parametrize(("size", "stays"), [(400, True), (401, False)])
+def test_a_short_word_of_a_users_beside_a_pasted_text_stays(size: int, stays: bool) -> None:
+    own = f"It is about the boat{' and the boat' * 60}"[: size - 3] + "."  # and the blank line behind it
+    assert (own in shorten(f"{own}\n\n{STORY} {STORY}", 20, role="user", count=count)) is stays
+
+
 def test_standing_orders_of_users_stay_at_any_budget() -> None:
     text = STORY + " From now on, answer in French. " + STORY.replace("Kim", "Ann") + " Never deploy on Fridays."
     short = shorten(text, 5, role="user", count=count)

@@ -47,6 +47,13 @@ def test_what_an_article_tells_in_passing_is_no_order(sentence: str) -> None:
     assert sentence.split(",", maxsplit=1)[0] not in quoted_orders(in_article(sentence))
 
 
+@pytest.mark.parametrize(("size", "typed"), [(399, True), (400, False)])
+def test_a_line_of_up_to_four_hundred_characters_may_be_typed(size: int, typed: bool) -> None:
+    line = f"{TOLD[0]} {prose(1, 'en', 60)}"[:size]
+    text = "\n".join([prose(3, "en", 90), line, *[prose(seed, "en", 90) for seed in range(4, 9)]])
+    assert ("must use every means" in quoted_orders(text)) is typed
+
+
 @pytest.mark.parametrize("sentence", TOLD)
 def test_the_same_in_a_message_of_its_own_stays_an_order(sentence: str) -> None:
     assert sentence in quoted_orders(sentence)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from benchmarks.support.data import shared_root
 from tests.support.cases import each
 from tests.support.growth import assert_linear, repeated
+from turnfold.compression.text.blocks import json_values, whole_lines
 from turnfold.compression.text.protect import BLOCK_KINDS, protected_spans
 
 SHARED = shared_root() / "data"
@@ -127,6 +128,12 @@ def test_prose_after_a_version_in_chinese_is_free() -> None:
 def test_nested_lists_are_prose() -> None:
     text = "1. First thing:\n    - a nested point\n    - another point\n"
     assert not [s for s in protected_spans(text) if s.kind in BLOCK_KINDS]
+
+
+@pytest.mark.parametrize(("indent", "found"), [(39, True), (40, False)])
+def test_json_has_its_line_to_itself_up_to_thirty_nine_blanks_from_the_margin(indent: int, found: bool) -> None:
+    lined = f'\nThe answer:\n{" " * indent}{{"pump": 1}}\n'
+    assert bool(list(whole_lines(lined, json_values(lined)))) is found
 
 
 def test_invalid_json_is_no_json_block() -> None:

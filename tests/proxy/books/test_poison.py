@@ -19,6 +19,7 @@ from tests.proxy.harness import Answer, Running, UpstreamServer, api_server, cal
 from tests.proxy.processes import ADMIN, chat
 from tests.proxy.receipts import SECTION, receipt
 from tests.support.effort import every
+from turnfold.compression.fold import Section
 from turnfold.config.prices import TokenUse
 from turnfold.config.settings import AuthSettings, FoldingSettings, StoreSettings
 from turnfold.proxy.books.ledger import Ledger
@@ -86,7 +87,8 @@ def test_no_usage_ends_the_books(path: str, upstream: UpstreamServer, tmp_path: 
         assert is_whole(origin)
 
 
-async def test_what_cannot_be_written_is_set_aside_with_its_id() -> None:
+@pytest.mark.parametrize("sections", [(SECTION,), ()])
+async def test_what_cannot_be_written_is_set_aside_with_its_id(sections: tuple[Section, ...]) -> None:
     store, told = MemoryStore(), Incidents()
 
     def price(model: str, used: TokenUse, at: float) -> float:
@@ -98,13 +100,13 @@ async def test_what_cannot_be_written_is_set_aside_with_its_id() -> None:
     poison = receipt(request_id="poison", usage=(13, 5, 0, 0))
     await book.start()
     for number in range(20):
-        book.record(poison if number == 7 else good, (SECTION,) if number == 7 else ())
+        book.record(poison if number == 7 else good, sections if number == 7 else ())
     await book.flush()
     await book.stop()
     written = [line["request_id"] async for line in receipts_between(store, good.at - 1, good.at + 1)]
     assert sorted(written) == ["good"] * 19 + ["poison"], "it is written without what failed"
     assert {one["subject"] for one in told.listed()} == {"poison"}
-    assert (book.written, book.queued, book.dropped) == (20, 0, 0)
+    assert (book.written, book.queued, book.dropped, book.dropped_originals) == (20, 0, 0, len(sections))
 
 
 async def test_a_store_that_refuses_one_receipt_gets_all_others() -> None:
