@@ -204,7 +204,10 @@ async def test_sections_in_memory_are_read_anew_once_their_tenants_data_was_dele
     kept = conversations(store)
     for n in range(20):
         added = await kept.add("anna", "c", note(n), SETTINGS)
+    another = conversations(store)
+    assert (await another.read("anna", "c")).history == added.kept.history
     await lost(store)
+    assert (await another.read("anna", "c")).history == added.kept.history  # it was read before
     kept.forget_in_memory(lambda tenant: tenant != "anna")
     assert (await kept.read("anna", "c")).history == added.kept.history
     kept.forget_in_memory(lambda tenant: tenant == "anna")

@@ -401,6 +401,16 @@ def test_without_a_key_nothing_may_be_asked() -> None:
         assert asker.may_ask(Caller("127.0.0.1", [])) is may
 
 
+@pytest.mark.parametrize("spent", ["upstream", "anthropic"])
+def test_where_the_operators_key_is_spent_clients_have_none_to_give(spent: str) -> None:
+    """What they send is a token of Turnfold's, which is nobody else's business."""
+    summary = {"model": "gpt-4.1-nano", "use_client_key": True}
+    caller = Caller("127.0.0.1:9", [(b"authorization", b"Bearer tf-token")])
+    assert ModelAsker(settings_for("http://127.0.0.1:9/v1", summary=summary), None).may_ask(caller)
+    asker = ModelAsker(settings_for("http://127.0.0.1:9/v1", summary=summary, **{spent: {"api_key": "sk-own"}}), None)
+    assert not (asker.may_ask(caller) and asker.only_while_served)
+
+
 def test_others_cannot_spend_the_writers_key() -> None:
     with pytest.raises(ValueError, match="anybody could spend your key"):
         Settings.model_validate({"summary": {"api_key": "sk-writer"}, "server": {"host": "turnfold.example"}})

@@ -238,3 +238,17 @@ def test_a_record_in_no_known_form_counts_for_nothing(value: bytes) -> None:
 
     asyncio.run(spoil())
     assert two.send(bodies[-1], FoldDecision(Warmth(0.7, 1.0))).body == same[-1]
+
+
+@pytest.mark.parametrize("away", [True, False])
+def test_what_the_store_has_is_forgotten_in_memory_and_what_it_lacks_is_not(away: bool) -> None:
+    store = Breakable()
+    store.away = away
+    replica = Replica(store, STRONG, budget=3000)
+    body = long_chat(12, 600)[-1]
+    decided = replica.send(body, Believing.believed).decided
+    assert decided
+    name = conversation_name(CHAT.read(body, WARM))
+    replica.decisions.forget_in_memory()
+    known = replica.decisions.options(FoldOptions(belief=Believing.believed), Place(SPOT, name, name)).precedents
+    assert known == (tuple(decided) if away else ())

@@ -68,6 +68,14 @@ def test_compress(http: httpx.Client) -> None:
     assert http.post("/v1/compress", json={"text": TEXT, "sections": False}).json()["sections"] == []
 
 
+def test_head_asks_for_what_get_answers(http: httpx.Client) -> None:
+    got, head = http.get("/v1/cache/stats"), http.head("/v1/cache/stats")
+    assert (head.status_code, head.content) == (got.status_code, b"") == (200, b"")
+    assert head.headers["content-length"] == got.headers["content-length"]
+    refused = http.head("/v1/compress")
+    assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
+
+
 def test_every_section_is_drilled_into_at_every_layer(http: httpx.Client) -> None:
     one = http.post("/v1/compress", json={"text": TEXT}).json()
     two = http.post("/v1/compress", json={"text": TEXT + "The end."}).json()

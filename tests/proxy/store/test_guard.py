@@ -146,6 +146,23 @@ async def test_a_damaged_file(tmp_path: Path) -> None:
     await store.close()
 
 
+async def test_a_file_that_is_damaged_while_it_is_in_use_is_set_aside(tmp_path: Path) -> None:
+    file = tmp_path / "turnfold.db"
+    first = SqliteStore(file)
+    await first.put([Item(Key("anna", "section", str(number)), bytes(50_000), 60) for number in range(20)])
+    await first.close()
+    store = SqliteStore(file)
+    assert await store.get([KEY]) == [None]
+    with file.open("r+b") as damaged:
+        damaged.seek(8192)
+        damaged.write(b"\xff" * (file.stat().st_size - 8192))
+    with pytest.raises(StoreFailed):
+        await store.get([Key("anna", "section", str(number)) for number in range(20)])
+    assert (tmp_path / "turnfold.db.damaged").exists()
+    assert await store.get([Key("anna", "section", "1")]) == [None]
+    await store.close()
+
+
 async def test_a_store_that_hangs_is_set_aside_until_it_answers() -> None:
     class Hanging(MemoryStore):
         def __init__(self) -> None:
