@@ -1,4 +1,4 @@
-"""Receipts for tests: one, and conversations of them as providers bill them."""
+"""Receipts for tests: one, a store with a few, and conversations of them as providers bill them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from random import Random
 from typing import Any
 
 from turnfold.compression.fold import Section
-from turnfold.config.prices import TokenUse
+from turnfold.config.prices import TokenUse, dollars
+from turnfold.config.settings import StoreSettings
+from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.chat.receipts import OwnCall, Receipt, Usage
 from turnfold.proxy.chat.trail import Trail, Trails
+from turnfold.proxy.store import Store
 
 NOON = 1_760_011_200.0  # 2025-10-09T12:00:00Z
+HOUR, DAY = 3600, 86400
 
 STATUSES = ("folded", "folded", "folded", "passthrough", "observed", "shaped", "recovered", "bypassed")
 
@@ -109,3 +113,15 @@ def requests(seed: int) -> Iterator[tuple[Receipt, str]]:
             ),
             f"v{version}" if folded else "",
         )
+
+
+async def fill(store: Store) -> Ledger:
+    """Record five requests over three days, one of another tenant."""
+    book = Ledger(store, StoreSettings(), dollars)
+    book.record(receipt(), (SECTION,))
+    book.record(receipt(model="mine", tenant="bert", conversation="d", at=NOON + HOUR), ())
+    book.record(receipt(status="observed", at=NOON + DAY, conversation=None), ())
+    book.record(receipt(status="bypassed", reason="off", tokens_before=0, tokens_after=0, at=NOON + 2 * DAY), ())
+    book.record(receipt(status="failed-open", reason="slow", upstream_status=400, usage=(), at=NOON + 2 * DAY), ())
+    await book.flush()
+    return book

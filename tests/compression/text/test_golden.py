@@ -25,7 +25,7 @@ from turnfold.compression.text.middle import cut_middle
 from turnfold.compression.text.orders import begins_with_command, is_standing_order, may_order, standing_orders
 from turnfold.compression.text.own_words import asks, own_words
 from turnfold.compression.text.passages import estimate, passages
-from turnfold.compression.text.private import is_private, redact, redact_all, redact_json
+from turnfold.compression.text.private import Redactor, is_private, redact, redact_json
 from turnfold.compression.text.protect import block_spans, inline_joints, protected_spans
 from turnfold.compression.text.sections import section_starts
 from turnfold.compression.text.self_statements import statement_weight
@@ -95,7 +95,7 @@ def _redacted(text: str) -> list[Any]:
     """A text in which a word opens and another closes what is private, alone, over its lines, and inside JSON."""
     tagged = text.replace(" the ", " <private> ").replace(" a ", " </private> ").replace("pump", "<PRIVATE x>")
     value = {"id": tagged[:40], "role": "user", "content": [tagged, {"text": f"x</private>{tagged[:30]}", "type": text[:9]}]}
-    return [redact(tagged), redact_all(tagged.splitlines()), redact_json(json.dumps(value)), is_private(tagged)]
+    return [redact(tagged), list(map(Redactor(), tagged.splitlines())), redact_json(json.dumps(value)), is_private(tagged)]
 
 
 #: What is read in texts of odd pieces beside that.

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.cases import each
-from turnfold.compression.text.private import REDACTED, is_private, redact, redact_all, redact_json
+from turnfold.compression.text.private import REDACTED, Redactor, is_private, redact, redact_json
 
 
 @each(
@@ -32,7 +32,7 @@ def test_redact(text: str, public: str) -> None:
 
 
 def test_parts_that_follow_each_other_are_one_text() -> None:
-    assert redact_all(["a <private>b", "c", "d</private> e", "f"]) == [f"a {REDACTED}", REDACTED, f"{REDACTED} e", "f"]
+    assert list(map(Redactor(), ["a <private>b", "c", "d</private> e", "f"])) == [f"a {REDACTED}", REDACTED, f"{REDACTED} e", "f"]
 
 
 PIECES = ["<private>", "</private>", "x", "secret ", "\n", "<", "private", ">"]

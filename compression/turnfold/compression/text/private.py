@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 Range = tuple[int, int]
@@ -85,12 +85,6 @@ def redact(text: str) -> str:
 def is_private(text: str) -> bool:
     """Whether a text contains private parts."""
     return redact(text) != text
-
-
-def redact_all(texts: Iterable[str]) -> list[str]:
-    """Consecutive texts, redacted as parts of one text."""
-    redactor = Redactor()
-    return [redactor(text) for text in texts]
 
 
 def redact_json(raw: str) -> str:

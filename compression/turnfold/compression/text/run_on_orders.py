@@ -11,9 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final
-
-_END: Final = r"[。！!．.、，,~～\s」』”\"]*"
 
 
 def run_on_orders(table: Mapping[str, frozenset[str]]) -> re.Pattern[str]:

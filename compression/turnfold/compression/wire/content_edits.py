@@ -52,8 +52,8 @@ def write_parts(conversation: Conversation, changes: Changes, form: PartForm) ->
 
 
 def _around(message: Message, beside: Beside | None, apart: bool, marks: PlacedMarks, form: PartForm) -> list[Edit]:
-    """Edits around a message's content, which becomes a part of its own where it is to stand `apart`; a message that is a mere
-    text stays one."""
+    """Edits around a message's content, which becomes a part of its own where it is to stand `apart`; a string stays a string
+    where nothing has to stand beside it."""
     if beside is None and not marks.own and (message.is_list or not apart):
         return []
     place, beside = form.content(message), beside or Beside()

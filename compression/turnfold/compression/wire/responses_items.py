@@ -97,7 +97,7 @@ def read_item(raw: str, data: Any, memo: Memo) -> InputItem:
 
 
 def string_message(raw: str, text: str, role: str, memo: Memo) -> Message:
-    """A message that is a mere string of the body: instructions, or the input as one text."""
+    """A message that is a plain string in the body: the instructions, or the input as one text."""
     return build(raw, item_key(role, raw), Reading(role, texts=(Text((0,), text),), sole=text), {}, memo)
 
 

@@ -83,6 +83,12 @@ def check_output(output: Path | None, *inputs: str) -> None:
                 raise typer.BadParameter(f"{output} is the input; it would be overwritten", param_hint="--output")
 
 
+def is_given(context: typer.Context, name: str) -> bool:
+    """Whether a parameter was given on the command line."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
 def refuse_unused(context: typer.Context, why: str, *names: str) -> None:
     """Refuse options that were given and do not apply.
 
@@ -94,7 +100,7 @@ def refuse_unused(context: typer.Context, why: str, *names: str) -> None:
         BadParameter: one was given on the command line; it names the first.
     """
     for parameter in context.command.params:
-        if parameter.name in names and (source := context.get_parameter_source(parameter.name)) and source.name == "COMMANDLINE":
+        if parameter.name in names and is_given(context, parameter.name):
             raise typer.BadParameter(why, param_hint=max(parameter.opts, key=len))
 
 

@@ -14,6 +14,7 @@ import typer
 
 from turnfold.config.sources import VARIABLES, SettingPath
 from turnfold.proxy.cli.failure import Failure
+from turnfold.proxy.cli.flags import ModeFlag, StoreFlag, UpstreamFlag
 from turnfold.proxy.running.environment import client_variables, export_lines
 from turnfold.proxy.running.plan import PlanRefused, RunPlan, make_plan
 from turnfold.proxy.running.sharing import default_url, is_turnfold
@@ -24,18 +25,12 @@ def run(
     print_env: Annotated[
         bool, typer.Option("--print-env", help="Print the export lines for a running Turnfold, and run nothing.")
     ] = False,
-    upstream: Annotated[
-        str | None, typer.Option(help="Base URL of the provider, for example https://api.openai.com/v1 (TURNFOLD_UPSTREAM_URL).")
-    ] = None,
+    upstream: UpstreamFlag = None,
     anthropic: Annotated[
         str | None, typer.Option(help="Base URL of the provider for Anthropic's /v1/messages (TURNFOLD_ANTHROPIC_URL).")
     ] = None,
-    store: Annotated[
-        str | None, typer.Option(help="Store: sqlite:///path, redis://, memory:// or none:// (TURNFOLD_STORE_URL).")
-    ] = None,
-    mode: Annotated[
-        str | None, typer.Option(help="on: fold; observe: only record what folding would save; off (TURNFOLD_MODE).")
-    ] = None,
+    store: StoreFlag = None,
+    mode: ModeFlag = None,
 ) -> None:
     """Run a command with its own proxy: turnfold run -- codex.
 

@@ -10,23 +10,18 @@ from typing import Annotated
 import typer
 
 from turnfold.config.sources import load
+from turnfold.proxy.cli.flags import ModeFlag, StoreFlag, UpstreamFlag
 
 
 def serve(
-    upstream: Annotated[
-        str | None, typer.Option(help="Base URL of the provider, for example https://api.openai.com/v1 (TURNFOLD_UPSTREAM_URL).")
-    ] = None,
+    upstream: UpstreamFlag = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on, 127.0.0.1 by default (TURNFOLD_HOST).")] = None,
     port: Annotated[
         int | None, typer.Option(help="Port to listen on, 8420 by default; 0 picks a free one (TURNFOLD_PORT).")
     ] = None,
     uds: Annotated[str | None, typer.Option(help="Unix socket to listen on instead (TURNFOLD_UDS).")] = None,
-    store: Annotated[
-        str | None, typer.Option(help="Store: sqlite:///path, redis://, memory:// or none:// (TURNFOLD_STORE_URL).")
-    ] = None,
-    mode: Annotated[
-        str | None, typer.Option(help="on: fold; observe: only record what folding would save; off (TURNFOLD_MODE).")
-    ] = None,
+    store: StoreFlag = None,
+    mode: ModeFlag = None,
     workers: Annotated[int | None, typer.Option(help="Number of processes, 1 by default (TURNFOLD_WORKERS).")] = None,
 ) -> None:
     """Run the proxy.

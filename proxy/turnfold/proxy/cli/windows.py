@@ -17,7 +17,7 @@ from turnfold.config.settings import Settings
 from turnfold.config.sources import load
 from turnfold.proxy.cli.failure import Failure
 from turnfold.proxy.cli.plain import plain, wide_console
-from turnfold.proxy.cli.reading import refuse_unused
+from turnfold.proxy.cli.reading import is_given, refuse_unused
 from turnfold.proxy.cli.remote import admin_headers, ask, base_of, key_headers
 
 _UNITS: Final = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
@@ -102,7 +102,7 @@ def windows(  # noqa: PLR0913, PLR0917 - a parameter for each option of the comm
     settings = load().settings
     if tenant:
         refuse_unused(context, "cannot be given together with --tenant", "key")
-    if not _is_given(context, "key") and (tenant or settings.auth.admin_token is not None):
+    if not is_given(context, "key") and (tenant or settings.auth.admin_token is not None):
         key = ""  # found in the environment of an administrator
     if action is Action.LIST:
         refuse_unused(context, "applies to forget only", "model", "upstream", "everything")
@@ -115,11 +115,6 @@ def windows(  # noqa: PLR0913, PLR0917 - a parameter for each option of the comm
         _forget(place, headers, {name: value for name, value in (("model", model), ("upstream", upstream)) if value}, as_json)
     else:
         _list(place, headers, as_json)
-
-
-def _is_given(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
 
 
 def _list(place: str, headers: dict[str, str], as_json: bool) -> None:

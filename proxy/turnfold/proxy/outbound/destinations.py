@@ -7,7 +7,7 @@ The choice is made by the path, and where both providers have the same path by t
 
     /anthropic/v1/...       Anthropic, said outright; ``/anthropic`` is left out of the path that is asked for, unless the
                             upstream's URL has no path: there it may be the server's own (Azure, LiteLLM)
-    /openai/v1/...          OpenAI, likewise (Azure's ``/openai/deployments/...`` is a path of its own)
+    /openai/v1/...          OpenAI too (Azure's ``/openai/deployments/...`` is a path of its own)
     .../v1/messages[/...]   Anthropic; not messages of something else, as in OpenAI's ``/v1/threads/{id}/messages``
     any other path          Anthropic with an ``anthropic-version`` header or a key of its own (``sk-ant-...``), else OpenAI
 

@@ -237,7 +237,7 @@ class Upstream:
         Raises:
             UpstreamUnreachable, UpstreamUntrusted, UpstreamSilent, UpstreamGarbled: no head came.
         """
-        assert self._session is not None, "the upstream is used outside of its context"  # noqa: S101 - a slip of ours
+        assert self._session is not None, "the upstream is used outside of its context"  # noqa: S101 - a bug, if it happens
         headers = with_hop(headers, self._hop, self._host) if self._hop else headers
         try:
             response = await self._exchange(method, url, headers, body, meanwhile)
