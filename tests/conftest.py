@@ -56,10 +56,11 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Import a share of the test modules before all others, in each worker another one.
 
     pytest rewrites the assertions of a module where no worker has done so yet, which takes twice as long as the rest of the
-    collection. Workers that go through the modules in step would each rewrite all of them.
+    collection. Workers that go through the modules in step would each rewrite all of them. A warning at import is still an
+    error in the workers that import the module later.
     """
-    worker = getattr(session.config, "workerinput", {})
-    if not worker.get("whole"):
+    worker = getattr(session.config, "workerinput", {"workercount": 1})
+    if worker["workercount"] == 1 or not worker["whole"]:
         return
     number = int(worker["workerid"].removeprefix("gw"))
     root = session.config.rootpath

@@ -65,8 +65,7 @@ class WindowRecord:
         retry_at: Unix time from which what it says of the window is tested again.
         tries: how often that was put off.
         marks: under which it was learned.
-        upstream: as in `Spot`, at most 200 characters; "" in records of the first release, which named none.
-        model: likewise.
+        upstream, model: as in `Spot`, at most 200 characters each; "" in records of the first release, which named none.
     """
 
     known: Learned

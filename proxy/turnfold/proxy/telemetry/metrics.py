@@ -72,7 +72,7 @@ class Metrics:
         self._health = health
         self._last = Health(store_up=True, store_failures=0, queued=0, dropped=0)
         self._registry = registry = CollectorRegistry()
-        disable_created_metrics()  # type: ignore[no-untyped-call]  # prometheus_client adds a creation time to each series, of no use to Prometheus
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each, which Prometheus does not use
         self._model = BoundedLabel(_MOST_MODELS, each=_MOST_MODELS // 2)
         self._process = ProcessMetrics(registry)
 

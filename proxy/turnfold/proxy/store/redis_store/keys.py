@@ -6,8 +6,8 @@ On one server (``T`` the tenant):
 
     turnfold:{T}:i:KIND:ID   string   an item
     turnfold:{T}:k:KIND      zset     [kind, id] of the items of a kind, scored by expiry
-    turnfold:{T}:c:LABEL     zset     [kind, id] of the items put under a conversation, likewise
-    turnfold:{T}:s           zset     the names of these zsets, likewise
+    turnfold:{T}:c:LABEL     zset     [kind, id] of the items put under a conversation; scores as above
+    turnfold:{T}:s           zset     the names of these zsets; scores as above
     turnfold:{}:l:NAME       list     a log
     turnfold:{}:n:NAME       hash     a table of counts
     turnfold:{}:b:ID         string   a batch that was taken
