@@ -148,12 +148,8 @@ class QuoteTokens:
         found = int(self._is_held[number])
         if found < 0:
             text = self.text(number)
-            found = self._is_held[number] = self._holds(text) or ('"' in text and self._holds_bare(text))
+            found = self._is_held[number] = bool(self.held) and (text in self.held or ('"' in text and self._holds_bare(text)))
         return bool(found)
-
-    def _holds(self, text: str) -> bool:
-        """Whether the text is held; as a rule its first few characters, which are found or missed sooner, tell that it is not."""
-        return text[:_TELLING] in self.held and text in self.held
 
     def _holds_bare(self, text: str) -> bool:
         bare = text.translate(_DRESS)

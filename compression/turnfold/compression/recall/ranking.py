@@ -286,20 +286,20 @@ def _named(index: PassageIndex, sources: Sequence[Quotable], asked: Terms, tunin
             factor[~says] -= tuning.unnamed * (1 - _region_share(index, tuning))
         return factor
     terms = {term for group in named for term in group}
+    known: dict[int, frozenset[int]] = index.derived("titles", dict)
     blocks = sorted(set(index.blocks[heads.passage].tolist()))
-    titled = [block for block in blocks if (title := _title(index, sources, block)) and terms.issuperset(title)]
-    factor[titled] += tuning.titled
+    for block in blocks:
+        if block not in known:
+            known[block] = _title(index, sources[index.quotes[block].source], block)
+    factor[[block for block in blocks if (title := known[block]) and terms.issuperset(title)]] += tuning.titled
     return factor
 
 
-def _title(index: PassageIndex, sources: Sequence[Quotable], block: int) -> frozenset[int]:
+def _title(index: PassageIndex, source: Quotable, block: int) -> frozenset[int]:
     """The terms of the title of the paragraph that begins with a passage; none where it has no title."""
-    known: dict[int, frozenset[int]] = index.derived("titles", dict)
-    if block not in known:
-        quote = index.quotes[block]
-        title = _TITLE.match(sources[quote.source].text, quote.start, quote.end)
-        known[block] = _title_terms(words.fold(title.group(1)), index.languages) if title else frozenset()
-    return known[block]
+    _, start, end = index.quotes[block]
+    title = _TITLE.match(source.text, start, end)
+    return _title_terms(words.fold(title.group(1)), index.languages) if title else frozenset()
 
 
 def _title_terms(folded: str, languages: Sequence[str]) -> frozenset[int]:

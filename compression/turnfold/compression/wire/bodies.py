@@ -117,16 +117,21 @@ def _read_known(body: bytes, text: str, layout: Layout[T], memo: Memo) -> BodyRe
         new = elements[len(start.elements) :]
         weight = _FIXED + sum(map(layout.weigh, new)) + (known[1].weight * known[2] // len(known[1].ends) if known else 0)
         ends = known[1].ends[: known[2]] if known else []
-        ends += _places_in_bytes(text, [end for _, _, end in values], start.spans[-1][1] if ends else 0, ends[-1] if ends else 0)
+        begun = (start.spans[-1][1], ends[-1]) if ends else (0, 0)
+        ends += _places_in_bytes(body, text, [end for _, _, end in values], begun)
         kept = KnownBody(body, ends, BodyReading(_before_history(found, layout), elements, spans), weight)
         keep_known(taken, kept, memo, known and known[:2])
     return BodyReading(found, elements, spans)
 
 
-def _places_in_bytes(text: str, places: Sequence[int], at: int, same: int) -> Iterator[int]:
-    """Where the places of a text lie in its UTF-8; its place `at`, which comes before them, is `same` there."""
+def _places_in_bytes(body: bytes, text: str, places: Sequence[int], begun: Place) -> Iterator[int]:
+    """Where places of a text lie in its bytes, `begun` being one before them in both; counted from the nearer side."""
+    at, same = begun
     for place in places:
-        same += len(text[at:place].encode("utf-8"))
+        if place - at <= len(text) - place:
+            same += len(text[at:place].encode("utf-8"))
+        else:
+            same = len(body) - len(text[place:].encode("utf-8"))
         at = place
         yield same
 
