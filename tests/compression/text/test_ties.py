@@ -124,7 +124,7 @@ _TEA = "The ferry to Holm leaves at noon with twelve crates of tea."
             [[], [0, 2], [1], [0], []],
         ),
         # What stands between two lists parts them.
-        ("- Tables need oak.\n\nWe met at noon.\n\n  - Exception: small tables.\n", [[], [], []]),
+        ("- Tables need oak.\n\nWe met at noon.\n\n  - Chairs need ash.\n  - Stools need pine.\n", [[], [], [1], [1]]),
         # Units in the brackets behind a title, in either form.
         ("Bilanz der Nordwerk AG (in Tsd. Euro)\n\nKasse 1,240\nBank 880\n", [[], [0], [0]]),
         ("ノルドヴェルク社の貸借対照表（単位：千ユーロ）\n現金は1,240です。\n銀行は880です。\n", [[], [0], [0]]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import zlib
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 
 import pytest
 

@@ -51,6 +51,7 @@ CASES: dict[str, tuple[dict[str, Any], Usage]] = {
     "moonshot": ({"prompt_tokens": 9, "completion_tokens": 1, "cached_tokens": 3}, Usage(9, 1, 3, None)),
     "details null": ({"prompt_tokens": 9, "completion_tokens": 1, "prompt_tokens_details": None}, Usage(9, 1, None, None)),
     "nonsense": ({"prompt_tokens": "9", "completion_tokens": True, "cached_tokens": -1, "input_tokens": 1.5}, Usage()),
+    "anthropic, nothing": ({"input_tokens": 0, "output_tokens": 1}, Usage(0, 1, None, None)),
     "empty": ({}, Usage()),
 }
 
