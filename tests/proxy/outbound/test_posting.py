@@ -104,6 +104,22 @@ async def test_an_upstream_that_changes_the_protocol_has_answered() -> None:
             await upstream.send("POST", upstream.url(b"/v1/x", b""), _HEADERS[:-1], _BODY)
 
 
+@pytest.mark.parametrize(("size", "fits"), [(65_000, True), (66_000, False)])
+async def test_a_line_of_an_answers_head_has_64_kib_at_most(size: int, fits: bool) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nx-long: %s\r\ncontent-length: 0\r\n\r\n" % (b"a" * size))
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server, Upstream(UpstreamSettings(url=f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")) as upstream:
+        with contextlib.nullcontext() if fits else pytest.raises(UpstreamGarbled):
+            got = await upstream.send("POST", upstream.url(b"/v1/x", b""), _HEADERS[:-1], _BODY)
+            got.close()
+
+
 async def test_no_header_ends_its_line() -> None:
     async with Upstream(UpstreamSettings(url="http://127.0.0.1:1/v1")) as upstream:
         url = upstream.url(b"/v1/chat/completions", b"")
