@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -221,3 +222,14 @@ def test_null_and_empty_seals_are_none() -> None:
 def test_a_request_without_messages_is_short(body: bytes, budget: int | None) -> None:
     folded = fold(CHAT.read(body, WARM), FoldOptions(budget=budget), WARM)
     assert (folded.folded, folded.reason, folded.body) == (False, "short", body)
+
+
+@each(
+    ("attached", "budget"),
+    [(dict.fromkeys(range(20), (image(1),)), 1500), (dict.fromkeys(range(20), (image(1),)), 3000), ({2: (image(1),)}, 700)],
+)
+def test_what_attachments_leave_of_a_budget_is_used(attached: dict[int, tuple[Item, ...]], budget: int) -> None:
+    """Once they are gone the rest is folded no further than it must."""
+    folded = fold_request(json.dumps({"messages": chat(30, attached, 20)}).encode(), replace(FREE, budget=budget), WARM)
+    assert folded.reason == LEFT_OUT
+    assert 0.45 * budget < folded.tokens_after <= budget

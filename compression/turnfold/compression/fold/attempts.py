@@ -58,11 +58,12 @@ class _FitSetting:
 _USED: Final = 0.6  # share of a budget below which too little is forwarded
 _WORTH: Final = 0.1  # of what is too much: what attachments that go must save where the budget isn't met without them either
 _NOTHING: Final = Changes()
-_ROOMIER: Final = (16.0, 4.0, 2.0)  # of the share for what stands; all but a tenth of the budget at most
 _FITTING: Final = tuple(
     _FitSetting(squeeze, room)
     for squeeze, room in ((1.0, 1.0), (0.6, 1.0), (0.6, 0.5), (0.3, 0.5), (0.3, 0.25), (0.05, 0.25), (0.05, 0.0))
 )
+#: Of the share for what stands; all but a tenth of the budget at most.
+_ROOMIER: Final = tuple(_FitSetting(squeeze, 1.0) for squeeze in (16.0, 4.0, 2.0))
 
 
 def _settings(cut: Sequence[Unit]) -> Iterator[_FitSetting]:
@@ -132,9 +133,10 @@ def _best_attempt(given: FoldTask, first: Plan) -> Attempt | None:
                 continue
         best, smallest = candidate, size
         if size <= budget:
-            if fitting or size > _USED * budget:
+            if size > _USED * budget or (fitting and not setting.without):
                 return best
-            return _roomier(given, budget) or best
+            milder = (*_ROOMIER, *_FITTING) if setting.without else _ROOMIER
+            return _roomier(given, budget, milder, fitting) or best
     return best
 
 
@@ -144,11 +146,12 @@ def _only_attachments_can_go(given: FoldTask) -> bool:
     return budget is not None and bool(_attached(given.cut)) and _size_with(given, _NOTHING) > budget
 
 
-def _roomier(given: FoldTask, budget: int) -> Attempt | None:
-    """Where recall leaves most of a budget, since the question bears on little: a candidate in which more stands."""
-    for squeeze in _ROOMIER:
-        drawn = plan(given.cut, given.options, squeeze, given.memo)
-        candidate = _candidate(given, drawn, _FitSetting(squeeze, 1.0), 0)
+def _roomier(given: FoldTask, budget: int, milder: Sequence[_FitSetting], fitting: int) -> Attempt | None:
+    """Where recall leaves most of a budget, since the question bears on little, or attachments that went do: a candidate in which
+    more stands."""
+    for setting in milder:
+        drawn = plan(given.cut, given.options, setting.squeeze, given.memo)
+        candidate = _candidate(given, drawn, setting, fitting)
         if candidate and _size_with(given, candidate.changes) <= budget:
             return candidate
     return None
