@@ -18,6 +18,7 @@ import pytest
 from starlette.types import Message
 
 from tests.proxy.harness import settings_for
+from tests.proxy.store_calls import AT_ONCE, CALLS, ITEM, KEY
 from tests.support.cases import each
 from tests.support.no_time import in_no_time, now
 from turnfold.compression.budgeted import History, HistoryMessage, HistorySettings
@@ -44,11 +45,9 @@ from turnfold.proxy.learning.window_records import Spot, forget_records
 from turnfold.proxy.routes.ops import Readiness, ReadinessCheck
 from turnfold.proxy.state_records import StateRecords
 from turnfold.proxy.store import (
-    Batch,
     Item,
     Key,
     OpenStore,
-    Scope,
     StoreAway,
     StoreError,
     StoreTimedOut,
@@ -61,7 +60,6 @@ from turnfold.proxy.store.guard import GuardedStore
 from turnfold.proxy.store.memory import MemoryStore
 from turnfold.proxy.store.sqlite import SqliteStore
 
-KEY = Key("anna", "section", "s")
 SPOT = Spot("anna", "https://api.example", "m")
 NOWHERE = "http://127.0.0.1:9/v1"
 
@@ -148,25 +146,6 @@ def test_a_body_may_pause_for_a_minute() -> None:
     in_no_time(read())
 
 
-CALLS: dict[str, Callable[[Any], Awaitable[Any]]] = {
-    "get": lambda store: store.get([KEY]),
-    "put": lambda store: store.put([Item(KEY, b"v", 60)]),
-    "swap": lambda store: store.swap(None, Item(KEY, b"v", 60)),
-    "ping": lambda store: store.ping(),
-    "keys": lambda store: store.keys(Scope("anna")),
-    "delete": lambda store: store.delete(Scope("anna")),
-    "discard": lambda store: store.discard([KEY]),
-    "record": lambda store: store.record(Batch.of_items([Item(KEY, b"v", 60)])),
-    "log": lambda store: store.log("l"),
-    "newest": lambda store: store.newest("l"),
-    "counts": lambda store: store.counts(["c"]),
-    "names": lambda store: store.names(),
-    "erase": lambda store: store.erase({}, {}),
-    "scrub": lambda store: store.scrub(),
-}
-REQUESTS_WAIT = {"get", "put", "swap", "ping"}
-
-
 @each("name", CALLS)
 def test_how_long_a_frozen_store_is_waited_for(name: str) -> None:
     """By requests, by what can't do without it (``patient``, the second as long as the setting allows), by deletions."""
@@ -186,7 +165,7 @@ def test_how_long_a_frozen_store_is_waited_for(name: str) -> None:
             await waits(lambda store: store.deleting, patience=4.0),
         ]
 
-    quick, patient, longer, deleting = (0.1, 4, 40, 4) if name in REQUESTS_WAIT else (10, 10, 40, 600)
+    quick, patient, longer, deleting = (0.1, 4, 40, 4) if name in AT_ONCE else (10, 10, 40, 600)
     assert in_no_time(measure()) == [quick, patient, longer, deleting]
 
 
@@ -245,7 +224,7 @@ def test_what_was_read_is_read_again_after_five_seconds_within_half_of_the_memor
     async def read() -> None:
         inner = Recording()
         store = OpenStore(inner, StoreSettings(url="memory://", memory_bytes=2**17))
-        await store.put([Item(KEY, b"v", 60)])
+        await store.put([ITEM])
         for _ in range(3):
             await store.get([KEY])
             await asyncio.sleep(2.4)

@@ -11,34 +11,15 @@ from typing import Any
 
 import pytest
 
+from tests.proxy.store_calls import AT_ONCE, CALLS, ITEM, KEY
 from tests.support.no_time import in_no_time, now
 from turnfold.config.settings import StoreSettings
-from turnfold.proxy.store import Item, Key, OpenStore, Scope, Store, StoreError, StoreUnavailable
+from turnfold.proxy.store import Item, OpenStore, Store, StoreError, StoreUnavailable
 from turnfold.proxy.store import compare_and_set as module
-from turnfold.proxy.store.base import Batch, StoreAway, StoreFailed, StoreOff
+from turnfold.proxy.store.base import StoreAway, StoreFailed, StoreOff
 from turnfold.proxy.store.compare_and_set import Contended, compare_and_set
 from turnfold.proxy.store.guard import GuardedStore
 from turnfold.proxy.store.memory import MemoryStore
-
-KEY = Key("anna", "section", "s")
-ITEM = Item(KEY, b"v", 60)
-CALLS: dict[str, Callable[[Store], Awaitable[Any]]] = {
-    "get": lambda store: store.get([KEY]),
-    "put": lambda store: store.put([ITEM]),
-    "swap": lambda store: store.swap(None, ITEM),
-    "keys": lambda store: store.keys(Scope("anna")),
-    "delete": lambda store: store.delete(Scope("anna")),
-    "discard": lambda store: store.discard([KEY]),
-    "record": lambda store: store.record(Batch.of_items([ITEM])),
-    "log": lambda store: store.log("l"),
-    "newest": lambda store: store.newest("l"),
-    "counts": lambda store: store.counts(["n"]),
-    "names": lambda store: store.names(),
-    "erase": lambda store: store.erase({}, {}),
-    "scrub": lambda store: store.scrub(),
-    "ping": lambda store: store.ping(),
-}
-AT_ONCE = frozenset({"get", "put", "swap", "ping"})
 
 
 class Away(MemoryStore):

@@ -84,7 +84,7 @@ class FoldUnder:
     known: Learned
     belief: FoldDecision | None
     precedents: tuple[Precedent, ...]
-    borrowed: tuple[Precedent, ...] = ()
+    borrowed: tuple[Precedent, ...]
 
 
 @dataclass(frozen=True, slots=True)
