@@ -130,6 +130,13 @@ async def test_a_primary_that_was_replaced_on_purpose_gets_no_more_writes(
     watched.sentinels[0].client.sentinel_failover(watched.name)
     await asyncio.to_thread(wait_until, lambda: watched.primary() is not old, "there is another primary")
     new = watched.primary()
+    # The connection of a write that is under way while the others leave is not used again.
+    old.client.execute_command("CLIENT", "PAUSE", 1000, "WRITE")
+    slow = asyncio.create_task(store.patient.put([Item(Key("anna", "state", "slow"), b"1", 600)]))
+    while not slow.done():
+        await asyncio.sleep(0.05)
+        await store.patient.get([Key("anna", "state", "s1")])
+    await slow
     async with asyncio.timeout(4):
         while not new.client.keys("*later*"):
             await outcome(lambda: store.put([Item(Key("anna", "state", "later"), b"1", 600)]))

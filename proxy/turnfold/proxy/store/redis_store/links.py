@@ -102,7 +102,8 @@ class Link:
         return self.client
 
     async def leave(self) -> None:
-        """Give up the connections that nobody uses now: they may lead to a server that has been demoted."""
+        """Give up every connection, those in use once their command is done: they may lead to a server that has been demoted."""
+        await self._pool.update_active_connections_for_reconnect()  # type: ignore[no-untyped-call]
         await self._pool.disconnect(inuse_connections=False)
         self._left += 1
 
@@ -152,6 +153,26 @@ class _Sentinels(Sentinel):
         raise MasterNotFoundError(f"no Sentinel names a primary of {service_name} ({'; '.join(problems)})")
 
 
+class _PrimaryPool(SentinelConnectionPool):
+    """Connections that are not used again once Sentinel names another primary, not even those in use at that moment.
+
+    Attributes:
+        changes: how often another primary was named. Sentinels disagree for a moment, so one may be named again.
+    """
+
+    changes = 0
+
+    async def get_master_address(self) -> tuple[str, int]:
+        """The address of the primary that Sentinel names now."""
+        found: tuple[str, int] = await self.sentinel_manager.discover_master(self.service_name)
+        if self.master_address != found:
+            self.master_address = found
+            self.changes += 1
+            await self.update_active_connections_for_reconnect()  # type: ignore[no-untyped-call]
+            await self.disconnect(inuse_connections=False)
+        return found
+
+
 class SentinelLink(Link):
     """Connections to the primary that Sentinel names.
 
@@ -173,7 +194,7 @@ class SentinelLink(Link):
         self._sentinels = _Sentinels(  # type: ignore[no-untyped-call]
             address.hosts, sentinel_kwargs={**of_tls, **credentials, **timeouts, "retry": own["retry"]}, **options
         )
-        pool: Any = SentinelConnectionPool(service, self._sentinels, **options)  # type: ignore[no-untyped-call]
+        pool: Any = _PrimaryPool(service, self._sentinels, **options)  # type: ignore[no-untyped-call]
         pool.make_connection()
         super().__init__(pool)
         self._named = pool
@@ -182,22 +203,20 @@ class SentinelLink(Link):
 
     @property
     def serving(self) -> object:
-        """See `Link`. Where connections broke, the pool has found the new primary, and nobody had to leave."""
-        return self._left, self._named.master_address
+        """See `Link`. A pool whose connections broke finds the new primary, and nobody has to leave."""
+        return self._left, self._named.changes
 
     async def ready(self) -> Any:
         """See `Link`."""
         if self._looked_at + _LOOK_EVERY <= time.monotonic() and (self._look is None or self._look.done()):
             self._looked_at = time.monotonic()
-            self._look = asyncio.create_task(self._follow(self._named.master_address), name="turnfold-sentinel")
+            self._look = asyncio.create_task(self._follow(), name="turnfold-sentinel")
         return await super().ready()
 
-    async def _follow(self, known: object) -> None:
-        """Leave the connections to a primary that has been replaced; those that were in use then a moment later."""
+    async def _follow(self) -> None:
+        """Learn whether the primary has been replaced."""
         with contextlib.suppress(errors.RedisError, OSError):
-            if await self._named.get_master_address() != known:
-                await asyncio.sleep(_NODE_PATIENCE)
-                await self.leave()
+            await self._named.get_master_address()
 
     async def close(self) -> None:
         """See `Link`."""
