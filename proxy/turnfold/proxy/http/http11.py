@@ -1,8 +1,9 @@
-"""uvicorn's HTTP/1.1 protocol with eight fixes that a proxy needs.
+"""uvicorn's HTTP/1.1 protocol with nine fixes that a proxy needs.
 
 Lives here: limits of size and time for request heads, trailers, bodies of requests whose upgrade is declined, clients that are
-half closed or leave behind a large body, answers to HTTP/1.0, telling at once who has gone and whose body is here (``inbound``),
-answers in one write. Does not belong here: anything that an ASGI app can do for itself.
+half closed or leave behind a large body, answers to HTTP/1.0, requests that come before earlier ones are answered, telling at
+once who has gone and whose body is here (``inbound``), answers in one write. Does not belong here: anything that an ASGI app can
+do for itself.
 
 uvicorn collects a head of any size before an app sees it. The app's own limit sends a proper answer; the limit here is larger and
 protects memory. It also waits for the rest of a head for ever: clients that vanish, or stall on purpose, would collect until no
@@ -13,20 +14,29 @@ A client may close its side once its request is out, and still wait for the answ
 altogether shows only when something is sent to it: so it is sent ``100 Continue``, which clients must ignore, and one that is
 gone refuses that. Also, httptools ends a request after its head if it asks for an upgrade, which servers may ignore (RFC 9110
 section 7.8): Java's client asks for h2c with its first request, whose body would be lost.
+
+A client may also send its next request before it has the answer to the last one (RFC 9112 section 9.3.2). uvicorn knows the
+newest request alone: that the client left would be noticed by none before it, and what is said of bytes that are no request would
+land in the middle of an answer. So the answers that are due are kept in order.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from turnfold.proxy.http.inbound import ARRIVAL, DEPARTURE
 
 _MOST: Final = 2**20
+_NO_REQUEST: Final = (
+    b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n"
+    b"content-length: 30\r\n\r\nInvalid HTTP request received."
+)
 _MESSAGE: Final = (
     b'{"error":{"message":"The request\'s headers are far larger than limits.max_header_bytes.",'
     b'"type":"invalid_request_error","param":null,"code":"headers_too_large"}}'
@@ -101,6 +111,8 @@ class Http11(HttpToolsProtocol):
         self._head_began = False
         self._resuming = False
         self._lost = False
+        self._due: deque[RequestResponseCycle] = deque()  # requests that are not answered yet
+        self._reads_on = True
         self._to_tell: dict[int, Callable[[], None]] = {}
         self._departure: dict[object, object] = {"tell": self._tell_of_departure}
         super().connection_made(transport)
@@ -116,13 +128,16 @@ class Http11(HttpToolsProtocol):
         """A head has begun, and is not whole yet."""
         self._end_head_timer()
         self._head_began = True
-        self._head_timer = self.loop.call_later(_HEAD_SECONDS, self.transport.close)
+        self._head_timer = self.loop.call_later(_HEAD_SECONDS, self._read_no_more)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """As the parent does; then tell those who asked for it."""
         self._end_head_timer()
         self._lost = True
         super().connection_lost(exc)
+        for cycle in self._due:
+            cycle.disconnected = True
+            cycle.message_event.set()
         for leave in tuple(self._to_tell.values()):
             leave()
         self._departure.clear()
@@ -140,8 +155,10 @@ class Http11(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Parse the next bytes, unless the head has grown beyond the limit."""
+        if not self._reads_on:
+            return
         if self._head_size + self._unseen > _MOST:
-            self._refuse_head()
+            self._read_no_more(_HEAD_TOO_LARGE)
             return
         if self._in_head:
             self._head_size += len(data)
@@ -151,15 +168,21 @@ class Http11(HttpToolsProtocol):
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserError:
-            self.send_400_response("Invalid HTTP request received.")
+            self._read_no_more(_NO_REQUEST)
         except httptools.HttpParserUpgrade as upgrade:
             self._decline_upgrade(data[upgrade.args[0] :])
         if self._in_head and not self._head_began and not self.transport.is_closing():
             self._time_head()
 
-    def _refuse_head(self) -> None:
-        if self.cycle is None or not self.cycle.response_started:
-            self.transport.write(_HEAD_TOO_LARGE)
+    def _read_no_more(self, said: bytes = b"") -> None:
+        """What comes is no request: the connection ends with the answers that are due; without any, and where one waits for the
+        rest of its body, now. `said` is told where it cannot be taken for part of another answer."""
+        self._reads_on = False
+        if self._due and not self._due[-1].more_body:
+            self._due[-1].keep_alive = False
+            return
+        if said and not (self._due and (len(self._due) > 1 or self._due[0].response_started)):
+            self.transport.write(said)
         self.transport.close()
 
     def eof_received(self) -> bool:  # type: ignore[override]
@@ -168,17 +191,16 @@ class Http11(HttpToolsProtocol):
         Once an answer has begun, who leaves is taken to be gone: nothing but the answer could ask whether it is, and a stream may
         be silent for minutes while its upstream is paid for.
         """
-        cycle = self.cycle
-        if cycle is None or cycle.response_started or cycle.more_body or self.transport.is_closing():
+        if not self._due or self._due[0].response_started or self._due[-1].more_body or self.transport.is_closing():
             return False
-        cycle.keep_alive = False
+        self._due[-1].keep_alive = False
         self._ask_whether_gone()
         for delay in _ASKED_AGAIN:
             self.loop.call_later(delay, self._ask_whether_gone)
         return True
 
     def _ask_whether_gone(self) -> None:
-        waits = self.cycle is not None and not self.cycle.response_started and not self.transport.is_closing()
+        waits = self._due and not self._due[0].response_started and not self.transport.is_closing()
         if waits and self.scope.get("http_version") == "1.1":
             self.transport.write(_STILL_THERE)
 
@@ -224,6 +246,7 @@ class Http11(HttpToolsProtocol):
             self._in_head = self._head_began = False
             self._end_head_timer()
             super().on_headers_complete()
+            self._due.append(self.cycle)
             self.cycle.transport = self._answers
             here: dict[object, object] = {"is_here": self.cycle.message_event.is_set}
             self.scope["extensions"] = {DEPARTURE: self._departure, ARRIVAL: here}
@@ -243,3 +266,8 @@ class Http11(HttpToolsProtocol):
         super().on_message_complete()
         if not self.pipeline:
             self.flow.resume_reading()
+
+    def on_response_complete(self) -> None:
+        """An answer ends: the oldest that is due."""
+        self._due.popleft()
+        super().on_response_complete()
