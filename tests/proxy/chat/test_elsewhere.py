@@ -137,7 +137,7 @@ def test_a_conversation_that_grows_large_stays_in_the_process_that_knows_it(
 ) -> None:
     upstream.handler = reply(b'{"model": "gpt-4o"}')  # tokens that stand still would be a window
     grown = range(18, 45, 3)
-    with proxied(upstream) as origin:
+    with proxied(upstream, fold_timeout=120) as origin:
         before = children()
         for path, wire in WIRES.items():
             assert len(body(path, grown[0])) < large_is_medium < len(body(path, grown[3]))
@@ -155,7 +155,7 @@ def test_a_conversation_that_grows_large_stays_in_the_process_that_knows_it(
 def test_a_large_conversation_with_much_that_is_new_is_folded_elsewhere(upstream: UpstreamServer, large_is_medium: int) -> None:
     upstream.handler = OK
     path = "/v1/chat/completions"
-    with proxied(upstream) as origin:
+    with proxied(upstream, fold_timeout=120) as origin:
         before = children()
         small, data = body(path, 20), body(path, 36)
         assert len(small) < large_is_medium < len(data)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from turnfold.proxy.books import rollups
-from turnfold.proxy.books.report import figures
+from turnfold.proxy.books.figures import figures
 from turnfold.proxy.books.rollups import RequestCost
 from turnfold.proxy.chat.receipts import Receipt
 
