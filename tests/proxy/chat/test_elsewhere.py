@@ -87,9 +87,13 @@ def status(answer: Answer) -> tuple[str | None, str | None]:
     return answer.header("x-turnfold-status"), answer.header("x-turnfold-reason")
 
 
+#: Apart from any server's. What it knows of a shorter conversation saves most of the time that a longer one takes.
+_EXPECTED = Memo(64_000_000)
+
+
 def expected(wire: Wire, data: bytes, url: str) -> bytes:
     options = fold_options(Settings(upstream=UpstreamSettings(url=url)), "gpt-4o")
-    return fit(wire.read(data, Memo()), options, Memo()).forwarded.body
+    return fit(wire.read(data, _EXPECTED), options, _EXPECTED).forwarded.body
 
 
 def _is_there(receipt: Callable[[], Answer]) -> bool:

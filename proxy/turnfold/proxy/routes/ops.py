@@ -1,4 +1,4 @@
-"""Whether the process is alive and ready. The upstream is never called, because a call might be billed.
+"""Liveness and readiness. The upstream is never called, because a call might be billed.
 
 Lives here: ``/healthz`` and ``/readyz``, and what is answered on paths and methods that are nearly ours. Does not belong here:
 anything that needs a credential.

@@ -18,7 +18,7 @@ class Tally:
     """Adds up every receipt, by the same rules as the report.
 
     Attributes:
-        failures: requests that the upstream did not serve, or that went out as they came because of a failure of ours.
+        failures: requests that the upstream did not serve, or that went out as they came because Turnfold failed.
     """
 
     def __init__(self) -> None:
