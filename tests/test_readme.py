@@ -6,12 +6,15 @@ Lives here: what can be told mechanically. Does not belong here: prose.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from tests.support.readme import PAGES, README, settings_page, settings_table, with_table
 from turnfold.config.sources import VARIABLES
+from turnfold.proxy.cli import COMMANDS
+from turnfold.proxy.telemetry.metrics import Metrics
 
 ROOT = README.parent
 TEXTS = {page: page.read_text("utf-8") for page in PAGES}
@@ -79,6 +82,29 @@ def test_every_variable_of_the_compose_file_is_explained() -> None:
     wanted = set(re.findall(r"\$\{(\w+)", (ROOT / "docker-compose.yml").read_text("utf-8")))
     explained = set(re.findall(r"^(\w+)=", (ROOT / ".env.example").read_text("utf-8"), re.MULTILINE))
     assert wanted <= explained  # the others arrive by env_file
+
+
+def _headers(texts: Iterable[str]) -> set[str]:
+    return {name for text in texts for name in re.findall(r"x-turnfold-[a-z-]*[a-z]", text)}
+
+
+def test_the_documentation_names_every_header() -> None:
+    code = _headers(path.read_text("utf-8") for root in ("proxy", "config") for path in (ROOT / root).rglob("*.py"))
+    told = _headers(TEXTS.values()) | {"x-turnfold-tokens-after"}  # "`x-turnfold-tokens-before`, `-tokens-after`"
+    assert sorted(code - told) == []
+    assert sorted(told - code) == []
+
+
+def test_the_documentation_names_every_metric() -> None:
+    exposed = set(re.findall(r"^# TYPE (turnfold_\w+)", Metrics().render()[0].decode(), re.MULTILINE))
+    told = {name for text in TEXTS.values() for name in re.findall(r"\bturnfold_[a-z_]+[a-z]", text)}
+    assert sorted(exposed - told) == []
+    assert sorted(told - exposed) == []
+
+
+def test_the_documentation_names_every_command() -> None:
+    page = TEXTS[ROOT / "docs" / "cli.md"]
+    assert [name for name in COMMANDS if f"turnfold {name}" not in page] == []
 
 
 def test_locks_name_no_index_and_no_path() -> None:

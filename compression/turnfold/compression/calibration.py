@@ -1,4 +1,4 @@
-"""What is learned of an upstream's model: how it counts tokens, and how many it takes.
+"""What is learned about an upstream's model: how it counts tokens, and how many it takes.
 
 Lives here: the value, its transitions, and what it says. Does not belong here: remembering it (``proxy.windows`` does), counting.
 

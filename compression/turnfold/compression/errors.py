@@ -2,7 +2,7 @@
 
 Lives here: every exception that the engine raises on purpose, and the check of fields that comes before one of them. Does not
 belong here: messages for HTTP (the shell renders those), catching. Any exception outside this tree that leaves the engine is a
-bug of ours.
+bug.
 
     TurnfoldError
     ├── InvalidInput        an argument or a field is not what the contract says; carries the field's name
@@ -65,7 +65,7 @@ class SectionUnknown(TurnfoldError, LookupError):
 
 
 class FoldRejected(TurnfoldError):
-    """A fold of ours broke a law (larger, malformed); carries the reason as a short slug for counting."""
+    """The engine's own output broke a law (larger, malformed). The reason is a short slug for counting."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

@@ -157,7 +157,7 @@ def count_tail(text: str, counts: Mapping[EncodingName, int], memo: Memo) -> Non
 
 
 def count_with_tail(text: str, memo: Memo, name: EncodingName = BORDER_ENCODING) -> int:
-    """`count` of a text; of one that ends with a text of ours that was counted, only what stands in front of that is counted."""
+    """`count` of a text; for a text that ends with an inserted one whose count is known, only the part before it is counted."""
     known: tuple[str, Mapping[EncodingName, int]] | None = memo.find(("tail", text[-_TAIL:])) if len(text) >= _LONG else None
     if known is None:
         return count(text, name)

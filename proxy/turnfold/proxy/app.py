@@ -10,6 +10,7 @@ import contextlib
 import gc
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Any, Final
 
@@ -61,7 +62,15 @@ from turnfold.proxy.routes.api import api_routes
 from turnfold.proxy.routes.dashboard import dashboard_routes
 from turnfold.proxy.routes.data import admin_data_routes
 from turnfold.proxy.routes.model_calls import ModelCalls, model_routes
-from turnfold.proxy.routes.ops import Liveness, Readiness, ReadinessCheck, drain_check, not_here, other_methods
+from turnfold.proxy.routes.ops import (
+    Liveness,
+    Readiness,
+    ReadinessCheck,
+    SlashesRefused,
+    drain_check,
+    not_here,
+    other_methods,
+)
 from turnfold.proxy.routes.state import state_routes
 from turnfold.proxy.routes.welcome import welcome_route
 from turnfold.proxy.routes.windows import admin_window_routes
@@ -123,18 +132,23 @@ def build(
         forgetful=settings.store.is_off,
     )
     parts.forgetting.subscribe(lambda _: service.forget_in_memory())
-    passing = Passthrough(parts.destinations, parts.gate, log_passed)
-    passthrough = InFlight(passing, parts.metrics.in_flight("passthrough"))
-    readiness = Readiness([*parts.checks(), *drain_check(settings.server.drain_file)])
     loading = Loading(partial(warm, settings), parts.incidents)
     usual, others = _model_routes(parts, settings, service, loading)
+    unforwarded = _unforwarded(parts, settings, own_routes(parts, settings, options_for))
+    passthrough = SlashesRefused(unforwarded, _passthrough(parts))
     table: list[BaseRoute] = [  # tried in this order: each costs every request behind it
         *usual,
-        *_unforwarded(parts, settings, readiness, own_routes(parts, settings, options_for)),
+        *unforwarded,
         *others,
         Route("/{rest:path}", passthrough),
     ]
+    router = Router(table, default=passthrough, redirect_slashes=False, lifespan=_lifespan(parts, service, loading))
+    straight = Straight({route.path: route.app for route in usual}, router)
+    # Outermost: a bug of Turnfold's is answered in JSON too; the exception goes on to the server, which logs it.
+    return ServerErrorMiddleware(Front(straight, settings.limits, partial(check_hops, own=parts.destinations.hop)), handler=fault)
 
+
+def _lifespan(parts: Parts, service: Service, loading: Loading) -> Callable[[object], AbstractAsyncContextManager[None]]:
     @contextlib.asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[None]:
         async with parts.destinations.running(), parts.asker.running(), parts.likenesses.running(), parts.running():
@@ -145,10 +159,11 @@ def build(
             await parts.close(parts.blocks.close())
             await parts.close(service.close())
 
-    router = Router(table, default=passthrough, redirect_slashes=False, lifespan=lifespan)
-    straight = Straight({route.path: route.app for route in usual}, router)
-    # Outermost: a bug of ours is JSON too; the exception goes on to the server, which logs it.
-    return ServerErrorMiddleware(Front(straight, settings.limits, partial(check_hops, own=parts.destinations.hop)), handler=fault)
+    return lifespan
+
+
+def _passthrough(parts: Parts) -> ASGIApp:
+    return InFlight(Passthrough(parts.destinations, parts.gate, log_passed), parts.metrics.in_flight("passthrough"))
 
 
 def _for_folding(settings: Settings) -> Settings:
@@ -160,8 +175,9 @@ def _for_folding(settings: Settings) -> Settings:
     return bare.model_copy(update={"upstream": kept, "store": store, **groups})
 
 
-def _unforwarded(parts: Parts, settings: Settings, readiness: Readiness, routes: list[Route]) -> list[Route]:
-    """All paths of which nothing goes upstream, whatever the method."""
+def _unforwarded(parts: Parts, settings: Settings, routes: list[Route]) -> list[Route]:
+    """Every route from which nothing goes upstream, whatever the method."""
+    readiness = Readiness([*parts.checks(), *drain_check(settings.server.drain_file)])
     own = [
         Route("/healthz", Liveness(settings), methods=["GET"]),
         Route("/readyz", readiness, methods=["GET"]),

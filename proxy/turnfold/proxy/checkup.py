@@ -152,7 +152,7 @@ _KEYS: Final = {
 
 
 def _credential(loaded: LoadedSettings, variable: str) -> dict[str, str]:
-    """The key of ours that goes to an upstream, as a header; nothing if its clients bring theirs."""
+    """The operator's key for an upstream, as a header; empty if clients bring their own."""
     if variable == "TURNFOLD_UPSTREAM_URL":
         key = loaded.settings.upstream.api_key
         return {"authorization": f"Bearer {key.get_secret_value()}"} if key else {}

@@ -1,4 +1,4 @@
-"""Running the app: uvicorn with the flags that a transparent proxy needs.
+"""Running the app: uvicorn, with the settings that a transparent proxy needs.
 
 Lives here: the server's configuration, and what is said once it is ready. Does not belong here: composition of the app.
 """

@@ -1,4 +1,4 @@
-"""Memory that a large fold leaves behind goes back to the system.
+"""Returning the memory that a large fold leaves behind to the system.
 
 Lives here: asking the C library for it, now and then. Does not belong here: what is remembered, and how much
 (``compression.memo``).

@@ -1,4 +1,4 @@
-"""How a process stops: not ready first, then no new connections, then the end of what it serves.
+"""How a process stops: it stops being ready, then stops accepting connections, then finishes what it serves.
 
 Lives here: what SIGTERM does before the server's own handler, how a worker ends whose parent died, the exit code. Does not belong
 here: what is finished and written at the end (``app``).

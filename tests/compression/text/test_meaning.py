@@ -18,6 +18,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import pytest
+
 from tests.support.cases import each
 from turnfold.compression import compress
 from turnfold.compression.layers import Compressor, CompressRequest
@@ -131,6 +133,17 @@ def _flat(text: str) -> str:
     return re.sub(r"[\s>]+", " ", text).lower()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def judged_once() -> Iterator[None]:
+    """Rate the sentences of a text once for all ratios; a result depends on the text and the scorer alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Compressor, "_judge", cache(Compressor._judge))
+        yield
+
+
+_COMPRESSOR: Final = Compressor()
+
+
 @cache
 def _outputs(text: str) -> tuple[str, ...]:
     return tuple(map(_flat, chain(_layers(text), _folded(text))))
@@ -139,7 +152,7 @@ def _outputs(text: str) -> tuple[str, ...]:
 def _layers(text: str) -> Iterator[str]:
     for whole in (text, f"{BEFORE}\n\n{text}\n\n{BEHIND}"):
         for ratio in (0.1, 0.2, 0.3, 0.45):
-            yield from (layer.text for layer in Compressor().compress(CompressRequest(whole, l1_ratio=ratio)).layers[1:])
+            yield from (layer.text for layer in _COMPRESSOR.compress(CompressRequest(whole, l1_ratio=ratio)).layers[1:])
 
 
 def _folded(text: str) -> Iterator[str]:

@@ -18,6 +18,7 @@ from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.config.prices import TokenUse
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.books.baseline import PastRequest, token_use, without_turnfold
+from turnfold.proxy.books.figures import figures
 from turnfold.proxy.books.headline import headline, uncounted
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.pacing import pacing
@@ -25,7 +26,6 @@ from turnfold.proxy.books.pricing import RequestPricing
 from turnfold.proxy.books.report import (
     GROUPINGS,
     Query,
-    figures,
     moment,
     report,
     with_tenant_names,

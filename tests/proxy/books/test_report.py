@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.proxy.receipts import DAY, HOUR, NOON, SECTION, fill, receipt
+from tests.proxy.receipts import DAY, HOUR, NOON, SECTION, fill, price, receipt, requests
 from turnfold.compression.errors import InvalidInput
 from turnfold.config.fold import fold_options
 from turnfold.config.prices import dollars
@@ -20,13 +20,30 @@ from turnfold.proxy.books.csv_rows import as_csv
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.pacing import pacing
 from turnfold.proxy.books.receipt_log import line_of, read_line
-from turnfold.proxy.books.report import GROUPINGS, Query, moment, report
+from turnfold.proxy.books.report import GROUPINGS, Query, moment, report, report_csv, with_tenant_names
 from turnfold.proxy.books.rollups import UNPRICED, SumRow
 from turnfold.proxy.chat.receipts import Receipt
 from turnfold.proxy.store import Store
 from turnfold.proxy.store.memory import MemoryStore
 
 EVERYTHING = (NOON - 5 * DAY, NOON + 5 * DAY)
+
+
+@pytest.mark.parametrize("group", GROUPINGS)
+async def test_a_table_of_nothing_has_the_header_of_a_full_one(group: str) -> None:
+    memory = MemoryStore()
+    book = Ledger(memory, StoreSettings(), price)
+    for seed in range(4):
+        for one, _ in requests(seed):
+            book.record(one, ())
+    await book.flush()
+    options = partial(fold_options, Settings())
+    full = with_tenant_names(await report(memory, Query(NOON - 3600, NOON + 90_000, group_by=group), options), {})
+    empty = with_tenant_names(await report(memory, Query(NOON - 9e6, NOON - 8e6, group_by=group), options), {})
+    assert full["groups"]
+    assert empty["groups"] == []
+    columns = [name for name in report_csv(full).splitlines()[0].split(",") if not name.startswith("recall.")]
+    assert report_csv(empty) == ",".join(columns) + "\n"  # where recall never used vectors, it has no columns
 
 
 async def test_figures(store: Store) -> None:

@@ -120,6 +120,27 @@ def test_wrong_settings_are_one_line_and_exit_code_2(run: RunCommand, monkeypatc
         assert "TURNFOLD_PORT" in err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("compres",), "no such command 'compres'"),
+        (("report", "--sinse", "7d"), "no such option: --sinse"),
+        (("drill-down",), "missing argument 'SECTION_ID'"),
+        (("compress", "a.txt", "--layer", "seven"), "invalid value for '--layer'"),
+        (("report", "--group-by"), "requires an argument"),
+        (("version", "now"), "unexpected extra argument"),
+    ],
+)
+def test_a_command_line_that_cannot_be_read_is_one_line_and_exit_code_2(
+    run: RunCommand, arguments: tuple[str, ...], problem: str
+) -> None:
+    code, out, err = run(*arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("turnfold: ")
+    assert problem in err
+    assert err.endswith(" --help)\n")
+
+
 def test_serve_prints_a_link_to_the_dashboard_where_there_is_one(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     served: list[str] = []
     server = types.SimpleNamespace(serve=lambda settings, dashboard: served.append(dashboard("http://here/admin/")))

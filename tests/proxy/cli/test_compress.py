@@ -176,7 +176,8 @@ def test_an_option_that_does_not_apply_is_refused(run: RunCommand, tmp_path: Pat
     (tmp_path / "m.json").write_text('[{"role": "user", "content": "hi"}]', "utf-8")
     code, out, err = run(*command.split())
     assert (code, out) == (2, "")
-    assert f"Invalid value for {option}" in err
+    assert f"turnfold: invalid value for {option}: " in err
+    assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize("name", ["text.md", "./text.md", "linked.md", "hard.md"])

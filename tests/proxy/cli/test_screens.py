@@ -105,10 +105,9 @@ def server(monkeypatch: pytest.MonkeyPatch, run: RunCommand) -> Iterator[Answers
 def shown(arguments: tuple[str, ...], result: tuple[int, str, str]) -> list[str]:
     """A command and its screen."""
     code, out, err = result
-    told = err.splitlines()
-    if told and told[0].startswith("Usage:"):  # it names the program, which is another under each runner
-        told = [line.strip("│ ") for line in told if line.startswith("│")]
-    said = [f"! {line}" for line in told]
+    said = [
+        f"! {line}" for line in re.sub(r"\(see .* --help\)", "(see --help)", err).splitlines()
+    ]  # runners name programs otherwise
     return [f"$ {' '.join(arguments)}: {code}", *(line.rstrip() for line in out.splitlines()), *said]
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, assert_type
 
 import httpx
 import pytest
@@ -14,6 +15,7 @@ import respx
 from pydantic import SecretStr
 
 from tests.proxy.harness import UpstreamServer, api_server, reply
+from turnfold.proxy.api.bodies import CompressAnswer
 from turnfold.proxy.client import AsyncClient, Client, errors
 from turnfold.proxy.client import client as client_module
 
@@ -33,6 +35,23 @@ def origin() -> Iterator[str]:
 def client(origin: str) -> Iterator[Client]:
     with Client(origin, "anna") as made:
         yield made
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_the_methods_can_be_read_about(kind: type[Client | AsyncClient]) -> None:
+    method = kind.forget_windows
+    assert str(inspect.signature(method)) == "(self, /, *, upstream: 'str | None' = None, model: 'str | None' = None) -> 'int'"
+    assert (method.__name__, (method.__doc__ or "")[:22]) == ("forget_windows", "Forget learned windows")
+
+
+def types_of_both(client: Client, other: AsyncClient) -> None:
+    """For mypy alone: one declaration serves both clients, and each has its own type of result."""
+    assert_type(client.clear_cache(), int)
+    assert_type(client.compress("text", layer=1), CompressAnswer)
+    client.compress("text", layers=1)  # type: ignore[call-arg]
+    returned: Coroutine[Any, Any, int] = other.clear_cache()
+    returned.close()
+    other.drill_down("s", "1")  # type: ignore[arg-type, unused-coroutine]
 
 
 def test_every_call(client: Client, origin: str) -> None:

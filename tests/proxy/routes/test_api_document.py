@@ -6,6 +6,7 @@ Lives here: routes against descriptions, examples against schemas, the page. Doe
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
 from functools import cache, partial
@@ -37,6 +38,8 @@ def served() -> dict[str, Any]:
 
 #: What the dashboard's page is made of: no API, it changes with the page.
 OF_THE_PAGE = ("/admin/session", "/admin/overview", "/admin/assets", "/admin/inspect")
+#: Documents that are the same whatever a URL says behind them.
+_DOCUMENTS = {"/openapi.json", "/docs", "/docs/style.css"}
 _PAGE = {("GET", "/admin"), ("GET", "/admin/"), ("GET", "/admin/requests")}
 
 
@@ -126,13 +129,50 @@ def test_the_page_has_every_call_and_nothing_from_elsewhere() -> None:
     assert len(answer.body) < 150_000
 
 
-def test_admin_routes_are_closed_and_no_method_of_a_route_goes_upstream() -> None:
+@contextlib.contextmanager
+def own_server() -> Iterator[tuple[str, UpstreamServer]]:
+    """A Turnfold whose administrator's token is "adm", and the upstream behind it."""
     upstream = UpstreamServer()
     auth = AuthSettings.model_validate({"admin_token": "adm"})
     with (
         running(uvicorn.Config(upstream, **NO_LOGGING)) as server,
         api_server("memory://", f"{server.origin}/v1", auth=auth) as own,
     ):
+        yield own, upstream
+
+
+def test_slashes_at_the_end_of_a_route_are_told_and_go_nowhere() -> None:
+    headers = [("x-turnfold-admin-token", "adm"), ("content-type", "application/json")]
+    with own_server() as (own, upstream):
+        for method, path, described in calls():
+            if "{" in path or described["tags"] == ["Models"]:
+                continue
+            for place in (f"{path}/", f"{path}//?a=1"):
+                refused = call(own, method, place, b"{}" if method == "POST" else None, headers)
+                assert refused.status == 404, (method, place)
+                assert path.startswith("/admin/") or f"; {path} has no slash" in refused.json()["error"]["message"]
+        assert upstream.seen == []
+        assert call(own, "GET", "/v1/models/", None).status == 200
+        assert [seen.target for seen in upstream.seen] == ["/v1/models/"]
+
+
+def test_every_route_refuses_query_parameters_that_it_does_not_have() -> None:
+    headers = [("x-turnfold-admin-token", "adm"), ("x-turnfold-tenant", "t")]
+    with own_server() as (own, upstream):
+        for method, path, described in calls():
+            if described["tags"] == ["Models"] or path in _DOCUMENTS:
+                continue
+            place = path.replace("{", "").replace("}", "")
+            refused = call(own, method, f"{place}?nonsense=1", None, headers)
+            assert refused.status == 400, (method, path, refused.body)
+            error = refused.json()["error"]
+            assert error["param"] == "nonsense", (method, path)
+            assert "400" in described["responses"], (method, path)
+        assert upstream.seen == []
+
+
+def test_admin_routes_are_closed_and_no_method_of_a_route_goes_upstream() -> None:
+    with own_server() as (own, upstream):
         for method, path, described in calls():
             place = path.replace("{", "").replace("}", "")
             if {"admin": []} in described["security"]:

@@ -1,4 +1,4 @@
-"""A request made to fit the window of its upstream.
+"""Making a request fit its upstream's window.
 
 Lives here: the one entry that every request passes (fold, then fit), and the order in which ways of making one shrink are tried.
 Does not belong here: the ways themselves, an upstream's refusal (``recover``).

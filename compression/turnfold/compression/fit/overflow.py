@@ -1,4 +1,4 @@
-"""Telling a full context from every other error of an upstream.
+"""Distinguishing a full context from every other upstream error.
 
 Lives here: reading an error body, and the one function that compares it with ``overflow_table``. Does not belong here: wordings
 (lines of the table), what is done about an overflow (see ``recover``).

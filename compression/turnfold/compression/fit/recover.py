@@ -75,7 +75,7 @@ class Outcome:
         tokens_after: tokens of `forwarded`.
         sections: originals of what was folded in `forwarded`, for drill-down.
         window: tokens that the upstream takes, as far as this exchange told.
-        ratio: its tokens for one of ours, as far as this exchange told.
+        ratio: upstream tokens per token counted here, as far as this exchange showed.
     """
 
     recovered: bool

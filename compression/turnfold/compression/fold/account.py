@@ -1,4 +1,4 @@
-"""What became of each message of a conversation, for people who ask.
+"""What happened to each message of a conversation, for `turnfold inspect`.
 
 Lives here: the account of changes, and that of changes to what was changed before. Does not belong here: making changes.
 """
@@ -20,7 +20,7 @@ class Account:
 
     Attributes:
         kept: the messages that are forwarded, in order, whatever became of their texts.
-        beside: those beside whose text stands text of ours.
+        beside: messages that have inserted text beside their own.
         section_of: the folded section that a message is in.
         recalls: what is quoted behind a user message.
         breakpoint: the message on which we set a cache breakpoint.

@@ -21,7 +21,7 @@ from turnfold.compression.wire.conversation import Beside, Changes, Message, kep
 
 @dataclass(frozen=True, slots=True)
 class Caching:
-    """How text of ours keeps out of the way of a cache that hits at marks only.
+    """How inserted text keeps out of the way of a cache that hits at marks only.
 
     Attributes:
         apart: whether it is a part of its own even beside a text that was a string (see ``Changes.apart``).
@@ -40,7 +40,7 @@ NOT_APART: Final = Caching(apart=False)
 
 
 def caching(given: FoldTask, plan: Plan) -> Caching:
-    """How text of ours keeps out of the cache's way: apart where it hits at marks only, the client's or ours."""
+    """How inserted text keeps out of the cache's way: as a part of its own where the cache hits at marks only."""
     messages, cut = given.conversation.messages, given.cut
     theirs = bool(messages.marked)
     if not (theirs or given.options.cache_breakpoints):

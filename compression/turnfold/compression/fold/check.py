@@ -1,4 +1,4 @@
-"""Our own output, checked before it is sent.
+"""Checking the engine's own output before it is sent.
 
 Lives here: laws 2 and 6 for a forwarded request against the received one. Does not belong here: repairing anything. A fold that
 fails is dropped, and the original is sent.
@@ -177,7 +177,7 @@ def _place(message: Message) -> tuple[Any, ...]:
 
 
 def _invents_marks(old: Messages, new: Messages) -> bool:
-    """Whether more messages carry cache marks than before; one of ours may be the only one."""
+    """Whether more messages carry cache marks than before. A mark that Turnfold sets may be the only one."""
     return len(new.marked) > max(1, len(old.marked))
 
 

@@ -4,7 +4,7 @@ Lives here: where a mark goes on when its message goes. Does not belong here: a 
 our own (``write``).
 
 A mark says that everything up to it is to be cached. So the mark of a run that is left out goes to the last thing that is sent of
-that run: the text of ours that stands for it, else the last part of what is sent in front of it. No mark is invented, and where
+that run: the text that stands for it, else the last part of what is sent in front of it. No mark is invented, and where
 everything in front is marked already, that is enough.
 """
 
@@ -60,12 +60,12 @@ def _places(
 
 
 def _has_parts(messages: Sequence[Message], changes: Changes, index: int) -> bool:
-    """Whether texts of ours beside a message are parts of their own."""
+    """Whether texts inserted beside a message are parts of their own."""
     return messages[index].is_list or index in changes.apart
 
 
 def _beside(changes: Changes, index: int) -> tuple[bool, bool]:
-    """Whether texts of ours stand in front of a message's content, and behind it."""
+    """Whether texts are inserted before a message's content, and after it."""
     one = changes.beside.get(index)
     return (bool(one.front), bool(one.behind)) if one is not None else (False, False)
 

@@ -68,7 +68,7 @@ def units(
     """Group messages into units; every message is in exactly one, in order. Results count in the form that they take;
     `memo` saves time, where there is one; `kept` are indices of messages that are left as they are.
 
-    A user message without content, which has no room for text of ours and does not answer for what was folded before it, goes
+    A user message without content, which has no room for inserted text and does not answer for what was folded before it, goes
     with the message before it. System messages that somebody put in front of it, or between a call and its results, do not part
     them.
     """

@@ -1,4 +1,4 @@
-"""The greatest of many values.
+"""The n greatest of many values.
 
 Lives here: which value is the n-th, exactly. Does not belong here: what the values are of.
 

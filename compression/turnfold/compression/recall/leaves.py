@@ -1,4 +1,4 @@
-"""What is known of messages before any question is asked: their passages with the terms of these.
+"""What is known about messages before any question is asked: their passages, and the terms of each.
 
 Lives here: what is derived from each message alone, memoised by message. Does not belong here: which passages contain a term
 (``passage_index``), questions, scores.

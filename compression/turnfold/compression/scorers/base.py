@@ -1,4 +1,4 @@
-"""The protocol of a sentence scorer.
+"""The protocol of sentence scorers.
 
 Lives here: the seam that a user's own scorer plugs into, and the check of what it is and returns. Does not belong here: a scorer.
 """

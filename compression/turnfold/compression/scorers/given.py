@@ -1,4 +1,4 @@
-"""Scores that somebody else gave, for example a model.
+"""Scores given by the caller, for example from a model.
 
 Lives here: looking them up, and what stands in where one is missing. Does not belong here: asking for them.
 """

@@ -1,4 +1,4 @@
-"""Output of programs without a line that nobody has to copy from.
+"""Program output without the lines that nobody needs to copy from.
 
 Lives here: the form of a text from which every figure, identifier, path and URL can still be copied. Does not belong here: what
 these are (``text.figures``), rules by kind of content (``registry``).

@@ -1,4 +1,4 @@
-"""Applying rules to a row of words until none applies.
+"""Applying rules to a sequence of words until none applies.
 
 Lives here: the row as a linked list, finding the rule that fits a place, editing. Does not belong here: rules, splitting texts
 (``terse_rules``, ``terse_text``).

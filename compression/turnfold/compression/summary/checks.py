@@ -1,4 +1,4 @@
-"""Whether a summary may stand for its source.
+"""Whether a summary may replace its source.
 
 Lives here: the checks in order, and the slug of the first that fails. Does not belong here: how a claim is held against a text
 (``claims``), asking again.

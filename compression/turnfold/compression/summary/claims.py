@@ -1,4 +1,4 @@
-"""What a summary claims, held against its source.
+"""What a summary claims, compared with its source.
 
 Lives here: finding figures, identifiers, names, quoted texts in a summary that its source lacks; sentences that say the opposite
 of the source's, or say for sure what it left open. Does not belong here: what is done about it (``checks``).

@@ -25,9 +25,9 @@ class PlacedMarks:
     """Marks that go on to a message, each as a member with a comma in front; "" for none.
 
     Attributes:
-        front: on the last text of ours in front of its content.
+        front: on the last text inserted before its content.
         own: on the last part of its content.
-        behind: on the last text of ours behind its content.
+        behind: on the last text inserted after its content.
     """
 
     front: str = ""

@@ -1,7 +1,7 @@
 """Our own answers as chat completions, so that no client sees a difference in kind.
 
 Lives here: bodies and stream events for a text that the proxy answers itself (a clarify, an acknowledgement). Does not belong
-here: writing them, clocks: `created` comes from the caller. A stream of ours ends with ``[DONE]``: it is ours to end.
+here: writing them, clocks: `created` comes from the caller. A stream that Turnfold writes ends with ``[DONE]``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _USAGE: Final = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 
 @dataclass(frozen=True, slots=True)
 class ChatReply:
-    """An answer of ours.
+    """An answer that Turnfold writes itself.
 
     Attributes:
         text: the assistant's content, the same in every choice.
@@ -42,12 +42,12 @@ class ChatReply:
 
     @property
     def id(self) -> str:
-        """The completion's id: a content hash under a prefix of ours."""
+        """The completion's id: a content hash with Turnfold's prefix."""
         return f"chatcmpl-turnfold-{digest(self.model, self.seed, self.text).hex()}"
 
 
 def reply(conversation: Conversation, text: str, created: int) -> OwnReply:
-    """A chat completion of ours, streamed where the client asks for that."""
+    """A chat completion that Turnfold writes itself, streamed if the client asks for that."""
     answer = reply_to(conversation.settings, text, created=created, seed=digest(conversation.text).hex())
     return own_reply(conversation, answer, completion, stream)
 

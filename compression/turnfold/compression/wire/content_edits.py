@@ -88,7 +88,7 @@ def _put_beside(place: Place, beside: Beside, kind: str, *, is_list: bool, marks
 
 
 def _split_apart(place: Place, beside: Beside, kind: str, marks: PlacedMarks = NO_MARKS) -> list[Edit]:
-    """The string at `place` as a list of parts, with texts of ours as parts around it."""
+    """The string at `place` as a list of parts, with inserted texts as parts around it."""
     start, end = place
     front = "".join(f"{part}," for part in parts(beside.front, kind, marks.front))
     behind = "".join(f",{part}" for part in parts(beside.behind, kind, marks.behind))

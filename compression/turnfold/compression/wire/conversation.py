@@ -307,7 +307,7 @@ class MarkMove:
     Attributes:
         source: the message that carries it.
         target: the message that it goes to.
-        place: on the last text of ours "front" of the target's content, on the last part of its "own", or on the last text of
+        place: on the last text inserted "front" of the target's content, on the last part of its "own", or on the last text of
             ours "behind" it.
     """
 
@@ -323,8 +323,8 @@ class Changes:
     Attributes:
         dropped: half-open runs of messages that are left out.
         texts: new texts by path; a path that ends at a part of the content stands for the whole part, which becomes a text.
-        beside: texts of ours beside user messages.
-        apart: user messages that are written as a list of parts, so that texts of ours are parts of their own even beside a text
+        beside: texts inserted beside user messages.
+        apart: user messages that are written as a list of parts, so that inserted texts are parts of their own even beside a text
             that was a string. A cache mark ends where a part ends, and clients write a message as parts while they mark it and
             as a string when the mark has moved on: the parts must be the same.
         breakpoint: the user message whose own text gets a cache breakpoint (OpenAI 5.6 and later); None: none.
@@ -365,7 +365,8 @@ def kept_indices(dropped: Iterable[tuple[int, int]], start: int, end: int) -> It
 
 @dataclass(frozen=True, slots=True)
 class OwnReply:
-    """An answer of ours in the form of a wire: its content type, and the body in the pieces in which it is written."""
+    """An answer written by Turnfold in the form of a wire: its content type, and the body in the pieces in which it is
+    written."""
 
     content_type: str
     pieces: tuple[bytes, ...]
@@ -383,7 +384,7 @@ class Wire:
             request repeats another.
         unmarked_pieces: the same of a conversation with marks, from a message on with which one of the pieces begins: each
             piece with the index of the first message behind it. Raises ValueError where `unmarked` leaves the marks in.
-        reply: an answer of ours to a conversation, streamed where the client asks for that; its text, and Unix time in seconds.
+        reply: Turnfold's own answer to a conversation, streamed if the client asks for that; its text, and Unix time in seconds.
         unmarks_outside: whether `unmarked` has messages in front that stand outside of the array of messages.
     """
 
@@ -417,8 +418,8 @@ class Conversation:
         state: the state of the conversation, as blocks beside user messages; it is no part of what is folded, quoted or kept as
             an original.
         held: why nothing of it may be folded or left out, as a slug ("server-history"); "" where it may.
-        keeps_history: whether the client sends the whole history each time, so that an answer of ours becomes part of it; False
-            where the upstream keeps answers for requests that build on them.
+        keeps_history: whether the client sends the whole history each time, so that Turnfold's own answer becomes part of it;
+            False where the upstream keeps answers for requests that build on them.
         can_drop_thinking: whether the provider can be asked to drop thinking that is no longer valid (see ``Changes``).
         betas: beta features that the body uses and that must be named in a header.
         encoded: `text` in UTF-8, where whoever made this had it.

@@ -78,7 +78,7 @@ def _named(url: object) -> tuple[str, int]:
 
 
 def _plain_name(name: object) -> str:
-    """A name that can stand inside a marker of ours."""
+    """A name that can stand inside one of Turnfold's markers."""
     return _NOT_PLAIN.sub("_", name)[:_LONGEST_NAME] if isinstance(name, str) else ""
 
 

@@ -242,9 +242,9 @@ def write(conversation: Conversation, changes: Changes) -> list[Edit]:
 
 
 def _message_edits(message: Message, new: Texts, beside: Beside, marks: PlacedMarks, *, apart: bool) -> list[Edit]:
-    """Edits of one message: its new texts, and texts of ours beside its content, each a block of its own.
+    """Edits of one message: its new texts, and texts inserted beside its content, each a block of its own.
 
-    A text of ours never becomes part of the client's: a text that is taken back later would take a cache mark's place with it,
+    An inserted text never becomes part of the client's: a text that is taken back later would take a cache mark's place with it,
     and what was a string is written as a block as soon as anything stands beside it.
     """
     out = [edit for path, text in new.items() for edit in _replacement(message, path, text)]

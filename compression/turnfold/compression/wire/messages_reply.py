@@ -19,7 +19,7 @@ from turnfold.compression.wire.own_replies import own_reply, to_json
 
 @dataclass(frozen=True, slots=True)
 class MessageReply:
-    """An answer of ours.
+    """An answer that Turnfold writes itself.
 
     Attributes:
         text: the assistant's text.
@@ -33,12 +33,12 @@ class MessageReply:
 
     @property
     def id(self) -> str:
-        """The message's id: a content hash under a prefix of ours."""
+        """The message's id: a content hash with Turnfold's prefix."""
         return f"msg_turnfold_{digest(self.model, self.seed, self.text).hex()}"
 
 
 def reply(conversation: Conversation, text: str, created: int) -> OwnReply:
-    """A message of ours, streamed where the client asks for that; this API's answers carry no time."""
+    """A message that Turnfold writes itself, streamed if the client asks for that. This API's answers carry no time."""
     del created
     return own_reply(conversation, MessageReply(text, conversation.model, digest(conversation.text).hex()), whole, stream)
 

@@ -45,7 +45,7 @@ _ECHOED: Final[Mapping[str, type | tuple[type, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class ResponseReply:
-    """An answer of ours.
+    """An answer that Turnfold writes itself.
 
     Attributes:
         text: the assistant's text.
@@ -68,7 +68,7 @@ class ResponseReply:
 
 
 def reply(conversation: Conversation, text: str, created: int) -> OwnReply:
-    """A response of ours, streamed where the client asks for that."""
+    """A response that Turnfold writes itself, streamed if the client asks for that."""
     answer = reply_to(conversation.settings, text, created=created, seed=digest(conversation.text).hex())
     return own_reply(conversation, answer, response, stream)
 

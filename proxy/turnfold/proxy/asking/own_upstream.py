@@ -1,4 +1,4 @@
-"""An upstream that is asked of our own accord, and whose key a call of ours carries.
+"""The upstream of calls that Turnfold makes itself, and the key that they carry.
 
 Lives here: its connections, the choice of the key, sending one call and reading its answer within a size. Does not belong here:
 what is asked (``endpoint``, ``semantic.upstream_encoder``), what may be spent (``purse``).
@@ -47,7 +47,7 @@ def host_of(url: URL) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OwnAccess:
-    """Where calls of ours go, and with whose key.
+    """Where Turnfold's own calls go, and with whose key.
 
     Attributes:
         url: base URL.

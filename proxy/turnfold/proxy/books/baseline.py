@@ -61,7 +61,7 @@ class PastRequest(NamedTuple):
         silent: how many of them found nothing in the cache.
         writes: whether the upstream ever reported tokens written to the cache.
         folded: whether any request of it was folded.
-        scale: the upstream's tokens per token of ours in the last request that was sent whole; 0 if there was none.
+        scale: the upstream's tokens per token counted here in the last request that was sent whole; 0 if there was none.
         trails: fingerprints of its beginnings; None if unknown.
         received: our count of the received request; 0 if it was not counted.
         at: Unix time of its arrival.

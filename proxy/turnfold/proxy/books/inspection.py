@@ -34,11 +34,11 @@ class MessageRow:
     Attributes:
         index: its place in the request as received.
         kind: what its text is: "prose", "json", "log" ...
-        what: "verbatim", "shortened", "left out", or "added to" where text of ours stands beside its own.
+        what: "verbatim", "shortened", "left out", or "added to" if text was inserted beside its own.
         why: in words.
         level: of the folded section that it is in; "" in none.
         section: that section's id.
-        tokens_before, tokens_after: by the border vocabulary; text of ours beside it included.
+        tokens_before, tokens_after: by the border vocabulary, including text inserted beside it.
         before: its text, calls included.
         after: the same as it is forwarded; None when it is left out.
         recall: the passages quoted behind it.

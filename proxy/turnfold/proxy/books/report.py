@@ -1,7 +1,7 @@
 """What Turnfold did in a time range: the report's figures.
 
-Lives here: from tables of sums to totals and groups. Does not belong here: HTTP, tables for a terminal (``cli`` and ``routes``
-render).
+Lives here: from tables of sums to totals and groups. Does not belong here: the figures of a group (``figures``), HTTP,
+tables for a terminal (``cli`` and ``routes`` render).
 
 Honest by construction: requests that the upstream did not serve count only as failed; saved tokens and saved dollars are separate
 figures; cached tokens are listed apart; whatever the upstream or the price list does not say is counted as unknown.
@@ -10,7 +10,6 @@ figures; cached tokens are listed apart; whatever the upstream or the price list
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
@@ -20,10 +19,12 @@ from typing import Any, Final, NamedTuple
 
 from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.books import rollups
+from turnfold.proxy.books.csv_rows import as_csv
+from turnfold.proxy.books.figures import figures, served_requests, sides
 from turnfold.proxy.books.headline import headline
 from turnfold.proxy.books.pacing import OptionsOf, Pacing, pacing
 from turnfold.proxy.books.reasons import in_words
-from turnfold.proxy.books.rollups import NANO, SumRow
+from turnfold.proxy.books.rollups import SumRow
 from turnfold.proxy.chat.holdout import HELD_OUT
 from turnfold.proxy.store import Store
 
@@ -33,7 +34,6 @@ _LONGEST_RANGE: Final = 5 * 366 * 86400
 _BY_ROW: Final[Mapping[str, Callable[[SumRow], str]]] = MappingProxyType(
     {name: attrgetter(name) for name in ("model", "status", "reason", "tenant", "conversation", "wire", "session", "tag")}
 )
-_ALMOST: Final = 0.9999  # a part is never rounded to the whole
 _BY_TIME: Final[Mapping[str, str]] = MappingProxyType({"hour": "%Y-%m-%dT%H:00Z", "day": "%Y-%m-%d"})
 
 #: What only the tables by conversation tell apart, and these are whole days.
@@ -171,157 +171,6 @@ def grouped(rows: Iterable[TimedRow], group_by: str) -> Groups:
     return {name: found for name, found in groups.items() if sum(sums.get("requests", 0) for _, sums in found)}
 
 
-def _share(part: float, whole: float) -> float | None:
-    if not whole:
-        return None
-    share = round(part / whole, 4)
-    return min(share, _ALMOST) if part < whole else share
-
-
-def _mean(total: int, number: int, scale: float = 1.0) -> float | None:
-    return round(total / number / scale, 3) if number else None
-
-
-def _dollars(sums: Mapping[str, int]) -> dict[str, Any]:
-    def of(measure: str) -> int:
-        return sums.get(measure, 0)
-
-    priced = of("priced") > 0
-    return {
-        "paid": round(of("paid") / NANO, 6) if priced else None,
-        "without_turnfold": round(of("without") / NANO, 6) if priced else None,
-        "saved": round((of("without") - of("paid")) / NANO, 6) if priced else None,
-        "saved_share": _share(of("without") - of("paid"), of("without")) if priced else None,
-        "paid_for_own_calls": round(of("paid_own") / NANO, 6) if priced else None,
-        "unknown_requests": of("unpriced") + of("no_usage"),
-    }
-
-
-def figures(sums: Mapping[str, int]) -> dict[str, Any]:
-    """The figures of one group.
-
-    ``folds`` counts requests that were sent folded, and the fold events among them (requests at which the folded sections of a
-    labelled conversation changed). ``tokens`` are our counts of received and sent tokens of served requests. ``usage`` is what
-    the upstream reported. ``dollars`` are None if no request of known price reported its usage; paid dollars include our own
-    calls, which ``own_calls`` counts.
-    """
-
-    def of(measure: str) -> int:
-        return sums.get(measure, 0)
-
-    served = _served_requests(sums)
-    saved = of("before") - of("after")
-    return {
-        "requests": of("requests"),
-        "served": served,
-        "failed": of("failed"),
-        "incomplete": of("incomplete"),
-        "streamed": of("streamed"),
-        "folds": {
-            "requests": of("folded"),
-            "events": of("fold_events"),
-            "requests_per_event": _mean(of("folded"), of("fold_events")),
-        },
-        "tokens": {
-            "before": of("before"),
-            "after": of("after"),
-            "saved": saved,
-            "saved_share": _share(saved, of("before")),
-            "uncounted_requests": of("uncounted"),
-            "observed_before": of("observed_before"),
-            "observed_after": of("observed_after"),
-        },
-        "usage": {
-            "prompt_tokens": of("prompt"),
-            "completion_tokens": of("completion"),
-            "cached_tokens": of("cached"),
-            "cache_write_tokens": of("written"),
-            "cached_share": _share(of("cached"), of("prompt")),
-            "unknown_requests": of("no_usage"),
-        },
-        "dollars": _dollars(sums),
-        "observed": _observed(sums),
-        **_recall(sums),
-        "own_calls": {
-            "requests": of("own_calls"),
-            "prompt_tokens": of("own_prompt"),
-            "completion_tokens": of("own_completion"),
-        },
-        "ms": {
-            "overhead_mean": _mean(of("overhead_us"), of("requests"), 1000),
-            "first_byte_mean": _mean(of("first_byte_us"), of("first_bytes"), 1000),
-            "total_mean": _mean(of("total_us"), served, 1000),
-        },
-    }
-
-
-def _recall(sums: Mapping[str, int]) -> dict[str, Any]:
-    """By what passages were recalled; left out where sentence vectors were never used."""
-    by = {name: sums.get(f"recall_by_{name}", 0) for name in ("vectors", "words")}
-    return {"recall": by} if any(by.values()) else {}
-
-
-def _observed(sums: Mapping[str, int]) -> dict[str, Any]:
-    """Requests that went out as they came, and what they would have been folded."""
-    priced = sums.get("observed_priced", 0) > 0
-    return {
-        "requests": sums.get("observed", 0),
-        "tokens_before": sums.get("observed_before", 0),
-        "tokens_after": sums.get("observed_after", 0),
-        "paid": round(sums.get("observed_paid", 0) / NANO, 6) if priced else None,
-        "paid_folded": round(sums.get("observed_folded", 0) / NANO, 6) if priced else None,
-    }
-
-
-def _served_requests(sums: Mapping[str, int]) -> int:
-    return sums.get("requests", 0) - sums.get("failed", 0)
-
-
-#: What both groups are compared by: name -> the measure, the measure that counts what it is a mean over, and its unit.
-_COMPARED: Final[Mapping[str, tuple[str, Callable[[Mapping[str, int]], int], float]]] = MappingProxyType(
-    {
-        "prompt_tokens": ("prompt", lambda sums: _served_requests(sums) - sums.get("no_usage", 0), 1.0),
-        "completion_tokens": ("completion", lambda sums: _served_requests(sums) - sums.get("no_usage", 0), 1.0),
-        "dollars": ("paid", lambda sums: sums.get("priced", 0), 1 / NANO),
-        "first_byte_ms": ("first_byte_us", lambda sums: sums.get("first_bytes", 0), 1 / 1000),
-        "total_ms": ("total_us", _served_requests, 1 / 1000),
-        "failed_share": ("failed", lambda sums: sums.get("requests", 0), 1.0),
-    }
-)
-#: Statuses of requests that would have been folded if it paid, but for the hold-out.
-_COMPARABLE: Final = frozenset({"folded", "shaped", "passthrough", "failed-open", "recovered"})
-
-
-def _interval(clusters: Sequence[Mapping[str, int]], name: str) -> dict[str, float] | None:
-    """Mean over requests, and half the width of its 95% confidence interval; None for fewer than two conversations.
-
-    All requests of a conversation are in one group, so the sample consists of conversations: the interval is that of a ratio of
-    sums over clusters (Cochran, Sampling Techniques, 3rd ed., 1977, section 6.4), by the normal approximation.
-    """
-    measure, over, scale = _COMPARED[name]
-    pairs = [(sums.get(measure, 0) * scale, number) for sums in clusters if (number := over(sums)) > 0]
-    number = sum(count for _, count in pairs)
-    if len(pairs) < 2:
-        return None
-    mean = sum(total for total, _ in pairs) / number
-    square = sum((total - mean * count) ** 2 for total, count in pairs)
-    width = 1.96 * math.sqrt(square * len(pairs) / (len(pairs) - 1)) / number
-    return {"mean": round(mean, 9), "plus_minus": round(width, 9)}
-
-
-def _side(clusters: Sequence[Mapping[str, int]]) -> dict[str, Any]:
-    requests = sum(sums.get("requests", 0) for sums in clusters)
-    return {"conversations": len(clusters), "requests": requests, **{name: _interval(clusters, name) for name in _COMPARED}}
-
-
-def _by_conversation(rows: Iterable[tuple[SumRow, dict[str, int]]], wanted: Callable[[SumRow], bool]) -> list[dict[str, int]]:
-    found: dict[tuple[str, str], list[dict[str, int]]] = {}
-    for row, sums in rows:
-        if wanted(row):
-            found.setdefault((row.tenant, row.conversation), []).append(sums)
-    return [rollups.total(found[name]) for name in sorted(found)]
-
-
 async def _comparison(store: Store, query: Query, every: Iterable[SumRow]) -> dict[str, Any] | None:
     """The held-out conversations compared with the others, over whole days; None if nothing was held out, or where the query is
     narrowed to a tag."""
@@ -332,11 +181,7 @@ async def _comparison(store: Store, query: Query, every: Iterable[SumRow]) -> di
 
 
 def _sides(found: Iterable[TimedRow]) -> dict[str, Any]:
-    rows = [pair for pairs in grouped(found, "conversation").values() for pair in pairs]
-    return {
-        "held_out": _side(_by_conversation(rows, lambda row: row.reason == HELD_OUT)),
-        "others": _side(_by_conversation(rows, lambda row: row.status in _COMPARABLE)),
-    }
+    return sides([pair for pairs in grouped(found, "conversation").values() for pair in pairs])
 
 
 _PACING: Final = tuple(field.name for field in fields(Pacing))
@@ -347,8 +192,8 @@ def _pacing(rows: Sequence[tuple[SumRow, dict[str, int]]], options_of: OptionsOf
     by_model: dict[str, dict[str, int]] = {}
     for row, sums in rows:
         by_model[row.model] = rollups.total([by_model.get(row.model, {}), sums])
-    model, sums = max(by_model.items(), key=lambda pair: (_served_requests(pair[1]), pair[0]))
-    found = pacing(model, options_of(model), _served_requests(sums) - 1, sums.get("grown", 0))  # from the second request on
+    model, sums = max(by_model.items(), key=lambda pair: (served_requests(pair[1]), pair[0]))
+    found = pacing(model, options_of(model), served_requests(sums) - 1, sums.get("grown", 0))  # from the second request on
     said = {name: getattr(found, name, None) for name in _PACING}
     status, reason = _most(rows)
     return {
@@ -437,6 +282,17 @@ def with_tenants_by_name(only: Mapping[str, str], names: Mapping[str, str]) -> d
     if len(chosen) > 1:
         raise InvalidInput("tenant", f"is the name of {len(chosen)} tenants; name one as the report by tenant shows it")
     return {**only, "tenant": chosen[0]} if chosen else dict(only)
+
+
+def report_csv(result: Mapping[str, Any]) -> str:
+    """The groups of a report (with tenants' names) as CSV. A report without requests has the header line alone."""
+    if result["groups"]:
+        return as_csv(result["groups"])
+    by = result["group_by"]
+    blank: dict[str, Any] = {by: "", **result["totals"]} | ({"tenant": ""} if by in _OF_A_TENANT else {})
+    if by == "conversation":
+        blank["pacing"] = dict.fromkeys((*_PACING, "words", "why", "events"))
+    return as_csv(with_tenant_names({"group_by": by, "groups": [blank]}, {})["groups"]).partition("\n")[0] + "\n"
 
 
 _UNITS: Final[Mapping[str, int]] = MappingProxyType({"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400})

@@ -32,7 +32,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class OwnCall:
-    """A call of the upstream that we made for a request, and whose answer the client never saw: it is a cost of ours.
+    """A call to the upstream that Turnfold made for a request. The client never saw its answer, so it is Turnfold's own cost.
 
     Attributes:
         kind: what it was for: "refused" (the context was full, and this was the answer), "summary" (of a folded block),

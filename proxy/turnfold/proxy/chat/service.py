@@ -1,6 +1,7 @@
 """One request for a model's turn, station by station.
 
-Lives here: the order of the stations, and THE place where a failure of ours sends the original instead (law 2). Does not belong
+Lives here: the order of the stations, and the one place where a failure of Turnfold's sends the original instead (law 2). Does
+not belong
 here: how a station does its work (``folding``, ``stating``, ``sending``, ``recording``), reading of the head
 (``routes.model_calls``).
 """
@@ -88,7 +89,7 @@ class Service:
         forgetful: nothing of a request's text is remembered beyond it, to the cost of the next one.
 
     Attributes:
-        failures: how often the original went out because of a failure of ours, by reason.
+        failures: how often the original went out because Turnfold failed, by reason.
     """
 
     def __init__(

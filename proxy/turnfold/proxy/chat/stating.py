@@ -127,7 +127,7 @@ class Stating:
         verdict, kept = placement.verdict, placement.record
         if exchange.request.state != "enforce":
             return _Decision(exchange.but(verdict=f"would-{verdict.kind}"), kept.without_question())
-        # An answer of ours would be missing from a history that the provider keeps.
+        # A history that the provider keeps would lack Turnfold's own answer.
         is_forwarded = verdict.kind == "forward" or not conversation.keeps_history
         last = len(conversation.messages) - 1
         lays_down = kept.machine != record.machine and (

@@ -26,6 +26,10 @@ _OWN: Final = "turnfold.proxy.cli"
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
+#: What a command line that cannot be read raises. Typer has its own copy of click, and exports only subclasses of it.
+_UsageProblem: Final[Any] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
+
 class _Command(TyperCommand):
     """A command whose wrong values are named by the options that gave them, and not by the engine's fields."""
 
@@ -134,9 +138,13 @@ def main() -> None:
     """Entry point."""
     _open_descriptors()
     try:
-        build()()
-    except SystemExit:  # the usual end: nothing is imported for it
-        raise
+        ended = build()(standalone_mode=False)
+    except _UsageProblem as exc:
+        _say_usage(exc)
+        sys.exit(exc.exit_code)
+    except typer.Abort:
+        _say("aborted")
+        sys.exit(1)
     except _refused() as exc:
         _say(str(exc))
         sys.exit(2)
@@ -148,6 +156,14 @@ def main() -> None:
             raise
         _say(f"what was to be written is not whole: {(exc.strerror or str(exc)).lower()}")
         os._exit(1)  # what is left in the buffer of standard output cannot be written either
+    sys.exit(ended if isinstance(ended, int) else 0)
+
+
+def _say_usage(problem: Any) -> None:
+    told = " ".join(problem.format_message().split())
+    if told:  # else it was the help, which is printed already
+        command = problem.ctx.command_path if problem.ctx else "turnfold"
+        _say(f"{told[0].lower()}{told[1:].rstrip('.')} (see {command} --help)")
 
 
 def _open_descriptors() -> None:

@@ -20,9 +20,8 @@ from turnfold.compression.errors import InvalidInput
 from turnfold.config.fold import fold_options
 from turnfold.config.settings import Settings, StoreSettings
 from turnfold.config.sources import load
-from turnfold.proxy.books.csv_rows import as_csv
 from turnfold.proxy.books.learned import learned_of
-from turnfold.proxy.books.report import FILTERS, GROUPINGS, Query, moment, with_tenant_names, with_tenants_by_name
+from turnfold.proxy.books.report import FILTERS, GROUPINGS, Query, moment, report_csv, with_tenant_names, with_tenants_by_name
 from turnfold.proxy.books.report import report as figures_of
 from turnfold.proxy.cli.failure import Failure
 from turnfold.proxy.cli.plain import plain, wide_console
@@ -276,6 +275,6 @@ def report(
     if as_json:
         typer.echo(orjson.dumps(result, option=orjson.OPT_INDENT_2))
     elif csv:
-        typer.echo(as_csv(result["groups"]), nl=False)
+        typer.echo(report_csv(result), nl=False)
     else:
         print_report(result)

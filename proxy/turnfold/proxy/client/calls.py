@@ -1,16 +1,19 @@
 """The calls of the Python client, as values.
 
-Lives here: what each call sends, and the type of its answer. Does not belong here: sending (``client``), exceptions (``errors``).
+Lives here: what each call sends, and how its answer is read. The docstrings and signatures are those of the clients' methods.
+Does not belong here: sending (``client``), exceptions (``errors``).
 """
 
 from __future__ import annotations
 
 import math
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, Literal, TypedDict, TypeVar
+from typing import Any, Final, Generic, Literal, TypedDict, TypeVar, Unpack
 from urllib.parse import quote
+
+from pydantic import TypeAdapter
 
 from turnfold.proxy.api.bodies import (
     CacheCleared,
@@ -21,6 +24,7 @@ from turnfold.proxy.api.bodies import (
     Deleted,
     DrillDownAnswer,
     ExchangeAnswer,
+    LearnedWindow,
     LearnedWindows,
     WindowsForgotten,
 )
@@ -30,7 +34,7 @@ from turnfold.proxy.http.dots import has_dot_segments
 
 T = TypeVar("T")
 
-#: What a caller knows as an argument, and is sent as a header.
+#: Arguments that are sent as headers: an error names the argument.
 _ARGUMENTS: Final = {
     "x-turnfold-accept": "accept",
     "x-turnfold-budget": "budget",
@@ -41,21 +45,25 @@ _ARGUMENTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ApiCall(Generic[T]):
-    """One call: what is sent, and the type of its answer."""
+    """One call: what is sent, and how its answer is read.
+
+    Attributes:
+        read: turns the decoded JSON of a successful answer into the result; raises `pydantic.ValidationError`.
+    """
 
     method: str
     path: str
-    answer: type[T]
+    read: Callable[[Any], T]
     body: Mapping[str, Any] | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
 
 
 def checked(call: ApiCall[T]) -> ApiCall[T]:
-    """The call itself, if it can be sent.
+    """Return the call unchanged if all its values can be sent.
 
     Raises:
-        InvalidArgument: names the first value that cannot.
+        InvalidArgument: names the first value that cannot be sent.
     """
     for name, value in (*_leaves(call.body or {}), *_leaves(call.query)):
         if isinstance(value, str):
@@ -70,7 +78,7 @@ def checked(call: ApiCall[T]) -> ApiCall[T]:
 
 
 def _leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
-    """Each value in a JSON value that holds no others, keys too, and its place in it."""
+    """Yield every scalar and every key in a JSON value, with its path."""
     if isinstance(value, dict):
         for key, inner in value.items():
             name = f"{place}.{key}" if place else str(key)
@@ -84,7 +92,7 @@ def _leaves(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def check_text(name: str, text: str) -> None:
-    """Raise InvalidArgument if UTF-8 has no bytes for a text."""
+    """Raise InvalidArgument if a text cannot be encoded as UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError as exc:
@@ -93,7 +101,7 @@ def check_text(name: str, text: str) -> None:
 
 
 def check_header(name: str, text: str) -> None:
-    """Raise InvalidArgument if a text cannot be a header's value."""
+    """Raise InvalidArgument if a text cannot be the value of a header."""
     if not text.isascii() or not text.isprintable():
         raise InvalidArgument(name, "is sent in a header and must be printable ASCII")
 
@@ -109,44 +117,74 @@ def _without_none(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def compress(text: str, **options: Any) -> ApiCall[CompressAnswer]:
-    """Three layers of a text."""
-    return ApiCall("POST", "/v1/compress", CompressAnswer, {"text": text, **_without_none(**options)})
+_OBJECT: Final = TypeAdapter(dict[str, Any])
 
 
-def add_message(conversation_id: str, role: str, content: str, **options: Any) -> ApiCall[ConversationAnswer]:
-    """Add a message; its key makes a repeated add harmless."""
-    key = options.pop("idempotency_key", None) or uuid.uuid4().hex
-    body = {"conversation_id": conversation_id, "message": {"role": role, "content": content}, **_without_none(**options)}
-    return ApiCall("POST", "/v1/conversation", ConversationAnswer, body, {"idempotency-key": key})
+def compress(
+    text: str,
+    *,
+    layer: int | None = None,
+    l1_ratio: float | None = None,
+    l2_max_sentences: int | None = None,
+    sections: bool | None = None,
+    query: str | None = None,
+    scorer: str | None = None,
+) -> ApiCall[CompressAnswer]:
+    """Compress a text into three layers. Arguments that you leave out take the server's defaults."""
+    options = _without_none(
+        layer=layer, l1_ratio=l1_ratio, l2_max_sentences=l2_max_sentences, sections=sections, query=query, scorer=scorer
+    )
+    return ApiCall("POST", "/v1/compress", CompressAnswer.model_validate, {"text": text, **options})
 
 
-def _place(conversation_id: str) -> str:
+def add_message(
+    conversation_id: str,
+    role: str,
+    content: str,
+    *,
+    compress_threshold: int | None = None,
+    keep_recent: int | None = None,
+) -> ApiCall[ConversationAnswer]:
+    """Add a message to a stored conversation. The answer holds the context to send in place of the conversation."""
+    options = _without_none(compress_threshold=compress_threshold, keep_recent=keep_recent)
+    body = {"conversation_id": conversation_id, "message": {"role": role, "content": content}, **options}
+    # With a key, a retry cannot add the message twice.
+    headers = {"idempotency-key": uuid.uuid4().hex}
+    return ApiCall("POST", "/v1/conversation", ConversationAnswer.model_validate, body, headers)
+
+
+def _conversation_path(conversation_id: str) -> str:
     return f"/v1/conversation/{_quoted('conversation_id', conversation_id)}"
 
 
-def conversation(conversation_id: str, export: bool) -> ApiCall[ConversationView]:
-    """A stored conversation."""
-    return ApiCall("GET", _place(conversation_id), ConversationView, query={"export": "true"} if export else {})
+def conversation(conversation_id: str, *, export: bool = False) -> ApiCall[ConversationView]:
+    """Read a stored conversation; with ``export``, all of it."""
+    query = {"export": "true"} if export else {}
+    return ApiCall("GET", _conversation_path(conversation_id), ConversationView.model_validate, query=query)
 
 
 def import_conversation(conversation_id: str, export: str) -> ApiCall[ConversationView]:
-    """Replace a conversation by an exported one."""
-    return ApiCall("PUT", _place(conversation_id), ConversationView, {"export": export})
+    """Replace a stored conversation with an exported one."""
+    return ApiCall("PUT", _conversation_path(conversation_id), ConversationView.model_validate, {"export": export})
 
 
-def delete_conversation(conversation_id: str) -> ApiCall[Deleted]:
-    """Delete a conversation."""
-    return ApiCall("DELETE", _place(conversation_id), Deleted)
+def _deleted_conversation(body: Any) -> None:
+    Deleted.model_validate(body)
 
 
-def drill_down(section_id: str, layer: int) -> ApiCall[DrillDownAnswer]:
-    """A layer of a section."""
-    return ApiCall("POST", "/v1/drill-down", DrillDownAnswer, {"section_id": section_id, "target_layer": layer})
+def delete_conversation(conversation_id: str) -> ApiCall[None]:
+    """Delete a stored conversation."""
+    return ApiCall("DELETE", _conversation_path(conversation_id), _deleted_conversation)
+
+
+def drill_down(section_id: str, layer: int = 0) -> ApiCall[DrillDownAnswer]:
+    """Read a layer of a section; layer 0 is the original text."""
+    body = {"section_id": section_id, "target_layer": layer}
+    return ApiCall("POST", "/v1/drill-down", DrillDownAnswer.model_validate, body)
 
 
 class SummarizerOptions(TypedDict, total=False):
-    """How the server's model is asked for summaries; {}: as the server has it."""
+    """How the server asks its model for summaries; an empty dict takes the server's settings."""
 
     max_response_tokens: int
     system_prompt: str | None
@@ -155,7 +193,7 @@ class SummarizerOptions(TypedDict, total=False):
 
 
 class MessageOptions(TypedDict, total=False):
-    """Options of ``/v1/messages/compress``; those that are left out have the server's defaults."""
+    """Options of ``/v1/messages/compress``. Options that you leave out take the server's defaults."""
 
     preserve: list[str]
     recency_window: int
@@ -172,72 +210,122 @@ class MessageOptions(TypedDict, total=False):
     summarizer: SummarizerOptions
 
 
-def compress_messages(messages: Sequence[Mapping[str, Any]], options: MessageOptions) -> ApiCall[CompressMessagesAnswer]:
-    """Shortened messages."""
-    return ApiCall("POST", "/v1/messages/compress", CompressMessagesAnswer, {"messages": list(messages), **options})
+def compress_messages(
+    messages: Sequence[Mapping[str, Any]], **options: Unpack[MessageOptions]
+) -> ApiCall[CompressMessagesAnswer]:
+    """Shorten old messages; the answer also holds the originals. Options are fields of the body: ``token_budget=2000``."""
+    body = {"messages": list(messages), **options}
+    return ApiCall("POST", "/v1/messages/compress", CompressMessagesAnswer.model_validate, body)
 
 
 def uncompress_messages(
-    messages: Sequence[Any], verbatim: Mapping[str, Any] | None, recursive: bool
+    messages: Sequence[Any], verbatim: Mapping[str, Any] | None = None, *, recursive: bool = False
 ) -> ApiCall[UncompressMessagesAnswer]:
-    """Restored messages."""
+    """Restore messages, from the given originals or from those that the server stored."""
     body = {"messages": list(messages), "recursive": recursive, **_without_none(verbatim=verbatim)}
-    return ApiCall("POST", "/v1/messages/uncompress", UncompressMessagesAnswer, body)
+    return ApiCall("POST", "/v1/messages/uncompress", UncompressMessagesAnswer.model_validate, body)
 
 
-def _listed(names: Sequence[str]) -> str:
+def _comma_separated(names: Sequence[str]) -> str:
     return names if isinstance(names, str) else ", ".join(names)
 
 
 def exchange(
-    text: str, accept: Sequence[str], budget: int | None, drill_down: Sequence[str], **options: Any
+    text: str,
+    *,
+    accept: Sequence[str] = (),
+    budget: int | None = None,
+    drill_down: Sequence[str] = (),
+    query: str | None = None,
+    format: str | None = None,  # noqa: A002 - the field's name
 ) -> ApiCall[ExchangeAnswer]:
-    """A text in an accepted encoding."""
+    """Encode a text in the first accepted encoding that fits the budget, else as its summary."""
     headers = {
-        "x-turnfold-accept": _listed(accept),
+        "x-turnfold-accept": _comma_separated(accept),
         "x-turnfold-budget": "" if budget is None else str(budget),
-        "x-turnfold-drill-down": _listed(drill_down),
+        "x-turnfold-drill-down": _comma_separated(drill_down),
     }
     sent = {name: value for name, value in headers.items() if value}
-    return ApiCall("POST", "/v1/exchange", ExchangeAnswer, {"text": text, **_without_none(**options)}, sent)
+    body = {"text": text, **_without_none(query=query, format=format)}
+    return ApiCall("POST", "/v1/exchange", ExchangeAnswer.model_validate, body, sent)
 
 
-def report(admin_token: str, query: Mapping[str, str]) -> ApiCall[dict[str, Any]]:
-    """What was saved; for administrators."""
+def report(admin_token: str, **query: str) -> ApiCall[dict[str, Any]]:
+    """Read what was saved: ``group_by="model"``, ``to=...`` and the other parameters of ``/admin/report``."""
     headers = {"x-turnfold-admin-token": admin_token}
-    return ApiCall("GET", "/admin/report", dict[str, Any], headers=headers, query=query)
+    return ApiCall("GET", "/admin/report", _OBJECT.validate_python, headers=headers, query=query)
 
 
-def _state_place(conversation: str) -> str:
+def _state_path(conversation: str) -> str:
     return f"/v1/state/{_quoted('conversation', conversation)}"
 
 
 def state(conversation: str) -> ApiCall[dict[str, Any]]:
-    """State, checkpoint, pending prompt and block of a conversation."""
-    return ApiCall("GET", _state_place(conversation), dict[str, Any])
+    """Read state, checkpoint, pending prompt and block of a conversation."""
+    return ApiCall("GET", _state_path(conversation), _OBJECT.validate_python)
 
 
 def set_state(conversation: str, state_or_checkpoint: Mapping[str, Any]) -> ApiCall[dict[str, Any]]:
-    """Set a conversation's state."""
-    return ApiCall("PUT", _state_place(conversation), dict[str, Any], dict(state_or_checkpoint))
+    """Set the state of a conversation for all messages to come."""
+    return ApiCall("PUT", _state_path(conversation), _OBJECT.validate_python, dict(state_or_checkpoint))
 
 
-def delete_state(conversation: str) -> ApiCall[dict[str, Any]]:
-    """Delete a conversation's state."""
-    return ApiCall("DELETE", _state_place(conversation), dict[str, Any])
+def _deleted_state(body: Any) -> None:
+    _OBJECT.validate_python(body)
 
 
-def preview_state(user_input: str, messages: Sequence[Mapping[str, Any]] | None, **start: Any) -> ApiCall[dict[str, Any]]:
-    """What a message would do to a state."""
-    body = {"input": user_input, **_without_none(messages=None if messages is None else list(messages), **start)}
-    return ApiCall("POST", "/v1/state/preview", dict[str, Any], body)
+def delete_state(conversation: str) -> ApiCall[None]:
+    """Delete a state that was set. The state follows from the messages again."""
+    return ApiCall("DELETE", _state_path(conversation), _deleted_state)
 
 
-def forget_windows(upstream: str | None, model: str | None) -> ApiCall[WindowsForgotten]:
-    """Forget learned windows."""
-    return ApiCall("DELETE", "/v1/windows", WindowsForgotten, query=_without_none(upstream=upstream, model=model))
+def preview_state(
+    user_input: str,
+    *,
+    conversation: str | None = None,
+    state: Mapping[str, Any] | None = None,
+    checkpoint: Mapping[str, Any] | None = None,
+    messages: Sequence[Mapping[str, Any]] | None = None,
+    with_preprocessor: bool = False,
+) -> ApiCall[dict[str, Any]]:
+    """See what a message would do to a state, without changing anything.
+
+    The state is that of a conversation, a given one, or the one that messages lead to; give at most one of them.
+    """
+    start = _without_none(
+        conversation=conversation, state=state, checkpoint=checkpoint, messages=None if messages is None else list(messages)
+    )
+    body = {"input": user_input, "with_preprocessor": with_preprocessor, **start}
+    return ApiCall("POST", "/v1/state/preview", _OBJECT.validate_python, body)
 
 
-WINDOWS: Final = ApiCall("GET", "/v1/windows", LearnedWindows)
-CACHE_STATS: Final = ApiCall("GET", "/v1/cache/stats", CacheStats)
-CACHE_CLEAR: Final = ApiCall("POST", "/v1/cache/clear", CacheCleared)
+def _forgotten(body: Any) -> int:
+    return WindowsForgotten.model_validate(body).forgotten
+
+
+def _cleared(body: Any) -> int:
+    return CacheCleared.model_validate(body).cleared
+
+
+def _windows(body: Any) -> list[LearnedWindow]:
+    return LearnedWindows.model_validate(body).windows
+
+
+def windows() -> ApiCall[list[LearnedWindow]]:
+    """List the context windows that Turnfold learned from your requests."""
+    return ApiCall("GET", "/v1/windows", _windows)
+
+
+def forget_windows(*, upstream: str | None = None, model: str | None = None) -> ApiCall[int]:
+    """Forget learned windows: those of an upstream, of a model, or all. Returns the number of deleted records."""
+    return ApiCall("DELETE", "/v1/windows", _forgotten, query=_without_none(upstream=upstream, model=model))
+
+
+def cache_stats() -> ApiCall[CacheStats]:
+    """Read the figures of the compression cache."""
+    return ApiCall("GET", "/v1/cache/stats", CacheStats.model_validate)
+
+
+def clear_cache() -> ApiCall[int]:
+    """Empty the compression cache. Returns the number of deleted results."""
+    return ApiCall("POST", "/v1/cache/clear", _cleared)

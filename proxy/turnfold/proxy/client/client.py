@@ -1,7 +1,7 @@
 """The Python client: ``Client`` and ``AsyncClient``.
 
-Lives here: attempts as a generator, and two drivers of it. Does not belong here: what a call sends (``calls``), exceptions
-(``errors``), bodies (``api``).
+Lives here: the methods that both have, when a call is tried again, and the two ways to send it. Does not belong here: what a call
+sends and how its answer is read (``calls``), exceptions (``errors``), bodies (``api``).
 
 Calls are retried after connection errors, 429 and 5xx, after 0.25 s, 0.5 s and 1 s (or as ``retry-after`` says). No retry does
 harm: an add to a conversation carries a key, so an add that was applied is not applied again.
@@ -10,30 +10,23 @@ harm: an add to a conversation carries a key, so an add that was applied is not 
 from __future__ import annotations
 
 import asyncio
+import inspect
 import time
-from collections.abc import Generator, Mapping, Sequence
-from types import TracebackType
-from typing import Any, Final, Self, TypeVar, Unpack
+from collections.abc import Callable, Coroutine, Generator
+from functools import update_wrapper
+from types import MethodType, TracebackType
+from typing import Any, Final, Generic, ParamSpec, Self, TypeVar, overload
 
 import httpx
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import ValidationError
 
-from turnfold.proxy.api.bodies import (
-    CacheStats,
-    CompressAnswer,
-    ConversationAnswer,
-    ConversationView,
-    DrillDownAnswer,
-    ExchangeAnswer,
-    LearnedWindow,
-)
-from turnfold.proxy.api.message_bodies import CompressMessagesAnswer, UncompressMessagesAnswer
 from turnfold.proxy.client import calls
-from turnfold.proxy.client.calls import ApiCall, MessageOptions, check_header, checked
+from turnfold.proxy.client.calls import ApiCall, check_header, checked
 from turnfold.proxy.client.errors import ConnectionFailed, InvalidArgument, TimedOut, UnexpectedAnswer, error_of
 
 __all__ = ["AsyncClient", "Client"]
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 DEFAULT_URL: Final = "http://127.0.0.1:8420"
@@ -51,9 +44,7 @@ def _read(call: ApiCall[T], response: httpx.Response) -> T:
     if not response.is_success:
         raise error_of(response.status_code, body)
     try:
-        if isinstance(call.answer, type) and issubclass(call.answer, BaseModel):
-            return call.answer.model_validate(body)
-        return TypeAdapter(call.answer).validate_python(body)
+        return call.read(body)
     except ValidationError as exc:
         raise UnexpectedAnswer(
             f"{call.method} {call.path}: this is no answer of Turnfold's ({exc.error_count()} faults)"
@@ -65,12 +56,12 @@ def _wait(attempt: int, response: httpx.Response | None) -> float:
     return min(float(said) if said.isascii() and said.isdigit() else _FIRST_WAIT * 2**attempt, _LONGEST_WAIT)
 
 
-#: Yields seconds to wait before it wants the next response; is sent a response or what was raised instead of one.
+#: Yields the seconds to wait before the next attempt; is sent the response, or the exception that was raised instead.
 Attempts = Generator[float, "httpx.Response | httpx.TransportError", T]
 
 
 def attempts(call: ApiCall[T], retries: int) -> Attempts[T]:
-    """Repeat a call until it has an answer that needs no retry.
+    """Repeat a call until it has an answer that needs no retry. The driver sends and waits.
 
     Raises:
         ClientError: the last answer was an error, or there was none.
@@ -92,10 +83,6 @@ def attempts(call: ApiCall[T], retries: int) -> Attempts[T]:
     raise AssertionError("unreachable: the last attempt returns or raises")
 
 
-def _unreadable(call: ApiCall[Any], exc: httpx.DecodingError) -> UnexpectedAnswer:
-    return UnexpectedAnswer(f"{call.method} {call.path}: the answer is not coded as it says ({exc})")
-
-
 def _headers(api_key: str | None) -> dict[str, str]:
     check_header("api_key", api_key or "")
     return {"authorization": f"Bearer {api_key}"} if api_key else {}
@@ -110,15 +97,77 @@ def _root(base_url: str) -> httpx.URL:
     return url.copy_with(path=path.removesuffix("/v1") or "/") if path.endswith("/v1") else url
 
 
-def _unknown_host(exc: UnicodeError) -> InvalidArgument:
-    return InvalidArgument("base_url", f"has a host name that cannot be encoded: {exc}")
+def _unsent(call: ApiCall[Any], exc: Exception) -> httpx.TransportError:
+    """An exception of httpx's as the one that `attempts` is sent; raises those that no retry would change."""
+    if isinstance(exc, httpx.TransportError):
+        return exc
+    if isinstance(exc, httpx.DecodingError):
+        raise UnexpectedAnswer(f"{call.method} {call.path}: the answer is not coded as it says ({exc})") from exc
+    # A UnicodeError: everything but the host was checked.
+    raise InvalidArgument("base_url", f"has a host name that cannot be encoded: {exc}") from exc
 
 
-class Client:
+_UNSENT: Final = (httpx.TransportError, httpx.DecodingError, UnicodeError)
+
+
+class _Method(Generic[P, T]):
+    """A method of both clients: it has the parameters of a function of ``calls``, and sends the call that this returns.
+
+    On a `Client` it returns the result, on an `AsyncClient` a coroutine of it; type checkers see which.
+    """
+
+    def __init__(self, describe: Callable[P, ApiCall[T]]) -> None:
+        def method(self: Client | AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> Any:
+            return self.send(describe(*args, **kwargs))
+
+        self._method = update_wrapper(method, describe)
+        self._method.__signature__ = _signature(describe)  # type: ignore[attr-defined]
+
+    @overload
+    def __get__(self, client: None, owner: type[Any]) -> Callable[..., Any]: ...
+    @overload
+    def __get__(self, client: Client, owner: type[Any]) -> Callable[P, T]: ...
+    @overload
+    def __get__(self, client: AsyncClient, owner: type[Any]) -> Callable[P, Coroutine[Any, Any, T]]: ...
+    def __get__(self, client: Client | AsyncClient | None, owner: type[Any]) -> Any:
+        return self._method if client is None else MethodType(self._method, client)
+
+
+def _signature(describe: Callable[..., ApiCall[Any]]) -> inspect.Signature:
+    """The signature that ``help`` and the reference show: with ``self``, and the type of the result alone."""
+    found = inspect.signature(describe)
+    parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY), *found.parameters.values()]
+    return found.replace(parameters=parameters, return_annotation=found.return_annotation.removeprefix("ApiCall[")[:-1])
+
+
+class _Methods:
+    """What both clients can be asked for."""
+
+    compress = _Method(calls.compress)
+    drill_down = _Method(calls.drill_down)
+    exchange = _Method(calls.exchange)
+    add_message = _Method(calls.add_message)
+    conversation = _Method(calls.conversation)
+    import_conversation = _Method(calls.import_conversation)
+    delete_conversation = _Method(calls.delete_conversation)
+    compress_messages = _Method(calls.compress_messages)
+    uncompress_messages = _Method(calls.uncompress_messages)
+    state = _Method(calls.state)
+    set_state = _Method(calls.set_state)
+    delete_state = _Method(calls.delete_state)
+    preview_state = _Method(calls.preview_state)
+    report = _Method(calls.report)
+    cache_stats = _Method(calls.cache_stats)
+    clear_cache = _Method(calls.clear_cache)
+    windows = _Method(calls.windows)
+    forget_windows = _Method(calls.forget_windows)
+
+
+class Client(_Methods):
     """A running Turnfold's own API.
 
     Args:
-        base_url: its root, without ``/v1``.
+        base_url: its root; a ``/v1`` at its end makes no difference.
         api_key: the credential that names the tenant: the one that chat completions are made with.
         timeout: seconds for one attempt.
         retries: further attempts after the first; 0 or more.
@@ -140,133 +189,8 @@ class Client:
         self._http = http or httpx.Client(base_url=_root(base_url), headers=_headers(api_key), timeout=timeout)
         self._retries = retries
 
-    def compress(
-        self,
-        text: str,
-        *,
-        layer: int | None = None,
-        l1_ratio: float | None = None,
-        l2_max_sentences: int | None = None,
-        sections: bool | None = None,
-        query: str | None = None,
-        scorer: str | None = None,
-    ) -> CompressAnswer:
-        """Three layers of a text. Arguments that are left out have the server's defaults."""
-        call = calls.compress(
-            text,
-            layer=layer,
-            l1_ratio=l1_ratio,
-            l2_max_sentences=l2_max_sentences,
-            sections=sections,
-            query=query,
-            scorer=scorer,
-        )
-        return self._do(call)
-
-    def add_message(
-        self,
-        conversation_id: str,
-        role: str,
-        content: str,
-        *,
-        compress_threshold: int | None = None,
-        keep_recent: int | None = None,
-    ) -> ConversationAnswer:
-        """Add a message; the answer has the context to send in place of the conversation."""
-        options = {"compress_threshold": compress_threshold, "keep_recent": keep_recent}
-        return self._do(calls.add_message(conversation_id, role, content, **options))
-
-    def conversation(self, conversation_id: str, *, export: bool = False) -> ConversationView:
-        """A stored conversation; with `export`, all of it."""
-        return self._do(calls.conversation(conversation_id, export))
-
-    def import_conversation(self, conversation_id: str, export: str) -> ConversationView:
-        """Replace a conversation by an exported one."""
-        return self._do(calls.import_conversation(conversation_id, export))
-
-    def delete_conversation(self, conversation_id: str) -> None:
-        """Delete a conversation."""
-        self._do(calls.delete_conversation(conversation_id))
-
-    def drill_down(self, section_id: str, layer: int = 0) -> DrillDownAnswer:
-        """A layer of a section."""
-        return self._do(calls.drill_down(section_id, layer))
-
-    def compress_messages(
-        self, messages: Sequence[Mapping[str, Any]], **options: Unpack[MessageOptions]
-    ) -> CompressMessagesAnswer:
-        """Shortened messages and the originals. Options are the fields of the body, such as ``token_budget=2000``."""
-        return self._do(calls.compress_messages(messages, options))
-
-    def uncompress_messages(
-        self, messages: Sequence[Any], verbatim: Mapping[str, Any] | None = None, *, recursive: bool = False
-    ) -> UncompressMessagesAnswer:
-        """The restored messages, from the given originals or from those stored on the server."""
-        return self._do(calls.uncompress_messages(messages, verbatim, recursive))
-
-    def exchange(
-        self,
-        text: str,
-        *,
-        accept: Sequence[str] = (),
-        budget: int | None = None,
-        drill_down: Sequence[str] = (),
-        query: str | None = None,
-        format: str | None = None,  # noqa: A002 - the field's name
-    ) -> ExchangeAnswer:
-        """A text in the first accepted encoding that fits the budget, else its summary."""
-        return self._do(calls.exchange(text, accept, budget, drill_down, query=query, format=format))
-
-    def state(self, conversation: str) -> dict[str, Any]:
-        """State, checkpoint, pending prompt and block of a conversation."""
-        return self._do(calls.state(conversation))
-
-    def set_state(self, conversation: str, state_or_checkpoint: Mapping[str, Any]) -> dict[str, Any]:
-        """Set a conversation's state for all messages to come."""
-        return self._do(calls.set_state(conversation, state_or_checkpoint))
-
-    def delete_state(self, conversation: str) -> None:
-        """Delete a state that was set. The state follows from the messages again."""
-        self._do(calls.delete_state(conversation))
-
-    def preview_state(
-        self,
-        user_input: str,
-        *,
-        conversation: str | None = None,
-        state: Mapping[str, Any] | None = None,
-        checkpoint: Mapping[str, Any] | None = None,
-        messages: Sequence[Mapping[str, Any]] | None = None,
-        with_preprocessor: bool = False,
-    ) -> dict[str, Any]:
-        """What a message would do to a state: that of a conversation, a given one, or one replayed from messages (at most one).
-
-        Nothing is changed.
-        """
-        start = {"conversation": conversation, "state": state, "checkpoint": checkpoint}
-        return self._do(calls.preview_state(user_input, messages, **start, with_preprocessor=with_preprocessor))
-
-    def report(self, admin_token: str, **query: str) -> dict[str, Any]:
-        """What was saved: ``group_by="model"``, ``to=...`` and the other parameters of ``/admin/report``."""
-        return self._do(calls.report(admin_token, query))
-
-    def cache_stats(self) -> CacheStats:
-        """Figures of the compression cache."""
-        return self._do(calls.CACHE_STATS)
-
-    def clear_cache(self) -> int:
-        """Empty the compression cache. Returns the number of deleted results."""
-        return self._do(calls.CACHE_CLEAR).cleared
-
-    def windows(self) -> list[LearnedWindow]:
-        """What your requests have taught of upstreams' windows."""
-        return self._do(calls.WINDOWS).windows
-
-    def forget_windows(self, *, upstream: str | None = None, model: str | None = None) -> int:
-        """Forget what was learned: of one upstream, one model, or all. Returns the number of forgotten records."""
-        return self._do(calls.forget_windows(upstream, model)).forgotten
-
-    def _do(self, call: ApiCall[T]) -> T:
+    def send(self, call: ApiCall[T]) -> T:
+        """Send a call, as often as it takes, and return its result."""
         tries = attempts(checked(call), self._retries)
         wait = next(tries)
         while True:
@@ -274,12 +198,8 @@ class Client:
             got: httpx.Response | httpx.TransportError
             try:
                 got = self._http.request(call.method, call.path, json=call.body, headers=call.headers, params=call.query)
-            except httpx.TransportError as exc:
-                got = exc
-            except httpx.DecodingError as exc:
-                raise _unreadable(call, exc) from exc
-            except UnicodeError as exc:  # all else was checked
-                raise _unknown_host(exc) from exc
+            except _UNSENT as exc:
+                got = _unsent(call, exc)
             try:
                 wait = tries.send(got)
             except StopIteration as done:
@@ -298,8 +218,8 @@ class Client:
         self.close()
 
 
-class AsyncClient:
-    """`Client` for asyncio: the same arguments, calls and exceptions."""
+class AsyncClient(_Methods):
+    """`Client` for asyncio: the same arguments, methods and exceptions."""
 
     def __init__(
         self,
@@ -314,133 +234,8 @@ class AsyncClient:
         self._http = http or httpx.AsyncClient(base_url=_root(base_url), headers=_headers(api_key), timeout=timeout)
         self._retries = retries
 
-    async def compress(
-        self,
-        text: str,
-        *,
-        layer: int | None = None,
-        l1_ratio: float | None = None,
-        l2_max_sentences: int | None = None,
-        sections: bool | None = None,
-        query: str | None = None,
-        scorer: str | None = None,
-    ) -> CompressAnswer:
-        """Three layers of a text. Arguments that are left out have the server's defaults."""
-        call = calls.compress(
-            text,
-            layer=layer,
-            l1_ratio=l1_ratio,
-            l2_max_sentences=l2_max_sentences,
-            sections=sections,
-            query=query,
-            scorer=scorer,
-        )
-        return await self._do(call)
-
-    async def add_message(
-        self,
-        conversation_id: str,
-        role: str,
-        content: str,
-        *,
-        compress_threshold: int | None = None,
-        keep_recent: int | None = None,
-    ) -> ConversationAnswer:
-        """Add a message; the answer has the context to send in place of the conversation."""
-        options = {"compress_threshold": compress_threshold, "keep_recent": keep_recent}
-        return await self._do(calls.add_message(conversation_id, role, content, **options))
-
-    async def conversation(self, conversation_id: str, *, export: bool = False) -> ConversationView:
-        """A stored conversation; with `export`, all of it."""
-        return await self._do(calls.conversation(conversation_id, export))
-
-    async def import_conversation(self, conversation_id: str, export: str) -> ConversationView:
-        """Replace a conversation by an exported one."""
-        return await self._do(calls.import_conversation(conversation_id, export))
-
-    async def delete_conversation(self, conversation_id: str) -> None:
-        """Delete a conversation."""
-        await self._do(calls.delete_conversation(conversation_id))
-
-    async def drill_down(self, section_id: str, layer: int = 0) -> DrillDownAnswer:
-        """A layer of a section."""
-        return await self._do(calls.drill_down(section_id, layer))
-
-    async def compress_messages(
-        self, messages: Sequence[Mapping[str, Any]], **options: Unpack[MessageOptions]
-    ) -> CompressMessagesAnswer:
-        """Shortened messages and the originals. Options are the fields of the body, such as ``token_budget=2000``."""
-        return await self._do(calls.compress_messages(messages, options))
-
-    async def uncompress_messages(
-        self, messages: Sequence[Any], verbatim: Mapping[str, Any] | None = None, *, recursive: bool = False
-    ) -> UncompressMessagesAnswer:
-        """The restored messages, from the given originals or from those stored on the server."""
-        return await self._do(calls.uncompress_messages(messages, verbatim, recursive))
-
-    async def exchange(
-        self,
-        text: str,
-        *,
-        accept: Sequence[str] = (),
-        budget: int | None = None,
-        drill_down: Sequence[str] = (),
-        query: str | None = None,
-        format: str | None = None,  # noqa: A002 - the field's name
-    ) -> ExchangeAnswer:
-        """A text in the first accepted encoding that fits the budget, else its summary."""
-        return await self._do(calls.exchange(text, accept, budget, drill_down, query=query, format=format))
-
-    async def state(self, conversation: str) -> dict[str, Any]:
-        """State, checkpoint, pending prompt and block of a conversation."""
-        return await self._do(calls.state(conversation))
-
-    async def set_state(self, conversation: str, state_or_checkpoint: Mapping[str, Any]) -> dict[str, Any]:
-        """Set a conversation's state for all messages to come."""
-        return await self._do(calls.set_state(conversation, state_or_checkpoint))
-
-    async def delete_state(self, conversation: str) -> None:
-        """Delete a state that was set. The state follows from the messages again."""
-        await self._do(calls.delete_state(conversation))
-
-    async def preview_state(
-        self,
-        user_input: str,
-        *,
-        conversation: str | None = None,
-        state: Mapping[str, Any] | None = None,
-        checkpoint: Mapping[str, Any] | None = None,
-        messages: Sequence[Mapping[str, Any]] | None = None,
-        with_preprocessor: bool = False,
-    ) -> dict[str, Any]:
-        """What a message would do to a state: that of a conversation, a given one, or one replayed from messages (at most one).
-
-        Nothing is changed.
-        """
-        start = {"conversation": conversation, "state": state, "checkpoint": checkpoint}
-        return await self._do(calls.preview_state(user_input, messages, **start, with_preprocessor=with_preprocessor))
-
-    async def report(self, admin_token: str, **query: str) -> dict[str, Any]:
-        """What was saved: ``group_by="model"``, ``to=...`` and the other parameters of ``/admin/report``."""
-        return await self._do(calls.report(admin_token, query))
-
-    async def cache_stats(self) -> CacheStats:
-        """Figures of the compression cache."""
-        return await self._do(calls.CACHE_STATS)
-
-    async def clear_cache(self) -> int:
-        """Empty the compression cache. Returns the number of deleted results."""
-        return (await self._do(calls.CACHE_CLEAR)).cleared
-
-    async def windows(self) -> list[LearnedWindow]:
-        """What your requests have taught of upstreams' windows."""
-        return (await self._do(calls.WINDOWS)).windows
-
-    async def forget_windows(self, *, upstream: str | None = None, model: str | None = None) -> int:
-        """Forget what was learned: of one upstream, one model, or all. Returns the number of forgotten records."""
-        return (await self._do(calls.forget_windows(upstream, model))).forgotten
-
-    async def _do(self, call: ApiCall[T]) -> T:
+    async def send(self, call: ApiCall[T]) -> T:
+        """Send a call, as often as it takes, and return its result."""
         tries = attempts(checked(call), self._retries)
         wait = next(tries)
         while True:
@@ -448,12 +243,8 @@ class AsyncClient:
             got: httpx.Response | httpx.TransportError
             try:
                 got = await self._http.request(call.method, call.path, json=call.body, headers=call.headers, params=call.query)
-            except httpx.TransportError as exc:
-                got = exc
-            except httpx.DecodingError as exc:
-                raise _unreadable(call, exc) from exc
-            except UnicodeError as exc:  # all else was checked
-                raise _unknown_host(exc) from exc
+            except _UNSENT as exc:
+                got = _unsent(call, exc)
             try:
                 wait = tries.send(got)
             except StopIteration as done:

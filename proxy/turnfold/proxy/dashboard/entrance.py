@@ -47,7 +47,7 @@ def _new_pass(key: bytes, purpose: str, port: int, expires: float) -> str:
 
 
 def _unseal(key: bytes, purpose: str, port: int, brought: str, now: float) -> str | None:
-    """The random name in a pass; None where it is none of ours, or too old."""
+    """The random name in a pass; None if the pass is forged or too old."""
     found = _PASS.fullmatch(brought)
     if found is None:
         return None

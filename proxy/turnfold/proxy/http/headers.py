@@ -17,7 +17,7 @@ from turnfold.proxy.http.refusals import RawHeaders, Refused
 from turnfold.proxy.http.tags import tags_of
 
 OURS: Final = b"x-turnfold-"
-#: Names the Turnfolds that a request has passed; the one header of ours that goes on (``outbound.hops``).
+#: Names the Turnfolds that a request has passed; the only Turnfold header that is forwarded (``outbound.hops``).
 VIA: Final = b"x-turnfold-via"
 
 _HOP_BY_HOP: Final = frozenset(

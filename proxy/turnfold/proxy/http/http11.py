@@ -8,7 +8,7 @@ do for itself.
 uvicorn collects a head of any size before an app sees it. The app's own limit sends a proper answer; the limit here is larger and
 protects memory. It also waits for the rest of a head for ever: clients that vanish, or stall on purpose, would collect until no
 descriptors are left. Trailers (RFC 9110 section 6.5) count against the size too, and are dropped: uvicorn would append them to
-the request's headers, where a credential or a header of ours could come in behind a front proxy's back.
+the request's headers, where a credential or one of Turnfold's headers could bypass a front proxy.
 
 A client may close its side once its request is out, and still wait for the answer (RFC 9112 section 9.6). Whether it has gone
 altogether shows only when something is sent to it: so it is sent ``100 Continue``, which clients must ignore, and one that is

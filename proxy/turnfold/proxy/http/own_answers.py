@@ -1,9 +1,9 @@
 """Headers on Turnfold's own answers, for browsers and caches between.
 
-Lives here: which headers, and the layer that adds them to a route of ours. Does not belong here: answers of an upstream, which
+Lives here: which headers, and the layer that adds them to Turnfold's routes. Does not belong here: answers of an upstream, which
 pass unchanged.
 
-No answer of ours carries a CORS header, so no page of another origin can read one.
+None of Turnfold's own answers carries a CORS header, so no page of another origin can read one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-#: On every answer of ours: it is what its type says, and it is for the caller alone.
+#: On each of Turnfold's own answers: no content sniffing, and no caching by anyone but the caller.
 ALWAYS: Final = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
 #: On pages: nothing from elsewhere, in nobody's frame.
 _ON_PAGES: Final = (

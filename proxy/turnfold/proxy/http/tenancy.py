@@ -131,7 +131,7 @@ class Gate:
 
         Raises:
             Refused: 401, client tokens are set and the caller has none of them; 403, none are set, and the request seems to come
-                from a web page in a browser on this machine; 403, the caller has a token of ours, and the operator no such key;
+                from a web page in a browser on this machine; 403, the caller has a client token, and the operator no such key;
                 403, the admin token stands where a provider's key does.
         """
         name, token = self._caller(headers)

@@ -52,7 +52,7 @@ class Passthrough:
         """Serve one request.
 
         Raises:
-            Refused: the answer is an error of ours; it names the request by the id in the log.
+            Refused: Turnfold answers with an error, which names the request by its id in the log.
         """
         passing = Passing(new_request_id(), scope["method"], scope["path"], time.perf_counter())
         try:

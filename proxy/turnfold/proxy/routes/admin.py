@@ -24,7 +24,7 @@ from turnfold.proxy.books.learned import learned_of
 from turnfold.proxy.books.ledger import REPORT_PATIENCE, Ledger
 from turnfold.proxy.books.pacing import OptionsOf
 from turnfold.proxy.books.receipt_log import has_value, receipts_between
-from turnfold.proxy.books.report import FILTERS, Query, report, with_tenant_names, with_tenants_by_name
+from turnfold.proxy.books.report import FILTERS, Query, report, report_csv, with_tenant_names, with_tenants_by_name
 from turnfold.proxy.books.request_details import request_details
 from turnfold.proxy.deletion.forgetting import Forgetting
 from turnfold.proxy.incidents import Incidents
@@ -118,7 +118,7 @@ def admin_routes(
         query = query_of(request.query_params, request.headers.get(TENANT), time.time(), tenants)
         result = with_tenant_names(await report(store.patient, query, options_of), tenants)
         if form == "csv":
-            return Response(as_csv(result["groups"]), media_type="text/csv")
+            return Response(report_csv(result), media_type="text/csv")
         if not complete:
             result = {**result, "headline": f"{result['headline']} {uncounted(ledger.queued)}"}
         return as_json(result | await learned_of(store.patient, query, time.time(), options_of))
@@ -130,7 +130,8 @@ def admin_routes(
         kind = "text/csv" if form == "csv" else "application/jsonl"
         return StreamingResponse(_export(store.patient, query, form), media_type=kind)
 
-    async def get_ledger(_: Request) -> Response:
+    async def get_ledger(request: Request) -> Response:
+        refuse_unknown(request.query_params)
         queue = {"written": ledger.written, "queued": ledger.queued, "dropped": ledger.dropped, "problem": ledger.problem}
         state = {"problem": store.problem, "failures": store.failures}
         told = {"background": incidents.listed(), "damaged_records": dict(left_out)}
@@ -178,7 +179,8 @@ def _request_finder(store: OpenStore, ledger: Ledger) -> Callable[[Request], Awa
 
 
 def _metrics_route(render: Callable[[], tuple[bytes, str]], gate: Gatekeeper) -> Route:
-    async def get_metrics(_: Request) -> Response:
+    async def get_metrics(request: Request) -> Response:
+        refuse_unknown(request.query_params)
         body, kind = await run_in_threadpool(render)
         return Response(body, media_type=kind)
 

@@ -63,7 +63,7 @@ def error(status: int, code: str, message: str, param: str | None = None) -> Res
 
 
 def fault(request: Request, exc: Exception) -> Response:
-    """The answer to a bug of ours; what went wrong is in the log."""
+    """The answer when Turnfold has a bug. What went wrong is in the log."""
     del request, exc
     return error(500, "internal_error", "Turnfold failed on this request; its log says why.")
 

@@ -27,7 +27,6 @@ from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.http.refusals import Refused
 from turnfold.proxy.routes.compress import require_text
 from turnfold.proxy.routes.operations import Operation, OperationCall, Parameter
-from turnfold.proxy.routes.parameters import refuse_unknown
 
 _PATH: Final = "/v1/conversation/{conversation_id}"
 _LONGEST: Final = 512
@@ -92,7 +91,6 @@ def _name(call: OperationCall) -> str:
 
 
 def _wants_export(call: OperationCall) -> bool:
-    refuse_unknown(call.query, "export")
     wanted = call.query.get("export", "false")
     if wanted not in ("true", "false"):
         raise InvalidInput("export", "must be true or false")

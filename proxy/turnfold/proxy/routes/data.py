@@ -32,7 +32,6 @@ def data_operations(forgetting: Forgetting) -> list[Operation[Nothing]]:
     """
 
     async def delete(call: OperationCall, _: Nothing) -> DataDeleted:
-        refuse_unknown(call.query, "conversation")
         chosen = call.query.get("conversation")
         if chosen is not None and not 0 < len(chosen) <= _LONGEST:
             raise InvalidInput("conversation", f"must have 1 to {_LONGEST} characters")

@@ -92,7 +92,7 @@ class ModelCalls:
         """Serve one request.
 
         Raises:
-            Refused: the answer is an error of ours.
+            Refused: Turnfold answers with an error.
             ClientGone: the client left.
         """
         request_id = new_request_id()

@@ -28,7 +28,7 @@ from turnfold.proxy.routes.operations import Operation, Parameter
 _REFERENCE: Final = "#/components/schemas/{model}"
 _JSON: Final = "application/json"
 #: What every operation can answer: credentials, size of the head, no store, the store.
-_ALWAYS: Final = (401, 403, 431, 501, 503)
+_ALWAYS: Final = (400, 401, 403, 431, 501, 503)
 #: What every operation with a body can answer.
 _WITH_BODY: Final = (413, 415, 422)
 #: Tag by the beginning of an operation's path.

@@ -29,6 +29,7 @@ from turnfold.proxy.http.limits import plain_body
 from turnfold.proxy.http.refusals import Refused
 from turnfold.proxy.routes.answers import Gatekeeper, error, with_error_answers
 from turnfold.proxy.routes.anything import ANYTHING
+from turnfold.proxy.routes.parameters import refuse_unknown
 
 B = TypeVar("B", bound=RequestBody)
 
@@ -132,6 +133,7 @@ class _Path:
 
     async def _serve(self, operation: Operation[Any], request: Request, receive: Receive) -> Response:
         tenant = self._gate.tenant(request.headers.raw)
+        refuse_unknown(request.query_params, *(one.name for one in operation.parameters if one.place == "query"))
         call = OperationCall(tenant, request.path_params, request.query_params, request.headers)
         body = Nothing() if operation.body is Nothing else await self._read(operation, request, receive)
         made = await operation.work(call, body)

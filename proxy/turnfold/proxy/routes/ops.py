@@ -1,12 +1,13 @@
-"""Whether the process is alive and ready. The upstream is never called, because a call might be billed.
+"""Liveness and readiness. The upstream is never called, because a call might be billed.
 
-Lives here: ``/healthz`` and ``/readyz``. Does not belong here: anything that needs a credential.
+Lives here: ``/healthz`` and ``/readyz``, and what is answered on paths and methods that are nearly ours. Does not belong here:
+anything that needs a credential.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -15,10 +16,12 @@ from starlette.datastructures import QueryParams
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from turnfold.compression.errors import InvalidInput
 from turnfold.config.settings import Settings
 from turnfold.proxy.http.front import Endpoint
 from turnfold.proxy.http.refusals import Refused, send_json
 from turnfold.proxy.identity import answer
+from turnfold.proxy.routes.parameters import refuse_unknown
 
 _PATIENCE: Final = 0.5  # seconds that a probe may take
 
@@ -48,7 +51,7 @@ class Liveness:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer."""
         del receive
-        challenge = QueryParams(scope["query_string"]).get("challenge")
+        challenge = _query(scope, "challenge").get("challenge")
         proof = answer(self._settings, challenge) if challenge else None
         headers = [(b"x-turnfold-server", b"1"), *([(b"x-turnfold-proof", proof.encode())] if proof else ())]
         await send_json(send, 200, {"status": "alive"}, headers)
@@ -68,11 +71,21 @@ class Readiness:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer."""
-        del scope, receive
+        del receive
+        _query(scope)
         ready, parts = await self.look()
         failures = {check.name: number for check in self._checks if (number := check.failures())}
         told = {"checks": parts} | ({"failures": failures} if failures else {})
         await send_json(send, 200 if ready else 503, {"status": "ready" if ready else "not ready", **told})
+
+
+def _query(scope: Scope, *known: str) -> QueryParams:
+    given = QueryParams(scope["query_string"])
+    try:
+        refuse_unknown(given, *known)
+    except InvalidInput as exc:
+        raise Refused(400, "invalid_value", str(exc), exc.field) from exc
+    return given
 
 
 def drain_check(file: Path | None) -> list[ReadinessCheck]:
@@ -95,6 +108,24 @@ async def not_here(scope: Scope, receive: Receive, send: Send) -> None:
     """An unknown path of Turnfold's own; it must not reach the upstream, which would see an admin's call."""
     del scope, receive, send
     raise Refused(404, "not_found", "Turnfold has no such route.")
+
+
+class SlashesRefused:
+    """Answers 404 on a path of Turnfold's own with slashes at its end, and passes on everything else.
+
+    The provider has no such route either, and would see a call, and perhaps an administrator's token, that is not meant for it.
+    """
+
+    def __init__(self, own: Iterable[Route], app: ASGIApp) -> None:
+        self._own = {route.path for route in own}
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI."""
+        path = scope["path"]
+        if path.endswith("/") and (meant := path.rstrip("/")) in self._own:
+            raise Refused(404, "not_found", f"Turnfold has no route {path}; {meant} has no slash at its end.")
+        await self._app(scope, receive, send)
 
 
 def other_methods(routes: Sequence[Route]) -> list[Route]:

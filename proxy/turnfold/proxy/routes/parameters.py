@@ -1,4 +1,4 @@
-"""Parameters of a request, as every route of ours takes them.
+"""Parameters of a request, as all of Turnfold's own routes take them.
 
 Lives here: refusing unknown ones of a URL, ranges of time, the header of administrators. Does not belong here: what a route asks
 for, its description (``described``).

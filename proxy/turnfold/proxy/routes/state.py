@@ -39,6 +39,7 @@ from turnfold.proxy.http.inbound import Inbound
 from turnfold.proxy.http.refusals import Refused
 from turnfold.proxy.routes.answers import Answers, as_json, error, missing_model, with_error_answers
 from turnfold.proxy.routes.anything import ANYTHING
+from turnfold.proxy.routes.parameters import refuse_unknown
 from turnfold.proxy.store.records import report_unreadable
 
 #: A state is small; a preview may bring a conversation.
@@ -92,7 +93,12 @@ def state_routes(store: RecordStore, authorise: Authorise, models: OperationMode
     def route(path: str, call: Callable[[Request, str], Awaitable[Response]], method: str) -> Route:
         async def endpoint(request: Request) -> Response:
             tenant = authorise(request)
-            return await with_error_answers(lambda request: call(request, tenant), _ANSWERS)(request)
+
+            async def work(request: Request) -> Response:
+                refuse_unknown(request.query_params)
+                return await call(request, tenant)
+
+            return await with_error_answers(work, _ANSWERS)(request)
 
         return Route(path, endpoint, methods=[method])
 

@@ -1,4 +1,4 @@
-"""``/``: what this is, for whoever looks. Never forwarded.
+"""``/``: the service's name and health. Never forwarded.
 
 Lives here: a page for browsers, JSON for programs. Does not belong here: probing (``ops``), the dashboard.
 """

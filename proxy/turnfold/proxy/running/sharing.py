@@ -1,4 +1,4 @@
-"""Asking what runs at an address.
+"""Finding out what runs at an address.
 
 Lives here: whether a Turnfold answers there, and whether it is this user's with the same settings. Does not belong here: what
 follows from it.

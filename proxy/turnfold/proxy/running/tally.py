@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from turnfold.proxy.books import rollups
-from turnfold.proxy.books.report import figures
+from turnfold.proxy.books.figures import figures
 from turnfold.proxy.books.rollups import RequestCost
 from turnfold.proxy.chat.receipts import Receipt
 
@@ -18,7 +18,7 @@ class Tally:
     """Adds up every receipt, by the same rules as the report.
 
     Attributes:
-        failures: requests that the upstream did not serve, or that went out as they came because of a failure of ours.
+        failures: requests that the upstream did not serve, or that went out as they came because Turnfold failed.
     """
 
     def __init__(self) -> None:

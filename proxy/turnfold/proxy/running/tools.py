@@ -24,7 +24,7 @@ _ARGUMENTS: Final[Mapping[str, Callable[[str], list[str]]]] = {"codex": _codex}
 def with_tool_arguments(command: Sequence[str], origin: str) -> list[str]:
     """The command with what its program needs to call the Turnfold at `origin`.
 
-    Options of ours stand in front of the user's own, which win.
+    Turnfold's options stand before the user's own, which win.
     """
     more = _ARGUMENTS.get(PurePath(command[0]).name)
     return [command[0], *(more(origin) if more else ()), *command[1:]]

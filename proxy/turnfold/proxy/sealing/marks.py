@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-#: No value of ours begins so: they are JSON, or zlib's.
+#: No plain value begins like this: those are JSON or zlib data.
 MARK: Final = b"\x93tf-sealed-1\n"
 
 

@@ -29,7 +29,7 @@ MOST_INPUT_TOKENS: Final = 8192
 MOST_TOKENS: Final = 300_000
 _MOST_NUMBERS: Final = 16_384  # of a vector
 
-#: What is wrong with an answer that is none of ours to understand.
+#: The error for an answer that cannot be understood.
 _WRONG: Final = (ValueError, KeyError, TypeError, OverflowError, binascii.Error, RecursionError)
 
 

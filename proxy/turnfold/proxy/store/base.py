@@ -59,7 +59,7 @@ class Key(NamedTuple):
 
     Attributes:
         tenant: the owner; "" for data of the installation itself.
-        kind: a slug of ours: "section", "conversation".
+        kind: a slug such as "section" or "conversation".
         id: the rest, any text.
     """
 

@@ -1,4 +1,4 @@
-"""Changing an item of a store that others may change at the same time.
+"""Changing a stored item that others may change at the same time.
 
 Lives here: the loop of read, change and swap, its waits, and taking turns within a process. Does not belong here: what is
 changed.

@@ -1,4 +1,4 @@
-"""Room that tenants share: who gives some up when it is full.
+"""Space shared by tenants: whose items are evicted when it is full.
 
 Lives here: the fair level, and a memory of recently used values that keeps to it. Does not belong here: what is kept, times to
 live.

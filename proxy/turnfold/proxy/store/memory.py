@@ -1,4 +1,4 @@
-"""A store in this process's memory, and one that keeps nothing.
+"""A store in the memory of this process, and one that stores nothing.
 
 Lives here: the smallest back-ends, for one process, bounded by bytes. Does not belong here: anything that outlives the process.
 """

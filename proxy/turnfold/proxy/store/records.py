@@ -116,7 +116,7 @@ def inflate_record(data: bytes) -> bytes:
     """A packed record.
 
     Raises:
-        UnreadableRecord: it becomes larger than any record of ours.
+        UnreadableRecord: it decompresses to more than any record holds.
         zlib.error: it is damaged.
     """
     engine = zlib.decompressobj()

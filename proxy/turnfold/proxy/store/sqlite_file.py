@@ -1,4 +1,4 @@
-"""One SQLite file of ours, and a thread that is connected to it.
+"""The store's SQLite file, and a thread that is connected to it.
 
 Lives here: the schema, making the file and setting a damaged one aside, connections, transactions. Does not belong here: what is
 read and written (``sqlite``), looking for damage (``proxy.file_check``).
@@ -76,7 +76,7 @@ def _create(path: Path) -> None:
 
 
 def _set_aside(path: Path, seen: FileIdentity | None) -> None:
-    """Move a damaged file of ours out of the way, unless another thread or process has done so; it replaces one set aside before.
+    """Move a damaged store file out of the way, unless another thread or process has done so; it replaces one set aside before.
 
     A file that is no database stays: a setting may name the wrong one.
     """

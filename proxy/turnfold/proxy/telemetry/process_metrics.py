@@ -1,4 +1,4 @@
-"""What the process takes, and which build it is: ``process_*`` as Prometheus' own clients name them, and ``turnfold_build_info``.
+"""The process's resource usage and build: ``process_*`` as Prometheus' own clients name them, and ``turnfold_build_info``.
 
 Lives here: both, for one process and for several workers. Does not belong here: figures of requests (``metrics``).
 

@@ -1,4 +1,4 @@
-"""A temporary folder that several processes share, and that no crash leaves behind for good.
+"""A temporary folder that several processes share and that is cleaned up even after a crash.
 
 Lives here: making such a folder, and removing those whose owner was killed. Does not belong here: what is in them.
 

@@ -2,7 +2,8 @@
 
 Lives here: the scripts. Does not belong here: which keys they are given (``keys``), when (``store``).
 
-All keys of one call share a hash tag in a cluster. A key of ours that holds another type, or a count that is no number, is
+All keys of one call share a hash tag in a cluster. One of Turnfold's keys that holds another type, or a count that is no
+number, is
 damaged: the scripts remove it and write on.
 """
 

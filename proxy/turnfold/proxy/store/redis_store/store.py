@@ -6,8 +6,8 @@ belong here: the names of keys (``keys``), the scripts (``scripts``), connection
 On one server each operation is one step. In a cluster a step is as large as a slot: of items that are stored together some may be
 seen before the others, and of a batch one log or table before another; each is taken once, however often a batch is repeated.
 
-A key of ours that holds another type, or a count that is no number, is damaged: writing removes it, and readers leave it out.
-Both are told (``records.report_unreadable``); nothing is kept of it.
+One of Turnfold's keys that holds another type, or a count that is no number, is damaged: writing removes it, and readers leave
+it out. Both are told (``records.report_unreadable``); nothing is kept of it.
 """
 
 from __future__ import annotations
