@@ -284,9 +284,9 @@ _OLD: Final = [
 ]
 
 
-def _fold(messages: list[Message], budget: int | None) -> None:
+def _fold(messages: list[Message], budget: int | None) -> object:
     body = json.dumps({"model": "gpt-4o", "messages": messages}, ensure_ascii=True).encode()
-    fold_request(body, FoldOptions(budget=budget, model="gpt-4o"), Memo())
+    return fold_request(body, FoldOptions(budget=budget, model="gpt-4o"), Memo()).body
 
 
 def _as_messages(given: str | list[Message]) -> list[Message]:
@@ -309,11 +309,11 @@ def _as_result(text: str) -> list[Message]:
     ]
 
 
-def _say(given: str | list[Message], *, share: float | None = None, fuzzy: bool = False) -> None:
+def _say(given: str | list[Message], *, share: float | None = None, fuzzy: bool = False) -> object:
     messages = [*_as_messages(given), *_OLD[:6]]
     size = sum(len(str(message.get("content"))) for message in messages)
     budget = None if share is None else int(share * size / 4)
-    compress(messages, {"token_budget": budget, "force_converge": budget is not None, "fuzzy_dedup": fuzzy})
+    return compress(messages, {"token_budget": budget, "force_converge": budget is not None, "fuzzy_dedup": fuzzy})
 
 
 _Given = Any
