@@ -18,13 +18,13 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from types import MappingProxyType
 from typing import Any, Final
 
-from turnfold.compression.fold import fold_request
 from turnfold.compression.flows.roundtrip import compress
+from turnfold.compression.fold import fold_request
 from turnfold.compression.layers import Compressor, CompressRequest
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
@@ -81,7 +81,8 @@ def _facts(size: int) -> str:
 
 def _leaning(size: int) -> str:
     """Sentences that all need the one in front of them."""
-    return _lines(lambda n: f"But {('it', 'this', 'that')[n % 3]} was {n} and not {n + 1}, as {('he', 'she')[n % 2]} said.", " ")(size)
+    it, he = ("it", "this", "that"), ("he", "she")
+    return _lines(lambda n: f"But {it[n % 3]} was {n} and not {n + 1}, as {he[n % 2]} said.", " ")(size)
 
 
 def _deep(size: int) -> str:
@@ -95,6 +96,11 @@ def _objects(size: int) -> str:
 
 def _keys(size: int) -> str:
     return json.dumps({f"key_{n}": {"value": n, "say": f"word {n}"} for n in range(size // 42)})
+
+
+def _wide_table(size: int) -> str:
+    columns = size // 12
+    return f"|{'|'.join(map(str, range(columns)))}|\n|{'---|' * columns}\n|{'x|' * columns}"
 
 
 def _base64(size: int) -> str:
@@ -134,7 +140,7 @@ TEXTS: Final[Mapping[str, Callable[[int], str]]] = MappingProxyType(
         "nested-list": _lines(lambda n: f"{'  ' * (n % 40)}- item {n}"),
         "blockquotes": _lines(lambda n: f"{'>' * (n % 30 + 1)} quoted {n}"),
         "table": _lines(lambda n: f"| {n} | name {n} | {n * 7} | x |" if n != 1 else "|---|---|---|---|"),
-        "wide-table": lambda size: "|" + "|".join(map(str, range(size // 12))) + "|\n|" + "---|" * (size // 12) + "\n|" + "x|" * (size // 12),
+        "wide-table": _wide_table,
         "csv": _lines(lambda n: f"{n},name {n},{n * 7 % 1000},2026-01-{n % 28 + 1:02}"),
         "tsv": _lines(lambda n: f"{n}\tname {n}\t{n * 7 % 1000}\tx"),
         "base64": _base64,
@@ -194,7 +200,7 @@ TEXTS: Final[Mapping[str, Callable[[int], str]]] = MappingProxyType(
         "diff": _lines(lambda n: f"diff --git a/x{n} b/x{n}\n@@ -{n},2 +{n},2 @@\n-old {n}\n+new {n}"),
         "search-hits": _lines(lambda n: f"src/m{n % 7}/f{n}.py:{n * 3}: def handler_{n}(request):"),
         "tests": _lines(lambda n: f"tests/test_{n}.py::test_{n} PASSED"),
-        "sql": _lines(lambda n: f"SELECT a, b FROM t{n} WHERE id = {n} AND x IN (SELECT y FROM z);"),
+        "sql": _lines(lambda n: f"SELECT a, b FROM t{n} WHERE id = {n} AND x IN (SELECT y FROM z);"),  # noqa: S608 - runs nowhere
         "keys": _lines(lambda n: f"password: hunter{n}"),
         "begin-keys": _repeated("-----BEGIN RSA PRIVATE KEY-----\n"),
         "math": _repeated("\\begin{a} x^2 \\[ "),
@@ -231,9 +237,13 @@ def _talk(text: Callable[[int], str], size: int, each: int) -> list[Message]:
     return [{"role": ("user", "assistant")[n % 2], "content": text(n)} for n in range(size // each)]
 
 
+def _call(n: int) -> Message:
+    return {"id": f"c{n}", "type": "function", "function": {"name": "run", "arguments": f'{{"a": {n}}}'}}
+
+
 def _calls(size: int) -> list[Message]:
     count = size // 150
-    calls = [{"id": f"c{n}", "type": "function", "function": {"name": "run", "arguments": f'{{"a": {n}}}'}} for n in range(count)]
+    calls = [_call(n) for n in range(count)]
     results = [{"role": "tool", "tool_call_id": f"c{n}", "content": f"Result {n} is fine."} for n in range(count)]
     return [{"role": "user", "content": "Do it all."}, {"role": "assistant", "content": None, "tool_calls": calls}, *results]
 
@@ -241,9 +251,8 @@ def _calls(size: int) -> list[Message]:
 def _steps(size: int) -> list[Message]:
     out: list[Message] = [{"role": "user", "content": "Do it all."}]
     for n in range(size // 250):
-        call = {"id": f"c{n}", "type": "function", "function": {"name": "run", "arguments": f'{{"a": {n}}}'}}
         out += [
-            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "assistant", "content": None, "tool_calls": [_call(n)]},
             {"role": "tool", "tool_call_id": f"c{n}", "content": f"INFO {n} served in {n} ms\n" * 3},
         ]
     return out
@@ -264,7 +273,9 @@ CHATS: Final[Mapping[str, Callable[[int], list[Message]]]] = MappingProxyType(
         "equal-messages": lambda size: _talk(lambda n: "The pump was repaired by Anna on 3 May, as agreed with Ben.", size, 80),
         "equal-long-messages": lambda size: _talk(lambda n: f"The pump was repaired by Anna on {n % 3} May. " * 20, size, 850),
         "short-messages": lambda size: _talk(
-            lambda n: f"Pump {n} held {n % 90} bar at pier {n % 13}. The weather was fine. So it was left on, as Anna said.", size, 120
+            lambda n: f"Pump {n} held {n % 90} bar at pier {n % 13}. The weather was fine. So it was left on, as Anna said.",
+            size,
+            120,
         ),
         "one-role": lambda size: [{"role": "user", "content": f"Line {n} of what I say to you."} for n in range(size // 55)],
         "many-calls": _calls,
@@ -278,8 +289,11 @@ CHATS: Final[Mapping[str, Callable[[int], list[Message]]]] = MappingProxyType(
 
 # --- what is called ---------------------------------------------------------------------------------------------------
 
-_OLD: Final = [
-    {"role": ("user", "assistant")[n % 2], "content": f"Pump {n} held {n % 90} bar at pier {n % 13}, Anna wrote to Ben. It was fine."}
+_OLD: Final[list[Message]] = [
+    {
+        "role": ("user", "assistant")[n % 2],
+        "content": f"Pump {n} held {n % 90} bar at pier {n % 13}, Anna wrote to Ben. So be it.",
+    }
     for n in range(200)
 ]
 
@@ -300,10 +314,9 @@ def _with_question(given: str | list[Message], question: str) -> list[Message]:
 
 
 def _as_result(text: str) -> list[Message]:
-    call = {"id": "c0", "type": "function", "function": {"name": "run", "arguments": "{}"}}
     return [
         {"role": "user", "content": "Run it."},
-        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "assistant", "content": None, "tool_calls": [_call(0)]},
         {"role": "tool", "tool_call_id": "c0", "content": text},
         *_OLD[:41],
     ]
@@ -314,6 +327,10 @@ def _say(given: str | list[Message], *, share: float | None = None, fuzzy: bool 
     size = sum(len(str(message.get("content"))) for message in messages)
     budget = None if share is None else int(share * size / 4)
     return compress(messages, {"token_budget": budget, "force_converge": budget is not None, "fuzzy_dedup": fuzzy})
+
+
+def _redact(text: str) -> object:
+    return Redactor()(text)
 
 
 _Given = Any
@@ -327,12 +344,12 @@ WAYS: Final[Mapping[str, Callable[[_Given], object]]] = MappingProxyType(
         "full": lambda text: terse.compress(text, "full"),
         "ultra": lambda text: terse.compress(text, "ultra"),
         "state": preprocess_heuristic,
-        "private": lambda text: Redactor()(text),
+        "private": _redact,
         "result": lambda text: _fold(_as_result(text), 4000),
         "asked": lambda text: _fold([*_OLD, {"role": "user", "content": text}], 4000),
         "fold": lambda given: _fold(_with_question(given, "And what did Anna say of item 7?"), None),
         "budget": lambda given: _fold(_with_question(given, "And what did Anna say of item 7?"), 4000),
-        "roundtrip": lambda given: _say(given),
+        "roundtrip": _say,
         "halved": lambda given: _say(given, share=0.5),
         "tightest": lambda given: _say(given, share=0.02),
         "fuzzy": lambda given: _say(given, fuzzy=True),
@@ -408,7 +425,7 @@ def main() -> None:
     parser.add_argument("--ways", default=",".join(WAYS), help="comma-separated ways: " + ", ".join(WAYS))
     parser.add_argument("--slow", type=float, default=_SLOW, help="seconds from which on the growth of a row is measured")
     given = parser.parse_args()
-    shapes: dict[str, tuple[Callable[[int], _Given], tuple[str, ...]]] = {name: (make, tuple(WAYS)) for name, make in TEXTS.items()}
+    shapes: dict[str, tuple[Callable[[int], _Given], Sequence[str]]] = {name: (make, tuple(WAYS)) for name, make in TEXTS.items()}
     shapes |= {name: (make, _OF_CHATS) for name, make in CHATS.items()}
     wanted = given.only.split(",") if given.only else list(shapes)
     ways = given.ways.split(",")

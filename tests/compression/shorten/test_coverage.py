@@ -93,7 +93,9 @@ def _with_needs(needs: Sequence[Sequence[int]], i: int) -> set[int]:
     return found
 
 
-def _plain_greed(pieces: Sequence[CoverageItem], weights: dict[str, float], budget: int, needs: Sequence[Sequence[int]]) -> list[int]:
+def _plain_greed(
+    pieces: Sequence[CoverageItem], weights: dict[str, float], budget: int, needs: Sequence[Sequence[int]]
+) -> list[int]:
     """What is worth most per token, with what it needs, again and again; all are rated anew each time."""
     order: list[int] = []
     while True:
