@@ -71,22 +71,25 @@ def cover_columns(
     free: Set[int] = frozenset(),
 ) -> list[int]:
     """The same for a part of the pieces that stand in columns; `free`: those that are there anyway."""
-    choice = _Choice(pieces, weights, NeededPieces(needs, pieces.costs, free, budget), needs.keys() | pieces.facts.keys())
-    costs, chosen, changing = pieces.costs, choice.needed.chosen, choice.changing
+    choice = _Choice(pieces, weights, needs, NeededPieces(needs, pieces.costs, free, budget))
+    costs, facts, chosen, bounds = pieces.costs, pieces.facts, choice.needed.chosen, choice.bounds
     first = sorted(choice.offers(candidates), reverse=True)
     heap = choice.heap
     left = budget
     least = min([costs[i] for _, i in first], default=0)
-    while (choice.settle() or first) and left > 0 and left >= least:  # with less room none fits
+    while (first or heap) and left > 0 and left >= least:  # with less room none fits
+        if bounds and not choice.settle() and not first:
+            break
         old, i = heapq.heappop(heap) if heap and (not first or heap[0] < first[-1]) else first.pop()
         if i in chosen:
             continue
         cost = choice.cost(i) if i in needs else costs[i]
         if cost is None or cost > left:
             continue
-        if i in changing:  # of others it does not change
+        if i in needs or i in facts:  # of others it does not change
             now = -choice.value(i)
-            choice.settle()
+            if bounds:
+                choice.settle()
             if now > old + 1e-12 and ((heap and now > heap[0][0]) or (first and now > first[-1][0])):
                 heapq.heappush(heap, (now, i))
                 continue
@@ -99,20 +102,22 @@ class _Choice:
     """What is chosen so far, and what the others are worth beside it.
 
     Attributes:
-        changing: pieces whose worth may change.
-        heap: those whose worth has changed, with its negative; of those that need many others it is a bound until `settle`.
+        heap: pieces whose worth has changed, with its negative.
+        bounds: those of them that need many others, where it is a bound until `settle`.
     """
 
-    def __init__(self, pieces: CoverageColumns, weights: Mapping[str, float], needed: NeededPieces, changing: Set[int]) -> None:
+    def __init__(
+        self, pieces: CoverageColumns, weights: Mapping[str, float], needs: Mapping[int, Sequence[int]], needed: NeededPieces
+    ) -> None:
         self._costs, self._bases, self._factors, self._facts = pieces
-        self._weights = weights
-        self.needed, self.changing = needed, changing
+        self._weights, self._needs = weights, needs
+        self.needed = needed
         self._seen: set[str] = set()
         self.heap: list[tuple[float, int]] = []
         self._fresh: dict[int, tuple[float, int, int]] = {}  # of what needs many: what its facts added, at what price, and when
         self._gave = [0.0]  # what the facts of those chosen since then have added, and at what price
         self._paid = [0]
-        self._bounds: set[int] = set()
+        self.bounds: set[int] = set()
 
     def cost(self, i: int) -> int | None:
         """Tokens of the piece and of what it still needs; None where it is far too much."""
@@ -122,7 +127,7 @@ class _Choice:
         """Worth per token now, of a piece whose needs are known."""
         facts = self._facts
         held: Iterable[str] = facts.get(i, ())
-        missing = self.needed.missing(i)
+        missing = self.needed.missing(i) if i in self._needs else None
         cost = self._costs[i]
         if missing:
             cost = self.needed.price(i)
@@ -138,12 +143,12 @@ class _Choice:
 
     def offers(self, candidates: Sequence[int]) -> list[tuple[float, int]]:
         """Candidates of any worth with its negative; of most it is what they have by themselves."""
-        costs, bases, factors, changing = self._costs, self._bases, self._factors, self.changing
-        missing, value = self.needed.missing, self.value
+        costs, bases, factors, facts = self._costs, self._bases, self._factors, self._facts
+        needs, missing, value = self._needs, self.needed.missing, self.value
         return [
-            (-(value(i) if i in changing else factors[i] * bases[i] / (costs[i] + _OVERHEAD)), i)
+            (-(value(i) if i in facts or i in needs else factors[i] * bases[i] / (costs[i] + _OVERHEAD)), i)
             for i in candidates
-            if factors[i] > 0 and (i not in changing or missing(i) is not None)
+            if factors[i] > 0 and (i not in needs or missing(i) is not None)
         ]
 
     def take(self, i: int, free: Set[int]) -> None:
@@ -155,7 +160,7 @@ class _Choice:
             self._gave.append(self._gave[-1] + fresh)
             self._paid.append(self._paid[-1] + sum([self._costs[j] for j in news]))
         self._seen.update(held)
-        for k in self.needed.cheaper(news):
+        for k in self.needed.cheaper(news) if self._needs else ():
             if self._factors[k] > 0 and k not in free:
                 heapq.heappush(self.heap, (-self._bound(k), k))
 
@@ -168,12 +173,12 @@ class _Choice:
         price = self.needed.price(i)
         if then - price == self._paid[-1] - self._paid[when]:  # it needed all that has been chosen since then
             fresh -= self._gave[-1] - self._gave[when]
-        self._bounds.add(i)
+        self.bounds.add(i)
         return self._factors[i] * (self._bases[i] + fresh) / (price + _OVERHEAD) * _SOMEWHAT_MORE
 
     def settle(self) -> bool:
         """Put the true worth in place of a bound, as long as one is on top. Whether anything is there."""
-        heap, bounds = self.heap, self._bounds
+        heap, bounds = self.heap, self.bounds
         while heap and heap[0][1] in bounds:
             i = heapq.heappop(heap)[1]
             bounds.discard(i)

@@ -47,23 +47,30 @@ class NeededPieces:
             return _NOTHING
         if i in self._beyond:
             return None
-        found = self._missing.get(i)
-        if found is None:
+        if i not in self._missing:
+            self._look_into(i)
+        elif self._when[i] < len(self.order):
+            self._forget_chosen(i)
+        return self._missing.get(i)
+
+    def _look_into(self, i: int) -> None:
+        if self._needs.keys().isdisjoint(self._needs[i]):  # mostly
+            self._note(i, {j for j in self._needs[i] if j not in self.chosen and j not in self._free and j != i})
+        else:
             for j in self._unknown(i):
                 self._gather(j)
-            return self._missing.get(i)
-        when, now = self._when[i], len(self.order)
-        if when < now:
-            news = self.order[when:]
-            gone = found.intersection(news) if len(news) < len(found) else found & self.chosen
-            found -= gone
+
+    def _forget_chosen(self, i: int) -> None:
+        """Take out of what is missing what has been chosen since it was asked for."""
+        found, news = self._missing[i], self.order[self._when[i] :]
+        gone = found.intersection(news) if len(news) < len(found) else found & self.chosen
+        self._when[i] = len(self.order)
+        found -= gone
+        if gone:
             self._price[i] -= sum(map(self._costs.__getitem__, gone))
-            self._when[i] = now
-            if self._is_beyond(i, found, self._price[i]):
-                self._beyond.add(i)
-                del self._missing[i]
-                return None
-        return found
+        if self._is_beyond(i, found, self._price[i]):
+            self._beyond.add(i)
+            del self._missing[i]
 
     def _is_beyond(self, i: int, found: Set[int], price: int) -> bool:
         return len(found) > MANY and price + (0 if i in self._free else self._costs[i]) > self._room
@@ -107,11 +114,15 @@ class NeededPieces:
             if j in self._beyond or self._is_beyond(i, found, price):
                 self._beyond.add(i)
                 return
-        self._missing[i], self._price[i], self._when[i] = found, price, len(self.order)
+        self._note(i, found)
+
+    def _note(self, i: int, found: set[int]) -> None:
+        self._missing[i], self._when[i] = found, len(self.order)
+        self._price[i] = sum(map(self._costs.__getitem__, found))
 
     def price(self, i: int) -> int:
-        """What a piece costs with what it needs; `missing` is not None."""
-        return self._costs[i] + self._price[i] if self.missing(i) else self._costs[i]
+        """What a piece costs with what it needs; `missing` was asked for it since the last choice, and is not None."""
+        return self._costs[i] + self._price.get(i, 0)
 
     def choose(self, i: int) -> list[int]:
         """Choose a piece, and in front of it what it needs, which `missing` knows; these in the order of choice."""
