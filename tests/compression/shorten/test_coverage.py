@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
+from math import fsum
+from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -78,3 +82,60 @@ def test_long_text_without_headings_is_cut_into_sections() -> None:
     assert 5 <= len(starts) <= 20
     assert starts == sorted(set(starts))
     assert section_starts("", []) == []
+
+
+def _with_needs(needs: Sequence[Sequence[int]], i: int) -> set[int]:
+    found, rest = {i}, [i]
+    while rest:
+        more = set(needs[rest.pop()]) - found
+        found |= more
+        rest += more
+    return found
+
+
+def _plain_greed(
+    pieces: Sequence[CoverageItem], weights: dict[str, float], budget: int, needs: Sequence[Sequence[int]]
+) -> list[int]:
+    """What is worth most per token, with what it needs, again and again; all are rated anew each time."""
+    order: list[int] = []
+    while True:
+        seen = {fact for i in order for fact in pieces[i].facts}
+        best: tuple[float, int, list[int]] | None = None
+        for i, piece in enumerate(pieces):
+            group = sorted(_with_needs(needs, i) - {*order, i})
+            cost = piece.cost + sum(pieces[j].cost for j in group)
+            if i in order or not piece.factor or cost > budget:
+                continue
+            fresh = {fact for j in (i, *group) for fact in pieces[j].facts} - seen
+            worth = piece.factor * (piece.base + fsum(weights[fact] for fact in fresh)) / (cost + 3)
+            if best is None or (worth, -i) > best[:2]:
+                best = worth, -i, [*group, i]
+        if best is None:
+            return order
+        order += best[2]
+        budget -= sum(pieces[j].cost for j in best[2])
+
+
+@pytest.mark.parametrize("step", [-1, 1])
+@pytest.mark.parametrize("seed", range(6))
+def test_long_chains_of_needs(seed: int, step: int) -> None:
+    """Each of many pieces needs its neighbour, and so all on one side of it: greed chooses as if it rated all each time."""
+    random = Random(seed)
+    count = 160
+    pieces = [
+        CoverageItem(random.randrange(1, 9), random.random(), 1.0, tuple(random.sample("abcdefghij", random.randrange(3))))
+        for _ in range(count)
+    ]
+    weights = {fact: random.random() for fact in "abcdefghij"}
+    needs = [[i + step] if 0 <= i + step < count and random.random() < 0.99 else [] for i in range(count)]
+    budget = random.randrange(100, 900)
+    assert cover(pieces, weights, budget, needs) == _plain_greed(pieces, weights, budget, needs)
+
+
+def test_a_chain_of_thousands() -> None:
+    """When all needs were listed and rated anew with each choice, this took minutes."""
+    count = 2000
+    pieces = [CoverageItem(5, 1 + i % 7, 1.0, (f"fact {i}",)) for i in range(count)]
+    weights = {f"fact {i}": 1.0 for i in range(count)}
+    chosen = cover(pieces, weights, 2000, [[i - 1] if i else [] for i in range(count)])
+    assert sorted(chosen) == list(range(400))

@@ -266,7 +266,10 @@ def test_choices_among_pieces_that_need_each_other() -> None:
             for some in (random.sample("abcdef", random.randrange(4)) for _ in range(random.randrange(1, 13)))
         ]
         weights = {fact: random.choice((0.2, 1.0, 3.0)) for fact in "abcde"} | {"f": 0.5}
-        needs = [sorted(random.sample(range(i), random.randrange(min(i, 3)))) if i > 1 else [] for i in range(len(pieces))]
+        needs: list[list[int]] = []
+        for i in range(len(pieces)):
+            direct = random.sample(range(i), random.randrange(min(i, 3))) if i > 1 else []
+            needs.append(sorted({*direct, *(k for j in direct for k in needs[j])}))
         given = pieces, weights, seed % 37
         chosen.append([choose(*given, some) for choose in (cover, cover_closely) for some in ((), needs)])
     golden.agrees(FILES / "choices.txt", [golden.name_of(chosen[i : i + 100]) for i in range(0, len(chosen), 100)])

@@ -12,13 +12,16 @@ Worths are added by ``fsum``, here and where lines and sentences are rated: what
 from __future__ import annotations
 
 import heapq
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import chain
 from math import fsum
 from typing import Final, NamedTuple
 
+from turnfold.compression.shorten.needed import MANY, NeededPieces, all_needed
+
 _FEW: Final = 120  # pieces up to which a choice is improved by exchange: beyond, greed leaves little
 _EXCHANGES: Final = 30
+_SOMEWHAT_MORE: Final = 1 + 1e-9  # than any rounding
 _OVERHEAD: Final = 3  # tokens: keeps one-word pieces from winning by their price alone
 
 
@@ -46,7 +49,8 @@ def cover(
     """Indices of the chosen pieces in the order of choice; their costs sum to `budget` at most. Deterministic, n log n.
 
     Args:
-        needs: for each piece all others that it can't be without; they are chosen in front of it, at its expense.
+        needs: for each piece others that it can't be without, nor without what they need; they are chosen in front of it, at its
+            expense.
     """
     columns = CoverageColumns(
         [piece.cost for piece in pieces],
@@ -64,89 +68,123 @@ def cover_columns(
     budget: int,
     needs: Mapping[int, Sequence[int]],
     candidates: Sequence[int],
+    free: Set[int] = frozenset(),
 ) -> list[int]:
-    """The same for a part of the pieces that stand in columns."""
-    choice = _Choice(pieces, weights, needs)
-    costs, facts, taken = pieces.costs, pieces.facts, choice.taken
+    """The same for a part of the pieces that stand in columns; `free`: those that are there anyway."""
+    choice = _Choice(pieces, weights, needs, NeededPieces(needs, pieces.costs, free, budget))
+    costs, facts, chosen, bounds = pieces.costs, pieces.facts, choice.needed.chosen, choice.bounds
     first = sorted(choice.offers(candidates), reverse=True)
-    heap: list[tuple[float, int]] = []  # of those whose worth has changed
+    heap = choice.heap
     left = budget
     least = min([costs[i] for _, i in first], default=0)
     while (first or heap) and left > 0 and left >= least:  # with less room none fits
+        if bounds and not choice.settle() and not first:
+            break
         old, i = heapq.heappop(heap) if heap and (not first or heap[0] < first[-1]) else first.pop()
-        if i in taken:
+        if i in chosen:
             continue
         cost = choice.cost(i) if i in needs else costs[i]
-        if cost > left:
+        if cost is None or cost > left:
             continue
         if i in needs or i in facts:  # of others it does not change
             now = -choice.value(i)
+            if bounds:
+                choice.settle()
             if now > old + 1e-12 and ((heap and now > heap[0][0]) or (first and now > first[-1][0])):
                 heapq.heappush(heap, (now, i))
                 continue
         left -= cost
-        for cheaper in choice.take(i):
-            heapq.heappush(heap, (-choice.value(cheaper), cheaper))
-    return choice.order
+        choice.take(i, free)
+    return choice.needed.order
 
 
 class _Choice:
-    """What is chosen so far."""
+    """What is chosen so far, and what the others are worth beside it.
 
-    def __init__(self, pieces: CoverageColumns, weights: Mapping[str, float], needs: Mapping[int, Sequence[int]]) -> None:
+    Attributes:
+        heap: pieces whose worth has changed, with its negative.
+        bounds: those of them that need many others, where it is a bound until `settle`.
+    """
+
+    def __init__(
+        self, pieces: CoverageColumns, weights: Mapping[str, float], needs: Mapping[int, Sequence[int]], needed: NeededPieces
+    ) -> None:
         self._costs, self._bases, self._factors, self._facts = pieces
         self._weights, self._needs = weights, needs
-        self._dependents: defaultdict[int, list[int]] = defaultdict(list)
-        for i, needed in needs.items():
-            for j in needed:
-                self._dependents[j].append(i)
+        self.needed = needed
         self._seen: set[str] = set()
-        self.taken: set[int] = set()
-        self.order: list[int] = []
+        self.heap: list[tuple[float, int]] = []
+        self._fresh: dict[int, tuple[float, int, int]] = {}  # of what needs many: what its facts added, at what price, and when
+        self._gave = [0.0]  # what the facts of those chosen since then have added, and at what price
+        self._paid = [0]
+        self.bounds: set[int] = set()
 
-    def _missing(self, i: int) -> list[int]:
-        return [i, *[j for j in self._needs.get(i, ()) if j not in self.taken and j != i]]
-
-    def cost(self, i: int) -> int:
-        """Tokens of the piece and of what it still needs."""
-        return sum([self._costs[j] for j in self._missing(i)])
+    def cost(self, i: int) -> int | None:
+        """Tokens of the piece and of what it still needs; None where it is far too much."""
+        return None if self.needed.missing(i) is None else self.needed.price(i)
 
     def value(self, i: int) -> float:
-        """Worth per token now."""
-        costs, facts, taken = self._costs, self._facts, self.taken
-        held, cost = facts.get(i, ()), costs[i]
-        for j in self._needs.get(i, ()):
-            if j not in taken and j != i:
-                cost += costs[j]
-                if j in facts:
-                    held = (*held, *[fact for fact in facts[j] if fact not in held])
+        """Worth per token now, of a piece whose needs are known."""
+        facts = self._facts
+        held: Iterable[str] = facts.get(i, ())
+        missing = self.needed.missing(i) if i in self._needs else None
+        cost = self._costs[i]
+        if missing:
+            cost = self.needed.price(i)
+            if more := [facts[j] for j in missing if j in facts]:
+                held = dict.fromkeys(chain(held, *more))
         if not held:
             return self._factors[i] * self._bases[i] / (cost + _OVERHEAD)
         weights, seen = self._weights, self._seen
         fresh = fsum([weights[fact] for fact in held if fact not in seen])
+        if missing and len(missing) > MANY:
+            self._fresh[i] = fresh, cost, len(self._gave) - 1
         return self._factors[i] * (self._bases[i] + fresh) / (cost + _OVERHEAD)
 
     def offers(self, candidates: Sequence[int]) -> list[tuple[float, int]]:
         """Candidates of any worth with its negative; of most it is what they have by themselves."""
         costs, bases, factors, facts = self._costs, self._bases, self._factors, self._facts
-        needs, value = self._needs, self.value
+        needs, missing, value = self._needs, self.needed.missing, self.value
         return [
             (-(value(i) if i in facts or i in needs else factors[i] * bases[i] / (costs[i] + _OVERHEAD)), i)
             for i in candidates
-            if factors[i] > 0
+            if factors[i] > 0 and (i not in needs or missing(i) is not None)
         ]
 
-    def take(self, i: int) -> list[int]:
-        """Choose a piece with what it needs. Returns those that have become cheaper by it."""
-        cheaper: dict[int, None] = {}
-        for j in (*self._missing(i)[1:], i):
-            self.taken.add(j)
-            self.order.append(j)
-            if j in self._facts:
-                self._seen.update(self._facts[j])
-            if j in self._dependents:
-                cheaper |= dict.fromkeys(self._dependents.pop(j))
-        return [k for k in cheaper if k not in self.taken and self._factors[k] > 0]
+    def take(self, i: int, free: Set[int]) -> None:
+        """Choose a piece with what it needs, and rate those anew that have become cheaper by it."""
+        news = self.needed.choose(i)
+        held = [fact for j in news if j in self._facts for fact in self._facts[j]]
+        if self._fresh:
+            fresh = fsum([self._weights[fact] for fact in dict.fromkeys(held) if fact not in self._seen])
+            self._gave.append(self._gave[-1] + fresh)
+            self._paid.append(self._paid[-1] + sum([self._costs[j] for j in news]))
+        self._seen.update(held)
+        for k in self.needed.cheaper(news) if self._needs else ():
+            if self._factors[k] > 0 and k not in free:
+                heapq.heappush(self.heap, (-self._bound(k), k))
+
+    def _bound(self, i: int) -> float:
+        """The worth of a piece, or, where it needs many others, somewhat more."""
+        missing = self.needed.missing(i)
+        if not missing or len(missing) <= MANY or i not in self._fresh:
+            return self.value(i)
+        fresh, then, when = self._fresh[i]
+        price = self.needed.price(i)
+        if then - price == self._paid[-1] - self._paid[when]:  # it needed all that has been chosen since then
+            fresh -= self._gave[-1] - self._gave[when]
+        self.bounds.add(i)
+        return self._factors[i] * (self._bases[i] + fresh) / (price + _OVERHEAD) * _SOMEWHAT_MORE
+
+    def settle(self) -> bool:
+        """Put the true worth in place of a bound, as long as one is on top. Whether anything is there."""
+        heap, bounds = self.heap, self.bounds
+        while heap and heap[0][1] in bounds:
+            i = heapq.heappop(heap)[1]
+            bounds.discard(i)
+            if i not in self.needed.chosen and self.needed.missing(i) is not None:
+                heapq.heappush(heap, (-self.value(i), i))
+        return bool(heap)
 
 
 def cover_closely(
@@ -159,7 +197,7 @@ def cover_closely(
     order = cover(pieces, weights, budget, needs)
     if len(pieces) > _FEW:
         return order
-    search = _Swap(pieces, weights, needs)
+    search = _Swap(pieces, weights, all_needed(needs) or [()] * len(pieces))
     chosen = frozenset(i for i in order if pieces[i].factor > 0)
     for _ in range(_EXCHANGES):
         better = search.best_step(chosen, budget)
@@ -177,7 +215,7 @@ class _Swap:
 
     def __init__(self, pieces: Sequence[CoverageItem], weights: Mapping[str, float], needs: Sequence[Sequence[int]]) -> None:
         self._pieces, self._weights = pieces, weights
-        self.needs = needs or [()] * len(pieces)
+        self.needs = needs
         self._open = [i for i, piece in enumerate(pieces) if piece.factor > 0]
 
     def rate(self, i: int) -> float:

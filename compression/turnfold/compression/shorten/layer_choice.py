@@ -192,11 +192,10 @@ def choose_facts(source: JudgedText, budget: int) -> ChosenText:
     short = _shortened(source, budget)
     groups = {i for first, last in source.data for i in range(first, last)}
     pieces = _pieces(source, groups)
-    needs = [sorted(source.read.with_needs(i) - {i}) for i in range(len(pieces))]
     over = data_heads(source, short)
     budget -= sum(source.count(source.spans[i].of(source.text)) + 1 for i in over)
     left = budget - sum(source.count(text) + 1 for text in short.values())
-    kept = _kept(source, pieces, needs, ChosenText(frozenset(), short), left, budget)
+    kept = _kept(source, pieces, ChosenText(frozenset(), short), left, budget)
     if kept or short:
         return ChosenText(_with_sources(source, kept, short, budget) | over, short)
     return _least(source, budget)
@@ -219,7 +218,6 @@ def _with_sources(source: JudgedText, kept: set[int], short: Mapping[int, str], 
 def _kept(
     source: JudgedText,
     pieces: Sequence[CoverageItem],
-    needs: Sequence[Sequence[int]],
     shown: ChosenText,
     room: int,
     budget: int,
@@ -229,14 +227,14 @@ def _kept(
     most = 0
     allowed = room
     for _ in range(3 if len(pieces) < _MANY else 2):
-        order = cover_closely(pieces, source.weights, allowed, needs)
+        order = cover_closely(pieces, source.weights, allowed, source.read.needs)
         true = _size(source, order, shown)
         allowed += budget - true
         while true > budget and order:
             excess = true - budget
             while order and excess > 0:
                 excess -= pieces[order[-1]].cost
-                order = _without_last(order, needs)
+                _drop_last(order, source.read)
             true = _size(source, order, shown)
         if order and true > most:
             best, most = set(order), true
@@ -249,12 +247,13 @@ def _size(source: JudgedText, order: Sequence[int], shown: ChosenText) -> int:
     return source.count(write(source, ChosenText(frozenset(order), shown.short)))
 
 
-def _without_last(order: list[int], needs: Sequence[Sequence[int]]) -> list[int]:
-    """The choice without the last of it and what was chosen for that one."""
-    rest = order[:-1]
-    while rest and rest[-1] in needs[order[-1]]:
-        rest.pop()
-    return rest
+def _drop_last(order: list[int], read: Statements) -> None:
+    """Drops the last of the choice and what was chosen for that one."""
+    last = order.pop()
+    if order and read.needs[last]:
+        needed = read.with_needs(last) - {last}
+        while order and order[-1] in needed:
+            order.pop()
 
 
 def _pieces(source: JudgedText, groups: set[int]) -> list[CoverageItem]:
@@ -296,12 +295,18 @@ def _least(source: JudgedText, budget: int) -> ChosenText:
         text = registry.within(source.slice(first, last), max(_LEAST, budget), source.words, source.count)
         return ChosenText(frozenset(), {first: text}) if text.strip() else ChosenText(frozenset({first}), {})
 
-    def value(i: int) -> tuple[float, int]:
+    def value(i: int, needed: Iterable[int]) -> tuple[float, int]:
         worth = _base(source, i) + fsum(source.weights[f] for f in facts[i])
-        cost = sum(source.spans[j].end - source.spans[j].start for j in source.read.with_needs(i))
+        cost = sum(source.spans[j].end - source.spans[j].start for j in needed)
         return (worth + 0.1) / (cost + 40), -i
 
-    return ChosenText(frozenset(source.read.with_needs(max(said, key=value))), {})
+    best, top = said[0], (-1.0, 0)
+    for alone, i in sorted([(value(i, [i]), i) for i in said], reverse=True):
+        if alone <= top:  # no other is worth more, whatever it needs
+            break
+        if (worth := value(i, source.read.with_needs(i))) > top:
+            best, top = i, worth
+    return ChosenText(frozenset(source.read.with_needs(best)), {})
 
 
 # ---------------------------------------------------------------- data

@@ -53,16 +53,16 @@ def sift(reads: Sequence[Read], share: float, *, at_least_one: bool = False, kee
     )
     closed = {n + j for n, some, repeated in zip(first, kept, again, strict=False) for j in some | repeated}
     free = [n for n in range(first[-1]) if n not in closed] if closed else range(first[-1])
-    chosen = cover_columns(pieces, _fact_weights(reads), left, _needs(reads, first, closed), free)
+    chosen = cover_columns(pieces, _fact_weights(reads), left, _needs(reads, first), free, closed)
     if at_least_one and not chosen and not any(kept) and free:
         chosen = [max(free, key=lambda n: (pieces.bases[n] + _BY_FACT * len(pieces.facts.get(n, ())), -n))]
     for n in chosen:
         i = bisect_right(first, n) - 1
-        kept[i] |= reads[i].parts.with_needs(n - first[i])
+        reads[i].parts.add_with_needs(n - first[i], kept[i])
     if keep_figures:
         for one, some, repeated in zip(reads, kept, again, strict=True):
             for j in _figure_sentences(one, some, repeated):
-                some.update(one.parts.with_needs(j))
+                one.parts.add_with_needs(j, some)
     _keep_objections(reads, kept)  # last: it asks what is kept of the messages before
     return [join(one.text, one.spans, chosen) if chosen else "" for one, chosen in zip(reads, kept, strict=True)]
 
@@ -94,22 +94,15 @@ def _opening(one: Read) -> set[int]:
     return one.parts.with_needs(0) if one.spans else set()
 
 
-def _needs(reads: Sequence[Read], first: Sequence[int], closed: Set[int]) -> dict[int, Sequence[int]]:
-    """For each free sentence, where it has any, the other free ones that it needs."""
-    found: dict[int, Sequence[int]] = {}
-    for n, one in zip(first, reads, strict=False):
-        needs = one.parts.needs
-        if not any(needs):
-            continue
-        for j, needed in [(j, needed) for j, needed in enumerate(needs) if needed]:
-            if n + j in closed:
-                continue
-            if len(needed) == 1 and not needs[needed[0]]:  # mostly
-                if n + needed[0] not in closed:
-                    found[n + j] = (n + needed[0],)
-            elif free := [n + other for other in sorted(one.parts.with_needs(j)) if other != j and n + other not in closed]:
-                found[n + j] = free
-    return found
+def _needs(reads: Sequence[Read], first: Sequence[int]) -> dict[int, Sequence[int]]:
+    """For each sentence, where it has any, others that it needs."""
+    return {
+        n + j: [n + other for other in needed]
+        for n, one in zip(first, reads, strict=False)
+        if any(one.parts.needs)
+        for j, needed in enumerate(one.parts.needs)
+        if needed
+    }
 
 
 def _fixed_sentences(one: Read) -> set[int]:

@@ -91,19 +91,28 @@ class Statements:
 
     def with_needs(self, index: int) -> set[int]:
         """The statement and all that it needs, directly or not."""
-        needed_here = self.needs[index]
-        found = {index, *needed_here}
-        rest = [needed for needed in needed_here if self.needs[needed]]
+        found: set[int] = set()
+        self.add_with_needs(index, found)
+        return found
+
+    def add_with_needs(self, index: int, found: set[int]) -> None:
+        """Adds the statement and all that it needs to some that are complete: in time for what is new."""
+        if index in found:
+            return
+        found.add(index)
+        rest = [index]
         while rest:
             for needed in self.needs[rest.pop()]:
                 if needed not in found:
                     found.add(needed)
                     rest.append(needed)
-        return found
 
     def complete(self, chosen: set[int]) -> set[int]:
         """The chosen statements and all that they need."""
-        return set().union(*map(self.with_needs, chosen))
+        found: set[int] = set()
+        for index in chosen:
+            self.add_with_needs(index, found)
+        return found
 
 
 def statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
