@@ -4,13 +4,14 @@
     python -m benchmarks.bills --curve          # what is believed after so many requests, for several shares of warm requests
     python -m benchmarks.bills --tenants        # three tenants with habits of their own on one proxy, request by request
     python -m benchmarks.bills --fixed 0 0.5 1  # with these shares of warm requests set, beside what is learned
+    python -m benchmarks.bills --shapes         # made-up conversations of many shapes, ended at every request, in all columns
 
 Lives here: replays in lockstep (no HTTP): each request is folded with what usage has shown of those before it, so that figures
 are the same in every run. Does not belong here: the cache model (``support.caches``), learning (``proxy.learning``).
 
 Cold requests are drawn as by the evaluation kit's `cost`. Beside the sum stand the worst conversation of 20 requests and more,
 the worst shorter one, and, as a conversation may end at any request, the ends at which it would have cost more than without
-Turnfold: above 1.00 from the twentieth request on, above 1.02 anywhere.
+Turnfold: above 1.00 from the twentieth request on, above 1.02 anywhere, the worst of them and at which request that was.
 """
 
 from __future__ import annotations
@@ -18,18 +19,21 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import product
+from itertools import islice, product
+from statistics import mean
 from typing import Any, Final
 
-from benchmarks.support.caches import COLUMNS, Cache, Column, Prompt, common, render, with_mark
+from benchmarks.support.caches import COLUMNS, USUAL, Cache, Column, Prompt, common, render, render_body
 from benchmarks.support.data import conversations
-from tests.support.bodies import encode, messages_of
-from turnfold.compression.fold import fold_request
+from benchmarks.support.shapes import SHAPES, Request, chat_requests, requests
+from tests.support.bodies import messages_of
+from turnfold.compression.fold import fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldDecision, FoldOptions, Precedent, Warmth
 from turnfold.compression.warmth import usual_warmth
+from turnfold.compression.wire.chat import CHAT
 from turnfold.config.fold import fold_options
 from turnfold.config.settings import FoldingSettings, Settings
 from turnfold.proxy.learning.warming import WarmthMemory
@@ -111,40 +115,48 @@ class Tenant:
     @property
     def belief(self) -> Warmth:
         """What is believed of the cache now."""
-        return self.memory.decision(self.spot, "", FoldDecision(usual_warmth(self.column.prices))).warmth
+        return self.memory.decision(self.spot, "", FoldDecision(usual_warmth(self.options.prices))).warmth
 
     def play(self, messages: Sequence[Message], number: int, most: int) -> Iterator[Replayed]:
+        """One chat, a step for each request."""
+        yield from self.send(islice(chat_requests(messages, self.column), most), number)
+
+    def send(self, requests: Iterable[Request], number: int) -> Iterator[Replayed]:
         """One conversation, a step for each request."""
         draw, found, label = random.Random(f"{_SEED}/{number}"), Replayed(), str(number)
         self.done.append(found)
         till = Till(Cache(self.column), Cache(self.column))
         precedents: dict[tuple[int, str], Precedent] = {}
         since = events = 0
-        for turn, end in enumerate([i for i, m in enumerate(messages) if m["role"] == "assistant" and i][:most]):
-            request = with_mark(messages[:end]) if self.column.kind == "marks" else list(messages[:end])
-            cold = draw.random() < self.miss or not turn
-            belief = self.memory.decision(self.spot, label, FoldDecision(usual_warmth(self.column.prices)))
+        for turn, request in enumerate(requests):
+            cold = draw.random() < self.miss or not turn or request.pause > self.column.seconds
+            belief = self.memory.decision(self.spot, label, FoldDecision(usual_warmth(self.options.prices)))
             options = replace(self.options, precedents=tuple(precedents.values()))
             if self.fixed is None:
                 options = replace(options, belief=belief)
-            folded = fold_request(encode(request, model=self.column.model), options, self.memo)
+            folded = fold(request.wire.read(request.body, self.memo), options, self.memo)
             precedents |= {(one.at, one.prefix): one for one in folded.decided}
-            before, sent = till.sent.last, render(messages_of(folded.body))
-            paid, without, cached = till.charge(sent, render(request), cold)
+            before, sent = till.sent.last, _rendered(request, folded.body)
+            paid, without, cached = till.charge(sent, _rendered(request, request.body), cold)
             found.charge(paid, without)
             since = 1 if folded.events > events else since + bool(since)
             events = folded.events
             late = since >= _PATIENCE and found.ratio > 1.002
             self.memory.set_brake(self.name, label, on=late)
-            self._learn(before, sent, cached, loop=messages[end - 1]["role"] == "tool")
+            self._learn(before, sent, cached, request)
             yield found
 
-    def _learn(self, before: Prompt, sent: Prompt, cached: int, *, loop: bool) -> None:
+    def _learn(self, before: Prompt, sent: Prompt, cached: int, request: Request) -> None:
         """What the books would have told the memory."""
         repeated = common(before.tokens, sent.tokens)
         event = len(before.tokens) - repeated > _EVENT
         if repeated >= _TELLS and not (event and self.column.kind in {"marks", "breakpoint"}):
-            self.memory.observe(self.spot, self.seconds, loop=loop, warm=2 * cached >= repeated)
+            seconds = max(self.seconds, request.pause)
+            self.memory.observe(self.spot, seconds, loop=request.loop, warm=2 * cached >= repeated)
+
+
+def _rendered(request: Request, body: bytes) -> Prompt:
+    return render(messages_of(body)) if request.wire is CHAT else render_body(body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +168,8 @@ class BillFigures:
         worst_long, worst_short: of one conversation of 20 requests and more, of one with fewer; 0 for none.
         ends_above: ends from the twentieth request on at which a conversation would have cost more than without, of how many.
         ends_far_above: ends anywhere at which it would have cost 2% more, of how many.
+        worst_end: of an end anywhere, and at which request that was.
+        mean_end: of all ends.
         believed: in the end, or the share that was set.
     """
 
@@ -168,6 +182,8 @@ class BillFigures:
     worst_short: float
     ends_above: tuple[int, int]
     ends_far_above: tuple[int, int]
+    worst_end: tuple[float, int]
+    mean_end: float
     believed: Warmth | float
 
 
@@ -180,6 +196,15 @@ def measure(
     for _ in _all(tenant, data, most):
         pass
     return _figures(name, tenant) if data else None
+
+
+def measure_shape(name: str, column: Column, miss: float, seeds: int) -> BillFigures:
+    """Conversations of one shape under one column, one after the other, with a proxy that has seen nothing before."""
+    tenant = Tenant("one", column, WarmthMemory(), miss)
+    for seed in range(seeds):
+        for _ in tenant.send(requests(name, column, seed), seed):
+            pass
+    return _figures(name, tenant)
 
 
 def _all(tenant: Tenant, data: Sequence[Sequence[Message]], most: int) -> Iterator[Replayed]:
@@ -202,6 +227,8 @@ def _figures(name: str, tenant: Tenant) -> BillFigures:
         round(max((one.ratio for one in done if len(one.ends) < _LONG), default=0.0), 4),
         (sum(end > 1.0005 for end in late), len(late)),
         (sum(end > 1.02 for end in ends), len(ends)),
+        max((round(end, 4), at) for one in done for at, end in enumerate(one.ends, 1)),
+        round(mean(ends), 4),
         tenant.belief if tenant.fixed is None else tenant.fixed,
     )
 
@@ -251,7 +278,7 @@ def main() -> None:
     """Print a line of JSON per figure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", nargs="+", default=["code_agent"])
-    parser.add_argument("--columns", nargs="+", default=list(COLUMNS), choices=list(COLUMNS))
+    parser.add_argument("--columns", nargs="+", default=list(USUAL), choices=list(COLUMNS))
     parser.add_argument("--miss", nargs="+", type=float, default=[0.0, 0.3])
     parser.add_argument("--min-tokens", type=int, default=8000)
     parser.add_argument("--max-tokens", type=int, default=140_000)
@@ -262,10 +289,16 @@ def main() -> None:
     )
     parser.add_argument("--curve", action="store_true")
     parser.add_argument("--tenants", action="store_true")
+    parser.add_argument("--shapes", nargs="*", choices=list(SHAPES), help="all where none is named; `--columns` as they are")
+    parser.add_argument("--seeds", type=int, default=2, help="conversations of each shape")
     chosen = parser.parse_args()
     if chosen.curve:
         for row in curve(COLUMNS["gpt-4o"], (0.0, 0.1, 0.3, 0.6, 1.0), (5, 10, 20, 40, 80, 200)):
             print(json.dumps(row), flush=True)
+        return
+    if chosen.shapes is not None:
+        for name, column, miss in product(chosen.shapes or SHAPES, chosen.columns, chosen.miss):
+            print(json.dumps(asdict(measure_shape(name, COLUMNS[column], miss, chosen.seeds))), flush=True)
         return
     for name in chosen.sets:
         for column in (COLUMNS[one] for one in chosen.columns):

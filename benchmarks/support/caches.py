@@ -10,7 +10,8 @@ breakpoint. Anthropic: hits only at marks; clients mark their last message.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final, Literal
@@ -29,12 +30,24 @@ _PICTURE: Final = 255  # tokens of one tile at gpt-4o
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One way of paying: a model's name to ask for, its cache prices, and where its cache hits."""
+    """One way of paying: a model's name to ask for, its cache prices, and where its cache hits.
+
+    Attributes:
+        least: tokens of the shortest prefix that is cached.
+        hour: whether clients ask for a cache that holds for an hour; else it holds for five minutes.
+    """
 
     name: str
     model: str
     prices: CachePrices
     kind: Kind
+    least: int = _LEAST
+    hour: bool = False
+
+    @property
+    def seconds(self) -> float:
+        """For which it holds what nobody asks for."""
+        return 3600.0 if self.hour else 300.0
 
 
 COLUMNS: Final = {
@@ -46,8 +59,15 @@ COLUMNS: Final = {
         Column("gpt-5", "gpt-5", CachePrices(0.1, 1), "prefix"),
         Column("gpt-5.6", "gpt-5.6", CachePrices(0.1, 1.25), "breakpoint"),
         Column("claude", "claude-sonnet-4-5", CachePrices(0.1, 1.25), "marks"),
+        Column("claude, 1 h", "claude-sonnet-4-5", CachePrices(0.1, 2.0), "marks", hour=True),
+        Column("haiku", "claude-haiku-4-5", CachePrices(0.1, 1.25), "marks", least=4096),
+        Column("gemini", "gemini-2.5-pro", CachePrices(0.1, 1), "prefix"),
+        Column("deepseek", "deepseek-chat", CachePrices(0.2593, 1), "prefix"),
+        Column("unlisted", "somebody-large-2", CachePrices(0.1, 1), "prefix"),
     )
 }
+#: Those that bills are published for.
+USUAL: Final = ("none", "gpt-4o", "gpt-4.1", "gpt-5", "gpt-5.6", "claude")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +104,50 @@ def render(messages: Sequence[Message]) -> Prompt:
     return Prompt(out, tuple(marks))
 
 
+_PICTURES: Final = frozenset({"image", "image_url", "input_image"})
+_SEALED: Final = frozenset({"encrypted_content", "signature"})
+_NAMES: Final = frozenset({"type", "id", "call_id", "tool_use_id", "container_id", "status", "role", "cache_control"})
+
+
+def render_body(body: bytes) -> Prompt:
+    """Tokens of a request of any wire: tools, instructions, then the history."""
+    value = json.loads(body)
+    out: list[int] = []
+    marks: list[int] = []
+    history = value.get("messages") or value.get("input") or []
+    for item in (*(value.get("tools") or ()), value.get("system"), value.get("instructions"), *history):
+        if item is None:
+            continue
+        kind = f"{item.get('role')}/{item.get('type')}" if isinstance(item, dict) else "instructions"
+        out += (-1, -2 - sum(map(ord, kind)))
+        for piece in _pieces(item):
+            if piece is None:
+                marks.append(len(out))
+            else:
+                out += piece
+    return Prompt(out, tuple(marks))
+
+
+def _pieces(value: Any) -> Iterator[Sequence[int] | None]:
+    """Tokens of a value's texts, in order; None where a cache mark stands."""
+    if isinstance(value, str):
+        yield _encode(value)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _pieces(inner)
+    elif isinstance(value, dict):
+        if value.get("type") in _PICTURES:
+            yield [-3 - crc32(json.dumps({k: v for k, v in value.items() if k not in _NAMES}).encode())] * _PICTURE
+        else:
+            for key, inner in value.items():
+                if key in _SEALED:
+                    yield [-3 - crc32(str(inner).encode())] * (len(inner) * 3 // 16)
+                elif key not in _NAMES:
+                    yield from _pieces(inner)
+        if "cache_control" in value or "prompt_cache_breakpoint" in value:
+            yield None
+
+
 def common(one: Sequence[int], other: Sequence[int]) -> int:
     """Length of the prefix that both share."""
     low, high = 0, min(len(one), len(other))
@@ -118,9 +182,9 @@ class Cache:
         if cold or kind == "none":
             hit = 0
         elif kind == "prefix":
-            hit = shared - shared % _STEP if shared >= _LEAST else 0
+            hit = shared - shared % _STEP if shared >= self.column.least else 0
         else:
-            hit = max((end for end in self.ends if end <= shared), default=0)
+            hit = max((end for end in self.ends if self.column.least <= end <= shared), default=0)
         kept = () if cold else tuple(end for end in self.ends if end <= shared)
         new = (*prompt.marks, len(prompt.tokens)) if kind == "breakpoint" else prompt.marks
         return hit, replace(self, last=prompt, ends=(*kept, *new))
