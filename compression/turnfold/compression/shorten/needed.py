@@ -54,11 +54,27 @@ class NeededPieces:
         return self._missing.get(i)
 
     def _look_into(self, i: int) -> None:
-        if self._needs.keys().isdisjoint(self._needs[i]):  # mostly
-            self._note(i, {j for j in self._needs[i] if j not in self.chosen and j not in self._free and j != i})
+        found = self._few(i)
+        if found is not None:  # mostly
+            self._note(i, found)
         else:
             for j in self._unknown(i):
                 self._gather(j)
+
+    def _few(self, i: int) -> set[int] | None:
+        """What is missing of what a piece needs, where that is little."""
+        needs, chosen = self._needs, self.chosen
+        found, rest = {i}, [i]
+        while rest:
+            for j in needs[rest.pop()]:
+                if j not in found and j not in chosen:
+                    found.add(j)
+                    if j in needs:
+                        rest.append(j)
+            if len(found) > MANY:
+                return None
+        found.remove(i)
+        return found - self._free if self._free else found
 
     def _forget_chosen(self, i: int) -> None:
         """Take out of what is missing what has been chosen since it was asked for."""
