@@ -224,7 +224,7 @@ def test_a_full_history_that_lies_upstream_says_nothing_of_the_window(upstream: 
 
     upstream.handler = handler
     proxy = start_proxy(upstream.origin + "/v1", fold=warm_fold)
-    post(proxy, {"model": "own-model", "previous_response_id": "resp_0", "input": "And now?"})
+    post(proxy, {"model": "own-model", "previous_response_id": "resp_0", "input": "pump " * 1000})
     said = [{"role": role, "content": f"{role} " + "pump " * 200} for role in ("user", "assistant") * 5]
     said.append({"role": "user", "content": "And now?"})
     post(proxy, {"model": "own-model", "input": said})
