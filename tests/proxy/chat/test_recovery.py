@@ -194,9 +194,7 @@ def post(proxy: ProxyServer, body: Any) -> Answer:
     return call(proxy.origin, "POST", "/v1/responses", data, [("content-type", "application/json"), KEY])
 
 
-def test_the_count_of_a_history_that_lies_upstream_is_not_learned_from(
-    upstream: UpstreamServer, start_proxy: StartProxy
-) -> None:
+def test_the_count_of_a_history_that_lies_upstream_is_not_learned_from(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
     """An answer's count has all that was said before, which grows while what is sent does not."""
     prompts = (400, 1500, 2600, 3000, 3100, 3200, 3300, 3400, 3400, 3500)
     answers = iter([{"id": f"resp_{i}", "output": [], "usage": {"input_tokens": n}} for i, n in enumerate(prompts)])
