@@ -132,6 +132,7 @@ async def test_findings(upstream: UpstreamServer, tmp_path: Path, monkeypatch: p
         "no clock": (at(401, None), url, {}),
         "an upstream in trouble": (at(500), url, {}),
         "nearly in trouble": (at(499), url, {}),
+        "a limit reached": (at(429), url, {}),
         "no such path": (at(404), f"{upstream.origin}/gateway", {}),
         "no version in its path": (at(404, paths=("/gateway/v1/models",)), f"{upstream.origin}/gateway", {}),
         "no path": (at(404, paths=("/v1/models",)), upstream.origin, {}),

@@ -138,13 +138,12 @@ async def _upstream(
             Finding("upstream", "fault", refused, f"set {_KEYS[variable]} to a key of this provider's"),
             _clock(response, wall),
         ]
-    upstream = (
-        Finding("upstream", "note", found, "the upstream is in trouble") if response.status_code >= 500
-        else Finding("upstream", "ok", found)
-    )  # fmt: skip
-    return [upstream, _clock(response, wall)]
+    trouble = _TROUBLES.get(response.status_code, "the upstream is in trouble" if response.status_code >= 500 else "")
+    return [Finding("upstream", "note" if trouble else "ok", found, trouble), _clock(response, wall)]
 
 
+#: What an upstream that answers so will do with requests, too.
+_TROUBLES: Final = {429: "it limits requests at present: wait, or have the limit raised"}
 _KEYS: Final = {
     "TURNFOLD_UPSTREAM_URL": "TURNFOLD_UPSTREAM_API_KEY",
     "TURNFOLD_ANTHROPIC_URL": "TURNFOLD_ANTHROPIC_API_KEY",

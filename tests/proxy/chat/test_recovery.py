@@ -21,6 +21,7 @@ from tests.proxy.harness import (
     ProxyServer,
     StartProxy,
     UpstreamServer,
+    call,
     proxy_server,
     reply,
     running,
@@ -186,6 +187,46 @@ def reporting(*prompts: int) -> Handler:
         )
 
     return handler
+
+
+def post(proxy: ProxyServer, body: Any) -> Answer:
+    data = json.dumps(body).encode()
+    return call(proxy.origin, "POST", "/v1/responses", data, [("content-type", "application/json"), KEY])
+
+
+def test_the_count_of_a_history_that_lies_upstream_is_not_learned_from(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    """An answer's count has all that was said before, which grows while what is sent does not."""
+    prompts = (400, 1500, 2600, 3000, 3100, 3200, 3300, 3400, 3400, 3500)
+    answers = iter([{"id": f"resp_{i}", "output": [], "usage": {"input_tokens": n}} for i, n in enumerate(prompts)])
+
+    async def handler(scope: Scope, receive: Receive, send: Send) -> None:
+        await reply(json.dumps(next(answers)).encode())(scope, receive, send)
+
+    upstream.handler = handler
+    proxy = start_proxy(upstream.origin + "/v1", fold=warm_fold)
+    for number, size in enumerate((300, 900, 900, 300, 10, 10, 10, 10, 700, 900)):
+        history = {"previous_response_id": f"resp_{number - 1}"} if number else {}
+        post(proxy, {"model": "gpt-5", **history, "input": "pump " * size})
+    until(lambda: len(proxy.recorder.so_far) == 10)
+    assert [one.reason for one in proxy.recorder.so_far[1:]] == ["server-history"] * 9
+
+
+def test_a_full_history_that_lies_upstream_says_nothing_of_the_window(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    """A short request with a long history upstream is refused without a figure: others of that model go out whole after it."""
+    refusal = {"message": "Your input exceeds the context window of this model.", "code": "context_length_exceeded"}
+
+    async def handler(scope: Scope, receive: Receive, send: Send) -> None:
+        refused = b"previous_response_id" in upstream.seen[-1].body
+        answer = {"error": refusal} if refused else {"id": "resp_1", "output": []}
+        await reply(json.dumps(answer).encode(), status=400 if refused else 200)(scope, receive, send)
+
+    upstream.handler = handler
+    proxy = start_proxy(upstream.origin + "/v1", fold=warm_fold)
+    post(proxy, {"model": "own-model", "previous_response_id": "resp_0", "input": "pump " * 1000})
+    said = [{"role": role, "content": f"{role} " + "pump " * 200} for role in ("user", "assistant") * 5]
+    said.append({"role": "user", "content": "And now?"})
+    post(proxy, {"model": "own-model", "input": said})
+    assert json.loads(upstream.seen[-1].body)["input"] == said
 
 
 def test_a_chat_that_is_counted_differently_is_not_taken_for_cut_off(upstream: UpstreamServer, start_proxy: StartProxy) -> None:

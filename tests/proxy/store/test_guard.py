@@ -122,6 +122,19 @@ async def test_what_is_wrong_at_a_server_is_said_in_words(
         await store.close()
 
 
+async def test_a_replica_is_said_to_be_one(redis_url: str) -> None:
+    store = RedisStore(redis_url)
+    with redis.Redis.from_url(redis_url) as admin:
+        admin.replicaof("127.0.0.1", "1")
+        try:
+            with pytest.raises(StoreError, match="is a replica, which takes no writes: name its primary"):
+                await store.put([Item(KEY, b"1", 60)])
+        finally:
+            admin.replicaof("NO", "ONE")
+    await store.put([Item(KEY, b"1", 60)])
+    await store.close()
+
+
 async def test_connections_that_went_stale_are_replaced(valkey: Any, redis_url: str) -> None:
     store = RedisStore(redis_url, connect_timeout=10)
     await asyncio.gather(*(store.put([Item(KEY, b"v", 60)]) for _ in range(4)))

@@ -29,6 +29,8 @@ from turnfold.compression.options import StateBlocks
 from turnfold.compression.text.agent_context import is_agent_context
 from turnfold.compression.wire.edits import Edit, apply
 
+#: Why a conversation is held whose history, or a part of it, lies upstream.
+SERVER_HISTORY: Final = "server-history"
 _PINNED: Final = frozenset({"system", "developer"})
 _RESULTS: Final = frozenset({"tool", "function"})
 #: In capitals too, as HTML is written.
@@ -417,7 +419,7 @@ class Conversation:
         history: where the array of messages stands in `text`.
         state: the state of the conversation, as blocks beside user messages; it is no part of what is folded, quoted or kept as
             an original.
-        held: why nothing of it may be folded or left out, as a slug ("server-history"); "" where it may.
+        held: why nothing of it may be folded or left out, as a slug (`SERVER_HISTORY`); "" where it may.
         keeps_history: whether the client sends the whole history each time, so that Turnfold's own answer becomes part of it;
             False where the upstream keeps answers for requests that build on them.
         can_drop_thinking: whether the provider can be asked to drop thinking that is no longer valid (see ``Changes``).

@@ -25,6 +25,7 @@ from turnfold.compression.wire.bodies import BodyReading, Layout, read_body
 from turnfold.compression.wire.cache_marks import NO_MARKS, PlacedMarks, mark_of, placed_marks
 from turnfold.compression.wire.content_edits import mark_last_part, parts
 from turnfold.compression.wire.conversation import (
+    SERVER_HISTORY,
     Beside,
     Changes,
     Conversation,
@@ -92,7 +93,7 @@ def read(body: bytes, memo: Memo) -> Conversation:
         can_drop_thinking=_can_drop(thinking),
         betas=(_DROP_BETA,) if binds else (),
         encoded=body,
-        held="server-history" if _is_held(text, members) else "",
+        held=SERVER_HISTORY if _is_held(text, members) else "",
         keeps_history=not values.get("thread"),
     )
 

@@ -27,6 +27,7 @@ from turnfold.compression.wire.bodies import BodyReading, Layout, read_body
 from turnfold.compression.wire.cache_marks import cut_marks, mark_of
 from turnfold.compression.wire.content_edits import PartForm, replace_text, write_parts
 from turnfold.compression.wire.conversation import (
+    SERVER_HISTORY,
     Changes,
     Conversation,
     Message,
@@ -41,7 +42,6 @@ from turnfold.compression.wire.responses_reply import reply
 from turnfold.compression.wire.spans import value_span
 
 #: Why a conversation is held.
-SERVER_HISTORY: Final = "server-history"
 BACKGROUND: Final = "background"
 
 #: Keys that say where the history lies.

@@ -22,7 +22,7 @@ from turnfold.compression.fit.overflow import Overflow, detect
 from turnfold.compression.fit.recover import Outcome, Resend, recover
 from turnfold.compression.fold.thinking import refuses_thinking
 from turnfold.compression.summary.calls import ModelCall, ModelReply
-from turnfold.compression.wire.conversation import Conversation
+from turnfold.compression.wire.conversation import SERVER_HISTORY, Conversation
 from turnfold.proxy.chat.elsewhere import Elsewhere, RecoveryPlan, replayed
 from turnfold.proxy.chat.exchange import Exchange, Watch
 from turnfold.proxy.chat.folding import Folding
@@ -201,7 +201,7 @@ class Sending:
     ) -> Exchange:
         outcome, answer = recovered.outcome, recovered.answer
         exchange = exchange.but(answer=answer, upstream_status=answer.status, calls=_unseen_call(exchange, recovered.unseen))
-        theirs = overflow.requested or exchange.known.theirs(outcome.tokens_before)
+        theirs = overflow.requested or (None if _reads_more(exchange) else exchange.known.theirs(outcome.tokens_before))
         spot = Spot(exchange.request.tenant, exchange.request.to.origin, exchange.model)
         known = await self._windows.learn_from_refusal(spot, outcome.window or overflow.limit, theirs)
         ending = "sent again, smaller" if outcome.recovered else _WHY_NOT.get(outcome.reason, outcome.reason)
@@ -224,6 +224,8 @@ class Sending:
         """Compare the upstream's count with ours; say so where it must have dropped text without a word."""
         reported = _prompt_tokens(watch.reader.usage)
         if not exchange.recoverable or exchange.tokens is None or reported is None or exchange.upstream_status != 200:
+            return exchange
+        if _reads_more(exchange):
             return exchange
         ours = exchange.tokens[1]
         spot = Spot(exchange.request.tenant, exchange.request.to.origin, exchange.model)
@@ -257,6 +259,12 @@ class Sending:
 def depart(exchange: Exchange) -> Exchange:
     """The request goes out now."""
     return exchange.but(departed=time.perf_counter())
+
+
+def _reads_more(exchange: Exchange) -> bool:
+    """Whether a part of the prompt lies upstream, so that its count says nothing of what was sent."""
+    conversation = exchange.conversation
+    return SERVER_HISTORY in (exchange.reason, "" if conversation is None else conversation.held)
 
 
 def _unseen_call(exchange: Exchange, head: bytes) -> tuple[OwnCall, ...]:

@@ -405,6 +405,7 @@ _KNOWN_CAUSES: Final = (
     ("HELLO must be called", "the server asks for a password, and the URL has none"),
     ("NOAUTH", "the server asks for a password, and the URL has none"),
     ("used memory > 'maxmemory'", "the server is full (maxmemory), and may evict nothing: give it more memory"),
+    ("read only replica", "the server is a replica, which takes no writes: name its primary"),
 )
 
 
