@@ -148,6 +148,21 @@ def test_the_print_has_a_line_per_turn_and_the_report() -> None:
     assert reports == [{"totals": {"requests": len(load_script().turns)}}]
 
 
+def test_on_a_narrow_terminal_a_turn_still_takes_one_line() -> None:
+    out = io.StringIO()
+    run(stand_in(last_ten, books=True), console=Console(file=out, width=40))
+    turns = [line for line in out.getvalue().splitlines() if re.match(r" *\d+ ", line)]
+    assert len(turns) == len(load_script().turns)
+    assert {len(line) for line in turns} == {40}
+    assert all(line.endswith("…") for line in turns)
+
+
+def test_two_demos_run_beside_each_other() -> None:
+    configure, script = stand_in(last_ten), load_script()
+    with stage(configure, script) as first, stage(configure, script) as second:
+        assert next(first.turns()).sent == next(second.turns()).sent > 0
+
+
 def test_a_failing_proxy_is_reported_in_one_line() -> None:
     failing = stand_in(lambda messages: messages, status=502)
     with stage(failing, load_script()) as on, pytest.raises(DemoFailed, match="turn 1 failed with status 502"):

@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,6 +59,21 @@ async def test_the_store_holds_what_the_library_makes(store: Store) -> None:
     assert len(plain.blocks) > 2
     section = await find_section(store, "anna", plain.blocks[0].id)
     assert section.id == plain.blocks[0].id
+
+
+async def test_an_add_is_as_large_as_all_that_it_looks_at() -> None:
+    """So that a large one is done in a process."""
+    sizes = list[int]()
+
+    class Measuring(Workshop):
+        async def run_sized(self, tenant: str, size: int, job: Callable[..., Any], *args: Any) -> Any:
+            sizes.append(size)
+            return await super().run_sized(tenant, size, job, *args)
+
+    kept = Conversations(MemoryStore(), StoreSettings(), Measuring(2))
+    for size in (5, 70, 900):
+        await kept.add("anna", "c", HistoryMessage("user", "y" * size), SETTINGS)
+    assert sizes[::2] == [5, 75, 975]  # between them stands the making of the context
 
 
 async def test_a_copy_keeps_its_sections_when_the_first_conversation_is_deleted(store: Store) -> None:

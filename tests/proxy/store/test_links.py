@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,12 @@ from redis import exceptions as errors
 
 from tests.support import golden
 from tests.support.no_time import in_no_time, now
-from turnfold.proxy.store.base import Key, StoreError
+from turnfold.proxy.store.base import Batch, Item, Key, StoreError
 from turnfold.proxy.store.records import left_out
 from turnfold.proxy.store.redis_store import RedisStore, links
 from turnfold.proxy.store.redis_store.keys import OneServer, Spread, index_of_indexes, key_of, kind_index, label_index, member
 from turnfold.proxy.store.redis_store.links import ClusterLink, Link, SentinelLink, open_link
+from turnfold.proxy.store.redis_store.store import NewestBatches
 
 FILES = Path(__file__).parent / "golden"
 URLS = (
@@ -221,6 +223,34 @@ class Sentinel:
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
+
+
+class Serving:
+    """A link whose server is replaced whenever a test says so."""
+
+    serving = 0
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        lambda number: {"lines": {"log": [b"12345"] * number}},
+        lambda number: {"additions": {"day": {f"{one:05}": 1 for one in range(number)}}},
+        lambda number: {"items": [Item(Key("anna", "state", "s"), b"12345", 60)] * number},
+    ],
+    ids=["lines", "counters", "items"],
+)
+def test_newest_batches_are_bounded_whatever_they_hold(entries: Callable[[int], dict[str, Any]]) -> None:
+    """In 16 MiB, each entry with a hundred bytes beside its own."""
+    link: Any = Serving()
+    newest, empty = NewestBatches(link), Batch("", {}, {}, 60)
+    for number in range(5):
+        newest.add(replace(empty, id=str(number), **entries(2**20 // 105 * 4)), 0.0)
+    assert newest.to_repeat() == []  # the same server has them
+    link.serving += 1
+    assert [batch.id for batch, _ in newest.to_repeat()] == ["1", "2", "3", "4"]
+    newest.repeated()
+    assert newest.to_repeat() == []
 
 
 def primary(port: int, **state: Any) -> dict[str, Any]:
