@@ -31,11 +31,11 @@ from turnfold.proxy.books.baseline import (
 )
 from turnfold.proxy.books.learned import learned_of
 from turnfold.proxy.books.ledger import Ledger
-from turnfold.proxy.books.reasons import in_words
 from turnfold.proxy.books.report import GROUPINGS, Query, report
 from turnfold.proxy.books.request_details import request_details
 from turnfold.proxy.books.rollups import Additions, RequestCost, conversation_days, covering_tables, hours, rows, whole_hours
 from turnfold.proxy.books.section_records import Layered, section_items
+from turnfold.proxy.books.wording import in_words
 from turnfold.proxy.chat.receipts import Status
 from turnfold.proxy.learning.warmth_records import add_counts
 from turnfold.proxy.learning.window_records import Spot

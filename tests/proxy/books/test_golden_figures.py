@@ -19,7 +19,6 @@ from turnfold.config.prices import TokenUse
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.books.baseline import PastRequest, token_use, without_turnfold
 from turnfold.proxy.books.figures import figures
-from turnfold.proxy.books.headline import headline, uncounted
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.pacing import pacing
 from turnfold.proxy.books.pricing import RequestPricing
@@ -31,6 +30,7 @@ from turnfold.proxy.books.report import (
     with_tenant_names,
     with_tenants_by_name,
 )
+from turnfold.proxy.books.wording import headline, uncounted
 from turnfold.proxy.chat.receipts import OwnCall, Receipt, Usage
 from turnfold.proxy.store.memory import MemoryStore
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.support.cases import each
 from turnfold.proxy.books.figures import figures
-from turnfold.proxy.books.headline import headline
 from turnfold.proxy.books.report import with_tenant_names
+from turnfold.proxy.books.wording import headline
 
 
 def totals(**sums: int) -> dict[str, Any]:

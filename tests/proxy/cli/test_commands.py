@@ -125,7 +125,7 @@ def test_wrong_settings_are_one_line_and_exit_code_2(run: RunCommand, monkeypatc
     [
         (("compres",), "no such command 'compres'"),
         (("report", "--sinse", "7d"), "no such option: --sinse"),
-        (("drill-down",), "missing argument 'SECTION_ID'"),
+        (("drill-down",), "missing argument 'section'"),
         (("compress", "a.txt", "--layer", "seven"), "invalid value for '--layer'"),
         (("report", "--group-by"), "requires an argument"),
         (("version", "now"), "unexpected extra argument"),

@@ -24,7 +24,7 @@ from turnfold.config.fold import fold_options
 from turnfold.config.prices import prices_of
 from turnfold.config.settings import Settings
 from turnfold.proxy.books.pacing import pacing
-from turnfold.proxy.books.reasons import in_words
+from turnfold.proxy.books.wording import in_words
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,10 +21,9 @@ from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.books import rollups
 from turnfold.proxy.books.csv_rows import as_csv
 from turnfold.proxy.books.figures import figures, served_requests, sides
-from turnfold.proxy.books.headline import headline
 from turnfold.proxy.books.pacing import OptionsOf, Pacing, pacing
-from turnfold.proxy.books.reasons import in_words
 from turnfold.proxy.books.rollups import SumRow
+from turnfold.proxy.books.wording import headline, in_words
 from turnfold.proxy.chat.holdout import HELD_OUT
 from turnfold.proxy.store import Store
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from turnfold.compression.errors import SectionUnknown
 from turnfold.compression.fold import Section
-from turnfold.proxy.books.reasons import in_words
 from turnfold.proxy.books.receipt_log import find_receipt
 from turnfold.proxy.books.section_records import SectionExpired, find_section_and_replacements
+from turnfold.proxy.books.wording import in_words
 from turnfold.proxy.store import Store
 
 

@@ -13,8 +13,8 @@ from typing import Any, Final
 import orjson
 
 from turnfold.compression.errors import InvalidInput
-from turnfold.proxy.books.reasons import in_words
 from turnfold.proxy.books.receipt_log import has_value, log_name, read_line
+from turnfold.proxy.books.wording import in_words
 from turnfold.proxy.store import Store
 
 #: What the list can be narrowed to.

@@ -18,10 +18,9 @@ from typing import Any, Final
 
 from turnfold.proxy.books import rollups
 from turnfold.proxy.books.figures import figures
-from turnfold.proxy.books.headline import headline
-from turnfold.proxy.books.reasons import in_words
 from turnfold.proxy.books.report import GroupName, Groups, Query, TimedRow, grouped, list_groups, read_rows, rows_by_tag
 from turnfold.proxy.books.rollups import SumRow
+from turnfold.proxy.books.wording import headline, in_words
 from turnfold.proxy.chat.holdout import HELD_OUT
 from turnfold.proxy.store import Store
 

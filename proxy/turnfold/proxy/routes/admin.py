@@ -19,13 +19,13 @@ from starlette.routing import Route
 
 from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.books.csv_rows import as_csv
-from turnfold.proxy.books.headline import uncounted
 from turnfold.proxy.books.learned import learned_of
 from turnfold.proxy.books.ledger import REPORT_PATIENCE, Ledger
 from turnfold.proxy.books.pacing import OptionsOf
 from turnfold.proxy.books.receipt_log import has_value, receipts_between
 from turnfold.proxy.books.report import FILTERS, Query, report, report_csv, with_tenant_names, with_tenants_by_name
 from turnfold.proxy.books.request_details import request_details
+from turnfold.proxy.books.wording import uncounted
 from turnfold.proxy.deletion.forgetting import Forgetting
 from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.routes.answers import Gatekeeper, as_json, error, only_admins

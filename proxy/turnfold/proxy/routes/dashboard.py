@@ -21,10 +21,10 @@ from starlette.routing import Route
 from turnfold.compression.errors import InvalidInput
 from turnfold.config.settings import Settings
 from turnfold.proxy.api.workshop import Workshop
-from turnfold.proxy.books.headline import uncounted
 from turnfold.proxy.books.inspection import inspect
 from turnfold.proxy.books.ledger import REPORT_PATIENCE, Ledger
 from turnfold.proxy.books.report import FILTERS, with_tenants_by_name
+from turnfold.proxy.books.wording import uncounted
 from turnfold.proxy.dashboard.entrance import Entrance, is_same_origin
 from turnfold.proxy.dashboard.newest import MOST, NARROWED_BY, newest_requests
 from turnfold.proxy.dashboard.overview import by_tag, overview
