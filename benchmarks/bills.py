@@ -44,7 +44,7 @@ Message = dict[str, Any]
 _SEED: Final = 7  # as the kit draws by default
 _LONG: Final = 20  # requests from which on law 9 allows nothing
 _EVENT: Final = 2000  # tokens of the request before that a fold event does not repeat
-_TELLS: Final = 1536  # repeated tokens from which on a request shows whether the cache was warm
+_TELLS: Final = 1.5  # times the shortest prefix that is cached, from which on a request shows whether the cache was warm
 _PATIENCE: Final = 4  # requests in which a fold is not judged, as in the books
 
 
@@ -150,7 +150,7 @@ class Tenant:
         """What the books would have told the memory."""
         repeated = common(before.tokens, sent.tokens)
         event = len(before.tokens) - repeated > _EVENT
-        if repeated >= _TELLS and not (event and self.column.kind in {"marks", "breakpoint"}):
+        if repeated >= _TELLS * self.column.least and not (event and self.column.kind in {"marks", "breakpoint"}):
             seconds = max(self.seconds, request.pause)
             self.memory.observe(self.spot, seconds, loop=request.loop, warm=2 * cached >= repeated)
 

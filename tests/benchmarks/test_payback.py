@@ -108,10 +108,10 @@ def test_caches_hit_where_their_provider_says() -> None:
 
 def test_marks_are_hits_for_claude_until_the_text_before_them_changes() -> None:
     column = COLUMNS["claude"]
-    one = with_mark(CHAT[:3])
+    one = with_mark(CHAT[:21])
     end = len(render(one).tokens)
     _, cache = Cache(column).ask(render(one))
-    more = render([*one, *CHAT[3:5]])
+    more = render([*one, *CHAT[21:23]])
     assert cache.ask(more)[0] == pytest.approx(0.1 * end + 1.25 * (len(more.tokens) - end))
     assert cache.ask(more, cold=True)[0] == pytest.approx(1.25 * len(more.tokens))
     changed = render([{"role": "user", "content": "x"}, *one[1:]])

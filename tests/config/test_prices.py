@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support.cases import each
 from turnfold.compression.options import CachePrices
 from turnfold.config.fold import fold_options
-from turnfold.config.prices import TokenUse, dollars, prices_of
+from turnfold.config.prices import TokenUse, dollars, least_cached, prices_of
 from turnfold.config.settings import FoldingSettings, ModelSettings, Settings
 from turnfold.config.windows import window_of
 
@@ -42,7 +42,36 @@ NOW = 1_760_000_000.0
     ],
 )
 def test_cache_ratios(model: str, read: float, write: float) -> None:
-    assert prices_of(model).cache == CachePrices(read, write)
+    found = prices_of(model).cache
+    assert (found.read, found.write) == (read, write)
+
+
+@each(
+    ("model", "least"),
+    [
+        ("claude-haiku-4-5-20251001", 4096),
+        ("openrouter/anthropic/claude-haiku-4.5", 4096),
+        ("anthropic.claude-opus-4-5-20251101-v1:0", 4096),
+        ("us.anthropic.claude-haiku-4-5-20251001-v1:0", 4096),
+        ("claude-3-5-haiku-latest", 2048),
+        ("gemini-2.5-flash", 2048),
+        ("google/gemini-3-pro-preview", 4096),
+        ("claude-sonnet-4-5", 1024),
+        ("claude-opus-4-1", 1024),
+        ("gpt-4o", 1024),
+        ("my-local-model", 1024),
+        ("", 1024),
+    ],
+)
+def test_the_shortest_prefix_that_is_cached(model: str, least: int) -> None:
+    assert least_cached(model) == least
+    assert prices_of(model).cache.least == (least if least > 1024 else 0)
+
+
+def test_a_cache_of_which_nothing_is_known_is_taken_to_be_cheap_to_read() -> None:
+    assert prices_of("my-local-model").if_cached == CachePrices(0.1, 1.0)
+    assert prices_of("my-local-model", own=ModelSettings(cache_read=1.0)).if_cached is None
+    assert prices_of("gpt-4o").if_cached is prices_of("claude-to-come-99").if_cached is None
 
 
 def test_unknown_is_none_and_never_nought() -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 #: Part of every fold's identity: a release that changes bytes raises it and says so in the changelog.
-ENGINE_VERSION: Final = 5
+ENGINE_VERSION: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +23,12 @@ class CachePrices:
     Attributes:
         read: price of a token read from the cache (1.0: no cache or no discount).
         write: price of a token written to it (1.0 where writing is free of charge).
+        least: tokens of the shortest prefix that it keeps, where that is more than the usual 1,024; else 0.
     """
 
     read: float = 1.0
     write: float = 1.0
+    least: int = 0
 
     def reread(self, hit_share: float) -> float:
         """Expected price of sending an old token once more: ``h*r + (1-h)*w``."""
@@ -73,11 +75,13 @@ class FoldDecision:
         warmth: what is believed of the cache.
         brake: whether nothing more is folded, because earlier folds of the conversation have not paid.
         summaries: of what is believed: what has been written so far; of a decision: what was adopted at its fold event.
+        caches: whether the upstream was ever seen to read this model's prompts from a cache.
     """
 
     warmth: Warmth
     brake: bool = False
     summaries: tuple[WrittenSummary, ...] = ()
+    caches: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +173,8 @@ class FoldOptions:
     Attributes:
         model: the model's name as the client wrote it; chooses the vocabulary for budgets and final counts.
         prices: the model's cache prices; they set how much is left raw and how often a fold pays.
+        prices_if_cached: those that are assumed instead, in all of a conversation at whose first decision the upstream had been
+            seen to have a cache (``FoldDecision.caches``); None: `prices` are known.
         cache_hit_share: share of requests that find the cache warm, 0 to 1; it holds where nothing is decided.
         belief: what is to be decided where nothing was decided yet; None: nothing is decided in the whole conversation.
         precedents: what was decided before; it goes before `belief`.
@@ -194,6 +200,7 @@ class FoldOptions:
 
     model: str = ""
     prices: CachePrices = CachePrices()
+    prices_if_cached: CachePrices | None = None
     cache_hit_share: float = 0.7
     belief: FoldDecision | None = None
     precedents: tuple[Precedent, ...] = ()

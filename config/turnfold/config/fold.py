@@ -44,6 +44,7 @@ def fold_options(settings: Settings, model: str, budget: int | None = None) -> F
         model=model,
         preserved_thinking=binds_thinking(model) if model else None,
         prices=prices.cache,
+        prices_if_cached=prices.if_cached,
         cache_hit_share=usual.turns if share is None else share,
         belief=FoldDecision(usual) if share is None else _set_belief(share) if written else None,
         wants_summaries=written,

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
@@ -50,6 +50,23 @@ _RATIOS: Final[Mapping[str, CachePrices]] = {
     "gpt-5": CachePrices(read=0.1, write=1.0),
     "claude-": CachePrices(read=0.1, write=1.25),
 }
+#: What is assumed of a cache whose prices are unknown: most providers ask a tenth for what is read from it, none much less.
+#: Where a read is cheaper than assumed, folds cost more than they save; where it is dearer, they only come late.
+_ASSUMED: Final = CachePrices(read=0.1, write=1.0)
+
+_USUAL_LEAST: Final = 1024
+#: Beginning of a name, with dashes for dots -> tokens of the shortest prefix that is cached, where that is more than usual; the
+#: longest beginning counts. Anthropic, "Prompt caching", and Google, "Context caching", as of October 2026.
+_LEAST_CACHED: Final[Mapping[str, int]] = {
+    "claude-3-haiku": 2048,
+    "claude-3-5-haiku": 2048,
+    "claude-haiku-4-5": 4096,
+    "claude-opus-4-5": 4096,
+    "claude-opus-4-6": 4096,
+    "claude-opus-4-7": 2048,
+    "gemini-": 4096,
+    "gemini-2-5": 2048,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +80,7 @@ class ModelPrices:
         cache_breakpoints: whether the model takes ``prompt_cache_breakpoint``.
         priced_as: ``provider/model`` of the price list, "settings", or "" when unknown.
         guessed: only the family is known: good enough for ratios, not for a bill.
+        if_cached: what is assumed of a cache of which nothing is known, once it was seen; None where its prices are known.
     """
 
     input: float | None
@@ -71,6 +89,7 @@ class ModelPrices:
     cache_breakpoints: bool
     priced_as: str
     guessed: bool = False
+    if_cached: CachePrices | None = None
 
 
 def _plain(model: str) -> str:
@@ -160,13 +179,24 @@ def _known_ratios(model: str) -> CachePrices:
 
 
 @lru_cache(maxsize=1024)
+def least_cached(model: str) -> int:
+    """Tokens of the shortest prefix that a model's provider caches: 1,024 unless another figure is known."""
+    name = bare_name(model).rpartition("anthropic.")[2].replace(".", "-")  # Bedrock puts the maker in front
+    family = max((known for known in _LEAST_CACHED if name.startswith(known)), key=len, default=None)
+    return _LEAST_CACHED[family] if family else _USUAL_LEAST
+
+
+@lru_cache(maxsize=1024)
 def _packaged_prices(model: str, url: str) -> ModelPrices:
     found = _look_up(model, url)
+    least = least_cached(model) if least_cached(model) > _USUAL_LEAST else 0
     if found is None:
-        return ModelPrices(None, None, _known_ratios(model), takes_breakpoints(model), "", guessed=True)
+        ratios = _known_ratios(model)
+        assumed = _ASSUMED if ratios == CachePrices() else None
+        return ModelPrices(None, None, replace(ratios, least=least), takes_breakpoints(model), "", True, assumed)
     prices = _newest(found.info)
     whole = _base(prices.input_mtok)
-    cache = CachePrices(_ratio(_base(prices.cache_read_mtok), whole), _ratio(_base(prices.cache_write_mtok), whole))
+    cache = CachePrices(_ratio(_base(prices.cache_read_mtok), whole), _ratio(_base(prices.cache_write_mtok), whole), least)
     name = f"{found.provider.id}/{found.info.id}"
     return ModelPrices(whole, _base(prices.output_mtok), cache, takes_breakpoints(model), name, found.guessed)
 
@@ -188,10 +218,11 @@ def prices_of(model: str, upstream_url: str = "", own: ModelSettings | None = No
     return ModelPrices(
         input=_first(own.input, packaged.input),
         output=_first(own.output, packaged.output),
-        cache=CachePrices(read if read is not None else 1.0, write if write is not None else 1.0),
+        cache=CachePrices(read if read is not None else 1.0, write if write is not None else 1.0, packaged.cache.least),
         cache_breakpoints=packaged.cache_breakpoints if own.cache_breakpoints is None else own.cache_breakpoints,
         priced_as="settings" if own.input is not None else packaged.priced_as,
         guessed=packaged.guessed and own.input is None,
+        if_cached=packaged.if_cached if own.cache_read is None and own.cache_write is None else None,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.support.bodies import encode
@@ -113,6 +115,15 @@ def test_a_cache_that_hits_at_ends_of_requests_makes_a_fold_behind_long_instruct
         return len(said)
 
     assert first_event(breakpoints=False) < first_event(breakpoints=True) < 60
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4, 0.7, 1.0])
+@pytest.mark.parametrize("shape", [AGENT, CLERK])
+def test_a_fold_leaves_as_much_as_the_cache_takes(share: float, shape: Shape) -> None:
+    """Haiku 4.5 caches no prefix below 4,096 tokens: a shorter one would be paid in full each time, and the whole one is not."""
+    haiku = thresholds(options(replace(STRONG, least=4096)), Warmth(share, share), 60_000, shape)
+    assert haiku.keep_recent >= 4096
+    assert haiku.fold_at > haiku.keep_recent
 
 
 @pytest.mark.parametrize("share", [0.7, 0.8, 0.9, 1.0])

@@ -207,6 +207,21 @@ def test_an_upstream_that_does_not_say_what_was_cached_teaches_nothing() -> None
     assert cache_was_warm(cold, TokenUse(4000), None, "") is None
 
 
+@pytest.mark.parametrize(
+    ("model", "sent", "shows"),
+    [
+        ("claude-haiku-4-5", 4000, None),
+        ("claude-haiku-4-5", 7000, False),
+        ("claude-sonnet-4-5", 4000, False),
+        ("gemini-3-pro", 4000, None),
+    ],
+)
+def test_a_prompt_that_is_too_short_for_the_models_cache_teaches_nothing(model: str, sent: int, shows: bool | None) -> None:
+    """Haiku 4.5 caches no prefix below 4,096 tokens: that a folded prompt was not found says nothing of the whole one."""
+    cold = receipt(model=model, usage=(sent, 0, 0, None), tokens_before=sent, tokens_after=sent, status="passthrough")
+    assert cache_was_warm(cold, TokenUse(sent), PastRequest(sent, sent), "") is shows
+
+
 def test_folds_that_have_not_paid_after_some_requests_are_overdue() -> None:
     past = PastRequest(9000, 9000, trails=None)
     states = []

@@ -71,6 +71,7 @@ class Replica:
     prices: CachePrices
     budget: int | None = None
     recall: bool = False
+    if_cached: CachePrices | None = None
     warmth: Believing = field(default_factory=Believing)
     memo: Memo = WARM
 
@@ -81,7 +82,11 @@ class Replica:
         self.warmth.believed = believed
         conversation = CHAT.read(body, self.memo)
         usual = FoldOptions(
-            prices=self.prices, budget=self.budget, recall=self.recall, belief=FoldDecision(usual_warmth(self.prices))
+            prices=self.prices,
+            prices_if_cached=self.if_cached,
+            budget=self.budget,
+            recall=self.recall,
+            belief=FoldDecision(usual_warmth(self.prices)),
         )
         name = conversation_name(conversation)
 
@@ -98,6 +103,30 @@ def long_chat(turns: int, size: int, seed: str = "") -> list[bytes]:
         answer = " ".join(f"Store {(i * 31 + k) % 977}{seed} has {k} crates of item {i}-{k}." for k in range(size // 16))
         messages += [{"role": "user", "content": f"What of delivery {i}{seed}?"}, {"role": "assistant", "content": answer}]
     return [encode(messages[:end], model="m") for end in cuts(messages)]
+
+
+WARM_NOW = FoldDecision(Warmth(1.0, 1.0), caches=True)
+NEVER_SEEN = FoldDecision(Warmth(1.0, 1.0))
+
+
+def test_where_prices_are_unknown_a_cache_that_was_seen_is_taken_to_be_cheap_to_read() -> None:
+    """Else a model that no list has is folded as if nothing were cached, which costs more than it saves where something is."""
+    unknown, cheap = (Replica(Breakable(2**22), FREE, if_cached=STRONG), Replica(Breakable(2**22), STRONG))
+    bodies = long_chat(40, 1000)
+    for body in bodies:
+        assert unknown.send(body, WARM_NOW).body == cheap.send(body, WARM_NOW).body
+    assert unknown.send(bodies[20], WARM_NOW, model="n").body != Replica(Breakable(2**22), FREE).send(bodies[20], WARM_NOW).body
+
+
+def test_what_is_learned_of_a_cache_later_moves_no_earlier_fold() -> None:
+    store = Breakable(2**22)
+    first, late = (Replica(store, FREE, if_cached=STRONG) for _ in range(2))
+    free = Replica(Breakable(2**22), FREE)
+    for number, body in enumerate(long_chat(40, 1000)):
+        sent = first.send(body, NEVER_SEEN if number < 12 else WARM_NOW).body
+        assert sent == late.send(body, WARM_NOW).body == free.send(body, NEVER_SEEN).body
+    other = long_chat(40, 1000, seed="x")[-1]
+    assert first.send(other, WARM_NOW).body != free.send(other, NEVER_SEEN).body  # the next conversation is folded under it
 
 
 beliefs = st.builds(FoldDecision, st.builds(Warmth, SHARES, SHARES), st.booleans())

@@ -28,7 +28,7 @@ from hashlib import blake2b
 from math import log
 from typing import Final
 
-from turnfold.compression.options import FoldDecision, FoldOptions, Likeness, Precedent
+from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, Likeness, Precedent
 from turnfold.compression.warmth import set_warmth, usual_warmth
 
 _FIRST_RUNG: Final = 4_000  # tokens; the earliest fold comes at 5,000
@@ -72,6 +72,17 @@ def binding(precedents: Sequence[Precedent], keys: Sequence[bytes]) -> tuple[Pre
     """
     own = prefixes(keys, [p.at for p in precedents])
     return tuple(sorted((p for p in precedents if own.get(p.at) == p.prefix), key=lambda p: p.at))
+
+
+def prices_under(options: FoldOptions, precedents: Sequence[Precedent], belief: FoldDecision | None) -> CachePrices:
+    """The cache prices of a whole conversation. Where they are not known, its first decision says whether there is a cache: what
+    was learned later must not move what was folded before.
+
+    Args:
+        precedents, belief: those that bind it (`binding`, `bound_belief`).
+    """
+    first = precedents[0].decision if precedents else belief
+    return options.prices_if_cached if first and first.caches and options.prices_if_cached else options.prices
 
 
 def bound_belief(belief: FoldDecision | None, keys: Sequence[bytes]) -> FoldDecision | None:

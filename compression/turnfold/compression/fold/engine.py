@@ -16,7 +16,7 @@ from turnfold.compression.fold.attempts import Attempt, steady_attempt
 from turnfold.compression.fold.changing import caching, changes, settle
 from turnfold.compression.fold.check import ATTACHMENT_LOST, TURN_BROKEN, attachments_lost, check
 from turnfold.compression.fold.counts import conversation_tokens, message_tokens
-from turnfold.compression.fold.decisions import binding, bound_belief, bound_likenesses, fresh
+from turnfold.compression.fold.decisions import binding, bound_belief, bound_likenesses, fresh, prices_under
 from turnfold.compression.fold.fold_task import FoldTask, fold_task
 from turnfold.compression.fold.outlook import Outlook
 from turnfold.compression.fold.plan import Plan, plan
@@ -162,14 +162,16 @@ def _under(conversation: Conversation, options: FoldOptions) -> FoldOptions:
     stays = options.recall_stays or conversation.marked_at_end
     drops = options.drops_thinking and bound and conversation.can_drop_thinking
     keys = conversation.messages.keys
+    precedents, belief = binding(options.precedents, keys) if options.precedents else (), bound_belief(options.belief, keys)
     said: dict[str, Any] = {
         "model": model,
+        "prices": prices_under(options, precedents, belief),
         "preserved_thinking": bound,
         "recall_stays": stays,
         "drops_thinking": drops,
-        "precedents": binding(options.precedents, keys) if options.precedents else (),
+        "precedents": precedents,
         "borrowed": binding(options.borrowed, keys) if options.borrowed else (),
-        "belief": bound_belief(options.belief, keys),
+        "belief": belief,
         "likenesses": bound_likenesses(options.likenesses, keys) if options.likenesses else (),
     }
     new = {name: value for name, value in said.items() if value != getattr(options, name)}

@@ -123,6 +123,7 @@ def thresholds(options: FoldOptions, warmth: Warmth, total: int, shape: Shape, s
         less = spared * (_TAIL_SPARED if penalty else _TAIL_SPARED_UNCACHED)
         keep = int(keep * (1 + _FOR_LOOPS * min(1.0, 2 * shape.loops) - _FOR_TALK * talking) * (1 - less))
     oftener = spared if penalty else max(spared, talking)
+    keep = max(keep, options.prices.least)  # a shorter prompt would never be read from the cache, and the whole one would be
     fold_at = keep + max(int(_EPOCH_LEAST * (1 - _OFTENER * oftener)), _epoch(penalty, price, keep, shape.pace))
     free = Thresholds(start, fold_at, keep, int(keep * _facts_worth(shape, spared, price)), summaries_at=keep // 2)
     if options.budget is None:

@@ -33,16 +33,15 @@ from itertools import accumulate
 from math import sqrt
 from typing import Any, Final, NamedTuple
 
-from turnfold.config.prices import TokenUse
+from turnfold.config.prices import TokenUse, least_cached
 from turnfold.proxy.chat.receipts import Receipt, Usage
 from turnfold.proxy.chat.trail import Trail, Trails
 from turnfold.proxy.store.records import VERSION, decode_record, encode_record
 
-_SMALLEST: Final = 1024  # no provider caches a shorter prefix
 _STEP: Final = 128  # cached prefixes are reported in such steps (OpenAI)
 _PATIENCE: Final = 4  # requests in which a fold is not judged
 _TOLERANCE: Final = 0.002  # of what would have been paid: the model above is no better than that
-_TELLS: Final = 3 * _SMALLEST // 2  # a repeated prefix of so many tokens is over the smallest however roughly it was counted
+_TELLS: Final = 1.5  # a repeated prefix of so many times the shortest that is cached is over it however roughly it was counted
 _OTHERS: Final = 63  # requests beside the last one that a new one may follow; long ones are fewer, by what comes next
 _FOLLOWS: Final = 0.9  # of a request that another follows: clients change the end of their last message
 _MOST_SUMS: Final = 48 * 1024  # bytes of their fingerprints: eight conversations of 100,000 to 200,000 tokens have 10 to 40 kB
@@ -213,16 +212,16 @@ class _Look:
         return missed / (missed + 1 - usual) if missed else 0.0
 
 
-def _look(used: TokenUse, past: PastRequest, reach: _Reach, sections: str) -> _Look:
+def _look(receipt: Receipt, used: TokenUse, past: PastRequest, reach: _Reach, sections: str) -> _Look:
     doubtful = sections != past.sections and (past.writes or used.written > 0)
-    return _Look(reach.sent >= _TELLS, 2 * used.cached >= reach.sent, doubtful)
+    return _Look(reach.sent >= _TELLS * least_cached(receipt.model), 2 * used.cached >= reach.sent, doubtful)
 
 
 def cache_was_warm(receipt: Receipt, used: TokenUse, past: PastRequest | None, sections: str) -> bool | None:
     """Whether the upstream found the request before in its cache; None where this request does not show it."""
     if past is None or receipt.usage.cached_tokens is None:
         return None
-    look = _look(used, past, _reach(receipt, past, sections), sections)
+    look = _look(receipt, used, past, _reach(receipt, past, sections), sections)
     return look.hit if look.tells and not look.doubtful else None
 
 
@@ -241,7 +240,7 @@ def with_fold(receipt: Receipt, used: TokenUse, past: PastRequest | None) -> Tok
     else:
         whole = min(prompt, round(receipt.trails.sent.repeats(past.trails.sent) * (past.folded_tokens or past.sent)))
         warm = 2 * used.cached >= _reach(receipt, past, "").unfolded
-        cached = (whole if warm else min(whole, used.cached)) if whole >= _SMALLEST else 0
+        cached = (whole if warm else min(whole, used.cached)) if whole >= least_cached(receipt.model) else 0
     written = prompt - cached if used.written or (past and past.writes) else 0
     return _with_hours(TokenUse(prompt, used.completion, cached, written), used)
 
@@ -270,10 +269,10 @@ def without_turnfold(receipt: Receipt, used: TokenUse, past: PastRequest | None,
         written = round(prompt * used.written / used.prompt) if used.prompt else 0
         return _with_hours(TokenUse(prompt, used.completion, cached, min(written, prompt - cached)), used)
     reach = _reach(receipt, past, sections)
-    warm = _look(used, past, reach, sections).warm_share(past)
+    warm = _look(receipt, used, past, reach, sections).warm_share(past)
     writes = past.writes or used.written > 0
     whole = prompt if unknown else min(prompt, round(reach.unfolded))
-    whole = 0 if whole < _SMALLEST else whole if writes else whole - whole % _STEP
+    whole = 0 if whole < least_cached(receipt.model) else whole if writes else whole - whole % _STEP
     cached = round(warm * whole + (1 - warm) * min(whole, used.cached))
     return _with_hours(TokenUse(prompt, used.completion, cached, prompt - cached if writes else 0), used)
 
@@ -293,7 +292,7 @@ def _with_hours(without: TokenUse, used: TokenUse) -> TokenUse:
 def next_past(receipt: Receipt, used: TokenUse, without: TokenUse, past: PastRequest | None, sections: str) -> PastRequest:
     """What the model remembers for the conversation's next request."""
     before = past or PastRequest(0, 0)
-    look = _look(used, before, _reach(receipt, before, sections), sections)
+    look = _look(receipt, used, before, _reach(receipt, before, sections), sections)
     clear, doubtful = look.tells and not look.doubtful, look.tells and look.doubtful
     observed = receipt.status == "observed" and receipt.tokens_before > 0
     others, crowded = _others(receipt, past)

@@ -96,7 +96,7 @@ class Decisions:
             borrowed = self._borrowed(place)
             learned = self._warmth.decision(place.spot, place.label, belief)
             warmth = learned.warmth if self._learns else belief.warmth
-            belief = FoldDecision(warmth, learned.brake, self._summaries(place))
+            belief = FoldDecision(warmth, learned.brake, self._summaries(place), learned.caches)
         return replace(options, precedents=self._known(place), borrowed=borrowed, belief=belief)
 
     def _known(self, place: Place) -> tuple[Precedent, ...]:

@@ -53,6 +53,8 @@ def _key(spot: Spot, precedent: Precedent) -> Key:
 def _to_bytes(precedent: Precedent) -> bytes:
     decision = precedent.decision
     value: dict[str, Any] = {VERSION: 1, "turns": decision.warmth.turns, "loops": decision.warmth.loops, "brake": decision.brake}
+    if decision.caches:
+        value["caches"] = True
     if decision.summaries:
         value["summaries"] = [[one.start, one.end, one.prefix, one.text] for one in decision.summaries]
     return json.dumps(value, separators=(",", ":")).encode("ascii")
@@ -65,4 +67,4 @@ def _build(value: Any) -> FoldDecision:
     written = tuple(
         WrittenSummary(int(start), int(end), str(prefix), str(text)) for start, end, prefix, text in value.get("summaries", ())
     )
-    return FoldDecision(Warmth(*shares), bool(value.get("brake", False)), written)
+    return FoldDecision(Warmth(*shares), bool(value.get("brake", False)), written, bool(value.get("caches", False)))

@@ -56,7 +56,9 @@ class WarmthMemory:
                 self._unheard.set()
             entry = self._entry(spot)
             entry.wanted = True
-            return FoldDecision(belief(entry.seen, usual.warmth), (spot.tenant, conversation) in self._braked)
+            seen = entry.seen
+            braked = (spot.tenant, conversation) in self._braked
+            return FoldDecision(belief(seen, usual.warmth), braked, caches=sum(seen.warm) > 0)
 
     def observe(self, spot: Spot, elapsed: float, *, loop: bool, warm: bool) -> None:
         """A request that showed whether the cache was warm, so many seconds after the one before."""
