@@ -47,7 +47,7 @@ from turnfold.proxy.chat.elsewhere import (
     WorkFailed,
 )
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
-from turnfold.proxy.chat.folding import Folding, Lanes, ends_in_loop
+from turnfold.proxy.chat.folding import Folding, Lanes, ends_in_loop, is_compacted
 from turnfold.proxy.chat.receipts import Originals, PackedSection
 from turnfold.proxy.chat.trail import trails_of
 from turnfold.proxy.incidents import attempt
@@ -111,7 +111,8 @@ class Worker:
             yield RequestRead(exchange.reason), b""
             return
         ends = borders(conversation, BIT, LARGEST_BIT) if asks_borders else ()
-        read = RequestRead("", conversation.model, conversation_name(conversation), ends_in_loop(conversation), ends)
+        loop, compacted = ends_in_loop(conversation), is_compacted(conversation)
+        read = RequestRead("", conversation.model, conversation_name(conversation), loop, compacted, ends)
         under: FoldUnder | None = yield read, b""
         while under is not None:
             known = exchange.but(known=under.known)

@@ -229,6 +229,28 @@ def test_a_full_history_that_lies_upstream_says_nothing_of_the_window(upstream: 
     assert json.loads(upstream.seen[-1].body)["input"] == said
 
 
+@pytest.mark.parametrize("before", [12_000, 130_000])  # read here, and in a process of its own
+def test_what_the_providers_own_summary_stands_for_is_not_cut_off(
+    before: int, upstream: UpstreamServer, start_proxy: StartProxy
+) -> None:
+    """A client may still send what stands before a compaction; the upstream reads no more than what is behind it."""
+    counts = iter((2000, 6000, 12000, 2100, 3100, 4100))
+
+    async def handler(scope: Scope, receive: Receive, send: Send) -> None:
+        answer = {"id": "resp_1", "output": [], "usage": {"input_tokens": next(counts)}}
+        await reply(json.dumps(answer).encode())(scope, receive, send)
+
+    upstream.handler = handler
+    proxy = start_proxy(upstream.origin + "/v1", fold=warm_fold)
+    said = [{"role": "user", "content": "pump " * before}, {"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAA"}]
+    for size in (2000, 6000, 12000):
+        post(proxy, {"model": "gpt-5", "input": "pump " * size})
+    for size in (2000, 3000, 4000):
+        post(proxy, {"model": "gpt-5", "input": [*said, {"role": "user", "content": "pump " * size}]})
+    until(lambda: len(proxy.recorder.so_far) == 6)
+    assert "upstream-truncated" not in [one.reason for one in proxy.recorder.so_far]
+
+
 def test_a_chat_that_is_counted_differently_is_not_taken_for_cut_off(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
     """Beside one of 1.4 of the upstream's tokens for each of ours, one of .55; it grows, and its reports with it."""
     upstream.handler = reporting(7000, 550, 2200, 2750, 3300, 3850, 4400)

@@ -249,7 +249,9 @@ def _as_it_came(exchange: Exchange, reason: str = SLOW_BEFORE) -> Exchange:
 
 def _unfolded(exchange: Exchange, made: Exchange) -> Exchange:
     """The request as it came, with what was counted when it was folded."""
-    plain = _as_it_came(exchange).but(conversation=made.conversation, known=made.known, loop=made.loop, name=made.name)
+    plain = _as_it_came(exchange).but(
+        conversation=made.conversation, known=made.known, loop=made.loop, compacted=made.compacted, name=made.name
+    )
     before = made.tokens[0] if made.tokens else 0
     trails = None if made.trails is None else replace(made.trails, sent=made.trails.received)
     return plain.but(tokens=(before, before) if made.tokens else None, trails=trails, outlook=made.outlook, recoverable=True)

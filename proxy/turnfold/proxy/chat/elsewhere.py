@@ -118,7 +118,7 @@ class RequestRead:
 
     Attributes:
         name: the engine's.
-        loop: whether a tool's result ends it.
+        loop, compacted: as of `Exchange`.
         borders: where it may end (``wire.beginnings``), if that was asked and no message is too large.
     """
 
@@ -126,6 +126,7 @@ class RequestRead:
     model: str = ""
     name: str = ""
     loop: bool = False
+    compacted: bool = False
     borders: tuple[int, ...] = ()
 
 
@@ -209,7 +210,7 @@ class Elsewhere:
             spot = Spot(tenant, exchange.request.to.origin, read.model)
             underway.places, underway.read = (*underway.places, Place(spot, read.name, name)), True
             stub = _stub(exchange.request.wire, read.model)
-            exchange = exchange.but(conversation=stub, name=name, loop=read.loop)
+            exchange = exchange.but(conversation=stub, name=name, loop=read.loop, compacted=read.compacted)
             if self._abandoned.is_slow(underway):
                 await process.send(None)
                 return exchange.settle("passthrough", SLOW_BEFORE)

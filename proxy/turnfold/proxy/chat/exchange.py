@@ -124,6 +124,7 @@ class Exchange(_Changeable):
         status, reason, tokens, sections, trails: for the receipt; tokens before and after, None where nobody counted.
         betas: features of the provider's that what goes out uses, and that are named in a header.
         loop: whether a tool's result ends the request.
+        compacted: whether a summary of the provider's own stands for the beginning of the request.
         outlook: when the conversation's next fold comes; None where nobody looked.
         events: fold events that the conversation has seen so far, where something is folded.
         name: the client's label of the conversation, else the engine's name for it.
@@ -156,6 +157,7 @@ class Exchange(_Changeable):
     betas: tuple[str, ...] = ()
     trails: Trails | None = None
     loop: bool = False
+    compacted: bool = False
     outlook: Outlook | None = None
     events: int = 0
     name: str | None = None

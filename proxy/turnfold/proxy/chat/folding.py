@@ -15,6 +15,8 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import takewhile
+from operator import attrgetter
 from typing import Final, NamedTuple, TypeVar
 
 from turnfold.compression import tokens
@@ -248,7 +250,8 @@ class Folding:
         known = await self._windows.learned(Spot(request.tenant, request.to.origin, conversation.model))
         instant = _is_instant(request, conversation)
         unchanged = instant and self._is_left_alone(request, conversation, known)
-        exchange = exchange.but(known=known, loop=ends_in_loop(conversation), uncounted=unchanged)
+        loop, compacted = ends_in_loop(conversation), is_compacted(conversation)
+        exchange = exchange.but(known=known, loop=loop, compacted=compacted, uncounted=unchanged)
         if unchanged:
             return exchange
         if instant:
@@ -385,6 +388,11 @@ def place_of(exchange: Exchange, model: str, name: str) -> Place:
 def ends_in_loop(conversation: Conversation) -> bool:
     """Whether a tool's result ends it, and not a person's message."""
     return bool(conversation.messages) and conversation.messages[-1].is_result
+
+
+def is_compacted(conversation: Conversation) -> bool:
+    """Whether a summary of the provider's own stands for its beginning: the upstream reads no more than what is behind that."""
+    return any(message.fixed for message in takewhile(attrgetter("pinned"), conversation.messages))
 
 
 def _is_instant(request: ChatRequest, conversation: Conversation) -> bool:

@@ -201,7 +201,7 @@ class Sending:
     ) -> Exchange:
         outcome, answer = recovered.outcome, recovered.answer
         exchange = exchange.but(answer=answer, upstream_status=answer.status, calls=_unseen_call(exchange, recovered.unseen))
-        theirs = overflow.requested or (None if _reads_more(exchange) else exchange.known.theirs(outcome.tokens_before))
+        theirs = overflow.requested or (None if _reads_another(exchange) else exchange.known.theirs(outcome.tokens_before))
         spot = Spot(exchange.request.tenant, exchange.request.to.origin, exchange.model)
         known = await self._windows.learn_from_refusal(spot, outcome.window or overflow.limit, theirs)
         ending = "sent again, smaller" if outcome.recovered else _WHY_NOT.get(outcome.reason, outcome.reason)
@@ -225,7 +225,7 @@ class Sending:
         reported = _prompt_tokens(watch.reader.usage)
         if not exchange.recoverable or exchange.tokens is None or reported is None or exchange.upstream_status != 200:
             return exchange
-        if _reads_more(exchange):
+        if _reads_another(exchange):
             return exchange
         ours = exchange.tokens[1]
         spot = Spot(exchange.request.tenant, exchange.request.to.origin, exchange.model)
@@ -261,10 +261,11 @@ def depart(exchange: Exchange) -> Exchange:
     return exchange.but(departed=time.perf_counter())
 
 
-def _reads_more(exchange: Exchange) -> bool:
-    """Whether a part of the prompt lies upstream, so that its count says nothing of what was sent."""
+def _reads_another(exchange: Exchange) -> bool:
+    """Whether the upstream reads another prompt than is sent, so that its count says nothing of ours: a part of it lies there, or
+    a summary of its own stands for what is in front of that."""
     conversation = exchange.conversation
-    return SERVER_HISTORY in (exchange.reason, "" if conversation is None else conversation.held)
+    return exchange.compacted or SERVER_HISTORY in (exchange.reason, "" if conversation is None else conversation.held)
 
 
 def _unseen_call(exchange: Exchange, head: bytes) -> tuple[OwnCall, ...]:
