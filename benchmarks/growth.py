@@ -284,7 +284,9 @@ def main() -> None:
         return
     pythons = {"before": chosen.before} if chosen.before else {}
     pythons["turnfold"] = sys.executable
-    print("| | ms | median of 20 turns: for 100 turns | from turn 400 to the last | mean of 20 turns: for 100 turns | from to |")
+    print(
+        "| | ms | median of 20 turns: for each 100 turns | from turn 400 to the last | mean of 20 turns: for each 100 | from to |"
+    )
     print("|---|---|---|---|---|---|", flush=True)
     with ExitStack() as stack:
         ways = [] if chosen.only_engine else _ways(stack, pythons)
