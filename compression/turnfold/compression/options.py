@@ -173,8 +173,8 @@ class FoldOptions:
     Attributes:
         model: the model's name as the client wrote it; chooses the vocabulary for budgets and final counts.
         prices: the model's cache prices; they set how much is left raw and how often a fold pays.
-        prices_if_cached: those that are assumed instead, in all of a conversation at whose first decision the upstream had been
-            seen to have a cache (``FoldDecision.caches``); None: `prices` are known.
+        prices_if_cached: those that are assumed instead where the upstream was seen to have a cache (``decisions.under_prices``);
+            None: `prices` are known.
         cache_hit_share: share of requests that find the cache warm, 0 to 1; it holds where nothing is decided.
         belief: what is to be decided where nothing was decided yet; None: nothing is decided in the whole conversation.
         precedents: what was decided before; it goes before `belief`.

@@ -129,7 +129,7 @@ def test_what_is_learned_of_a_cache_later_moves_no_earlier_fold() -> None:
     assert first.send(other, WARM_NOW).body != free.send(other, NEVER_SEEN).body  # the next conversation is folded under it
 
 
-beliefs = st.builds(FoldDecision, st.builds(Warmth, SHARES, SHARES), st.booleans())
+beliefs = st.builds(FoldDecision, st.builds(Warmth, SHARES, SHARES), st.booleans(), caches=st.booleans())
 
 
 @few
@@ -146,8 +146,8 @@ def test_replicas_that_share_a_store_send_the_same_bytes(
     """Requests reach one of two replicas while both change their minds; each request's bytes are those of a third one that comes
     late and believes something else."""
     store = Breakable(2**22)
-    one, two = (Replica(store, prices, budget) for _ in range(2))
-    third = Replica(store, prices, budget)
+    if_cached = STRONG if prices is FREE else None
+    one, two, third = (Replica(store, prices, budget, if_cached=if_cached) for _ in range(3))
     for number, (body, (first, believed)) in enumerate(zip(long_chat(18, 5 * size), turns, strict=True)):
         sent = (one if first else two).send(body, believed)
         assert (two if first else one).send(body, FoldDecision(Warmth(0.0, 0.0))).body == sent.body

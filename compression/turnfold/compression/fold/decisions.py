@@ -28,7 +28,7 @@ from hashlib import blake2b
 from math import log
 from typing import Final
 
-from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, Likeness, Precedent
+from turnfold.compression.options import FoldDecision, FoldOptions, Likeness, Precedent
 from turnfold.compression.warmth import set_warmth, usual_warmth
 
 _FIRST_RUNG: Final = 4_000  # tokens; the earliest fold comes at 5,000
@@ -74,15 +74,21 @@ def binding(precedents: Sequence[Precedent], keys: Sequence[bytes]) -> tuple[Pre
     return tuple(sorted((p for p in precedents if own.get(p.at) == p.prefix), key=lambda p: p.at))
 
 
-def prices_under(options: FoldOptions, precedents: Sequence[Precedent], belief: FoldDecision | None) -> CachePrices:
-    """The cache prices of a whole conversation. Where they are not known, its first decision says whether there is a cache: what
-    was learned later must not move what was folded before.
+def under_prices(options: FoldOptions, total: int) -> FoldOptions:
+    """The options with the cache prices that hold in the whole conversation, where they are not known.
+
+    What was learned later must not move what was folded before. So the conversation's first decision says whether there is a
+    cache, and all others say the same; below the first rung, where a point may depend on prices, none is believed in.
 
     Args:
-        precedents, belief: those that bind it (`binding`, `bound_belief`).
+        options: bound to the conversation (`binding`, `bound_belief`).
+        total: tokens of the conversation.
     """
-    first = precedents[0].decision if precedents else belief
-    return options.prices_if_cached if first and first.caches and options.prices_if_cached else options.prices
+    first = options.precedents[0].decision if options.precedents else options.belief
+    caches = first is not None and first.caches and rung(total) > 0
+    belief = options.belief and replace(options.belief, caches=caches)
+    prices = options.prices_if_cached if caches and options.prices_if_cached else options.prices
+    return replace(options, prices=prices, belief=belief)
 
 
 def bound_belief(belief: FoldDecision | None, keys: Sequence[bytes]) -> FoldDecision | None:

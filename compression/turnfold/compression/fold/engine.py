@@ -16,7 +16,7 @@ from turnfold.compression.fold.attempts import Attempt, steady_attempt
 from turnfold.compression.fold.changing import caching, changes, settle
 from turnfold.compression.fold.check import ATTACHMENT_LOST, TURN_BROKEN, attachments_lost, check
 from turnfold.compression.fold.counts import conversation_tokens, message_tokens
-from turnfold.compression.fold.decisions import binding, bound_belief, bound_likenesses, fresh, prices_under
+from turnfold.compression.fold.decisions import binding, bound_belief, bound_likenesses, fresh, under_prices
 from turnfold.compression.fold.fold_task import FoldTask, fold_task
 from turnfold.compression.fold.outlook import Outlook
 from turnfold.compression.fold.plan import Plan, plan
@@ -116,6 +116,9 @@ def fold(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded
     if conversation.held:
         return replace(_fold_nothing(conversation, options, memo), reason=conversation.held)
     given = fold_task(conversation, options, memo)
+    if options.prices_if_cached is not None:
+        options = under_prices(options, sum(unit.tokens for unit in given.cut))
+        given = given._replace(options=options)
     drawn = plan(given.cut, options, memo=memo)
     best = steady_attempt(given, drawn)
     drawn = drawn if best is None else best.plan
@@ -162,16 +165,14 @@ def _under(conversation: Conversation, options: FoldOptions) -> FoldOptions:
     stays = options.recall_stays or conversation.marked_at_end
     drops = options.drops_thinking and bound and conversation.can_drop_thinking
     keys = conversation.messages.keys
-    precedents, belief = binding(options.precedents, keys) if options.precedents else (), bound_belief(options.belief, keys)
     said: dict[str, Any] = {
         "model": model,
-        "prices": prices_under(options, precedents, belief),
         "preserved_thinking": bound,
         "recall_stays": stays,
         "drops_thinking": drops,
-        "precedents": precedents,
+        "precedents": binding(options.precedents, keys) if options.precedents else (),
         "borrowed": binding(options.borrowed, keys) if options.borrowed else (),
-        "belief": belief,
+        "belief": bound_belief(options.belief, keys),
         "likenesses": bound_likenesses(options.likenesses, keys) if options.likenesses else (),
     }
     new = {name: value for name, value in said.items() if value != getattr(options, name)}

@@ -309,8 +309,8 @@ class MarkMove:
     Attributes:
         source: the message that carries it.
         target: the message that it goes to.
-        place: on the last text inserted "front" of the target's content, on the last part of its "own", or on the last text of
-            ours "behind" it.
+        place: "front": on the last text inserted before the target's content; "own": on its last part; "behind": on the last
+            text inserted after it.
     """
 
     source: int
