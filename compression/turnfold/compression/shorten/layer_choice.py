@@ -248,7 +248,7 @@ def _size(source: JudgedText, order: Sequence[int], shown: ChosenText) -> int:
 
 
 def _drop_last(order: list[int], read: Statements) -> None:
-    """Drops the last of the choice and what was chosen for that one."""
+    """Drop the last of the choice and what was chosen for that one."""
     last = order.pop()
     if order and read.needs[last]:
         needed = read.with_needs(last) - {last}

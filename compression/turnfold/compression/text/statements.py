@@ -96,7 +96,7 @@ class Statements:
         return found
 
     def add_with_needs(self, index: int, found: set[int]) -> None:
-        """Adds the statement and all that it needs to some that are complete: in time for what is new."""
+        """Add the statement and all that it needs to a set that is complete; takes time for what is new only."""
         if index in found:
             return
         found.add(index)

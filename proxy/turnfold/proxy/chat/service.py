@@ -1,8 +1,7 @@
 """One request for a model's turn, station by station.
 
 Lives here: the order of the stations, and the one place where a failure of Turnfold's sends the original instead (law 2). Does
-not belong
-here: how a station does its work (``folding``, ``stating``, ``sending``, ``recording``), reading of the head
+not belong here: how a station does its work (``folding``, ``stating``, ``sending``, ``recording``), reading of the head
 (``routes.model_calls``).
 """
 

@@ -1,6 +1,6 @@
 """Liveness and readiness. The upstream is never called, because a call might be billed.
 
-Lives here: ``/healthz`` and ``/readyz``, and what is answered on paths and methods that are nearly ours. Does not belong here:
+Lives here: ``/healthz`` and ``/readyz``, and what is answered on paths and methods that are almost Turnfold's own. Does not belong here:
 anything that needs a credential.
 """
 
