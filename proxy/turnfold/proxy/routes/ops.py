@@ -1,7 +1,7 @@
 """Liveness and readiness. The upstream is never called, because a call might be billed.
 
-Lives here: ``/healthz`` and ``/readyz``, and what is answered on paths and methods that are almost Turnfold's own. Does not belong here:
-anything that needs a credential.
+Lives here: ``/healthz`` and ``/readyz``, and what is answered on paths and methods that are almost Turnfold's own. Does not
+belong here: anything that needs a credential.
 """
 
 from __future__ import annotations
