@@ -86,6 +86,39 @@ class Memo:
             self._kept.clear()
             self._weight = 0
 
+    def passing(self) -> Memo:
+        """The same memory for what the next request does not have again: what `get` makes is not kept. Kept all the same, it
+        would push out what is asked for seldom, as what is known of the oldest messages is."""
+        return _Passing(self)
+
+
+class _Passing(Memo):
+    """See `Memo.passing`."""
+
+    def __init__(self, memo: Memo) -> None:
+        self._memo = memo
+
+    def find(self, key: Hashable) -> Any:
+        """As of the memory."""
+        return self._memo.find(key)
+
+    def get(self, key: Hashable, make: Callable[[], T], weigh: Callable[[T], int] = lambda _: 64) -> T:
+        """The kept result for ``key``, else what ``make`` gives."""
+        found: T | None = self._memo.find(key)
+        return make() if found is None else found
+
+    def put(self, key: Hashable, value: T, weigh: Callable[[T], int]) -> None:
+        """As of the memory."""
+        self._memo.put(key, value, weigh)
+
+    def clear(self) -> None:
+        """As of the memory."""
+        self._memo.clear()
+
+    def passing(self) -> Memo:
+        """This."""
+        return self
+
 
 class Grown(tuple[T, ...]):
     """A tuple that may go on from an earlier one, as the messages of a conversation do from request to request. Of two tuples of

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import tiktoken
 from tiktoken_ext import openai_public
@@ -147,22 +147,33 @@ _SEAM: Final = re.compile(r"(?<=\n)(?=[A-Za-z<\[])")
 _SEAM_BREAK: Final = re.compile(r"\n(?=[A-Za-z<\[])")  # the same with the line break, which the regex engine finds fast
 _LONGEST_LINE: Final = 2000
 _LONG: Final = 500  # characters from which remembering a text takes less than counting it
-_TAIL: Final = 100
+_TAILS: Final = ("tails",)
+_MOST_TAILS: Final = 8  # requests that are folded at once
+
+
+class _Tail(NamedTuple):
+    """A text that others end with, and its tokens."""
+
+    text: str
+    counts: Mapping[EncodingName, int]
 
 
 def count_tail(text: str, counts: Mapping[EncodingName, int], memo: Memo) -> None:
-    """Remember the tokens of a text by some vocabularies, for texts that end with it (`count_with_tail`)."""
+    """Remember the tokens of a text by some vocabularies, for texts that end with it (`count_with_tail`), for a moment: another
+    request has another one."""
     if len(text) >= _LONG and _SEAM.match(f"\n{text[0]}", 1):
-        memo.put(("tail", text[-_TAIL:]), (text, counts), lambda _: 200 + len(text))
+        newest: tuple[_Tail, ...] = (_Tail(text, counts), *(memo.find(_TAILS) or ()))[:_MOST_TAILS]
+        memo.put(_TAILS, newest, lambda tails: sum([200 + len(tail.text) for tail in tails]))
 
 
 def count_with_tail(text: str, memo: Memo, name: EncodingName = BORDER_ENCODING) -> int:
     """`count` of a text; for a text that ends with an inserted one whose count is known, only the part before it is counted."""
-    known: tuple[str, Mapping[EncodingName, int]] | None = memo.find(("tail", text[-_TAIL:])) if len(text) >= _LONG else None
+    tails: tuple[_Tail, ...] = (memo.find(_TAILS) or ()) if len(text) >= _LONG else ()
+    known = next((tail for tail in tails if text.endswith(tail.text)), None)
     if known is None:
         return count(text, name)
     tail, counts = known
-    if name not in counts or not text.endswith(tail) or text[-len(tail) - 1 : -len(tail)] != "\n":
+    if name not in counts or text[-len(tail) - 1 : -len(tail)] != "\n":
         return count(text, name)
     if _has_long_run(text):  # it is counted in pieces that may lie across the seam
         return count(text, name)

@@ -493,6 +493,24 @@ class CountedMemo(Memo):
         self._note(key, weigh(value))
         super().put(key, value, weigh)
 
+    def passing(self) -> Memo:
+        return CountedPassing(self)
+
+
+class CountedPassing(Memo):
+    """The same of what is made and not kept."""
+
+    def __init__(self, memo: CountedMemo) -> None:
+        self._counted, passing = memo, super(CountedMemo, memo).passing()
+        self.find, self.put, self._get = passing.find, passing.put, passing.get  # type: ignore[method-assign]
+
+    def get(self, key: Hashable, make: Callable[[], T], weigh: Callable[[T], int] = lambda _: 64) -> T:
+        def noted() -> T:
+            self._counted.made["passing"] += 1
+            return make()
+
+        return self._get(key, noted, weigh)
+
 
 @pytest.mark.parametrize("wire", sorted(WIRES))
 def test_what_is_made_anew_as_a_conversation_grows(wire: str) -> None:

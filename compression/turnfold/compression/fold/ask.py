@@ -7,12 +7,13 @@ The recall of a user message is a function of the messages up to it, so a tool l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, NamedTuple
 
 from turnfold.compression import tokens
+from turnfold.compression.fold.fold_task import FoldTask
 from turnfold.compression.fold.pieces import Asker, Piece
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.fold.write import source
@@ -46,22 +47,18 @@ class Recall:
 
 
 def recall_for(
-    messages: Messages,
-    cut: Sequence[Unit],
-    asker: Asker,
-    stays: frozenset[int],
-    present: Sequence[str],
-    budget: int,
-    options: FoldOptions,
-    memo: Memo,
+    given: FoldTask, asker: Asker, stays: frozenset[int], askers: int, present: tuple[str, ...], budget: int
 ) -> Recall:
     """The passages that go behind a user message's own text; none where nothing bears on it.
 
     Args:
         stays: indices of units that are forwarded although they lie in a piece.
+        askers: how many user messages of the request get recall.
         present: texts of the fold itself, which need no second quoting.
         budget: tokens that the text may take.
     """
+    conversation, cut, _, options, memo = given
+    messages = conversation.messages
     indices, folded, name = _remembered(messages, cut, asker, stays, options, memo)
     user = cut[asker.unit].start
     like = _likeness(options, user, indices)
@@ -69,15 +66,22 @@ def recall_for(
     fill = options.budget is not None
     tuning = TUNING if options.prices.read < options.prices.write else UNCACHED
     count = tokens.counter_for_model(options.model)
-    names = digest(question.text, *(s.key.hex() for s in question.before), name, *present)
+    names = (question.text, tuple([s.key for s in question.before]), name, present)
 
     def make() -> Recall:
         found = recall(folded, question, budget, present, count, memo, fill=fill, tuning=tuning)
         border_tokens = dict(zip(count.vocabularies, found.counts, strict=False)).get(tokens.BORDER_ENCODING)
         return Recall(found.text, found.passages, any(like), border_tokens)
 
-    key = ("recall", names, like, budget, fill, tuning.bearing, options.model)
-    return memo.get(key, make, lambda found: 500 + 2 * len(found.text))
+    asked = (names, like, budget, fill, tuning.bearing, options.model)
+    key = ("recall", b"".join(messages.keys[:_TELLING]))
+    known: dict[Hashable, Recall] = memo.find(key) or {}
+    found = known.get(asked)
+    if found is None:
+        found = make()
+        newest = {asked: found, **dict(islice(known.items(), askers + _SPARE - 1))}
+        memo.put(key, newest, lambda kept: sum([2000 + 2 * len(one.text) for one in kept.values()]))
+    return found
 
 
 def open_questions(cut: Sequence[Unit], askers: Sequence[Asker], options: FoldOptions) -> tuple[int, ...]:
@@ -95,6 +99,8 @@ def _likeness(options: FoldOptions, user: int, indices: Sequence[int]) -> tuple[
 
 
 _KEPT: Final = 4  # of one conversation: user messages whose recall stays were asked at other times
+_SPARE: Final = 8  # recalls of one conversation beside those of its request: most are of one request alone, and take much room
+_TELLING: Final = 16  # messages that tell conversations apart: many may begin with the same few
 
 
 class _QuotableMessages(NamedTuple):

@@ -219,11 +219,11 @@ def _size_with(given: FoldTask, made: Changes) -> int:
 
 def _recalls(given: FoldTask, stays: frozenset[int], plan: Plan, drafted: FoldDraft, room: float) -> Iterator[tuple[int, Recall]]:
     """Per message index of a user message, the passages that go behind its text."""
-    conversation, cut, _, options, memo = given
+    conversation, cut, _, options, _ = given
     if not options.recall:
         return
     stays_on = _recall_stays(conversation, options)
-    present, spent = list(drafted.texts()), 0
+    present, spent = tuple(drafted.texts()), 0
     for asker in plan.askers:
         if options.budget is None:
             budget = _recall_share(asker, spent, options, stays=stays_on)
@@ -231,9 +231,9 @@ def _recalls(given: FoldTask, stays: frozenset[int], plan: Plan, drafted: FoldDr
             budget = int(room * _recall_room(given, plan, drafted, options.budget))
         else:
             continue
-        found = recall_for(conversation.messages, cut, asker, stays, present, budget, options, memo)
+        found = recall_for(given, asker, stays, len(plan.askers), present, budget)
         if found.text:
-            present.append(found.text)
+            present = (*present, found.text)
             spent += found.tokens if stays_on else 0
             yield cut[asker.unit].start, found
 

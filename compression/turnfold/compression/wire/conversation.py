@@ -473,8 +473,10 @@ class Conversation:
     def with_changes(self, changes: Changes, memo: Memo) -> Conversation:
         """What the changes make of it, read anew from the text that they give; the state's blocks are text there.
 
+        A message that they change is known as part of the body alone: what is recalled in it is something else in the next one.
+
         Raises:
             FoldRejected: "unparsable" when the changes spoil the text.
         """
         text = apply(self.text, self.wire.write(self, changes))
-        return self.wire.read(text.encode("utf-8"), memo)
+        return self.wire.read(text.encode("utf-8"), memo.passing())
