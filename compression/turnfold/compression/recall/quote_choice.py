@@ -3,7 +3,7 @@
 Lives here: what quotes cost, and as many of them as fit. Does not belong here: which are the best (see ``ranking``).
 
 A long conversation has thousands of passages, and a request may have room for hundreds, so what is asked of a passage is kept by
-its number, and asked of many at once.
+its number, and asked of many at once: a look at each of them by itself would make up most of a turn.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.tokens import BORDER_COUNTER, ModelCounter, count_labelled, count_line
+
+Objects = npt.NDArray[np.object_]
 
 #: Tokens of a role label, or of an elision.
 FRAME: Final = 3
@@ -88,15 +90,22 @@ class _KnownQuotes(NamedTuple):
     """What earlier questions found out about the passages of an index, by number.
 
     Attributes:
+        quotes: the passages.
+        texts: what they say.
         tokens: of their texts, `_UNKNOWN` where nobody asked.
         alone: of the line of a message of which only this is quoted, where the counter has one vocabulary and they are known.
+        lone_lines, lone_passages: that line and what is quoted in it, where `alone` is known.
         hashes: of their texts.
         twins: the first passage with the same text.
         lines: what is quoted of a message, by the number of its only passage or the numbers of several.
     """
 
+    quotes: Objects
+    texts: Objects
     tokens: npt.NDArray[np.int32]
     alone: npt.NDArray[np.int32]
+    lone_lines: Objects
+    lone_passages: Objects
     hashes: Ints
     twins: Ints
     lines: dict[int | tuple[int, ...], QuotedLine]
@@ -119,29 +128,28 @@ class QuoteTokens:
         more: tuple[Quote, ...] = (),
     ) -> None:
         self.sources, self.held, self.count = sources, held, count
-        self._has_more = bool(more)
         self._bare: str | None = None  # what is held, without the dress of JSON
-        self._quotes, self._source_of = index.quotes, index.source_of
+        self._source_of = index.source_of
         self._characters, self._estimates = index.characters, index.costs
         self._known, self._is_held = _known_quotes(index, count, sources), _answers_about(held, index)
+        self._passages = len(index.quotes)
         self.usual = FRAME + float(self._estimates.mean())
         if more:  # their own numbers mean something else to the next question
-            self._quotes = (*self._quotes, *more)
             self._source_of = np.append(self._source_of, [quote.source for quote in more])
             self._characters = np.append(self._characters, [quote.end - quote.start for quote in more])
-            self._known = _continued(self._known, sources, self._quotes)
+            self._known = _continued(self._known, sources, more)
             self._estimates = np.append(self._estimates, [estimate(self.text(n)) for n in range(-len(more), 0)])
             self._is_held = np.append(self._is_held, np.full(len(more), _UNKNOWN, np.int8))
 
     def text(self, number: int) -> str:
         """The quoted text."""
-        source, start, end = self._quotes[number]
-        return self.sources[source].text[start:end]
+        text: str = self._known.texts[number]
+        return text
 
-    def texts(self, numbers: Sequence[int]) -> list[str]:
+    def texts(self, numbers: Ints) -> list[str]:
         """The same of several."""
-        quotes, sources = self._quotes, self.sources
-        return [sources[source].text[start:end] for source, start, end in [quotes[number] for number in numbers]]
+        texts: list[str] = self._known.texts.take(numbers).tolist()
+        return texts
 
     def is_held(self, number: int) -> bool:
         """Whether the request holds the quoted text already, be it without the quotation marks and white space of JSON."""
@@ -167,17 +175,20 @@ class QuoteTokens:
         return found + FRAME
 
     def _count_quote(self, number: int) -> int:
-        at, start, end = self._quotes[number]
+        quote: Quote = self._known.quotes[number]
+        at, start, end = quote
         source = self.sources[at]
         if self.count == BORDER_COUNTER and start == 0 and end == len(source.text):
             known = source.text_tokens
             if known is not None:
                 return known
-        return self.count(source.text[start:end])
+        return self.count(self.text(number))
 
-    def twins(self, numbers: Sequence[int]) -> list[int]:
-        """The first quotes with the same texts."""
-        return self._known.twins[numbers].tolist() if numbers else []
+    def without_twins(self, numbers: Ints, chosen: Ints) -> Ints:
+        """Those of the numbers whose texts are none of those chosen."""
+        twins, is_taken = self._known.twins, np.zeros(len(self._known.twins), bool)
+        is_taken[twins.take(chosen)] = True
+        return numbers[~is_taken.take(twins.take(numbers))]
 
     def facts(self, numbers: Ints) -> Iterator[tuple[int, int, int, int]]:
         """Each number with its characters, its tokens as far as they are known, and the first quote with the same text."""
@@ -191,7 +202,7 @@ class QuoteTokens:
         small = self._characters[numbers] <= _CHARACTERS * room
         return numbers[small & (self._known.tokens[numbers] <= room - FRAME)]
 
-    def first_fitting(self, numbers: Ints, room: int, chosen: Sequence[int]) -> tuple[list[int], int, Ints]:
+    def first_fitting(self, numbers: Ints, room: int, chosen: Ints) -> tuple[Ints, int, Ints]:
         """The first of the numbers that fit one after another and are new to the request and to those chosen, with what they
         cost; the others."""
         held, tokens = self._is_held, self._known.tokens
@@ -203,32 +214,35 @@ class QuoteTokens:
         new = likely[held[likely] == 0]
         for number in new[tokens[new] < 0].tolist():
             self.cost(number)
-        _, first = np.unique(self._known.twins[np.append(np.array(chosen, np.int64), new)], return_index=True)
+        _, first = np.unique(self._known.twins[np.append(chosen, new)], return_index=True)
         new = new[np.sort(first[first >= len(chosen)]) - len(chosen)]
         costs = tokens[new] + np.int64(FRAME)
         rooms = room - (np.cumsum(costs) - costs)
         fits = (costs <= rooms) & (rooms >= _LEAST) & (self._characters[new] <= _CHARACTERS * rooms)
         end = len(fits) if fits.all() else int(fits.argmin())
-        return new[:end].tolist(), int(costs[:end].sum()), np.append(new[end:], numbers[reach:])
+        return new[:end], int(costs[:end].sum()), np.append(new[end:], numbers[reach:])
 
     # ------------------------------------------------------------ as it stands in a request
 
-    def _lines(self, ordered: Sequence[int]) -> list[QuotedLine]:
+    def _lines(self, ordered: Ints) -> list[QuotedLine]:
         """What is quoted of each message."""
-        begins = np.flatnonzero(np.diff(self._source_of[ordered], prepend=-1)).tolist()
-        keys: Sequence[int | tuple[int, ...]] = ordered  # of each message one, as in a chat
-        if len(begins) < len(ordered):
-            runs = pairwise([*begins, len(ordered)])
-            keys = [ordered[a] if b - a == 1 else tuple(ordered[a:b]) for a, b in runs]
+        begins = np.flatnonzero(np.diff(self._source_of.take(ordered), prepend=-1)).tolist()
+        numbers = ordered.tolist()
+        keys: Sequence[int | tuple[int, ...]] = numbers  # of each message one, as in a chat
+        if len(begins) < len(numbers):
+            runs = pairwise([*begins, len(numbers)])
+            keys = [numbers[a] if b - a == 1 else tuple(numbers[a:b]) for a, b in runs]
         lines = self._known.lines
         return [lines.get(key) or self._make_line(key) for key in keys]
 
-    def _ordered(self, chosen: Sequence[int]) -> list[int]:
+    def _ordered(self, chosen: Ints) -> Ints:
         """Numbers in the order of the conversation: that of passages is their own."""
-        return sorted(chosen, key=self._quotes.__getitem__ if self._has_more else None)
+        if len(self._known.quotes) == self._passages:
+            return np.sort(chosen)
+        return np.array(sorted(chosen.tolist(), key=self._known.quotes.__getitem__), np.int64)
 
     def _make_line(self, key: int | tuple[int, ...]) -> QuotedLine:
-        quotes = [self._quotes[n] for n in ([key] if isinstance(key, int) else key)]
+        quotes = [self._known.quotes[n] for n in ([key] if isinstance(key, int) else key)]
         source = self.sources[quotes[0].source]
         passage = fence.passage_of(source, quotes, str)
         if isinstance(key, int):
@@ -239,7 +253,8 @@ class QuoteTokens:
         line = self._known.lines[key] = QuotedLine(passage, text, self._line_tokens(key, passage, escaped, text))
         tokens = line.tokens
         if isinstance(key, int) and tokens is not None and len(tokens) == 1:
-            self._known.alone[key] = tokens[0]
+            self._known.lone_lines[key], self._known.lone_passages[key] = text, passage
+            self._known.alone[key] = tokens[0]  # last: another thread looks at this first
         return line
 
     def _line_tokens(
@@ -253,17 +268,22 @@ class QuoteTokens:
                 return found
         return count_line(f"{text}\n", self.count)
 
-    def rendered(self, chosen: Sequence[int]) -> int:
+    def rendered(self, chosen: Ints) -> int:
         """Tokens of the fence with quotes; 0 without any."""
-        if not chosen:
+        if not len(chosen):
             return 0
-        numbers, alone = np.array(chosen, np.int64), self._known.alone
-        if isinstance(self.count, ModelCounter) and np.bincount(self._source_of[numbers]).max() == 1:
-            for number in numbers[alone[numbers] < 0].tolist():
-                _ = self._known.lines.get(number) or self._make_line(number)
-            if (alone[numbers] >= 0).all():
-                return int(alone[numbers].sum()) + sum(map(sum, _frame(self.count)))
-        return max(self._sizes(self._lines(self._ordered(chosen))))
+        found = self._lone_tokens(chosen)
+        return max(self._sizes(self._lines(self._ordered(chosen)))) if found is None else found
+
+    def _lone_tokens(self, chosen: Ints) -> int | None:
+        """The same where of each message one passage is quoted and the lines' tokens are known; else None."""
+        alone = self._known.alone
+        if not isinstance(self.count, ModelCounter) or np.bincount(self._source_of.take(chosen)).max() > 1:
+            return None
+        for number in chosen[alone.take(chosen) < 0].tolist():
+            _ = self._known.lines.get(number) or self._make_line(number)
+        counts = alone.take(chosen)
+        return int(counts.sum()) + sum(map(sum, _frame(self.count))) if (counts >= 0).all() else None
 
     def _sizes(self, lines: Sequence[QuotedLine]) -> tuple[int, ...]:
         """The same of lines by each vocabulary, counted as a whole only where they are no sum."""
@@ -274,46 +294,63 @@ class QuoteTokens:
             return self.count.each(fence.enclose([line.text for line in lines]))
         return tuple(map(sum, zip(*_frame(self.count), *counts, strict=True)))
 
-    def render(self, chosen: Sequence[int]) -> Quoted:
+    def render(self, chosen: Ints) -> Quoted:
         """The quotes as they stand in a request."""
-        if not chosen:
+        if not len(chosen):
             return Quoted()
-        ordered, quotes = self._ordered(chosen), self._quotes
+        known, ordered = self._known, self._ordered(chosen)
+        quotes, total = tuple(known.quotes.take(ordered).tolist()), self._lone_tokens(chosen)
+        if total is not None:
+            text = fence.enclose(known.lone_lines.take(ordered).tolist())
+            return Quoted(quotes, text, tuple(known.lone_passages.take(ordered).tolist()), (total,))
         lines = self._lines(ordered)
-        passages = tuple([line.passage for line in lines])
         text = fence.enclose([line.text for line in lines])
-        return Quoted(tuple([quotes[n] for n in ordered]), text, passages, self._sizes(lines))
+        return Quoted(quotes, text, tuple([line.passage for line in lines]), self._sizes(lines))
 
 
 _NO_TOKENS: Final = np.zeros(0, np.int32)
 _NO_NUMBERS: Final = np.zeros(0, np.int64)
-_NOTHING_KNOWN: Final = _KnownQuotes(_NO_TOKENS, _NO_TOKENS, _NO_NUMBERS, _NO_NUMBERS, {})
+_NO_OBJECTS: Final = np.zeros(0, np.object_)
+_NOTHING_KNOWN: Final = _KnownQuotes(
+    _NO_OBJECTS, _NO_OBJECTS, _NO_TOKENS, _NO_TOKENS, _NO_OBJECTS, _NO_OBJECTS, _NO_NUMBERS, _NO_NUMBERS, {}
+)
+
+
+def _objects(values: Sequence[object]) -> Objects:
+    """An array of them as they are: numpy would take tuples apart."""
+    return np.fromiter(values, np.object_, len(values))
 
 
 def _known_quotes(index: PassageIndex, count: Callable[[str], int], sources: Sequence[Quotable]) -> _KnownQuotes:
     by_counter: dict[Callable[[str], int], _KnownQuotes] = index.derived("quotes", dict)
     known = by_counter.get(count, _NOTHING_KNOWN)
     if len(known.tokens) < len(index.quotes):
-        known = by_counter[count] = _continued(known, sources, index.quotes)
+        known = by_counter[count] = _continued(known, sources, index.quotes[len(known.tokens) :])
     if len(known.lines) > index.most_lines:
         known.lines.clear()
     return known
 
 
-def _continued(known: _KnownQuotes, sources: Sequence[Quotable], quotes: Sequence[Quote]) -> _KnownQuotes:
-    """What is known of the first of the quotes, and of all of them; a copy, since the others may be others to somebody else."""
-    begin = len(known.tokens)
-    texts = [sources[source].text[start:end] for source, start, end in quotes[begin:]]
+def _continued(known: _KnownQuotes, sources: Sequence[Quotable], more: Sequence[Quote]) -> _KnownQuotes:
+    """What is known of some quotes, and of more behind them; a copy, since these may be others to somebody else."""
+    texts = [sources[source].text[start:end] for source, start, end in more]
     new = np.array(list(map(hash, texts)), np.int64)
-    hashes = np.append(known.hashes, new)
     first: dict[str, int] = {}
     for number in np.flatnonzero(np.isin(known.hashes, new)).tolist():
-        source, start, end = quotes[number]
-        first.setdefault(sources[source].text[start:end], number)
-    twins = [first.setdefault(text, number) for number, text in enumerate(texts, begin)]
-    unknown = np.full(len(texts), _UNKNOWN, np.int32)
-    tokens, alone = np.append(known.tokens, unknown), np.append(known.alone, unknown)
-    return _KnownQuotes(tokens, alone, hashes, np.append(known.twins, np.array(twins, np.int64)), dict(known.lines))
+        first.setdefault(known.texts[number], number)
+    twins = [first.setdefault(text, number) for number, text in enumerate(texts, len(known.tokens))]
+    unknown, nothing = np.full(len(more), _UNKNOWN, np.int32), np.empty(len(more), np.object_)
+    return _KnownQuotes(
+        quotes=np.append(known.quotes, _objects(more)),
+        texts=np.append(known.texts, _objects(texts)),
+        tokens=np.append(known.tokens, unknown),
+        alone=np.append(known.alone, unknown),
+        lone_lines=np.append(known.lone_lines, nothing),
+        lone_passages=np.append(known.lone_passages, nothing),
+        hashes=np.append(known.hashes, new),
+        twins=np.append(known.twins, np.array(twins, np.int64)),
+        lines=dict(known.lines),
+    )
 
 
 @lru_cache(maxsize=8)
@@ -347,15 +384,16 @@ def fit_quotes(ranking: RankedQuotes, budget: int, tokens: QuoteTokens) -> Quote
 
     A label costs two or three tokens, so what three for each leave over is given out once more.
     """
-    chosen = _take(ranking, budget - fence_tokens(tokens.count), (), tokens)
+    chosen = _take(ranking, budget - fence_tokens(tokens.count), _NO_NUMBERS, tokens)
     left = budget - tokens.rendered(chosen)
     if left > 2 * FRAME:
         others = np.ones(len(ranking.worth), bool)
         others[chosen] = False
-        chosen += _take(ranking._replace(numbers=ranking.numbers[others[ranking.numbers]]), left, chosen, tokens)
+        rest = ranking._replace(numbers=ranking.numbers[others[ranking.numbers]])
+        chosen = np.append(chosen, _take(rest, left, chosen, tokens))
     found = tokens.render(chosen)
-    while chosen and found.tokens > budget:
-        chosen.pop()
+    while len(chosen) and found.tokens > budget:
+        chosen = chosen[:-1]
         found = tokens.render(chosen)
     return found
 
@@ -363,19 +401,20 @@ def fit_quotes(ranking: RankedQuotes, budget: int, tokens: QuoteTokens) -> Quote
 _SPARE: Final = 16  # quotes put in order beyond those that a room holds as a rule
 
 
-def _take(ranking: RankedQuotes, room: int, before: Sequence[int], tokens: QuoteTokens) -> list[int]:
+def _take(ranking: RankedQuotes, room: int, before: Ints, tokens: QuoteTokens) -> Ints:
     """The best of the quotes that are new to the request and to those chosen `before`, and fit, the best first."""
-    chosen: list[int] = []
+    chosen = _NO_NUMBERS
     taken = ""
     left = ranking.numbers
     while room >= _LEAST and len(left := tokens.may_fit(left, room)):
         best, left = _best(ranking.worth, left, _SPARE + int(room / tokens.usual))
-        if not before:  # as a rule nearly all that fits
+        if not len(before):  # as a rule nearly all that fits
             first, cost, best = tokens.first_fitting(best, room, chosen)
-            chosen += first
+            chosen = np.append(chosen, first)
             room -= cost
-        seen = set(tokens.twins(chosen))
-        for number, characters, known, twin in tokens.facts(tokens.may_fit(best, room)):
+        more: list[int] = []
+        seen = set[int]()
+        for number, characters, known, twin in tokens.facts(tokens.without_twins(tokens.may_fit(best, room), chosen)):
             if room < _LEAST:
                 break
             if characters > _CHARACTERS * room or known + FRAME > room or twin in seen or tokens.is_held(number):
@@ -383,13 +422,14 @@ def _take(ranking: RankedQuotes, room: int, before: Sequence[int], tokens: Quote
             cost = tokens.cost(number)
             if cost > room:
                 continue
-            if before:  # looked for last: that takes longest
+            if len(before):  # looked for last: that takes longest
                 taken = taken or "\0".join(tokens.texts(before))
                 if _is_taken(tokens.text(number), taken, tokens.held):
                     continue
-            chosen.append(number)
+            more.append(number)
             seen.add(twin)
             room -= cost
+        chosen = np.append(chosen, np.array(more, np.int64))
     return chosen
 
 
