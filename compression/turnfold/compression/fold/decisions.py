@@ -22,14 +22,16 @@ A prefix is told by its messages, not by system text outside of them, which some
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from math import log
 from typing import Final
 
+from turnfold.compression.memo import Memo, continued
 from turnfold.compression.options import FoldDecision, FoldOptions, Likeness, Precedent
 from turnfold.compression.warmth import set_warmth, usual_warmth
+from turnfold.compression.wire.conversation import Messages, family
 
 _FIRST_RUNG: Final = 4_000  # tokens; the earliest fold comes at 5,000
 _RUNG: Final = log(1.25)
@@ -64,13 +66,21 @@ def prefixes(keys: Sequence[bytes], ends: Iterable[int]) -> dict[int, str]:
     return found
 
 
-def binding(precedents: Sequence[Precedent], keys: Sequence[bytes]) -> tuple[Precedent, ...]:
-    """Those that were made under a beginning of this conversation, in the order of its messages.
+def known_prefixes(messages: Messages, ends: Collection[int], memo: Memo) -> dict[int, str]:
+    """The same of a conversation's messages, at least: those that an earlier request asked for are not made again."""
 
-    Args:
-        keys: of the conversation's messages.
-    """
-    own = prefixes(keys, [p.at for p in precedents])
+    def run(known: dict[int, str] | None, same: int) -> dict[int, str]:
+        found = {end: name for end, name in known.items() if end <= same} if known else {}
+        return found | prefixes(messages.keys, new) if (new := [end for end in ends if end not in found]) else found
+
+    if not ends:
+        return {}
+    return continued(memo, ("prefixes", family(messages)), messages, run, lambda found: 200 * len(found))
+
+
+def binding(precedents: Sequence[Precedent], messages: Messages, memo: Memo) -> tuple[Precedent, ...]:
+    """Those that were made under a beginning of this conversation, in the order of its messages."""
+    own = known_prefixes(messages, [p.at for p in precedents], memo)
     return tuple(sorted((p for p in precedents if own.get(p.at) == p.prefix), key=lambda p: p.at))
 
 
@@ -91,24 +101,27 @@ def under_prices(options: FoldOptions, total: int) -> FoldOptions:
     return replace(options, prices=prices, belief=belief)
 
 
-def bound_belief(belief: FoldDecision | None, keys: Sequence[bytes]) -> FoldDecision | None:
+def bound_belief(belief: FoldDecision | None, messages: Messages, memo: Memo) -> FoldDecision | None:
     """What is believed, with those summaries only that were written under a beginning of this conversation."""
     if belief is None or not belief.summaries:
         return belief
-    own = prefixes(keys, [one.end for one in belief.summaries])
+    own = known_prefixes(messages, [one.end for one in belief.summaries], memo)
     return replace(belief, summaries=tuple(one for one in belief.summaries if own.get(one.end) == one.prefix))
 
 
-def bound_likenesses(likenesses: Sequence[Likeness], keys: Sequence[bytes]) -> tuple[Likeness, ...]:
+def bound_likenesses(likenesses: Sequence[Likeness], messages: Messages, memo: Memo) -> tuple[Likeness, ...]:
     """Those that were decided under a beginning of this conversation."""
-    own = prefixes(keys, [one.at for one in likenesses])
+    own = known_prefixes(messages, [one.at for one in likenesses], memo)
     return tuple(one for one in likenesses if own.get(one.at) == one.prefix)
 
 
-def fresh(decided: Mapping[int, FoldDecision], known: Sequence[Precedent], keys: Sequence[bytes]) -> tuple[Precedent, ...]:
+def fresh(
+    decided: Mapping[int, FoldDecision], known: Sequence[Precedent], messages: Messages, memo: Memo
+) -> tuple[Precedent, ...]:
     """New precedents: what was decided at numbers of messages at which none is known."""
     if not decided:
         return ()
-    new = {at: decision for at, decision in decided.items() if at not in {p.at for p in known}}
-    named = prefixes(keys, list(new))
+    before = {p.at for p in known}
+    new = {at: decision for at, decision in decided.items() if at not in before}
+    named = known_prefixes(messages, new, memo)
     return tuple(Precedent(at, named[at], decision) for at, decision in sorted(new.items()))

@@ -112,7 +112,7 @@ def fold(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded
     Raises:
         FoldRejected: our own output failed a check (never for what a client can send).
     """
-    options = _under(conversation, options)
+    options = _under(conversation, options, memo)
     if conversation.held:
         return replace(_fold_nothing(conversation, options, memo), reason=conversation.held)
     given = fold_task(conversation, options, memo)
@@ -122,7 +122,7 @@ def fold(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded
     drawn = plan(given.cut, options, memo=memo)
     best = steady_attempt(given, drawn)
     drawn = drawn if best is None else best.plan
-    decided = fresh(drawn.decided, options.precedents, conversation.messages.keys)
+    decided = fresh(drawn.decided, options.precedents, conversation.messages, memo)
     plain = _fold_nothing(conversation, options, memo, outlook=drawn.outlook, decided=decided)
     return plain if best is None else replace(_chosen(plain, best, options, memo), outlook=drawn.outlook, decided=decided)
 
@@ -158,22 +158,22 @@ def _chosen(plain: Folded, best: Attempt, options: FoldOptions, memo: Memo) -> F
     )
 
 
-def _under(conversation: Conversation, options: FoldOptions) -> FoldOptions:
+def _under(conversation: Conversation, options: FoldOptions, memo: Memo) -> FoldOptions:
     """The options with what the conversation says where they say nothing."""
     model = options.model or conversation.model
     bound = binds_thinking(model) if options.preserved_thinking is None else options.preserved_thinking
     stays = options.recall_stays or conversation.marked_at_end
     drops = options.drops_thinking and bound and conversation.can_drop_thinking
-    keys = conversation.messages.keys
+    messages = conversation.messages
     said: dict[str, Any] = {
         "model": model,
         "preserved_thinking": bound,
         "recall_stays": stays,
         "drops_thinking": drops,
-        "precedents": binding(options.precedents, keys) if options.precedents else (),
-        "borrowed": binding(options.borrowed, keys) if options.borrowed else (),
-        "belief": bound_belief(options.belief, keys),
-        "likenesses": bound_likenesses(options.likenesses, keys) if options.likenesses else (),
+        "precedents": binding(options.precedents, messages, memo),
+        "borrowed": binding(options.borrowed, messages, memo),
+        "belief": bound_belief(options.belief, messages, memo),
+        "likenesses": bound_likenesses(options.likenesses, messages, memo),
     }
     new = {name: value for name, value in said.items() if value != getattr(options, name)}
     return replace(options, **new) if new else options
