@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from turnfold.compression.errors import SectionUnknown
 from turnfold.compression.fold import Section
 from turnfold.compression.layers import Layer
-from turnfold.compression.text.private import is_private, redact, redact_json
+from turnfold.compression.text.private import is_private, may_be_private, redact, redact_json
 from turnfold.proxy.chat.receipts import PackedSection
 from turnfold.proxy.store import Item, Key, Store
 from turnfold.proxy.store.records import VERSION, UnreadableRecord, decode_record, inflate_record
@@ -66,7 +66,7 @@ def _parse(value: bytes) -> Any:
 def pack_section(section: Section | Layered) -> bytes:
     """A section as bytes, without its id and without what is private."""
     if isinstance(section, Section):
-        public = [redact_json(raw) for raw in section.messages]
+        public = _without_private(section.messages)
         return _bytes({"form": "folded", "level": section.level, "tokens": section.tokens, "messages": public})
     layers = section.layers
     if is_private(layers[0].text):
@@ -128,9 +128,14 @@ def section_items(tenant: str, section: Section | Layered | PackedSection, ttl: 
     return items
 
 
+def _without_private(messages: Sequence[str]) -> Sequence[str]:
+    """Messages without what is private in them; nearly always that is nothing, which is found out of all of them at once."""
+    return [redact_json(raw) for raw in messages] if may_be_private("\n".join(messages)) else messages
+
+
 def _public(section: Section) -> list[str | None]:
     """What was sent, but for texts made of messages with something private in them: these may have lost the tags around it."""
-    private = [redact_json(raw) != raw for raw in section.messages]
+    private = [one != raw for one, raw in zip(_without_private(section.messages), section.messages, strict=True)]
     if len(section.instead) != len(private):
         return [None] * len(section.instead) if any(private) else list(section.instead)
     return [None if hidden else text for text, hidden in zip(section.instead, private, strict=True)]

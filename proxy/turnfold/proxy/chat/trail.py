@@ -12,11 +12,12 @@ Cache marks are left out first (``Wire.unmarked``): they move on from request to
 from __future__ import annotations
 
 import base64
+import struct
 import zlib
 from array import array
 from bisect import bisect_right
 from dataclasses import dataclass
-from itertools import accumulate, islice, takewhile
+from itertools import accumulate, takewhile
 from typing import Any, Final, NamedTuple
 
 from turnfold.compression.memo import Memo, continued
@@ -199,6 +200,6 @@ def _trail(rest: bytes, known: bytes) -> Trail:
     """The trail of a text of whose beginning the sums are known, and which goes on with the rest."""
     begin, view = _end(known), memoryview(rest)
     starts = range(0, min(len(rest) - _STEP + 1, _MOST * _STEP - begin), _STEP)
-    begun = int.from_bytes(known[-_WIDTH:], "little")
-    sums = accumulate(starts, lambda total, at: zlib.crc32(view[at : at + _STEP], total), initial=begun)
-    return Trail(begin + len(rest), known + b"".join([total.to_bytes(_WIDTH, "little") for total in islice(sums, 1, None)]))
+    total = int.from_bytes(known[-_WIDTH:], "little")
+    sums = [total := zlib.crc32(view[at : at + _STEP], total) for at in starts]
+    return Trail(begin + len(rest), known + struct.pack(f"<{len(sums)}I", *sums))
