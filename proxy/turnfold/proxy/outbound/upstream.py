@@ -45,6 +45,7 @@ from turnfold.proxy.outbound.trust import tls_context
 _POOL_WAIT: Final = 60.0  # seconds to wait for a free connection before saying so
 _READ_BUFFER: Final = 65536  # per stream; reading from the upstream pauses at twice this
 _PIECE: Final = 65536
+_WHOLE: Final = 2**18  # bytes of a body that are written at once: that takes less than the same in pieces, and no part of a ms
 _LONGEST_LINE: Final = 2**16
 _MOST_HEADERS: Final = 1000
 _PARSING: Final[Parsing] = {
@@ -270,7 +271,7 @@ class Upstream:
         assert self._session is not None  # noqa: S101 - as above
         if isinstance(body, bytes):
             headers = [*headers, (b"content-length", b"%d" % len(body))] if body or method == "POST" else headers
-            if self._posting is not None and method == "POST" and 0 < len(body) <= _PIECE:
+            if self._posting is not None and method == "POST" and 0 < len(body) <= _WHOLE:
                 return await self._posting.post(url, headers, body, meanwhile)
             body = pieces(body) if len(body) > _PIECE else body or None
         values = as_text(value for _, value in headers)
