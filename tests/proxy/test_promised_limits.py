@@ -30,6 +30,7 @@ PROMISES = {
     "workers that die while they start": ("scale.md", "at growing intervals, up to", workers._LONGEST_WAIT, "s"),
     "a worker that does not stop": ("scale.md", "On SIGTERM, a worker", workers._STOP_PATIENCE, "s"),
     "a head that never ends": ("operations.md", "request's head", http11._HEAD_SECONDS, "s"),
+    "an answer that nobody reads": ("operations.md", "reads nothing of its response", http11._UNREAD_SECONDS, "s"),
     "a body that stalls": ("operations.md", "body_stalled", inbound.STALL, "s"),
     "a body that stalls, again": ("security.md", "a client that stalls", inbound.STALL, "s"),
     "a slow fold goes on": ("operations.md", "the background", abandoning._GRACE, "as long"),

@@ -1,9 +1,9 @@
-"""uvicorn's HTTP/1.1 protocol with nine fixes that a proxy needs.
+"""uvicorn's HTTP/1.1 protocol with ten fixes that a proxy needs.
 
 Lives here: limits of size and time for request heads, trailers, bodies of requests whose upgrade is declined, clients that are
-half closed or leave behind a large body, answers to HTTP/1.0, requests that come before earlier ones are answered, telling at
-once who has gone and whose body is here (``inbound``), answers in one write. Does not belong here: anything that an ASGI app can
-do for itself.
+half closed, leave behind a large body or read nothing, answers to HTTP/1.0, requests that come before earlier ones are answered,
+telling at once who has gone and whose body is here (``inbound``), answers in one write. Does not belong here: anything that an
+ASGI app can do for itself.
 
 uvicorn collects a head of any size before an app sees it. The app's own limit sends a proper answer; the limit here is larger and
 protects memory. It also waits for the rest of a head for ever: clients that vanish, or stall on purpose, would collect until no
@@ -18,6 +18,9 @@ section 7.8): Java's client asks for h2c with its first request, whose body woul
 A client may also send its next request before it has the answer to the last one (RFC 9112 section 9.3.2). uvicorn knows the
 newest request alone: that the client left would be noticed by none before it, and what is said of bytes that are no request would
 land in the middle of an answer. So the answers that are due are kept in order.
+
+A client that stays connected and reads nothing of its answer would hold a connection of the upstream's for ever: uvicorn waits
+until it reads. So it must read something of what waits for it within a minute, as with nginx's ``send_timeout``.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from turnfold.proxy.http.inbound import ARRIVAL, DEPARTURE
+from turnfold.proxy.http.unread import unread_bytes
 
 _MOST: Final = 2**20
 _NO_REQUEST: Final = (
@@ -46,6 +50,7 @@ _HEAD_TOO_LARGE: Final = (
     b"content-length: %d\r\n\r\n%s" % (len(_MESSAGE), _MESSAGE)
 )
 _HEAD_SECONDS: Final = 60.0  # from a head's first byte to its last, as in nginx
+_UNREAD_SECONDS: Final = 60.0  # in which a client must read something of what waits for it, as in nginx
 _STILL_THERE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 _ASKED_AGAIN: Final = (0.3, 2.0)  # seconds; the first refusal is noticed with the next thing that is sent
 _FRAMING: Final = (b"content-length", b"transfer-encoding")
@@ -118,6 +123,7 @@ class Http11(HttpToolsProtocol):
         super().connection_made(transport)
         self._answers: Any = HeadWithBody(transport, self.loop)
         self._head_timer: asyncio.TimerHandle | None = self.loop.call_later(self.timeout_keep_alive, transport.close)
+        self._reading_timer: asyncio.TimerHandle | None = None
 
     def _end_head_timer(self) -> None:
         if self._head_timer is not None:
@@ -130,9 +136,37 @@ class Http11(HttpToolsProtocol):
         self._head_began = True
         self._head_timer = self.loop.call_later(_HEAD_SECONDS, self._read_no_more)
 
+    def pause_writing(self) -> None:
+        """As the parent does; the client is to read something in time."""
+        super().pause_writing()
+        self._time_reading()
+
+    def resume_writing(self) -> None:
+        """As the parent does."""
+        super().resume_writing()
+        self._end_reading_timer()
+
+    def _time_reading(self) -> None:
+        """Nothing more is written until the client has read: what waits for it only becomes less."""
+        self._end_reading_timer()
+        if self.transport.get_write_buffer_size():
+            self._reading_timer = self.loop.call_later(_UNREAD_SECONDS, self._end_unless_read, unread_bytes(self.transport))
+
+    def _end_unless_read(self, before: int) -> None:
+        if unread_bytes(self.transport) < before:
+            self._time_reading()
+        else:
+            self.transport.abort()
+
+    def _end_reading_timer(self) -> None:
+        if self._reading_timer is not None:
+            self._reading_timer.cancel()
+            self._reading_timer = None
+
     def connection_lost(self, exc: Exception | None) -> None:
         """As the parent does; then tell those who asked for it."""
         self._end_head_timer()
+        self._end_reading_timer()
         self._lost = True
         super().connection_lost(exc)
         for cycle in self._due:
@@ -245,6 +279,8 @@ class Http11(HttpToolsProtocol):
         if not self._resuming:
             self._in_head = self._head_began = False
             self._end_head_timer()
+            if not self._due:
+                self._end_reading_timer()
             super().on_headers_complete()
             self._due.append(self.cycle)
             self.cycle.transport = self._answers
@@ -268,6 +304,8 @@ class Http11(HttpToolsProtocol):
             self.flow.resume_reading()
 
     def on_response_complete(self) -> None:
-        """An answer ends: the oldest that is due."""
+        """An answer ends: the oldest that is due. Its last bytes may wait for the client, which is to read them in time too."""
         self._due.popleft()
         super().on_response_complete()
+        if not self._due:
+            self._time_reading()
