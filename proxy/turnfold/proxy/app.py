@@ -80,6 +80,7 @@ from turnfold.proxy.state_records import StateRecords
 from turnfold.proxy.stopping import told_to_stop
 from turnfold.proxy.store import Store, StoreError, open_store
 from turnfold.proxy.store.records import left_out
+from turnfold.proxy.sweeping import sweep_from_time_to_time
 from turnfold.proxy.telemetry.in_flight import InFlight
 from turnfold.proxy.telemetry.metrics import Health, Metrics
 
@@ -316,7 +317,8 @@ class Parts:
         await self.ledger.start()
         if self.traces is not None:
             self.traces.start()
-        loops = {"warmth": self.warmth.run, "deletions": self.forgetting.watch, "memory": give_back}
+        sweeping = partial(sweep_from_time_to_time, self.store)
+        loops = {"warmth": self.warmth.run, "deletions": self.forgetting.watch, "memory": give_back, "sweeping": sweeping}
         if self.store.file is not None:
             loops["store-check"] = FileCheck(self.store.file, self.store.patient, self.incidents).run
         tasks = [

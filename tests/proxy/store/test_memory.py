@@ -6,6 +6,7 @@ import asyncio
 
 from turnfold.proxy.store.base import Batch, Item, Key, Scope, key_pages
 from turnfold.proxy.store.memory import MemoryStore
+from turnfold.proxy.sweeping import sweep_from_time_to_time
 
 
 async def test_what_has_expired_is_neither_named_nor_gone_on_with() -> None:
@@ -25,3 +26,15 @@ async def test_keys_are_listed_in_pages_of_500() -> None:
     pages = [[key.id for key in page] async for page in key_pages(store, Scope("anna"))]
     assert [len(page) for page in pages] == [500, 1]
     assert len({name for page in pages for name in page}) == 501
+
+
+async def test_what_has_expired_goes_although_nothing_is_written() -> None:
+    store = MemoryStore()
+    await store.sweep()
+    await store.put([Item(Key("anna", "section", "1"), b"v", 0.02)])
+    store._next_purge = 0.0  # as a minute later
+    await asyncio.sleep(0.04)
+    task = asyncio.create_task(sweep_from_time_to_time(store, 0.01))
+    await asyncio.sleep(0.1)
+    task.cancel()
+    assert len(store._items) == 0

@@ -177,6 +177,10 @@ class Store(Protocol):
         """Remove what was deleted from the back-end's own files, as far as it writes any."""
         ...
 
+    async def sweep(self) -> None:
+        """Remove what has expired, where that is due: else it goes with the next write."""
+        ...
+
     async def ping(self) -> None:
         """Return if the store works."""
         ...
@@ -241,6 +245,10 @@ class BooksOf:
     async def scrub(self) -> None:
         """See `Store`."""
         await self._store.scrub()
+
+    async def sweep(self) -> None:
+        """See `Store`."""
+        await self._store.sweep()
 
 
 def blob(text: str) -> bytes:

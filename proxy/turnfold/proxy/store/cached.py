@@ -61,6 +61,13 @@ class _RecentValues:
         """Whose values there are."""
         return self._kept.tenants()
 
+    def sweep(self) -> None:
+        """Forget what is too old."""
+        now = time.monotonic()
+        for tenant, key, (_, until) in self._kept.items():
+            if until <= now:
+                self._kept.drop(tenant, key)
+
     def clear(self) -> None:
         """Forget all."""
         self._kept.clear()
@@ -137,6 +144,10 @@ class CachedStore(BooksOf):
     def recent_tenants(self) -> list[str]:
         """Tenants with values in memory."""
         return self._recent.tenants()
+
+    async def sweep(self) -> None:
+        self._recent.sweep()
+        await self._store.sweep()
 
     async def ping(self) -> None:
         await self._store.ping()

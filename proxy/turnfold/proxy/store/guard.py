@@ -110,6 +110,9 @@ class TimedStore:
     async def scrub(self) -> None:
         await self._call(self._store.scrub, self._patience)
 
+    async def sweep(self) -> None:
+        await self._call(self._store.sweep, self._patience)
+
     async def ping(self) -> None:
         await self._call(self._store.ping, self._timeout)
 

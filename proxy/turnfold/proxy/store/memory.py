@@ -179,6 +179,9 @@ class MemoryStore:
     async def scrub(self) -> None:
         return
 
+    async def sweep(self) -> None:
+        self._purge()
+
     async def ping(self) -> None:
         return
 

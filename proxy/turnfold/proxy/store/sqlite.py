@@ -318,6 +318,9 @@ class SqliteStore:
             await asyncio.sleep(_SCRUB_PAUSE)
         raise StoreUnavailable("SQLite: another process reads; the write-ahead log cannot be emptied now")
 
+    async def sweep(self) -> None:
+        await self._writer.run(self._purge)
+
     async def set_aside(self, file: FileIdentity) -> None:
         """Keep a file that was found damaged under another name, if it is still ours; the next call begins a new one."""
         await self._writer.set_aside(file)

@@ -358,6 +358,9 @@ class RedisStore:
     async def scrub(self) -> None:
         """Nothing: what a server has written to its own disk (AOF, snapshots) is replaced when it next rewrites them."""
 
+    async def sweep(self) -> None:
+        """Nothing: the server does it."""
+
     async def ping(self) -> None:
         await self._call(self._link.ping)
 
