@@ -318,7 +318,12 @@ class Parts:
         if self.traces is not None:
             self.traces.start()
         sweeping = partial(sweep_from_time_to_time, self.store)
-        loops = {"warmth": self.warmth.run, "deletions": self.forgetting.watch, "memory": give_back, "sweeping": sweeping}
+        loops: dict[str, Callable[[], Awaitable[None]]] = {
+            "warmth": self.warmth.run,
+            "deletions": self.forgetting.watch,
+            "memory": give_back,
+            "sweeping": sweeping,
+        }
         if self.store.file is not None:
             loops["store-check"] = FileCheck(self.store.file, self.store.patient, self.incidents).run
         tasks = [
