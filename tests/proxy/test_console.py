@@ -24,6 +24,7 @@ from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, p
 from tests.proxy.processes import CUT, LONG, ServeProcess, serve_process
 from tests.proxy.receipts import receipt
 from tests.support import golden
+from tests.support.ports import free_port
 from turnfold.config.serving import LogSettings
 from turnfold.config.settings import AuthSettings, Settings, StoreSettings
 from turnfold.proxy.console.greeting import Greeting, greet
@@ -65,8 +66,7 @@ def proxy(upstream_url: str) -> Iterator[ProxyServer]:
 
 @pytest.fixture(scope="module")
 def upstream_url() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as probe:  # nothing listens there once it is closed
-        return f"http://127.0.0.1:{probe.getsockname()[1]}/v1"
+    return f"http://127.0.0.1:{free_port()}/v1"  # nothing listens there
 
 
 def _chat(proxy: ProxyServer, model: str = "gpt-4o") -> str:

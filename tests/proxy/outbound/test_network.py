@@ -23,6 +23,7 @@ from starlette.types import Receive, Scope, Send
 from tests.proxy.harness import NO_LOGGING, RunCommand, StartProxy, UpstreamServer, call, reply, running
 from tests.proxy.outbound.ways import USER, ForwardProxy, forward_proxy
 from tests.support.cases import each
+from tests.support.ports import free_port
 from turnfold.config.outbound import is_excepted, proxy_for
 from turnfold.config.settings import UpstreamSettings
 from turnfold.config.sources import SettingsError
@@ -170,8 +171,7 @@ def test_what_is_no_tls_is_not_called_a_certificate(start_proxy: StartProxy, ups
 
 
 def test_a_proxy_that_is_not_there_is_not_called_the_upstream(start_proxy: StartProxy) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as probe:  # nothing listens there once it is closed
-        nowhere = f"http://127.0.0.1:{probe.getsockname()[1]}"
+    nowhere = f"http://127.0.0.1:{free_port()}"
     answer = start_proxy(SECURE, upstream={"proxy": nowhere}).chat(BODY)
     assert (answer.status, answer.json()["error"]["code"]) == (502, "upstream_unreachable")
     assert "its outbound proxy does not answer: connection refused" in answer.json()["error"]["message"]

