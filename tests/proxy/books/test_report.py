@@ -162,8 +162,8 @@ async def test_a_mean_of_few_says_so() -> None:
 
 
 async def test_a_conversation_says_why_it_folds_as_often_as_it_does() -> None:
-    """Claude reads a cached token at a tenth and writes it at 1.25; a model without a cache has to wait for nothing. Where a model
-    without known prices was seen to have a cache, the pace is that of the prices that were assumed."""
+    """Claude reads a cached token at a tenth and writes it at 1.25; a model without a cache has to wait for nothing. Where a
+    model without known prices was seen to have a cache, the pace is that of the prices that were assumed."""
     store = MemoryStore()
     book = Ledger(store, StoreSettings(), dollars)
     for model, cached in (("claude-sonnet-4-5", 100), ("my-local-model", 0), ("my-other-model", 100)):
