@@ -134,6 +134,19 @@ def test_small_requests_do_not_wait_behind_large_ones(upstream: UpstreamServer, 
         thread.join()
 
 
+def test_a_receipt_tells_other_tools_from_the_same_and_from_none(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    upstream.handler = USAGE
+    proxy, seen = start_proxy(upstream.origin + "/v1"), []
+    for names in ([], ["look_up"], ["look_up"], ["look_up", "buy"]):
+        tools = [{"type": "function", "function": {"name": name}} for name in names]
+        proxy.chat(json.dumps(json.loads(TWO) | ({"tools": tools} if tools else {})).encode())
+        seen.append(proxy.recorder.receipts[-1].schema)
+    none, one, again, two = seen
+    assert not none
+    assert one == again
+    assert len({none, one, two}) == 3
+
+
 def test_off_is_not_parsed(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
     upstream.handler = USAGE
     proxy = start_proxy(upstream.origin + "/v1", fold=_raising(AssertionError()), folding={"mode": "off"})
