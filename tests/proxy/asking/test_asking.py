@@ -8,18 +8,21 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
+from yarl import URL
 
 from tests.proxy.harness import (
     NO_LOGGING,
+    NOWHERE,
     Answer,
     ProxyServer,
+    Receipts,
     Seen,
     UpstreamServer,
     call,
@@ -34,16 +37,26 @@ from tests.support.structure import structure_faults
 from tests.support.summary_writer import answer, faithful, is_call
 from tests.support.warm import warm_fold
 from turnfold.compression.errors import InvalidInput
+from turnfold.compression.fold.adoption import WantedSummary
+from turnfold.compression.memo import Memo
 from turnfold.compression.state import Engine
 from turnfold.compression.summary.calls import ModelCall
-from turnfold.config.settings import Settings
+from turnfold.compression.wire.chat import CHAT
+from turnfold.config.settings import Settings, UpstreamSettings
 from turnfold.proxy.asking import blocks
 from turnfold.proxy.asking.asker import Bill, ModelAsker
+from turnfold.proxy.asking.blocks import BlockSummaries
 from turnfold.proxy.asking.drafting import drafter
 from turnfold.proxy.asking.own_upstream import Caller
 from turnfold.proxy.asking.purse import Payer
 from turnfold.proxy.asking.summary_records import SummaryRecords
+from turnfold.proxy.chat.exchange import ChatRequest, Exchange
 from turnfold.proxy.cli.state import Session
+from turnfold.proxy.incidents import Incidents
+from turnfold.proxy.learning.deciding import Place
+from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.outbound.destinations import Destination
+from turnfold.proxy.outbound.upstream import Upstream
 from turnfold.proxy.store.memory import MemoryStore
 
 KEY = ("authorization", "Bearer sk-client")
@@ -345,6 +358,60 @@ def test_what_does_not_pay_is_not_asked_for(shared: tuple[Scripted, str], script
     with proxy(shared[1], blocks="paying") as server:
         talk(server, scripted, "Swan")
         assert set(own(server)) == {("summary-written", "summary")}
+
+
+@contextlib.asynccontextmanager
+async def block_summaries(writer: str, upstream: str = NOWHERE, **groups: Any) -> AsyncIterator[Callable[[int], None]]:
+    """Has summaries written of blocks of so many tokens, each of a conversation of its own; they are ended at the end."""
+    own = {"model": "gpt-4.1-nano", "url": writer, "api_key": "sk-writer", "blocks": "always", **groups.pop("summary", {})}
+    settings, told = settings_for(upstream, summary=own, **groups), Incidents()
+    asker = ModelAsker(settings, MemoryStore())
+    summaries = BlockSummaries(asker, MemoryStore(), settings, told, Receipts())
+    messages = [{"role": "user", "content": TEXT}, {"role": "assistant", "content": TEXT}]
+    nowhere = Destination(Upstream(UpstreamSettings()), URL("http://localhost"), "openai")
+    request = ChatRequest("tf-1", 0.0, 0.0, 0.0, CHAT, nowhere, (), "", b"{}", "on", None, None, tenant="t1")
+
+    def begin(tokens: int) -> None:
+        wanted = WantedSummary(0, 2, "p", (0, 1), tokens, room=400, requests=10.0, price=1.0, rewrite=1.0)
+        exchange = Exchange(request, CHAT.read(encode(messages, model="m"), Memo()), wanted=(wanted,))
+        summaries.begin(exchange, Place(Spot("t1", NOWHERE, "m"), str(tokens), ""))
+
+    async with asker.running():
+        yield begin
+        await summaries.close()
+        assert asyncio.all_tasks() == {asyncio.current_task()}, "nothing is asked any more"
+    assert not told.counts
+
+
+async def others() -> None:
+    """Wait for whatever else the loop works on."""
+    await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}))
+
+
+async def test_a_block_takes_four_fifths_of_its_writers_window_at_most(shared: tuple[Scripted, str], scripted: Scripted) -> None:
+    """With 450 tokens of instructions: 8,000 of 10,000."""
+    async with block_summaries(shared[1], models={"gpt-4.1-nano": {"window": 10_000}}) as begin:
+        for tokens, calls in ((7551, 0), (7550, 1)):
+            begin(tokens)
+            await others()
+            assert len(scripted.calls) == calls
+
+
+async def test_the_writers_window_is_the_one_at_its_own_host(shared: tuple[Scripted, str], scripted: Scripted) -> None:
+    """Cerebras serves this model with 32,768 tokens; of what another host serves by that name nothing is known."""
+    small = {"models": {"llama3.1-8b": {"input": 0.0, "output": 0.0}}, "summary": {"model": "llama3.1-8b"}}
+    async with block_summaries(shared[1], "https://api.cerebras.ai/v1", **small) as begin:
+        begin(30_000)
+        await others()
+        assert len(scripted.calls) == 1
+
+
+async def test_the_end_leaves_no_call_under_way(shared: tuple[Scripted, str], scripted: Scripted) -> None:
+    scripted.delay = 20.0
+    async with block_summaries(shared[1]) as begin:
+        begin(3000)
+        while not scripted.calls:  # noqa: ASYNC110 - the upstream is in another thread
+            await asyncio.sleep(0.005)
 
 
 def test_private_text_goes_to_no_writer(writing: ProxyServer, scripted: Scripted) -> None:

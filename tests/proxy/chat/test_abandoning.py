@@ -284,6 +284,44 @@ def test_a_fold_that_nobody_waits_for_goes_on_for_a_while() -> None:
     assert in_no_time(run()) == [False, True]
 
 
+async def test_the_end_waits_until_folds_that_go_on_have_let_go_of_what_they_hold() -> None:
+    folds, ended = abandoned_folds(MemoryStore()), list[str]()
+
+    async def slowly() -> Exchange:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)  # as a process is waited for that was killed
+            ended.append("fold")
+        return asked()
+
+    now = time.monotonic()
+    underway = Underway((PLACE,), "processes", read=True, since=now - 99, began=now - 99)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(0):
+            await folds.wait(asked(), underway, slowly())
+    assert ended == []
+    await folds.close()
+    assert ended == ["fold"]
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+def test_what_was_learned_has_two_seconds_to_be_written_at_the_end() -> None:
+    class Frozen(MemoryStore):
+        async def swap(self, *_: Any) -> bool:
+            return await asyncio.Event().wait()
+
+    async def run() -> float:
+        folds = abandoned_folds(Frozen())
+        await give_up(folds, asked(), 99, 99, asyncio.Event())
+        began = asyncio.get_running_loop().time()
+        await folds.close()
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        return asyncio.get_running_loop().time() - began
+
+    assert in_no_time(run()) == 2.0
+
+
 async def test_lanes_that_are_closed_leave_no_thread() -> None:
     before, lanes = {*threading.enumerate()}, Lanes(1)
     large = asked(body=b"x" * 40_000).request

@@ -120,6 +120,14 @@ def test_a_marked_trail_that_goes_on_is_that_of_the_whole_body(wire: Wire, group
         assert trail_of(read, memo) == trail_of(read)
 
 
+def test_a_first_message_of_many_results_that_says_something_else_beside_them_is_summed_anew() -> None:
+    memo, body = Memo(), _marked_body(MESSAGES, [["said " * 250] * 6, ["yes " * 300], ["said " * 250]], {0, 2})
+    for noted in ("one", "other", "one"):
+        body["messages"][0]["metadata"] = {"note": noted * 1000}
+        read = MESSAGES.read(json.dumps(body).encode(), memo)
+        assert trail_of(read, memo) == trail_of(read)
+
+
 @pytest.mark.parametrize("wire", [CHAT, MESSAGES, RESPONSES], ids=lambda wire: wire.name)
 @pytest.mark.parametrize(("parts", "marked"), [(1, False), (1, True), (3, True)])
 def test_of_a_conversation_that_goes_on_only_what_is_new_is_summed(

@@ -239,6 +239,20 @@ def test_a_clients_own_key_works_while_its_request_is_served() -> None:
     in_no_time(work())
 
 
+def test_what_a_request_ended_before_it_was_begun_is_made_for_the_next_one() -> None:
+    async def work() -> None:
+        encoder = Encoder(only_while_served=True)
+        vectors = made_of(encoder)
+        vectors.begin(errand(), said("1", "2"))()  # a request that was refused at once
+        await settled(vectors)
+        assert (encoder.calls, vectors._size) == ([], 0)
+        vectors.begin(errand(), said("1", "2"))
+        await settled(vectors)
+        assert encoder.texts == ["1", "2"]
+
+    in_no_time(work())
+
+
 def test_sixteen_million_characters_wait_and_no_more() -> None:
     async def work(*, served: bool) -> None:
         encoder = Encoder(only_while_served=served)
