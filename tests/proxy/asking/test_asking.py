@@ -9,6 +9,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ from tests.support.warm import warm_fold
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.fold.adoption import WantedSummary
 from turnfold.compression.memo import Memo
+from turnfold.compression.options import WrittenSummary
 from turnfold.compression.state import Engine
 from turnfold.compression.summary.calls import ModelCall
 from turnfold.compression.wire.chat import CHAT
@@ -57,11 +59,13 @@ from turnfold.proxy.learning.deciding import Place
 from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.outbound.destinations import Destination
 from turnfold.proxy.outbound.upstream import Upstream
+from turnfold.proxy.store import Store
 from turnfold.proxy.store.memory import MemoryStore
 
 KEY = ("authorization", "Bearer sk-client")
 JSON = ("content-type", "application/json")
 TEXT = " ".join(f"Maria moved crate {n} to gate {n + 3}, and the driver signed for {n + 9} pallets." for n in range(60))
+ELSEWHERE = Destination(Upstream(UpstreamSettings()), URL("http://localhost"), "openai")
 DONE = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "ok"}, "finish_reason": "stop"}]}
 
 
@@ -360,56 +364,125 @@ def test_what_does_not_pay_is_not_asked_for(shared: tuple[Scripted, str], script
         assert set(own(server)) == {("summary-written", "summary")}
 
 
+class Writing:
+    """Has summaries written of a conversation's block of so many tokens."""
+
+    def __init__(self, summaries: BlockSummaries, recorder: Receipts) -> None:
+        self.summaries, self.recorder = summaries, recorder
+
+    def begin(self, tokens: int = 3000, label: str = "c", end: int = 2, said: str = TEXT) -> None:
+        """Return at once."""
+        wanted = WantedSummary(0, end, label, (0, 1), tokens, room=400, requests=10.0, price=1.0, rewrite=1.0)
+        self.summaries.begin(exchange(said).but(wanted=(wanted,)), place(label))
+
+    async def write(self, tokens: int = 3000, label: str = "c", end: int = 2, said: str = TEXT) -> None:
+        """Wait until it is written, or not."""
+        self.begin(tokens, label, end, said)
+        await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}))
+
+
+@cache
+def exchange(said: str) -> Exchange:
+    messages = [{"role": "user", "content": said}, {"role": "assistant", "content": said}]
+    request = ChatRequest("tf-1", 0.0, 0.0, 0.0, CHAT, ELSEWHERE, (), "", b"{}", "on", None, None, tenant="t1")
+    return Exchange(request, CHAT.read(encode(messages, model="m"), Memo()))
+
+
+def place(label: str) -> Place:
+    return Place(Spot("t1", NOWHERE, "m"), label, label)
+
+
 @contextlib.asynccontextmanager
-async def block_summaries(writer: str, upstream: str = NOWHERE, **groups: Any) -> AsyncIterator[Callable[[int], None]]:
-    """Has summaries written of blocks of so many tokens, each of a conversation of its own; they are ended at the end."""
+async def block_summaries(
+    writer: str, upstream: str = NOWHERE, store: Store | None = None, **groups: dict[str, Any]
+) -> AsyncIterator[Writing]:
+    """Summaries of blocks; they are ended at the end."""
     own = {"model": "gpt-4.1-nano", "url": writer, "api_key": "sk-writer", "blocks": "always", **groups.pop("summary", {})}
     settings, told = settings_for(upstream, summary=own, **groups), Incidents()
-    asker = ModelAsker(settings, MemoryStore())
-    summaries = BlockSummaries(asker, MemoryStore(), settings, told, Receipts())
-    messages = [{"role": "user", "content": TEXT}, {"role": "assistant", "content": TEXT}]
-    nowhere = Destination(Upstream(UpstreamSettings()), URL("http://localhost"), "openai")
-    request = ChatRequest("tf-1", 0.0, 0.0, 0.0, CHAT, nowhere, (), "", b"{}", "on", None, None, tenant="t1")
-
-    def begin(tokens: int) -> None:
-        wanted = WantedSummary(0, 2, "p", (0, 1), tokens, room=400, requests=10.0, price=1.0, rewrite=1.0)
-        exchange = Exchange(request, CHAT.read(encode(messages, model="m"), Memo()), wanted=(wanted,))
-        summaries.begin(exchange, Place(Spot("t1", NOWHERE, "m"), str(tokens), ""))
-
+    asker, recorder = ModelAsker(settings, MemoryStore()), Receipts()
+    summaries = BlockSummaries(asker, store or MemoryStore(), settings, told, recorder)
     async with asker.running():
-        yield begin
+        yield Writing(summaries, recorder)
         await summaries.close()
         assert asyncio.all_tasks() == {asyncio.current_task()}, "nothing is asked any more"
     assert not told.counts
 
 
-async def others() -> None:
-    """Wait for whatever else the loop works on."""
-    await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}))
-
-
 async def test_a_block_takes_four_fifths_of_its_writers_window_at_most(shared: tuple[Scripted, str], scripted: Scripted) -> None:
     """With 450 tokens of instructions: 8,000 of 10,000."""
-    async with block_summaries(shared[1], models={"gpt-4.1-nano": {"window": 10_000}}) as begin:
+    async with block_summaries(shared[1], models={"gpt-4.1-nano": {"window": 10_000}}) as writing:
         for tokens, calls in ((7551, 0), (7550, 1)):
-            begin(tokens)
-            await others()
+            await writing.write(tokens, str(tokens))
             assert len(scripted.calls) == calls
+        (paid,) = writing.recorder.so_far
+    assert (paid.tenant, paid.conversation, paid.status, paid.reason) == ("t1", "7550", "own", "summary-written")
+    assert 0 < paid.total_ms < 60_000
 
 
 async def test_the_writers_window_is_the_one_at_its_own_host(shared: tuple[Scripted, str], scripted: Scripted) -> None:
     """Cerebras serves this model with 32,768 tokens; of what another host serves by that name nothing is known."""
-    small = {"models": {"llama3.1-8b": {"input": 0.0, "output": 0.0}}, "summary": {"model": "llama3.1-8b"}}
-    async with block_summaries(shared[1], "https://api.cerebras.ai/v1", **small) as begin:
-        begin(30_000)
-        await others()
-        assert len(scripted.calls) == 1
+    small: Any = {"models": {"llama3.1-8b": {"input": 0.0, "output": 0.0}}, "summary": {"model": "llama3.1-8b"}}
+    async with block_summaries(shared[1], "https://api.cerebras.ai/v1", **small) as writing:
+        await writing.write(30_000)
+    assert len(scripted.calls) == 1
+
+
+async def test_a_writer_whose_texts_are_refused_four_times_in_a_row_is_let_alone(
+    shared: tuple[Scripted, str], scripted: Scripted
+) -> None:
+    async with block_summaries(shared[1]) as writing:
+        for number, good in enumerate((False, False, False, True, False, False, False, False, True)):
+            scripted.write = faithful if good else lambda _: "I can't help with that."
+            await writing.write(label=f"c{number}", said=f"{TEXT} Done {number}.")
+        assert [one.reason for one in writing.recorder.so_far] == [
+            *["summary-no-structure"] * 3,
+            "summary-written",
+            *["summary-no-structure"] * 4,
+        ]
+        assert [bool(writing.summaries.of(place(f"c{number}"))) for number in range(9)] == [number == 3 for number in range(9)]
+
+
+async def test_a_summary_that_saves_as_much_as_it_costs_is_not_asked_for(
+    shared: tuple[Scripted, str], scripted: Scripted
+) -> None:
+    """Where both models are for nothing, for example."""
+    free: Any = {"models": {"house": {"input": 0.0, "output": 0.0}, "m": {"input": 0.0, "output": 0.0}}}
+    async with block_summaries(shared[1], summary={"model": "house", "blocks": "paying"}, **free) as writing:
+        await writing.write()
+    assert scripted.calls == []
+
+
+async def test_summaries_are_remembered_of_so_many_conversations_and_so_many_of_each(
+    shared: tuple[Scripted, str], scripted: Scripted
+) -> None:
+    store = MemoryStore()
+    records = SummaryRecords(store, 60.0)
+
+    async with block_summaries(shared[1], store=store) as finding:
+
+        async def look(label: str, *ends: int) -> None:
+            for end in ends:
+                await records.keep(place(label), WrittenSummary(0, end, label, f"written {end}"))
+                await finding.write(label=label, end=end)
+
+        await look("c0", *range(2, 18))
+        assert [one.end for one in finding.summaries.of(place("c0"))] == list(range(2, 18))
+        await look("c0", 18)
+        assert finding.summaries.of(place("c0"))[0] == WrittenSummary(0, 3, "c0", "written 3")
+        for number in range(1, 2000):
+            await look(f"c{number}", 2)
+        await look("c0", 19)
+        assert len(finding.summaries.of(place("c1"))) == 1
+        await look("another", 2)
+        known = [len(finding.summaries.of(place(label))) for label in ("c0", "c1", "c2", "another")]
+        assert known == [16, 0, 1, 1]
+    assert scripted.calls == []
 
 
 async def test_the_end_leaves_no_call_under_way(shared: tuple[Scripted, str], scripted: Scripted) -> None:
     scripted.delay = 20.0
-    async with block_summaries(shared[1]) as begin:
-        begin(3000)
+    async with block_summaries(shared[1]) as writing:
+        writing.begin()
         while not scripted.calls:  # noqa: ASYNC110 - the upstream is in another thread
             await asyncio.sleep(0.005)
 

@@ -115,6 +115,27 @@ async def test_what_counts_as_too_long(waited: float, worked: float | None, slow
     assert kept == (AbandonedFold(True) if slow else None)
 
 
+def test_what_only_waited_for_its_turn_did_not_take_too_long() -> None:
+    assert not Underway((PLACE,), "threads", since=time.monotonic() - 99).took_too_long(0.5)
+
+
+async def test_a_fold_that_waits_for_its_turn_is_never_begun_once_nobody_waits_for_it() -> None:
+    folds, left = abandoned_folds(MemoryStore()), list[str]()
+
+    async def waits() -> Exchange:
+        try:
+            return await asyncio.Event().wait()  # type: ignore[return-value]
+        finally:
+            left.append("the queue")
+
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await folds.wait(asked(), Underway((PLACE,), "threads", read=True), waits())
+    await asyncio.sleep(0)
+    assert left == ["the queue"]
+    await folds.close()
+
+
 @pytest.mark.parametrize("cancelled", [True, False])
 async def test_a_fold_that_fails_behind_its_request_is_nobodys_matter(cancelled: bool) -> None:
     faults = list[Any]()

@@ -120,10 +120,11 @@ def test_a_marked_trail_that_goes_on_is_that_of_the_whole_body(wire: Wire, group
         assert trail_of(read, memo) == trail_of(read)
 
 
-def test_a_first_message_of_many_results_that_says_something_else_beside_them_is_summed_anew() -> None:
+@pytest.mark.parametrize("place", [0, 2])
+def test_a_message_of_results_that_says_something_else_beside_them_is_summed_anew(place: int) -> None:
     memo, body = Memo(), _marked_body(MESSAGES, [["said " * 250] * 6, ["yes " * 300], ["said " * 250]], {0, 2})
     for noted in ("one", "other", "one"):
-        body["messages"][0]["metadata"] = {"note": noted * 1000}
+        body["messages"][place]["metadata"] = {"note": noted * 1000}
         read = MESSAGES.read(json.dumps(body).encode(), memo)
         assert trail_of(read, memo) == trail_of(read)
 
