@@ -48,6 +48,7 @@ from turnfold.config.settings import Settings, UpstreamSettings
 from turnfold.proxy.asking import blocks
 from turnfold.proxy.asking.asker import Bill, ModelAsker
 from turnfold.proxy.asking.blocks import BlockSummaries
+from turnfold.proxy.asking.breaker import Breaker
 from turnfold.proxy.asking.drafting import drafter
 from turnfold.proxy.asking.own_upstream import Caller
 from turnfold.proxy.asking.purse import Payer
@@ -65,7 +66,6 @@ from turnfold.proxy.store.memory import MemoryStore
 KEY = ("authorization", "Bearer sk-client")
 JSON = ("content-type", "application/json")
 TEXT = " ".join(f"Maria moved crate {n} to gate {n + 3}, and the driver signed for {n + 9} pallets." for n in range(60))
-ELSEWHERE = Destination(Upstream(UpstreamSettings()), URL("http://localhost"), "openai")
 DONE = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "ok"}, "finish_reason": "stop"}]}
 
 
@@ -368,23 +368,31 @@ class Writing:
     """Has summaries written of a conversation's block of so many tokens."""
 
     def __init__(self, summaries: BlockSummaries, recorder: Receipts) -> None:
-        self.summaries, self.recorder = summaries, recorder
+        self.summaries, self.recorder, self.url = summaries, recorder, NOWHERE
 
-    def begin(self, tokens: int = 3000, label: str = "c", end: int = 2, said: str = TEXT) -> None:
-        """Return at once."""
-        wanted = WantedSummary(0, end, label, (0, 1), tokens, room=400, requests=10.0, price=1.0, rewrite=1.0)
-        self.summaries.begin(exchange(said).but(wanted=(wanted,)), place(label))
+    def begin(self, tokens: int = 3000, label: str = "c", end: int = 2, said: str = TEXT) -> Callable[[], None]:
+        """Return at once what is called when the request was served."""
+        wanted = WantedSummary(0, end, label, (0, 1, 2), tokens, room=400, requests=10.0, price=1.0, rewrite=1.0)
+        return self.summaries.begin(exchange(said, self.url).but(wanted=(wanted,)), place(label))
 
     async def write(self, tokens: int = 3000, label: str = "c", end: int = 2, said: str = TEXT) -> None:
         """Wait until it is written, or not."""
-        self.begin(tokens, label, end, said)
+        served = self.begin(tokens, label, end, said)
         await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}))
+        served()
 
 
 @cache
-def exchange(said: str) -> Exchange:
-    messages = [{"role": "user", "content": said}, {"role": "assistant", "content": said}]
-    request = ChatRequest("tf-1", 0.0, 0.0, 0.0, CHAT, ELSEWHERE, (), "", b"{}", "on", None, None, tenant="t1")
+def exchange(said: str, url: str) -> Exchange:
+    """Of a client with a key of its own."""
+    used = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": said},
+        {"role": "assistant", "content": said, "tool_calls": [used]},
+        {"role": "tool", "tool_call_id": "c1", "content": "The buoys were counted."},
+    ]
+    to, headers = Destination(Upstream(UpstreamSettings()), URL(url), "openai"), ((b"authorization", b"Bearer sk-client"),)
+    request = ChatRequest("tf-1", 0.0, 0.0, 0.0, CHAT, to, headers, "", b"{}", "on", None, None, tenant="t1")
     return Exchange(request, CHAT.read(encode(messages, model="m"), Memo()))
 
 
@@ -440,6 +448,56 @@ async def test_a_writer_whose_texts_are_refused_four_times_in_a_row_is_let_alone
             *["summary-no-structure"] * 4,
         ]
         assert [bool(writing.summaries.of(place(f"c{number}"))) for number in range(9)] == [number == 3 for number in range(9)]
+
+
+async def test_a_writer_that_is_let_alone_is_tried_again_after_ten_minutes_and_in_the_end_six_hours(
+    shared: tuple[Scripted, str], scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [100.0]
+    monkeypatch.setattr(blocks, "Breaker", lambda most, first, longest: Breaker(most, first, longest, lambda: clock[0]))
+    scripted.write = lambda _: "I can't help with that."
+    async with block_summaries(shared[1]) as writing:
+        numbers = iter(range(99))
+
+        async def is_asked() -> bool:
+            before, number = len(scripted.calls), next(numbers)
+            await writing.write(label=f"c{number}", said=f"{TEXT} Done {number}.")
+            return len(scripted.calls) > before
+
+        assert [await is_asked() for _ in range(5)] == [True] * 4 + [False]
+        for pause in (600, 1200, 2400, 4800, 9600, 19_200, 21_600, 21_600):
+            clock[0] += pause - 1
+            assert not await is_asked(), pause
+            clock[0] += 1
+            assert await is_asked(), pause
+
+
+@pytest.mark.parametrize("told", [True, False])
+async def test_a_writer_reads_results_of_tools_where_recall_may(
+    shared: tuple[Scripted, str], scripted: Scripted, told: bool
+) -> None:
+    async with block_summaries(shared[1], folding={"recall_tool_text": told}) as writing:
+        await writing.write()
+    (asked,) = scripted.calls
+    assert (b"moved crate 3" in asked.body, b"The buoys were counted" in asked.body) == (True, told)
+
+
+async def test_a_clients_own_key_pays_at_its_own_host_while_its_request_is_served(
+    shared: tuple[Scripted, str], scripted: Scripted
+) -> None:
+    async with block_summaries("", shared[1], summary={"url": None, "api_key": None, "use_client_key": True}) as writing:
+        await writing.write()
+        assert scripted.calls == [], "the key is another host's"
+        writing.url = shared[1]
+        await writing.write()
+        assert [one.header("authorization") for one in scripted.calls] == ["Bearer sk-client"]
+        assert len(writing.summaries.of(place("c"))) == 1
+        scripted.delay = 20.0
+        served = writing.begin(label="d", said=f"{TEXT} Done.")
+        while len(scripted.calls) < 2:  # noqa: ASYNC110 - the upstream is in another thread
+            await asyncio.sleep(0.005)
+        served()
+        await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}), return_exceptions=True)
 
 
 async def test_a_summary_that_saves_as_much_as_it_costs_is_not_asked_for(

@@ -184,16 +184,26 @@ def _sums(number: int, same: int) -> bytes:
     return b"".join(bytes([n if n < same else 200 + n]) * 4 for n in range(number))
 
 
-def test_what_lies_behind_the_most_that_is_compared_counts_as_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("marked", [False, True])
+def test_what_lies_behind_the_most_that_is_compared_counts_as_equal(marked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     def read(*contents: str) -> Conversation:
-        return CHAT.read(json.dumps({"messages": [{"role": "user", "content": one} for one in contents]}).encode(), memo)
+        turns = [["hi"]] * 5 + [[one] for one in contents]
+        return CHAT.read(json.dumps(_marked_body(CHAT, turns, {len(turns) - 1} if marked else set())).encode(), memo)
 
     monkeypatch.setattr("turnfold.proxy.chat.trail._MOST", 8)  # kilobytes, of 4,096
     memo = Memo()
-    begun = trail_of(read("a" * 6000), memo)
-    one, other = (trail_of(read("a" * 6000, "b" * 4000 + letter * 30_000), memo) for letter in "cd")
+    begun = trail_of(read("a" * 5500), memo)
+    one, other = (trail_of(read("a" * 5500, "b" * 4000 + letter * 30_000), memo) for letter in "cd")
     assert (len(begun.sums), len(one.sums), len(other.sums)) == (5 * 4, 8 * 4, 8 * 4)
-    assert (one.size == other.size > 40_000, one.repeats(other), begun.repeats(one) < 1) == (True, 1.0, True)
+    assert (one.size == other.size > 39_000, one.repeats(other), begun.repeats(one) < 1) == (True, 1.0, True)
+    again = read("a" * 5500, "b" * 4000 + "d" * 30_000, "e" * 3000)
+    assert trail_of(again, memo) == trail_of(again)
+
+
+def test_only_whole_kilobytes_are_summed() -> None:
+    empty = trail([{"role": "user", "content": ""}]).size
+    lengths = [(size, len(trail([{"role": "user", "content": "a" * (size - empty)}]).sums) // 4) for size in range(2046, 2050)]
+    assert lengths == [(2046, 1), (2047, 1), (2048, 2), (2049, 2)]
 
 
 @given(st.binary(max_size=400))
