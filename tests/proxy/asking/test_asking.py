@@ -406,7 +406,8 @@ async def block_summaries(
 ) -> AsyncIterator[Writing]:
     """Summaries of blocks; they are ended at the end."""
     own = {"model": "gpt-4.1-nano", "url": writer, "api_key": "sk-writer", "blocks": "always", **groups.pop("summary", {})}
-    settings, told = settings_for(upstream, summary=own, **groups), Incidents()
+    kept = groups.pop("settings_store", {"url": "memory://"})
+    settings, told = settings_for(upstream, summary=own, store=kept, **groups), Incidents()
     asker, recorder = ModelAsker(settings, MemoryStore()), Receipts()
     summaries = BlockSummaries(asker, store or MemoryStore(), settings, told, recorder)
     async with asker.running():
@@ -498,6 +499,15 @@ async def test_a_clients_own_key_pays_at_its_own_host_while_its_request_is_serve
             await asyncio.sleep(0.005)
         served()
         await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}), return_exceptions=True)
+
+
+@pytest.mark.parametrize("groups", [{"summary": {"blocks": "off"}}, {"settings_store": {"url": "none://"}}])
+async def test_where_no_summaries_are_wanted_or_kept_none_is_asked_for(
+    shared: tuple[Scripted, str], scripted: Scripted, groups: dict[str, Any]
+) -> None:
+    async with block_summaries(shared[1], **groups) as writing:
+        await writing.write()
+    assert scripted.calls == []
 
 
 async def test_a_summary_that_saves_as_much_as_it_costs_is_not_asked_for(

@@ -278,6 +278,19 @@ async def test_nobody_waits_behind_folds_that_hold_every_place() -> None:
     await folds.close()
 
 
+async def test_a_fold_that_has_ended_behind_its_request_holds_no_place() -> None:
+    store, end, exchange = MemoryStore(), asyncio.Event(), asked()
+    folds = abandoned_folds(store, patience=0.1, workers=2)
+    await give_up(folds, exchange, 0.04, 0.04, end)
+    end.set()
+    for _ in range(9):
+        await asyncio.sleep(0)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.1):
+            await folds.wait(exchange, Underway((PLACE._replace(label="c2"),), "threads"), asyncio.Event().wait())  # type: ignore[arg-type]
+    await folds.close()
+
+
 def test_a_fold_that_nobody_waits_for_goes_on_for_a_while() -> None:
     """Twice as long as a request waits for one."""
 

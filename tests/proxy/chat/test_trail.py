@@ -149,8 +149,8 @@ def test_of_a_conversation_that_goes_on_only_what_is_new_is_summed(
         assert number < 4 or len(summed) <= (12 if marked else 3), "its first four messages name a conversation"
         assert trail_of(read) == found
     assert len(found.sums) > 4 * 60
-    weight = memo.weights["marked trail" if marked else "trail"][-1]
-    assert weight > len(found.sums) + 16 * 30 if marked else weight == len(found.sums) + 500
+    weight, pieces = memo.weights["marked trail" if marked else "trail"][-1], 31 + (wire is MESSAGES)
+    assert weight == len(found.sums) + (200 + 8 * len(read.messages) + 200 + 16 * pieces if marked else 500)
 
 
 def _marked_body(wire: Wire, turns: list[list[str]], marked: set[int]) -> dict[str, Any]:
@@ -196,8 +196,9 @@ def test_what_lies_behind_the_most_that_is_compared_counts_as_equal(marked: bool
     one, other = (trail_of(read("a" * 5500, "b" * 4000 + letter * 30_000), memo) for letter in "cd")
     assert (len(begun.sums), len(one.sums), len(other.sums)) == (5 * 4, 8 * 4, 8 * 4)
     assert (one.size == other.size > 39_000, one.repeats(other), begun.repeats(one) < 1) == (True, 1.0, True)
-    again = read("a" * 5500, "b" * 4000 + "d" * 30_000, "e" * 3000)
-    assert trail_of(again, memo) == trail_of(again)
+    for more in (["e" * 3000], ["e" * 3000, "f" * 3000]):
+        again = read("a" * 5500, "b" * 4000 + "d" * 30_000, *more)
+        assert trail_of(again, memo) == trail_of(again)
 
 
 def test_only_whole_kilobytes_are_summed() -> None:
