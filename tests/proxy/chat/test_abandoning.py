@@ -47,6 +47,17 @@ async def test_the_first_writer_wins_and_the_number_of_events_is_added_once() ->
     assert await read_abandoned(store, PLACE._replace(label="c2")) is None
 
 
+async def test_whoever_is_late_to_write_keeps_what_is_kept() -> None:
+    class Overtaken(MemoryStore):
+        """Another replica writes between a look and a write."""
+
+        async def swap(self, expected: bytes | None, item: Item) -> bool:
+            await self.put([Item(item.key, AbandonedFold(False, 7).to_bytes(), 60)])
+            return await super().swap(expected, item)
+
+    assert await keep_abandoned(Overtaken(), PLACE, AbandonedFold(True)) == AbandonedFold(False, 7)
+
+
 @pytest.mark.parametrize("value", [b"", b"\xff", b"[]", b'{"raw": 1, "events": null}', b'{"raw": true, "events": "x"}', b"null"])
 async def test_a_damaged_record_is_none(value: bytes) -> None:
     store = MemoryStore()
