@@ -15,9 +15,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, reply, until
+from tests.proxy.harness import NO_LOGGING, ProxyServer, StartProxy, UpstreamServer, call, reply, running, until
+from turnfold.proxy.http.http11 import Http11
 from turnfold.proxy.http.inbound import ClientGone, Inbound
 
 CHAT = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}).encode()
@@ -84,6 +86,31 @@ def test_trailers_without_an_end_are_not_taken(line: bytes, upstream: UpstreamSe
 
 def in_chunks(body: bytes) -> bytes:
     return b"".join(b"%x\r\n%s\r\n" % (len(body[i : i + 9]), body[i : i + 9]) for i in range(0, len(body), 9)) + b"0\r\n\r\n"
+
+
+def test_that_a_client_left_is_told_to_the_request_that_it_waits_for_alone() -> None:
+    """And to one that asks only once it has gone."""
+    told: list[str] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        inbound, path = Inbound(scope, receive), scope["path"]
+        end = inbound.on_departure(lambda: told.append(path))
+        if path == "/waits":
+            await inbound.wait_until_gone()
+            inbound.on_departure(lambda: told.append("late"))
+            return
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
+        end()
+
+    with running(uvicorn.Config(app, http=Http11, lifespan="off", **NO_LOGGING)) as server, connect(server.origin) as connection:
+        for path in (b"/one", b"/two"):
+            connection.sendall(b"GET %s HTTP/1.1\r\nhost: x\r\n\r\n" % path)
+            assert connection.recv(65536).startswith(b"HTTP/1.1 204")
+        connection.sendall(b"GET /waits HTTP/1.1\r\nhost: x\r\n\r\n")
+        connection.close()
+        until(lambda: len(told) > 1, timeout=20)
+    assert told == ["/waits", "late"]
 
 
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/files"])

@@ -103,6 +103,21 @@ async def test_who_is_cancelled_while_waiting_had_no_place_to_give_back() -> Non
         await third
 
 
+async def test_who_gives_one_of_several_places_back_still_holds_the_others() -> None:
+    places = Places(4, 2)
+    await places.take("a")
+    await places.take("a")
+    more = [asyncio.create_task(places.take("a")) for _ in range(2)]
+    await asyncio.sleep(0)
+    places.leave("a")
+    await more[0]
+    await places.take("b")
+    await asyncio.sleep(0.001)
+    assert not more[1].done(), "two are held"
+    places.leave("a")
+    await more[1]
+
+
 async def test_a_tenant_gets_all_places_but_one() -> None:
     assert [tenant_places(number) for number in (1, 2, 3, 8)] == [1, 1, 2, 7]
     lane, gate, begun = ThreadLane("test", 4), threading.Event(), list[str]()

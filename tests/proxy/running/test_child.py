@@ -154,10 +154,12 @@ def test_what_is_typed_at_a_terminal_arrives_once(tmp_path: Path) -> None:
     with contextlib.closing(os.fdopen(master, "r+b", buffering=0)) as terminal:
         with counting(tmp_path, sys.executable, "-c", ON_TERMINAL, os.ttyname(slave)) as (process, seen):
             os.close(slave)
+            opened = len(os.listdir(f"/proc/{process.pid}/fd"))
             terminal.write(b"\x03")
             until(lambda: names(seen) == ["SIGINT"])
             terminal.write(b"\x1c")
             until(lambda: names(seen) == ["SIGINT", "SIGQUIT"])
+            until(lambda: len(os.listdir(f"/proc/{process.pid}/fd")) == opened)
             process.send_signal(signal.SIGTERM)  # this one is for the run alone, and passed on
             assert process.wait(20) == 41
         assert names(seen) == ["SIGINT", "SIGQUIT", "SIGTERM"]
