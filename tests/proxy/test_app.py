@@ -112,7 +112,7 @@ def test_a_request_that_comes_before_the_vocabulary_waits_for_it(upstream: Upstr
     loaded, waited = threading.Event(), list[bool]()
 
     def load(_: object) -> None:
-        loaded.wait(10)
+        loaded.wait(60)
 
     def build_slow(settings: Settings) -> ASGIApp:
         return build(settings, recorder=Receipts(), warm=load)
@@ -131,7 +131,7 @@ def test_a_request_that_comes_before_the_vocabulary_waits_for_it(upstream: Upstr
             time.sleep(0.05)
             assert not asked.done()
             loaded.set()
-            assert asked.result(10).status == 200
+            assert asked.result(60).status == 200
     assert waited == [True]
 
 

@@ -105,8 +105,11 @@ def test_what_is_refused_before_it_is_read_is_logged(proxy: ProxyServer, lines: 
 def test_a_refusal_says_how_long_it_took(start_proxy: StartProxy, upstream_url: str, lines: list[str]) -> None:
     host, _, port = start_proxy(upstream_url, limits={"max_body_bytes": 1024}).origin.removeprefix("http://").rpartition(":")
     with socket.create_connection((host, int(port))) as client:
-        client.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n1\r\n{\r\n")
+        client.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: h\r\n")
+        client.sendall(b"transfer-encoding: chunked\r\nexpect: 100-continue\r\n\r\n")
+        assert client.recv(100).startswith(b"HTTP/1.1 100")  # it has begun to count
         time.sleep(0.05)
+        client.sendall(b"1\r\n{\r\n")
         client.sendall(b"400\r\n" + b"x" * 1024 + b"\r\n")
         assert client.recv(100).startswith(b"HTTP/1.1 413")
     until(lambda: lines)

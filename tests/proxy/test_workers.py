@@ -60,11 +60,11 @@ def test_a_worker_that_hangs_is_replaced_and_keeps_nobody_from_stopping(monkeypa
         with contextlib.ExitStack() as stack:
             stack.callback(parent.should_exit.set)
             for _ in range(2):
-                until(lambda: parent.serving, timeout=60, pause=0.05)
-                until(lambda: ask(origin, served), timeout=60, pause=0.05)
+                until(lambda: parent.serving, pause=0.05)
+                until(lambda: ask(origin, served), pause=0.05)
                 os.kill(served[-1], signal.SIGSTOP)
                 if len(served) == 1:
-                    until(lambda: parent.processes[0].pid != served[0], timeout=30, pause=0.05)
+                    until(lambda: parent.processes[0].pid != served[0], pause=0.05)
 
     driver = threading.Thread(target=drive)
     driver.start()

@@ -234,13 +234,13 @@ def test_a_replica_uses_what_another_one_wrote(
     with proxy(shared[1], groups=store) as one:
         for body in bodies[:4]:
             one.chat(body, KEY)
-        assert kept.wait(20)
+        assert kept.wait(60)
         assert not any(b"summary: " in body for body in scripted.sent)
     scripted.write = lambda _: "I can't help with that."
     with proxy(shared[1], groups=store) as two:
         for body in bodies[:4]:
             two.chat(body, KEY)
-        assert found.wait(20)
+        assert found.wait(60)
         assert b"summary: facts: " in talk(two, scripted, "Tern")[-1]
 
 
@@ -317,14 +317,14 @@ def test_a_slow_writer_holds_nothing_up(shared: tuple[Scripted, str], scripted: 
 
 def test_a_stop_waits_for_no_writer(shared: tuple[Scripted, str], scripted: Scripted, tmp_path: Path) -> None:
     """Its claim ends by itself: after two calls' time and half a minute another replica may write."""
-    scripted.delay = 20.0
+    scripted.delay = 60.0
     file, began = tmp_path / "t.db", time.time()
     with proxy(shared[1], timeout=60.0, groups={"store": {"url": f"sqlite:///{file}"}}) as server:
         for body in chat(64, "Dunlin")[44::4]:
             server.chat(body, KEY)
         until(lambda: scripted.calls)
         started, claimed = time.monotonic(), time.time()
-    assert time.monotonic() - started < 9
+    assert time.monotonic() - started < 40
     with contextlib.closing(sqlite3.connect(file)) as store:
         ends = [row[0] for row in store.execute("SELECT expires FROM items WHERE kind = CAST('summary' AS BLOB)")]
     assert ends

@@ -375,4 +375,4 @@ async def test_lanes_that_are_closed_leave_no_thread() -> None:
     started = {*threading.enumerate()} - before
     assert len(started) >= 3
     lanes.close()
-    until(lambda: not any(one.is_alive() for one in started), timeout=10)
+    until(lambda: not any(one.is_alive() for one in started))

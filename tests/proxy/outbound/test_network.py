@@ -105,12 +105,12 @@ def test_streams_stream_through_a_tunnel(world: World, start_proxy: StartProxy) 
         del scope, receive
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]})
         await send({"type": "http.response.body", "body": b"data: one\n\n", "more_body": True})
-        await asyncio.to_thread(go_on.wait, 10)
+        await asyncio.to_thread(go_on.wait, 60)
         await send({"type": "http.response.body", "body": b"data: two\n\n"})
 
     world.upstream.handler = halting
     proxy = start_proxy(SECURE, upstream={"proxy": world.way.url, "ca_bundle": world.ca})
-    connection = http.client.HTTPConnection(proxy.origin.removeprefix("http://"), timeout=10)
+    connection = http.client.HTTPConnection(proxy.origin.removeprefix("http://"), timeout=60)
     connection.request("POST", "/v1/chat/completions", b'{"model":"m","messages":[],"stream":true}')
     response = connection.getresponse()
     assert response.read1() == b"data: one\n\n"  # and the upstream has not gone on

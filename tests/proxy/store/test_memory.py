@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
+from types import SimpleNamespace
+
+import pytest
 
 from turnfold.proxy.store.base import Batch, Item, Key, Scope, key_pages
 from turnfold.proxy.store.memory import MemoryStore
 
 
-async def test_what_has_expired_is_neither_named_nor_gone_on_with() -> None:
+async def test_what_has_expired_is_neither_named_nor_gone_on_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1.8e9]
+    monkeypatch.setattr("turnfold.proxy.store.memory.time", SimpleNamespace(time=lambda: now[0]))
     store = MemoryStore()
-    await store.record(Batch("b", {"log": [b"1"]}, {"t": {"x": 1}}, ttl=0.05))
+    await store.record(Batch("b", {"log": [b"1"]}, {"t": {"x": 1}}, ttl=5))
+    now[0] += 4.9
     assert await store.names() == (["log"], ["t"])
-    await asyncio.sleep(0.08)
+    now[0] += 0.1
     assert await store.names() == ([], [])
     await store.record(Batch("b", {"log": [b"2"]}, {"t": {"x": 5}}, ttl=60))
     assert await store.log("log") == ([b"2"], None)
