@@ -16,7 +16,18 @@ import redis
 from tests.proxy.harness import unhurried
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.incidents import outcome
-from turnfold.proxy.store import Batch, Item, Key, OpenStore, Scope, StoreError, StoreFailed, StoreTimedOut, StoreUnavailable, open_store
+from turnfold.proxy.store import (
+    Batch,
+    Item,
+    Key,
+    OpenStore,
+    Scope,
+    StoreError,
+    StoreFailed,
+    StoreTimedOut,
+    StoreUnavailable,
+    open_store,
+)
 from turnfold.proxy.store.cached import CachedStore
 from turnfold.proxy.store.guard import GuardedStore
 from turnfold.proxy.store.memory import MemoryStore
