@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import http.client
 import json
 import os
 import re
 import resource
 import signal
+import socket
 import sys
 import threading
 import time
@@ -203,6 +205,31 @@ def _is_closed(origin: str) -> bool:
     except OSError:
         return True
     return False
+
+
+def _is_cut_off(client: socket.socket) -> bool:
+    try:
+        return client.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+def test_clients_leave_descriptors_for_the_upstream(start_process: StartProcess, capfd: pytest.CaptureFixture[str]) -> None:
+    served = start_process(STORE_URL="memory://")
+    assert served.post(SHORT).status == 200
+    resource.prlimit(served.process.pid, resource.RLIMIT_NOFILE, (64, 64))
+    place = served.origin.removeprefix("http://").split(":")
+    with contextlib.ExitStack() as stack:
+        crowd = [stack.enter_context(socket.create_connection((place[0], int(place[1])))) for _ in range(70)]
+        until(lambda: sum(map(_is_cut_off, crowd)) == 54, timeout=20, pause=0.05)
+        let_in = [client for client in crowd if not _is_cut_off(client)]
+        for client in let_in:
+            client.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n%s" % (len(SHORT), SHORT))
+        assert [client.recv(15) for client in let_in] == [b"HTTP/1.1 200 OK"] * 16
+    until(served.ready, timeout=20)
+    assert capfd.readouterr().err.count("as many as 64 open files") == 1
 
 
 ADMIN_READS = (

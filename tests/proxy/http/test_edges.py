@@ -309,9 +309,11 @@ def test_dots_of_names_pass(path: str, upstream: UpstreamServer, proxy: ProxySer
         (b"content-length: 2, 3", "answered, but with a head"),
         (b"transfer-encoding: chunked", "both content-length and transfer-encoding"),
         (b"content-length: 2\r\n\r\n{}", "more of them than its content-length says"),
+        (b"transfer-encoding: chunked\r\n\r\nzz", "a body whose chunks are malformed"),
+        (b"transfer-encoding: chunked\r\n\r\n" + b"f" * 18, "a body whose chunks are malformed"),
         (None, "could not be reached"),
     ],
-    ids=["long", "many", "none", "differ", "list", "both", "longer", "hangs up"],
+    ids=["long", "many", "none", "differ", "list", "both", "longer", "chunk", "huge chunk", "hangs up"],
 )
 def test_what_an_upstream_answers_is_told_from_no_answer(lines: bytes | None, said: str, start_proxy: StartProxy) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
