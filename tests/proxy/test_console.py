@@ -186,12 +186,26 @@ def _in_flight(served: ServeProcess) -> bytes:
     return next(line for line in lines if line.startswith(b'turnfold_requests_in_flight{kind="model"}'))
 
 
-def test_what_is_no_http_is_said_in_a_sentence(start_proxy: StartProxy, lines: list[str]) -> None:
+CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+NO_HTTP = "bytes that are not HTTP, or with more of them than its content-length says"
+
+
+@pytest.mark.parametrize(
+    ("answered", "said"),
+    [
+        (b"SSH-2.0-OpenSSH_9.6\r\n\r\n", NO_HTTP),
+        (CHUNKED + b"zz\r\nhello\r\n0\r\n\r\n", "chunks that are not HTTP"),
+        (CHUNKED + b"5\r\nhello and more\r\n0\r\n\r\n", "chunks that are not HTTP"),
+        (CHUNKED + b"F" * 20 + b"\r\nhello\r\n", "chunks that are not HTTP"),
+        (b"HTTP/1.1 200 OK\r\nthe chunk: \x00\r\n\r\n", "a head that is not HTTP"),
+    ],
+)
+def test_what_is_no_http_is_said_in_a_sentence(answered: bytes, said: str, start_proxy: StartProxy, lines: list[str]) -> None:
     def speak(listener: socket.socket) -> None:
         connection, _ = listener.accept()
         with connection:
             connection.recv(65536)
-            connection.sendall(b"SSH-2.0-OpenSSH_9.6\r\n\r\n")
+            connection.sendall(answered)
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=speak, args=(listener,), daemon=True).start()
@@ -199,9 +213,7 @@ def test_what_is_no_http_is_said_in_a_sentence(start_proxy: StartProxy, lines: l
         answer = start_proxy(origin + "/v1").chat({"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]})
         until(lambda: lines)
     assert (answer.status, answer.json()["error"]["code"]) == (502, "upstream_invalid")
-    assert lines[0].endswith(
-        f"{origin}: it answered with bytes that are not HTTP, or with more of them than its content-length says"
-    )
+    assert lines[0].endswith(f"{origin}: it answered with {said}")
 
 
 def test_json_has_fields_and_a_traceback() -> None:

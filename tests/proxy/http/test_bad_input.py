@@ -132,6 +132,15 @@ def test_a_client_that_waits_to_be_told_to_go_on(upstream: UpstreamServer, proxy
     assert (upstream.seen[0].body, upstream.seen[0].header("expect")) == (b"body", None)
 
 
+def test_a_client_of_http_1_0_is_not_told_to_go_on(upstream: UpstreamServer, proxy: ProxyServer) -> None:
+    """It knows no interim responses, and would take one for the answer (RFC 9110 section 10.1.1)."""
+    lines = b"POST /v1/chat/completions HTTP/1.0\r\ncontent-length: 4\r\nexpect: 100-continue\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", int(proxy.origin.rsplit(":", 1)[1])), timeout=5) as client:
+        client.sendall(lines + b"body")
+        assert client.recv(65536).startswith(b"HTTP/1.1 200")
+    assert upstream.seen[0].body == b"body"
+
+
 def test_a_bomb_is_refused(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
     proxy = start_proxy(upstream.origin + "/v1", limits={"max_body_bytes": 1_000_000})
     for coding, bomb in (("gzip", gzip.compress(bytes(5_000_000))), ("deflate", zlib.compress(bytes(5_000_000)))):

@@ -259,6 +259,7 @@ class Http11(HttpToolsProtocol):
                 # A client of HTTP/1.0 knows no chunks (RFC 9112 section 6.1): the body ends with the connection.
                 self.cycle.chunked_encoding = False
                 self.cycle.expected_content_length = _AnyLength()
+                self.cycle.waiting_for_100_continue = False  # nor interim responses (RFC 9110 section 10.1.1)
 
     def on_message_complete(self) -> None:
         """A request ends, unless this is a head with an upgrade whose body is still to come.

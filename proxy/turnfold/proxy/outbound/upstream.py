@@ -335,6 +335,9 @@ _FAULTS: Final = (
     ("in chunk", "with a body whose chunks are malformed"),
     ("Chunk size", "with a body whose chunks are malformed"),
     ("Expected HTTP/", "with bytes that are not HTTP, or with more of them than its content-length says"),
+    ("in chunk size:", "with chunks that are not HTTP"),
+    ("after chunk data:", "with chunks that are not HTTP"),
+    ("Chunk size overflow:", "with chunks that are not HTTP"),
 )
 
 
