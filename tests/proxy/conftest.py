@@ -167,11 +167,9 @@ def served(upstream: UpstreamServer, shared_served: Served) -> Served:
 
 
 @pytest.fixture
-def unused_tcp_port() -> Iterator[int]:
-    """A port that refuses connections, and which nobody else is given while the test runs: it is bound, and nothing listens."""
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        yield held.getsockname()[1]
+def unused_tcp_port() -> int:
+    """A port that refuses connections, and which nobody else is given."""
+    return free_port()
 
 
 @pytest.fixture(scope="session")
