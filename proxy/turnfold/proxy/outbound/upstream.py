@@ -332,8 +332,6 @@ _FAULTS: Final = (
     ("Duplicate Content-Length", "with content-length headers that differ"),
     ("Transfer-Encoding can't be present", "with both content-length and transfer-encoding"),
     ("Content-Length can't be present", "with both content-length and transfer-encoding"),
-    ("in chunk", "with a body whose chunks are malformed"),
-    ("Chunk size", "with a body whose chunks are malformed"),
     ("Expected HTTP/", "with bytes that are not HTTP, or with more of them than its content-length says"),
     ("in chunk size:", "with chunks that are not HTTP"),
     ("after chunk data:", "with chunks that are not HTTP"),
