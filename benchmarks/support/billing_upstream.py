@@ -21,6 +21,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
 from benchmarks.support.caches import COLUMNS, Column, Prompt, render_body
+from benchmarks.support.upstream import serve
 from turnfold.config.prices import TokenUse, dollars
 
 Body = dict[str, Any]
@@ -47,10 +48,11 @@ class Billed:
 
 @dataclass(slots=True)
 class KeyCache:
-    """What the provider holds for one key and model: digests of prefixes, and until when."""
+    """What the provider holds for one key and model: digests of prefixes, and until when; and how long these are."""
 
     column: Column
     known: dict[bytes, float] = field(default_factory=dict)
+    lengths: set[int] = field(default_factory=set)
 
     def take(self, body: Body, prompt: Prompt, clock: float) -> TokenUse:
         """The usage of a request; what it leaves is held from then on."""
@@ -63,13 +65,10 @@ class KeyCache:
             held += self._earlier(tokens, clock)
         hit = max(held, default=0)
         self.known |= {digest: clock + life for at, digest in digests.items() if at >= self.column.least}
-        for at in digests:
-            self.lengths.add(at)
+        self.lengths |= digests.keys()
         last = max(digests, default=0) if kind == "marks" else size
         written = max(0, last - hit) if self.column.prices.write != 1 and last >= self.column.least else 0
         return TokenUse(size, _SAID * int(body.get("n") or 1), hit, written, written if life == _HOUR else 0)
-
-    lengths: set[int] = field(default_factory=set)
 
     def _earlier(self, tokens: list[int], clock: float) -> list[int]:
         places = sorted(at for at in self.lengths if self.column.least <= at <= len(tokens))
@@ -231,11 +230,5 @@ def billing(provider: Provider) -> Iterator[str]:
     handler = type("Handler", (_Handler,), {"provider": provider})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
+    with serve(server):
         yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -252,7 +252,7 @@ def test_a_frozen_store_is_named_within_seconds(start_process: StartProcess, val
         started = time.monotonic()
         with ThreadPoolExecutor(len(ADMIN_READS)) as pool:
             answers = list(pool.map(served.get, ADMIN_READS))
-        assert time.monotonic() - started < 30  # four, on a machine with nothing else to do
+        assert time.monotonic() - started < 10  # four, on a machine with nothing else to do
         for answer in answers:
             assert (answer.status, answer.json()["error"]["code"]) == (503, "store_unavailable")
             assert f"({redis_url}) is frozen" in answer.json()["error"]["message"]
@@ -292,7 +292,7 @@ async def test_a_store_that_takes_nothing_is_named_and_a_crash_costs_less_than_t
     before = await _stored(url)
     ends: dict[str, float] = {}
     begin = time.monotonic()
-    while time.monotonic() < begin + 3.5 or len(ends) < 60:
+    while time.monotonic() < begin + 2.2 or len(ends) < 60:
         answer = served.post(SHORT)
         ends[answer.header("x-turnfold-request-id") or ""] = time.monotonic()
         await asyncio.sleep(0.03)
@@ -300,6 +300,6 @@ async def test_a_store_that_takes_nothing_is_named_and_a_crash_costs_less_than_t
     killed = time.monotonic()
     served.process.wait(60)
     held = await _stored(url) - before
-    old = {name for name, end in ends.items() if end < killed - 2.5}  # one second, and what a busy machine adds
+    old = {name for name, end in ends.items() if end < killed - 1}
     assert len(old) > 5
     assert old <= held <= set(ends)

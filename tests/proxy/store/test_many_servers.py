@@ -137,7 +137,7 @@ async def test_a_primary_that_was_replaced_on_purpose_gets_no_more_writes(
         await asyncio.sleep(0.05)
         await store.patient.get([Key("anna", "state", "s1")])
     await slow
-    async with asyncio.timeout(7):
+    async with asyncio.timeout(4):
         while not new.client.keys("*later*"):
             await outcome(lambda: store.put([Item(Key("anna", "state", "later"), b"1", 600)]))
             await asyncio.sleep(0.1)

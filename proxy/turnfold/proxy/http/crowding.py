@@ -9,9 +9,12 @@ clients: under a low limit these took all of them, and every request failed for 
 from __future__ import annotations
 
 import logging
-import resource
+import sys
 import time
 from typing import Final
+
+if sys.platform != "win32":
+    import resource
 
 _OWN: Final = 32  # descriptors of the process itself: the loop's, the listener's, the store's
 _LEAST: Final = 8
@@ -28,6 +31,8 @@ class Door:
 
     def is_open(self, connected: int) -> bool:
         """Whether one more may stay, where `connected` are with it; says at times that others may not."""
+        if sys.platform == "win32":  # which has no such limit
+            return True
         limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         if limit == resource.RLIM_INFINITY or connected <= max(_LEAST, (limit - _OWN) // 2):
             return True
