@@ -22,7 +22,6 @@ import io
 import json
 import random
 import sys
-import threading
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -35,6 +34,7 @@ from typing import Any, Final
 from benchmarks.support.caches import COLUMNS, Cache, Column, Prompt
 from benchmarks.support.data import evalkit, shared_directory
 from benchmarks.support.proxy import turnfold
+from benchmarks.support.upstream import serve
 from turnfold.config.prices import TokenUse, dollars, prices_of
 
 Message = dict[str, Any]
@@ -136,18 +136,6 @@ def _upstream(kit: ModuleType, counter: ReplayBills, own_usage: bool) -> Threadi
     return server
 
 
-@contextlib.contextmanager
-def _serve(server: ThreadingHTTPServer) -> Iterator[str]:
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
 def _client(kit: ModuleType, base: str, upstream: str, counter: ReplayBills, own_usage: bool) -> Any:
     """The kit's client, which tells the counter what it sends."""
 
@@ -199,7 +187,8 @@ def replay(
     """One set under one column; None where no conversation of it is long enough."""
     counter = ReplayBills(kit, column, miss)
     with contextlib.ExitStack() as stack:
-        upstream = stack.enter_context(_serve(_upstream(kit, counter, own_usage)))
+        server = stack.enter_context(serve(_upstream(kit, counter, own_usage)))
+        upstream = f"http://127.0.0.1:{server.server_port}"
         base = stack.enter_context(turnfold(f"{upstream}/v1", admin_token=_ADMIN))
         proxy = _client(kit, base, upstream, counter, own_usage)
         with contextlib.redirect_stdout(io.StringIO()):

@@ -36,6 +36,10 @@ settings.register_profile("thorough", _ANYWHERE, max_examples=5000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "quick"))
 
 
+# Where a container sets it, each process of the tests, and each that they start, would compile every file anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 gc.disable()  # what is collected stays: looking at it again and again takes a seventh of the time
 
 

@@ -103,7 +103,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-_Server = TypeVar("_Server", bound=RecordingUpstream)
+_Server = TypeVar("_Server", bound=ThreadingHTTPServer)
 
 
 @contextmanager

@@ -27,6 +27,16 @@ def test_what_is_too_large_is_given_and_not_kept() -> None:
     assert memo.find("a") is None
 
 
+def test_what_passes_is_made_of_what_is_kept_and_not_kept_itself() -> None:
+    memo = Memo()
+    memo.get("a", lambda: "kept")
+    passing = memo.passing()
+    assert [passing.get(key, lambda: "made") for key in "aa"] == ["kept", "kept"]
+    assert [passing.get("b", lambda: "made"), memo.find("b")] == ["made", None]
+    passing.put("c", "put", lambda _: 1)
+    assert [memo.find("c"), passing.find("c")] == ["put", "put"]
+
+
 @given(st.lists(st.text(), max_size=4), st.lists(st.text(), max_size=4))
 def test_a_digest_tells_texts_apart_and_where_they_end(one: list[str], other: list[str]) -> None:
     assert (digest(*one) == digest(*other)) == (one == other)

@@ -108,10 +108,20 @@ def test_of_a_text_with_a_counted_end_only_the_beginning_is_counted(tail: str, f
 
     count_tail(tail, {"o200k_base": 7777}, Noting())
     assert count_with_tail(front + tail, memo) == (7777 + count(front) if known else count(front + tail))
-    assert weights == ([200 + len(tail)] if memo.find(("tail", tail[-100:])) else [])
+    assert weights == ([200 + len(tail)] if memo.find(("tails",)) else [])
     assert count_with_tail(f"{front}x{tail[1:]}", memo) == count(f"{front}x{tail[1:]}")
     assert count_with_tail(f"{front}{tail}.", memo) == count(f"{front}{tail}.")
     assert count_with_tail(front + tail, memo, "cl100k_base") == count(front + tail, "cl100k_base")  # of that nothing is known
+
+
+def test_a_counted_end_is_known_beside_those_of_seven_other_requests() -> None:
+    """However many others there have been, no more are held."""
+    memo = Memo()
+    tails = [TAIL.replace("boats", f"boats of {number}") for number in range(9)]
+    for tail in tails:
+        count_tail(tail, {"o200k_base": 7777}, memo)
+    used = [count_with_tail(f"A head.\n{tail}", memo) == 7777 + count("A head.\n") for tail in tails]
+    assert used == [False] + 8 * [True]
 
 
 def test_a_line_is_counted_alone_up_to_two_thousand_characters() -> None:

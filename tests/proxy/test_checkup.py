@@ -94,6 +94,8 @@ async def test_a_store_that_takes_twice_its_time_is_slow(took: float, verdict: s
 
 
 async def test_times_are_in_milliseconds(upstream: UpstreamServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does an environment's proxy, through which nothing goes to loopback, stand between."""
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
     upstream.handler = at(200)
     settings = settings_for(f"{upstream.origin}/v1", semantic={"model": str(write_model(tmp_path / "tiny"))})
     for look, times, said in (

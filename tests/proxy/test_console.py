@@ -24,6 +24,7 @@ from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, p
 from tests.proxy.processes import CUT, LONG, ServeProcess, serve_process
 from tests.proxy.receipts import receipt
 from tests.support import golden
+from tests.support.ports import free_port
 from turnfold.config.serving import LogSettings
 from turnfold.config.settings import AuthSettings, Settings, StoreSettings
 from turnfold.proxy.console.greeting import Greeting, greet
@@ -65,8 +66,7 @@ def proxy(upstream_url: str) -> Iterator[ProxyServer]:
 
 @pytest.fixture(scope="module")
 def upstream_url() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as probe:  # nothing listens there once it is closed
-        return f"http://127.0.0.1:{probe.getsockname()[1]}/v1"
+    return f"http://127.0.0.1:{free_port()}/v1"  # nothing listens there
 
 
 def _chat(proxy: ProxyServer, model: str = "gpt-4o") -> str:
@@ -105,8 +105,11 @@ def test_what_is_refused_before_it_is_read_is_logged(proxy: ProxyServer, lines: 
 def test_a_refusal_says_how_long_it_took(start_proxy: StartProxy, upstream_url: str, lines: list[str]) -> None:
     host, _, port = start_proxy(upstream_url, limits={"max_body_bytes": 1024}).origin.removeprefix("http://").rpartition(":")
     with socket.create_connection((host, int(port))) as client:
-        client.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n1\r\n{\r\n")
+        client.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: h\r\n")
+        client.sendall(b"transfer-encoding: chunked\r\nexpect: 100-continue\r\n\r\n")
+        assert client.recv(100).startswith(b"HTTP/1.1 100")  # it has begun to count
         time.sleep(0.05)
+        client.sendall(b"1\r\n{\r\n")
         client.sendall(b"400\r\n" + b"x" * 1024 + b"\r\n")
         assert client.recv(100).startswith(b"HTTP/1.1 413")
     until(lambda: lines)
@@ -183,12 +186,26 @@ def _in_flight(served: ServeProcess) -> bytes:
     return next(line for line in lines if line.startswith(b'turnfold_requests_in_flight{kind="model"}'))
 
 
-def test_what_is_no_http_is_said_in_a_sentence(start_proxy: StartProxy, lines: list[str]) -> None:
+CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+NO_HTTP = "bytes that are not HTTP, or with more of them than its content-length says"
+
+
+@pytest.mark.parametrize(
+    ("answered", "said"),
+    [
+        (b"SSH-2.0-OpenSSH_9.6\r\n\r\n", NO_HTTP),
+        (CHUNKED + b"zz\r\nhello\r\n0\r\n\r\n", "chunks that are not HTTP"),
+        (CHUNKED + b"5\r\nhello and more\r\n0\r\n\r\n", "chunks that are not HTTP"),
+        (CHUNKED + b"F" * 20 + b"\r\nhello\r\n", "chunks that are not HTTP"),
+        (b"HTTP/1.1 200 OK\r\nthe chunk: \x00\r\n\r\n", "a head that is not HTTP"),
+    ],
+)
+def test_what_is_no_http_is_said_in_a_sentence(answered: bytes, said: str, start_proxy: StartProxy, lines: list[str]) -> None:
     def speak(listener: socket.socket) -> None:
         connection, _ = listener.accept()
         with connection:
             connection.recv(65536)
-            connection.sendall(b"SSH-2.0-OpenSSH_9.6\r\n\r\n")
+            connection.sendall(answered)
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=speak, args=(listener,), daemon=True).start()
@@ -196,9 +213,7 @@ def test_what_is_no_http_is_said_in_a_sentence(start_proxy: StartProxy, lines: l
         answer = start_proxy(origin + "/v1").chat({"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]})
         until(lambda: lines)
     assert (answer.status, answer.json()["error"]["code"]) == (502, "upstream_invalid")
-    assert lines[0].endswith(
-        f"{origin}: it answered with bytes that are not HTTP, or with more of them than its content-length says"
-    )
+    assert lines[0].endswith(f"{origin}: it answered with {said}")
 
 
 def test_json_has_fields_and_a_traceback() -> None:

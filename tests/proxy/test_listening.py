@@ -86,7 +86,7 @@ def test_served_on_a_socket(upstream: UpstreamServer, tmp_path: Path) -> None:
             except Failure:
                 return False
 
-        until(is_ready, timeout=60, pause=0.05)
+        until(is_ready, pause=0.05)
         assert stat.S_IMODE(path.stat().st_mode) == 0o660
         connection = UnixConnection(path)
         connection.request("POST", "/v1/chat/completions", SHORT)
@@ -99,7 +99,7 @@ def test_served_on_a_socket(upstream: UpstreamServer, tmp_path: Path) -> None:
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
-            process.wait(10)
+            process.wait(60)
 
 
 def test_a_key_of_the_operators_is_not_exposed_by_a_socket(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -255,7 +255,7 @@ def silent(left: threading.Event, *chunks: bytes) -> Handler:
             await send({"type": "http.response.start", "status": 200, "headers": EVENTS})
         for chunk in chunks:
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while (await receive())["type"] != "http.disconnect":
                 pass
         left.set()
@@ -267,12 +267,14 @@ def silent(left: threading.Event, *chunks: bytes) -> Handler:
 def test_a_client_that_loses_patience_sees_its_own_time_out(
     upstream: UpstreamServer, folding_proxy: ProxyServer, name: str
 ) -> None:
+    upstream.handler = reply(b"{}", status=400)
+    failure(ASKS[name], folding_proxy.origin)  # the first fold of a process reads a vocabulary
     seen = []
     for origin in (folding_proxy.origin, upstream.origin):
         left = threading.Event()
         upstream.handler = silent(left)
         seen.append(failure(ASKS[name], origin, timeout=1.0))
-        assert left.wait(10)
+        assert left.wait(60)
     assert seen[0] == seen[1]
     assert issubclass(seen[0][0], (openai.APITimeoutError, anthropic().APITimeoutError))
 
@@ -300,7 +302,7 @@ def test_a_stream_that_is_cancelled_is_cancelled_upstream(upstream: UpstreamServ
                 streamed = other.responses.create(model=GPT, input=gpt_session(1), store=False, stream=True)
                 assert next(iter(streamed)).type == "response.created"
                 streamed.close()
-        assert left.wait(10)
+        assert left.wait(60)
     until(lambda: len(folding_proxy.recorder.so_far) == 2)
     assert [(one.streamed, one.complete) for one in folding_proxy.recorder.receipts] == [(True, False)] * 2
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import http.client
 import json
 import os
 import re
 import resource
 import signal
+import socket
 import sys
 import threading
 import time
@@ -38,7 +40,7 @@ async def _stored(url: str) -> set[str]:
 async def _slow_stream(gate: threading.Event, send: Send) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]})
     await send({"type": "http.response.body", "body": b"data: one\n\n", "more_body": True})
-    await asyncio.to_thread(gate.wait, 20)
+    await asyncio.to_thread(gate.wait, 60)
     await send({"type": "http.response.body", "body": b"data: [DONE]\n\n"})
 
 
@@ -49,7 +51,7 @@ def _stopped_in_a_stream(served: ServeProcess, upstream: UpstreamServer) -> list
     before = len(upstream.seen)
     with ThreadPoolExecutor(1) as pool:
         stream = pool.submit(served.post, SHORT)
-        until(lambda: len(upstream.seen) > before, timeout=20)
+        until(lambda: len(upstream.seen) > before)
         served.process.send_signal(signal.SIGTERM)
         until(lambda: call(served.origin, "GET", "/readyz").status == 503)
         assert call(served.origin, "GET", "/readyz").json()["checks"]["serving"] == "down"
@@ -57,11 +59,11 @@ def _stopped_in_a_stream(served: ServeProcess, upstream: UpstreamServer) -> list
         upstream.handler = reply(COMPLETION)
         late = served.post(SHORT)
         assert late.status == 200  # a balancer that has not noticed yet
-        until(lambda: _is_closed(served.origin), timeout=10, pause=0.1)
+        until(lambda: _is_closed(served.origin), pause=0.1)
         gate.set()
         streamed = stream.result()
     assert (streamed.status, streamed.body) == (200, b"data: one\n\ndata: [DONE]\n\n")
-    assert served.process.wait(20) == 0
+    assert served.process.wait(60) == 0
     return [streamed, late]
 
 
@@ -109,7 +111,7 @@ def test_two_workers_give_one_set_of_figures_and_do_not_outlive_their_parent(
 
     expected = {"requests_total": 60, "folds_total": 2, "dollars_paid_total": round(paid, 9)}
     expected |= {"overhead_seconds_count": 60, "first_byte_seconds_count": 60}
-    until(lambda: scraped() == [expected] * 12, timeout=20, pause=0.3)
+    until(lambda: scraped() == [expected] * 12, pause=0.3)
     totals = served.get("/admin/report?group_by=status").json()["totals"]
     assert totals["requests"] == 60
     assert totals["dollars"]["paid"] == pytest.approx(paid)
@@ -124,8 +126,8 @@ def test_two_workers_give_one_set_of_figures_and_do_not_outlive_their_parent(
     if sys.platform != "linux":  # nothing else tells a process that its parent died
         return
     served.process.kill()
-    served.process.wait(10)
-    until(lambda: _is_closed(served.origin), timeout=30, pause=0.1)
+    served.process.wait(60)
+    until(lambda: _is_closed(served.origin), pause=0.1)
 
 
 def test_what_is_known_of_one_request(served: Served, upstream: UpstreamServer) -> None:
@@ -180,16 +182,16 @@ async def test_a_second_ctrl_c_cuts_streams_off_and_writes_their_receipts(
         del scope, receive
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]})
         await send({"type": "http.response.body", "body": b"data: one\n\n", "more_body": True})
-        await asyncio.to_thread(gate.wait, 20)
+        await asyncio.to_thread(gate.wait, 60)
 
     upstream.handler = endless
     with ThreadPoolExecutor(1) as pool:
         stream = pool.submit(served.post, SHORT)
-        until(lambda: upstream.seen, timeout=20)
+        until(lambda: upstream.seen)
         served.process.send_signal(signal.SIGINT)
-        until(lambda: _is_closed(served.origin), timeout=10, pause=0.1)
+        until(lambda: _is_closed(served.origin), pause=0.1)
         served.process.send_signal(signal.SIGINT)
-        assert served.process.wait(10) is not None
+        assert served.process.wait(60) is not None
         gate.set()
         with pytest.raises(http.client.IncompleteRead):
             stream.result()
@@ -205,6 +207,31 @@ def _is_closed(origin: str) -> bool:
     return False
 
 
+def _is_cut_off(client: socket.socket) -> bool:
+    try:
+        return client.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+def test_clients_leave_descriptors_for_the_upstream(start_process: StartProcess, capfd: pytest.CaptureFixture[str]) -> None:
+    served = start_process(STORE_URL="memory://")
+    assert served.post(SHORT).status == 200
+    resource.prlimit(served.process.pid, resource.RLIMIT_NOFILE, (64, 64))
+    place = served.origin.removeprefix("http://").split(":")
+    with contextlib.ExitStack() as stack:
+        crowd = [stack.enter_context(socket.create_connection((place[0], int(place[1])))) for _ in range(70)]
+        until(lambda: sum(map(_is_cut_off, crowd)) == 54, timeout=20, pause=0.05)
+        let_in = [client for client in crowd if not _is_cut_off(client)]
+        for client in let_in:
+            client.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n%s" % (len(SHORT), SHORT))
+        assert [client.recv(15) for client in let_in] == [b"HTTP/1.1 200 OK"] * 16
+    until(served.ready, timeout=20)
+    assert capfd.readouterr().err.count("as many as 64 open files") == 1
+
+
 ADMIN_READS = (
     "/admin/report",
     "/admin/overview",
@@ -218,7 +245,7 @@ ADMIN_READS = (
 def test_a_frozen_store_is_named_within_seconds(start_process: StartProcess, valkey: Any, redis_url: str) -> None:
     served = start_process(STORE_URL=redis_url)
     assert served.post(SHORT).status == 200
-    until(lambda: served.get("/admin/report").json()["totals"]["requests"] == 1, timeout=20)
+    until(lambda: served.get("/admin/report").json()["totals"]["requests"] == 1)
     os.kill(valkey._process.pid, signal.SIGSTOP)
     try:
         assert served.post(SHORT).status == 200  # its receipt waits
@@ -233,8 +260,8 @@ def test_a_frozen_store_is_named_within_seconds(start_process: StartProcess, val
         assert served.get("/readyz").json()["checks"]["store"] == "down"
     finally:
         os.kill(valkey._process.pid, signal.SIGCONT)
-    until(lambda: served.get("/admin/report").status == 200, timeout=20, pause=0.1)
-    until(lambda: served.get("/admin/report").json()["totals"]["requests"] == 2, timeout=20, pause=0.1)
+    until(lambda: served.get("/admin/report").status == 200, pause=0.1)
+    until(lambda: served.get("/admin/report").json()["totals"]["requests"] == 2, pause=0.1)
 
 
 async def test_a_store_that_takes_nothing_is_named_and_a_crash_costs_less_than_the_last_second(
@@ -243,7 +270,7 @@ async def test_a_store_that_takes_nothing_is_named_and_a_crash_costs_less_than_t
     url = f"sqlite:///{tmp_path}/t.db"
     served = start_process(STORE_URL=url)
     assert served.post(SHORT).status == 200
-    until(lambda: served.get("/admin/ledger").json()["ledger"]["queued"] == 0, timeout=20)
+    until(lambda: served.get("/admin/ledger").json()["ledger"]["queued"] == 0)
     assert served.get("/readyz").json()["checks"]["receipts"] == "ok"
     pid = served.process.pid
 
@@ -252,26 +279,26 @@ async def test_a_store_that_takes_nothing_is_named_and_a_crash_costs_less_than_t
 
     may_write(4096)
     assert served.post(SHORT).status == 200
-    until(lambda: served.get("/readyz").json()["checks"]["receipts"] == "down", timeout=20, pause=0.05)
+    until(lambda: served.get("/readyz").json()["checks"]["receipts"] == "down", pause=0.05)
     assert served.get("/readyz").status == 200  # a balancer that took every replica away would turn a full disk into an outage
     assert served.get("/admin/ledger").json()["ledger"]["problem"]
-    until(lambda: b"turnfold_store_up 0.0" in served.get("/metrics").body, timeout=20, pause=0.1)
+    until(lambda: b"turnfold_store_up 0.0" in served.get("/metrics").body, pause=0.1)
     for path in ("/admin/report", "/admin/overview"):
         assert "takes no receipts now: 1 request." in served.get(path).json()["headline"]
     may_write(resource.RLIM_INFINITY)
     well = dict.fromkeys(("store", "receipts", "background", "serving"), "ok")
-    until(lambda: served.get("/readyz").json()["checks"] == well, timeout=20)
-    until(lambda: served.get("/admin/report").json()["totals"]["requests"] == 2, timeout=20)
+    until(lambda: served.get("/readyz").json()["checks"] == well)
+    until(lambda: served.get("/admin/report").json()["totals"]["requests"] == 2)
     before = await _stored(url)
     ends: dict[str, float] = {}
     begin = time.monotonic()
     while time.monotonic() < begin + 2.2 or len(ends) < 60:
         answer = served.post(SHORT)
         ends[answer.header("x-turnfold-request-id") or ""] = time.monotonic()
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(0.03)
     served.process.kill()
     killed = time.monotonic()
-    served.process.wait(10)
+    served.process.wait(60)
     held = await _stored(url) - before
     old = {name for name, end in ends.items() if end < killed - 1}
     assert len(old) > 5

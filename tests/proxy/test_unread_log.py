@@ -89,6 +89,7 @@ def test_a_server_with_a_full_log_and_closed_descriptors_serves_and_stops(upstre
         while pipe.write(b"." * 4096):
             pass
         with serve_process(upstream, tmp_path, through=["sh", "-c", f'exec "$@" <&- >&- 2>"{path}"', "sh"]) as served:
-            assert [served.post(SHORT).status for _ in range(3)] == [200] * 3
+            answers = [served.post(SHORT) for _ in range(3)]
+            assert [answer.status for answer in answers] == [200] * 3, [answer.body for answer in answers]
             assert served.stop() == 0
         assert set(pipe.read(1 << 20) or b"") == set(b".")

@@ -303,6 +303,28 @@ def test_a_conversation_is_taken_over_in_steps_with_pauses() -> None:
     in_no_time(run())
 
 
+def test_the_end_waits_for_a_step_under_way_and_begins_no_other() -> None:
+    async def run() -> None:
+        steps: list[str] = []
+
+        async def step(*_: object) -> None:
+            try:
+                await asyncio.sleep(10)
+            finally:
+                await asyncio.sleep(0)
+                steps.append("ended")
+
+        taking = TakingOver(step, Incidents())
+        assert [taking.is_due("anna", b"c") for _ in range(2)] == [False, True]
+        taking.begin("anna", [lambda: None] * 3)
+        await asyncio.sleep(1)
+        await taking.close()
+        assert (steps, now()) == (["ended"], 1)
+        assert [taking.is_due("anna", b"c") for _ in range(2)] == [False, True], "it is forgotten"
+
+    in_no_time(run())
+
+
 def test_spare_memory_goes_back_every_half_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[tuple[float, int]] = []
     monkeypatch.setattr(spare_memory, "_trimmer", lambda: lambda kept: given.append((now(), kept)))

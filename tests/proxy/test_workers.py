@@ -60,11 +60,11 @@ def test_a_worker_that_hangs_is_replaced_and_keeps_nobody_from_stopping(monkeypa
         with contextlib.ExitStack() as stack:
             stack.callback(parent.should_exit.set)
             for _ in range(2):
-                until(lambda: parent.serving, timeout=60, pause=0.05)
-                until(lambda: ask(origin, served), timeout=60, pause=0.05)
+                until(lambda: parent.serving, pause=0.05)
+                until(lambda: ask(origin, served), pause=0.05)
                 os.kill(served[-1], signal.SIGSTOP)
                 if len(served) == 1:
-                    until(lambda: parent.processes[0].pid != served[0], timeout=30, pause=0.05)
+                    until(lambda: parent.processes[0].pid != served[0], pause=0.05)
 
     driver = threading.Thread(target=drive)
     driver.start()
@@ -182,5 +182,35 @@ def test_when_a_worker_is_replaced(monkeypatch: pytest.MonkeyPatch, caplog: pyte
     parent.should_exit.set()
     pid = place[0].pid
     parent.keep_subprocess_alive()
-    assert (place[0].pid, len(caplog.messages)) == (pid, 12)
+    assert (place[0].pid, len(caplog.messages), parent.failed) == (pid, 12, False)
+    parent.sockets[0].close()
+
+
+@pytest.mark.usefixtures("signals")
+def test_all_workers_together_have_twenty_seconds_beyond_the_drain_to_stop(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    parent, now, waited = _parent("tells_its_process", 1), [1000.0], list[float | None]()
+
+    class Stopping(Worker):
+        """One that takes so long to stop."""
+
+        def __init__(self, pid: int, takes: float) -> None:
+            super().__init__(pid)
+            self._takes = takes
+
+        def join(self, timeout: float | None = None) -> None:
+            waited.append(timeout)
+            if timeout is not None:
+                now[0] += min(self._takes, timeout + 1)  # as on a busy machine
+                self.alive = self._takes > timeout
+
+    monkeypatch.setattr(workers, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    caplog.set_level(logging.WARNING, "turnfold")
+    place: list[Any] = parent.processes
+    place[:] = [Stopping(1, 18), Stopping(2, 30), Stopping(3, 0)]
+    parent.join_all()
+    assert waited == [20.5, 2.5, None, 0.0]
+    assert not any(worker.is_alive() for worker in place)
+    assert caplog.messages == ["worker 2 did not stop in time, and is ended"]
     parent.sockets[0].close()

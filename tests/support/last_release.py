@@ -17,7 +17,6 @@ import hashlib
 import io
 import json
 import os
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -34,6 +33,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from tests.support.overflow_upstream import DIALECTS
+from tests.support.ports import free_port
 
 DATA: Final = Path(__file__).resolve().parent.parent / "proxy" / "store" / "data" / "last_release"
 
@@ -57,6 +57,7 @@ _DATED: Final = """
 import sys, time
 clock, begun, day = time.time, time.time(), float(sys.argv.pop(1))
 time.time = lambda: day + clock() - begun
+from tests.support.ports import free_port
 from turnfold.proxy.cli import main
 main()
 """
@@ -71,8 +72,7 @@ def served(store_url: str, upstream_url: str, day: float, python: str = sys.exec
         python: the interpreter of the checkout to serve.
         settings: further variables without their prefix, in lower case.
     """
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    port = free_port()
     own = {"store_url": store_url, "upstream_url": upstream_url, "port": str(port), "admin_token": "admin", **settings}
     others = {name: value for name, value in os.environ.items() if not name.startswith("TURNFOLD_")}
     environment = others | {f"TURNFOLD_{name.upper()}": value for name, value in own.items()}

@@ -17,7 +17,6 @@ import argparse
 import contextlib
 import json
 import os
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -48,6 +47,7 @@ from tests.support.last_release import (
     upstream,
 )
 from tests.support.overflow_upstream import served as upstream_served
+from tests.support.ports import free_port
 from tests.support.words import prose
 
 Call = dict[str, Any]
@@ -386,8 +386,7 @@ def make_sqlite(origin: str, python: str) -> None:
 
 def make_redis(origin: str, python: str) -> None:
     """Write the Valkey data."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    port = free_port()
     started: Any = ValkeyServer(port=port, save="", databases=2)
     with started as server:
         filled = fill(f"{server.connection_url}/0", f"{origin}/v1", python)

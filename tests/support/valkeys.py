@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -16,16 +15,11 @@ from typing import Any, Final
 
 import redis
 
+from tests.support.ports import free_port
+
 _PATIENCE: Final = 30.0
 _SLOTS: Final = 16384
 NODE_TIMEOUT: Final = 500  # milliseconds after which the others take a node to be gone
-
-
-def free_ports(number: int) -> list[int]:
-    """Ports that were free a moment ago."""
-    with contextlib.ExitStack() as stack:
-        probes = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(number)]
-        return [probe.getsockname()[1] for probe in probes]
 
 
 def wait_until(condition: Callable[[], object], what: str) -> None:
@@ -101,7 +95,7 @@ class Cluster:
     """
 
     def __init__(self, folder: Path) -> None:
-        ports = free_ports(8)
+        ports = [free_port() for _ in range(8)]
         self.nodes = []
         for number, (port, bus) in enumerate(zip(ports[:4], ports[4:], strict=True)):
             (own := folder / str(port)).mkdir()
@@ -153,7 +147,7 @@ class Watched:
     name = "mymaster"
 
     def __init__(self, folder: Path) -> None:
-        ports = free_ports(4)
+        ports = [free_port() for _ in range(4)]
         self.servers = []
         for port in ports[:2]:
             (own := folder / str(port)).mkdir()

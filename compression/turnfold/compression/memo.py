@@ -89,10 +89,10 @@ class Memo:
     def passing(self) -> Memo:
         """The same memory for what the next request does not have again: what `get` makes is not kept. Kept all the same, it
         would push out what is asked for seldom, as what is known of the oldest messages is."""
-        return _Passing(self)
+        return _PassingMemo(self)
 
 
-class _Passing(Memo):
+class _PassingMemo(Memo):
     """See `Memo.passing`."""
 
     def __init__(self, memo: Memo) -> None:

@@ -248,9 +248,8 @@ class Parts:
         watchers: list[Watcher] = [self.metrics, WarmthWatcher(self.warmth), *([watcher] if watcher else [])]
         deletions = Deletions(self.store.patient)
         erasures = BookKeeping(deletions, self.store.patient)
-        self.ledger = Ledger(
-            self.store, settings.store, price_from(settings), watchers, self.incidents, erasures, self.store.newest_writes
-        )
+        price, newest = price_from(settings), self.store.newest_writes
+        self.ledger = Ledger(self.store.background, settings.store, price, watchers, self.incidents, erasures, newest)
         self.recorder: Recorder = recorder or self.ledger
         self.blocks = BlockSummaries(self.asker, self.store.patient, settings, self.incidents, self.recorder)
         self.likenesses = Likenesses(settings, self.store, self.store.patient, self.incidents, self.recorder)

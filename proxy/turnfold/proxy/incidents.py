@@ -40,7 +40,7 @@ class Incident:
         at: Unix time.
         part: the loop or task, as a slug.
         subject: id of the item that was set aside; "" where it was none.
-        problem: class of the exception, and where it was raised. Never text of a message.
+        problem: class of the exception, what the operating system says of it, and where it was raised. Never text of a message.
         kept: what is kept of the item.
     """
 
@@ -66,7 +66,7 @@ class Incidents:
 
     def add(self, part: str, exc: BaseException, subject: str = "", kept: str = "nothing") -> None:
         """Count a failure and log it, with the item's id where it was an item."""
-        incident = Incident(time.time(), part, subject[:_LONGEST_SUBJECT], _problem(exc), kept)
+        incident = Incident(time.time(), part, subject[:_LONGEST_SUBJECT], told(exc), kept)
         self.counts[part] += 1
         self._recent.append(incident)
         _log.error("%s: %s set aside, kept of it: %s: %s", part, incident.subject or "one step", kept, incident.problem)
@@ -85,10 +85,12 @@ class Incidents:
         task.add_done_callback(ended)
 
 
-def _problem(exc: BaseException) -> str:
+def told(exc: BaseException) -> str:
+    """What went wrong, and where, without a word of anybody's message."""
     frames = traceback.extract_tb(exc.__traceback__)
     where = f" at {frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno}" if frames else ""
-    return type(exc).__name__ + where
+    cause = f" ({exc.strerror})" if isinstance(exc, OSError) and isinstance(exc.strerror, str) else ""
+    return type(exc).__name__ + cause + where
 
 
 class Panicked(Exception):

@@ -46,6 +46,9 @@ async def test_a_text_is_compressed_and_read_back_word_for_word() -> None:
     async with agent() as client:
         short = await call(client, "compress", text=TEXT, query="What happened to the backup keys?")
         back = [await call(client, "drill_down", section_id=section["id"]) for section in short["sections"]]
+        for layer in (0, 1, 2):
+            told = await call(client, "drill_down", section_id=short["sections"][0]["id"], layer=layer)
+            assert told["layer"] == layer
         saved = await call(client, "savings")
     assert 0 < short["tokens"] < short["tokens_before"]
     assert short["kept"]

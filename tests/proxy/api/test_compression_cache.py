@@ -94,7 +94,7 @@ async def test_a_compressed_text_waits_for_its_sections_no_longer_than_calls_may
     store, settings, workshop = Slow(), StoreSettings(patience=0.05), Workshop(1)
     try:
         compressions = Compressions(store, settings, CompressionCache(store, CacheSettings()), workshop)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             made = await compressions.compress("anna", CompressRequest("The pump leaks. Nobody has looked at it."))
     finally:
         workshop.close()

@@ -18,7 +18,7 @@ from tests.proxy.harness import unhurried
 from tests.support.forks import fork_into, run_processes
 from tests.support.no_time import in_no_time
 from turnfold.compression import budgeted as history
-from turnfold.compression.budgeted import History, HistoryMessage, HistorySettings
+from turnfold.compression.budgeted import Block, History, HistoryMessage, HistorySettings
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.api import conversations as module
 from turnfold.proxy.api.conversations import Conversations, ConversationUnknown, HistoryIncomplete
@@ -44,6 +44,34 @@ def told(state: History) -> list[str]:
     """Every message of a history, oldest first."""
     messages = [message for block in state.blocks for message in block.messages] + list(state.recent)
     return [message.content.split(":")[0].removeprefix("Note ") for message in messages]
+
+
+async def test_sections_are_remembered_by_their_size_up_to_a_tenants_share_of_32_mib() -> None:
+    """A section counts with 500 bytes, its texts, and its messages, 200 bytes each beside their words."""
+    asked: list[int] = []
+
+    class Counting(MemoryStore):
+        async def get(self, keys: Sequence[Key]) -> list[bytes | None]:
+            asked.append(len(keys))
+            return await super().get(keys)
+
+    kept = Conversations(Counting(), StoreSettings(ttl=3600, tenant_share=0.01), Workshop(2))
+    room = int(0.01 * 32 * 2**20)
+    for more, reads in ((0, [1]), (1, [1, 1])):
+        sizes = (room // 2, room - room // 2 + more)
+        blocks = [
+            Block.of(
+                f"{more}-{number}",
+                (HistoryMessage("user", "abc"), HistoryMessage("assistant", "defgh")),
+                ("f" * (size - 500 - 8 - 400 - 10), "s" * 10),
+                (9, 9, 9),
+            )
+            for number, size in enumerate(sizes)
+        ]
+        await kept.replace("anna", "c", History(1, blocks=tuple(blocks), messages=4))
+        asked.clear()
+        assert (await kept.read("anna", "c")).history.blocks == tuple(blocks)
+        assert asked == reads, more
 
 
 async def test_the_store_holds_what_the_library_makes(store: Store) -> None:

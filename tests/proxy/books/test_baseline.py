@@ -327,3 +327,100 @@ def test_a_request_of_an_earlier_release_has_no_others() -> None:
     past = PastRequest(5000, 2000, "x", trails=Trails(trail(5000, ""), trail(2000, "x")))
     assert b'"others":[]' in past.to_bytes()
     assert PastRequest.from_bytes(past.to_bytes().replace(b',"others":[]', b"")) == past
+
+
+# ---------------------------------------------------------------- unusual courses
+
+
+@dataclass
+class Course:
+    """A chat that is folded every tenth request, in front of a cache that holds all that was sent in five minutes, by model.
+
+    Attributes:
+        told, truth: dollars without Turnfold, of requests of which the usage was told: by the books, and at the provider.
+        events: fold events, by the books.
+    """
+
+    marks: bool = False
+    told: float = 0.0
+    truth: float = 0.0
+    events: int = 0
+    past: PastRequest | None = None
+    at: float = 1e9
+    whole: int = 0
+    turn: int = 0
+    schema: str = ""
+    known: dict[str, tuple[float, str, int, tuple[int, int]]] = field(default_factory=dict)
+
+    def request(self, model: str = "gpt-4o", silent: bool = False, pause: float = 20.0, new: int = 600) -> None:
+        """One more request."""
+        self.at, self.whole, self.turn = self.at + pause, self.whole + new, self.turn + 1
+        fold = self.turn // 10
+        sent = self.whole - 500 * 10 * fold if fold else self.whole
+        until, schema, raw, (was, last) = self._held(model)
+        warm = until >= self.at and schema == self.schema
+        same = last if was == fold else 0 if self.marks else 1_100
+        hits = [size // 128 * 128 if warm and size >= 1024 else 0 for size in (raw, same)]
+        trails = Trails(trail(self.whole, "raw"), trail(sent, f"fold {fold}", 1_100))
+        usage = () if silent else (sent, 0, hits[1], sent - hits[1] if self.marks else 0)
+        status = "folded" if fold else "passthrough"
+        one = receipt(tokens_before=self.whole, tokens_after=sent, model=model, status=status, usage=usage, trails=trails)
+        one = replace(one, at=self.at, schema=self.schema)
+        cost, past = RequestPricing(half_price_for_cached).price(one, self.past, f"fold {fold}" if fold else "")
+        self.past = past and PastRequest.from_bytes(past.to_bytes())
+        self.events += cost.fold_event
+        if not silent:
+            self.told += cost.without or 0.0
+            self.truth += (self.whole - hits[0] / 2) / 1e6
+        self.known[model] = (self.at + 300, self.schema, self.whole, (fold, sent))
+
+    def _held(self, model: str) -> tuple[float, str, int, tuple[int, int]]:
+        return self.known.get(model, (0.0, "", 0, (0, 0)))
+
+
+def test_a_request_without_usage_is_cached_for_the_next_one_all_the_same() -> None:
+    course = Course()
+    for turn in range(60):
+        course.request(silent=turn % 3 != 0)
+    assert course.told == pytest.approx(course.truth, rel=0.01)
+    assert course.events == 6
+
+
+def test_each_model_has_a_cache_of_its_own() -> None:
+    course = Course()
+    for turn in range(60):
+        course.request("gpt-4o-mini" if turn % 12 in {9, 10, 11} else "gpt-4o")
+    assert course.told == pytest.approx(course.truth, rel=0.01)
+
+
+def test_what_other_tools_make_the_cache_forget_is_forgotten_without_us_too() -> None:
+    course = Course()
+    for turn in range(30):
+        course.schema = "one" if turn < 19 else "other"  # the twentieth request brings a fold event
+        course.request()
+    assert course.told == pytest.approx(course.truth, rel=0.01)
+
+
+def test_other_tools_that_begin_alike_leave_what_both_begin_with() -> None:
+    past = PastRequest(20_000, 20_000, schema="one", folded=True, trails=Trails(trail(20_000, ""), trail(20_000, "")))
+    one = replace(receipt(tokens_before=20_000, tokens_after=8_000, usage=(8_000, 0, 3_000, 0)), schema="other")
+    one = replace(one, trails=Trails(trail(20_000, ""), trail(8_000, "x")))
+    assert without_turnfold(one, used(one), past, "x").cached == 3_000
+    assert cache_was_warm(one, used(one), past, "x") is None
+
+
+def test_a_tiny_first_request_does_not_tell_how_the_upstream_counts() -> None:
+    """What an upstream adds to each prompt is most of it."""
+    first = receipt(status="passthrough", tokens_before=50, tokens_after=50, usage=(90, 0, 0, 0))
+    past = next_past(first, used(first), used(first), None, "")
+    one = receipt(status="shaped", tokens_before=20_000, tokens_after=10_000, usage=(10_040, 0, 0, 0))
+    assert without_turnfold(one, used(one), past, "").prompt == pytest.approx(20_040, rel=0.005)
+
+
+@pytest.mark.parametrize("away", [7, 9])
+def test_whether_a_fold_event_found_the_cache_cold_follows_from_how_long_the_user_was_away(away: int) -> None:
+    """Where caches hit at marks an event finds nothing either way; requests after so long a pause mostly tell."""
+    course = Course(marks=True)
+    for turn in range(90):
+        course.request(pause=4000.0 if turn % 10 in {3, 5, away} else 20.0)
+    assert course.told == pytest.approx(course.truth, rel=0.02)

@@ -65,7 +65,7 @@ def test_the_cache_model() -> None:
             every += [without, cache_was_warm(one, used, past, sections), with_fold(one, used, past)]
             past = next_past(one, used, without, past if one.conversation else None, sections)
             past = with_dollars(past, used.prompt / 1e6, without.prompt / 1e6 if one.model != "nobody's" else None)
-            every += [past, past.overdue, round(past.missing_marks(0.8), 9), PastRequest.from_bytes(past.to_bytes()) == past]
+            every += [past, past.overdue, round(past.missing_marks(), 9), PastRequest.from_bytes(past.to_bytes()) == past]
         assert past is not None
         told = f"{past.unfolded} for {past.sent}, {past.warm} of {past.seen} warm, {past.silent} of {past.events} silent"
         lines.append(f"{seed}: {told} {golden.name_of(every)}")

@@ -79,7 +79,7 @@ def test_requests_in_flight_are_counted_until_their_stream_ends() -> None:
         del scope, receive
         await send({"type": "http.response.start", "status": 200, "headers": []})
         held.set()
-        await asyncio.to_thread(go_on.wait, 10)
+        await asyncio.to_thread(go_on.wait, 60)
         await send({"type": "http.response.body", "body": b""})
 
     upstream.handler = slow
@@ -94,10 +94,10 @@ def test_requests_in_flight_are_counted_until_their_stream_ends() -> None:
     ):
         client = threading.Thread(target=call, args=(proxy.origin, "GET", "/v1/models"))
         client.start()
-        assert held.wait(10)
+        assert held.wait(60)
         assert in_flight(proxy.origin)
         go_on.set()
-        client.join(10)
+        client.join(60)
         until(lambda: not in_flight(proxy.origin))
 
 
@@ -105,7 +105,7 @@ async def test_the_books_feed_the_metrics() -> None:
     parts = Parts(Settings(store=unhurried(StoreSettings(url="memory://"))))
     async with parts.running():
         parts.ledger.record(receipt(), ())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not parts.ledger.written:  # noqa: ASYNC110 - as a scraper sees it
                 await asyncio.sleep(0.02)
         assert lines(parts.metrics)['turnfold_dollars_paid_total{model="gpt-4o"}'] > 0

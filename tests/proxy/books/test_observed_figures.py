@@ -32,7 +32,7 @@ def _talk(upstream: UpstreamServer, mode: str) -> tuple[list[dict[str, Any]], di
         for number, turns in enumerate(_TURNS, 1):
             body = json.dumps({"model": "gpt-4o", "messages": chat(turns)}).encode()
             assert served.post(body).status == 200
-            until(lambda: tokens()["requests"] == number, timeout=20)  # noqa: B023 - asked before the next turn
+            until(lambda: tokens()["requests"] == number)  # noqa: B023 - asked before the next turn
         lines = [json.loads(line) for line in served.get("/admin/receipts").body.splitlines()]
         return lines, tokens(), [seen.body for seen in upstream.seen]
 

@@ -24,7 +24,9 @@ from turnfold.config.prices import TokenUse
 from turnfold.config.settings import AuthSettings, FoldingSettings, StoreSettings
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.receipt_log import receipts_between
+from turnfold.proxy.books.report import Query, report
 from turnfold.proxy.incidents import Incidents, supervise
+from turnfold.proxy.store import Batch, StoreRefused, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
 
 MOST_64 = 2**63 - 1
@@ -80,7 +82,7 @@ def test_no_usage_ends_the_books(path: str, upstream: UpstreamServer, tmp_path: 
             assert ask(origin, path).status == 200
         upstream.handler = reply(good)
         assert ask(origin, path).status == 200
-        until(lambda: totals(origin)["requests"] == len(sent) + 1, timeout=60, pause=0.1)
+        until(lambda: totals(origin)["requests"] == len(sent) + 1, pause=0.1)
         found = totals(origin)
         assert found["usage"]["prompt_tokens"] <= 1000 + 7 * len(sent)
         assert found["dollars"]["paid"] < 1
@@ -107,6 +109,46 @@ async def test_what_cannot_be_written_is_set_aside_with_its_id(sections: tuple[S
     assert sorted(written) == ["good"] * 19 + ["poison"], "it is written without what failed"
     assert {one["subject"] for one in told.listed()} == {"poison"}
     assert (book.written, book.queued, book.dropped, book.dropped_originals) == (20, 0, 0, len(sections))
+
+
+class Erasing:
+    """Implements ``Erasures``: nothing was deleted, and to find that out fails as it is told."""
+
+    def __init__(self, *failures: Exception) -> None:
+        self.failures = list(failures)
+
+    async def refresh(self) -> None:
+        """There is nothing to learn."""
+
+    def of_receipt(self, *_: Any) -> tuple[bool, bool]:
+        return False, False
+
+    def without_deleted(self, batch: Batch, built: float) -> Batch:
+        del built
+        return batch
+
+    async def take_back(self, *_: Any) -> None:
+        if self.failures:
+            raise self.failures.pop(0)
+
+
+@pytest.mark.parametrize(
+    ("failure", "passes", "incidents"),
+    [(LookupError(), False, 1), (StoreRefused("read-only"), False, 1), (StoreUnavailable("away"), True, 0)],
+)
+async def test_a_written_batch_that_cannot_be_looked_at_again_counts_once(
+    failure: Exception, passes: bool, incidents: int
+) -> None:
+    """What may pass is tried again with the same batch; anything else is told, and the batch stands."""
+    store, told = MemoryStore(), Incidents()
+    book = Ledger(store, StoreSettings(), lambda *_: None, incidents=told, erasures=Erasing(failure))
+    book.record(receipt(), ())
+    assert await book.flush() is not passes
+    assert await book.flush()
+    assert dict(told.counts) == ({"deletions": 1} if incidents else {})
+    assert (book.written, book.queued, book.dropped) == (1, 0, 0)
+    found = (await report(store, Query(receipt().at, receipt().at + 3600)))["totals"]
+    assert found["requests"] == 1
 
 
 async def test_a_store_that_refuses_one_receipt_gets_all_others() -> None:
@@ -257,7 +299,7 @@ def check_it_goes_on(origin: str) -> None:
     assert [status for status in story(origin) if status >= 500] == []
     before = totals(origin)["requests"]
     assert [status for status in story(origin) if status >= 500] == []
-    until(lambda: totals(origin)["requests"] == before + 1, timeout=60, pause=0.1)
+    until(lambda: totals(origin)["requests"] == before + 1, pause=0.1)
     assert is_whole(origin)
 
 

@@ -162,12 +162,14 @@ async def test_a_mean_of_few_says_so() -> None:
 
 
 async def test_a_conversation_says_why_it_folds_as_often_as_it_does() -> None:
-    """Claude reads a cached token at a tenth and writes it at 1.25; a model without a cache has to wait for nothing."""
+    """Claude reads a cached token at a tenth and writes it at 1.25; a model without a cache has to wait for nothing. Where a
+    model without known prices was seen to have a cache, the pace is that of the prices that were assumed."""
     store = MemoryStore()
     book = Ledger(store, StoreSettings(), dollars)
-    for model in ("claude-sonnet-4-5", "my-local-model"):
+    for model, cached in (("claude-sonnet-4-5", 100), ("my-local-model", 0), ("my-other-model", 100)):
         for turn in range(1, 41):
-            changes: dict[str, Any] = {"model": model, "conversation": model, "tokens_before": 1000 * turn}
+            usage = (400, 50, cached, 0)
+            changes: dict[str, Any] = {"model": model, "conversation": model, "tokens_before": 1000 * turn, "usage": usage}
             book.record(receipt(at=NOON + turn, **changes), (SECTION,) if turn > 20 else ())
     await book.flush()
     result = await report(store, Query(*EVERYTHING, "conversation"), partial(fold_options, Settings()))
@@ -176,9 +178,10 @@ async def test_a_conversation_says_why_it_folds_as_often_as_it_does() -> None:
     assert (claude["read"], claude["write"], claude["turn"], claude["events"]) == (0.1, 1.25, 1000, 1)
     assert claude["turns"] > local["turns"] > 0
     assert claude["start"] > local["start"]
+    assert (local["read"], paces["my-other-model"]["read"], paces["my-other-model"]["write"]) == (1.0, 0.1, 1.0)
     assert claude["turns"] == pytest.approx((claude["fold_at"] - claude["keep_recent"]) / 1000, abs=0.1)
     assert f"folds every {claude['turns']:.0f} turns at these prices" in claude["words"]
-    assert len(list(csv.DictReader(io.StringIO(as_csv(result["groups"]))))) == 2
+    assert len(list(csv.DictReader(io.StringIO(as_csv(result["groups"]))))) == 3
     assert "pacing" not in (await report(store, Query(*EVERYTHING, "conversation")))["groups"][0]
 
 

@@ -40,7 +40,7 @@ def test_what_a_killed_process_left_goes_at_the_next_start_and_nothing_else(
     try:
         killed, alive = (Path(owner.stdout.readline().strip()) for owner in owners if owner.stdout)
         owners[0].send_signal(signal.SIGKILL)
-        owners[0].wait(10)
+        owners[0].wait(60)
         others = [tmp_path / "turnfold-test-of-another", tmp_path / "unlike-test"]
         for other in others:  # nobody's by our lock
             other.mkdir()
@@ -52,12 +52,12 @@ def test_what_a_killed_process_left_goes_at_the_next_start_and_nothing_else(
             with shared_folder("turnfold-test-"):
                 assert Path(young).exists()
         assert sorted(tmp_path.iterdir()) == sorted((alive, *others))
-        owners[1].communicate("", timeout=10)
+        owners[1].communicate("", timeout=60)
         assert sorted(tmp_path.iterdir()) == sorted(others)
     finally:
         for owner in owners:
             owner.kill()
-            owner.communicate(timeout=10)
+            owner.communicate(timeout=60)
 
 
 def test_a_folder_without_an_owner_goes_when_it_is_a_minute_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

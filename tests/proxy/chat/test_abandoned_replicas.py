@@ -103,19 +103,19 @@ def test_what_was_sent_raw_stays_raw_until_the_next_fold_event_on_every_replica(
     with replicas(upstream, redis_url) as (one, other):
         one.gate.open.clear()
         assert one.ask(turns) == SLOW
-        until(lambda: records(redis_url), timeout=10)
+        until(lambda: records(redis_url))
         # The other is quick, and would fold; a third request of the same turn is no dearer.
         assert other.ask(turns) == KEPT_RAW
         assert one.ask(turns) == KEPT_RAW
-        until(lambda: other.gate.done, timeout=20)
+        until(lambda: other.gate.done)
         one.gate.open.set()
-        until(lambda: one.gate.done, timeout=20)
+        until(lambda: one.gate.done)
         for more in range(turns + 1, turns + 3):
             assert one.ask(more) == other.ask(more) == KEPT_RAW
             assert len(json.loads(upstream.seen[-1].body)["messages"]) == 2 * more + 2
         for more in (due, due + 1):
             for replica in (one, other):  # on a busy machine its fold may go on behind the request once more
-                until(lambda to=replica, at=more: to.ask(at) == FOLDED, timeout=20, pause=0.1)  # type: ignore[misc]
+                until(lambda to=replica, at=more: to.ask(at) == FOLDED, pause=0.1)  # type: ignore[misc]
             assert len({seen.body for seen in upstream.seen if len(seen.body) == len(upstream.seen[-1].body)}) == 1
         assert other.ask(turns, "another") == FOLDED
 
@@ -125,12 +125,12 @@ def test_no_replica_waits_as_long_as_the_first(upstream: UpstreamServer, redis_u
         for one in them:
             one.gate.open.clear()
         assert them[0].ask(60) == SLOW
-        until(lambda: records(redis_url), timeout=10)
+        until(lambda: records(redis_url))
         for one in (*them[1:], *them):
             assert one.ask(60) == KEPT_RAW  # had it waited to the end, this would be SLOW
         for one in them:  # what was left goes on behind the request
             one.gate.open.set()
-            until(partial(getattr, one.gate, "done"), timeout=20)
+            until(partial(getattr, one.gate, "done"))
 
 
 def test_a_conversation_that_was_sent_folded_before_goes_on_so(upstream: UpstreamServer, redis_url: str) -> None:
@@ -139,11 +139,11 @@ def test_a_conversation_that_was_sent_folded_before_goes_on_so(upstream: Upstrea
         done = one.gate.done
         one.gate.open.clear()
         assert one.ask(61) == SLOW
-        until(lambda: records(redis_url), timeout=10)
+        until(lambda: records(redis_url))
         one.gate.open.set()
-        until(lambda: one.gate.done > done, timeout=20)
+        until(lambda: one.gate.done > done)
         for replica in (one, other):
-            until(lambda to=replica: to.ask(62) == FOLDED, timeout=20, pause=0.1)  # type: ignore[misc]
+            until(lambda to=replica: to.ask(62) == FOLDED, pause=0.1)  # type: ignore[misc]
 
 
 def test_without_the_store_each_goes_by_what_it_has_seen(upstream: UpstreamServer, unused_tcp_port: int) -> None:
@@ -153,7 +153,7 @@ def test_without_the_store_each_goes_by_what_it_has_seen(upstream: UpstreamServe
         assert one.ask(60) == KEPT_RAW
         assert other.ask(60) == FOLDED
         one.gate.open.set()
-        until(lambda: one.gate.done, timeout=20)
+        until(lambda: one.gate.done)
         assert one.ask(61) == KEPT_RAW
         assert one.ask(next_event(60)) == FOLDED
 
@@ -162,10 +162,10 @@ def test_a_budget_is_kept_all_the_same(upstream: UpstreamServer, redis_url: str)
     with replicas(upstream, redis_url) as (one, other):
         one.gate.open.clear()
         assert one.ask(60) == SLOW
-        until(lambda: records(redis_url), timeout=10)
+        until(lambda: records(redis_url))
         body = {"model": "gpt-4o", "messages": [{"role": "system", "content": "You are a."}, *chat(60)]}
         headers = [("authorization", "Bearer sk-anna"), ("x-turnfold-budget", "4000")]
-        until(lambda: other.proxy.chat(body, *headers).header("x-turnfold-status") == "folded", timeout=20, pause=0.1)
+        until(lambda: other.proxy.chat(body, *headers).header("x-turnfold-status") == "folded", pause=0.1)
 
 
 def records(url: str) -> list[bytes]:
@@ -217,13 +217,13 @@ def test_workers_share_it(upstream: UpstreamServer, tmp_path: Path) -> None:
     settings = {"WORKERS": "2", "FOLD_TIMEOUT": "4", "STORE_URL": f"sqlite:///{tmp_path}/t.db", "CACHE_HIT_SHARE": "0.7"}
     with serve_process(upstream, tmp_path, **settings) as served, folds_that_never_end(served.process.pid) as folds:
         answers = [served.post(body)]
-        until(lambda: kept_records(tmp_path / "t.db"), timeout=20)
+        until(lambda: kept_records(tmp_path / "t.db"))
 
         def both_have_been_asked() -> bool:
             answers.append(served.post(body))
             return len(folds) == 2  # a process of each
 
-        until(both_have_been_asked, timeout=60)
+        until(both_have_been_asked)
         answers += [served.post(body) for _ in range(8)]
         assert served.stop() == 0, "both workers end in good order"
     seen = [(answer.header("x-turnfold-status"), answer.header("x-turnfold-reason")) for answer in answers]
@@ -243,7 +243,7 @@ def test_what_was_learned_last_is_written_before_the_process_ends(
     store = {"url": f"sqlite:///{tmp_path}/t.db"}
     with proxy_server(upstream.origin + "/v1", fold=gate, store=store, **settings) as (proxy, _):
         gate.open.clear()
-        until(lambda: Replica(proxy, gate).ask(60) == KEPT_RAW, timeout=30)
+        until(lambda: Replica(proxy, gate).ask(60) == KEPT_RAW)
         gate.open.set()
     assert kept_records(tmp_path / "t.db") == 1
 

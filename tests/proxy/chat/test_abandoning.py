@@ -47,6 +47,17 @@ async def test_the_first_writer_wins_and_the_number_of_events_is_added_once() ->
     assert await read_abandoned(store, PLACE._replace(label="c2")) is None
 
 
+async def test_whoever_is_late_to_write_keeps_what_is_kept() -> None:
+    class Overtaken(MemoryStore):
+        """Another replica writes between a look and a write."""
+
+        async def swap(self, expected: bytes | None, item: Item) -> bool:
+            await self.put([Item(item.key, AbandonedFold(False, 7).to_bytes(), 60)])
+            return await super().swap(expected, item)
+
+    assert await keep_abandoned(Overtaken(), PLACE, AbandonedFold(True)) == AbandonedFold(False, 7)
+
+
 @pytest.mark.parametrize("value", [b"", b"\xff", b"[]", b'{"raw": 1, "events": null}', b'{"raw": true, "events": "x"}', b"null"])
 async def test_a_damaged_record_is_none(value: bytes) -> None:
     store = MemoryStore()
@@ -113,6 +124,27 @@ async def test_what_counts_as_too_long(waited: float, worked: float | None, slow
     await folds.close()
     kept = await read_abandoned(store, PLACE)
     assert kept == (AbandonedFold(True) if slow else None)
+
+
+def test_what_only_waited_for_its_turn_did_not_take_too_long() -> None:
+    assert not Underway((PLACE,), "threads", since=time.monotonic() - 99).took_too_long(0.5)
+
+
+async def test_a_fold_that_waits_for_its_turn_is_never_begun_once_nobody_waits_for_it() -> None:
+    folds, left = abandoned_folds(MemoryStore()), list[str]()
+
+    async def waits() -> Exchange:
+        try:
+            return await asyncio.Event().wait()  # type: ignore[return-value]
+        finally:
+            left.append("the queue")
+
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await folds.wait(asked(), Underway((PLACE,), "threads", read=True), waits())
+    await asyncio.sleep(0)
+    assert left == ["the queue"]
+    await folds.close()
 
 
 @pytest.mark.parametrize("cancelled", [True, False])
@@ -257,6 +289,19 @@ async def test_nobody_waits_behind_folds_that_hold_every_place() -> None:
     await folds.close()
 
 
+async def test_a_fold_that_has_ended_behind_its_request_holds_no_place() -> None:
+    store, end, exchange = MemoryStore(), asyncio.Event(), asked()
+    folds = abandoned_folds(store, patience=0.1, workers=2)
+    await give_up(folds, exchange, 0.04, 0.04, end)
+    end.set()
+    for _ in range(9):
+        await asyncio.sleep(0)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.1):
+            await folds.wait(exchange, Underway((PLACE._replace(label="c2"),), "threads"), asyncio.Event().wait())  # type: ignore[arg-type]
+    await folds.close()
+
+
 def test_a_fold_that_nobody_waits_for_goes_on_for_a_while() -> None:
     """Twice as long as a request waits for one."""
 
@@ -284,6 +329,44 @@ def test_a_fold_that_nobody_waits_for_goes_on_for_a_while() -> None:
     assert in_no_time(run()) == [False, True]
 
 
+async def test_the_end_waits_until_folds_that_go_on_have_let_go_of_what_they_hold() -> None:
+    folds, ended = abandoned_folds(MemoryStore()), list[str]()
+
+    async def slowly() -> Exchange:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)  # as a process is waited for that was killed
+            ended.append("fold")
+        return asked()
+
+    now = time.monotonic()
+    underway = Underway((PLACE,), "processes", read=True, since=now - 99, began=now - 99)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(0):
+            await folds.wait(asked(), underway, slowly())
+    assert ended == []
+    await folds.close()
+    assert ended == ["fold"]
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+def test_what_was_learned_has_two_seconds_to_be_written_at_the_end() -> None:
+    class Frozen(MemoryStore):
+        async def swap(self, *_: Any) -> bool:
+            return await asyncio.Event().wait()
+
+    async def run() -> float:
+        folds = abandoned_folds(Frozen())
+        await give_up(folds, asked(), 99, 99, asyncio.Event())
+        began = asyncio.get_running_loop().time()
+        await folds.close()
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        return asyncio.get_running_loop().time() - began
+
+    assert in_no_time(run()) == 2.0
+
+
 async def test_lanes_that_are_closed_leave_no_thread() -> None:
     before, lanes = {*threading.enumerate()}, Lanes(1)
     large = asked(body=b"x" * 40_000).request
@@ -292,4 +375,4 @@ async def test_lanes_that_are_closed_leave_no_thread() -> None:
     started = {*threading.enumerate()} - before
     assert len(started) >= 3
     lanes.close()
-    until(lambda: not any(one.is_alive() for one in started), timeout=10)
+    until(lambda: not any(one.is_alive() for one in started))

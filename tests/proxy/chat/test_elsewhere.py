@@ -65,7 +65,7 @@ def shared_origin(shared_upstream: tuple[UpstreamServer, Running]) -> Iterator[s
     before = children()
     with proxied(shared_upstream[0], fold_timeout=120) as origin:
         yield origin
-    until(lambda: not set(children()) - set(before), timeout=20)
+    until(lambda: not set(children()) - set(before))
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def test_they_are_folded_into_the_same_bytes(upstream: UpstreamServer, origin: s
         assert upstream.seen[-1].body == expected(wire, data, upstream.origin + "/v1")
         request = answer.header("x-turnfold-request-id")
         receipt = partial(call, origin, "GET", f"/admin/requests/{request}", None, [ADMIN])
-        until(partial(_is_there, receipt), timeout=60, pause=0.1)
+        until(partial(_is_there, receipt), pause=0.1)
         told = receipt().json()
         assert told["receipt"]["model"] == "gpt-4o"
         assert told["receipt"]["tokens_before"] > told["receipt"]["tokens_after"] > 0
@@ -260,7 +260,7 @@ def test_a_fold_that_takes_too_long_is_not_tried_again_until_it_is_done(upstream
             assert upstream.seen[-1].body == data
             return ("passthrough", "slow-before") in seen
 
-        until(is_given_up, timeout=60)
+        until(is_given_up)
         # On a busy machine the first ones wait for the start of the process, whose place is taken.
         assert set(seen) <= {("failed-open", "slow"), ("passthrough", "slow-before"), ("passthrough", "busy")}
 
@@ -268,10 +268,10 @@ def test_a_fold_that_takes_too_long_is_not_tried_again_until_it_is_done(upstream
 def test_a_process_that_dies_costs_one_fold(origin: str) -> None:
     path = "/v1/chat/completions"
     assert status(ask(origin, path, body(path), "dies")) == ("folded", None)
-    until(lambda: len(children()) == 1, timeout=20)  # those of other servers end a moment behind them
+    until(lambda: len(children()) == 1)  # those of other servers end a moment behind them
     (pid,) = children()
     os.kill(pid, signal.SIGKILL)
-    until(lambda: pid not in children(), timeout=20)
+    until(lambda: pid not in children())
     first = ask(origin, path, body(path), "dies")
     assert first.status == 200
     assert status(ask(origin, path, body(path), "dies")) == ("folded", None)
@@ -285,7 +285,7 @@ def test_a_deletion_ends_the_processes_that_remember(upstream: UpstreamServer, o
     before = children()
     assert before
     assert call(origin, "DELETE", "/v1/data", None, [("authorization", "Bearer gone")]).status == 200
-    until(lambda: not set(before) & set(children()), timeout=30, pause=0.05)
+    until(lambda: not set(before) & set(children()), pause=0.05)
     assert status(ask(origin, path, data, "gone")) == ("folded", None)
     assert upstream.seen[-1].body == expected(WIRES[path], data, upstream.origin + "/v1")
 

@@ -49,10 +49,12 @@ class Canned:
         self.status = status
         self.headers = headers
         self.given = 0
+        self.asked = False
         self.closed = False
         self._script = script
 
     async def chunks(self) -> AsyncIterator[tuple[bytes, bool]]:
+        self.asked = True
         for item in self._script:
             if isinstance(item, Exception):
                 raise item
@@ -246,7 +248,9 @@ async def test_a_client_that_leaves_while_a_slow_first_word_is_relayed_closes_th
 async def test_cancelling_lets_go_of_both_connections() -> None:
     first, second = Canned(ERROR, status=400, headers=(JSON,)), Canned(3600.0)
     task = asyncio.create_task(peek_and_recover(first, second))
-    await asyncio.sleep(0.5)  # the second answer is being waited for
+    async with asyncio.timeout(60):
+        while not second.asked:  # noqa: ASYNC110 - it is made in a thread
+            await asyncio.sleep(0.01)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

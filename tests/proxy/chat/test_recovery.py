@@ -7,7 +7,9 @@ import gzip
 import json
 import logging
 import re
+import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -31,6 +33,7 @@ from tests.support.effort import every
 from tests.support.overflow_upstream import DIALECTS, LOOK_ALIKES, Dialect, Log, application, count_request
 from tests.support.overfull import CURABLE, INCURABLE, overfull
 from tests.support.warm import warm_fold
+from turnfold.proxy.chat import sending
 from turnfold.proxy.chat.receipts import OwnCall, Usage
 
 WINDOW = 3000
@@ -163,14 +166,20 @@ def test_without_folding_nothing_is_recovered(server: Server, folding: ProxyServ
 
 
 def test_silent_truncation_is_noticed_and_then_avoided(
-    server: Server, folding: ProxyServer, caplog: pytest.LogCaptureFixture
+    server: Server, folding: ProxyServer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The log says so, but not again within ten minutes."""
     server.set("ollama")
-    with caplog.at_level(logging.WARNING):
-        for size in (4, 5, 6):
+    later = 0.0
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + later, perf_counter=time.perf_counter)
+    monkeypatch.setattr(sending, "time", clock)
+    for size, later, lines in ((4, 0.0, 1), (5, 500.0, 1), (6, 601.0, 2)):  # noqa: B007 - the clock reads it
+        with caplog.at_level(logging.WARNING):
             folding.chat(overfull("giant user message", size * WINDOW, model="silent"), KEY)
-    until(lambda: [r.reason for r in folding.recorder.so_far if r.model == "silent"] == ["upstream-truncated"] * 3)
-    assert any("cuts prompts off in silence" in record.getMessage() for record in caplog.records)
+        until(lambda size=size: len([r for r in folding.recorder.so_far if r.model == "silent"]) == size - 3)  # type: ignore[misc]
+        told = [one.getMessage() for one in caplog.records if "cuts prompts off in silence" in one.getMessage()]
+        assert len(told) == lines
+    assert [r.reason for r in folding.recorder.so_far if r.model == "silent"] == ["upstream-truncated"] * 3
     server.set("ollama")
     folding.chat(overfull("giant user message", 5 * WINDOW, model="silent"), KEY)
     assert server.log.counts[0] < WINDOW

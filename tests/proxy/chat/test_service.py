@@ -102,7 +102,7 @@ def test_a_fold_that_takes_too_long_is_not_waited_for(upstream: UpstreamServer, 
     body = TWO.replace(b"one", b"one " * 2000)
 
     def endless(conversation: Conversation, *_: object) -> Folded:
-        go_on.wait(10)
+        go_on.wait(60)
         return Folded(conversation, conversation, Changes(), False, "", 0, 0)
 
     proxy = start_proxy(upstream.origin + "/v1", fold=endless, limits={"fold_timeout": 0.1})
@@ -118,7 +118,7 @@ def test_small_requests_do_not_wait_behind_large_ones(upstream: UpstreamServer, 
 
     def slow_when_large(conversation: Conversation, *_: object) -> Folded:
         if len(conversation.text) > 100_000:
-            go_on.wait(10)
+            go_on.wait(60)
         return Folded(conversation, conversation, Changes(), False, "short", 1, 1)
 
     proxy = start_proxy(upstream.origin + "/v1", fold=slow_when_large)
@@ -132,6 +132,19 @@ def test_small_requests_do_not_wait_behind_large_ones(upstream: UpstreamServer, 
     go_on.set()
     for thread in threads:
         thread.join()
+
+
+def test_a_receipt_tells_other_tools_from_the_same_and_from_none(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    upstream.handler = USAGE
+    proxy, seen = start_proxy(upstream.origin + "/v1"), []
+    for names in ([], ["look_up"], ["look_up"], ["look_up", "buy"]):
+        tools = [{"type": "function", "function": {"name": name}} for name in names]
+        proxy.chat(json.dumps(json.loads(TWO) | ({"tools": tools} if tools else {})).encode())
+        seen.append(proxy.recorder.receipts[-1].schema)
+    none, one, again, two = seen
+    assert not none
+    assert one == again
+    assert len({none, one, two}) == 3
 
 
 def test_off_is_not_parsed(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
@@ -156,12 +169,12 @@ def test_observe_sends_the_original_and_records_what_a_fold_would_save(upstream:
 
     def slow(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded:
         begun.set()
-        go_on.wait(5)
+        go_on.wait(60)
         return halve(conversation, options, memo)
 
     proxy = start_proxy(upstream.origin + "/v1", fold=slow, folding={"mode": "observe"})
     answer = proxy.chat(TWO, ("x-turnfold-budget", "33"))
-    assert begun.wait(5)
+    assert begun.wait(60)
     assert proxy.recorder.so_far == []  # still folding
     assert (upstream.seen[0].body, answer.header("x-turnfold-status")) == (TWO, "observed")
     go_on.set()
@@ -180,7 +193,7 @@ def test_observing_waits_until_nobody_is_served(upstream: UpstreamServer, start_
 
     async def slow_for_large(scope: Scope, receive: Receive, send: Send) -> None:
         if len(upstream.seen[-1].body) > 1000:
-            await asyncio.to_thread(go_on.wait, 5)
+            await asyncio.to_thread(go_on.wait, 60)
         await USAGE(scope, receive, send)
 
     upstream.handler = slow_for_large
@@ -192,7 +205,7 @@ def test_observing_waits_until_nobody_is_served(upstream: UpstreamServer, start_
     assert not folded.wait(0.3)
     go_on.set()
     other.join()
-    assert folded.wait(5)
+    assert folded.wait(60)
     until(lambda: len(proxy.recorder.so_far) == 2)
 
 
@@ -202,7 +215,7 @@ def test_bodies_that_wait_to_be_observed_take_so_much_memory_and_no_more(
     go_on = threading.Event()
 
     def slow(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded:
-        go_on.wait(5)
+        go_on.wait(60)
         return halve(conversation, options, memo)
 
     monkeypatch.setattr("turnfold.proxy.chat.service._MOST_OBSERVED", 2 * len(TWO))
@@ -259,7 +272,7 @@ def test_a_small_request_is_on_its_way_before_its_fold_is_asked(
     seen_when_planned: list[int] = []
 
     def told(*given: Any, **more: Any) -> Any:
-        until(lambda: upstream.seen, timeout=5)  # the upstream runs in a thread of its own
+        until(lambda: upstream.seen)  # the upstream runs in a thread of its own
         seen_when_planned.append(len(upstream.seen))
         return plan(*given, **more)
 

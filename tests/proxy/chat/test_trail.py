@@ -120,6 +120,15 @@ def test_a_marked_trail_that_goes_on_is_that_of_the_whole_body(wire: Wire, group
         assert trail_of(read, memo) == trail_of(read)
 
 
+@pytest.mark.parametrize("place", [0, 2])
+def test_a_message_of_results_that_says_something_else_beside_them_is_summed_anew(place: int) -> None:
+    memo, body = Memo(), _marked_body(MESSAGES, [["said " * 250] * 6, ["yes " * 300], ["said " * 250]], {0, 2})
+    for noted in ("one", "other", "one"):
+        body["messages"][place]["metadata"] = {"note": noted * 1000}
+        read = MESSAGES.read(json.dumps(body).encode(), memo)
+        assert trail_of(read, memo) == trail_of(read)
+
+
 @pytest.mark.parametrize("wire", [CHAT, MESSAGES, RESPONSES], ids=lambda wire: wire.name)
 @pytest.mark.parametrize(("parts", "marked"), [(1, False), (1, True), (3, True)])
 def test_of_a_conversation_that_goes_on_only_what_is_new_is_summed(
@@ -140,8 +149,8 @@ def test_of_a_conversation_that_goes_on_only_what_is_new_is_summed(
         assert number < 4 or len(summed) <= (12 if marked else 3), "its first four messages name a conversation"
         assert trail_of(read) == found
     assert len(found.sums) > 4 * 60
-    weight = memo.weights["marked trail" if marked else "trail"][-1]
-    assert weight > len(found.sums) + 16 * 30 if marked else weight == len(found.sums) + 500
+    weight, pieces = memo.weights["marked trail" if marked else "trail"][-1], 31 + (wire is MESSAGES)
+    assert weight == len(found.sums) + (200 + 8 * len(read.messages) + 200 + 16 * pieces if marked else 500)
 
 
 def _marked_body(wire: Wire, turns: list[list[str]], marked: set[int]) -> dict[str, Any]:
@@ -175,16 +184,27 @@ def _sums(number: int, same: int) -> bytes:
     return b"".join(bytes([n if n < same else 200 + n]) * 4 for n in range(number))
 
 
-def test_what_lies_behind_the_most_that_is_compared_counts_as_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("marked", [False, True])
+def test_what_lies_behind_the_most_that_is_compared_counts_as_equal(marked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     def read(*contents: str) -> Conversation:
-        return CHAT.read(json.dumps({"messages": [{"role": "user", "content": one} for one in contents]}).encode(), memo)
+        turns = [["hi"]] * 5 + [[one] for one in contents]
+        return CHAT.read(json.dumps(_marked_body(CHAT, turns, {len(turns) - 1} if marked else set())).encode(), memo)
 
     monkeypatch.setattr("turnfold.proxy.chat.trail._MOST", 8)  # kilobytes, of 4,096
     memo = Memo()
-    begun = trail_of(read("a" * 6000), memo)
-    one, other = (trail_of(read("a" * 6000, "b" * 4000 + letter * 30_000), memo) for letter in "cd")
+    begun = trail_of(read("a" * 5500), memo)
+    one, other = (trail_of(read("a" * 5500, "b" * 4000 + letter * 30_000), memo) for letter in "cd")
     assert (len(begun.sums), len(one.sums), len(other.sums)) == (5 * 4, 8 * 4, 8 * 4)
-    assert (one.size == other.size > 40_000, one.repeats(other), begun.repeats(one) < 1) == (True, 1.0, True)
+    assert (one.size == other.size > 39_000, one.repeats(other), begun.repeats(one) < 1) == (True, 1.0, True)
+    for more in (["e" * 3000], ["e" * 3000, "f" * 3000]):
+        again = read("a" * 5500, "b" * 4000 + "d" * 30_000, *more)
+        assert trail_of(again, memo) == trail_of(again)
+
+
+def test_only_whole_kilobytes_are_summed() -> None:
+    empty = trail([{"role": "user", "content": ""}]).size
+    lengths = [(size, len(trail([{"role": "user", "content": "a" * (size - empty)}]).sums) // 4) for size in range(2046, 2050)]
+    assert lengths == [(2046, 1), (2047, 1), (2048, 2), (2049, 2)]
 
 
 @given(st.binary(max_size=400))

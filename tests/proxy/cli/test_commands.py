@@ -93,6 +93,11 @@ def test_help_names_every_command(run: RunCommand) -> None:
         assert run(name, "--help")[0] == 0
 
 
+def test_help_is_broken_by_the_terminal_alone(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    assert "The exit code is 1 if a check fails." in run("doctor", "--help")[1]
+
+
 def test_version(run: RunCommand) -> None:
     code, out, _ = run("version")
     assert (code, out.split()[0]) == (0, "turnfold")

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import socket
-
 import pytest
 
 from tests.proxy.harness import RunCommand, api_server
+from tests.support.ports import free_port
 
 
 @pytest.fixture(autouse=True)
 def no_base_urls(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_BASE_URL", "OPENAI_API_BASE", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE"):
         monkeypatch.delenv(name, raising=False)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        monkeypatch.setenv("TURNFOLD_PORT", str(free.getsockname()[1]))
+    monkeypatch.setenv("TURNFOLD_PORT", str(free_port()))
 
 
 def test_a_command_that_is_not_there(run: RunCommand) -> None:

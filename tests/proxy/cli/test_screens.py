@@ -259,8 +259,8 @@ async def test_colors_and_widths(terminal: RunCommand, server: Answers, tmp_path
     names = ("prompt_tokens", "completion_tokens", "dollars", "first_byte_ms", "total_ms", "failed_share")
     side = {"conversations": 1_200, "requests": 7, **{name: {"mean": 1234.5678, "plus_minus": 0.25} for name in names}}
     notes = {
-        "windows": [{"model": "m", "window": 4096, "how": "a guess of 1,000"}],
-        "caches": [{"model": "m", "words": "9 turns"}],
+        "windows": [{"model": "m[bold]", "window": 4096, "how": "a guess of 1,000"}],
+        "caches": [{"model": "m[bold]", "words": "9 turns"}],
     }
     made["totals"]["own_calls"]["requests"] = 2
     server.of["/admin/report"] = {**made, "groups": groups, "held_out": {"held_out": side, "others": side}, **notes}

@@ -37,6 +37,17 @@ def client(origin: str) -> Iterator[Client]:
         yield made
 
 
+async def test_a_client_that_was_closed_asks_nothing(origin: str) -> None:
+    with Client(origin) as plain:
+        assert plain.clear_cache() == 0
+    async with AsyncClient(origin) as other:
+        assert await other.clear_cache() == 0
+    with pytest.raises(RuntimeError, match="closed"):
+        plain.clear_cache()
+    with pytest.raises(RuntimeError, match="closed"):
+        await other.clear_cache()
+
+
 @pytest.mark.parametrize("kind", [Client, AsyncClient])
 def test_the_methods_can_be_read_about(kind: type[Client | AsyncClient]) -> None:
     method = kind.forget_windows

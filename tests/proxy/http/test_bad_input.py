@@ -63,7 +63,7 @@ def test_a_senseless_mode_and_label_are_named(upstream: UpstreamServer, proxy: P
 
 @pytest.mark.parametrize("value", [b"caf\xe9\x02", b"a\x01b", b"a\x7fb"])
 def test_a_header_that_cannot_be_sent_on_is_named(upstream: UpstreamServer, proxy: ProxyServer, value: bytes) -> None:
-    with socket.create_connection(("127.0.0.1", int(proxy.origin.rsplit(":", 1)[1])), timeout=5) as client:
+    with socket.create_connection(("127.0.0.1", int(proxy.origin.rsplit(":", 1)[1])), timeout=60) as client:
         client.sendall(b"GET /v1/models HTTP/1.1\r\nhost: h\r\nx-odd: " + value + b"\r\n\r\n")
         assert client.recv(65536).startswith(b"HTTP/1.1 400")
     assert upstream.seen == []
@@ -75,7 +75,7 @@ def test_a_header_that_cannot_be_sent_on_is_named(upstream: UpstreamServer, prox
 @pytest.mark.parametrize("path", [b"/v1/models", b"/admin/report", b"/healthz"])
 def test_one_host_and_no_other_number(upstream: UpstreamServer, proxy: ProxyServer, lines: bytes, path: bytes) -> None:
     """A server in front may have gone by the other one (RFC 9112 section 3.2)."""
-    with socket.create_connection(("127.0.0.1", int(proxy.origin.rsplit(":", 1)[1])), timeout=5) as client:
+    with socket.create_connection(("127.0.0.1", int(proxy.origin.rsplit(":", 1)[1])), timeout=60) as client:
         client.sendall(lines % path + b"\r\nx-turnfold-admin-token: adm\r\n\r\n")
         answer = client.recv(65536)
     assert answer.startswith(b"HTTP/1.1 400")
@@ -84,7 +84,7 @@ def test_one_host_and_no_other_number(upstream: UpstreamServer, proxy: ProxyServ
 
 
 def test_http_1_0_knows_no_host(upstream: UpstreamServer, proxy: ProxyServer) -> None:
-    with socket.create_connection(("127.0.0.1", int(proxy.origin.rsplit(":", 1)[1])), timeout=5) as client:
+    with socket.create_connection(("127.0.0.1", int(proxy.origin.rsplit(":", 1)[1])), timeout=60) as client:
         client.sendall(b"GET /v1/models HTTP/1.0\r\n\r\n")
         assert b" 200 " in client.recv(65536)
 
@@ -94,7 +94,7 @@ def test_websocket_handshakes_get_a_clear_answer(upstream: UpstreamServer, proxy
     handshake = (
         f"GET {target} HTTP/1.1\r\nhost: h\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n\r\n"
     )
-    with socket.create_connection(("127.0.0.1", int(proxy.origin.rsplit(":", 1)[1])), timeout=5) as client:
+    with socket.create_connection(("127.0.0.1", int(proxy.origin.rsplit(":", 1)[1])), timeout=60) as client:
         client.sendall(handshake.encode())
         data = client.recv(65536)
     assert data.startswith(b"HTTP/1.1 501")
@@ -110,7 +110,7 @@ def test_other_upgrades_are_ignored(upstream: UpstreamServer, proxy: ProxyServer
     """Java's client asks for h2c on each first request."""
     body = b"a" * size
     chunked = b"%x\r\n%s\r\n0\r\n\r\n" % (size, body) if size else b"0\r\n\r\n"
-    connection = http.client.HTTPConnection(proxy.origin.removeprefix("http://"), timeout=5)
+    connection = http.client.HTTPConnection(proxy.origin.removeprefix("http://"), timeout=60)
     with contextlib.closing(connection):
         assert call_on(connection, "POST", "/v1/chat/completions", body, H2C).status == 200
         port = connection.sock.getsockname()[1]
@@ -124,12 +124,21 @@ def test_other_upgrades_are_ignored(upstream: UpstreamServer, proxy: ProxyServer
 
 @pytest.mark.parametrize("target", ["/v1/chat/completions", "/v1/files"])
 def test_a_client_that_waits_to_be_told_to_go_on(upstream: UpstreamServer, proxy: ProxyServer, target: str) -> None:
-    with socket.create_connection(("127.0.0.1", int(proxy.origin.rsplit(":", 1)[1])), timeout=5) as client:
+    with socket.create_connection(("127.0.0.1", int(proxy.origin.rsplit(":", 1)[1])), timeout=60) as client:
         client.sendall(f"POST {target} HTTP/1.1\r\nhost: h\r\ncontent-length: 4\r\nexpect: 100-continue\r\n\r\n".encode())
         assert client.recv(65536) == b"HTTP/1.1 100 Continue\r\n\r\n"
         client.sendall(b"body")
         assert client.recv(65536).startswith(b"HTTP/1.1 200")
     assert (upstream.seen[0].body, upstream.seen[0].header("expect")) == (b"body", None)
+
+
+def test_a_client_of_http_1_0_is_not_told_to_go_on(upstream: UpstreamServer, proxy: ProxyServer) -> None:
+    """It knows no interim responses, and would take one for the answer (RFC 9110 section 10.1.1)."""
+    lines = b"POST /v1/chat/completions HTTP/1.0\r\ncontent-length: 4\r\nexpect: 100-continue\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", int(proxy.origin.rsplit(":", 1)[1])), timeout=5) as client:
+        client.sendall(lines + b"body")
+        assert client.recv(65536).startswith(b"HTTP/1.1 200")
+    assert upstream.seen[0].body == b"body"
 
 
 def test_a_bomb_is_refused(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
@@ -165,13 +174,13 @@ NONSENSE = [
 
 def test_nonsense_instead_of_http(proxy: ProxyServer) -> None:
     for nonsense in NONSENSE:
-        with socket.create_connection(("127.0.0.1", int(proxy.origin.rsplit(":", 1)[1])), timeout=5) as client:
+        with socket.create_connection(("127.0.0.1", int(proxy.origin.rsplit(":", 1)[1])), timeout=60) as client:
             client.sendall(nonsense)
             assert b" 500 " not in client.recv(65536)
 
 
 def test_an_endless_head_is_cut_off(proxy: ProxyServer) -> None:
-    with socket.create_connection(("127.0.0.1", int(proxy.origin.rsplit(":", 1)[1])), timeout=5) as client:
+    with socket.create_connection(("127.0.0.1", int(proxy.origin.rsplit(":", 1)[1])), timeout=60) as client:
         client.sendall(b"GET / HTTP/1.1\r\nhost: h\r\nx-a: ")
         with pytest.raises(ConnectionError):  # noqa: PT012 - the cut shows in whichever send comes after it
             for _ in range(1000):
@@ -220,7 +229,7 @@ def picky_proxy(shared_upstream: Any) -> Any:
 def test_never_a_500(
     upstream: UpstreamServer, picky_proxy: ProxyServer, body: bytes, headers: list[tuple[str, str]], path: str
 ) -> None:
-    connection = http.client.HTTPConnection(picky_proxy.origin.removeprefix("http://"), timeout=5)
+    connection = http.client.HTTPConnection(picky_proxy.origin.removeprefix("http://"), timeout=60)
     connection.putrequest("POST", path, skip_accept_encoding=True)
     raw = b"".join(b"%s: %s\r\n" % (key.encode(), value.encode("latin-1")) for key, value in headers)
     connection._buffer.append(raw.removesuffix(b"\r\n")) if raw else None  # type: ignore[attr-defined]

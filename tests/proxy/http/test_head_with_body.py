@@ -24,6 +24,10 @@ class _Pieces(asyncio.WriteTransport):
         """The end."""
         self.pieces.append(b"closed")
 
+    def is_closing(self) -> bool:
+        """Whether it has ended."""
+        return self.pieces[-1:] == [b"closed"]
+
 
 async def test_a_head_and_its_body_are_one_piece() -> None:
     to = _Pieces()
@@ -49,6 +53,8 @@ async def test_a_head_goes_out_before_its_connection_closes() -> None:
     to = _Pieces()
     answers = HeadWithBody(to, asyncio.get_running_loop())
     answers.write(_HEAD)
+    assert answers.is_closing() is False
     answers.close()
+    assert answers.is_closing() is True
     await asyncio.sleep(0)
     assert to.pieces == [_HEAD, b"closed"]

@@ -68,6 +68,7 @@ def test_others_are_turned_away(sent: list[tuple[bytes, bytes]]) -> None:
 def test_the_admin_token() -> None:
     admin = _locked(admin_token="adm")
     assert admin.is_admin([(b"x-turnfold-admin-token", b"adm")])
+    assert admin.is_admin([(b"x-turnfold-admin-token", b"adm ")])  # which is no part of a header's value (RFC 9110 section 5.5)
     assert not admin.is_admin([(b"x-turnfold-admin-token", b"ad")])
     assert admin.is_admin([(b"authorization", b"Bearer adm")])
     assert admin.is_admin([(b"authorization", b"bearer  adm"), (b"x-turnfold-admin-token", b"wrong")])
@@ -145,6 +146,14 @@ def test_a_browsers_preflight_needs_no_token_and_gets_no_key(upstream: UpstreamS
     assert call(proxy.origin, "OPTIONS", "/v1/chat/completions", None, asked).status == 200
     assert upstream.seen[0].header("authorization") is None
     assert upstream.seen[0].header("origin") == "https://a.example"
+
+
+def test_a_request_that_is_told_back_carries_no_key(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    proxy = start_proxy(upstream.origin + "/v1", upstream={"api_key": "sk-op"}, auth={"client_tokens": ("t1",)})
+    for path in ("/v1/models", "/v1/chat/completions"):
+        call(proxy.origin, "TRACE", path, None, [("authorization", "Bearer t1"), ("max-forwards", "1")])
+    assert [seen.header("authorization") for seen in upstream.seen] == [None, None]
+    assert [seen.header("max-forwards") for seen in upstream.seen] == ["1", "1"]
 
 
 def test_on_loopback_without_tokens_the_operators_key_serves(upstream: UpstreamServer, start_proxy: StartProxy) -> None:

@@ -14,16 +14,20 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support import golden
 from tests.support.block_conversations import Kind, conversation
 from tests.support.three_wires import WIRES
 from turnfold.compression.calibration import Learned
 from turnfold.compression.fit.overflow import Overflow
 from turnfold.compression.layers import CompressRequest
+from turnfold.compression.memo import Memo
 from turnfold.compression.options import KEEP_NOTHING, FoldDecision, Keep, Warmth
 from turnfold.config.settings import FoldingSettings, Settings, StoreSettings
 from turnfold.proxy.api.workshop import ApiResult, ApiWork
 from turnfold.proxy.books.section_records import unpack_section
+from turnfold.proxy.chat import folding
 from turnfold.proxy.chat.elsewhere import BareWork, FoldUnder, FoldWork, RecoverWork, Work, WorkFailed
 from turnfold.proxy.chat.receipts import PackedSection
 from turnfold.proxy.fold_process import work_until_the_end
@@ -107,6 +111,26 @@ def test_work_of_the_api() -> None:
     (result, packed, _), (failed, _, _) = answers((ApiWork(), job), (ApiWork(), broken))
     assert (result, pickle.loads(packed)) == (ApiResult(), 4)  # noqa: S301 - made a line above
     assert failed == WorkFailed("TypeError", False)
+
+
+@pytest.mark.parametrize(("url", "remembers"), [("memory://", True), ("none://", False)])
+def test_where_nothing_is_kept_nothing_is_remembered_of_a_piece_of_work(
+    monkeypatch: pytest.MonkeyPatch, url: str, remembers: bool
+) -> None:
+    memos: list[Memo] = []
+
+    class Noting(Memo):
+        def __init__(self, capacity: int) -> None:
+            super().__init__(capacity)
+            memos.append(self)
+
+    monkeypatch.setattr(folding, "Memo", Noting)
+    body = WIRES["chat"].encode(conversation(3, Kind(turns=6, loops=1, sentences=8)))
+    settings = SETTINGS.model_copy(update={"store": StoreSettings(url=url)})
+    found = answers((work(FoldWork, "chat", budget=600), body), (UNDER,), (None,), settings=settings)
+    assert len(found) == 2
+    (memo,) = memos
+    assert bool(memo._kept) is remembers
 
 
 def test_nothing_is_done_without_settings() -> None:

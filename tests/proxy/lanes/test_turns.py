@@ -84,7 +84,7 @@ async def test_who_is_cancelled_with_a_place_at_hand_gives_it_back() -> None:
     places.leave("a")  # the place is b's
     second.cancel()
     await asyncio.gather(second, return_exceptions=True)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await places.take("c")
 
 
@@ -99,8 +99,23 @@ async def test_who_is_cancelled_while_waiting_had_no_place_to_give_back() -> Non
     await asyncio.sleep(0.001)
     assert not third.done(), "the only place is a's"
     places.leave("a")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await third
+
+
+async def test_who_gives_one_of_several_places_back_still_holds_the_others() -> None:
+    places = Places(4, 2)
+    await places.take("a")
+    await places.take("a")
+    more = [asyncio.create_task(places.take("a")) for _ in range(2)]
+    await asyncio.sleep(0)
+    places.leave("a")
+    await more[0]
+    await places.take("b")
+    await asyncio.sleep(0.001)
+    assert not more[1].done(), "two are held"
+    places.leave("a")
+    await more[1]
 
 
 async def test_a_tenant_gets_all_places_but_one() -> None:
@@ -109,10 +124,10 @@ async def test_a_tenant_gets_all_places_but_one() -> None:
 
     def work(tenant: str) -> None:
         begun.append(tenant)
-        gate.wait(10)
+        gate.wait(60)
 
     tasks = [asyncio.ensure_future(lane.run(tenant, partial(work, tenant))) for tenant in "aaaaabb"]
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while len(begun) < 4:  # noqa: ASYNC110 - threads give no sign
             await asyncio.sleep(0.001)
     assert sorted(begun) == ["a", "a", "a", "b"]
@@ -123,10 +138,17 @@ async def test_a_tenant_gets_all_places_but_one() -> None:
 
 
 async def test_a_place_is_held_until_its_work_has_ended() -> None:
-    lane, gate, begun = ThreadLane("test", 1), threading.Event(), []
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.01):
-            await lane.run("a", gate.wait)
+    lane, gate, begun, working = ThreadLane("test", 1), threading.Event(), [], threading.Event()
+
+    def work() -> None:
+        working.set()
+        gate.wait(60)
+
+    first = asyncio.create_task(lane.run("a", work))
+    await asyncio.to_thread(working.wait, 60)
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
     other = asyncio.create_task(lane.run("b", lambda: begun.append("b")))
     await asyncio.sleep(0.02)
     assert not begun, "the thread works on"
@@ -144,7 +166,7 @@ async def test_a_tenant_that_fills_the_api_delays_another_by_one_job_at_most() -
     done: list[int] = []
 
     def slow() -> None:
-        gate.wait(10)
+        gate.wait(60)
 
     greedy = [asyncio.ensure_future(workshop.run("greedy", slow)) for _ in range(20)]
     await asyncio.sleep(0)

@@ -23,6 +23,7 @@ from starlette.types import Receive, Scope, Send
 from tests.proxy.harness import NO_LOGGING, RunCommand, StartProxy, UpstreamServer, call, reply, running
 from tests.proxy.outbound.ways import USER, ForwardProxy, forward_proxy
 from tests.support.cases import each
+from tests.support.ports import free_port
 from turnfold.config.outbound import is_excepted, proxy_for
 from turnfold.config.settings import UpstreamSettings
 from turnfold.config.sources import SettingsError
@@ -104,12 +105,12 @@ def test_streams_stream_through_a_tunnel(world: World, start_proxy: StartProxy) 
         del scope, receive
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]})
         await send({"type": "http.response.body", "body": b"data: one\n\n", "more_body": True})
-        await asyncio.to_thread(go_on.wait, 10)
+        await asyncio.to_thread(go_on.wait, 60)
         await send({"type": "http.response.body", "body": b"data: two\n\n"})
 
     world.upstream.handler = halting
     proxy = start_proxy(SECURE, upstream={"proxy": world.way.url, "ca_bundle": world.ca})
-    connection = http.client.HTTPConnection(proxy.origin.removeprefix("http://"), timeout=10)
+    connection = http.client.HTTPConnection(proxy.origin.removeprefix("http://"), timeout=60)
     connection.request("POST", "/v1/chat/completions", b'{"model":"m","messages":[],"stream":true}')
     response = connection.getresponse()
     assert response.read1() == b"data: one\n\n"  # and the upstream has not gone on
@@ -170,8 +171,7 @@ def test_what_is_no_tls_is_not_called_a_certificate(start_proxy: StartProxy, ups
 
 
 def test_a_proxy_that_is_not_there_is_not_called_the_upstream(start_proxy: StartProxy) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as probe:  # nothing listens there once it is closed
-        nowhere = f"http://127.0.0.1:{probe.getsockname()[1]}"
+    nowhere = f"http://127.0.0.1:{free_port()}"
     answer = start_proxy(SECURE, upstream={"proxy": nowhere}).chat(BODY)
     assert (answer.status, answer.json()["error"]["code"]) == (502, "upstream_unreachable")
     assert "its outbound proxy does not answer: connection refused" in answer.json()["error"]["message"]

@@ -8,9 +8,13 @@ import gzip
 from collections.abc import Iterable
 from typing import Any
 
+import aiohttp
 import pytest
+from aiohttp.connector import Connection
+from yarl import URL
 
 from turnfold.config.settings import UpstreamSettings
+from turnfold.proxy.outbound.posting import Parsing, Posting
 from turnfold.proxy.outbound.raw_headers import _Restoring, as_text
 from turnfold.proxy.outbound.upstream import Upstream, UpstreamGarbled, pieces
 
@@ -118,6 +122,29 @@ async def test_a_line_of_an_answers_head_has_64_kib_at_most(size: int, fits: boo
         with contextlib.nullcontext() if fits else pytest.raises(UpstreamGarbled):
             got = await upstream.send("POST", upstream.url(b"/v1/x", b""), _HEADERS[:-1], _BODY)
             got.close()
+
+
+async def test_a_connection_that_closes_before_it_is_written_to_has_been_sent_nothing() -> None:
+    class Closing(aiohttp.TCPConnector):
+        """Whose connections are reset while they are handed over."""
+
+        async def connect(self, *args: Any) -> Connection:
+            connection = await super().connect(*args)
+            assert connection.transport is not None
+            connection.transport.abort()
+            return connection
+
+    async def nobody(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    server, told = await asyncio.start_server(nobody, "127.0.0.1", 0), list[str]()
+    origin = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    parsing = Parsing(read_bufsize=2**16, max_line_size=8190, max_field_size=8190, max_headers=100)
+    async with server, aiohttp.ClientSession(connector=Closing()) as session:
+        posting = Posting(session, origin, parsing)
+        with pytest.raises(aiohttp.ClientConnectionResetError, match="closing transport"):
+            await posting.post(URL(f"{origin}/v1/x"), _HEADERS, _BODY, lambda: told.append("the upstream has it"))
+    assert told == []
 
 
 async def test_no_header_ends_its_line() -> None:

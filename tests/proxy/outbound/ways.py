@@ -64,7 +64,7 @@ def forward_proxy(ports: Mapping[str, int]) -> Iterator[ForwardProxy]:
             yield seen
         finally:
             server.shutdown()
-            thread.join(10)
+            thread.join(60)
 
 
 def serve_connection(seen: ForwardProxy, client: socket.socket) -> None:
@@ -94,7 +94,7 @@ def serve_connection(seen: ForwardProxy, client: socket.socket) -> None:
         back = threading.Thread(target=pump, args=(server, client), daemon=True)
         back.start()
         pump(client, server)
-        back.join(10)
+        back.join(60)
 
 
 def pump(source: socket.socket, sink: socket.socket) -> None:

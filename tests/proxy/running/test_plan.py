@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import os
-import socket
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.proxy.harness import UpstreamServer, call
+from tests.support.ports import free_port
 from turnfold.config.serving import ServerSettings
 from turnfold.config.settings import Settings, StoreSettings, UpstreamSettings
 from turnfold.config.sources import SettingsError
@@ -35,8 +35,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"):
         monkeypatch.setenv(name, str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        monkeypatch.setenv("TURNFOLD_PORT", str(free.getsockname()[1]))
+    monkeypatch.setenv("TURNFOLD_PORT", str(free_port()))
     return tmp_path
 
 

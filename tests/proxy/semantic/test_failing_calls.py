@@ -103,6 +103,24 @@ async def failure(encoder: UpstreamEncoder, texts: list[str] | None = None) -> s
     return "made"
 
 
+def test_two_thousand_tenants_are_let_alone_each_by_itself(clock: Clock) -> None:
+    async def work() -> None:
+        encoder = Scripted(repeat(PostedAnswer(400)))
+        while await failure(encoder) and encoder.is_ready(errand(encoder)):
+            pass
+
+        def look(*numbers: int) -> bool:
+            return all(encoder.is_ready(errand(encoder, f"t{number}")) for number in numbers)
+
+        assert look(*range(1999))
+        assert not encoder.is_ready(errand(encoder))
+        assert look(*range(2000))
+        assert encoder.is_ready(errand(encoder)), "it was forgotten"
+
+    in_no_time(work())
+    assert clock.now == 1000.0
+
+
 LONG_AGO = b"Sat, 01 Jan 2000 00:00:00 GMT"
 CASES: list[tuple[str, PostedAnswer, dict[str, Any]]] = [
     *((str(status), PostedAnswer(status), {}) for status in (401, 403, 404, 429, 400, 413, 422, 418, 500, 503, None, 0)),

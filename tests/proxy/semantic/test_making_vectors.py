@@ -78,9 +78,11 @@ class Counting(MemoryStore):
         return await super().get(keys)
 
 
-def made_of(encoder: Encoder, store: MemoryStore | None = None, **groups: Any) -> PassageVectors:
+def made_of(
+    encoder: Encoder, store: MemoryStore | None = None, incidents: Incidents | None = None, **groups: Any
+) -> PassageVectors:
     groups = {"semantic": {"embedding_model": "m", **groups.pop("semantic", {})}, **groups}
-    return PassageVectors(encoder, store or MemoryStore(), Settings.model_validate(groups), Incidents())
+    return PassageVectors(encoder, store or MemoryStore(), Settings.model_validate(groups), incidents or Incidents())
 
 
 def said(*texts: str, role: str = "user") -> list[Message]:
@@ -239,6 +241,20 @@ def test_a_clients_own_key_works_while_its_request_is_served() -> None:
     in_no_time(work())
 
 
+def test_what_a_request_ended_before_it_was_begun_is_made_for_the_next_one() -> None:
+    async def work() -> None:
+        encoder = Encoder(only_while_served=True)
+        vectors = made_of(encoder)
+        vectors.begin(errand(), said("1", "2"))()  # a request that was refused at once
+        await settled(vectors)
+        assert (encoder.calls, vectors._size) == ([], 0)
+        vectors.begin(errand(), said("1", "2"))
+        await settled(vectors)
+        assert encoder.texts == ["1", "2"]
+
+    in_no_time(work())
+
+
 def test_sixteen_million_characters_wait_and_no_more() -> None:
     async def work(*, served: bool) -> None:
         encoder = Encoder(only_while_served=served)
@@ -292,6 +308,23 @@ def test_a_call_that_fails_is_made_again_with_the_next_request() -> None:
             assert len(encoder.calls) == calls
 
     in_no_time(work())
+
+
+def test_a_fault_of_the_encoder_is_an_incident() -> None:
+    class Faulty(Encoder):
+        async def encode(self, texts: Sequence[str], errand: Errand) -> Encoded:
+            raise LookupError
+
+    async def work(*, served: bool) -> None:
+        told = Incidents()
+        vectors = made_of(Faulty(only_while_served=served), incidents=told)
+        vectors.begin(errand(), said("1", "2"))
+        await settled(vectors)
+        await asyncio.sleep(0)
+        assert dict(told.counts) == {"vectors": 1}
+
+    in_no_time(work(served=False))
+    in_no_time(work(served=True))
 
 
 def test_the_store_is_asked_for_sixty_four_at_once_and_only_for_what_is_not_known() -> None:

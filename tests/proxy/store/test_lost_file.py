@@ -137,7 +137,7 @@ def test_what_is_kept_without_originals_is_what_the_setting_says(keeps: bool, up
         for target, body in bodies.items():
             named = [*own, ("x-turnfold-conversation", "a-label"), ("x-turnfold-state", "enforce")]
             assert call(origin, "POST", target, json.dumps(body).encode(), named).status == 200
-        until(lambda: call(origin, "GET", "/admin/report", None, [ADMIN]).json()["totals"]["requests"] == 1, timeout=30)
+        until(lambda: call(origin, "GET", "/admin/report", None, [ADMIN]).json()["totals"]["requests"] == 1)
     held = stored(path)
     assert (b"zyx2q7" in held) is keeps, "folded text"
     assert (b"zyx100q7" in held) is keeps, "compressed text"
@@ -158,7 +158,7 @@ def test_originals_that_a_conversation_still_carries_are_kept_in_the_new_file(up
         def ask(count: int) -> str:
             """A request's id, once its receipt is written."""
             name = call(origin, "POST", "/v1/chat/completions", body, own).header("x-turnfold-request-id")
-            until(lambda: call(origin, "GET", "/admin/ledger", None, [ADMIN]).json()["ledger"]["written"] == count, timeout=30)
+            until(lambda: call(origin, "GET", "/admin/ledger", None, [ADMIN]).json()["ledger"]["written"] == count)
             return name or ""
 
         ask(1)
@@ -249,7 +249,7 @@ async def test_damage_that_nobody_reads_is_found_behind_the_start(tmp_path: Path
     spoil_unread_page(path)
     before = left_out["store file"]
     with api_server(f"sqlite:///{path}", auth=AuthSettings(admin_token=SecretStr("adm"))) as origin:
-        until((tmp_path / "t.db.damaged").exists, timeout=30)
+        until((tmp_path / "t.db.damaged").exists)
         assert call(origin, "GET", "/readyz").status == 200
         (told,) = call(origin, "GET", "/admin/ledger", None, [ADMIN]).json()["background"]
         assert (told["part"], told["subject"]) == ("store-check", "t.db")

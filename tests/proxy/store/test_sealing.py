@@ -161,7 +161,7 @@ def test_no_text_of_a_user_is_in_the_files(
         statuses, request = _use(origin)
         assert statuses[0] == 200, statuses
         assert max(statuses) < 300, statuses
-        until(lambda: _kept(origin, request), timeout=10)
+        until(lambda: _kept(origin, request))
         assert all(_kept(origin, request))
         assert PLANTED.encode() not in _files(url, valkey)
     assert PLANTED.encode() not in _files(url, valkey)

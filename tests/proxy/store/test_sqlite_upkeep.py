@@ -83,7 +83,7 @@ async def test_a_closed_store_has_no_threads(file: Path) -> None:
     assert sorted(thread.name for thread in made) == ["turnfold-store-reader_0", "turnfold-store-writer_0"]
     await store.close()
     for thread in made:
-        thread.join(10)
+        thread.join(60)
         assert not thread.is_alive()
 
 

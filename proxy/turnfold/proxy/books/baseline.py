@@ -5,14 +5,14 @@ Lives here: that model, and what it remembers of a conversation. Does not belong
 The model, for requests of one conversation in their order:
 
 - Unfolded, a request would have had ``before`` tokens by our count. They are scaled to the upstream's count by the ratio of the
-  conversation's last request that was sent whole, or of this request if there was none.
+  conversation's last request that was sent whole and was not tiny, or of this request if there was none.
 - Of these, the part that repeats the last received request (by their trails) could have come from the cache.
 - Whether the cache would have held it is inferred from the request that was sent. A warm cache holds what that request repeats of
   the last sent one: if the upstream reports at least half of it as cached, the cache was warm and would have held the unfolded
   prefix too; if less, it was cold and would have held no more of the unfolded prefix than of the sent one. So a miss caused by an
   idle user is never booked as a saving, and a miss caused by folding is never booked as a miss of the baseline.
-- A request that repeats too little tells nothing: the conversation's share of warm requests is used instead, or 1 if there are
-  none yet, which makes our saving smaller, not larger.
+- A request that repeats too little tells nothing: the conversation's share of warm requests is used instead, of those that came
+  about as long behind the one before, or 1 if there are none yet, which makes our saving smaller, not larger.
 - If caches hit only at marks, a fold event without a hit has two possible reasons: a cold cache, or no mark inside what is
   repeated. Their likelihoods follow from the conversation's earlier fold events and from the requests between them.
 - Prefixes are cached in steps of 128 tokens, unless the upstream reports tokens written to the cache: then everything that is not
@@ -20,6 +20,11 @@ The model, for requests of one conversation in their order:
 - A request that was not folded, in a conversation that never was, costs the same with and without.
 - Sessions that begin alike have one name, and so have branches of one: agents that run beside each other, a chat that was edited.
   A request follows the one, of the last few, of which it repeats most. The others are kept for the requests that follow them.
+- Where the tools are others than before, what was cached before is lost, with us and without: they stand in front of everything.
+- Each model has a cache of its own: a request follows those for its own model. Where there is none yet, nothing of the
+  conversation is cached.
+- A request of which the upstream reported no usage, as of a stream that its client left, is in the cache all the same: the ones
+  behind it follow it as if it had had the tokens that we counted.
 - If some had to be dropped, a request that follows none of those left may follow one of these. All of it could then have come
   from the cache, which makes our saving smaller, not larger; unfolded, it costs the same with and without.
 
@@ -28,11 +33,13 @@ Without a conversation label only the request's own share of cached tokens is kn
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import sqrt
 from typing import Any, Final, NamedTuple
 
+from turnfold.compression.warmth import TIMES
 from turnfold.config.prices import TokenUse, least_cached
 from turnfold.proxy.chat.receipts import Receipt, Usage
 from turnfold.proxy.chat.trail import Trail, Trails
@@ -43,8 +50,10 @@ _PATIENCE: Final = 4  # requests in which a fold is not judged
 _TOLERANCE: Final = 0.002  # of what would have been paid: the model above is no better than that
 _TELLS: Final = 1.5  # a repeated prefix of so many times the shortest that is cached is over it however roughly it was counted
 _OTHERS: Final = 63  # requests beside the last one that a new one may follow; long ones are fewer, by what comes next
+_SCALED: Final = 1024  # tokens of a request whose counts tell the upstream's counting from ours
 _FOLLOWS: Final = 0.9  # of a request that another follows: clients change the end of their last message
 _MOST_SUMS: Final = 48 * 1024  # bytes of their fingerprints: eight conversations of 100,000 to 200,000 tokens have 10 to 40 kB
+_NO_TIMES: Final = ((0, 0),) * (len(TIMES) + 1)
 
 
 class PastRequest(NamedTuple):
@@ -60,7 +69,8 @@ class PastRequest(NamedTuple):
         silent: how many of them found nothing in the cache.
         writes: whether the upstream ever reported tokens written to the cache.
         folded: whether any request of it was folded.
-        scale: the upstream's tokens per token counted here in the last request that was sent whole; 0 if there was none.
+        scale: the upstream's tokens per token counted here in the last request that was sent whole; 0 if there was none that is
+            long enough to tell: what is added to every prompt is most of a tiny one.
         trails: fingerprints of its beginnings; None if unknown.
         received: our count of the received request; 0 if it was not counted.
         at: Unix time of its arrival.
@@ -70,6 +80,10 @@ class PastRequest(NamedTuple):
         since: requests since the newest fold event, itself included; 0: there was none.
         others: earlier requests that a later one may follow, the newest first; they know nothing of the conversation as a whole.
         crowded: whether some that a later one may follow were dropped.
+        model: to which it went; "" in records from before it was kept.
+        times: of `seen` and `warm`, those in each class of the time since the request before (``warmth.TIMES``);
+            () for none.
+        schema: fingerprint of its tools and response format; None if unknown.
     """
 
     unfolded: int
@@ -92,30 +106,47 @@ class PastRequest(NamedTuple):
     foldable: int = 0
     others: tuple[PastRequest, ...] = ()
     crowded: bool = False
+    model: str = ""
+    schema: str | None = None
+    times: tuple[tuple[int, int], ...] = ()
 
     @property
     def overdue(self) -> bool:
         """Whether the conversation's folds have not paid by the time they should have."""
         return self.since >= _PATIENCE and self.paid > (1 + _TOLERANCE) * self.without
 
-    def missing_marks(self, usual: float) -> float:
+    @property
+    def warm_share(self) -> float:
+        """Of the conversation's requests."""
+        return self.warm / self.seen if self.seen else 1.0
+
+    def warm_after(self, elapsed: float) -> float:
+        """The share of those that came so long behind the one before; that of all counts as one of them."""
+        seen, warm = (self.times or _NO_TIMES)[bisect_right(TIMES, elapsed)]
+        return (warm + self.warm_share) / (seen + 1)
+
+    def missing_marks(self) -> float:
         """Probability that a fold event finds nothing in a warm cache: the misses that neither the share of cold caches nor
         chance explains (one standard error)."""
+        usual = self.warm_share
         if not self.events or not usual:
             return 1.0
         explained = (1 - usual) * self.events + sqrt(usual * (1 - usual) * self.events)
         return min(1.0, max(0.0, (self.silent - explained) / (usual * self.events)))
 
-    def followed_by(self, received: Trail) -> PastRequest:
-        """The same, with the request first of which a new one repeats most; the newest of these where several are alike."""
+    def followed_by(self, received: Trail, model: str) -> PastRequest:
+        """The same, with the request first of which a new one repeats most of those for its model; the newest of these where
+        several are alike."""
 
         def repeated(one: PastRequest) -> float:
             return received.repeats(one.trails.received) * one.trails.received.size if one.trails else 0.0
 
-        followed = max((self, *self.others), key=repeated)
+        followed = max((one for one in (self, *self.others) if one.model in ("", model)), key=repeated, default=None)
         if followed is self:
             return self
         others = tuple(one for one in (self.alone(), *self.others) if one is not followed)
+        if followed is None:
+            return self._replace(unfolded=0, sent=0, folded_tokens=0, trails=None, model=model, others=others)
         known = followed._asdict()
         own = {name: known[name] for name in _OWN} | {"scale": followed.scale or self.scale}
         return self._replace(**own, others=others)
@@ -143,11 +174,15 @@ class PastRequest(NamedTuple):
         named = {name: value[name] for name in cls._fields if name in value}
         trails = named.pop("trails", None)
         others = tuple(cls._build(one) for one in named.pop("others", ()))
-        return cls(**named, trails=Trails.from_json(trails) if trails else None, others=others)
+        times = tuple((seen, warm) for seen, warm in named.pop("times", ()))
+        return cls(**named, trails=Trails.from_json(trails) if trails else None, others=others, times=times)
 
 
 #: What a past request knows of itself, and not of the conversation.
-_OWN: Final = ("unfolded", "sent", "sections", "scale", "trails", "received", "at", "since", "folded_tokens", "foldable")
+_OWN: Final = (
+    *("unfolded", "sent", "sections", "scale", "trails", "received", "at", "since"),
+    *("folded_tokens", "foldable", "model", "schema"),
+)
 
 
 def token_use(usage: Usage) -> TokenUse | None:
@@ -176,8 +211,14 @@ class _Reach:
     unfolded: float
 
 
+def _has_other_tools(receipt: Receipt, past: PastRequest) -> bool:
+    return past.schema not in (None, receipt.schema)
+
+
 def _reach(receipt: Receipt, past: PastRequest, sections: str) -> _Reach:
     """Without trails, an unfolded conversation is assumed to only grow, and a fold with other sections to repeat nothing."""
+    if _has_other_tools(receipt, past):
+        return _Reach(0.0, 0.0)
     if receipt.trails is not None and past.trails is not None and receipt.status == "observed":  # it went out as it came
         whole = receipt.trails.received.repeats(past.trails.received) * past.unfolded
         return _Reach(whole, whole)
@@ -201,14 +242,14 @@ class _Look:
     hit: bool
     doubtful: bool
 
-    def warm_share(self, past: PastRequest) -> float:
-        """Probability that the cache was warm."""
-        usual = past.warm / past.seen if past.seen else 1.0
+    def warm_share(self, past: PastRequest, elapsed: float) -> float:
+        """Probability that the cache was warm, so many seconds behind the request that this one follows."""
+        usual = past.warm_after(elapsed)
         if not self.tells:
             return usual
         if self.hit or not self.doubtful:
             return float(self.hit)
-        missed = usual * past.missing_marks(usual)
+        missed = usual * past.missing_marks()
         return missed / (missed + 1 - usual) if missed else 0.0
 
 
@@ -269,18 +310,20 @@ def without_turnfold(receipt: Receipt, used: TokenUse, past: PastRequest | None,
         written = round(prompt * used.written / used.prompt) if used.prompt else 0
         return _with_hours(TokenUse(prompt, used.completion, cached, min(written, prompt - cached)), used)
     reach = _reach(receipt, past, sections)
-    warm = _look(receipt, used, past, reach, sections).warm_share(past)
+    warm = _look(receipt, used, past, reach, sections).warm_share(past, receipt.at - past.at)
     writes = past.writes or used.written > 0
     whole = prompt if unknown else min(prompt, round(reach.unfolded))
     whole = 0 if whole < least_cached(receipt.model) else whole if writes else whole - whole % _STEP
+    if _has_other_tools(receipt, past):  # what is cached all the same is what both lists begin with
+        whole = used.cached
     cached = round(warm * whole + (1 - warm) * min(whole, used.cached))
     return _with_hours(TokenUse(prompt, used.completion, cached, prompt - cached if writes else 0), used)
 
 
 def _follows_a_dropped_one(receipt: Receipt, past: PastRequest) -> bool:
-    if not past.crowded or receipt.trails is None or past.trails is None:
+    if not past.crowded or receipt.trails is None:
         return False
-    return receipt.trails.received.repeats(past.trails.received) < _FOLLOWS
+    return past.trails is None or receipt.trails.received.repeats(past.trails.received) < _FOLLOWS
 
 
 def _with_hours(without: TokenUse, used: TokenUse) -> TokenUse:
@@ -296,7 +339,7 @@ def next_past(receipt: Receipt, used: TokenUse, without: TokenUse, past: PastReq
     clear, doubtful = look.tells and not look.doubtful, look.tells and look.doubtful
     observed = receipt.status == "observed" and receipt.tokens_before > 0
     others, crowded = _others(receipt, past)
-    went_whole = not is_folded(receipt) and receipt.tokens_before > 0
+    tells_scale = not is_folded(receipt) and receipt.tokens_before >= _SCALED
     return PastRequest(
         unfolded=without.prompt,
         sent=used.prompt,
@@ -307,7 +350,7 @@ def next_past(receipt: Receipt, used: TokenUse, without: TokenUse, past: PastReq
         silent=before.silent + (doubtful and not look.hit),
         writes=before.writes or used.written > 0,
         folded=before.folded or is_folded(receipt),
-        scale=used.prompt / receipt.tokens_before if went_whole else before.scale,
+        scale=used.prompt / receipt.tokens_before if tells_scale else before.scale,
         trails=receipt.trails,
         received=receipt.tokens_before,
         at=receipt.at,
@@ -318,7 +361,29 @@ def next_past(receipt: Receipt, used: TokenUse, without: TokenUse, past: PastReq
         since=1 if sections not in ("", before.sections) else before.since + (before.since > 0),
         others=others,
         crowded=crowded,
+        model=receipt.model,
+        schema=receipt.schema,
+        times=_with_one(before.times, receipt.at - before.at, look.hit) if clear else before.times,
     )
+
+
+def _with_one(times: tuple[tuple[int, int], ...], elapsed: float, hit: bool) -> tuple[tuple[int, int], ...]:
+    times, place = times or _NO_TIMES, bisect_right(TIMES, elapsed)
+    seen, warm = times[place]
+    return (*times[:place], (seen + 1, warm + hit), *times[place + 1 :])
+
+
+def unreported(receipt: Receipt, past: PastRequest | None, sections: str) -> PastRequest | None:
+    """The same behind a request that was served, and of which the upstream reported no usage."""
+    if receipt.tokens_before <= 0:
+        return past
+    before = past or PastRequest(0, 0)
+    scale = before.scale or 1.0
+    whole, sent = (round(scale * tokens) for tokens in (receipt.tokens_before, receipt.tokens_after))
+    sent = sent if is_folded(receipt) else whole
+    after = next_past(receipt, TokenUse(sent), TokenUse(whole), past, sections)
+    known = before._asdict()
+    return after._replace(**{name: known[name] for name in ("seen", "warm", "times", "events", "silent", "scale")})
 
 
 def _others(receipt: Receipt, past: PastRequest | None) -> tuple[tuple[PastRequest, ...], bool]:

@@ -8,7 +8,7 @@ engine's ``policy``), sums.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from turnfold.compression.fold.policy import Shape, believed_warmth, thresholds
 from turnfold.compression.options import FoldOptions
@@ -52,11 +52,17 @@ class Pacing:
         )
 
 
-def pacing(model: str, options: FoldOptions, turns: int, tokens: int) -> Pacing | None:
-    """The pacing of a conversation that grew by so many tokens in so many turns; None if either is 0."""
+def pacing(model: str, options: FoldOptions, turns: int, tokens: int, *, cached: bool = False) -> Pacing | None:
+    """The pacing of a conversation that grew by so many tokens in so many turns; None if either is 0.
+
+    Args:
+        cached: whether the upstream was seen to have a cache, so that prices that are not known are assumed.
+    """
     if turns <= 0 or tokens <= 0:
         return None
     pace = tokens / turns
+    if cached and options.prices_if_cached is not None:
+        options = replace(options, prices=options.prices_if_cached)
     # Loops and what FACTS leaves decide on what stands in blocks, not on when there is a new one.
     limits = thresholds(options, believed_warmth(options), tokens, Shape(pace, 0.0, 1.0))
     prices = options.prices

@@ -14,6 +14,7 @@ from turnfold.proxy.books.baseline import (
     cache_was_warm,
     next_past,
     token_use,
+    unreported,
     with_dollars,
     with_fold,
     without_turnfold,
@@ -47,9 +48,11 @@ class RequestPricing:
         if not is_served(receipt):
             own = _plausible(own)
             return (RequestCost(own, 0.0, own or 0.0) if receipt.calls else UNPRICED), past
+        past = past.followed_by(receipt.trails.received, receipt.model) if past and receipt.trails else past
+        event = receipt.conversation is not None and fingerprint not in {"", past.sections if past else ""}
         if used is None:
-            return UNPRICED, past
-        past = past.followed_by(receipt.trails.received) if past and receipt.trails else past
+            unpriced = RequestCost(None, None, fold_event=event, grown=_growth(receipt, past))
+            return unpriced, unreported(receipt, past, fingerprint)
         without = without_turnfold(receipt, used, past, fingerprint)
         paid = self._price_of(receipt.model, used, receipt.at)
         plain = paid if without is used else self._price_of(receipt.model, without, receipt.at)
@@ -60,7 +63,7 @@ class RequestPricing:
             paid=paid,
             without=plain,
             own=_plausible(own) or 0.0,
-            fold_event=receipt.conversation is not None and fingerprint not in {"", past.sections if past else ""},
+            fold_event=event,
             grown=_growth(receipt, past),
             folded=None if would is None else self._price_of(receipt.model, would, receipt.at),
             warm=cache_was_warm(receipt, used, past, fingerprint),

@@ -192,7 +192,8 @@ def _pacing(rows: Sequence[tuple[SumRow, dict[str, int]]], options_of: OptionsOf
     for row, sums in rows:
         by_model[row.model] = rollups.total([by_model.get(row.model, {}), sums])
     model, sums = max(by_model.items(), key=lambda pair: (served_requests(pair[1]), pair[0]))
-    found = pacing(model, options_of(model), served_requests(sums) - 1, sums.get("grown", 0))  # from the second request on
+    turns = served_requests(sums) - 1  # from the second request on
+    found = pacing(model, options_of(model), turns, sums.get("grown", 0), cached=sums.get("cached", 0) > 0)
     said = {name: getattr(found, name, None) for name in _PACING}
     status, reason = _most(rows)
     return {

@@ -36,7 +36,7 @@ from turnfold.proxy.chat.abandoning import AbandonedFolds, Underway
 from turnfold.proxy.chat.elsewhere import LARGE, BareBody, Elsewhere, Meet, beginning_of
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
 from turnfold.proxy.chat.holdout import HELD_OUT, is_held_out
-from turnfold.proxy.chat.own_models import NO_VECTORS, OwnVectors
+from turnfold.proxy.chat.own_models import OwnVectors
 from turnfold.proxy.chat.receipts import Status
 from turnfold.proxy.chat.trail import trails_of
 from turnfold.proxy.http.limits import plain_body
@@ -118,7 +118,7 @@ class Folding:
     """The stations.
 
     Args:
-        vectors: what has a say in recall beside the words.
+        vectors: what has a say in recall beside the words; None: nothing.
         slow: what becomes of large requests, and of folds that take too long.
 
     Attributes:
@@ -133,7 +133,7 @@ class Folding:
         windows: Windows,
         decisions: Decisions,
         lanes: Lanes,
-        vectors: OwnVectors,
+        vectors: OwnVectors | None,
         slow: SlowRequests,
     ) -> None:
         self.engine = engine
@@ -144,8 +144,8 @@ class Folding:
         self._options_for = options_for
         self.memo = Memo(settings.limits.max_memo_bytes)
         self._limits = settings.limits
-        self._vectors = vectors
-        self._asks_models = vectors.is_on or settings.summary.model is not None  # never about large requests
+        self._vectors = vectors if vectors is not None and vectors.is_on else None
+        self._asks_models = self._vectors is not None or settings.summary.model is not None  # never about large requests
         self._windows = windows
         self._decisions = decisions
         self._lanes = lanes
@@ -154,7 +154,7 @@ class Folding:
     @classmethod
     def of(cls, settings: Settings, options_for: OptionsFor, windows: Windows, decisions: Decisions, lanes: Lanes) -> Folding:
         """The stations by the settings alone, with the engine itself: every fold is made here, however long it takes."""
-        return cls(fold, options_for, settings, windows, decisions, lanes, NO_VECTORS, SlowRequests(None, None))
+        return cls(fold, options_for, settings, windows, decisions, lanes, None, SlowRequests(None, None))
 
     async def read_request(self, exchange: Exchange) -> Exchange:
         """Read the body, once. What cannot be read goes out as it came; what is large is not read yet.
@@ -311,7 +311,7 @@ class Folding:
         """What `work` makes of a conversation of this name, under all decisions; what it decides is kept first."""
         options, place = self.options_at_first(exchange, model), place_of(exchange, model, name)
         messages = () if exchange.conversation is None else exchange.conversation.messages
-        if not (self._vectors.is_on and messages and exchange.request.mode == "on"):
+        if self._vectors is None or not (messages and exchange.request.mode == "on"):
             return await self._decisions.fold(options, place, work)
         known = self._vectors.known(messages, place)
         made = exchange

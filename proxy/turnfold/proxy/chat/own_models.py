@@ -1,13 +1,13 @@
 """The seams to models of our own, as the stations see them.
 
-Lives here: the protocols of what writes and of what compares, and one of the latter that has no model. Does not belong here:
-asking (``proxy.asking``), sentence vectors (``proxy.semantic``).
+Lives here: the protocols of what writes and of what compares. Does not belong here: asking (``proxy.asking``), sentence
+vectors (``proxy.semantic``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol
+from typing import Protocol
 
 from turnfold.compression.options import Likeness
 from turnfold.compression.summary.calls import ModelCall, ModelReply
@@ -55,29 +55,5 @@ class OwnVectors(Protocol):
         ...
 
 
-class NoVectors:
-    """No model is set."""
-
-    is_on = False
-
-    def begin(self, exchange: Exchange, place: Place) -> Callable[[], None]:
-        """None are made."""
-        del exchange, place
-        return end_nothing
-
-    def known(self, messages: Sequence[Message], place: Place) -> tuple[Likeness, ...]:
-        """Nothing was decided."""
-        del messages, place
-        return ()
-
-    async def decide(self, exchange: Exchange, questions: Sequence[int], place: Place) -> tuple[Likeness, ...]:
-        """Nothing is."""
-        del exchange, questions, place
-        return ()
-
-
 def end_nothing() -> None:
     """What `begin` returns where nothing ends with the request."""
-
-
-NO_VECTORS: Final = NoVectors()

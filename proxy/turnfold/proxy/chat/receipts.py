@@ -90,6 +90,7 @@ class Receipt:
         loop: whether a tool's result ended it, and not a person's message.
         trails: how its messages began, for the cache model; None where no prompt cache would have taken it.
         tags: names that the client gave it, to be counted by.
+        schema: fingerprint of its tools and response format; "" for none.
         recall: what chose the passages that are recalled, "words" or "vectors"; "" where no vectors are made.
     """
 
@@ -120,6 +121,7 @@ class Receipt:
     trails: Trails | None = None
     tags: tuple[str, ...] = ()
     recall: str = ""
+    schema: str = ""
 
 
 class Recorder(Protocol):

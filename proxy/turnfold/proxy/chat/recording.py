@@ -6,6 +6,7 @@ Lives here: both, from an exchange and what was seen of its response. Does not b
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Sequence
 from typing import Final
 
@@ -102,4 +103,10 @@ def receipt_of(exchange: Exchange, watch: Watch, ended: float) -> Receipt:
         trails=exchange.trails,
         tags=request.tags,
         recall=exchange.recall,
+        schema=_fingerprint(exchange.conversation.schema) if exchange.conversation else "",
     )
+
+
+def _fingerprint(schema: str) -> str:
+    """Enough to tell whether the next request has the same."""
+    return f"{zlib.crc32(schema.encode('utf-8', 'surrogatepass')):08x}" if schema else ""

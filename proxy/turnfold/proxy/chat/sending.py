@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
 from types import MappingProxyType
@@ -36,6 +35,7 @@ from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.outbound.betas import with_betas
 from turnfold.proxy.outbound.upstream import Answer, UpstreamFailed, refusal
+from turnfold.proxy.store.fair import FairMemory
 
 #: Why a request whose context was full could not be helped.
 _WHY_NOT: Final = MappingProxyType(
@@ -81,7 +81,7 @@ class Sending:
         self._in_background = in_background
         self._patience = patience
         self._count = count
-        self._told: OrderedDict[Spot, float] = OrderedDict()
+        self._told: FairMemory[Spot, float] = FairMemory(_MOST_TOLD)
 
     async def send_request(self, exchange: Exchange) -> Exchange:
         """Send it, and look at the beginning of the answer where that may tell of a full context.
@@ -242,12 +242,10 @@ class Sending:
     def _tell_of_truncation(self, spot: Spot, request_id: str, reported: int, expected: int) -> None:
         """A line, now and then: an upstream that does so does it with every request."""
         now = time.monotonic()
-        if self._told.get(spot, -_TELL_AGAIN) > now - _TELL_AGAIN:
+        last = self._told.get(spot.tenant, spot)
+        if last is not None and now < last + _TELL_AGAIN:
             return
-        self._told[spot] = now
-        self._told.move_to_end(spot)
-        if len(self._told) > _MOST_TOLD:
-            self._told.popitem(last=False)
+        self._told.put(spot.tenant, spot, now, 1)
         _log.warning(
             "%s: the upstream read %d of about %d tokens: it cuts prompts off in silence", request_id, reported, expected
         )

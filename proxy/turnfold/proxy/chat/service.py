@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-import traceback
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -36,7 +35,7 @@ from turnfold.proxy.chat.sending import Sending, depart
 from turnfold.proxy.chat.stating import Stating
 from turnfold.proxy.http.headers import first_of
 from turnfold.proxy.http.refusals import Refused
-from turnfold.proxy.incidents import Incidents, attempt, catchable_panics
+from turnfold.proxy.incidents import Incidents, attempt, catchable_panics, told
 from turnfold.proxy.lanes.processes import FoldProcesses
 from turnfold.proxy.lanes.taking_over import TakingOver
 from turnfold.proxy.learning.deciding import Decisions
@@ -271,8 +270,7 @@ class Service:
     def _failed_by(self, exchange: Exchange, exc: Exception) -> Exchange:
         if isinstance(exc, FoldRejected):
             return self._failed_open(exchange, exc.reason)
-        where = traceback.extract_tb(exc.__traceback__)[-1]
-        _log.warning("%s: %s at %s:%s", exchange.request.id, type(exc).__name__, where.filename, where.lineno)
+        _log.warning("%s: %s", exchange.request.id, told(exc))
         return self._failed_open(exchange, type(exc).__name__)
 
     def _failed_open(self, exchange: Exchange, reason: str) -> Exchange:

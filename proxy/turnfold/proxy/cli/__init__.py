@@ -62,8 +62,14 @@ class CommandLine:
         module, _, function = self.home.partition(":")
         app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
         parsing = dict(self.parsing or {})
-        app.command(name, cls=_Command, context_settings=parsing)(getattr(import_module(f"{_OWN}.{module}"), function))
+        ran = getattr(import_module(f"{_OWN}.{module}"), function)
+        app.command(name, cls=_Command, context_settings=parsing, help=_unwrapped(ran.__doc__))(ran)
         return typer.main.get_command(app)
+
+
+def _unwrapped(docstring: str) -> str:
+    """A docstring with each paragraph on one line: the terminal breaks it anew, and may be narrower than this file."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in docstring.split("\n\n"))
 
 
 #: What follows the other command's name is that command's.

@@ -1,9 +1,9 @@
-"""uvicorn's HTTP/1.1 protocol with ten fixes that a proxy needs.
+"""uvicorn's HTTP/1.1 protocol with eleven fixes that a proxy needs.
 
 Lives here: limits of size and time for request heads, trailers, bodies of requests whose upgrade is declined, clients that are
 half closed, leave behind a large body or read nothing, answers to HTTP/1.0, requests that come before earlier ones are answered,
-telling at once who has gone and whose body is here (``inbound``), answers in one write. Does not belong here: anything that an
-ASGI app can do for itself.
+telling at once who has gone and whose body is here (``inbound``), answers in one write, clients beyond what the process can
+serve. Does not belong here: anything that an ASGI app can do for itself.
 
 uvicorn collects a head of any size before an app sees it. The app's own limit sends a proper answer; the limit here is larger and
 protects memory. It also waits for the rest of a head for ever: clients that vanish, or stall on purpose, would collect until no
@@ -33,6 +33,7 @@ from typing import Any, Final
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from turnfold.proxy.http.crowding import Door
 from turnfold.proxy.http.inbound import ARRIVAL, DEPARTURE
 from turnfold.proxy.http.unread import unread_bytes
 
@@ -54,6 +55,7 @@ _UNREAD_SECONDS: Final = 60.0  # in which a client must read something of what w
 _STILL_THERE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 _ASKED_AGAIN: Final = (0.3, 2.0)  # seconds; the first refusal is noticed with the next thing that is sent
 _FRAMING: Final = (b"content-length", b"transfer-encoding")
+_DOOR: Final = Door()
 
 
 class _AnyLength(int):
@@ -109,7 +111,7 @@ class Http11(HttpToolsProtocol):
     """One client connection."""
 
     def connection_made(self, transport: Any) -> None:
-        """As the parent does."""
+        """As the parent does, unless there are too many."""
         self._head_size = 0
         self._unseen = 0
         self._in_head = True
@@ -124,6 +126,9 @@ class Http11(HttpToolsProtocol):
         self._answers: Any = HeadWithBody(transport, self.loop)
         self._head_timer: asyncio.TimerHandle | None = self.loop.call_later(self.timeout_keep_alive, transport.close)
         self._reading_timer: asyncio.TimerHandle | None = None
+        if not _DOOR.is_open(len(self.connections)):
+            self._reads_on = False
+            transport.close()
 
     def _end_head_timer(self) -> None:
         if self._head_timer is not None:
@@ -290,6 +295,7 @@ class Http11(HttpToolsProtocol):
                 # A client of HTTP/1.0 knows no chunks (RFC 9112 section 6.1): the body ends with the connection.
                 self.cycle.chunked_encoding = False
                 self.cycle.expected_content_length = _AnyLength()
+                self.cycle.waiting_for_100_continue = False  # nor interim responses (RFC 9110 section 10.1.1)
 
     def on_message_complete(self) -> None:
         """A request ends, unless this is a head with an upgrade whose body is still to come.

@@ -147,9 +147,8 @@ class Gate:
         sent = b"Bearer " + key if name == b"authorization" else key
         return Admission(self._tenant(token), [*without(headers, *CREDENTIALS), (name, sent)])
 
-    def preflight(self, headers: RawHeaders) -> list[tuple[bytes, bytes]]:
-        """The headers of an OPTIONS request: browsers send it without credentials, so none are required, and the operator's key
-        is not added."""
+    def keyless(self, headers: RawHeaders) -> list[tuple[bytes, bytes]]:
+        """The headers of a request that must not carry the operator's key: none of ours is required for it."""
         return list(headers) if not self._spends else without(headers, *CREDENTIALS)
 
     def tenant(self, headers: RawHeaders) -> str:
@@ -181,7 +180,7 @@ class Gate:
         return self._is_admin_token(brought.encode("utf-8", "surrogatepass"))
 
     def _is_admin_token(self, brought: bytes | None) -> bool:
-        return brought is not None and self._admin_token is not None and _same(brought, self._admin_token)
+        return brought is not None and self._admin_token is not None and _same(brought.strip(), self._admin_token)
 
     def _brings_admin_token(self, headers: RawHeaders) -> bool:
         """Whether a credential is the admin token, and none of the clients' tokens."""

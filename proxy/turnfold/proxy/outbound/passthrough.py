@@ -9,6 +9,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from starlette.types import Receive, Scope, Send
 
@@ -20,6 +21,9 @@ from turnfold.proxy.http.tenancy import Gate
 from turnfold.proxy.outbound.destinations import Destination, Destinations
 from turnfold.proxy.outbound.relay import relay, see_nothing
 from turnfold.proxy.outbound.upstream import UpstreamFailed, refusal
+
+#: Browsers send OPTIONS without credentials; the answer to TRACE is the request as the upstream got it, keys included.
+_KEYLESS: Final = frozenset(("OPTIONS", "TRACE"))
 
 _log = logging.getLogger(__name__)
 
@@ -67,8 +71,8 @@ class Passthrough:
         inbound = Inbound(scope, receive)
         to = self._destinations.of(scope)
         brought = inbound.headers
-        is_preflight = passing.method == "OPTIONS"
-        headers = self._gate.preflight(brought) if is_preflight else self._gate.admit(brought, to.keys).headers
+        is_keyless = passing.method in _KEYLESS
+        headers = self._gate.keyless(brought) if is_keyless else self._gate.admit(brought, to.keys).headers
         await while_present(inbound, self._exchange(passing, to, sendable(forwarded_headers(headers)), inbound, send))
 
     async def _exchange(self, passing: Passing, to: Destination, headers: RawHeaders, inbound: Inbound, send: Send) -> None:

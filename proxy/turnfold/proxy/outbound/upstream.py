@@ -334,6 +334,9 @@ _FAULTS: Final = (
     ("Transfer-Encoding can't be present", "with both content-length and transfer-encoding"),
     ("Content-Length can't be present", "with both content-length and transfer-encoding"),
     ("Expected HTTP/", "with bytes that are not HTTP, or with more of them than its content-length says"),
+    ("in chunk size:", "with chunks that are not HTTP"),
+    ("after chunk data:", "with chunks that are not HTTP"),
+    ("Chunk size overflow:", "with chunks that are not HTTP"),
 )
 
 

@@ -3,13 +3,15 @@
 Lives here: how long a call may wait for a store. Does not belong here: fall-backs (callers have their own).
 
 A caller that can do without the store waits a moment at most (`GuardedStore`); one that can't has seconds, whatever happened to
-others (`TimedStore`). A guarded store that fails once is set aside: calls are refused at once while a background task asks it, at
-growing intervals, whether it works again. So a frozen server costs the calls under way one time-out, and later requests nothing.
+others (`TimedStore`). A guarded store that fails once is set aside: calls are refused at once while a background task asks it,
+at growing intervals, whether it works again. So a frozen server costs the calls under way one time-out, and later requests
+nothing. A store that answers, but later than a request can wait, goes on serving what nobody waits for (`BackgroundStore`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
@@ -21,6 +23,7 @@ T = TypeVar("T")
 _PATIENCE: Final = 10.0  # seconds for calls of a guarded store that no request waits for
 _FIRST_PROBE: Final = 0.1
 _LAST_PROBE: Final = 5.0
+_LATEST_ANSWER: Final = 3.0  # seconds for the answer to a probe; later than a request can wait, it tells a slow store from none
 
 
 async def _within(work: Callable[[], Awaitable[T]], seconds: float) -> T:
@@ -121,13 +124,18 @@ class TimedStore:
 
 
 class GuardedStore(TimedStore):
-    """A `TimedStore` with a breaker: after a failure calls are refused at once until the store works again."""
+    """A `TimedStore` with a breaker: after a failure calls are refused at once until the store works again.
+
+    Attributes:
+        is_late: while it is set aside: whether it does answer, if later than a request can wait.
+    """
 
     def __init__(self, store: Store, timeout: float = 0.1, incidents: Incidents | None = None) -> None:
         super().__init__(store, timeout, _PATIENCE, self.failed)
         self._incidents = incidents or Incidents()
         self._probe: asyncio.Task[None] | None = None
         self._problem = ""
+        self.is_late = False
         self.failures = 0
 
     @property
@@ -143,7 +151,10 @@ class GuardedStore(TimedStore):
     def failed(self, problem: StoreError) -> None:
         """Count a failure, by whatever way it was met; a store that is out of reach is set aside."""
         self.failures += 1
-        if isinstance(problem, StoreUnavailable) and not self._problem:
+        if not isinstance(problem, StoreUnavailable):
+            return
+        self.is_late = False
+        if not self._problem:
             self._problem = str(problem)
             probing = supervise("store-probe", self._ask_again, self._incidents)
             self._probe = asyncio.create_task(probing, name="turnfold-store-probe")
@@ -153,14 +164,37 @@ class GuardedStore(TimedStore):
         while self._problem:
             await asyncio.sleep(wait)
             wait = min(2 * wait, _LAST_PROBE)
+            asked = time.monotonic()
             try:
-                await _within(self._store.ping, self._timeout)
+                await _within(self._store.ping, max(self._timeout, _LATEST_ANSWER))
             except StoreError:
+                self.is_late = False
                 continue
-            self._problem = ""
+            was_late, self.is_late = self.is_late, time.monotonic() - asked > self._timeout
+            if not self.is_late:
+                self._problem = ""
+            elif not was_late:  # one that was frozen answers late once
+                wait = _FIRST_PROBE
 
     async def close(self) -> None:
         if self._probe is not None:
             self._probe.cancel()
             await asyncio.gather(self._probe, return_exceptions=True)
         await super().close()
+
+
+class BackgroundStore(TimedStore):
+    """A guarded store's other way, for work that no request waits for: it goes on while the store is merely slow.
+
+    Args:
+        patience: seconds for calls that a request would wait a moment for.
+    """
+
+    def __init__(self, store: Store, patience: float, guard: GuardedStore) -> None:
+        super().__init__(store, patience, max(patience, _PATIENCE), guard.failed)
+        self._guard = guard
+
+    async def _call(self, work: Callable[[], Awaitable[T]], seconds: float) -> T:
+        if self._guard.problem and not self._guard.is_late:
+            raise StoreUnavailable(f"not used until it answers again: {self._guard.problem}")
+        return await super()._call(work, seconds)

@@ -22,7 +22,7 @@ from turnfold.config.values import REDIS_SCHEMES
 from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.store.base import HasReplicas, NewestWrites, Store, StoreAway, StoreFailed, StoreUnavailable
 from turnfold.proxy.store.cached import CachedStore
-from turnfold.proxy.store.guard import GuardedStore, TimedStore
+from turnfold.proxy.store.guard import BackgroundStore, GuardedStore, TimedStore
 from turnfold.proxy.store.memory import MemoryStore, NothingStore
 from turnfold.proxy.store.sealed import SealedStore, Seals
 from turnfold.proxy.store.sqlite import SqliteStore
@@ -68,6 +68,8 @@ class OpenStore(CachedStore):
 
     Attributes:
         patient: the same store for calls that have no fall-back: they wait for seconds, and no breaker refuses them.
+        background: the same store for work that no request waits for, and that can be done later: it waits for seconds, and goes
+            on while the store is merely slow.
         deleting: the same store for deletions by tenant, which may take minutes.
         file: the back-end, where it is a file.
         newest_writes: the last batches, where another server may take over from the one in use; else None.
@@ -83,6 +85,7 @@ class OpenStore(CachedStore):
         super().__init__(self._guard, kinds, settings.memory_bytes // 2, share=settings.tenant_share)
         longest = max(settings.patience, _LONGEST)
         self.patient: Store = self.beside(TimedStore(backend, settings.patience, longest, self._guard.failed))
+        self.background: Store = self.beside(BackgroundStore(backend, settings.patience, self._guard))
         self.deleting: Store = self.beside(TimedStore(backend, settings.patience, _DELETION, self._guard.failed))
 
     async def check(self) -> None:

@@ -1,0 +1,43 @@
+"""How many clients may be connected at once.
+
+Lives here: turning away those for whom the process has no descriptors. Does not belong here: raising the limit (``server``).
+
+A request needs two descriptors: its client's, and one to the upstream. The system hands them out to whoever asks first, which is
+clients: under a low limit these took all of them, and every request failed for want of a second one.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from typing import Final
+
+if sys.platform != "win32":
+    import resource
+
+_OWN: Final = 32  # descriptors of the process itself: the loop's, the listener's, the store's
+_LEAST: Final = 8
+_TOLD_EVERY: Final = 60.0  # seconds
+
+_log = logging.getLogger(__name__)
+
+
+class Door:
+    """Lets clients in while there is room for them and for as many connections to upstreams."""
+
+    def __init__(self) -> None:
+        self._told = -_TOLD_EVERY
+
+    def is_open(self, connected: int) -> bool:
+        """Whether one more may stay, where `connected` are with it; says at times that others may not."""
+        if sys.platform == "win32":  # which has no such limit
+            return True
+        limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if limit == resource.RLIM_INFINITY or connected <= max(_LEAST, (limit - _OWN) // 2):
+            return True
+        now = time.monotonic()
+        if now - self._told >= _TOLD_EVERY:
+            self._told = now
+            _log.warning("%d clients are as many as %d open files (ulimit -n) allow: others are cut off", connected - 1, limit)
+        return False
