@@ -98,12 +98,15 @@ def _is_json(text: Any) -> bool:
 
 def _emptiness(messages: Sequence[Message]) -> Iterator[str]:
     for message in messages:
-        parts = _parts(message)
-        others = any(part.get("type") != "text" for part in parts)
         calls = message.get("tool_calls") or message.get("function_call") or message.get("refusal")
-        if not (text_of(message).strip() or calls or others):
+        if not (_says_something(message) or calls):
             yield "empty message"
-        yield from ("empty text part" for part in parts if part.get("text") == "")
+        yield from ("empty text part" for part in _parts(message) if part.get("text") == "")
+
+
+def _says_something(message: Message) -> bool:
+    """Whether it has a text, or anything attached."""
+    return bool(text_of(message).strip()) or any(part.get("type") != "text" for part in _parts(message))
 
 
 def _adjacency(messages: Sequence[Message]) -> Iterator[str]:
@@ -111,7 +114,7 @@ def _adjacency(messages: Sequence[Message]) -> Iterator[str]:
     yield from ("two messages of one role in a row" for a, b in pairwise(roles) if a == b != "tool")
     if roles:
         yield f"opens with {roles[0]}"
-    if not any(message["role"] == "user" and text_of(message).strip() for message in messages):
+    if not any(message["role"] == "user" and _says_something(message) for message in messages):
         yield "no user message"
 
 
