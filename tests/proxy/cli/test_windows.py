@@ -187,6 +187,12 @@ async def test_each_way_of_learning_is_said() -> None:
     assert not any(row["in_force"] for row in later)
 
 
+async def test_of_a_name_that_a_client_chose_two_hundred_characters_are_listed() -> None:
+    windows = Windows(MemoryStore())
+    await windows.learn_from_refusal(Spot("t", "http://u", "m" * 300), 5000, 6000)
+    assert [row["model"] for row in await rows_of(windows)] == ["m" * 200]
+
+
 async def test_one_claim_below_the_published_window_is_listed_but_not_in_force() -> None:
     windows, spot = Windows(MemoryStore()), Spot("t", "http://u", "m")
     await windows.learn_from_refusal(spot, 5000, 6000)
