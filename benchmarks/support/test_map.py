@@ -149,7 +149,7 @@ class Recorder:
         self._test, self._starting = "", set[str]()
         sys.addaudithook(self._heard)
         setattr(builtins, _RAN, self._ran.add)
-        sys.dont_write_bytecode = True
+        sys.pycache_prefix = str(ROOT / "marked")  # other processes of the tests must not read what is marked here
         _on_load(self._with_marks)
 
     def _with_marks(self, path: str, tree: ast.Module) -> None:

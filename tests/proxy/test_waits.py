@@ -364,8 +364,10 @@ def test_what_is_observed_has_five_seconds_to_be_folded_at_the_end() -> None:
         await service.close()
         return now() - began
 
-    assert in_no_time(run()) == 5.0
-    go_on.set()
+    try:
+        assert in_no_time(run()) == 5.0
+    finally:
+        go_on.set()
     assert (recorder.one().status, recorder.one().reason) == ("observed", "stopped")
 
 

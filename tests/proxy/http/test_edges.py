@@ -132,11 +132,12 @@ def test_a_connection_that_stays_holds_no_task_of_a_request_that_has_ended() -> 
         gc.collect()
         return tasks[0]() is None
 
-    with running(uvicorn.Config(app, http=Http11, lifespan="off", **NO_LOGGING)) as server, connect(server.origin) as connection:
+    config = uvicorn.Config(app, http=Http11, lifespan="off", timeout_keep_alive=300, **NO_LOGGING)
+    with running(config) as server, connect(server.origin) as connection:
         for path in (b"/one", b"/two"):
             connection.sendall(b"GET %s HTTP/1.1\r\nhost: x\r\n\r\n" % path)
             assert connection.recv(65536).startswith(b"HTTP/1.1 204")
-        until(is_gone, timeout=20)
+        until(is_gone, timeout=5)
 
 
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/files"])
