@@ -12,8 +12,8 @@ read, not computed).
 Each mutation is made in a copy of the tree, never in the working files. The tests that run its block are tried: those of its
 room first, then the others, of each as many as take so many seconds without a change. Of every test function one case comes
 before the other cases. A mutation is caught when a test fails or hangs. A survivor of `run` may only have lacked the time for
-the right test: `retry` tries it by all tests that run its block, by new ones, and by those that start a Python of their own.
-Hypothesis runs in the profile `small`; tests of growth and the evaluation data are not used.
+the right test: `retry` tries it by all tests that run its block, by those of its room, by new ones, and by those that start a
+Python. Hypothesis runs in the profile `small`; tests of growth and the evaluation data are not used.
 """
 
 from __future__ import annotations

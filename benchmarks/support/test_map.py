@@ -109,10 +109,12 @@ class TestMap:
             yield chosen
 
     def all_choices(self, mutation: Mutation, new: Sequence[str] = ()) -> Iterator[list[str]]:
-        """Every test that may notice: those that run its block, those that the map does not have, those that start a Python."""
+        """Every test that may notice: those that run its block, those that the map does not have, all of its room, and those
+        that start a Python."""
         yield from self.choices(mutation, math.inf, new)
         folder, found = f"tests/{mutation.room}/", {*self.tests_of(mutation)}
-        rest = [self.tests[one][0] for one in self.starting if one not in found]
+        room = [place for place, (name, _) in enumerate(self.tests) if name.startswith(folder)]
+        rest = [self.tests[one][0] for one in dict.fromkeys([*room, *self.starting]) if one not in found]
         if chosen := [name for name in new if not name.startswith(folder)] + rest:
             yield chosen
 

@@ -332,6 +332,7 @@ def test_a_request_of_an_earlier_release_has_no_others() -> None:
     past = PastRequest(5000, 2000, "x", trails=Trails(trail(5000, ""), trail(2000, "x")))
     assert b'"others":[]' in past.to_bytes()
     assert PastRequest.from_bytes(past.to_bytes().replace(b',"others":[]', b"")) == past
+    assert (past.folded_tokens, past.foldable, past.seen, past.warm, past.events, past.silent, past.since) == (0,) * 7
 
 
 # ---------------------------------------------------------------- unusual courses

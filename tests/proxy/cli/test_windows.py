@@ -162,6 +162,20 @@ def test_report_and_doctor_show_them_from_the_store(run: RunCommand, tmp_path: P
     assert json.loads(run("report", "--json", "--only", "model=own-2")[1])["windows"] == []
 
 
+@pytest.mark.parametrize(("learned", "end"), [(3, "own-3 5,000 (named by an error once)"), (4, " and 1 more")])
+def test_doctor_names_three_windows(run: RunCommand, tmp_path: Path, learned: int, end: str) -> None:
+    async def learn() -> None:
+        store = open_store(unhurried(StoreSettings(url=f"sqlite:///{tmp_path}/turnfold.db")))
+        for number in range(learned):
+            await Windows(store).learn_from_refusal(Spot("t", "http://u", f"own-{number + 1}"), 5000, 6000)
+        await store.close()
+
+    asyncio.run(learn())
+    (found,) = [f for f in json.loads(run("doctor", "--json")[1]) if f["part"] == "windows"]
+    assert found["found"].endswith(end)
+    assert [f"own-{number}" in found["found"] for number in (1, 2, 3, 4)] == [True, True, True, False]
+
+
 async def rows_of(windows: Windows, window: int | None = None, now: float | None = None) -> list[dict[str, Any]]:
     options = None if window is None else lambda model: FoldOptions(model=model, window=window)
     return learned_rows(await windows.records("t"), time.time() if now is None else now, options)
