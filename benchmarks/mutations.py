@@ -2,6 +2,7 @@
 
     python -m benchmarks.mutations map                        (which tests run which part of the code: as long as the suite)
     python -m benchmarks.mutations run --sample 200 --minutes 60
+    python -m benchmarks.mutations retry                      (its survivors, by every test that may notice them)
     python -m benchmarks.mutations summary
 
 Lives here: the command, a copy of the tree, the score. Does not belong here: the changes (`support/mutants.py`), the map
@@ -10,8 +11,9 @@ read, not computed).
 
 Each mutation is made in a copy of the tree, never in the working files. The tests that run its block are tried: those of its
 room first, then the others, of each as many as take so many seconds without a change. Of every test function one case comes
-before the other cases. A mutation is caught when a test fails or hangs. Hypothesis runs in the profile `small`; tests of growth
-and the evaluation data are not used.
+before the other cases. A mutation is caught when a test fails or hangs. A survivor of `run` may only have lacked the time for
+the right test: `retry` tries it by all tests that run its block, by those of its room, by new ones, and by those that start a
+Python. Hypothesis runs in the profile `small`; tests of growth and the evaluation data are not used.
 """
 
 from __future__ import annotations
@@ -99,7 +101,7 @@ def _line(one: dict[str, Any]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=("map", "run", "summary"))
+    parser.add_argument("step", choices=("map", "run", "retry", "summary"))
     parser.add_argument("--map", type=Path, default=Path("map.json"))
     parser.add_argument("--output", type=Path, default=Path("mutations.jsonl"))
     parser.add_argument("--sample", type=int, default=200)
@@ -113,8 +115,9 @@ def main() -> None:
         minutes = {test_map.MINUTES: str(args.minutes)}
         _pytest("benchmarks.support.test_map", "tests", **{test_map.OUTPUT: files[0]}, **minutes)
         return
-    if args.step == "run":
-        task = mutation_runs.Task(*files, args.sample, args.seed, args.minutes, args.seconds, args.room)
+    if args.step in ("run", "retry"):
+        again = args.step == "retry"
+        task = mutation_runs.Task(*files, args.sample, args.seed, args.minutes, args.seconds, args.room, again)
         _pytest("benchmarks.support.mutation_runs", "tests", **{mutation_runs.TASK: json.dumps(asdict(task))})
     print(summary(mutation_runs.results(args.output)))
 

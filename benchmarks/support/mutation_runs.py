@@ -27,7 +27,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, Final, NoReturn
@@ -59,6 +59,7 @@ class Task:
         minutes: after which no other mutation is begun.
         seconds: of tests of the mutation's room, and again of the others.
         rooms: the beginnings of the names of rooms to draw from; none for all.
+        again: try the survivors of the output again, by every test that may notice them, instead of drawing a sample.
     """
 
     test_map: str
@@ -68,6 +69,7 @@ class Task:
     minutes: float
     seconds: float
     rooms: Sequence[str] = ()
+    again: bool = False
 
 
 class Runner:
@@ -80,12 +82,14 @@ class Runner:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         items = {item.nodeid: item for item in session.items}
         output, until = Path(self._task.output), time.monotonic() + 60 * self._task.minutes
-        done = {(one["path"], one["start"], one["new"]) for one in results(output)}
+        again = self._task.again
+        done = set[tuple[str, int, str]]() if again else {_key(one) for one in results(output)}
+        drawn = [*survivors(output)] if again else sample(self._task.number, self._task.seed, self._task.rooms)
         _adopt_orphans()
-        for number, mutation in enumerate(sample(self._task.number, self._task.seed, self._task.rooms)):
+        for number, mutation in enumerate(drawn):
             if time.monotonic() > until:
                 break
-            if (mutation.path, mutation.start, mutation.new) not in done:
+            if _key(asdict(mutation)) not in done:
                 with _changed(mutation, 1_700_000_000 + 2 * number):
                     result = self._run(mutation, items)
                 name = result["by"].partition(" of ")[2]
@@ -96,9 +100,10 @@ class Runner:
         return True
 
     def _run(self, mutation: Mutation, items: dict[str, pytest.Item]) -> dict[str, Any]:
-        began, tried, caught = time.monotonic(), 0, ""
+        began, tried, caught, again = time.monotonic(), 0, "", self._task.again
         new = sorted(items.keys() - dict(self._map.tests).keys())
-        for listed in self._map.choices(mutation, self._task.seconds, new):
+        choices = self._map.all_choices(mutation, new) if again else self._map.choices(mutation, self._task.seconds, new)
+        for listed in choices:
             chosen = [name for name in listed if name in items]
             tried += len(chosen)
             limit = round(60 + 3 * self._map.seconds(chosen))
@@ -110,7 +115,7 @@ class Runner:
                 break
         spent = {"tried": tried, "tests": len(self._map.tests_of(mutation)), "seconds": round(time.monotonic() - began, 1)}
         result = {"": "survived", "timeout": "timeout", _STALLED: "unclear"}.get(caught, "caught")
-        return {**asdict(mutation), "room": mutation.room, "result": result, "by": caught, **spent}
+        return {**asdict(mutation), "room": mutation.room, "result": result, "by": caught, "again": again, **spent}
 
 
 class _Watch:
@@ -144,8 +149,22 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def results(path: Path) -> list[dict[str, Any]]:
-    """What a run has written so far."""
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
+    """What a run has written so far; of a mutation that was tried again what came of it last."""
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
+    return [*{_key(one): {"again": False, **one} for one in lines}.values()]
+
+
+def _key(mutation: Mapping[str, Any]) -> tuple[str, int, str]:
+    return mutation["path"], mutation["start"], mutation["new"]
+
+
+def survivors(path: Path) -> Iterator[Mutation]:
+    """What no test noticed so far or was unclear, as far as the code still is as it was then."""
+    for one in results(path):
+        mutation = Mutation(**{field.name: one[field.name] for field in fields(Mutation)})
+        there = (ROOT / mutation.path).read_bytes()[mutation.start : mutation.end].decode(errors="replace")
+        if not one["again"] and one["result"] in ("survived", "unclear") and there == mutation.old:
+            yield mutation
 
 
 # ---------------------------------------------------------------- changing code

@@ -5,7 +5,7 @@ them over a mutation (`mutation_runs.py`).
 
 Every block of a function (its body, the branch of a condition, the body of a loop) says when it begins to run: a call that adds
 its number to a set is put in front of it while its module is loaded. That costs the suite a few hundredths; tracing its lines
-more than doubles it. What runs in other processes is not seen.
+more than doubles it. What runs in other processes is not seen; which tests start a Python is.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import builtins
 import difflib
 import importlib.machinery
 import json
+import math
 import os
 import sys
 import time
@@ -45,6 +46,7 @@ class TestMap:
         tests: their ids and seconds; only tests that passed.
         blocks: for each path the first and last line of each block, and the places of its tests in `tests`.
         sources: of each path, as they were; lines of a file that has changed since are looked up where they stood then.
+        starting: the places of the tests of files that start a Python of their own, which may run any block.
     """
 
     __test__ = False
@@ -52,6 +54,7 @@ class TestMap:
     tests: list[tuple[str, float]]
     blocks: dict[str, list[tuple[int, int, list[int]]]]
     sources: dict[str, str]
+    starting: list[int]
 
     @classmethod
     def read(cls, path: Path) -> TestMap:
@@ -99,10 +102,20 @@ class TestMap:
         found = self.tests_of(mutation)
         folder = f"tests/{mutation.room}/"
         near = [one for one in found if self.tests[one][0].startswith(folder)]
-        unknown = [name for name in new if name.startswith(folder)][: int(seconds / _USUAL)]
+        unknown = [name for name in new if name.startswith(folder)][: int(min(len(new), seconds / _USUAL))]
         if chosen := self._in_time(near, seconds) + unknown:
             yield chosen
         if chosen := self._in_time(sorted({*found} - {*near}), seconds):
+            yield chosen
+
+    def all_choices(self, mutation: Mutation, new: Sequence[str] = ()) -> Iterator[list[str]]:
+        """Every test that may notice: those that run its block, those that the map does not have, all of its room, and those
+        that start a Python."""
+        yield from self.choices(mutation, math.inf, new)
+        folder, found = f"tests/{mutation.room}/", {*self.tests_of(mutation)}
+        room = [place for place, (name, _) in enumerate(self.tests) if name.startswith(folder)]
+        rest = [self.tests[one][0] for one in dict.fromkeys([*room, *self.starting]) if one not in found]
+        if chosen := [name for name in new if not name.startswith(folder)] + rest:
             yield chosen
 
     def seconds(self, names: Iterable[str]) -> float:
@@ -135,8 +148,10 @@ class Recorder:
         self._tests: dict[str, list[int]] = {}
         self._blocks: list[tuple[str, int, int]] = []
         self._ran: set[int] = set()
+        self._test, self._starting = "", set[str]()
+        sys.addaudithook(self._heard)
         setattr(builtins, _RAN, self._ran.add)
-        sys.dont_write_bytecode = True
+        sys.pycache_prefix = str(ROOT / "marked")  # other processes of the tests must not read what is marked here
         _on_load(self._with_marks)
 
     def _with_marks(self, path: str, tree: ast.Module) -> None:
@@ -159,12 +174,17 @@ class Recorder:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         self._ran.clear()
+        self._test = item.nodeid
         try:
             return (yield)
         finally:
             self._tests[item.nodeid] = sorted(self._ran)
             if time.monotonic() > self._until:
                 item.session.shouldstop = "the time is over"
+
+    def _heard(self, event: str, details: tuple[Any, ...]) -> None:
+        if event == "subprocess.Popen" and ("python" in str(details[:2]) or "turnfold" in str(details[:2])):
+            self._starting.add(_file_of(self._test))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._seconds[report.nodeid] = self._seconds.get(report.nodeid, 0.0) + report.duration
@@ -181,7 +201,12 @@ class Recorder:
         for number, (path, first, last) in enumerate(self._blocks):
             blocks.setdefault(path, []).append((first, last, of_block.get(number, [])))
         tests = [(name, round(self._seconds.get(name, 0.0), 4)) for name in names]
-        TestMap(tests, blocks, {path: (ROOT / path).read_text("utf-8") for path in blocks}).write(self._output)
+        starting = [place for place, name in enumerate(names) if _file_of(name) in self._starting]
+        TestMap(tests, blocks, {path: (ROOT / path).read_text("utf-8") for path in blocks}, starting).write(self._output)
+
+
+def _file_of(test: str) -> str:
+    return test.partition("::")[0]
 
 
 def _bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:

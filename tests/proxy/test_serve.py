@@ -106,11 +106,18 @@ def test_two_workers_give_one_set_of_figures_and_do_not_outlive_their_parent(
 
     def scraped() -> list[dict[str, float]]:
         texts = [served.get("/metrics").body.decode() for _ in range(12)]  # each on a connection of its own: either worker
-        names = ("requests_total", "folds_total", "dollars_paid_total", "overhead_seconds_count", "first_byte_seconds_count")
+        names = (
+            "requests_total",
+            "folds_total",
+            "dollars_paid_total",
+            "overhead_seconds_count",
+            "first_byte_seconds_count",
+            "workers",
+        )
         return [{name: round(_sums(text, f"turnfold_{name}"), 9) for name in names} for text in texts]
 
     expected = {"requests_total": 60, "folds_total": 2, "dollars_paid_total": round(paid, 9)}
-    expected |= {"overhead_seconds_count": 60, "first_byte_seconds_count": 60}
+    expected |= {"overhead_seconds_count": 60, "first_byte_seconds_count": 60, "workers": 2}
     until(lambda: scraped() == [expected] * 12, pause=0.3)
     totals = served.get("/admin/report?group_by=status").json()["totals"]
     assert totals["requests"] == 60

@@ -8,21 +8,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
 from typing import Any, cast
 
+import aiohttp
 import pytest
 from starlette.types import Message
+from yarl import URL
 
-from tests.proxy.harness import settings_for
+from tests.proxy.harness import Receipts, halve, settings_for
 from tests.proxy.store_calls import AT_ONCE, CALLS, ITEM, KEY
 from tests.support.cases import each
 from tests.support.no_time import in_no_time, now
 from turnfold.compression.budgeted import History, HistoryMessage, HistorySettings
+from turnfold.compression.fold import Folded
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import FoldOptions
 from turnfold.compression.warmth import WarmthCounts, observe
+from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.conversation import Conversation
+from turnfold.config.fold import options_by_model
 from turnfold.config.settings import CacheSettings, StoreSettings
 from turnfold.proxy import spare_memory
 from turnfold.proxy.api.cache import CompressionCache
@@ -31,6 +40,8 @@ from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.app import Parts
 from turnfold.proxy.asking.purse import Payer, Purse
 from turnfold.proxy.asking.summary_records import SummaryRecords
+from turnfold.proxy.chat.exchange import ChatRequest
+from turnfold.proxy.chat.service import Service
 from turnfold.proxy.deletion.deletions import Deletion, Deletions
 from turnfold.proxy.file_check import FileCheck
 from turnfold.proxy.http.inbound import ClientStalled, Inbound
@@ -42,6 +53,8 @@ from turnfold.proxy.learning.abandoned_records import AbandonedFold, keep_abando
 from turnfold.proxy.learning.deciding import Place
 from turnfold.proxy.learning.warmth_records import add_counts
 from turnfold.proxy.learning.window_records import Spot, forget_records
+from turnfold.proxy.outbound.destinations import Destination
+from turnfold.proxy.outbound.upstream import Answer, Upstream
 from turnfold.proxy.routes.ops import Readiness, ReadinessCheck
 from turnfold.proxy.state_records import StateRecords
 from turnfold.proxy.store import (
@@ -323,6 +336,39 @@ def test_the_end_waits_for_a_step_under_way_and_begins_no_other() -> None:
         assert [taking.is_due("anna", b"c") for _ in range(2)] == [False, True], "it is forgotten"
 
     in_no_time(run())
+
+
+def test_what_is_observed_has_five_seconds_to_be_folded_at_the_end() -> None:
+    go_on, recorder = threading.Event(), Receipts()
+
+    class Answering(Upstream):
+        async def send(self, *_: Any) -> Answer:
+            empty = SimpleNamespace(status=200, raw_headers=(), content=aiohttp.streams.EMPTY_PAYLOAD, close=lambda: None)
+            return Answer(cast(Any, empty))
+
+    def endless(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded:
+        go_on.wait(60)
+        return halve(conversation, options, memo)
+
+    async def drop(_: Message) -> None:
+        pass
+
+    async def run() -> float:
+        settings = settings_for(NOWHERE, limits={"fold_timeout": 60.0})
+        parts, to = Parts(settings), Destination(Answering(settings.upstream), URL(NOWHERE), "openai")
+        service = Service(recorder, options_by_model(settings), settings, parts.remembered(), endless, parts.incidents, None)
+        body = b'{"model":"gpt-4o","messages":[{"role":"user","content":"one"},{"role":"user","content":"two"}]}'
+        request = ChatRequest("tf-1", 0.0, 0.0, 0.0, CHAT, to, (), "", body, "observe", None, None, tenant="anna")
+        await service.serve(request, drop)
+        began = now()
+        await service.close()
+        return now() - began
+
+    try:
+        assert in_no_time(run()) == 5.0
+    finally:
+        go_on.set()
+    assert (recorder.one().status, recorder.one().reason) == ("observed", "stopped")
 
 
 def test_spare_memory_goes_back_every_half_minute(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 
+import pytest
+
 from turnfold.compression.layers import CompressRequest
 from turnfold.config.settings import CacheSettings, StoreSettings
 from turnfold.proxy.api.cache import CompressionCache
@@ -90,7 +92,7 @@ class Slow(MemoryStore):
         await super().record(batch)
 
 
-async def test_a_compressed_text_waits_for_its_sections_no_longer_than_calls_may() -> None:
+async def test_a_compressed_text_waits_for_its_sections_no_longer_than_calls_may(caplog: pytest.LogCaptureFixture) -> None:
     store, settings, workshop = Slow(), StoreSettings(patience=0.05), Workshop(1)
     try:
         compressions = Compressions(store, settings, CompressionCache(store, CacheSettings()), workshop)
@@ -100,3 +102,4 @@ async def test_a_compressed_text_waits_for_its_sections_no_longer_than_calls_may
         workshop.close()
     assert not made.stored
     assert made.result.layers[0].text.startswith("The pump leaks.")
+    assert [one.getMessage() for one in caplog.records] == ["sections of a compressed text are not kept: no answer in time"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from turnfold.compression.fold import Section
+from turnfold.compression.layers import SectionLayer
 from turnfold.proxy.api.section_layers import section_layer
 
 SAID = [
@@ -21,11 +22,14 @@ SECTION = Section("s-1", "facts", tuple(json.dumps(message) for message in SAID)
 
 
 def test_layer_0_is_what_was_sent() -> None:
-    assert [json.loads(line) for line in section_layer(SECTION, 0).text.split("\n")] == SAID
+    whole = section_layer(SECTION, 0)
+    assert [json.loads(line) for line in whole.text.split("\n")] == SAID
+    assert (whole.section_id, whole.layer, whole.tokens) == ("s-1", 0, 300)
 
 
 def test_layers_1_and_2_are_made_from_what_was_said() -> None:
     facts, summary = section_layer(SECTION, 1), section_layer(SECTION, 2)
+    assert (facts.layer, summary.layer) == (1, 2)
     assert "MARIGOLD-77" in facts.text
     assert 0 < summary.tokens <= facts.tokens < 150
     facts.text.encode()
@@ -33,4 +37,4 @@ def test_layers_1_and_2_are_made_from_what_was_said() -> None:
 
 def test_a_section_without_text_is_empty() -> None:
     image = Section("s-2", "facts", (json.dumps({"role": "user", "content": [{"type": "image_url", "image_url": {}}]}),), 9)
-    assert [section_layer(image, layer).text for layer in (1, 2)] == ["", ""]
+    assert [section_layer(image, layer) for layer in (1, 2)] == [SectionLayer("s-2", 1, "", 0), SectionLayer("s-2", 2, "", 0)]

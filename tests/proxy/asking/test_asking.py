@@ -8,7 +8,7 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -37,12 +37,13 @@ from tests.support.bodies import cuts, encode
 from tests.support.structure import structure_faults
 from tests.support.summary_writer import answer, faithful, is_call
 from tests.support.warm import warm_fold
+from turnfold.compression import tokens
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.fold.adoption import WantedSummary
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import WrittenSummary
 from turnfold.compression.state import Engine
-from turnfold.compression.summary.calls import ModelCall
+from turnfold.compression.summary.calls import ModelCall, ModelReply
 from turnfold.compression.wire.chat import CHAT
 from turnfold.config.settings import Settings, UpstreamSettings
 from turnfold.proxy.asking import blocks
@@ -764,7 +765,33 @@ async def test_a_refused_call_costs_nothing(shared: tuple[Scripted, str], script
 
 async def test_when_the_time_is_over_nothing_is_asked_or_paid(shared: tuple[Scripted, str], scripted: Scripted) -> None:
     own = {"model": "gpt-4.1-nano", "api_key": "sk-writer", "url": shared[1]}
-    asker, bill = ModelAsker(settings_for(shared[1], summary=own), MemoryStore()), Bill()
+    asker, bill, question = (
+        ModelAsker(settings_for(shared[1], summary=own), MemoryStore()),
+        Bill(),
+        ModelCall("layer", "s", "u", 90),
+    )
+
+    def asking() -> Generator[ModelCall, ModelReply | None, ModelReply | None]:
+        return (yield question)
+
     async with asker.running():
-        assert await asker.ask(ModelCall("layer", "s", "u", 90), Payer("anna"), Caller("", ()), bill, 0.0) is None
+        assert await asker.ask(question, Payer("anna"), Caller("", ()), bill, 0.0) is None
+        assert await asker.drive(asking(), Payer("anna"), Caller("", ()), bill, 0.0) is None
+        assert await asker.drive(asking(), Payer("anna"), Caller("", ()), bill, -1.0) is None
     assert (bill.why, bill.asked, bill.dollars, scripted.calls) == ("slow", 0, 0.0, [])
+
+
+@pytest.mark.parametrize(("less", "why"), [(0, ""), (1, "budget")])
+async def test_a_call_is_made_where_the_most_that_it_can_cost_may_still_be_spent(
+    shared: tuple[Scripted, str], scripted: Scripted, less: int, why: str
+) -> None:
+    """1.3 times the tokens that are counted here, 50 for what frames them, what is asked for, and 2,000 of thoughts."""
+    question = ModelCall("layer", "At most 90 tokens.", f"<transcript>\n{TEXT}\n</transcript>", 90)
+    counted = tokens.count(question.system) + tokens.count(question.user)
+    most = int(1.3 * counted) + 50 + (90 + 2000) - less  # a dollar for a million of either kind
+    own = {"model": "house", "api_key": "sk-writer", "url": shared[1], "dollars_per_day": most / 1e6}
+    models = {"house": {"input": 1.0, "output": 1.0}}
+    asker, bill = ModelAsker(settings_for(shared[1], summary=own, models=models), MemoryStore()), Bill()
+    async with asker.running():
+        await asker.ask(question, Payer("anna"), Caller("", ()), bill, 5.0)
+    assert (bill.why, len(scripted.calls)) == (why, 1 - less)

@@ -198,6 +198,11 @@ def test_only_an_observed_request_has_a_fold_beside_it() -> None:
     assert with_fold(receipt(status="observed"), TokenUse(0, 7), None) == TokenUse(0, 7)
 
 
+def test_a_cache_that_nothing_was_seen_of_is_taken_for_warm() -> None:
+    past = PastRequest(4000, 4000)
+    assert (past.warm_share, past.warm_after(0.0), past.warm_after(7200.0), past.missing_marks()) == (1.0, 1.0, 1.0, 1.0)
+
+
 def test_an_upstream_that_does_not_say_what_was_cached_teaches_nothing() -> None:
     silent = receipt(usage=(4000, 0, None, None), tokens_before=4000, tokens_after=4000, status="passthrough")
     past = PastRequest(4000, 4000)
@@ -327,6 +332,7 @@ def test_a_request_of_an_earlier_release_has_no_others() -> None:
     past = PastRequest(5000, 2000, "x", trails=Trails(trail(5000, ""), trail(2000, "x")))
     assert b'"others":[]' in past.to_bytes()
     assert PastRequest.from_bytes(past.to_bytes().replace(b',"others":[]', b"")) == past
+    assert (past.folded_tokens, past.foldable, past.seen, past.warm, past.events, past.silent, past.since) == (0,) * 7
 
 
 # ---------------------------------------------------------------- unusual courses

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import threading
 import time
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from tests.support.no_time import in_no_time
 from turnfold.compression.wire.chat import CHAT
 from turnfold.config.serving import LimitSettings
 from turnfold.config.settings import UpstreamSettings
+from turnfold.proxy.chat import abandoning
 from turnfold.proxy.chat.abandoning import AbandonedFolds, Underway
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
 from turnfold.proxy.chat.folding import Lanes
@@ -93,7 +95,14 @@ async def quickly(exchange: Exchange, events: int = 1) -> Exchange:
 
 
 async def give_up(
-    folds: AbandonedFolds, exchange: Exchange, waited: float, worked: float | None, end: asyncio.Event, *, left: bool = False
+    folds: AbandonedFolds,
+    exchange: Exchange,
+    waited: float,
+    worked: float | None,
+    end: asyncio.Event,
+    *,
+    left: bool = False,
+    place: Place = PLACE,
 ) -> Underway:
     """A request that leaves its fold after so many seconds; the fold ends when it is told."""
 
@@ -103,7 +112,7 @@ async def give_up(
 
     now = time.monotonic()
     began = None if worked is None else now - worked
-    underway = Underway((PLACE,), "threads", read=True, since=now - waited, began=began, left=left)
+    underway = Underway((place,), "threads", read=True, since=now - waited, began=began, left=left)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(0):
             await folds.wait(exchange, underway, slowly())
@@ -179,6 +188,16 @@ async def test_what_others_are_told_of(mode: Any, left: bool, kept: bool) -> Non
     assert folds.is_slow(underway)
     await folds.close()
     assert (await read_abandoned(store, PLACE) is not None) is kept
+
+
+async def test_so_many_conversations_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(abandoning, "_MOST_REMEMBERED", 3)
+    folds, end = abandoned_folds(MemoryStore()), asyncio.Event()
+    places = [PLACE._replace(label=f"c{number}") for number in range(4)]
+    for place in places:
+        await give_up(folds, asked(), 99, 99, end, place=place)
+    assert [folds.is_slow(Underway((place,), "threads")) for place in places] == [False, True, True, True]
+    await folds.close()
 
 
 async def test_a_record_that_cannot_be_written_is_an_incident() -> None:
@@ -376,3 +395,24 @@ async def test_lanes_that_are_closed_leave_no_thread() -> None:
     assert len(started) >= 3
     lanes.close()
     until(lambda: not any(one.is_alive() for one in started))
+
+
+async def test_one_thread_is_for_light_work_and_one_reads() -> None:
+    before, lanes, go_on = {*threading.enumerate()}, Lanes(3), threading.Event()
+    light, large = asked().request, asked(body=b"x" * 40_000).request
+    work = [
+        asyncio.create_task(one)
+        for tenant in "abcd"
+        for one in (
+            lanes.run(light.but(tenant=tenant), go_on.wait),
+            lanes.run(large.but(tenant=tenant), go_on.wait),
+            lanes.read(large.but(tenant=tenant), go_on.wait),
+        )
+    ]
+    for _ in range(9):
+        await asyncio.sleep(0)
+    started = Counter(one.name.rpartition("_")[0] for one in {*threading.enumerate()} - before)
+    go_on.set()
+    await asyncio.gather(*work)
+    lanes.close()
+    assert started == {"turnfold-light": 1, "turnfold-fold": 3, "turnfold-read": 1}

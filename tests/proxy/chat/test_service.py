@@ -113,6 +113,24 @@ def test_a_fold_that_takes_too_long_is_not_waited_for(upstream: UpstreamServer, 
     assert proxy.recorder.one().reason == "slow"
 
 
+def test_that_a_fold_took_too_long_is_forgotten_with_the_tenants_data(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    go_on, begun, body = threading.Event(), list[int](), TWO.replace(b"one", b"one " * 10_000)
+
+    def slow_once(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded:
+        begun.append(1)
+        if len(begun) == 1:
+            go_on.wait(60)
+        return halve(conversation, options, memo)
+
+    proxy = start_proxy(upstream.origin + "/v1", fold=slow_once, limits={"fold_timeout": 1.0, "max_fold_workers": 3})
+    said = [proxy.chat(body) for _ in range(2)]
+    assert call(proxy.origin, "DELETE", "/v1/data").status == 200
+    said.append(proxy.chat(body))
+    go_on.set()
+    told = [(answer.header("x-turnfold-status"), answer.header("x-turnfold-reason")) for answer in said]
+    assert told == [("failed-open", "slow"), ("passthrough", "slow-before"), ("folded", None)]
+
+
 def test_small_requests_do_not_wait_behind_large_ones(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
     go_on = threading.Event()
 

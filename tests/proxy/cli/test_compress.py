@@ -7,6 +7,7 @@ import json
 import re
 import socket
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,14 @@ def test_published_cases_are_compressed_as_far_as_they_were_published(
 
 
 CASE = {"id": "one", "context": TEXT, "question": "Who?", "expected_entities": ["Anna Berg", "$4.2 million", "Day 99"]}
+
+
+def test_a_case_takes_no_longer_than_the_whole_benchmark(run: RunCommand, tmp_path: Path) -> None:
+    (tmp_path / "cases.json").write_text(json.dumps([CASE, CASE]), "utf-8")
+    began = time.perf_counter()
+    one, two, mean = json.loads(run("benchmark", "cases.json", "--json")[1])
+    assert 0 < one["ms"] + two["ms"] < 1000 * (time.perf_counter() - began)
+    assert mean["ms"] == pytest.approx((one["ms"] + two["ms"]) / 2)
 
 
 def test_benchmark_runs_cases_from_a_folder_or_a_file(run: RunCommand, tmp_path: Path) -> None:

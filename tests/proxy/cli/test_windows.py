@@ -162,6 +162,20 @@ def test_report_and_doctor_show_them_from_the_store(run: RunCommand, tmp_path: P
     assert json.loads(run("report", "--json", "--only", "model=own-2")[1])["windows"] == []
 
 
+@pytest.mark.parametrize(("learned", "end"), [(3, "own-3 5,000 (named by an error once)"), (4, " and 1 more")])
+def test_doctor_names_three_windows(run: RunCommand, tmp_path: Path, learned: int, end: str) -> None:
+    async def learn() -> None:
+        store = open_store(unhurried(StoreSettings(url=f"sqlite:///{tmp_path}/turnfold.db")))
+        for number in range(learned):
+            await Windows(store).learn_from_refusal(Spot("t", "http://u", f"own-{number + 1}"), 5000, 6000)
+        await store.close()
+
+    asyncio.run(learn())
+    (found,) = [f for f in json.loads(run("doctor", "--json")[1]) if f["part"] == "windows"]
+    assert found["found"].endswith(end)
+    assert [f"own-{number}" in found["found"] for number in (1, 2, 3, 4)] == [True, True, True, False]
+
+
 async def rows_of(windows: Windows, window: int | None = None, now: float | None = None) -> list[dict[str, Any]]:
     options = None if window is None else lambda model: FoldOptions(model=model, window=window)
     return learned_rows(await windows.records("t"), time.time() if now is None else now, options)
@@ -185,6 +199,12 @@ async def test_each_way_of_learning_is_said() -> None:
     assert [rows[name]["in_force"] for name in ("claimed", "refused", "silent")] == [True] * 3
     later = await rows_of(windows, now=time.time() + 90_000)
     assert not any(row["in_force"] for row in later)
+
+
+async def test_of_a_name_that_a_client_chose_two_hundred_characters_are_listed() -> None:
+    windows = Windows(MemoryStore())
+    await windows.learn_from_refusal(Spot("t", "http://u", "m" * 300), 5000, 6000)
+    assert [row["model"] for row in await rows_of(windows)] == ["m" * 200]
 
 
 async def test_one_claim_below_the_published_window_is_listed_but_not_in_force() -> None:

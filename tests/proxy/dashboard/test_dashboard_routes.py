@@ -13,8 +13,19 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from tests.proxy.harness import NO_LOGGING, Answer, UpstreamServer, api_server, call, proxy_server, running, settings_for, until
-from tests.proxy.processes import COMPLETION, LONG
+from tests.proxy.harness import (
+    NO_LOGGING,
+    Answer,
+    UpstreamServer,
+    api_server,
+    call,
+    proxy_server,
+    reply,
+    running,
+    settings_for,
+    until,
+)
+from tests.proxy.processes import COMPLETION, LONG, SHORT
 from tests.proxy.receipts import SECTION, receipt
 from turnfold.compression.errors import InvalidInput
 from turnfold.config.prices import dollars
@@ -190,6 +201,20 @@ def test_the_newest_requests_and_what_was_folded_in_one(talked: str) -> None:
     assert len(found["sections"]) == one["folded_sections"] > 0
     assert asked(talked, f"requests/{one['request_id']}?from=2d&to=1d").status == 404
     assert asked(talked, f"requests/{one['request_id']}?from=1d&to=2d").status == 400
+
+
+def test_a_request_is_listed_as_soon_as_it_has_a_receipt(upstream: UpstreamServer) -> None:
+    upstream.handler = reply(COMPLETION)
+    with api_server("memory://", upstream.origin + "/v1", auth=AuthSettings(admin_token=SecretStr(TOKEN))) as origin:
+
+        def receipts() -> int:
+            ledger = asked(origin, "ledger").json()["ledger"]
+            return int(ledger["written"] + ledger["queued"])
+
+        for number in (1, 2, 3):
+            call(origin, "POST", "/v1/chat/completions", SHORT)
+            until(lambda number=number: receipts() == number)  # type: ignore[misc]
+            assert len(asked(origin, "requests").json()["requests"]) == number
 
 
 def test_a_request_under_the_glass(origin: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import gzip
 import itertools
 import json
@@ -12,6 +13,7 @@ import select
 import socket
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,7 +23,7 @@ from starlette.types import Receive, Scope, Send
 
 from tests.proxy.harness import NO_LOGGING, ProxyServer, StartProxy, UpstreamServer, call, reply, running, until
 from turnfold.proxy.http.http11 import Http11
-from turnfold.proxy.http.inbound import ClientGone, Inbound
+from turnfold.proxy.http.inbound import ClientGone, Inbound, while_present
 
 CHAT = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}).encode()
 
@@ -112,6 +114,30 @@ def test_that_a_client_left_is_told_to_the_request_that_it_waits_for_alone() -> 
         connection.close()
         until(lambda: len(told) > 1, timeout=20)
     assert told == ["/waits", "late"]
+
+
+def test_a_connection_that_stays_holds_no_task_of_a_request_that_has_ended() -> None:
+    tasks: list[weakref.ref[Any]] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        tasks.append(weakref.ref(asyncio.current_task()))
+
+        async def work() -> None:
+            await send({"type": "http.response.start", "status": 204, "headers": []})
+            await send({"type": "http.response.body"})
+
+        await while_present(Inbound(scope, receive), work())
+
+    def is_gone() -> bool:
+        gc.collect()
+        return tasks[0]() is None
+
+    config = uvicorn.Config(app, http=Http11, lifespan="off", timeout_keep_alive=300, **NO_LOGGING)
+    with running(config) as server, connect(server.origin) as connection:
+        for path in (b"/one", b"/two"):
+            connection.sendall(b"GET %s HTTP/1.1\r\nhost: x\r\n\r\n" % path)
+            assert connection.recv(65536).startswith(b"HTTP/1.1 204")
+        until(is_gone, timeout=5)
 
 
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/files"])

@@ -262,6 +262,15 @@ def test_the_doctor_says_when_questions_would_be_late(upstream: UpstreamServer, 
     assert (verdict, "too slow" in found) == ("note", True)
 
 
+async def test_an_upstream_of_ones_own_for_vectors_needs_no_key(upstream: UpstreamServer) -> None:
+    made = EmbeddingsUpstream(upstream)
+    own = {"embedding_model": MODEL, "dimensions": DIMENSION, "url": made.url}
+    encoder = UpstreamEncoder(settings_for("http://127.0.0.1:9/v1", semantic=own), None)
+    async with encoder.running():
+        assert len((await encoder.encode(["first"], encoder.trial())).vectors) == 1
+    assert [seen.header("authorization") for seen in upstream.seen] == [None]
+
+
 async def test_a_call_that_began_before_another_learned_that_base64_is_not_known(upstream: UpstreamServer) -> None:
     made = EmbeddingsUpstream(upstream)
     made.takes_base64, made.delay = False, 0.05

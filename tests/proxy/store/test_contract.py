@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -192,6 +192,17 @@ async def test_logs_are_read_in_pages(store: Store) -> None:
     assert await store.newest("log", 2, 2) == lines[-2:-4:-1]
     assert await store.newest("log", len(lines), 50) == [lines[0]]
     assert await store.newest("log", len(lines) + 1, 50) == await store.newest("unknown") == []
+
+
+@pytest.mark.parametrize("around", [lambda store: CachedStore(store, frozenset()), lambda store: SealedStore(store, None, 60.0)])
+async def test_a_store_around_another_reads_its_books(around: Callable[[Store], Store]) -> None:
+    store = around(MemoryStore())
+    await store.record(Batch("b", {"log": [b"1", b"2", b"3", b"4"]}, {"day": {"x": 1}}, ttl=60))
+    assert await store.log("log", 1, 2) == ([b"2", b"3"], 3)
+    assert await store.newest("log", 1, 2) == [b"3", b"2"]
+    assert (await store.counts(["day"]), await store.names()) == ([{"x": 1}], (["log"], ["day"]))
+    assert await store.erase({"log": [b"1"]}, {"day": ["x"]}) == 2
+    assert await store.newest("log") == [b"4", b"3", b"2"]
 
 
 async def test_logs_and_counts_go_when_their_time_is_over(store: Store) -> None:

@@ -155,7 +155,7 @@ class Compressions:
                     await self._store.record(Batch.of_items(items[start : start + _AT_ONCE]))
                 await asyncio.sleep(0)  # a store in memory takes them at once, on the event loop
         except (StoreError, TimeoutError) as exc:
-            _log.warning("sections of a compressed text are not kept: %s", exc or "no answer in time")
+            _log.warning("sections of a compressed text are not kept: %s", str(exc) or "no answer in time")
             return False
         try:
             await self._cache.count_miss(tenant, key or "", size)

@@ -1,7 +1,7 @@
 """Examples for the API's document.
 
 Lives here: a request and an answer for each call, and an error for each status. Does not belong here: schemas; a test holds every
-example against its own.
+example against its own, and against what a server really answers.
 """
 
 from __future__ import annotations
@@ -23,57 +23,108 @@ _KEPT_STATE: Final = {
     "state": _STATE,
     "pending": None,
     "checkpoint": _CHECKPOINT,
-    "block": "[conversation state ...]",
-    "messages_seen": 4,
+    "block": (
+        "[conversation state, laid down by the user; this block replaces every earlier one]\n"
+        "use: metric units\n[end of conversation state]"
+    ),
+    "messages_seen": 0,
 }
-_KEPT: Final = {"messages": 2, "recent_messages": 2, "pinned_messages": 0, "sections": 0, "duplicates": 0, "version": 2}
-_SIZES: Final = {"context_tokens": 21, "total_raw_tokens": 21, "compression_ratio": 1.0, "stats": _KEPT}
+_ASKED: Final = {"role": "user", "content": "Where is my order?"}
+_KEPT: Final = {"messages": 1, "recent_messages": 1, "pinned_messages": 0, "sections": 0, "duplicates": 0, "version": 1}
+_SIZES: Final = {"context_tokens": 7, "total_raw_tokens": 7, "compression_ratio": 1.0, "stats": _KEPT}
 _VIEW: Final = {
     "conversation_id": "support-7",
     "context": "user: Where is my order?",
     **_SIZES,
-    "recent": [{"role": "user", "content": "Where is my order?"}],
+    "recent": [_ASKED],
     "sections": [],
     "export": None,
 }
-_SECTION: Final = {"id": "9f2c41d07aa1", "summary": "The order left Tuesday.", "tokens": 48, "importance": 1.0}
-_LAYER: Final = {"section_id": "9f2c41d07aa1", "layer": 0, "text": "The order left the warehouse on Tuesday.", "tokens": 9}
+_EXPORT: Final = (
+    '{"blocks":[],"duplicates":0,"format":1,"messages":1,"orders":[],"pinned":[],"raw_tokens":7,'
+    '"recent":[{"content":"Where is my order?","role":"user"}],"recent_tokens":[7],'
+    '"settings":{"compress_threshold":1000,"keep_recent":5},"version":1}'
+)
+_TEXT: Final = (
+    "Order HX-4471 left the warehouse in Porto on Tuesday. It rained all day, and the driver was in no hurry. "
+    "The parcel weighs 4.2 kg and is worth $310. Anna Berg signs for it in Lisbon on Friday."
+)
+_SECTION: Final = {
+    "id": "s3a51e54ce48dfa185e8c",
+    "summary": "The parcel weighs 4.2 kg and is worth $310. Anna Berg signs for it in Lisbon on Friday.",
+    "tokens": 51,
+    "importance": 1.0,
+}
+_LAYER: Final = {"section_id": _SECTION["id"], "layer": 0, "text": _TEXT, "tokens": 51}
 _WINDOW: Final = {
     "upstream": "http://127.0.0.1:8000",
     "model": "local-8b",
     "window": 8192,
     "source": "error",
-    "how": "told in an error",
+    "how": "named by an error once",
     "in_force": True,
     "learned_at": 1767225600.0,
-    "retry_at": None,
-    "largest_prompt": 8100,
-    "tokens_per_token": 1.04,
+    "retry_at": 1767225900.0,
+    "largest_prompt": None,
+    "tokens_per_token": None,
 }
-_COMPRESSED: Final = {
+_COMPRESSED: Final[dict[str, Any]] = {
     "layers": {
-        "0": {"text": "The order left Tuesday. It rained.", "tokens": 8},
-        "1": {"text": "The order left Tuesday.", "tokens": 5},
-        "2": {"text": "The order left Tuesday.", "tokens": 5},
+        "0": {"text": _TEXT, "tokens": 51},
+        "1": {"text": "The parcel weighs 4.2 kg and is worth $310. ", "tokens": 15},
+        "2": {"text": "The parcel weighs 4.2 kg and is worth $310.", "tokens": 14},
     },
-    "entities": [{"text": "Tuesday", "kind": "name", "count": 1, "preserved": True}],
+    "entities": [
+        {"text": "HX-4471", "kind": "identifier", "count": 1, "preserved": False},
+        {"text": "Porto", "kind": "name", "count": 1, "preserved": False},
+        {"text": "Tuesday", "kind": "date", "count": 1, "preserved": False},
+        {"text": "4.2 kg", "kind": "quantity", "count": 1, "preserved": True},
+        {"text": "$310", "kind": "money", "count": 1, "preserved": True},
+        {"text": "Anna Berg", "kind": "person", "count": 1, "preserved": False},
+        {"text": "Lisbon", "kind": "name", "count": 1, "preserved": False},
+        {"text": "Friday", "kind": "date", "count": 1, "preserved": False},
+    ],
     "sections": [_SECTION],
     "metadata": {
         "compression_ms": 1.9,
-        "scorer": "conversation",
-        "result_id": "r-5f0e",
+        "scorer": "composite",
+        "result_id": "rc894d0e4c614ac9b18d831d3",
         "layer": 1,
-        "sentences": 2,
+        "sentences": 4,
         "sections": 1,
-        "ratio": 1.6,
-        "preservation": 1.0,
-        "important": 1,
+        "ratio": 3.4,
+        "preservation": 0.3333,
+        "important": 6,
         "cached": False,
         "sections_stored": True,
+        "model": None,
     },
 }
-_OLD: Final = {"id": "m1", "index": 0, "role": "assistant", "content": "A long answer of many sentences."}
-_SHORT: Final = {"id": "m1", "index": 0, "role": "assistant", "content": "[summary: A long answer]"}
+_OLD: Final = {
+    "id": "m1",
+    "index": 0,
+    "role": "assistant",
+    "content": (
+        "Herons stand still for a long time and wait for fish. When one comes near, they strike quickly. Most of them nest in "
+        "colonies high in trees. They fly with their necks drawn back, which tells them from storks and cranes. In winter many "
+        "move south. In short, herons are patient birds that live near water."
+    ),
+}
+_SHORT: Final = {
+    "id": "m1",
+    "index": 0,
+    "role": "assistant",
+    "content": "… In short, herons are patient birds that live near water.",
+    "metadata": {
+        "turnfold": {
+            "ids": ["m1"],
+            "summary_id": "sum_05aebe0d3354",
+            "version": 0,
+            "result_id": "c23b2cf9c30b0355",
+            "written": "484599bdce8e1672",
+        }
+    },
+}
 _FIGURES: Final = {
     "requests": 1204,
     "served": 1198,
@@ -81,9 +132,31 @@ _FIGURES: Final = {
     "incomplete": 2,
     "streamed": 1010,
     "folds": {"requests": 640, "events": 51, "requests_per_event": 12.5},
-    "tokens": {"before": 4100000, "after": 2200000, "saved": 1900000, "saved_share": 0.4634, "uncounted_requests": 0},
-    "usage": {"prompt_tokens": 2210000, "completion_tokens": 90000, "cached_tokens": 800000, "cached_share": 0.36},
-    "dollars": {"paid": 18.62, "without_turnfold": 31.02, "saved": 12.4, "saved_share": 0.4, "unknown_requests": 0},
+    "tokens": {
+        "before": 4100000,
+        "after": 2200000,
+        "saved": 1900000,
+        "saved_share": 0.4634,
+        "uncounted_requests": 0,
+        "observed_before": 0,
+        "observed_after": 0,
+    },
+    "usage": {
+        "prompt_tokens": 2210000,
+        "completion_tokens": 90000,
+        "cached_tokens": 800000,
+        "cache_write_tokens": 0,
+        "cached_share": 0.362,
+        "unknown_requests": 0,
+    },
+    "dollars": {
+        "paid": 18.62,
+        "without_turnfold": 31.02,
+        "saved": 12.4,
+        "saved_share": 0.3997,
+        "paid_for_own_calls": 0.0,
+        "unknown_requests": 0,
+    },
     "observed": {"requests": 0, "tokens_before": 0, "tokens_after": 0, "paid": None, "paid_folded": None},
     "own_calls": {"requests": 0, "prompt_tokens": 0, "completion_tokens": 0},
     "ms": {"overhead_mean": 4.2, "first_byte_mean": 610.0, "total_mean": 4200.0},
@@ -95,10 +168,45 @@ _RECEIPT: Final = {
     "model": "gpt-4o",
     "conversation": "support-7",
     "status": "folded",
+    "reason": "",
     "tokens_before": 18573,
     "tokens_after": 6095,
+    "usage": {
+        "prompt_tokens": 6101,
+        "completion_tokens": 85,
+        "cached_tokens": 0,
+        "cache_write_tokens": None,
+        "cache_write_hour_tokens": None,
+    },
+    "upstream_status": 200,
+    "overhead_ms": 9.6,
+    "first_byte_ms": 610.2,
+    "total_ms": 4200.5,
+    "streamed": True,
+    "complete": True,
+    "state": "",
+    "calls": [],
+    "wire": "chat",
+    "session": "",
+    "upstream": "https://api.openai.com",
+    "loop": False,
+    "folds_at": 20000,
+    "foldable": 18570,
+    "tags": [],
+    "recall": "",
+    "schema": "",
+    "sections": ["832d9a71e14f"],
+    "paid_own": 0.0,
     "paid": 0.0161,
-    "without": 0.0475,
+    "without": 0.0473,
+}
+_ORIGINAL: Final = {
+    "id": "832d9a71e14f",
+    "kept": True,
+    "level": "line",
+    "tokens": 12490,
+    "messages": ['{"role":"user","content":"Where is my order?"}'],
+    "instead": ['{"role":"user","content":"[turnfold 832d9a71e14f: 26 messages folded]\\nuser: Where is my order?"}'],
 }
 
 #: (method, path) -> "request" and "response", as far as there are bodies.
@@ -106,15 +214,15 @@ EXAMPLES: Final[dict[tuple[str, str], dict[str, Any]]] = {
     ("POST", "/v1/chat/completions"): {"request": {"model": "gpt-4o", "messages": _TALK}},
     ("POST", "/v1/responses"): {"request": {"model": "gpt-5", "input": _TALK}},
     ("POST", "/v1/messages"): {"request": {"model": "claude-sonnet-4-5", "max_tokens": 1024, "messages": _TALK[1:]}},
-    ("POST", "/v1/compress"): {"request": {"text": "The order left Tuesday. It rained."}, "response": _COMPRESSED},
+    ("POST", "/v1/compress"): {"request": {"text": _TEXT}, "response": _COMPRESSED},
     ("POST", "/v1/conversation"): {
-        "request": {"conversation_id": "support-7", "message": {"role": "user", "content": "Where is my order?"}},
+        "request": {"conversation_id": "support-7", "message": _ASKED},
         "response": {"context": "user: Where is my order?", **_SIZES, "action": "appended"},
     },
     ("GET", "/v1/conversation/{conversation_id}"): {"response": _VIEW},
-    ("PUT", "/v1/conversation/{conversation_id}"): {"request": {"export": "(from GET with export=true)"}, "response": _VIEW},
+    ("PUT", "/v1/conversation/{conversation_id}"): {"request": {"export": _EXPORT}, "response": _VIEW},
     ("DELETE", "/v1/conversation/{conversation_id}"): {"response": {"conversation_id": "support-7", "deleted": True}},
-    ("POST", "/v1/drill-down"): {"request": {"section_id": "9f2c41d07aa1", "target_layer": 0}, "response": _LAYER},
+    ("POST", "/v1/drill-down"): {"request": {"section_id": _SECTION["id"], "target_layer": 0}, "response": _LAYER},
     ("POST", "/v1/messages/compress"): {
         "request": {"messages": [_OLD], "recency_window": 0},
         "response": {
@@ -122,15 +230,20 @@ EXAMPLES: Final[dict[tuple[str, str], dict[str, Any]]] = {
             "verbatim": {"m1": _OLD},
             "compression": {
                 "original_version": 0,
-                "ratio": 1.3,
-                "token_ratio": 1.3,
+                "ratio": 5.2241,
+                "token_ratio": 5.1176,
                 "messages_compressed": 1,
                 "messages_preserved": 0,
                 "messages_deduped": 0,
                 "messages_fuzzy_deduped": 0,
             },
-            "result_id": "r-77aa",
+            "result_id": "c23b2cf9c30b0355",
             "stored": True,
+            "fits": None,
+            "token_count": None,
+            "recency_window": None,
+            "trace": None,
+            "model": None,
         },
     },
     ("POST", "/v1/messages/uncompress"): {
@@ -145,17 +258,19 @@ EXAMPLES: Final[dict[tuple[str, str], dict[str, Any]]] = {
         },
     },
     ("POST", "/v1/exchange"): {
-        "request": {"text": "The order left Tuesday. It rained.", "format": "plain"},
+        "request": {"text": _TEXT, "format": "plain"},
         "response": {
             "encoding": "raw",
-            "text": "The order left Tuesday. It rained.",
-            "tokens": 8,
-            "raw_tokens": 8,
+            "text": _TEXT,
+            "tokens": 51,
+            "raw_tokens": 51,
             "fits": True,
-            "result_id": "r-5f0e",
+            "result_id": _COMPRESSED["metadata"]["result_id"],
             "sections": [_SECTION],
             "drilled": [],
             "left_out": [],
+            "part": None,
+            "resource": None,
         },
     },
     ("GET", "/v1/cache/stats"): {
@@ -188,7 +303,11 @@ EXAMPLES: Final[dict[tuple[str, str], dict[str, Any]]] = {
             "decision": {"kind": "passthrough", "state": None, "prompt_to_user": None},
             "state_before": _STATE,
             "state_after": _STATE,
-            "diff": {"changed": False},
+            "diff": {
+                "changed": False,
+                "premise": {"before": None, "after": None, "changed": False},
+                "policies": {"added": {}, "removed": {}, "changed": {}},
+            },
             "would_mutate": False,
             "input": "Where is my order?",
             "guard": "none",
@@ -210,7 +329,7 @@ EXAMPLES: Final[dict[tuple[str, str], dict[str, Any]]] = {
         }
     },
     ("GET", "/admin/requests/{request_id}"): {
-        "response": {"receipt": _RECEIPT, "why": "Folded: a smaller request went out.", "sections": []}
+        "response": {"receipt": _RECEIPT, "why": "Folded: a smaller request was sent.", "sections": [_ORIGINAL]}
     },
     ("GET", "/admin/ledger"): {
         "response": {
@@ -235,19 +354,40 @@ EXAMPLES: Final[dict[tuple[str, str], dict[str, Any]]] = {
 #: status -> (code, message, param).
 _ERRORS: Final[dict[int, tuple[str, str, str | None]]] = {
     400: ("invalid_value", "text: must not be blank", "text"),
-    401: ("invalid_admin_token", "This route needs the admin token (TURNFOLD_ADMIN_TOKEN).", None),
-    403: ("forbidden", "The credential may not do this.", None),
-    404: ("section_unknown", "There is no section '9f2c41d07aa1'.", "section_id"),
-    409: ("idempotency_key_taken", "The key was used with other content.", "idempotency-key"),
-    410: ("section_expired", "The original of this section is no longer kept.", "section_id"),
+    401: (
+        "invalid_admin_token",
+        "This route needs the admin token (TURNFOLD_ADMIN_TOKEN), in x-turnfold-admin-token or as 'Authorization: Bearer ...'.",
+        None,
+    ),
+    403: (
+        "foreign_origin",
+        "Without auth.client_tokens only programs on this machine may use the operator's key; this request's 'host' or 'origin'"
+        " is another's, or a proxy passed it on.",
+        None,
+    ),
+    404: ("section_unknown", "There is no section 's3a51e54ce48dfa185e8c'.", "section_id"),
+    409: (
+        "idempotency_key_taken",
+        "This idempotency key was used for another message of the conversation; use a new key for each message.",
+        "idempotency-key",
+    ),
+    410: ("section_expired", "The section 's3a51e54ce48dfa185e8c' is no longer kept.", "section_id"),
     413: ("body_too_large", "The body is larger than 8388608 bytes.", None),
     415: ("unsupported_encoding", "The body's content-encoding cannot be undone.", "content-encoding"),
     422: ("invalid_body", "message.role: Field required", "message.role"),
-    431: ("headers_too_large", "The headers are larger than 65536 bytes.", None),
-    501: ("store_off", "This Turnfold keeps nothing (TURNFOLD_STORE_URL is none://).", None),
-    502: ("upstream_unreachable", "The upstream could not be reached.", None),
+    431: ("headers_too_large", "The request's headers are larger than 65536 bytes (TURNFOLD_MAX_HEADER_BYTES).", None),
+    501: (
+        "store_off",
+        "This Turnfold keeps nothing (TURNFOLD_STORE_URL is none://), so this call has nothing to work on.",
+        None,
+    ),
+    502: ("upstream_unreachable", "The upstream could not be reached: connection refused (nothing listens there).", None),
     503: ("store_unavailable", "The store does not answer now; nothing is lost, try again.", None),
-    504: ("upstream_timeout", "The upstream did not answer in time.", None),
+    504: (
+        "upstream_timeout",
+        "The upstream did not answer in time: no answer within 600 s (TURNFOLD_UPSTREAM_READ_TIMEOUT).",
+        None,
+    ),
 }
 
 
