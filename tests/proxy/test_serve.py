@@ -70,7 +70,7 @@ def _stopped_in_a_stream(served: ServeProcess, upstream: UpstreamServer) -> list
 async def test_an_orderly_stop_loses_nothing_and_a_server_says_it_as_json(
     start_process: StartProcess, upstream: UpstreamServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Said are the port that was bound, one line for each request, and nothing else."""
+    """Said are the port that was bound, one line for each request, that it stops, and nothing else."""
     url = f"sqlite:///{tmp_path}/t.db"
     served = start_process(STORE_URL=url, LOG_FORMAT="json", DRAIN_DELAY="1", DRAIN_TIMEOUT="15")
     answers = [served.post(SHORT) for _ in range(40)]
@@ -87,7 +87,7 @@ async def test_an_orderly_stop_loses_nothing_and_a_server_says_it_as_json(
     assert (line["wire"], line["model"], line["status"], line["upstream_status"]) == ("chat", "gpt-4o", "folded", 200)
     assert line["tokens_before"] > line["tokens_after"] > 0
     others = [line["level"] for line in said if line["logger"] != "turnfold.proxy.chat.sending"]
-    assert others == ["info"] * (1 + len(answers))
+    assert others == ["info"] * (2 + len(answers))
 
 
 def _sums(text: str, name: str) -> float:

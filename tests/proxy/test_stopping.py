@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import logging
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from types import FrameType, SimpleNamespace
@@ -40,6 +43,35 @@ def test_a_terminal_that_closes_is_an_order_to_stop(reached: list[int]) -> None:
     signal.raise_signal(signal.SIGHUP)
     assert reached == [signal.SIGTERM]
     assert told_to_stop.is_set()
+
+
+def test_the_log_says_what_a_server_stops_for_once(reached: list[int], caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "turnfold")
+    leave_gently(0)
+    signal.raise_signal(signal.SIGHUP)
+    signal.raise_signal(signal.SIGTERM)
+    assert reached == [signal.SIGTERM] * 2
+    assert [line.partition(";")[0] for line in caplog.messages] == ["stops, told by SIGHUP"]
+
+
+def test_signals_before_the_start_are_answered(capfd: pytest.CaptureFixture[str]) -> None:
+    program = """
+import os, signal
+from turnfold.proxy.early_signals import answer_early_signals
+for number in (signal.SIGTERM, signal.SIGHUP):
+    signal.signal(number, signal.SIG_DFL)
+answer_early_signals()
+for name in {names}:
+    os.kill(os.getpid(), getattr(signal, name))
+print("goes on")
+"""
+    for names, code, out, err in (
+        (("SIGUSR1", "SIGUSR2"), 0, "goes on\n", ""),
+        (("SIGHUP", "SIGTERM"), 0, "", "turnfold: SIGHUP came before the server had started, which therefore stops\n"),
+        (("SIGTERM",), 0, "", "turnfold: SIGTERM came before the server had started, which therefore stops\n"),
+    ):
+        assert subprocess.run([sys.executable, "-c", program.format(names=names)], check=False).returncode == code  # noqa: S603
+        assert capfd.readouterr() == (out, err)
 
 
 def test_what_ignores_hangups_goes_on_ignoring_them(reached: list[int]) -> None:

@@ -10,10 +10,11 @@ import threading
 from collections.abc import Iterator
 from multiprocessing import Pipe
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import uvicorn
+from uvicorn.supervisors import multiprocess
 
 from tests.proxy.harness import NO_LOGGING, call, until
 from turnfold.proxy import workers
@@ -214,3 +215,95 @@ def test_all_workers_together_have_twenty_seconds_beyond_the_drain_to_stop(
     assert not any(worker.is_alive() for worker in place)
     assert caplog.messages == ["worker 2 did not stop in time, and is ended"]
     parent.sockets[0].close()
+
+
+class Rolled(Worker):
+    """A worker that may take another's place: it is ready at once, or never."""
+
+    def __init__(self, pid: int, ready: bool = True) -> None:
+        super().__init__(pid)
+        self._ready = ready
+        self.told = False
+
+    def is_ready(self, timeout: float) -> bool:
+        del timeout
+        return self._ready
+
+    def terminate(self) -> None:
+        self.told = True
+
+
+@pytest.fixture
+def rolling(monkeypatch: pytest.MonkeyPatch, signals: None) -> Iterator[tuple[GracefulWorkers, list[float], list[Any]]]:
+    """A parent of two workers that serve, the time, and the workers that it starts next."""
+    del signals
+    parent, now, started = _parent("tells_its_process", 2), [1000.0], [Rolled(3), Rolled(4), Rolled(5)]
+
+    def later(seconds: float) -> None:
+        now[0] += seconds
+
+    monkeypatch.setattr(workers, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=later))
+    waiting = iter(started)
+    for module in (workers, multiprocess):
+        monkeypatch.setattr(module, "Process", lambda *_: next(waiting))
+    places: list[Any] = parent.processes
+    places[:] = [Rolled(1), Rolled(2)]
+    parent.keep_subprocess_alive()
+    for worker in places:
+        worker.says(True)
+    parent.keep_subprocess_alive()
+    assert parent.serving == 2
+    yield parent, now, started
+    parent.sockets[0].close()
+
+
+Rolling = tuple[GracefulWorkers, list[float], list[Any]]
+
+
+def test_workers_that_took_over_are_watched_from_then_on(rolling: Rolling) -> None:
+    parent, now, started = rolling
+    old: list[Any] = list(parent.processes)
+    now[0] += 10  # the old ones were asked so long ago
+    parent.signal_queue.append(signal.SIGHUP)
+    parent.handle_signals()
+    assert [worker.pid for worker in parent.processes] == [3, 4]
+    assert [worker.told for worker in old] == [True, True]
+    for _ in range(3):
+        now[0] += 10
+        parent.keep_subprocess_alive()
+        for worker in started[:2]:
+            worker.says(True)
+    assert ([worker.pid for worker in parent.processes], parent.serving) == ([3, 4], 2)
+    parent.join_all()  # nothing that was told to stop is forgotten
+    assert not any(worker.is_alive() for worker in (*old, *started[:2]))
+
+
+def test_an_order_to_stop_is_heeded_while_workers_are_replaced(rolling: Rolling, caplog: pytest.LogCaptureFixture) -> None:
+    parent, _, started = rolling
+    started[0]._ready = False
+    parent.signal_queue.extend([signal.SIGHUP, signal.SIGTERM])
+    parent.handle_signals()
+    assert parent.should_exit.is_set()
+    assert ([worker.pid for worker in parent.processes], started[0].alive, caplog.messages) == ([1, 2], False, [])
+
+
+def test_the_old_workers_stay_where_new_ones_do_not_start(rolling: Rolling, caplog: pytest.LogCaptureFixture) -> None:
+    parent, now, started = rolling
+    started[0]._ready = False
+    parent.restart_all()
+    assert now[0] >= 1090
+    assert ([worker.pid for worker in parent.processes], started[0].alive) == ([1, 2], False)
+    assert caplog.messages == ["a new worker does not start, so the old ones stay"]
+
+
+def test_workers_come_and_go_by_signals(rolling: Rolling) -> None:
+    parent, now, _ = rolling
+    parent.signal_queue.append(signal.SIGTTIN)
+    for pids in ([1, 2, 3], [1, 2], [1], [1]):
+        parent.handle_signals()
+        for worker in parent.processes:
+            cast(Any, worker).says(True)
+        parent.keep_subprocess_alive()
+        now[0] += 1
+        assert [worker.pid for worker in parent.processes] == pids
+        parent.signal_queue.append(signal.SIGTTOU)

@@ -62,11 +62,11 @@ from turnfold.proxy.routes.api import api_routes
 from turnfold.proxy.routes.dashboard import dashboard_routes
 from turnfold.proxy.routes.data import admin_data_routes
 from turnfold.proxy.routes.model_calls import ModelCalls, model_routes
+from turnfold.proxy.routes.near_misses import NearMisses
 from turnfold.proxy.routes.ops import (
     Liveness,
     Readiness,
     ReadinessCheck,
-    SlashesRefused,
     drain_check,
     not_here,
     other_methods,
@@ -136,7 +136,7 @@ def build(
     loading = Loading(partial(warm, settings), parts.incidents)
     usual, others = _model_routes(parts, settings, service, loading)
     unforwarded = _unforwarded(parts, settings, own_routes(parts, settings, options_for))
-    passthrough = SlashesRefused(unforwarded, _passthrough(parts))
+    passthrough = NearMisses(unforwarded, _passthrough(parts))
     table: list[BaseRoute] = [  # tried in this order: each costs every request behind it
         *usual,
         *unforwarded,

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ctypes
+import logging
 import multiprocessing
 import os
 import signal
@@ -30,6 +31,8 @@ _HASTE: Final = 3.0  # seconds that somebody who has pressed Ctrl-C twice waits
 #: Set once this process was told to stop.
 told_to_stop: Final = threading.Event()
 
+_log = logging.getLogger("turnfold.server")
+
 
 def leave_gently(delay: float) -> None:
     """Make SIGTERM fail readiness, and reach the server `delay` seconds later; called where the server has set its handlers.
@@ -47,16 +50,18 @@ def leave_gently(delay: float) -> None:
     def handle(number: int, frame: FrameType | None) -> None:
         again = told_to_stop.is_set()
         told_to_stop.set()
+        if not again:
+            _log.info("stops, told by %s; what is open may end", signal.Signals(number).name)
         if again or not delay:
-            stop(number, frame)
+            stop(signal.SIGTERM, frame)
             return
-        later = threading.Timer(delay, stop, (number, frame))
+        later = threading.Timer(delay, stop, (signal.SIGTERM, frame))
         later.daemon = True
         later.start()
 
     signal.signal(signal.SIGTERM, handle)
-    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
-        signal.signal(signal.SIGHUP, lambda _, frame: handle(signal.SIGTERM, frame))
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, handle)
 
 
 def end_with_parent() -> None:

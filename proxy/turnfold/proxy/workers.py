@@ -13,6 +13,7 @@ import contextlib
 import logging
 import os
 import pickle
+import signal
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -80,6 +81,7 @@ class GracefulWorkers(Multiprocess):
         self.failed = False
         self._drain = drain
         self._watches = [_WorkerWatch() for _ in range(self.processes_num)]
+        self._retired: list[Process] = []  # told to stop, since another has their place
 
     @property
     def serving(self) -> int:
@@ -95,12 +97,52 @@ class GracefulWorkers(Multiprocess):
     def join_all(self) -> None:
         """Wait until all have stopped; one that does not is ended."""
         end = time.monotonic() + self._drain + _STOP_PATIENCE
-        for process in self.processes:
+        for process in (*self._retired, *self.processes):
             process.process.join(max(0.0, end - time.monotonic()))
             if process.process.is_alive():
                 _log.warning("worker %s did not stop in time, and is ended", process.pid)
                 process.process.kill()
                 process.process.join()
+
+    def restart_all(self) -> None:
+        """Replace every worker (SIGHUP), each once its successor serves. Nobody waits for what the old ones still serve, and an
+        order to stop that comes meanwhile is heeded."""
+        for place, old in enumerate(self.processes):
+            new = Process(self.config, self.sockets)
+            new.start()
+            if not self._comes_to_serve(new):
+                new.kill()
+                new.join()
+                if not self._told_to_stop():
+                    _log.error("a new worker does not start, so the old ones stay")
+                return
+            self.processes[place], self._watches[place] = new, _WorkerWatch(started=True)
+            old.terminate()
+            self._retired = [one for one in (*self._retired, old) if one.process.is_alive()]
+
+    def _comes_to_serve(self, worker: Process) -> bool:
+        deadline = time.monotonic() + _START_PATIENCE
+        while worker.process.is_alive() and time.monotonic() < deadline and not self._told_to_stop():
+            if worker.is_ready(timeout=1):
+                return True
+            time.sleep(0.1)
+        return False
+
+    def _told_to_stop(self) -> bool:
+        return not {signal.SIGINT, signal.SIGTERM}.isdisjoint(self.signal_queue)
+
+    def handle_ttin(self) -> None:
+        """One worker more."""
+        super().handle_ttin()
+        self._watches.append(_WorkerWatch())
+
+    def handle_ttou(self) -> None:
+        """One worker less, unless it is the last one."""
+        newest = self.processes[-1]
+        super().handle_ttou()
+        if newest not in self.processes:
+            self._watches.pop()
+            self._retired.append(newest)
 
     def keep_subprocess_alive(self) -> None:
         """Replace workers that died or hang; called twice a second. Once the parent stops, none is: a signal to the whole group

@@ -158,6 +158,61 @@ def test_slashes_at_the_end_of_a_route_are_told_and_go_nowhere() -> None:
         assert [seen.target for seen in upstream.seen] == ["/v1/models/"]
 
 
+MISSPELT = [
+    ("/v1/state", "/v1/state/preview and /v1/state/{conversation}"),
+    ("/v1/states/x", "/v1/state/{conversation}"),
+    ("/V1/State/x", "/v1/state/{conversation}"),
+    ("//v1//state/x", "/v1/state/{conversation}"),
+    ("/state/x", "/v1/state/{conversation}"),
+    ("/v1/v1/state/x", "/v1/state/{conversation}"),
+    ("/openai/v1/state/x", "/v1/state/{conversation}"),
+    ("/v1/state;x", "/v1/state/{conversation}"),
+    ("/v1/state%0a", "/v1/state/{conversation}"),
+    ("/v1/cache", "/v1/cache/stats and /v1/cache/clear"),
+    ("/v1/cache/clean", "/v1/cache/clear"),
+    ("/v1/drilldown", "/v1/drill-down"),
+    ("/v1/drill_down/x", "/v1/drill-down"),
+    ("/v1/compression", "/v1/compress"),
+    ("/v1/comprss", "/v1/compress"),
+    ("/v1/compress/text", "/v1/compress"),
+    ("/v1/compress.json", "/v1/compress"),
+    ("/v1/messages/compres", "/v1/messages/compress"),
+    ("/v1/messages/un-compress", "/v1/messages/uncompress"),
+    ("/v1/exchnage", "/v1/exchange"),
+    ("/v1/convesation/x", "/v1/conversation/{conversation_id}"),
+    ("/v1/window", "/v1/windows"),
+    ("/v1/data/x", "/v1/data"),
+    ("/v1/admin/report", "/admin/report"),
+    ("//Admin/report", "/admin/report"),
+    ("/api/v1/compress", "/v1/compress"),
+]
+
+
+def test_a_text_does_not_leave_by_a_path_that_is_misspelt() -> None:
+    with own_server() as (own, upstream):
+        for path, meant in MISSPELT:
+            for method in ("POST", "OPTIONS"):
+                refused = call(own, method, path, b'{"text": "private"}', [("content-type", "application/json")])
+                assert (path, refused.status) == (path, 404)
+                assert meant in refused.json()["error"]["message"]
+        assert upstream.seen == []
+
+
+THEIRS = [
+    *("/v1/conversations", "/v1/conversations/conv_1/items", "/v1/threads/t/messages", "/v1/messages/batches", "/v1/stats"),
+    *("/v1/messages/count_tokens", "/v1/responses/compact", "/v1/moderations", "/v1/chat/completions/c/messages", "/v1/healthz"),
+    *("/v1/completions", "/v1/containers", "/v1/vector_stores/v/search", "/v1/organization/admin_api_keys"),
+    "/v1/models/state",
+]
+
+
+def test_what_providers_have_goes_to_them() -> None:
+    with own_server() as (own, upstream):
+        for path in THEIRS:
+            assert call(own, "PUT", path, b"{}", [("content-type", "application/json")]).status == 200
+        assert [seen.target for seen in upstream.seen] == THEIRS
+
+
 def test_every_route_refuses_query_parameters_that_it_does_not_have() -> None:
     headers = [("x-turnfold-admin-token", "adm"), ("x-turnfold-tenant", "t")]
     with own_server() as (own, upstream):

@@ -11,6 +11,7 @@ import typer
 
 from turnfold.config.sources import load
 from turnfold.proxy.cli.flags import ModeFlag, StoreFlag, UpstreamFlag
+from turnfold.proxy.early_signals import answer_early_signals
 
 
 def serve(
@@ -28,6 +29,7 @@ def serve(
 
     Then point your client at it: OPENAI_BASE_URL=http://127.0.0.1:8420/v1, ANTHROPIC_BASE_URL=http://127.0.0.1:8420.
     """
+    answer_early_signals()
     loaded = load(
         {
             "--upstream": (("upstream", "url"), upstream),

@@ -1,13 +1,13 @@
 """Liveness and readiness. The upstream is never called, because a call might be billed.
 
-Lives here: ``/healthz`` and ``/readyz``, and what is answered on paths and methods that are almost Turnfold's own. Does not
-belong here: anything that needs a credential.
+Lives here: ``/healthz`` and ``/readyz``, and what is answered to other methods of Turnfold's own paths. Does not belong
+here: anything that needs a credential, paths that are misspelt (``near_misses``).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -108,24 +108,6 @@ async def not_here(scope: Scope, receive: Receive, send: Send) -> None:
     """An unknown path of Turnfold's own; it must not reach the upstream, which would see an admin's call."""
     del scope, receive, send
     raise Refused(404, "not_found", "Turnfold has no such route.")
-
-
-class SlashesRefused:
-    """Answers 404 on a path of Turnfold's own with slashes at its end, and passes on everything else.
-
-    The provider has no such route either, and would see a call, and perhaps an administrator's token, that is not meant for it.
-    """
-
-    def __init__(self, own: Iterable[Route], app: ASGIApp) -> None:
-        self._own = {route.path for route in own}
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI."""
-        path = scope["path"]
-        if path.endswith("/") and (meant := path.rstrip("/")) in self._own:
-            raise Refused(404, "not_found", f"Turnfold has no route {path}; {meant} has no slash at its end.")
-        await self._app(scope, receive, send)
 
 
 def other_methods(routes: Sequence[Route]) -> list[Route]:

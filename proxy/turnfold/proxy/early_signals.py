@@ -1,0 +1,32 @@
+"""Signals that reach ``turnfold serve`` before there is a server, and those that never concern it.
+
+Lives here: what they do. Does not belong here: how a process stops that serves (``stopping``); anything whose import takes time.
+
+A start takes a second or more, and by default each of these signals would end it without a word; later, SIGUSR1 and SIGUSR2 would
+end open streams. Log rotation and process managers send those two to programs that read files anew, which Turnfold does not.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from types import FrameType
+
+_STOPPING = (signal.SIGTERM, signal.SIGHUP)
+_IGNORED = (signal.SIGUSR1, signal.SIGUSR2)
+
+
+def answer_early_signals() -> None:
+    """From now on an order to stop is obeyed with a line that says so. What somebody has set already stays."""
+    for number in _STOPPING:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _stop)
+    for number in _IGNORED:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.SIG_IGN)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    del frame
+    sys.stderr.write(f"turnfold: {signal.Signals(number).name} came before the server had started, which therefore stops\n")
+    raise SystemExit(0)
