@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from turnfold.compression.calibration import Learned, is_truncated, learn_from_refusal, learn_from_usage, longest
 
 
@@ -121,6 +122,19 @@ def test_a_server_that_drops_whole_messages_is_noticed(published: int | None) ->
             break
     assert found is not None
     assert 0.8 * window < found <= window
+
+
+@each("seed", range(6))
+def test_a_report_a_little_above_a_window_does_not_undo_it(seed: int) -> None:
+    """A server that drops whole messages reports a little more one time and a little less another."""
+    random, window, known, cut = Random(seed), 1500, Learned(), 0
+    for turn in range(120):
+        ours = 300 + 260 * (turn + 1)
+        believed = known.window(known.theirs(ours))
+        sent = min(ours, believed - random.randrange(believed // 10)) if believed else ours
+        cut += sent > window
+        known = learn_from_usage(known, sent, sent if sent <= window else window - random.randrange(400))
+    assert cut <= 20
 
 
 def test_the_very_same_figure_shows_a_window_before_the_chat_has_grown_much() -> None:

@@ -315,6 +315,56 @@ def test_the_one_failure_is_in_every_layer(name: str, rare: str) -> None:
     assert all(rare in layer.text for layer in result.layers)
 
 
+ODD_ROWS = {
+    "array": json.dumps([{"id": i, "sku": f"TX-{1000 + 7 * i}", "state": "RECALLED" if i == 77 else "ok"} for i in range(200)]),
+    "lines of JSON": "\n".join(
+        json.dumps({"n": i, "gate": f"G{i}", "seal": "broken" if i == 31 else "intact"}) for i in range(90)
+    ),
+    "csv": "berth;ship;flag\n" + "\n".join(f"B{i};vessel {i};{'quarantine' if i == 64 else 'clear'}" for i in range(120)),
+    "drawn": "| pump | bar | hand |\n|---|---|---|\n"
+    + "\n".join(f"| P{i} | {40 + i} | {'by Ada, without a permit' if i == 21 else 'Bo'} |" for i in range(60)),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "rare"), [("array", "RECALLED"), ("lines of JSON", "broken"), ("csv", "quarantine"), ("drawn", "without a permit")]
+)
+def test_the_one_row_that_is_not_like_the_others_is_in_every_layer(name: str, rare: str) -> None:
+    assert all(rare in layer.text for layer in compress(ODD_ROWS[name]).layers)
+
+
+OUTLINES = {
+    "mappings": "\n".join(f'svc{i}:\n  image: acme/{i}:1.{i}\n  ports:\n    - "{8000 + i}:80"\n    - 9{i}' for i in range(40)),
+    "items below their key": "hosts:\n"
+    + "\n".join(f"- name: h{i}\n  roles:\n  - db{i}\n  limits:\n    cpu: {i}\n    memory: {i}Gi" for i in range(40)),
+    "remarks": "\n".join(f"zone{i}:\n  # owned by team {i}\n  quota: {i}\n  keys:\n    main: k{i}" for i in range(40)),
+}
+
+
+@pytest.mark.parametrize("name", OUTLINES)
+@pytest.mark.parametrize("ratio", [0.1, 0.3, 0.6])
+def test_a_line_of_an_outline_stands_below_the_keys_that_it_is_in(name: str, ratio: float) -> None:
+    """Without them it would be read as part of another."""
+    paths = _outline_paths(OUTLINES[name])
+    for layer in compress(OUTLINES[name], l1_ratio=ratio).layers[1:]:
+        assert _outline_paths(layer.text) <= paths
+
+
+def _outline_paths(text: str) -> set[tuple[str, ...]]:
+    found, open_ = set(), list[tuple[int, str]]()
+    for line in text.splitlines():
+        if line.startswith(("[", "…")) or not line.strip():
+            continue
+        body = line.lstrip()
+        depth = 2 * (len(line) - len(body)) + body.startswith("- ")
+        while open_ and open_[-1][0] >= depth:
+            open_.pop()
+        found.add((*(key for _, key in open_), body))
+        if not body.startswith("#"):
+            open_.append((depth, body))
+    return found
+
+
 def test_a_table_beside_prose_is_kept_by_rows() -> None:
     facts = compress(STRUCTURED["prose and table"]).layers[1].text
     assert "contract with Acme" in facts

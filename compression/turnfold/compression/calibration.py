@@ -169,7 +169,7 @@ def learn_from_usage(known: Learned, ours: int, reported: int, own: tuple[int, i
         "fits": max(known.fits, reported),
         "fails": None if known.fails is not None and reported >= known.fails else known.fails,
         "top": longest(known.top, ours, reported),
-        "quiet": () if any(reported > cut for _, cut in known.quiet) else known.quiet,
+        "quiet": () if known.quiet and reported > _STEADY * max(cut for _, cut in known.quiet) else known.quiet,
     }
     new = {name: value for name, value in said.items() if value != getattr(known, name)}
     return replace(known, **new) if new else known  # as a rule a request teaches nothing

@@ -56,6 +56,26 @@ def fences_in(result: Compressed) -> list[int]:
     return [n for n in range(200) if fence(n) in text]
 
 
+@pytest.mark.parametrize("share", [0.95, 0.8, 0.6, 0.4, 0.2, 0.1])
+@pytest.mark.parametrize("role", ["assistant", "tool"])
+def test_one_giant_message_leaves_no_cliff(share: float, role: str) -> None:
+    """As much of it stays as there is room for, although nothing between it and the newest messages is left to give up."""
+    call = {"id": "c", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+    lines = "\n".join(f"{prose(n)} depth {n}" for n in range(300))
+    asked: list[Message] = [{"role": "user", "content": "What was said?"}]
+    if role == "tool":
+        asked.append({"role": "assistant", "content": None, "tool_calls": [call]})
+    answer = {"role": role, "content": lines if role == "tool" else lines.replace("\n", " ")}
+    giant: list[Message] = [*asked, answer | ({"tool_call_id": "c"} if role == "tool" else {})]
+    messages = [*giant, {"role": "user", "content": "And now?"}, {"role": "assistant", "content": "Yes."}]
+    budget = int(share * size(messages))
+    result = compress(messages, CompressOptions(token_budget=budget))
+    assert json.dumps(uncompress(result).messages) == json.dumps(messages)
+    assert result.fits
+    assert result.token_count is not None
+    assert result.token_count > 0.55 * budget
+
+
 # --- close to the budget, oldest first --------------------------------------------------------------------------------
 
 

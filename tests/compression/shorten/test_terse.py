@@ -162,6 +162,8 @@ KEPT: Final = [
     ("He can only come if the train is not late, except on Sunday.", ["can only", "if", "not late", "except"]),
     ("They could probably fail, and she is probably the one.", ["probably fail", "probably"]),
     ("The more the better, and the one that stays is the other.", ["the better"]),
+    ("At this point in time and space, nothing moves.", ["At this point in time and space"]),
+    ("At the present time or place it is forbidden.", ["At the present time or place"]),
 ]
 
 

@@ -82,6 +82,36 @@ def test_initials_beyond_latin_1(name: str) -> None:
 
 
 @each(
+    ("text", "names"),
+    [
+        ("Then Łukasz Żukowski of Żabka Polska paid.", ["Łukasz Żukowski", "Żabka Polska"]),
+        ("It was Maren Holt of Blue Heron that called.", ["Maren Holt", "Blue Heron"]),
+        ("We heard CEO Mads Nipper and VP Ilse Maas.", ["Mads Nipper", "Ilse Maas"]),
+        ("It is J. R. Hartley's book and Ada Brandt’s pen.", ["J. R. Hartley", "Ada Brandt"]),
+        ("It was İstanbul'da Türk Hava Yolları ile Ayşe Kaya'nın evi.", ["İstanbul", "Türk Hava Yolları", "Ayşe Kaya"]),
+        ("They met in Xi'an.", ["Xi'an"]),
+        ("Upgrade PostgreSQL 16.3 first. Ask Ada Brandt.", ["PostgreSQL 16.3", "Ada Brandt"]),
+        ("It needs OpenSSL 3.0.13-r2 and Kestrel 2.4-rc.1 now.", ["OpenSSL 3.0.13-r2", "Kestrel 2.4-rc.1"]),
+        ("मीटिंग 15 अगस्त 2024 को है, कीमत ₹500 करोड़ है।", ["15 अगस्त 2024", "₹500 करोड़"]),
+        ("Bedel ₺3,5 milyon oldu.", ["₺3,5 milyon"]),
+        ("必须在十月九日之前更换四十二个阀门。", ["十月九日", "四十二个"]),
+    ],
+)
+def test_where_names_and_amounts_end(text: str, names: list[str]) -> None:
+    assert [entity.text for entity in entities(text)] == names
+
+
+@each("name", ["Large Hadron Collider", "Paris Agreement Protocol", "Hubble Space Telescope", "Northern Sea Route"])
+def test_things_are_no_people(name: str) -> None:
+    assert [entity.kind for entity in entities(f"We heard of the {name} there.")] == ["name"]
+
+
+@each("text", ["万一失败，千万不要告诉他。", "他一一列举了。", "第十二章很长。", "सभा 3 में हुई।"])
+def test_numerals_of_other_words_count_nothing(text: str) -> None:
+    assert [entity for entity in entities(text) if entity.kind == "quantity"] == []
+
+
+@each(
     "text",
     [
         "他高兴地说好。",

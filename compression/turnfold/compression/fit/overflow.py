@@ -113,6 +113,11 @@ _QUOTED: Final = re.compile(
     r"|(?<!\w)(['\"`])[^'\"`\n]{1,400}\1(?= (?:is|are|was) (?:not|an? (?:invalid|unknown)|invalid|unknown|unsupported)\b)"
 )
 
+# Quoted words of somebody who speaks of himself: a server does not.
+_OF_SOMEBODY: Final = re.compile(
+    r"(?<!\w)(?:\"(?=[^\"]*\b(?:i|my|me)\b)[^\"]*\"|'(?=[^'\n]*\b(?:i|my|me)\b)[^'\n]*'(?!\w)|[“«](?=[^”»]*\b(?:i|my|me)\b)[^”»]*[”»])"
+)
+
 # A word with figures in it, as names of models have ("llama-3.3-70b", "qwen2.5"): none of them counts anything.
 _NAMED: Final = re.compile(r"(?<![\w.-])[a-z](?:[a-z0-9_-]|\.(?=\d))*\d(?:[a-z0-9_-]|\.(?=\d))*")
 _MEASURES: Final = re.compile(r"max|len|limit|ctx|context|token|size|window|prompt|input|n_keep")
@@ -315,7 +320,7 @@ def _add_words(text: str, found: _ErrorText) -> None:
     if "<" in text:
         text = html.unescape(_TAG.sub(" ", text))
     text = text.lower().replace("\u0307", "").replace("’", "'")  # "İ" in lower case has a dot of its own
-    text = _QUOTED.sub(" ", _ECHO.sub("", text))
+    text = _OF_SOMEBODY.sub(" ", _QUOTED.sub(" ", _ECHO.sub("", text)))
     text = _NAMED.sub(lambda name: name[0] if _MEASURES.search(name[0]) else "the", text).strip()
     if text:
         found.texts.append(text)

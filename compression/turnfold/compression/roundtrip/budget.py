@@ -4,13 +4,14 @@ Lives here: the search over recency windows and levels, and the order in which w
 what stands for a message (``sketch``), cutting one text (``cutting``).
 
 The order of settings: at each level of shortening, windows from the largest to the smallest allowed. Sizes fall with the window,
-so each level needs a binary search; summaries tried for one window are reused for the next. The newest message of a user is given
-up after everything else.
+so each level needs a binary search; summaries tried for one window are reused for the next. Where one large message
+leaves a budget unused, as much of it stays as there is room for. The newest message of a user is given up after everything else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from turnfold.compression.roundtrip.condense import LEVELS, CondenseLevel
@@ -18,6 +19,11 @@ from turnfold.compression.roundtrip.cutting import Cuttable
 from turnfold.compression.roundtrip.sketch import OLD, Sketch, Slot, WrittenMessage, is_smaller, with_texts
 from turnfold.compression.roundtrip.values import texts_of
 from turnfold.compression.wire.conversation import Path
+
+#: Share of a budget that is not left unused for the sake of one message.
+_MUCH: Final = 0.25
+#: Shares of a message that are tried, from the mildest on, where it is all that does not fit.
+_SHARES: Final = (0.8, 0.65, 0.5, 0.4, 0.3, 0.22, 0.16, 0.11, 0.08, 0.05)
 
 
 class Setting(NamedTuple):
@@ -79,8 +85,9 @@ class _Search:
                 return None
             between = (level for level in LEVELS[1:-1] if not self._is_hopeless(level) and self._tightest(level).fits)
             level = next(between, LEVELS[-1])
-            return self._widest(self._tightest(level), level)
-        return self._widest(self._tightest(LEVELS[0]), LEVELS[0])
+        else:
+            level = LEVELS[0]
+        return self._filled(self._widest(self._tightest(level), level), level)
 
     def _is_hopeless(self, level: CondenseLevel) -> bool:
         """Whether not even half of a level's result would fit, so that it need not be tried."""
@@ -99,6 +106,25 @@ class _Search:
                 low, fits = middle, tried
             else:
                 high = middle
+        return fits
+
+    def _filled(self, fits: Setting, level: CondenseLevel) -> Setting:
+        """The same with more of the newest old message, where that is so large that much room would be left without it."""
+        sketch, place = self._sketch, len(self._sketch.messages) - fits.window - 1
+        if (
+            self._budget - fits.tokens < _MUCH * self._budget
+            or place < 0
+            or place == self._newest
+            or not sketch.may_change(place)
+        ):
+            return fits
+        wider, before = self._at(fits.window + 1, level), sketch.original(place, OLD)
+        for share in _SHARES:
+            mild = replace(level, prose=share, data=share)
+            made = sketch.replacements(Slot(place, place + 1, "shorten"), mild)[0]
+            if wider.tokens - before.tokens + made.tokens <= self._budget:
+                written = tuple(made if one.start == place else one for one in wider.written)
+                return Setting(written, fits.window, fits=True)
         return fits
 
     def beyond_levels(self) -> Setting | None:

@@ -28,6 +28,8 @@ _GRAVE: Final = re.compile("|".join(word if word != "fail" else "failed|failure"
 _MILD: Final = re.compile("|".join(_MILD_WORDS))
 #: Where a compiler or linter points to; the line before it says what it saw.
 _PLACE: Final = re.compile(r" *--> \S+:\d+")
+#: Rows of a table with a rare value: so few are exceptions, which a reader looks for; of more none stands out.
+MOST_ODD: Final = 3
 _HARMLESS: Final = re.compile(r"\b(?:0|no) (?:errors?|failures?|failed|warnings?|exceptions?)\b|without (?:errors?|failure)")
 
 

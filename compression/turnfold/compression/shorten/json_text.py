@@ -20,7 +20,7 @@ from typing import Any, Final
 import orjson
 from pydantic_core import from_json
 
-from turnfold.compression.shorten.evidence import grade, grades
+from turnfold.compression.shorten.evidence import MOST_ODD, grade, grades
 from turnfold.compression.shorten.exact_json import Number
 from turnfold.compression.shorten.lines import Count, WeighedLine, rank_lines, short_lines, within
 
@@ -216,9 +216,11 @@ def _records(values: Sequence[Mapping[str, Any]], columns: Sequence[str], path: 
     cells = zip(*([_cell(cell) for cell in column] for column in table), strict=True)
     shown = ["|".join(row) for row in cells]
     ends = (0, len(values) - 1)
+    few = len(unusual) <= MOST_ODD
     for i, found in enumerate(grades([line.replace("\n", " ") for line in shown])):
         worth = 0.3 + 1.5 * unusual[i] + (1.5 if i in ends else 0.0)
-        yield _JsonLeaf((*path, i), shown[i], WeighedLine(shown[i], weight=worth, evidence=1 if found == 3 else 0, unmarked=True))
+        evidence = 1 if found == 3 or (few and unusual[i]) else 0
+        yield _JsonLeaf((*path, i), shown[i], WeighedLine(shown[i], weight=worth, evidence=evidence, unmarked=True))
 
 
 def _unusual(column: Sequence[Any]) -> list[int]:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from turnfold.compression.shorten.evidence import graded_lines, grades
+from turnfold.compression.shorten.evidence import MOST_ODD, graded_lines, grades
 from turnfold.compression.shorten.lines import MOST_ROWS, WeighedLine, rows_of, short_lines
 
 _LONGEST_CELL: Final = 120
@@ -73,11 +73,12 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
         i for at, cells in odd.items() for i, record in enumerate(records) if at < len(record) and record[at] in cells
     )
     ends = (1, len(records) - 1)
+    few = len(unusual.keys() - {0}) <= MOST_ODD
 
     def row(i: int) -> WeighedLine:
         worth = 0.3 + 2.0 * unusual[i] + (2.0 if i in ends else 0.0)
         long = len(lines[i]) > _LONGEST_CELL or "\n" in lines[i]
-        evidence = 2 if i == 0 else (1 if found[i] == 3 else 0)
+        evidence = 2 if i == 0 else (1 if found[i] == 3 or (few and unusual[i]) else 0)
         return WeighedLine(
             delimiter.join(map(_cut, records[i])) if long else lines[i], weight=worth, evidence=evidence, unmarked=True
         )
@@ -91,16 +92,26 @@ def markdown_rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     found = grades(lines)
     header = next((i for i, line in enumerate(lines) if "|" in line), 0)
     above = _titles(lines)
+    odd = _odd_rows(lines, header)
 
     def row(i: int) -> WeighedLine:
         line = lines[i].strip()
         if not line.strip("|+-=: \t"):
             return WeighedLine(line[:12], weight=-1, unmarked=True)
         cells = "|".join([" ".join(cell.split()) for cell in line.split("|")])
-        evidence = 2 if i == header else (1 if found[i] == 3 else 0)
+        evidence = 2 if i == header else (1 if found[i] == 3 or i in odd else 0)
         return WeighedLine(cells, weight=0.5, evidence=evidence, unmarked=True, needs=above.get(i, ()))
 
-    return rows_of(lines, words, {header, *graded_lines(found)}, row)
+    return rows_of(lines, words, {header, *odd, *graded_lines(found)}, row)
+
+
+def _odd_rows(lines: Sequence[str], header: int) -> set[int]:
+    """Rows of a drawn table with a value that is rare in its column, if they are few."""
+    at = [i for i, line in enumerate(lines) if i > header and "|" in line and line.strip("|+-=: \t")]
+    records = [[cell.strip() for cell in lines[i].split("|")] for i in at]
+    odd = _odd(records)
+    found = {i for i, record in zip(at, records, strict=True) if any(n < len(record) and record[n] in odd[n] for n in odd)}
+    return found if len(found) <= MOST_ODD else set()
 
 
 def _is_note(line: str, header: str) -> bool:

@@ -1,12 +1,15 @@
-"""YAML and other outlines of `key: value`: shallow lines first.
+"""YAML and other outlines of `key: value`: shallow lines first, each below the keys that it is in.
 
-Lives here: worth by depth. Does not belong here: loading YAML (tags and anchors stay as written, no objects are built).
+Lives here: worth by depth, and which line is in which. Does not belong here: loading YAML (tags and anchors stay as written, no
+objects are built).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from turnfold.compression.shorten.evidence import graded_lines, grades
-from turnfold.compression.shorten.lines import WeighedLine, needed_above, rows_of, short_lines
+from turnfold.compression.shorten.lines import MOST_ROWS, WeighedLine, needed_above, rows_of, short_lines
 from turnfold.compression.shorten.plain import template
 
 
@@ -15,6 +18,7 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     lines = short_lines(text)
     found = grades(lines)
     above = needed_above(lines, headings=False)
+    parents = _parents(lines)
 
     def row(i: int) -> WeighedLine:
         body = lines[i].lstrip(" ")
@@ -25,8 +29,31 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
             weight=worth,
             evidence=1 if found[i] == 3 else 0,
             like=template(body) if depth else "",
-            unmarked=True,
-            needs=above.get(i, ()),
+            unmarked=len(lines) <= MOST_ROWS,  # without its parents, a line must not seem to follow the one before
+            needs=(*above.get(i, ()), *parents.get(i, ())),
         )
 
     return rows_of(lines, words, graded_lines(found), row)
+
+
+def _parents(lines: Sequence[str]) -> dict[int, tuple[int]]:
+    """By index of a line how far above it the line stands that it is part of; nothing where `rows_of` samples.
+
+    Shown without it, a line would be read as part of whatever stands above.
+    """
+    if len(lines) > MOST_ROWS:
+        return {}
+    found: dict[int, tuple[int]] = {}
+    open_: list[tuple[int, int]] = []  # the lines that the next one may be part of: how far each is indented, and which it is
+    for i, line in enumerate(lines):
+        body = line.lstrip()
+        if not body:
+            continue
+        depth = 2 * (len(line) - len(body)) + (body == "-" or body.startswith("- "))  # an item may stand right below its key
+        while open_ and open_[-1][0] >= depth:
+            open_.pop()
+        if open_:
+            found[i] = (i - open_[-1][1],)
+        if not body.startswith("#"):
+            open_.append((depth, i))
+    return found

@@ -22,7 +22,9 @@ _MAGNITUDE: Final = (
     rf"(?:(?:[-]|{_BLANK})?(?:[kKMBbm](?:n|illion)?\b(?!/)|tn\b|thousand\b|million(?:en|s|i)?\b|billion(?:en|s)?\b|trillion\b"
     r"|Mio\b\.?|Mrd\b\.?|Millionen\b|Million\b|Milliarden\b|milliards?\b|milliardi\b|miliardi\b|milioni\b|millones\b|millón\b"
     r"|milhões\b|milhão\b|mil\b|mln\b\.?|mld\b\.?|miljoen\b|miljard\b|млн\b\.?|млрд\b\.?|тыс\b\.?|тысяч\w?\b|миллион\w{0,3}\b"
-    r"|миллиард\w{0,3}\b|[万萬亿億兆千百]+(?:\d[\d,]*[万萬亿億千百]*)*+|[만억천조]+(?: ?\d[\d,]*[만억천조]+)*+|lakh\b|crore\b"
+    r"|миллиард\w{0,3}\b|[万萬亿億兆千百]+(?:\d[\d,]*[万萬亿億千百]*)*+|[만억천조]+(?: ?\d[\d,]*[만억천조]+)*+"
+    r"|lakh\b|crore\b|milyon\b|milyar\b"
+    r"|(?:करोड़|करोड़|लाख|हज़ार|हजार|अरब)(?![\w\u0900-\u0963])"
     r"|(?:مليون|مليونا|مليار|ملايين|مليارات|ألف|آلاف)(?!\w)))?+"
 )
 _SYMBOL: Final = r"(?:(?:R|US|A|C|CA|AU|HK|NZ|NT|S)?\$|[€£¥₹₽₩₺₫₴₱₪₦฿])"
@@ -52,9 +54,20 @@ _NUMERAL: Final = re.compile(r"[\d一二三四五六七八九十百千万萬亿�
 #: "8 to " in front of "12 percent".
 _FROM: Final = re.compile(rf"{_NUMBER}{_BLANK}?(?:to|bis|à|–|-){_BLANK}?\Z")
 _LONGEST_FROM: Final = 12
+#: A letter, or a sign that belongs to the one before it: without it, a word of many scripts would end in the middle.
+_LETTER: Final = (
+    r"(?:[^\W\d_]|[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0963\u0981-\u0dff\u0e31-\u0e4e"
+    r"\u0eb1-\u0ecd\u1000-\u109f\u1780-\u17d3])"
+)
 _COUNTED: Final = re.compile(
     rf"{_NUMBER}(?!\.\d){_MAGNITUDE}(?:-(?:to-)?\d[\d,.]*+)?+"
-    r"(?P<unit>(?:[- ][^\W\d_]++(?:[-/][^\W\d_]++)*+| ?[°µ][A-Za-z]?|[人個名件年月日回本枚台歳个张张本辆]|[A-Za-zµ]++|/[a-z]++)?)"
+    rf"(?P<unit>(?:[- ]{_LETTER}++(?:[-/]{_LETTER}++)*+"
+    r"| ?[°µ][A-Za-z]?|[人個名件年月日回本枚台歳个张张本辆]|[A-Za-zµ]++|/[a-z]++)?)"
+)
+#: "四十二巴": of the first and the following numerals no word of another meaning is made ("万一", "千万不要", "一一").
+_HAN: Final = re.compile(
+    r"(?<![一二三四五六七八九十百千万亿零〇两第])(?!一一)[一二三四五六七八九两十]"
+    r"[一二三四五六七八九十百千万亿零〇点]+[^\W\d_]"
 )
 # "In 1987 Rosalind": a name behind a year is not counted by it.
 _DATED: Final = re.compile(r"(?i:\b(?:in|since|until|from|after|before|between|during|im jahr|seit|en|desde|depuis|nel)) \Z")
@@ -72,6 +85,7 @@ _SPELLED: Final = re.compile(
     r"|(?:dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|veinte|treinta|cien|mil)"
     r" (?:segundos|minutos|horas|días|semanas|meses|años))\b"
 )
+_SHORTEST_HAN: Final = 2
 _YEAR: Final = re.compile(r"1[0-9]\d\d|20\d\d")
 # Words of grammar; what stands behind a figure and is none of these is what the figure counts.
 _SMALL: Final = lexicon("amounts")["small"]
@@ -100,6 +114,7 @@ def amounts(text: str) -> Iterator[Mention]:
             continue
         yield start, end, "quantity"
     yield from ((*m.span(), "quantity") for m in _SPELLED.finditer(text))
+    yield from ((*m.span(), "quantity") for m in _HAN.finditer(text) if m.end() - m.start() > _SHORTEST_HAN)
 
 
 def sure_amounts(text: str) -> Iterator[Mention]:

@@ -43,9 +43,11 @@ _LINK: Final = (
     r"(?:of|de(?: la| los| las)?|del|von(?: der| den)?|van(?: der| den| de| het)?|der|du|des|da|do|dos|das|di|la|für|zu"
     r"|bin|ibn|&) "
 )
+#: What follows the figures of a version: "3.0.13-r2", "2.1.0-rc.1".
+_RELEASE: Final = r"-(?:r|rc|beta|alpha|p|b|ga|lts|pre|dev|post)\.?\d*+(?![\w-])"
 _NAME: Final = re.compile(
     rf"[{_UPPER}](?<![\w.][{_UPPER}]){_NAME_REST}"
-    rf"(?: (?:{_LINK}|[dl]['’])?(?:[{_UPPER}]{_NAME_REST}|[vV]?\d\w*+(?:\.\w++)*+(?![-–:]\d)))*+"
+    rf"(?: (?:{_LINK}|[dl]['’])?(?:[{_UPPER}]{_NAME_REST}|[vV]?\d\w*+(?:\.\w++)*+(?:{_RELEASE})?+(?![-–:]\d)))*+"
 )
 _KATAKANA: Final = re.compile(r"[ァ-ヶー・]{3,}+")
 # Dates that ``inline`` does not protect; what is listed here is found only, never kept byte for byte because of it.
@@ -55,6 +57,8 @@ _DATES: Final = re.compile(
     r"|september|oktober|november|december|Ocak|Şubat|Mart|Nisan|Mayıs|Haziran|Temmuz|Ağustos|Eylül|Ekim|Kasım|Aralık)\b"
     r"(?: \d{4}\b)?|\d{4}년(?: ?\d{1,2}월(?: ?\d{1,2}일)?)?|\d{1,2}월 ?\d{1,2}일"
     r"|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b"
+    r"|\d{1,2} (?:जनवरी|फ़?रवरी|फरवरी|मार्च|अप्रैल|मई|जून|जुलाई|अगस्त|सितंबर|सितम्बर|अक्टूबर|नवंबर|नवम्बर|दिसंबर|दिसम्बर)(?:,? \d{4})?"
+    r"|(?:[一二三四五六七八九〇零]{4}年)?[一二三四五六七八九十]{1,3}月[一二三四五六七八九十]{1,3}[日号號]"
     r"|\d{1,2} (?:يناير|فبراير|مارس|أبريل|إبريل|مايو|يونيو|يوليو|أغسطس|سبتمبر|أكتوبر|نوفمبر|ديسمبر|كانون الثاني|شباط|آذار"
     r"|نيسان|أيار|حزيران|تموز|آب|أيلول|تشرين الأول|تشرين الثاني|كانون الأول|جانفي|فيفري|أفريل|ماي|جوان|جويلية|أوت)(?!\w)"
     r"(?: \d{4})?"
@@ -85,6 +89,9 @@ _OPENING_WORDS: Final = (
     "Bitte Leider Vielleicht Danach Dort Hier Jetzt Nun Noch Nur Schon Deshalb Trotzdem Außerdem Allerdings Jedoch Weil Falls "
     "Obwohl Während Nachdem Bevor Damit Laut Ohne Gegen Durch Um Kann Können Soll Sollte Muss Müssen "
     "Hat Habe Haben Sind Wird Werden "
+    "Add Apply Ask Call Check Compare Compile Configure Contact Copy Create Delete Deploy Disable Download Downgrade Email "
+    "Enable Fix Install Meet Migrate Move Notify Open Pay Ping Read Rebuild Reinstall Remember Remove Replace Restart Review Run "
+    "Schedule Send Set Ship Start Stop Switch Tell Test Try Update Upgrade Visit Write "
 )
 _OPENERS: Final = frozenset(_OPENING_WORDS.split())
 _WHOLE: Final = frozenset({"I", "A", "I'm", "I'd", "I'll", "I've", "OK", "Ok"})
@@ -112,18 +119,20 @@ _ROLE_WORDS: Final = (
     "Actor Actress Ambassador Analyst Archbishop Artist Author Bishop Captain Cardinal Chairman Chairwoman Chancellor Chef Chief "
     "Coach Colonel Commander Commissioner Congressman Congresswoman Councillor Deputy Designer Detective Director Editor "
     "Engineer Executive General Governor Inspector Judge Justice Lieutenant Major Manager Mayor Minister Officer Pastor Pilot "
-    "President Prime Prosecutor Professor Representative Secretary Senator Sergeant Spokesman Spokeswoman Vice"
+    "President Prime Prosecutor Professor Representative Secretary Senator Sergeant Spokesman Spokeswoman Vice "
+    "CEO CFO CIO COO CTO MEP MP PM VP"
 )
 _ROLES: Final = frozenset(_ROLE_WORDS.split())
 _OF_A_PERSON: Final = frozenset(
     ["de", "la", "los", "las", "del", "van", "von", "der", "den", "het", "da", "do", "dos", "das", "di", "du", "zu", "bin", "ibn"]
 )
-_NO_GIVEN_NAMES: Final = frozenset(
-    ["Great", "Grand", "New", "United", "Royal", "National", "North", "South", "East", "West", "Prime", "Holy", "Central", "Old"]
-)
+#: A name that begins so is a thing's or an organisation's: "Large Hadron Collider".
+_NO_GIVEN_NAMES: Final = _TABLE["no given names"]
 _LONGEST_NAME: Final = 12  # words up to which a name is looked at for parts
 #: A name that ends so is a place's, whoever it is named after.
 _PLACES: Final = _TABLE["places"]
+#: And one that ends so is a thing's.
+_THINGS: Final = _TABLE["things"]
 _INNER_CAPITAL: Final = re.compile(rf"(?:[dl]['’]|Mc|Mac|O['’]|D['’]|De|La|Van)[{_UPPER}]\w")
 #: What stands before an identifier and is no part of it.
 _LABELS: Final = frozenset(
@@ -217,6 +226,10 @@ def _names(text: str) -> list[Entity]:
     return found + [e for e in doubtful if e.text in known]
 
 
+#: The endings of cases in Turkish, which stand behind a name and an apostrophe: "İstanbul'da".
+_INFLECTED: Final = re.compile(r"(?<=[^\W\d_])['’](?:[dt][ae]n?|[nyş]?[ıiuü]n|y[aeıiuü]|y?l[ae])(?= |\Z)")
+
+
 def _sort_name(text: str, start: int, end: int, found: list[Entity], doubtful: list[Entity], known: set[str]) -> None:
     """Classifies a capitalised run, without the common word that opens its sentence."""
     opens = bool(_BORDER.search(text, max(0, start - 8), start))
@@ -235,6 +248,14 @@ def _sort_name(text: str, start: int, end: int, found: list[Entity], doubtful: l
     if not words or words[0][:1].isdigit() or (len(words) == 1 and (words[0] in _OPENERS or len(words[0]) < 2)):
         return
     if len(words) > 1 and words[0] in _LABELS and any(map(str.isdigit, words[1])):
+        return
+    if len(words) > 1 and words[-1].endswith(("'s", "’s")) and not words[-2].startswith("St"):
+        end -= 2
+        words[-1] = words[-1][:-2]
+    if inflected := _INFLECTED.search(text, start, end):
+        _sort_name(text, start, inflected.start(), found, doubtful, known)
+        if inflected.end() < end:
+            _sort_name(text, inflected.end() + 1, end, found, doubtful, known)
         return
     name = text[start:end]
     left, of, right = name.partition(" of ")
@@ -255,7 +276,7 @@ def _is_origin(left: str, right: str) -> bool:
     if _ORGANISATION.search(right):
         return True
     words = left.split(" ")
-    return " " not in right and words[0] not in _NO_GIVEN_NAMES and _name_kind(left, words) == "person"
+    return right.count(" ") <= 1 and words[0] not in _NO_GIVEN_NAMES and _name_kind(left, words) == "person"
 
 
 def _drop_role(words: list[str]) -> int:
@@ -290,7 +311,7 @@ def _name_kind(name: str, words: list[str]) -> str:
         return "organisation"
     if len(words) == 1:
         return _word_kind(name)
-    if words[-1] in _PLACES:
+    if words[-1] in _PLACES or words[0] in _NO_GIVEN_NAMES or words[-1] in _THINGS:
         return "name"
     own = [word for word in words if word not in _OF_A_PERSON]
     is_person = 2 <= len(own) <= 3 and all(word.istitle() or _INNER_CAPITAL.match(word) for word in own)
