@@ -21,6 +21,7 @@ from turnfold.compression.shorten.needed import NeededPieces, all_needed
 
 _FEW: Final = 120  # pieces up to which a choice is improved by exchange: beyond, greed leaves little
 _EXCHANGES: Final = 30
+_ROUNDING: Final = 1e-6  # more than what is added up in another order differs by
 _OVERHEAD: Final = 3  # tokens: keeps one-word pieces from winning by their price alone
 
 
@@ -75,7 +76,7 @@ def cover_columns(
     first = sorted(choice.offers(candidates), reverse=True)
     heap = choice.heap
     left = budget
-    least = min([costs[i] for _, i in first], default=0)
+    least = min([costs[i] for i in candidates if pieces.factors[i] > 0], default=0)
     while (first or heap) and left > 0 and left >= least:  # with less room none fits
         old, i = heapq.heappop(heap) if heap and (not first or heap[0] < first[-1]) else first.pop()
         if i in chosen:
@@ -185,32 +186,62 @@ class _Swap:
         return piece.factor * (piece.base + fsum([self._weights[fact] for fact in piece.facts])) / (piece.cost + _OVERHEAD)
 
     def best_step(self, chosen: frozenset[int], budget: int) -> frozenset[int] | None:
-        """The best set that differs by one piece more, or by one in place of another; None if none is better."""
+        """The best set that differs by one piece more, or by one in place of another; None if none is better.
+
+        Adding up the facts of a set takes longest, so it is done only of one that may be the best by what its new piece adds.
+        """
         best, top = None, self._worth(chosen) + 1e-9
+        others = [i for i in self._open if i not in chosen]
         for out in (None, *sorted(chosen)):
             rest = chosen - {out}
-            cost, shown = self._cost(rest), self._all(rest)
-            for i in self._open:
-                if i in chosen or (cost + self._pieces[i].cost > budget and i not in shown):
+            shown = self._all(rest)
+            cost = sum([self._pieces[i].cost for i in shown])
+            factors: dict[str, float] | None = None
+            for i in others:
+                news = [j for j in (*self.needs[i], i) if j not in shown]
+                if cost + sum([self._pieces[j].cost for j in news]) > budget:
+                    continue
+                if factors is None:
+                    factors = self._factors(shown)
+                    base = self._worth(rest) + _ROUNDING
+                if base + self._most_added(news, factors) <= top:
                     continue
                 tried = rest | {i}
                 worth = self._worth(tried)
-                if worth > top and self._cost(tried) <= budget:
+                if worth > top:
                     best, top = tried, worth
         return best
+
+    def _most_added(self, news: Sequence[int], factors: Mapping[str, float]) -> float:
+        """What pieces add to the worth of others whose facts count as said, but for rounding; somewhat more where two of the new
+        ones share a fact."""
+        added = 0.0
+        for i in news:
+            _, base, factor, facts = self._pieces[i]
+            added += factor * base
+            counts = factor or 1.0
+            for fact in facts:
+                more = counts - factors.get(fact, 0.0)
+                if more > 0:
+                    added += self._weights[fact] * more
+        return added
+
+    def _factors(self, shown: Iterable[int]) -> dict[str, float]:
+        """How much each fact counts in a set of pieces with all that they need."""
+        factors: dict[str, float] = {}
+        for i in sorted(shown):
+            counts = self._pieces[i].factor or 1.0
+            for fact in self._pieces[i].facts:
+                if factors.get(fact, 0.0) < counts:
+                    factors[fact] = counts
+        return factors
 
     def _all(self, chosen: frozenset[int]) -> set[int]:
         return {*chosen, *(j for i in chosen for j in self.needs[i])}
 
-    def _cost(self, chosen: frozenset[int]) -> int:
-        return sum([self._pieces[i].cost for i in self._all(chosen)])
-
     def _worth(self, chosen: frozenset[int]) -> float:
         total = 0.0
-        factors: dict[str, float] = {}
-        for i in sorted(self._all(chosen)):
-            piece = self._pieces[i]
-            total += piece.factor * piece.base
-            for fact in piece.facts:
-                factors[fact] = max(factors.get(fact, 0.0), piece.factor or 1.0)
-        return total + fsum([self._weights[fact] * factor for fact, factor in factors.items()])
+        shown = sorted(self._all(chosen))
+        for i in shown:
+            total += self._pieces[i].factor * self._pieces[i].base
+        return total + fsum([self._weights[fact] * factor for fact, factor in self._factors(shown).items()])
