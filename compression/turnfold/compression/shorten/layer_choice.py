@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from math import fsum, inf
+from math import fsum
 from typing import Final
 
 from turnfold.compression.shorten import registry
@@ -59,7 +59,7 @@ _LEAST: Final = 40  # tokens of data that are worth showing
 _MOST_DATA: Final = 2 / 3  # of a budget, where small shares are made larger
 _SPOKEN_SHARE: Final = 8  # one in so many tokens is kept for what is said beside data, if it needs them
 _ROW: Final = 40  # tokens of data that stand for one sentence in layer 2
-_MOST_NEEDED: Final = 64  # statements that data, or one of layer 2, takes along at most
+_MOST_NEEDED: Final = 64  # statements that one, or data, takes along at most
 _NO_WORDS: Final[frozenset[str]] = frozenset()
 
 
@@ -313,12 +313,11 @@ def _least(source: JudgedText, budget: int) -> ChosenText:
         return (worth + 0.1) / (cost + 40), -i
 
     rated = sorted([(value(i, [i]), i) for i in said], reverse=True)
-    top, best = next(((alone, i) for alone, i in rated if not source.read.needs[i]), ((-1.0, 0), said[0]))
+    best, top = rated[0][1], (-1.0, 0)
     for alone, i in rated:
         if alone <= top:  # no other is worth more, whatever it needs
             break
-        size = alone[0] / top[0] * (source.spans[i].end - source.spans[i].start + 40) if top[0] > 0 else inf
-        needed = source.read.complete_within([i], size)  # with more it is worth less
+        needed = source.read.missing(i, frozenset(), _MOST_NEEDED)
         if needed and (worth := value(i, needed)) > top:
             best, top = i, worth
     return ChosenText(frozenset(source.read.with_needs(best)), {})

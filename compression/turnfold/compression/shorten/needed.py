@@ -58,8 +58,8 @@ class NeededPieces:
                     found.add(j)
                     if j in needs:
                         rest.append(j)
-            if len(found) > _MOST:
-                return
+                    if len(found) > _MOST:
+                        return
         found.remove(i)
         self._missing[i] = found = found - self._free if self._free else found
         self._when[i] = len(self.order)
