@@ -23,14 +23,17 @@ from random import Random
 from types import MappingProxyType
 from typing import Any, Final
 
+from turnfold.compression.budgeted import History, HistoryMessage, HistorySettings, add, context
 from turnfold.compression.flows.roundtrip import compress
 from turnfold.compression.fold import fold_request
-from turnfold.compression.layers import Compressor, CompressRequest
+from turnfold.compression.layers import Compressor, CompressRequest, truncate_to_tokens
 from turnfold.compression.memo import Memo
+from turnfold.compression.negotiate import Demand, negotiate, to_a2a_part
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.shorten import terse
 from turnfold.compression.state import preprocess_heuristic
 from turnfold.compression.text.private import Redactor
+from turnfold.compression.tokens import count, count_for_model
 
 Message = dict[str, Any]
 
@@ -83,6 +86,17 @@ def _leaning(size: int) -> str:
     """Sentences that all need the one in front of them."""
     it, he = ("it", "this", "that"), ("he", "she")
     return _lines(lambda n: f"But {it[n % 3]} was {n} and not {n + 1}, as {he[n % 2]} said.", " ")(size)
+
+
+def _figures_in_sentences(size: int) -> str:
+    """At most 118 sentences, however long, each of many figures."""
+    random = Random(1)
+    of = max(1, size // 118 // 16)
+    told = (
+        " ".join(f"{random.choice(['holds', 'takes', 'had'])} {random.randint(1, 99999)} bar" for _ in range(of))
+        for _ in range(118)
+    )
+    return " ".join(f"Pump {one}." for one in told)
 
 
 def _deep(size: int) -> str:
@@ -226,6 +240,90 @@ TEXTS: Final[Mapping[str, Callable[[int], str]]] = MappingProxyType(
         "directives": _lines(lambda n: f"use tool {n} instead of tool {n + 1}"),
         "own-marks": _lines(lambda n: f"[turnfold {n:012}: {n} messages, shortened]"),
         "own-fences": _repeated('<quoted from="user">'),
+        "many-figures": _figures_in_sentences,
+        "zero-width": _lines(lambda n: f"wo\u200brd {n}\u200d\ufeff", " "),
+        "crlf": _lines(lambda n: f"Line {n} of it is done.", "\r\n"),
+        "crlf-paragraphs": _lines(lambda n: f"Pump {n} was repaired. It holds {n % 90} bar.", "\r\n\r\n"),
+        "paragraphs": _lines(lambda n: f"Pump {n} was repaired. It holds {n % 90} bar.", "\n\n"),
+        "mixed-scripts": _lines(lambda n: f"Pump {n} насос 泵 مضخة पंप ポンプ {n}.", " "),
+        "mixed-sentences": _lines(
+            lambda n: ("It is done.", "Это не так.", "这不行。", "هذا صحيح.", "यह सही है।", "違います。")[n % 6] + str(n), " "
+        ),
+        "russian": _lines(lambda n: f"Но это было {n}, и он сказал, что не {n + 1}.", " "),
+        "german": _lines(lambda n: f"Aber das war nicht {n}, sondern {n + 1}, sagte er.", " "),
+        "hebrew": _lines(lambda n: f"אבל זה היה {n} ולא {n + 1}.", " "),
+        "korean": _lines(lambda n: f"하지만 그것은 {n}이 아니라고 했다.", " "),
+        "hindi": _lines(lambda n: f"लेकिन यह {n} नहीं था।", " "),
+        "turkish": _lines(lambda n: f"Ama bunu {n} kez yapmadı.", " "),
+        "polish": _lines(lambda n: f"Kazał ją sprawdzić {n} razy.", " "),
+        "deep-blockquotes": lambda size: "\n".join(f"{'>' * 400} quoted {n}" for n in range(size // 412)),
+        "mail-thread": _lines(lambda n: f"On 3 May, Ben {n} wrote:\n> Please don't do {n}.\n> So it is.\nNo, I did not."),
+        "mail-headers": _lines(lambda n: f"From: Anna {n} <a{n}@example.org>\nTo: Ben\nSubject: Re: pump {n}\n\nIt is fine."),
+        "entities": _repeated("&amp;&lt;b&gt; &#x41; &nbsp; "),
+        "entities-in-html": _lines(lambda n: f"<p>a&nbsp;&amp;{n} <b>x</b>"),
+        "open-paragraphs": _repeated("<p><b><i>x"),
+        "attributes": _lines(lambda n: f'<a href="#{n}" class="b" id={n}'),
+        "comments": _repeated("<!-- a "),
+        "latex": _lines(
+            lambda n: f"\\section{{Pump {n}}}\n\\begin{{equation}} x_{n} = \\frac{{{n}}}{{2}} \\end{{equation}}\nSee $x_{n}$."
+        ),
+        "java-traces": _lines(
+            lambda n: f"\tat org.example.a{n}.B.run(B.java:{n})" if n % 20 else f"Exception in thread main: E{n}"
+        ),
+        "whatsapp": _lines(lambda n: f"[28.11.26, 10:{n % 60:02}:11] {('Anna', 'Ben')[n % 2]}: No, it is {n}"),
+        "slack": _lines(lambda n: f"{('anna', 'ben')[n % 2]}  10:{n % 60:02} AM\nso it is {n}, not {n + 1}\n:+1: {n % 3}"),
+        "one-speaker": _lines(lambda n: f"Anna: No, it is {n}. So be it. He said that."),
+        "irc": _lines(lambda n: f"10:{n % 60:02} <{('anna', 'ben')[n % 2]}> that is wrong, it is {n}"),
+        "transcript": _lines(lambda n: f"{('Q', 'A')[n % 2]}: Did it hold {n}? No. It did not, as I said."),
+        "minified": _lines(lambda n: f"function a{n}(b,c){{return b?c[{n}]:a{n - 1}(b,{{d:'{n}'}})}}", ";"),
+        "minified-css": _lines(lambda n: f".a{n}{{color:#{n:06x};margin:0 {n}px}}", ""),
+        "subtitles": _lines(lambda n: f"{n}\n00:{n % 60:02}:01,000 --> 00:{n % 60:02}:03,500\nSo that was {n}.\n"),
+        "legal": _lines(
+            lambda n: f"{n // 20}.{n % 20}.{n % 7} The tenant shall not sublet, except as set out in clause {n // 21}.{n % 9}."
+        ),
+        "legal-items": _lines(
+            lambda n: f"({'abcdefgh'[n % 8]}) unless clause {n} applies;" if n % 9 else f"{n}. The buyer must not:"
+        ),
+        "definitions": _lines(lambda n: f"Term {n}: what it is and not what it was"),
+        "footnotes": _lines(lambda n: f"It was said [{n}] that pump {n} failed.[^{n}]\n[^{n}]: Not by Ben."),
+        "chunks": _lines(lambda n: f"[Chunk {n}] Source: a{n}.md\nPump {n} holds {n % 90} bar.\n"),
+        "checkboxes": _lines(lambda n: f"- [{'x '[n % 2]}] never do {n} again"),
+        "list-heads": _lines(lambda n: f"- do {n}" if n % 5 else f"Never do these {n}:"),
+        "list-of-one-head": lambda size: "Never do:\n" + "\n".join(f"- step {n}, not {n + 1}" for n in range(size // 24)),
+        "list-of-sentences": _lines(lambda n: f"- Pump {n} failed. It was not mended. So Ben left."),
+        "nested-headings": _lines(lambda n: f"{'#' * (n % 6 + 1)} Part {n}\nIt is not {n}."),
+        "underlined": _lines(lambda n: f"Part {n}\n-------\nIt is {n}."),
+        "conditions": _lines(lambda n: f"If it rains {n} times, stop. Otherwise go on.", " "),
+        "corrections": _lines(lambda n: f"It is {n}. Correction: that is wrong, it was {n + 1}.", " "),
+        "corrections-in-lines": _lines(lambda n: f"Update {n}: no longer valid, see below."),
+        "exceptions": _lines(lambda n: f"All pumps hold {n} bar. Except the {n}th, which does not.", " "),
+        "questions": _lines(lambda n: f"Did pump {n} fail? No. Did it hold? Yes, but only for {n} days.", " "),
+        "reports": _lines(lambda n: f"Anna says {n}. Ben says {n + 1}. She denied that.", " "),
+        "quotations": _lines(lambda n: f'"It is {n}," he said. "But not {n + 1}. Never."', " "),
+        "open-quotations": _lines(lambda n: f'He said: "it is {n}.', " "),
+        "open-parentheses": _lines(lambda n: f"(it is {n}.", " "),
+        "ordered-dates": _lines(lambda n: f"2026-{n % 12 + 1:02}-{n % 28 + 1:02}: moved to {n}, instead of {n - 1}"),
+        "uuids": _lines(lambda n: f"{n * 7919:08x}-1234-4abc-9def-{n * 104729:012x}", " "),
+        "addresses": _lines(lambda n: f"10.{n % 250}.{n // 250}.1:80{n % 90}"),
+        "settings": _lines(lambda n: f"KEY_{n}=value {n}" if n % 10 else f"[part{n}]"),
+        "git-log": _lines(lambda n: f"commit {n * 104729:040x}\nAuthor: Ben <b@example.org>\n\n    Mend pump {n}\n"),
+        "listing": _lines(lambda n: f"-rw-r--r-- 1 ben users {n * 7} Nov 28 10:{n % 60:02} file{n}.txt"),
+        "one-json-string": lambda size: json.dumps({"a": "It is so. " * (size // 10)}),
+        "json-arrays": lambda size: json.dumps([[n, n + 1] for n in range(size // 14)]),
+        "json-cut": lambda size: _objects(size)[:-3],
+        "nested-json": lambda size: '{"a":' * (size // 6) + "1" + "}" * (size // 6),
+        "flat-yaml-list": _lines(lambda n: f"- name: a{n}\n  value: {n}"),
+        "long-words": _lines(lambda n: f"{'ab' * 200}{n}", " "),
+        "camel-case": _lines(lambda n: f"getValueOfItem{n}FromList", " "),
+        "ellipses": _repeated("So... and then... "),
+        "shouting": _repeated("No!!! Why??? "),
+        "roman": _lines(lambda n: f"{('i', 'ii', 'iii', 'iv', 'v')[n % 5]}) it is {n}"),
+        "box-drawing": _repeated("│ a │ b │\n├───┼───┤\n"),
+        "rules": _repeated("a\n\n---\n\n"),
+        "fenced-prose": _lines(lambda n: f"So it is {n}.\n\n```\nx = {n}\n```\n\nBut it was not."),
+        "tables-in-prose": _lines(lambda n: f"It is {n}:\n\n| a | b |\n|---|---|\n| {n} | x |\n"),
+        "log-blocks": _lines(lambda n: f"2026-01-01 10:00:{n % 60:02} ERROR a failed {n}" if n % 8 else f"\nThen it was {n}.\n"),
+        "names": _lines(lambda n: f"Dr. Anna-Lena van der Berg{n} of Acme{n} GmbH", ", "),
     }
 )
 
@@ -329,6 +427,29 @@ def _say(given: str | list[Message], *, share: float | None = None, fuzzy: bool 
     return compress(messages, {"token_budget": budget, "force_converge": budget is not None, "fuzzy_dedup": fuzzy})
 
 
+def _exchange(text: str) -> object:
+    """The sections of a text that a receiver asks for, all of them, beside its layers."""
+    if not text.strip():
+        return None
+    compressor = Compressor()
+    result = compressor.compress(CompressRequest(text, l1_ratio=0.9, l2_max_sentences=1000))
+    wanted = [compressor.drill_down(result, section.id, 1) for section in result.sections]
+    return to_a2a_part(negotiate(result, Demand(budget=result.layers[0].tokens), wanted))
+
+
+def _kept(given: str | list[Message]) -> object:
+    """A conversation within a budget of its own, read again."""
+    history = History()
+    settings = HistorySettings(compress_threshold=2000)
+    for message in [*_OLD[:6], *_as_messages(given), *_OLD[:6]]:
+        history = add(history, HistoryMessage(message["role"], str(message.get("content") or "-")), settings)[0]
+    return context(history, settings)
+
+
+def _counts(text: str) -> object:
+    return count(text), count_for_model(text, "unknown")
+
+
 def _redact(text: str) -> object:
     return Redactor()(text)
 
@@ -337,6 +458,7 @@ _Given = Any
 WAYS: Final[Mapping[str, Callable[[_Given], object]]] = MappingProxyType(
     {
         "layers": lambda text: Compressor().compress(CompressRequest(text)) if text.strip() else None,
+        "exchange": _exchange,
         "query": lambda text: (
             Compressor().compress(CompressRequest(text, query="What did Anna say of item 7?")) if text.strip() else None
         ),
@@ -345,6 +467,8 @@ WAYS: Final[Mapping[str, Callable[[_Given], object]]] = MappingProxyType(
         "ultra": lambda text: terse.compress(text, "ultra"),
         "state": preprocess_heuristic,
         "private": _redact,
+        "count": _counts,
+        "truncate": lambda text: truncate_to_tokens(text, len(text) // 9),
         "result": lambda text: _fold(_as_result(text), 4000),
         "asked": lambda text: _fold([*_OLD, {"role": "user", "content": text}], 4000),
         "fold": lambda given: _fold(_with_question(given, "And what did Anna say of item 7?"), None),
@@ -353,9 +477,10 @@ WAYS: Final[Mapping[str, Callable[[_Given], object]]] = MappingProxyType(
         "halved": lambda given: _say(given, share=0.5),
         "tightest": lambda given: _say(given, share=0.02),
         "fuzzy": lambda given: _say(given, fuzzy=True),
+        "kept": _kept,
     }
 )
-_OF_CHATS: Final = ("fold", "budget", "roundtrip", "halved", "tightest", "fuzzy")
+_OF_CHATS: Final = ("fold", "budget", "roundtrip", "halved", "tightest", "fuzzy", "kept")
 
 
 # --- the table --------------------------------------------------------------------------------------------------------

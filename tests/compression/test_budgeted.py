@@ -24,6 +24,7 @@ from turnfold.compression.budgeted import (
     read_export,
     search,
 )
+from turnfold.compression.budgeted.sentences import told_sentences
 from turnfold.compression.errors import InvalidInput, SectionUnknown
 from turnfold.compression.tokens import count
 
@@ -463,3 +464,11 @@ def test_what_is_told_comes_with_what_governs_it(said: list[tuple[str, str]], cl
     messages = [*talk(6), *(HistoryMessage(role, text) for role, text in said), *talk(19)[7:]]
     told = context(played(messages, HistorySettings(budget, 2)), HistorySettings(budget, 2)).text
     assert claim not in told or governor in told
+
+
+def test_no_sentence_is_told_with_very_many_others() -> None:
+    """Where each needs the one in front of it, all that they need together grows with the square of the text."""
+    content = " ".join(f"But it was {n} and not three, as he said." for n in range(400))
+    told = told_sentences([("user", content)], count)
+    assert told
+    assert max(len(one.needs) for one in told) < 64

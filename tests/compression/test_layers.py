@@ -487,3 +487,36 @@ def test_a_section_is_given_whole_unless_another_layer_is_asked_for() -> None:
     whole = drill_down(result.sections, section, 0)
     assert Compressor().drill_down(result, section) == drill_down(result.sections, section) == whole
     assert whole != drill_down(result.sections, section, 1)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Anna: so it is {n}\n",
+        "[28.11.26, 10:14:11] Ben: No, it is {n}\n",
+        "term {n}: what it is and not what it was\n",
+        "But it was {n} and not three, as he said. ",
+    ],
+)
+def test_a_section_reads_no_more_of_a_text_than_it_may_show(line: str) -> None:
+    """Where each section needs all in front of it, its parts were written out and counted, to be found longer than itself."""
+
+    def counted(lines: int) -> int:
+        sizes: list[int] = []
+
+        def count(text: str) -> int:
+            sizes.append(len(text))
+            return len(text.split())
+
+        Compressor(count=count).compress(CompressRequest("".join(line.format(n=n) for n in range(lines))))
+        return sum(sizes)
+
+    assert counted(1600) < 3 * counted(800)
+
+
+def test_of_a_section_that_needs_far_more_than_itself_the_whole_is_told() -> None:
+    text = "# Plan\n\n" + "It was agreed with Ben that pump 3 is shut. " * 30 + "\n\n" + "But not it.\n\n" * 3
+    for section in Compressor().compress(CompressRequest(text)).sections:
+        raw, facts, summary = section.layers
+        assert facts.tokens <= raw.tokens
+        assert summary.tokens <= facts.tokens

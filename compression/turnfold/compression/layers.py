@@ -33,7 +33,7 @@ from turnfold.compression.shorten.layer_choice import (
     JudgedText,
     choose_facts,
     choose_summary,
-    data_heads,
+    data_heads_within,
     short_data,
     shown_entities,
     write,
@@ -58,6 +58,7 @@ LAYERS: Final = (0, 1, 2)
 
 _IMPORTANT: Final = 0.75
 _ROW: Final = 40  # tokens of data that stand for a section at least
+_TIMES_LONGER: Final = 8  # a text of so many times the characters of another one has more tokens, or next to no letters
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,11 +290,10 @@ class Compressor:
         return [(2 * a + b) / 3 for a, b in zip(alone, shared, strict=True)]
 
     def _sections(self, source: JudgedText, told: ChosenText, result_id: str, ratio: float) -> tuple[TextSection, ...]:
-        data = {i for first, last in source.data for i in range(first, last)}
         worths = [fsum(sorted(source.scores[first:last], reverse=True)[:3]) / 3 for first, last in source.ranges]
         highest = max(worths, default=0.0) or 1.0
         return tuple(
-            self._section(source, told, (first, last), (f"{result_id}", n, ratio), round(worth / highest, 4), data)
+            self._section(source, told, (first, last), (f"{result_id}", n, ratio), round(worth / highest, 4))
             for n, ((first, last), worth) in enumerate(zip(source.ranges, worths, strict=True))
         )
 
@@ -304,38 +304,49 @@ class Compressor:
         span: tuple[int, int],
         key: tuple[str, int, float],
         worth: float,
-        data: set[int],
     ) -> TextSection:
         first, last = span
         result_id, number, ratio = key
         raw = source.slice(first, last)
         whole = Layer(raw, self._count(raw))
-        summary = self._no_longer(whole, self._best_of(source, first, last, data))
+        best = self._best_of(source, first, last)
+        summary = self._no_longer(whole, best) if best is not None else whole
         is_whole_told = told.spans >= set(range(first, last))
-        spans = frozenset(i for i in range(first, last) if i in told.spans and (is_whole_told or i not in data))
-        short = {} if is_whole_told else self._data_of(source, first, last, data, ratio)
-        spans = frozenset(source.read.complete(set(spans))) | data_heads(source, short)
-        facts = self._no_longer(whole, write(source, ChosenText(spans, short)) if spans or short else summary.text)
+        spans = frozenset(i for i in range(first, last) if i in told.spans and (is_whole_told or i not in source.in_data))
+        short = {} if is_whole_told else self._data_of(source, first, last, ratio)
+        facts = self._told_of(source, spans, short, whole) if spans or short else summary
         if facts.tokens < summary.tokens:
             facts = summary
         section_id = "s" + digest(result_id, str(number), raw).hex()[:20]
         return TextSection(section_id, summary.text, whole.tokens, worth, (whole, facts, summary))
 
-    def _best_of(self, source: JudgedText, first: int, last: int, data: set[int]) -> str:
-        """The best statement of a section, with what it needs; where none is said, the most telling rows of its data."""
+    def _told_of(self, source: JudgedText, spans: frozenset[int], short: Mapping[int, str], whole: Layer) -> Layer:
+        """These statements and data of a section with what they need; the whole section where that is longer."""
+        most = _TIMES_LONGER * len(whole.text)
+        needed, heads = source.read.complete_within(spans, most), data_heads_within(source, short, most)
+        if needed is None or heads is None:
+            return whole
+        return self._no_longer(whole, write(source, ChosenText(frozenset(needed | heads), short)))
+
+    def _best_of(self, source: JudgedText, first: int, last: int) -> str | None:
+        """The best statement of a section, with what it needs; where none is said, the most telling rows of its data. None where
+        these are far longer than the section."""
         said = [i for i in range(first, last) if not is_heading(source.text, source.spans[i])] or list(range(first, last))
         best = max(said, key=lambda i: (source.scores[i] if not source.spans[i].kind else -1.0, -i))
-        if best in data:
+        most = _TIMES_LONGER * (source.spans[last - 1].end - source.spans[first].start)
+        if best in source.in_data:
             rows = short_data(source.spans[best].of(source.text), source.spans[best].kind, _ROW, source.words, self._count)
             if rows.strip():
-                return write(source, ChosenText(frozenset(data_heads(source, [best])), {best: rows})).strip()
-        return write(source, ChosenText(frozenset(source.read.with_needs(best)), {})).strip()
+                heads = data_heads_within(source, [best], most)
+                return None if heads is None else write(source, ChosenText(frozenset(heads), {best: rows})).strip()
+        needed = source.read.complete_within([best], most)
+        return None if needed is None else write(source, ChosenText(frozenset(needed), {})).strip()
 
-    def _data_of(self, source: JudgedText, first: int, last: int, data: set[int], ratio: float) -> dict[int, str]:
+    def _data_of(self, source: JudgedText, first: int, last: int, ratio: float) -> dict[int, str]:
         """What stands for the data of a section, at the layer's ratio."""
         short: dict[int, str] = {}
         for i in range(first, last):
-            if i in data:
+            if i in source.in_data:
                 piece = source.spans[i].of(source.text)
                 limit = max(_ROW, int(ratio * self._count(piece)))
                 short[i] = short_data(piece, source.spans[i].kind, limit, source.words, self._count)

@@ -139,3 +139,54 @@ def test_a_chain_of_thousands() -> None:
     weights = {f"fact {i}": 1.0 for i in range(count)}
     chosen = cover(pieces, weights, 2000, [[i - 1] if i else [] for i in range(count)])
     assert sorted(chosen) == list(range(400))
+
+
+def _plain_exchange(
+    pieces: Sequence[CoverageItem], weights: dict[str, float], budget: int, needs: Sequence[Sequence[int]]
+) -> set[int]:
+    """Greed, then the best exchange again and again; the worth of every set that fits is added up."""
+
+    def whole(some: frozenset[int]) -> set[int]:
+        return {j for i in some for j in _with_needs(needs, i)}
+
+    def worth(some: frozenset[int]) -> float:
+        total, counts = 0.0, dict[str, float]()
+        for i in sorted(whole(some)):
+            total += pieces[i].factor * pieces[i].base
+            for fact in pieces[i].facts:
+                counts[fact] = max(counts.get(fact, 0.0), pieces[i].factor or 1.0)
+        return total + fsum(weights[fact] * count for fact, count in counts.items())
+
+    chosen = frozenset(i for i in cover(pieces, weights, budget, needs) if pieces[i].factor > 0)
+    for _ in range(30):
+        best, top = None, worth(chosen) + 1e-9
+        for out in (None, *sorted(chosen)):
+            for i in (i for i, piece in enumerate(pieces) if piece.factor > 0 and i not in chosen):
+                tried = frozenset(chosen - {out} | {i})
+                if sum(pieces[j].cost for j in whole(tried)) <= budget and worth(tried) > top:
+                    best, top = tried, worth(tried)
+        if best is None:
+            break
+        chosen = best
+    return whole(chosen)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_exchanges_are_the_best_ones(seed: int) -> None:
+    """Which sets are worth adding up is told beforehand; the choice is as if all were."""
+    random = Random(seed)
+    count = random.randrange(2, 14)
+    facts = [f"fact {i}" for i in range(random.choice([3, 30]))]
+    weights = {fact: random.choice([0.5, 0.8, random.random()]) for fact in facts}
+    pieces = [
+        CoverageItem(
+            random.randrange(1, 12),
+            random.choice([0.0, 0.5, random.random()]),
+            random.choice([0.0, 0.3, 0.6, 1.0, 1.0, 1.0]),
+            tuple(random.sample(facts, random.randrange(3))),
+        )
+        for _ in range(count)
+    ]
+    needs = [random.sample([j for j in range(count) if j != i], 1) if random.random() < 0.3 else [] for i in range(count)]
+    budget = random.randrange(4, 60)
+    assert set(cover_closely(pieces, weights, budget, needs)) == _plain_exchange(pieces, weights, budget, needs)

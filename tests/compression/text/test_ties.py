@@ -174,3 +174,16 @@ def test_a_head_in_a_line_governs_what_is_near_in_its_line() -> None:
     governed = [0 in read.with_needs(i) for i in range(len(read.spans))]
     assert all(governed[:11])
     assert not governed[-1]
+
+
+@pytest.mark.parametrize("line", ["On 3 May, Ben wrote:\n", "- note {n}:\n"])
+def test_lines_that_lead_to_their_paragraph_need_each_other_in_a_chain(line: str) -> None:
+    """Each needs those above it, and each is told of once: all pairs would be quadratic."""
+    read = statements("".join(line.format(n=n) + f"It held {n} bar.\n" * (line[0] != "-") for n in range(300)))
+    assert sum(map(len, read.needs)) <= 5 * len(read.spans)
+    assert read.with_needs(len(read.spans) - 1) >= {*range(0, len(read.spans), 2 if line[0] != "-" else 1)}
+
+
+def test_a_step_that_is_skipped_is_looked_for_near_by() -> None:
+    read = statements("".join(f"3. Do part {n}.\nSkip step 3.\n" for n in range(400)))
+    assert sum(map(len, read.needs)) <= 130 * len(read.spans)

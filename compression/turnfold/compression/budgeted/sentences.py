@@ -22,6 +22,7 @@ from turnfold.compression.text.words import fold, run_on_terms, term
 
 Count = Callable[[str], int]
 
+_MOST_NEEDED: Final = 64  # sentences that one is told with at most
 _PER_MESSAGE: Final = 24  # statements of one message that can be told, those that they need aside
 _LARGEST: Final = 400  # tokens of a fence or table that can be told; such blocks go whole or not at all
 _BLOCK_WORTH: Final = 0.1
@@ -72,11 +73,12 @@ def told_sentences(messages: Sequence[tuple[str, str]], count: Count) -> tuple[T
             size = count(content[start:end])
             if start < end and (terms is not None or size <= _LARGEST):
                 sizes[i] = size
-        tellable = [i for i in sizes if read.with_needs(i) <= sizes.keys()] if any(read.needs) else list(sizes)
+        complete = {i: read.missing(i, frozenset(), _MOST_NEEDED) for i in sizes}
+        tellable = {i: all_of for i, all_of in complete.items() if all_of and all_of <= sizes.keys()}
         at = {i: len(found) + n for n, i in enumerate(tellable)}
-        for i in tellable:
+        for i, all_of in tellable.items():
             (start, end), worth, is_order, terms = weighed[i]
-            needs = tuple(at[k] for k in sorted(read.with_needs(i)) if k != i)
+            needs = tuple(at[k] for k in sorted(all_of) if k != i)
             leads = read.spans[i].kind == "label"
             found.append(
                 ToldSentence(number, start, end, sizes[i], worth, is_order, terms or (), needs, objecting and i == 0, leads)

@@ -17,11 +17,11 @@ from itertools import chain
 from math import fsum
 from typing import Final, NamedTuple
 
-from turnfold.compression.shorten.needed import MANY, NeededPieces, all_needed
+from turnfold.compression.shorten.needed import NeededPieces, all_needed
 
 _FEW: Final = 120  # pieces up to which a choice is improved by exchange: beyond, greed leaves little
 _EXCHANGES: Final = 30
-_SOMEWHAT_MORE: Final = 1 + 1e-9  # than any rounding
+_ROUNDING: Final = 1e-6  # more than what is added up in another order differs by
 _OVERHEAD: Final = 3  # tokens: keeps one-word pieces from winning by their price alone
 
 
@@ -71,15 +71,13 @@ def cover_columns(
     free: Set[int] = frozenset(),
 ) -> list[int]:
     """The same for a part of the pieces that stand in columns; `free`: those that are there anyway."""
-    choice = _Choice(pieces, weights, needs, NeededPieces(needs, pieces.costs, free, budget))
-    costs, facts, chosen, bounds = pieces.costs, pieces.facts, choice.needed.chosen, choice.bounds
+    choice = _Choice(pieces, weights, needs, NeededPieces(needs, pieces.costs, free))
+    costs, facts, chosen = pieces.costs, pieces.facts, choice.needed.chosen
     first = sorted(choice.offers(candidates), reverse=True)
     heap = choice.heap
     left = budget
-    least = min([costs[i] for _, i in first], default=0)
+    least = min([costs[i] for i in candidates if pieces.factors[i] > 0], default=0)
     while (first or heap) and left > 0 and left >= least:  # with less room none fits
-        if bounds and not choice.settle() and not first:
-            break
         old, i = heapq.heappop(heap) if heap and (not first or heap[0] < first[-1]) else first.pop()
         if i in chosen:
             continue
@@ -88,8 +86,6 @@ def cover_columns(
             continue
         if i in needs or i in facts:  # of others it does not change
             now = -choice.value(i)
-            if bounds:
-                choice.settle()
             if now > old + 1e-12 and ((heap and now > heap[0][0]) or (first and now > first[-1][0])):
                 heapq.heappush(heap, (now, i))
                 continue
@@ -103,7 +99,6 @@ class _Choice:
 
     Attributes:
         heap: pieces whose worth has changed, with its negative.
-        bounds: those of them that need many others, where it is a bound until `settle`.
     """
 
     def __init__(
@@ -114,13 +109,9 @@ class _Choice:
         self.needed = needed
         self._seen: set[str] = set()
         self.heap: list[tuple[float, int]] = []
-        self._fresh: dict[int, tuple[float, int, int]] = {}  # of what needs many: what its facts added, at what price, and when
-        self._gave = [0.0]  # what the facts of those chosen since then have added, and at what price
-        self._paid = [0]
-        self.bounds: set[int] = set()
 
     def cost(self, i: int) -> int | None:
-        """Tokens of the piece and of what it still needs; None where it is far too much."""
+        """Tokens of the piece and of what it still needs; None where that is too much for now."""
         return None if self.needed.missing(i) is None else self.needed.price(i)
 
     def value(self, i: int) -> float:
@@ -137,8 +128,6 @@ class _Choice:
             return self._factors[i] * self._bases[i] / (cost + _OVERHEAD)
         weights, seen = self._weights, self._seen
         fresh = fsum([weights[fact] for fact in held if fact not in seen])
-        if missing and len(missing) > MANY:
-            self._fresh[i] = fresh, cost, len(self._gave) - 1
         return self._factors[i] * (self._bases[i] + fresh) / (cost + _OVERHEAD)
 
     def offers(self, candidates: Sequence[int]) -> list[tuple[float, int]]:
@@ -154,37 +143,10 @@ class _Choice:
     def take(self, i: int, free: Set[int]) -> None:
         """Choose a piece with what it needs, and rate those anew that have become cheaper by it."""
         news = self.needed.choose(i)
-        held = [fact for j in news if j in self._facts for fact in self._facts[j]]
-        if self._fresh:
-            fresh = fsum([self._weights[fact] for fact in dict.fromkeys(held) if fact not in self._seen])
-            self._gave.append(self._gave[-1] + fresh)
-            self._paid.append(self._paid[-1] + sum([self._costs[j] for j in news]))
-        self._seen.update(held)
+        self._seen.update(fact for j in news if j in self._facts for fact in self._facts[j])
         for k in self.needed.cheaper(news) if self._needs else ():
             if self._factors[k] > 0 and k not in free:
-                heapq.heappush(self.heap, (-self._bound(k), k))
-
-    def _bound(self, i: int) -> float:
-        """The worth of a piece, or, where it needs many others, somewhat more."""
-        missing = self.needed.missing(i)
-        if not missing or len(missing) <= MANY or i not in self._fresh:
-            return self.value(i)
-        fresh, then, when = self._fresh[i]
-        price = self.needed.price(i)
-        if then - price == self._paid[-1] - self._paid[when]:  # it needed all that has been chosen since then
-            fresh -= self._gave[-1] - self._gave[when]
-        self.bounds.add(i)
-        return self._factors[i] * (self._bases[i] + fresh) / (price + _OVERHEAD) * _SOMEWHAT_MORE
-
-    def settle(self) -> bool:
-        """Put the true worth in place of a bound, as long as one is on top. Whether anything is there."""
-        heap, bounds = self.heap, self.bounds
-        while heap and heap[0][1] in bounds:
-            i = heapq.heappop(heap)[1]
-            bounds.discard(i)
-            if i not in self.needed.chosen and self.needed.missing(i) is not None:
-                heapq.heappush(heap, (-self.value(i), i))
-        return bool(heap)
+                heapq.heappush(self.heap, (-self.value(k), k))
 
 
 def cover_closely(
@@ -224,32 +186,62 @@ class _Swap:
         return piece.factor * (piece.base + fsum([self._weights[fact] for fact in piece.facts])) / (piece.cost + _OVERHEAD)
 
     def best_step(self, chosen: frozenset[int], budget: int) -> frozenset[int] | None:
-        """The best set that differs by one piece more, or by one in place of another; None if none is better."""
+        """The best set that differs by one piece more, or by one in place of another; None if none is better.
+
+        Adding up the facts of a set takes longest, so it is done only of one that may be the best by what its new piece adds.
+        """
         best, top = None, self._worth(chosen) + 1e-9
+        others = [i for i in self._open if i not in chosen]
         for out in (None, *sorted(chosen)):
             rest = chosen - {out}
-            cost, shown = self._cost(rest), self._all(rest)
-            for i in self._open:
-                if i in chosen or (cost + self._pieces[i].cost > budget and i not in shown):
+            shown = self._all(rest)
+            cost = sum([self._pieces[i].cost for i in shown])
+            factors: dict[str, float] | None = None
+            for i in others:
+                news = [j for j in (*self.needs[i], i) if j not in shown]
+                if cost + sum([self._pieces[j].cost for j in news]) > budget:
+                    continue
+                if factors is None:
+                    factors = self._factors(shown)
+                    base = self._worth(rest) + _ROUNDING
+                if base + self._most_added(news, factors) <= top:
                     continue
                 tried = rest | {i}
                 worth = self._worth(tried)
-                if worth > top and self._cost(tried) <= budget:
+                if worth > top:
                     best, top = tried, worth
         return best
+
+    def _most_added(self, news: Sequence[int], factors: Mapping[str, float]) -> float:
+        """What pieces add to the worth of others whose facts count as said, but for rounding; somewhat more where two of the new
+        ones share a fact."""
+        added = 0.0
+        for i in news:
+            _, base, factor, facts = self._pieces[i]
+            added += factor * base
+            counts = factor or 1.0
+            for fact in facts:
+                more = counts - factors.get(fact, 0.0)
+                if more > 0:
+                    added += self._weights[fact] * more
+        return added
+
+    def _factors(self, shown: Iterable[int]) -> dict[str, float]:
+        """How much each fact counts in a set of pieces with all that they need."""
+        factors: dict[str, float] = {}
+        for i in sorted(shown):
+            counts = self._pieces[i].factor or 1.0
+            for fact in self._pieces[i].facts:
+                if factors.get(fact, 0.0) < counts:
+                    factors[fact] = counts
+        return factors
 
     def _all(self, chosen: frozenset[int]) -> set[int]:
         return {*chosen, *(j for i in chosen for j in self.needs[i])}
 
-    def _cost(self, chosen: frozenset[int]) -> int:
-        return sum([self._pieces[i].cost for i in self._all(chosen)])
-
     def _worth(self, chosen: frozenset[int]) -> float:
         total = 0.0
-        factors: dict[str, float] = {}
-        for i in sorted(self._all(chosen)):
-            piece = self._pieces[i]
-            total += piece.factor * piece.base
-            for fact in piece.facts:
-                factors[fact] = max(factors.get(fact, 0.0), piece.factor or 1.0)
-        return total + fsum([self._weights[fact] * factor for fact, factor in factors.items()])
+        shown = sorted(self._all(chosen))
+        for i in shown:
+            total += self._pieces[i].factor * self._pieces[i].base
+        return total + fsum([self._weights[fact] * factor for fact, factor in self._factors(shown).items()])

@@ -11,6 +11,7 @@ from typing import Final
 from selectolax.lexbor import LexborHTMLParser
 
 from turnfold.compression.shorten.evidence import graded_lines, grades
+from turnfold.compression.shorten.html_depth import with_few_open
 from turnfold.compression.shorten.lines import WeighedLine, rows_of, short_lines
 from turnfold.compression.shorten.plain import template
 
@@ -24,7 +25,7 @@ _MARK: Final = "\x1e"
 
 def page_lines(text: str) -> list[str]:
     """The visible text of a page, one line per block; headings begin with `#`."""
-    tree = LexborHTMLParser(text)
+    tree = LexborHTMLParser(with_few_open(text))
     tree.strip_tags(_NOISE)
     for node in tree.css(_BLOCKS):
         node.insert_before(_MARK + ("# " if node.tag in ("h1", "h2", "h3", "title") else ""))

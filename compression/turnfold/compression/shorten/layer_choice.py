@@ -11,6 +11,7 @@ is shown by its kind's rule in its share of the budget, with the rule's marks fo
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -58,6 +59,7 @@ _LEAST: Final = 40  # tokens of data that are worth showing
 _MOST_DATA: Final = 2 / 3  # of a budget, where small shares are made larger
 _SPOKEN_SHARE: Final = 8  # one in so many tokens is kept for what is said beside data, if it needs them
 _ROW: Final = 40  # tokens of data that stand for one sentence in layer 2
+_MOST_NEEDED: Final = 64  # statements that one, or data, takes along at most
 _NO_WORDS: Final[frozenset[str]] = frozenset()
 
 
@@ -170,6 +172,16 @@ class JudgedText:
                 groups.append((i, i + 1))
         return [group for group in groups if is_longer(self.slice(*group), _SMALL, self.count)]
 
+    @cached_property
+    def data_ends(self) -> dict[int, int]:
+        """Behind which span each of these ends, by its first."""
+        return dict(self.data)
+
+    @cached_property
+    def in_data(self) -> frozenset[int]:
+        """The spans in them."""
+        return frozenset(i for first, last in self.data for i in range(first, last))
+
 
 @dataclass(frozen=True, slots=True)
 class ChosenText:
@@ -190,8 +202,7 @@ class ChosenText:
 def choose_facts(source: JudgedText, budget: int) -> ChosenText:
     """What layer 1 shows: at most `budget` tokens by the true count, or one statement where none is so short."""
     short = _shortened(source, budget)
-    groups = {i for first, last in source.data for i in range(first, last)}
-    pieces = _pieces(source, groups)
+    pieces = _pieces(source)
     over = data_heads(source, short)
     budget -= sum(source.count(source.spans[i].of(source.text)) + 1 for i in over)
     left = budget - sum(source.count(text) + 1 for text in short.values())
@@ -206,8 +217,9 @@ def _with_sources(source: JudgedText, kept: set[int], short: Mapping[int, str], 
     titles = [i for i, span in enumerate(source.spans) if not span.kind and is_heading(source.text, span)]
     left = budget - _size(source, sorted(kept), ChosenText(frozenset(), short)) if titles else 0
     out = set(kept)
+    shown = sorted({*kept, *short})
     for title, following in pairwise([*titles, len(source.spans)]):
-        if any(title < i < following for i in (*kept, *short)):
+        if bisect_right(shown, title) < bisect_left(shown, following):
             left -= source.count(source.spans[title].of(source.text)) + 1
             if left < 0:
                 break
@@ -256,13 +268,13 @@ def _drop_last(order: list[int], read: Statements) -> None:
             order.pop()
 
 
-def _pieces(source: JudgedText, groups: set[int]) -> list[CoverageItem]:
+def _pieces(source: JudgedText) -> list[CoverageItem]:
     """Each span as a thing to choose; heads, data that is shown by its rule, and repetitions are not chosen for themselves."""
     facts, repeated = source.facts, source.repeated
     pieces = []
     for i, span in enumerate(source.spans):
         base = _base(source, i) + source.places[i]
-        silent = i in groups or i in repeated or i in source.heads
+        silent = i in source.in_data or i in repeated or i in source.heads
         cost = source.count(span.of(source.text).rstrip())
         pieces.append(CoverageItem(cost, base, 0.0 if silent else _factor(source, i), tuple(facts[i])))
     return pieces
@@ -291,7 +303,7 @@ def _least(source: JudgedText, budget: int) -> ChosenText:
     said = [i for i, span in enumerate(source.spans) if not span.kind and i not in source.heads]
     if not said:
         first = next((f for f, _ in source.data), 0)
-        last = next((e for f, e in source.data if f == first), 1)
+        last = source.data_ends.get(first, 1)
         text = registry.within(source.slice(first, last), max(_LEAST, budget), source.words, source.count)
         return ChosenText(frozenset(), {first: text}) if text.strip() else ChosenText(frozenset({first}), {})
 
@@ -300,11 +312,13 @@ def _least(source: JudgedText, budget: int) -> ChosenText:
         cost = sum(source.spans[j].end - source.spans[j].start for j in needed)
         return (worth + 0.1) / (cost + 40), -i
 
-    best, top = said[0], (-1.0, 0)
-    for alone, i in sorted([(value(i, [i]), i) for i in said], reverse=True):
+    rated = sorted([(value(i, [i]), i) for i in said], reverse=True)
+    best, top = rated[0][1], (-1.0, 0)
+    for alone, i in rated:
         if alone <= top:  # no other is worth more, whatever it needs
             break
-        if (worth := value(i, source.read.with_needs(i))) > top:
+        needed = source.read.missing(i, frozenset(), _MOST_NEEDED)
+        if needed and (worth := value(i, needed)) > top:
             best, top = i, worth
     return ChosenText(frozenset(source.read.with_needs(best)), {})
 
@@ -326,7 +340,10 @@ def _shortened(source: JudgedText, budget: int) -> dict[int, str]:
     )
     out: dict[int, str] = {}
     for first, last in sorted(groups, key=lambda group: -sizes[group[0]]):
-        needed = "".join(source.spans[j].of(source.text) for j in source.read.with_needs(first) if j != first)
+        heads = source.read.missing(first, frozenset(), _MOST_NEEDED)
+        if heads is None:
+            continue
+        needed = "".join(source.spans[j].of(source.text) for j in heads if j != first)
         over = source.count(needed) + 1 if needed else 0
         limit = min(left - over, max(int(budget * sizes[first] / total), min(_LEAST, sizes[first])))
         text = short_data(source.slice(first, last), source.spans[first].kind, limit, source.words, source.count)
@@ -338,10 +355,20 @@ def _shortened(source: JudgedText, budget: int) -> dict[int, str]:
 
 def data_heads(source: JudgedText, shown: Iterable[int]) -> set[int]:
     """What data, by its first span, is not to be read without: the line that introduces it, its heading."""
-    groups = {i for first, last in source.data for i in range(first, last)}
+    return source.read.complete(_with_parts(source, shown)) - source.in_data
+
+
+def data_heads_within(source: JudgedText, shown: Iterable[int], most: float) -> set[int] | None:
+    """The same; None where they have far more than `most` characters."""
+    begun = _with_parts(source, shown)
+    data = sum(source.spans[i].end - source.spans[i].start for i in begun)
+    found = source.read.complete_within(begun, most + data)
+    return found if found is None else found - source.in_data
+
+
+def _with_parts(source: JudgedText, shown: Iterable[int]) -> set[int]:
     begun = set(shown)
-    parts = {i for first, last in source.data if first in begun for i in range(first, last)}
-    return source.read.complete(begun | parts) - groups
+    return begun.union(*(range(i, source.data_ends[i]) for i in begun if i in source.data_ends))
 
 
 def short_data(text: str, kind: str, limit: int, words: frozenset[str], count: Count) -> str:
@@ -371,9 +398,11 @@ def choose_summary(source: JudgedText, most: int, budget: int) -> ChosenText:
     chosen: set[int] = set()
     seen: set[str] = set()
     for i in sorted(said, key=lambda i: (-worth[i], i))[: 20 * most]:
-        new = source.read.with_needs(i) - chosen
-        size = sum(source.read.sizes[j] for j in new if not source.spans[j].kind and not is_heading(source.text, source.spans[j]))
-        if i in chosen or size > room or (facts[i] and facts[i].keys() <= seen):
+        if i in chosen or (facts[i] and facts[i].keys() <= seen):
+            continue
+        new = source.read.missing(i, chosen, _MOST_NEEDED)
+        size = sum(source.read.sizes[j] for j in new if _is_sentence(source, j)) if new else 0
+        if not new or size > room:
             continue
         cost = sum(source.count(source.spans[j].of(source.text).rstrip()) + 1 for j in new)
         if cost - 1 <= left:
@@ -382,6 +411,11 @@ def choose_summary(source: JudgedText, most: int, budget: int) -> ChosenText:
             room -= size
             seen |= facts[i].keys()
     return ChosenText(frozenset(chosen | data_heads(source, short)), short)
+
+
+def _is_sentence(source: JudgedText, i: int) -> bool:
+    span = source.spans[i]
+    return not span.kind and not is_heading(source.text, span)
 
 
 def _summary_worth(source: JudgedText, i: int, facts: float) -> float:
@@ -453,6 +487,6 @@ def shown_entities(source: JudgedText, chosen: ChosenText) -> Iterator[str]:
     for i in chosen.spans:
         yield from facts[i]
     for first, text in chosen.short.items():
-        last = next((end for begin, end in source.data if begin == first), first + 1)
+        last = source.data_ends.get(first, first + 1)
         low = text.lower()
         yield from (fact for k in range(first, last) for fact in facts[k] if fact in low)

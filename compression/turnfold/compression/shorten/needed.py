@@ -4,7 +4,7 @@ Lives here: the missing needs of each piece, kept up to date while pieces are ch
 (``coverage``), why one needs another (``text.statements``).
 
 Where each piece needs the one in front of it, all their needs together grow with the square of the text. So a piece that needs
-many and far more than can still be paid for is not looked into, nor what needs it in turn: it costs at least as much.
+many others is not looked into, nor what needs it in turn: it waits until some of these have been chosen for themselves.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Final
 
-MANY: Final = 64  # needs up to which all are gathered, whatever they cost
+_MOST: Final = 64  # needs of a piece that can be chosen; more only statements of far more than a text of people have
 _NONE: Final[Sequence[int]] = ()
 _NOTHING: Final[Set[int]] = frozenset()
 
@@ -25,11 +25,10 @@ class NeededPieces:
         needs: what each piece needs, where it needs anything; what those need is needed too.
         costs: of each piece.
         free: pieces that are there anyway: they cost nothing, but what they need is needed.
-        room: what can be paid for; it gets less with each that is chosen.
     """
 
-    def __init__(self, needs: Mapping[int, Sequence[int]], costs: Sequence[int], free: Set[int], room: int) -> None:
-        self._needs, self._costs, self._free, self._room = needs, costs, free, room
+    def __init__(self, needs: Mapping[int, Sequence[int]], costs: Sequence[int], free: Set[int]) -> None:
+        self._needs, self._costs, self._free = needs, costs, free
         self._dependents: defaultdict[int, list[int]] = defaultdict(list)
         for i, needed in needs.items():
             for j in needed:
@@ -37,16 +36,13 @@ class NeededPieces:
         self._missing: dict[int, set[int]] = {}
         self._price: dict[int, int] = {}  # of what is missing
         self._when: dict[int, int] = {}  # how many were chosen when that was so
-        self._beyond: set[int] = set()  # what costs too much stays so: the room shrinks by all that is chosen
         self.chosen: set[int] = set()
         self.order: list[int] = []
 
     def missing(self, i: int) -> Set[int] | None:
-        """What a piece needs that is neither chosen nor free; None where it is many that cost too much."""
+        """What a piece needs that is neither chosen nor free; None where it is too much for now."""
         if i not in self._needs:
             return _NOTHING
-        if i in self._beyond:
-            return None
         if i not in self._missing:
             self._look_into(i)
         elif self._when[i] < len(self.order):
@@ -54,15 +50,6 @@ class NeededPieces:
         return self._missing.get(i)
 
     def _look_into(self, i: int) -> None:
-        found = self._few(i)
-        if found is not None:  # mostly
-            self._note(i, found)
-        else:
-            for j in self._unknown(i):
-                self._gather(j)
-
-    def _few(self, i: int) -> set[int] | None:
-        """What is missing of what a piece needs, where that is little."""
         needs, chosen = self._needs, self.chosen
         found, rest = {i}, [i]
         while rest:
@@ -71,70 +58,21 @@ class NeededPieces:
                     found.add(j)
                     if j in needs:
                         rest.append(j)
-            if len(found) > MANY:
-                return None
+                    if len(found) > _MOST:
+                        return
         found.remove(i)
-        return found - self._free if self._free else found
+        self._missing[i] = found = found - self._free if self._free else found
+        self._when[i] = len(self.order)
+        self._price[i] = sum(map(self._costs.__getitem__, found))
 
     def _forget_chosen(self, i: int) -> None:
         """Take out of what is missing what has been chosen since it was asked for."""
         found, news = self._missing[i], self.order[self._when[i] :]
         gone = found.intersection(news) if len(news) < len(found) else found & self.chosen
         self._when[i] = len(self.order)
-        found -= gone
         if gone:
+            found -= gone
             self._price[i] -= sum(map(self._costs.__getitem__, gone))
-        if self._is_beyond(i, found, self._price[i]):
-            self._beyond.add(i)
-            del self._missing[i]
-
-    def _is_beyond(self, i: int, found: Set[int], price: int) -> bool:
-        return len(found) > MANY and price + (0 if i in self._free else self._costs[i]) > self._room
-
-    def _unknown(self, i: int) -> Iterator[int]:
-        """A piece and what it needs as far as that is not known yet, each behind what it needs itself."""
-        entered = {i}
-        path = [(i, iter(self._needs[i]))]
-        while path:
-            k, rest = path[-1]
-            for j in rest:
-                if j in self._needs and not (j in entered or j in self._missing or j in self._beyond or j in self.chosen):
-                    entered.add(j)
-                    path.append((j, iter(self._needs[j])))
-                    break
-            else:
-                path.pop()
-                yield k
-
-    def _gather(self, i: int) -> None:
-        """Note what is missing of what a piece needs, or that it costs too much."""
-        found: set[int] = set()
-        price = 0
-        through = {i}  # and free ones on the way
-        rest = [*self._needs[i]]
-        while rest:
-            j = rest.pop()
-            if j in found or j in through or j in self.chosen:
-                continue
-            if j in self._free:
-                through.add(j)
-            else:
-                found.add(j)
-                price += self._costs[j]
-            if j in self._missing and (known := self.missing(j)) is not None:
-                more = known - found - {i}
-                found |= more
-                price += sum(map(self._costs.__getitem__, more))
-            else:
-                rest += self._needs.get(j, _NONE)
-            if j in self._beyond or self._is_beyond(i, found, price):
-                self._beyond.add(i)
-                return
-        self._note(i, found)
-
-    def _note(self, i: int, found: set[int]) -> None:
-        self._missing[i], self._when[i] = found, len(self.order)
-        self._price[i] = sum(map(self._costs.__getitem__, found))
 
     def price(self, i: int) -> int:
         """What a piece costs with what it needs; `missing` was asked for it since the last choice, and is not None."""
@@ -146,7 +84,6 @@ class NeededPieces:
         self._missing.pop(i, None)
         self.chosen.update(news)
         self.order += news
-        self._room -= sum(map(self._costs.__getitem__, news))
         return news
 
     def cheaper(self, news: Sequence[int]) -> Iterator[int]:
@@ -155,11 +92,12 @@ class NeededPieces:
         rest = [k for j in news for k in self._dependents.get(j, _NONE)]
         while rest:
             k = rest.pop()
-            if k in seen or k in self.chosen or self.missing(k) is None:
+            if k in seen or k in self.chosen:
                 continue
             seen.add(k)
-            yield k
-            rest += self._dependents.get(k, _NONE)
+            if self.missing(k) is not None:
+                yield k
+                rest += self._dependents.get(k, _NONE)
 
 
 def all_needed(needs: Sequence[Sequence[int]]) -> list[Sequence[int]]:

@@ -19,6 +19,7 @@ _LIMITS: Final = CUES["limits"]
 _FARTHEST_BACK: Final = 12  # sentences that one verdict takes back at most
 _REVISING: Final = ("amends", "doubted-later", "skips")  # lists with one of which a sentence begins that revises another
 _LIMITING: Final = frozenset(("amends", "restricts", "conditions"))  # lists with one of which an item limits the one above it
+_MOST_SKIPPED: Final = 100  # sentences back to which one may be skipped by its number
 _NEAR: Final = 4  # sentences among which the one is looked for that another revokes by name
 _INTRODUCES: Final = re.compile(r"[:：][\"'”’»*_)\s]*\Z")
 _BLANK_LINE: Final = re.compile(r"\n[ \t]*\n\s*\Z")
@@ -117,7 +118,7 @@ def _revised(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
             if doubted and not piece.starts_line:
                 found.append((last, i))
             if skipped := piece.skipped:
-                found += [(k, i) for k in said if pieces[k].number in skipped]
+                found += [(k, i) for k in said[-_MOST_SKIPPED:] if pieces[k].number in skipped]
             if "amends" in piece.opens and piece.amends:
                 found += [(k, i) for k in said[-2 if pieces[last].is_short else -1 :]]
             elif piece.revokes:
@@ -182,6 +183,7 @@ def _introduced(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
         return found
     above: list[tuple[int, int]] = []  # the items that are open: how far each is indented, and which it is
     listed = False
+    lead, end = -1, 0  # the last line that leads to all lines of its paragraph, and where that ends
     for i, piece in enumerate(pieces[:-1]):
         if piece.kind or (piece.starts_line and not piece.item):
             above.clear()
@@ -195,8 +197,12 @@ def _introduced(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
             above.append((indent, i))
         if piece.kind or (listed and not piece.item) or not (leads[i] or pieces[i + 1].item):
             continue
-        found += [(k, i) for k in _governed(pieces, i, leads)]
-    return found
+        if _leads_paragraph(pieces, i):
+            found += [(k, lead) for k in range(lead + 1, min(i + 1, end))]  # what comes behind this one needs it too
+            lead, end = i, end if i + 1 < end else _paragraph_end(pieces, i + 1)
+        else:
+            found += [(k, i) for k in _governed(pieces, i, leads)]
+    return [*found, *((k, lead) for k in range(lead + 1, end))]
 
 
 def _below_item(pieces: Sequence[StatementPiece], i: int, parent: int) -> list[tuple[int, int]]:
@@ -221,7 +227,8 @@ def _judges_ahead(piece: StatementPiece) -> bool:
 
 
 def _governed(pieces: Sequence[StatementPiece], i: int, leads: Sequence[bool]) -> range:
-    """The sentences that the one at `i` governs: the rest of its line, else the list, block or line behind it.
+    """The sentences that the one at `i` governs: the rest of its line, else the list, block or line behind it. For one that leads
+    to all lines of its paragraph they are told elsewhere.
 
     In a line it is the rest up to the next sentence that governs, which is governed itself: all pairs would be quadratic.
     """
@@ -238,14 +245,19 @@ def _governed(pieces: Sequence[StatementPiece], i: int, leads: Sequence[bool]) -
         while k < len(pieces) and (pieces[k].item or not (pieces[k].starts_line or pieces[k].kind)):
             k += 1
         return range(i + 1, k)
-    if pieces[k].kind != "heading" and _leads_lines(pieces, i):
-        return range(i + 1, _paragraph_end(pieces, k))
     if not leads[i] or pieces[k].kind in ("heading", "label"):
         return range(0)
     k += 1
     while k < len(pieces) and not pieces[k].starts_line and not pieces[k].kind and not pieces[i + 1].kind:
         k += 1
     return range(i + 1, k)
+
+
+def _leads_paragraph(pieces: Sequence[StatementPiece], i: int) -> bool:
+    behind = pieces[i + 1]
+    if not (behind.starts_line or behind.kind) or (behind.item and not pieces[i].item) or behind.kind == "heading":
+        return False
+    return _leads_lines(pieces, i)
 
 
 def _leads_lines(pieces: Sequence[StatementPiece], i: int) -> bool:

@@ -25,13 +25,16 @@ _RUN_ON: Final = {
     name: re.compile("|".join(sorted(map(re.escape, _TABLE[f"run-on {name}"]), key=lambda phrase: (-len(phrase), phrase))))
     for name in ("own", "lasting", "limit", "task", "passing")
 }
+# Each looks no farther than some hundred characters for its end: from every place it would take quadratic time.
 # A code mixes letters and digits, or joins them with signs; an address has its sign. These can't be guessed again.
 _CODE: Final = re.compile(
-    r"(?<![\w@])(?=[\w./:@#-]*[^\W\d_])(?=[\w./:@#-]*\d)[\w#][\w./:@#-]*\w|[\w.+-]+@[\w-]+\.\w+|https?://\S+|`[^`\n]+`"
+    r"(?<![\w@])(?=[\w./:@#-]{0,128}[^\W\d_])(?=[\w./:@#-]{0,128}\d)[\w#][\w./:@#-]*\w"
+    r"|[\w.+-]{1,64}@[\w-]++\.\w+|https?://\S+|`[^`\n]+`"
 )
 _FIGURE: Final = re.compile(r"[$€£¥₹]?\d[\d.,:]*")
 _NAME: Final = re.compile(
-    r"(?<=[\w,;:)'’] )[A-ZÀ-ÖØ-ÞŁŚŻŹĆŠŽČĐİА-ЯЁ][^\W\d_]+|[\u30a1-\u30fa][\u30a1-\u30fc]{2,}|「[^」]+」|“[^”]+”|\"[^\"]+\""
+    r"(?<=[\w,;:)'’] )[A-ZÀ-ÖØ-ÞŁŚŻŹĆŠŽČĐİА-ЯЁ][^\W\d_]+|[\u30a1-\u30fa][\u30a1-\u30fc]{2,}"
+    r"|「[^」]{1,600}」|“[^”]{1,600}”|\"[^\"]+\""
 )
 _ASKS: Final = re.compile(r"[?？؟]\s*[\"'”’)]*\s*\Z")
 _DAYS: Final = frozenset({"i", "i'm", "i've", "i'll", "i'd"})

@@ -14,7 +14,7 @@ says behind the label. In doubt the rule ties: a tie costs tokens, a missing one
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
@@ -89,6 +89,18 @@ class Statements:
     needs: Sequence[tuple[int, ...]]
     sizes: Sequence[int]
 
+    def missing(self, index: int, there: Set[int], most: int) -> set[int] | None:
+        """The statement and all that it needs besides what is there, which is complete; None where these are more than `most`."""
+        found, rest = {index}, [index]
+        while rest:
+            for needed in self.needs[rest.pop()]:
+                if needed not in found and needed not in there:
+                    found.add(needed)
+                    rest.append(needed)
+                    if len(found) > most:
+                        return None
+        return found
+
     def with_needs(self, index: int) -> set[int]:
         """The statement and all that it needs, directly or not."""
         found: set[int] = set()
@@ -112,6 +124,21 @@ class Statements:
         found: set[int] = set()
         for index in chosen:
             self.add_with_needs(index, found)
+        return found
+
+    def complete_within(self, chosen: Iterable[int], most: float) -> set[int] | None:
+        """The same; None where they have more than `most` characters, which takes no longer than these."""
+        found: set[int] = set()
+        rest = [*chosen]
+        size = 0
+        while rest:
+            index = rest.pop()
+            if index not in found:
+                found.add(index)
+                size += self.spans[index].end - self.spans[index].start
+                if size > most:
+                    return None
+                rest += self.needs[index]
         return found
 
 
