@@ -15,7 +15,6 @@ import builtins
 import difflib
 import importlib.machinery
 import json
-import math
 import os
 import sys
 import time
@@ -102,20 +101,24 @@ class TestMap:
         found = self.tests_of(mutation)
         folder = f"tests/{mutation.room}/"
         near = [one for one in found if self.tests[one][0].startswith(folder)]
-        unknown = [name for name in new if name.startswith(folder)][: int(min(len(new), seconds / _USUAL))]
+        unknown = [name for name in new if name.startswith(folder)][: int(seconds / _USUAL)]
         if chosen := self._in_time(near, seconds) + unknown:
             yield chosen
         if chosen := self._in_time(sorted({*found} - {*near}), seconds):
             yield chosen
 
     def all_choices(self, mutation: Mutation, new: Sequence[str] = ()) -> Iterator[list[str]]:
-        """Every test that may notice: those that run its block, those that the map does not have, all of its room, and those
-        that start a Python."""
-        yield from self.choices(mutation, math.inf, new)
-        folder, found = f"tests/{mutation.room}/", {*self.tests_of(mutation)}
-        room = [place for place, (name, _) in enumerate(self.tests) if name.startswith(folder)]
-        rest = [self.tests[one][0] for one in dict.fromkeys([*room, *self.starting]) if one not in found]
-        if chosen := [name for name in new if not name.startswith(folder)] + rest:
+        """Every test that may notice: all of its room, the others that run its block, those that the map does not have, and
+        those that start a Python; what runs the block comes first, the quickest of it at the head."""
+        running = sorted(self.tests_of(mutation), key=lambda one: self.tests[one][1])
+        places = dict.fromkeys([*running, *self.starting, *range(len(self.tests))])
+        may_run = {*running, *self.starting}
+        known = [(self.tests[one][0], one in may_run) for one in places]
+        folder = f"tests/{mutation.room}/"
+        listed = [*((name, True) for name in new), *known]
+        if chosen := [name for name, _ in listed if name.startswith(folder)]:
+            yield chosen
+        if chosen := [name for name, runs in listed if runs and not name.startswith(folder)]:
             yield chosen
 
     def seconds(self, names: Iterable[str]) -> float:

@@ -328,6 +328,15 @@ def test_of_more_agents_than_are_remembered_no_saving_is_overstated(monkeypatch:
     assert 0.96 * truth < estimated <= truth
 
 
+@pytest.mark.parametrize(("kept", "cached"), [(17, 0), (18, 3968)])
+def test_where_requests_were_dropped_one_follows_another_of_which_it_repeats_nine_tenths(kept: int, cached: int) -> None:
+    earlier, received = trail(20 * 256, "a", kept * 256), trail(8000, "b", kept * 256)
+    past = PastRequest(5120, 1000, folded=True, crowded=True, scale=1.0, trails=Trails(earlier, trail(1000, "x")))
+    usage = (4000, 0, 0, None)
+    one = receipt(status="passthrough", tokens_before=4000, tokens_after=4000, usage=usage, trails=Trails(received, received))
+    assert without_turnfold(one, TokenUse(4000), past, "") == TokenUse(4000, 0, cached)
+
+
 def test_a_request_of_an_earlier_release_has_no_others() -> None:
     past = PastRequest(5000, 2000, "x", trails=Trails(trail(5000, ""), trail(2000, "x")))
     assert b'"others":[]' in past.to_bytes()

@@ -58,6 +58,7 @@ async def test_what_is_recorded_comes_to_the_store_by_itself() -> None:
             await asyncio.sleep(0.02)
     assert len(await logged(store)) == 1
     await book.stop()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
 async def test_no_tenant_gets_anothers_section(store: Store) -> None:

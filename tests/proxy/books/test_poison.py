@@ -344,4 +344,6 @@ def test_damaged_values_in_valkey_are_left_out(kind: str, reporting: UpstreamSer
     damage_valkey(client, DAMAGE.get(kind))
     with api_server(redis_url, reporting.origin + "/v1", **SETTINGS) as origin:
         check_it_goes_on(origin)
+        told = call(origin, "GET", "/admin/ledger", None, [ADMIN]).json()
+        assert kind != "another type" or "log or table of sums" in told["damaged_records"]
     client.close()

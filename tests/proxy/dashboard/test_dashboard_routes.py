@@ -225,6 +225,7 @@ def test_a_request_under_the_glass(origin: str) -> None:
     odd = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": "\ud800"}]}).encode()
     assert call(origin, "POST", "/admin/inspect", odd, [cookie, SAME]).json()["messages"][0]["before"] == "\ud800"
     assert call(origin, "POST", "/admin/inspect", b"[]", [cookie, SAME]).json()["error"]["param"] == "body"
+    assert call(origin, "POST", "/admin/inspect?budget=1", LONG, [cookie, SAME]).status == 200
     assert call(origin, "POST", "/admin/inspect?budget=0", LONG, [cookie, SAME]).json()["error"]["param"] == "budget"
 
 

@@ -208,7 +208,7 @@ class AbandonedFolds:
         known = self._known.get(place.spot.tenant, place)
         if known is None:
             known = _Memory()
-            self._known.put(place.spot.tenant, place, known, 1)
+            self._known.put(place.spot.tenant, place, known)
         return known
 
     def _keep(self, place: Place, fold: AbandonedFold) -> None:

@@ -245,7 +245,7 @@ class Sending:
         last = self._told.get(spot.tenant, spot)
         if last is not None and now < last + _TELL_AGAIN:
             return
-        self._told.put(spot.tenant, spot, now, 1)
+        self._told.put(spot.tenant, spot, now)
         _log.warning(
             "%s: the upstream read %d of about %d tokens: it cuts prompts off in silence", request_id, reported, expected
         )

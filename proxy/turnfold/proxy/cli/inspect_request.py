@@ -44,8 +44,8 @@ def _side_by_side(title: str, *first: str) -> Table:
     table = Table(title=title, header_style="bold", show_lines=True, title_justify="left")
     for heading in first:
         table.add_column(heading, overflow="fold")
-    table.add_column("before", ratio=1, overflow="fold")
-    table.add_column("after", ratio=1, overflow="fold")
+    table.add_column("before", overflow="fold")
+    table.add_column("after", overflow="fold")
     return table
 
 

@@ -117,7 +117,7 @@ class Windows:
         """An upstream reported a prompt of `ours` tokens of a conversation."""
         if conversation is not None:
             before = self.longest_report(spot, conversation)
-            self._longest.put(spot.tenant, (spot, conversation), longest(before, ours, reported), 1)
+            self._longest.put(spot.tenant, (spot, conversation), longest(before, ours, reported))
 
     def learn_at_once(self, spot: Spot, ours: int, reported: int, own: tuple[int, int] = (0, 0)) -> bool:
         """`learn_from_usage`, where that neither reads nor writes the store; False: it would, and nothing is learned yet."""
@@ -239,7 +239,7 @@ class Windows:
         return replace(record, until=until, tries=tries, retry_at=now + _RETRIES[tries - 1])
 
     def _keep(self, spot: Spot, entry: _LearnedEntry) -> None:
-        self._entries.put(spot.tenant, spot, entry, 1)
+        self._entries.put(spot.tenant, spot, entry)
 
 
 def _telling(known: Learned) -> tuple[object, ...]:

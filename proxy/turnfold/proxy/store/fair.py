@@ -61,8 +61,8 @@ class FairMemory(Generic[K, V]):
         kept = self._tenants.get(tenant)
         return None if kept is None or key not in kept else kept[key][0]
 
-    def put(self, tenant: str, key: K, value: V, weight: int) -> None:
-        """Keep a value as the most recently used; others may be evicted for it."""
+    def put(self, tenant: str, key: K, value: V, weight: int = 1) -> None:
+        """Keep a value as the most recently used; others may be evicted for it. Without weights, values are counted."""
         self.drop(tenant, key)
         self._tenants.setdefault(tenant, OrderedDict())[key] = (value, weight)
         self._add(tenant, weight)
