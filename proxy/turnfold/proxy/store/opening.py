@@ -20,7 +20,7 @@ from turnfold.config.settings import StoreSettings
 from turnfold.config.sources import without_password
 from turnfold.config.values import REDIS_SCHEMES
 from turnfold.proxy.incidents import Incidents
-from turnfold.proxy.store.base import HasReplicas, NewestWrites, Store, StoreAway, StoreFailed, StoreUnavailable
+from turnfold.proxy.store.base import HasReplicas, MayEvict, NewestWrites, Store, StoreAway, StoreFailed, StoreUnavailable
 from turnfold.proxy.store.cached import CachedStore
 from turnfold.proxy.store.guard import BackgroundStore, GuardedStore, TimedStore
 from turnfold.proxy.store.memory import MemoryStore, NothingStore
@@ -72,10 +72,12 @@ class OpenStore(CachedStore):
             on while the store is merely slow.
         deleting: the same store for deletions by tenant, which may take minutes.
         file: the back-end, where it is a file.
+        evicting: the back-end, where its server may drop what it holds; else None.
         newest_writes: the last batches, where another server may take over from the one in use; else None.
     """
 
     file: SqliteStore | None = None
+    evicting: MayEvict | None = None
     newest_writes: NewestWrites | None = None
 
     def __init__(self, backend: Store, settings: StoreSettings, incidents: Incidents | None = None) -> None:
@@ -130,6 +132,8 @@ def open_store(settings: StoreSettings, incidents: Incidents | None = None) -> O
     store = OpenStore(backend, settings, incidents)
     if isinstance(own, SqliteStore):
         store.file = own
+    if isinstance(own, MayEvict):
+        store.evicting = own
     if isinstance(own, HasReplicas):
         store.newest_writes = own.newest_writes
     return store

@@ -364,6 +364,11 @@ class RedisStore:
     async def ping(self) -> None:
         await self._call(self._link.ping)
 
+    async def eviction(self) -> str:
+        """See ``MayEvict``."""
+        told = await self._call(lambda: self._do("INFO", "memory"))
+        return "" if not told.get("maxmemory") or told["maxmemory_policy"] == "noeviction" else told["maxmemory_policy"]
+
     async def close(self) -> None:
         await self._link.close()
 
