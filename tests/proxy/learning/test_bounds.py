@@ -146,6 +146,18 @@ async def test_decisions_are_remembered_of_so_many_conversations_and_so_many_of_
     assert folds.known(*names) == [256, 2, 0, 1, 1]
 
 
+async def test_conversations_with_one_model_hold_its_name_once() -> None:
+    """There may be 20,000, and each request brings the name anew."""
+    decisions = Decisions(None, 60.0, WarmthMemory())
+
+    async def work(options: FoldOptions) -> Made:
+        return Made((Precedent(1, "p", USUAL),))
+
+    for name in ("one", "another"):
+        await decisions.fold(OPTIONS, Place(Spot(*SPOT), name, name), work)
+    assert len({id(place.spot) for place in decisions._kept}) == 1
+
+
 async def test_a_fold_that_loses_is_made_again_four_times_and_then_alone() -> None:
     class Losing(MemoryStore):
         """Another replica has decided something else, each time."""

@@ -140,8 +140,8 @@ def _remembered(
     found = next((found for before, found in known if before.is_same(given)), None)
     if found is None:
         indices = _folded(messages, cut, asker, stays, options)
-        name = digest(*[messages.keys[i].hex() for i in indices]).hex()
-        found = _QuotableMessages(indices, tuple([messages[i] for i in indices]), name)
+        name = b"".join([messages.keys[i] for i in indices])
+        found = _QuotableMessages(indices, tuple([messages[i] for i in indices]), digest(name.hex()).hex())
         memo.put(key, ((given, found), *known)[:_KEPT], lambda kept: sum([500 + 64 * len(one.indices) for _, one in kept]))
     return found
 

@@ -155,9 +155,11 @@ class QuoteTokens:
         """Whether the request holds the quoted text already, be it without the quotation marks and white space of JSON."""
         found = int(self._is_held[number])
         if found < 0:
-            text = self.text(number)
-            found = self._is_held[number] = bool(self.held) and (text in self.held or ('"' in text and self._holds_bare(text)))
+            found = self._is_held[number] = self._holds(self.text(number))
         return bool(found)
+
+    def _holds(self, text: str) -> bool:
+        return bool(self.held) and (text in self.held or ('"' in text and self._holds_bare(text)))
 
     def _holds_bare(self, text: str) -> bool:
         bare = text.translate(_DRESS)
@@ -209,8 +211,8 @@ class QuoteTokens:
         about = np.where(tokens[numbers] < 0, self._estimates[numbers], tokens[numbers])
         reach = int(np.cumsum(about + FRAME).searchsorted(room, "right"))
         likely = numbers[:reach]
-        for number in likely[held[likely] < 0].tolist():
-            self.is_held(number)
+        unknown = likely[held[likely] < 0]
+        held[unknown] = list(map(self._holds, self.texts(unknown)))
         new = likely[held[likely] == 0]
         for number in new[tokens[new] < 0].tolist():
             self.cost(number)

@@ -22,7 +22,7 @@ import numpy as np
 from turnfold.compression.memo import Memo
 from turnfold.compression.recall import cover, passage_index
 from turnfold.compression.recall.greatest import nth_greatest
-from turnfold.compression.recall.passage_index import Floats, PassageIndex
+from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, RankedQuotes, fence_tokens, fit_quotes
 from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.scorers.bm25 import Hits, Wanted, idf, presence, rarity, scores, wanted_terms
@@ -249,12 +249,16 @@ def _with_regions(index: PassageIndex, values: Floats, tuning: Tuning) -> Floats
     share = _region_share(index, tuning)
     if not share:
         return values
-    middles = np.cumsum(index.costs) - index.costs / 2 + 6 * tuning.region * index.days[index.source_of]
-    cells = (middles / _GRID).astype(np.int64)
-    reach = int(3 * tuning.region / _GRID)
-    bell = np.exp(-0.5 * (np.arange(-reach, reach + 1) * _GRID / tuning.region) ** 2)
-    around = np.convolve(np.bincount(cells, values), bell)[reach:]
+    cells, bell = index.derived(("regions", tuning), lambda: _cells(index, tuning))
+    around = np.convolve(np.bincount(cells, values), bell)[len(bell) // 2 :]
     return _normalise(values) + share * _normalise(around[cells])
+
+
+def _cells(index: PassageIndex, tuning: Tuning) -> tuple[Ints, Floats]:
+    """In which cell each passage lies, and the Gaussian over cells."""
+    middles = np.cumsum(index.costs) - index.costs / 2 + 6 * tuning.region * index.days[index.source_of]
+    reach = int(3 * tuning.region / _GRID)
+    return (middles / _GRID).astype(np.int64), np.exp(-0.5 * (np.arange(-reach, reach + 1) * _GRID / tuning.region) ** 2)
 
 
 def _region_share(index: PassageIndex, tuning: Tuning) -> float:

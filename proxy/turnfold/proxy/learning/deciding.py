@@ -13,6 +13,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final, NamedTuple, Protocol, TypeVar
 
 from turnfold.compression.options import FoldDecision, FoldOptions, Precedent, WrittenSummary
@@ -144,6 +145,7 @@ class Decisions:
         return held == asked
 
     def _remember(self, place: Place, held: Sequence[Precedent]) -> None:
+        place = place._replace(spot=_shared(place.spot))
         kept = self._kept.setdefault(place, {})
         kept.update({(one.at, one.prefix): one for one in held})
         while len(kept) > _EACH:
@@ -158,4 +160,10 @@ class Decisions:
 
 
 def _of_any_model(place: Place) -> Place:
-    return place._replace(spot=place.spot._replace(model=""))
+    return place._replace(spot=_shared(place.spot._replace(model="")))
+
+
+@lru_cache(maxsize=1024)
+def _shared(spot: Spot) -> Spot:
+    """One of all that are equal: thousands of conversations have the same."""
+    return spot
