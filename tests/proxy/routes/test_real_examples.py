@@ -35,7 +35,8 @@ def form(value: Any) -> Any:
     """Of a value its fields and types; of a list the forms of what is in it."""
     match value:
         case dict():
-            return {name: form(one) for name, one in value.items()}
+            # Damaged records are counted for the whole process, so those of other tests are among them.
+            return {name: "kinds" if name == "damaged_records" else form(one) for name, one in value.items()}
         case list():
             return sorted({json.dumps(form(one), sort_keys=True) for one in value})
         case bool() | str() | None:
