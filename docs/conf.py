@@ -6,6 +6,7 @@ Lives here: Sphinx' settings. Does not belong here: pages, what the package expo
 project = "Turnfold"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 html_theme = "furo"
+html_show_copyright = False  # else the foot of each page says "Copyright ©" and nothing behind it
 html_title = "Turnfold"
 exclude_patterns = ["_build", "deploy/grafana"]
 myst_heading_anchors = 4

@@ -274,6 +274,9 @@ def test_workers_that_took_over_are_watched_from_then_on(rolling: Rolling) -> No
         for worker in started[:2]:
             worker.says(True)
     assert ([worker.pid for worker in parent.processes], parent.serving) == ([3, 4], 2)
+    old[0].kill()  # it has ended: looking whether it lives is what frees its entry in the system's table
+    parent.keep_subprocess_alive()
+    assert parent._retired == old[1:]
     parent.join_all()  # nothing that was told to stop is forgotten
     assert not any(worker.is_alive() for worker in (*old, *started[:2]))
 

@@ -118,7 +118,7 @@ class GracefulWorkers(Multiprocess):
                 return
             self.processes[place], self._watches[place] = new, _WorkerWatch(started=True)
             old.terminate()
-            self._retired = [one for one in (*self._retired, old) if one.process.is_alive()]
+            self._retired.append(old)
 
     def _comes_to_serve(self, worker: Process) -> bool:
         deadline = time.monotonic() + _START_PATIENCE
@@ -149,6 +149,7 @@ class GracefulWorkers(Multiprocess):
         (systemd, Ctrl-C) has ended them too."""
         if self.should_exit.is_set():
             return
+        self._retired = [one for one in self._retired if one.process.is_alive()]  # which reaps those that have ended
         now = time.monotonic()
         for place, (process, watch) in enumerate(zip(self.processes, self._watches, strict=True)):
             if watch.again is not None:

@@ -479,3 +479,21 @@ def test_a_deletion_may_take_half_an_hour_and_other_calls_a_minute(run: RunComma
         assert (code, out) == (1, "")
         assert "too late" in err
     assert waits == [1800, 60]
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ("compress - <&-", 1, "turnfold: standard input: is blank\n"),
+        ("inspect - <&-", 1, "turnfold: standard input: is blank\n"),
+        ("state <&-", 0, ""),
+        ("version >&-", 0, ""),
+        ("compress /nonexistent/a.txt 2>&-", 1, ""),
+    ],
+)
+def test_streams_that_are_closed_are_empty(line: str, code: int, said: str) -> None:
+    """As cron and some process managers start programs; Python has no stream for such a descriptor."""
+    ran = subprocess.run(  # noqa: S603 - ours
+        ["/bin/sh", "-c", f'exec "$0" -m turnfold.proxy.cli {line}', sys.executable], capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stderr) == (code, said)

@@ -173,12 +173,17 @@ def _say_usage(problem: Any) -> None:
 
 
 def _open_descriptors() -> None:
-    """Open what is closed of standard input, output and error: else a socket gets its number, and lines are written into that."""
-    for descriptor in range(3):
+    """Open what is closed of standard input, output and error: else a socket gets its number, and lines are written into that.
+
+    Python has no stream for one that was closed when it started; commands find an empty input, and an output that nobody reads.
+    """
+    for descriptor, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         try:
             os.fstat(descriptor)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(descriptor, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - for the whole process
 
 
 def _refused() -> type[Exception]:

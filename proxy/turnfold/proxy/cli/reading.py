@@ -30,14 +30,15 @@ def read_text(file: str) -> str:
     """
     if not file:
         raise Failure("give the name of a file, or - for standard input")
+    named = "standard input" if file == "-" else file
     try:
         text = (sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()).decode("utf-8")  # with its own line ends
     except OSError as exc:
-        raise Failure(f"{file}: {exc.strerror or exc}") from exc
+        raise Failure(f"{named}: {exc.strerror or exc}") from exc
     except UnicodeDecodeError as exc:
-        raise Failure(f"{file}: is not UTF-8 (byte {exc.start})") from exc
+        raise Failure(f"{named}: is not UTF-8 (byte {exc.start})") from exc
     if not text.strip():
-        raise Failure(f"{file}: is blank")
+        raise Failure(f"{named}: is blank")
     return text
 
 
@@ -51,7 +52,7 @@ def read_json(file: str) -> tuple[Any, str]:
     try:
         return json.loads(text), text
     except (ValueError, RecursionError) as exc:
-        raise Failure(f"{file}: is not JSON ({exc})") from exc
+        raise Failure(f"{'standard input' if file == '-' else file}: is not JSON ({exc})") from exc
 
 
 @contextlib.contextmanager
