@@ -333,6 +333,34 @@ def test_the_one_row_that_is_not_like_the_others_is_in_every_layer(name: str, ra
     assert all(rare in layer.text for layer in compress(ODD_ROWS[name]).layers)
 
 
+ODD_SETTINGS = {
+    "ini": "\n".join(f"[site{i}]\nhost = h{i}\nport = {5000 + i}\nverify_tls = {'off' if i == 9 else 'on'}" for i in range(45)),
+    "yaml": "\n".join(f"pump{i}:\n  bar: {40 + i}\n  locked: {'false' if i == 31 else 'true'}" for i in range(45)),
+    "code": "\n".join(f'resource "vm" "w{i}" {{\n  size = "{"metal" if i == 17 else "small"}"\n  n = {i}\n}}' for i in range(45)),
+}
+
+
+@pytest.mark.parametrize(("name", "rare"), [("ini", "verify_tls = off"), ("yaml", "locked: false"), ("code", 'size = "metal"')])
+def test_the_one_setting_that_is_not_like_the_others_is_in_every_layer(name: str, rare: str) -> None:
+    assert all(rare in layer.text for layer in compress(ODD_SETTINGS[name]).layers)
+
+
+@pytest.mark.parametrize("ratio", [0.1, 0.2, 0.3])
+def test_a_layer_is_not_filled_with_brackets(ratio: float) -> None:
+    names = ["Turbine", "Valve", "Ledger", "Harbour", "Cable", "Sensor", "Invoice", "Winch", "Pallet"] * 5
+    text = "\n".join(f"type {name}{i} {{\n  id: ID!\n  name: String\n  count{i}: Int!\n}}" for i, name in enumerate(names))
+    assert all(layer.text.count("}") <= layer.text.count("{") + 1 for layer in compress(text, l1_ratio=ratio).layers)
+
+
+def test_subtitles_are_told_by_what_is_said() -> None:
+    said = [f"I saw boat {i} near the quay of Aldmoor." for i in range(1, 120)]
+    text = "\n\n".join(
+        f"{i}\n00:{i // 60:02}:{i % 60:02},000 --> 00:{i // 60:02}:{i % 60:02},900\n{one}" for i, one in enumerate(said, 1)
+    )
+    for layer in compress(text).layers[1:]:
+        assert sum(len(one) for one in said if one in layer.text) > len(layer.text) / 3
+
+
 OUTLINES = {
     "mappings": "\n".join(f'svc{i}:\n  image: acme/{i}:1.{i}\n  ports:\n    - "{8000 + i}:80"\n    - 9{i}' for i in range(40)),
     "items below their key": "hosts:\n"

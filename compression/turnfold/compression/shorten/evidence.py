@@ -30,6 +30,8 @@ _MILD: Final = re.compile("|".join(_MILD_WORDS))
 _PLACE: Final = re.compile(r" *--> \S+:\d+")
 #: Rows of a table with a rare value: so few are exceptions, which a reader looks for; of more none stands out.
 MOST_ODD: Final = 3
+_RARE: Final = 0.05  # share of the settings of one name up to which a value is rare
+_SETTINGS: Final = 10  # settings of one name for each value that they have, from which its values are few
 _HARMLESS: Final = re.compile(r"\b(?:0|no) (?:errors?|failures?|failed|warnings?|exceptions?)\b|without (?:errors?|failure)")
 
 
@@ -80,6 +82,24 @@ def grades(lines: Sequence[str]) -> list[int]:
     for index in set(_hits(lower, starts)):
         out[index] = grade(lines[index])
     return out
+
+
+#: A setting of a name: "replicas: 3", `instance_type = "t3.micro",`.
+_SETTING: Final = re.compile(r"\s*(?:- )?[\"']?([A-Za-z][\w.-]*)[\"']?\s*(?::\s|=)\s*(\S.{0,80}?)[,;]?\s*\Z")
+
+
+def odd_settings(lines: Sequence[str]) -> set[int]:
+    """Indices of settings with another value than nearly all of their name have; none where they are more than `MOST_ODD`."""
+    named: dict[str, dict[str, list[int]]] = {}
+    for i, line in enumerate(lines):
+        if found := _SETTING.match(line):
+            named.setdefault(found[1], {}).setdefault(found[2], []).append(i)
+    odd: set[int] = set()
+    for values in named.values():
+        total = sum(map(len, values.values()))
+        if 1 < len(values) <= max(2, total // _SETTINGS):
+            odd.update(i for places in values.values() if len(places) <= _RARE * total for i in places)
+    return odd if len(odd) <= MOST_ODD else set()
 
 
 def with_messages(lines: Sequence[str], found: Sequence[int]) -> list[int]:

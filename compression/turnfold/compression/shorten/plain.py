@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from turnfold.compression.shorten.evidence import graded_lines, grades, with_messages
+from turnfold.compression.shorten.evidence import graded_lines, grades, odd_settings, with_messages
 from turnfold.compression.shorten.lines import WeighedLine, needed_above, rows_of, short_lines
 from turnfold.compression.text.statements import statements
 
@@ -20,6 +20,8 @@ _BEGUN: Final = re.compile(r"[a-f]{1,7}#")  # a hexadecimal number may begin wit
 _NUMBERS: Final = re.compile(r"(?:0x)?[a-f]{0,7}[0-9][0-9a-f]*")
 _AND: Final = "… and "
 _EXCERPT: Final = re.compile(r" *+(?:\d++ *+)?\|")  # source that a compiler quotes
+_SAID: Final = re.compile(r"[^\W\d_]{2}")
+_COUNTER: Final = 0.05  # worth of a line without a word: a number, a time, a rule
 _FEW: Final = 2  # numbers that say it; with more it would not be clear which is which
 _FAILURE: Final = 3  # the gravest grade
 _LONG: Final = 50  # characters of a line that is worth saying in short
@@ -83,15 +85,16 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     lines = short_lines(text)
     found = with_messages(lines, grades(lines))
     above = needed_above(lines, headings=True)
-    last = len(lines) - 1
+    odd, last = odd_settings(lines), len(lines) - 1
     seen: Counter[str] = Counter()
 
     def row(i: int) -> WeighedLine:
         key = template(lines[i])
         seen[key] += 1
-        evidence = found[i] if found[i] == 3 or seen[key] <= _OFTEN else 0
+        evidence = found[i] if found[i] == 3 or seen[key] <= _OFTEN else int(i in odd)
         if _EXCERPT.match(lines[i]):
             return WeighedLine(lines[i], weight=-0.2, scale=0.4)
-        return WeighedLine(lines[i], weight=2.0 if i in (0, last) else 0.6, evidence=evidence, like=key, needs=above.get(i, ()))
+        worth = 2.0 if i in (0, last) else 0.6 if _SAID.search(lines[i]) else _COUNTER
+        return WeighedLine(lines[i], weight=worth, evidence=evidence, like=key, needs=above.get(i, ()))
 
-    return in_short(rows_of(lines, words, graded_lines(found), row))
+    return in_short(rows_of(lines, words, {*odd, *graded_lines(found)}, row))

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from turnfold.compression.shorten.evidence import odd_settings
 from turnfold.compression.shorten.lines import WeighedLine, needed_remarks, rows_of, short_lines
 
 _NUMBER: Final = re.compile(r"\s*\d+(?:\t|→|\s*[|:] ?)")
@@ -88,14 +89,14 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     """Every line with its worth; lines that carry their number need no mark for a gap."""
     lines = short_lines(text)
     remarks = _remarks(lines)
-    above = needed_remarks(lines)
+    above, odd = needed_remarks(lines), odd_settings(lines)
 
     def row(i: int) -> WeighedLine:
         number = _NUMBER.match(lines[i])
         found = _SORT.match(lines[i], number.end() if number else 0)
         sort = "remark" if i in remarks else (found.lastgroup or "" if found else "")
         scale = 0.5 if sort == "remark" else 1.0
-        return WeighedLine(lines[i], _WORTH[sort], scale=scale, unmarked=number is not None, needs=above.get(i, ()))
+        return WeighedLine(lines[i], _WORTH[sort], int(i in odd), scale, unmarked=number is not None, needs=above.get(i, ()))
 
     return rows_of(lines, words, (i for i, line in enumerate(lines) if _defines(line)), row)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from turnfold.compression.shorten.evidence import graded_lines, grades
+from turnfold.compression.shorten.evidence import graded_lines, grades, odd_settings
 from turnfold.compression.shorten.lines import MOST_ROWS, WeighedLine, needed_above, rows_of, short_lines
 from turnfold.compression.shorten.plain import template
 
@@ -18,22 +18,22 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     lines = short_lines(text)
     found = grades(lines)
     above = needed_above(lines, headings=False)
-    parents = _parents(lines)
+    parents, odd = _parents(lines), odd_settings(lines)
 
     def row(i: int) -> WeighedLine:
         body = lines[i].lstrip(" ")
         depth = (len(lines[i]) - len(body)) // 2
-        worth = -0.5 if body.startswith("#") else max(0.2, 1.5 - 0.4 * depth)
+        worth = -0.5 if body.startswith("#") or not body.strip("{}[](),; ") else max(0.2, 1.5 - 0.4 * depth)
         return WeighedLine(
             lines[i],
             weight=worth,
-            evidence=1 if found[i] == 3 else 0,
-            like=template(body) if depth else "",
+            evidence=1 if found[i] == 3 or i in odd else 0,
+            like=template(body) if depth and i not in odd else "",
             unmarked=len(lines) <= MOST_ROWS,  # without its parents, a line must not seem to follow the one before
             needs=(*above.get(i, ()), *parents.get(i, ())),
         )
 
-    return rows_of(lines, words, graded_lines(found), row)
+    return rows_of(lines, words, {*odd, *graded_lines(found)}, row)
 
 
 def _parents(lines: Sequence[str]) -> dict[int, tuple[int]]:
