@@ -127,3 +127,15 @@ def test_a_long_conversation_takes_linear_time() -> None:
 
     count("warm")
     assert_linear(lambda found: summarise(found, 600, count, Memo()), block, 40)
+
+
+def test_no_quote_brings_very_many_others() -> None:
+    """Each line needs all that lead to it: listed for each, they grew with the square of the message."""
+    source = Source(
+        "assistant", "".join(f"On 3 May, Ben wrote:\nPump {n} holds {n} bar at pier 4.\n" for n in range(300)), b"key"
+    )
+    memo = Memo()
+    assert summarise([source], 400, count, memo)
+    candidates = memo.find(("summary-sentences", "assistant", b"key"))
+    assert candidates
+    assert max(len(candidate.needs) for candidate in candidates) < 64

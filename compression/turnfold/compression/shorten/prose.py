@@ -37,6 +37,7 @@ _CENTRAL: Final = Central()
 _FEW, _MANY = 12, 400
 # Shares of a sentence's worth.
 _BY_CENTRE, _BY_SIGNAL, _BY_FACTS, _BY_WORDS, _BY_PLACE = 0.35, 0.3, 0.2, 3.0, 0.1
+_MOST_NEEDED: Final = 64  # statements that one takes along at most
 _BY_WORTH: Final = 1.0  # what a sentence of worth 1 is worth beside one fact that was not said yet
 _BLOCK_WORTH: Final = {
     "heading": 0.5,
@@ -172,15 +173,16 @@ def _choose(read: Statements, keep: int, judged: _Judged, costs: Sequence[int], 
     once = {fact: 1.0 for facts in judged.facts for fact in facts}
     chosen = read.complete(judged.must)
     spent = sum(costs[i] for i in chosen)
-    for i in cover(pieces, once, sum(piece.cost for piece in pieces)):
-        if i in chosen or i in heads:
+    said = [i for i in cover(pieces, once, sum(piece.cost for piece in pieces)) if i not in heads]
+    for i in said:
+        if i in chosen:
             continue
-        group = read.with_needs(i) - chosen
-        cost = sum(costs[j] for j in group) + 1  # and the mark of the gap
-        if spent + cost <= keep or not chosen:
+        group = read.missing(i, chosen, _MOST_NEEDED)
+        cost = sum(costs[j] for j in group) + 1 if group else 0  # and the mark of the gap
+        if group and (spent + cost <= keep or not chosen):
             chosen |= group
             spent += cost
-    return chosen
+    return chosen or read.complete(set(said[:1]))
 
 
 def join(text: str, spans: Sequence[Span], chosen: set[int]) -> str:

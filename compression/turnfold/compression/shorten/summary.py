@@ -13,6 +13,7 @@ from __future__ import annotations
 import heapq
 import math
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
@@ -41,6 +42,8 @@ _PLAIN_FACT: Final = re.compile(r"[A-Z](?<=\w [A-Z])[^\W_]+")
 FIXED, PER_QUOTE = 15, 3
 # A quote has this many words at least, this many characters at most.
 _SHORT, _LONG = 4, 480
+# A quote takes so many statements along at most, and what a user says beside a pasted text so many characters.
+_MOST_NEEDED, _FARTHEST = 64, 20_000
 _ROLE_WORTH: Final = {"user": 0.25, "assistant": 0.15, "system": 0.3, "developer": 0.3}
 _TAKE: Final = 4  # candidates of one message at most: a summary speaks of the whole block
 _OBJECTED: Final = 2  # messages behind one that may take it back
@@ -96,6 +99,7 @@ def summarise(sources: Sequence[Source], budget: int, count: Count, memo: Memo) 
     chosen += [quote for quote in _objections(sources, range(_OBJECTED)) if quote not in chosen]
     spent = FIXED + sum(count(sources[quote.source].text[quote.start : quote.end]) + PER_QUOTE for quote in chosen)
     seen = {fact for quote in chosen for fact in _facts(sources, quote)}
+    quoted = set(chosen)
     queue = _ranking(sources, kept, weights)
     # Lazy greedy: worth only falls as facts are quoted, so what is still on top with its worth of now is the best.
     while queue and spent + PER_QUOTE + _SHORT < budget:
@@ -106,10 +110,11 @@ def summarise(sources: Sequence[Source], budget: int, count: Count, memo: Memo) 
             continue
         needed = (Quote(top.quote.source, start, end) for start, end in top.needs)
         next_ones = range(top.quote.source + 1, top.quote.source + 1 + _OBJECTED)
-        new = [quote for quote in (*needed, top.quote, *_objections(sources, next_ones)) if quote not in chosen]
+        new = [quote for quote in (*needed, top.quote, *_objections(sources, next_ones)) if quote not in quoted]
         cost = sum(count(sources[quote.source].text[quote.start : quote.end]) + PER_QUOTE for quote in new)
         if spent + cost <= budget:
             chosen += new
+            quoted.update(new)
             spent += cost
             seen.update(fact for quote in new for fact in _facts(sources, quote))
     return tuple(sorted(chosen))
@@ -188,21 +193,28 @@ def _candidates(source: Source) -> tuple[_QuoteCandidate, ...]:
     read, pieces, said, orders = _read(source)
     found: list[_QuoteCandidate] = []
     ranges = list(map(_range, read.spans, pieces))
-    own = _beside_pasted(source)
-    for start, end in own:
-        inside = {i for i, (begin, stop) in enumerate(ranges) if start < stop and begin < end}
-        needs = tuple(ranges[i] for i in sorted(read.complete(inside) - inside))
+    begins, ends = [begin for begin, _ in ranges], [end for _, end in ranges]
+    own: set[int] = set()
+    for start, end in _beside_pasted(source):
+        inside = range(bisect_right(ends, start), bisect_left(begins, end))
+        own.update(inside)
+        every = read.complete_within(inside, _FARTHEST)
+        if every is None:
+            continue
+        needs = tuple(ranges[i] for i in sorted(every.difference(inside)))
         found.append(_QuoteCandidate(start, end, False, *_weighed(source.text[start:end]), needs, asked=True))
     for i, span in enumerate(read.spans):
         start, end = ranges[i]
-        if i not in orders and any(start < stop and begin < end for begin, stop in own):
+        if i not in orders and i in own:
             continue
         dense = _is_dense(pieces[i], said[i])
         if i not in orders and (span.kind or (len(said[i]) < _SHORT and not dense)):
             continue
-        if i in orders or end - start <= _LONG:
-            needs = tuple(ranges[j] for j in sorted(read.with_needs(i)) if j != i)
-            found.append(_QuoteCandidate(start, end, i in orders, *_weighed(pieces[i], said[i]), needs))
+        if i in orders:  # quoted in any case, as is what it needs
+            found.append(_QuoteCandidate(start, end, True, *_weighed(pieces[i], said[i])))
+        elif end - start <= _LONG and (every := read.missing(i, frozenset(), _MOST_NEEDED)):
+            needs = tuple(ranges[j] for j in sorted(every) if j != i)
+            found.append(_QuoteCandidate(start, end, False, *_weighed(pieces[i], said[i]), needs))
     return tuple(found)
 
 
