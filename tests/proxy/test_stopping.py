@@ -57,13 +57,14 @@ def test_the_log_says_what_a_server_stops_for_once(reached: list[int], caplog: p
 def test_signals_before_the_start_are_answered(capfd: pytest.CaptureFixture[str]) -> None:
     program = """
 import os, signal
-from turnfold.proxy.early_signals import answer_early_signals
+from turnfold.proxy.early_signals import early_signals_answered
 for number in (signal.SIGTERM, signal.SIGHUP):
     signal.signal(number, signal.SIG_DFL)
-answer_early_signals()
-for name in {names}:
-    os.kill(os.getpid(), getattr(signal, name))
-print("goes on")
+with early_signals_answered():
+    for name in {names}:
+        os.kill(os.getpid(), getattr(signal, name))
+    print("goes on")
+assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 """
     for names, code, out, err in (
         (("SIGUSR1", "SIGUSR2"), 0, "goes on\n", ""),

@@ -8,22 +8,28 @@ end open streams. Log rotation and process managers send those two to programs t
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
+from collections.abc import Iterator
 from types import FrameType
 
 _STOPPING = (signal.SIGTERM, signal.SIGHUP)
 _IGNORED = (signal.SIGUSR1, signal.SIGUSR2)
 
 
-def answer_early_signals() -> None:
-    """From now on an order to stop is obeyed with a line that says so. What somebody has set already stays."""
-    for number in _STOPPING:
-        if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, _stop)
-    for number in _IGNORED:
-        if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, signal.SIG_IGN)
+@contextlib.contextmanager
+def early_signals_answered() -> Iterator[None]:
+    """Meanwhile an order to stop is obeyed with a line that says so. What somebody has set already stays."""
+    wanted = dict.fromkeys(_STOPPING, _stop) | dict.fromkeys(_IGNORED, signal.SIG_IGN)
+    ours = {number: handler for number, handler in wanted.items() if signal.getsignal(number) is signal.SIG_DFL}
+    for number, handler in ours.items():
+        signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

@@ -11,9 +11,10 @@ import typer
 
 from turnfold.config.sources import load
 from turnfold.proxy.cli.flags import ModeFlag, StoreFlag, UpstreamFlag
-from turnfold.proxy.early_signals import answer_early_signals
+from turnfold.proxy.early_signals import early_signals_answered
 
 
+@early_signals_answered()
 def serve(
     upstream: UpstreamFlag = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on, 127.0.0.1 by default (TURNFOLD_HOST).")] = None,
@@ -29,7 +30,6 @@ def serve(
 
     Then point your client at it: OPENAI_BASE_URL=http://127.0.0.1:8420/v1, ANTHROPIC_BASE_URL=http://127.0.0.1:8420.
     """
-    answer_early_signals()
     loaded = load(
         {
             "--upstream": (("upstream", "url"), upstream),
