@@ -9,9 +9,10 @@ import numpy as np
 from tests.support.cases import each
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.recall import fence, passage_index
+from turnfold.compression.recall.needed_quotes import ChosenQuote, complete, needs
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
 from turnfold.compression.recall.quote_choice import FRAME, Quoted, QuoteTokens, RankedQuotes, fit_quotes
-from turnfold.compression.text.quotes import Quote, Source
+from turnfold.compression.text.quotes import Quotable, Quote, Source
 from turnfold.compression.tokens import BORDER_COUNTER, ModelCounter, counter_for_model
 
 WORDS = ["harbour", "crane", "ledger", "cabinet", "market", "€", "lantern", "12.5", "manifest", "ok"]
@@ -29,8 +30,29 @@ def talk(draw: random.Random, messages: int) -> list[Source]:
     return [Source(("user", "assistant")[n % 2], text, digest(text)) for n, text in enumerate(texts)]
 
 
-def one_by_one(sources: list[Source], ranked: list[Quote], budget: int, held: str, count: ModelCounter) -> list[Quote]:
+def fitted(sources: list[Quotable], chosen: list[Quote], budget: int, index: PassageIndex, count: ModelCounter) -> list[Quote]:
+    """As many of the chosen quotes, the best first, as the fence has room for with what they need."""
+
+    def tokens(quotes: list[Quote]) -> int:
+        return count(fence.render(sources, quotes)) if quotes else 0
+
+    numbers = {quote: number for number, quote in enumerate(index.quotes)}
+    if needed := needs(np.array([numbers[quote] for quote in chosen if quote in numbers], np.int64), index, sources):
+        costs = [count(sources[quote.source].text[quote.start : quote.end]) + FRAME for quote in chosen]
+        wanted = [needed.get(numbers.get(quote, -1), ()) for quote in chosen]
+        asked = list(map(ChosenQuote, chosen, costs, wanted))
+        room = budget - count(fence.enclose(()))
+        while (left := budget - tokens(found := complete(asked, sources, room, count))) < 0:
+            room += left
+        return found
+    while tokens(chosen) > budget:
+        chosen = chosen[:-1]
+    return sorted(chosen)
+
+
+def one_by_one(ranked: list[Quote], budget: int, held: str, index: PassageIndex, count: ModelCounter) -> list[Quote]:
     """The same choice, written down as it is meant."""
+    sources = list(index.sources)
 
     def text(quote: Quote) -> str:
         return sources[quote.source].text[quote.start : quote.end]
@@ -62,9 +84,7 @@ def one_by_one(sources: list[Source], ranked: list[Quote], budget: int, held: st
     if (left := budget - tokens(chosen)) > 2 * FRAME:
         others = [quote for quote in ranked if quote not in chosen]
         chosen += take(others, left, "\0".join(map(text, chosen)))
-    while chosen and tokens(chosen) > budget:
-        chosen.pop()
-    return sorted(chosen)
+    return fitted(sources, chosen, budget, index, count)
 
 
 def best_first(index: PassageIndex, ranking: RankedQuotes) -> list[Quote]:
@@ -91,7 +111,7 @@ def test_many_at_once_are_those_that_are_chosen_one_by_one(seed: int, model: str
         held = draw.choice(["", HELD])
         for budget in (20, 45, 200, 1500, 100_000):
             found = fit_quotes(ranking, budget, QuoteTokens(sources, count, index, held, more))
-            assert list(found.quotes) == one_by_one(sources, best_first(index, ranking), budget, held, count)
+            assert list(found.quotes) == one_by_one(best_first(index, ranking), budget, held, index, count)
             assert found.text == fence.render(sources, found.quotes)
             assert found.tokens == (count(found.text) if found.text else 0)
 

@@ -1,6 +1,7 @@
 """Quotes within a budget.
 
-Lives here: what quotes cost, and as many of them as fit. Does not belong here: which are the best (see ``ranking``).
+Lives here: what quotes cost, and as many of them as fit. Does not belong here: which are the best (see ``ranking``), what a part
+of a message needs (``needed_quotes``).
 
 A long conversation has thousands of passages, and a request may have room for hundreds, so what is asked of a passage is kept by
 its number, and asked of many at once: a look at each of them by itself would make up most of a turn.
@@ -19,6 +20,7 @@ import numpy.typing as npt
 
 from turnfold.compression.recall import fence
 from turnfold.compression.recall.greatest import nth_greatest
+from turnfold.compression.recall.needed_quotes import ChosenQuote, Needs, complete, needs
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
@@ -34,6 +36,7 @@ _CHARACTERS: Final = 8  # of a token at most: what is longer does not fit
 _DRESS: Final = str.maketrans("", "", '" \t\r\n')
 _TELLING: Final = 12  # characters; fewer may stand anywhere
 _UNKNOWN: Final = -1
+_LineKey = int | tuple[int, ...] | tuple[Quote, ...]
 
 
 class RankedQuotes(NamedTuple):
@@ -97,7 +100,7 @@ class _KnownQuotes(NamedTuple):
         lone_lines, lone_passages: that line and what is quoted in it, where `alone` is known.
         hashes: of their texts.
         twins: the first passage with the same text.
-        lines: what is quoted of a message, by the number of its only passage or the numbers of several.
+        lines: what is quoted of a message, by the number of its only passage, the numbers of several, or the quotes themselves.
     """
 
     quotes: Objects
@@ -108,7 +111,7 @@ class _KnownQuotes(NamedTuple):
     lone_passages: Objects
     hashes: Ints
     twins: Ints
-    lines: dict[int | tuple[int, ...], QuotedLine]
+    lines: dict[_LineKey, QuotedLine]
 
 
 class QuoteTokens:
@@ -129,7 +132,7 @@ class QuoteTokens:
     ) -> None:
         self.sources, self.held, self.count = sources, held, count
         self._bare: str | None = None  # what is held, without the dress of JSON
-        self._source_of = index.source_of
+        self._index, self._source_of = index, index.source_of
         self._characters, self._estimates = index.characters, index.costs
         self._known, self._is_held = _known_quotes(index, count, sources), _answers_about(held, index)
         self._passages = len(index.quotes)
@@ -243,11 +246,12 @@ class QuoteTokens:
             return np.sort(chosen)
         return np.array(sorted(chosen.tolist(), key=self._known.quotes.__getitem__), np.int64)
 
-    def _make_line(self, key: int | tuple[int, ...]) -> QuotedLine:
-        quotes = [self._known.quotes[n] for n in ([key] if isinstance(key, int) else key)]
+    def _make_line(self, key: _LineKey) -> QuotedLine:
+        named = (key,) if isinstance(key, int) else key
+        quotes: list[Quote] = [self._known.quotes[one] if isinstance(one, int) else one for one in named]
         source = self.sources[quotes[0].source]
         passage = fence.passage_of(source, quotes, str)
-        if isinstance(key, int):
+        if len(quotes) == 1:
             escaped = fence.Passage(passage.role, fence.escape(passage.text))
         else:  # each quote is escaped by itself
             escaped = fence.passage_of(source, quotes, fence.escape)
@@ -259,9 +263,7 @@ class QuoteTokens:
             self._known.alone[key] = tokens[0]  # last: another thread looks at this first
         return line
 
-    def _line_tokens(
-        self, key: int | tuple[int, ...], passage: fence.Passage, escaped: fence.Passage, text: str
-    ) -> tuple[int, ...] | None:
+    def _line_tokens(self, key: _LineKey, passage: fence.Passage, escaped: fence.Passage, text: str) -> tuple[int, ...] | None:
         if not isinstance(self.count, ModelCounter):
             return None
         if isinstance(key, int) and escaped.text == passage.text and (known := int(self._known.tokens[key])) >= 0:
@@ -296,6 +298,17 @@ class QuoteTokens:
             return self.count.each(fence.enclose([line.text for line in lines]))
         return tuple(map(sum, zip(*_frame(self.count), *counts, strict=True)))
 
+    def needs(self, chosen: Ints) -> Needs:
+        """What those of the chosen quotes that are passages are not to be quoted without."""
+        return needs(chosen[chosen < self._passages], self._index, self.sources)
+
+    def render_completed(self, chosen: Ints, needed: Needs, room: int) -> Quoted:
+        """The quotes, the best first, with what they need, as far as they fit."""
+        asked = [ChosenQuote(self._known.quotes[n], self.cost(n), needed.get(n, ())) for n in chosen.tolist()]
+        quotes = tuple(complete(asked, self.sources, room, self.count))
+        known = self._known.lines
+        return self._of_lines(quotes, [known.get(key) or self._make_line(key) for key in fence.by_message(quotes)])
+
     def render(self, chosen: Ints) -> Quoted:
         """The quotes as they stand in a request."""
         if not len(chosen):
@@ -305,7 +318,11 @@ class QuoteTokens:
         if total is not None:
             text = fence.enclose(known.lone_lines.take(ordered).tolist())
             return Quoted(quotes, text, tuple(known.lone_passages.take(ordered).tolist()), (total,))
-        lines = self._lines(ordered)
+        return self._of_lines(quotes, self._lines(ordered))
+
+    def _of_lines(self, quotes: tuple[Quote, ...], lines: Sequence[QuotedLine]) -> Quoted:
+        if not quotes:
+            return Quoted()
         text = fence.enclose([line.text for line in lines])
         return Quoted(quotes, text, tuple([line.passage for line in lines]), self._sizes(lines))
 
@@ -382,7 +399,7 @@ def _answers_about(held: str, index: PassageIndex) -> npt.NDArray[np.int8]:
 
 
 def fit_quotes(ranking: RankedQuotes, budget: int, tokens: QuoteTokens) -> Quoted:
-    """As many of the quotes, the best first, as the rendered fence has room for.
+    """As many of the quotes, the best first, as the rendered fence has room for, each with what it needs.
 
     A label costs two or three tokens, so what three for each leave over is given out once more.
     """
@@ -393,11 +410,23 @@ def fit_quotes(ranking: RankedQuotes, budget: int, tokens: QuoteTokens) -> Quote
         others[chosen] = False
         rest = ranking._replace(numbers=ranking.numbers[others[ranking.numbers]])
         chosen = np.append(chosen, _take(rest, left, chosen, tokens))
+    if needed := tokens.needs(chosen):
+        return _complete(chosen, needed, budget, tokens)
     found = tokens.render(chosen)
     while len(chosen) and found.tokens > budget:
         chosen = chosen[:-1]
         found = tokens.render(chosen)
     return found
+
+
+def _complete(chosen: Ints, needed: Needs, budget: int, tokens: QuoteTokens) -> Quoted:
+    """As many of the chosen quotes, the best first, as fit with what they need."""
+    room = budget - fence_tokens(tokens.count)
+    while True:
+        found = tokens.render_completed(chosen, needed, room)
+        if found.tokens <= budget:
+            return found
+        room -= found.tokens - budget
 
 
 _SPARE: Final = 16  # quotes put in order beyond those that a room holds as a rule

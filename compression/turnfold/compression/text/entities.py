@@ -97,15 +97,23 @@ _OPENERS: Final = frozenset(_OPENING_WORDS.split())
 _WHOLE: Final = frozenset({"I", "A", "I'm", "I'd", "I'll", "I've", "OK", "Ok"})
 _LEGAL: Final = r"GmbH|AG|AS|KGaA|SE|KG|SA|S\.A|SARL|SAS|SpA|Ltda|BV|NV|AB|ASA|Oy|Oyj|A/S|ApS|Kft|Zrt|LLP|LP|Pty|Pte|Sdn|Bhd"
 _LEGAL_BEFORE: Final = re.compile(r"\b(?:ООО|ОАО|ЗАО|ПАО|АО)\b")
-_CUT_BEFORE: Final = re.compile(rf"(?:.* )?(?:der|die|des|dem|den|de la|du) (?=[^ ]+(?: [^ ]+)* (?:{_LEGAL})\Z)")
+_GERMAN_ORGANISATIONS: Final = (
+    r"\w+(?:werke|gesellschaft|gemeinschaft|genossenschaft|verband|universität|ministerium|versicherung|[ks]kasse|kammer|anstalt"
+    r"|behörde)|Sparkasse|Stadtwerke|Bundesbank|Hochschule|Universität|Stiftung"
+)
+_CUT_BEFORE: Final = re.compile(
+    rf"(?:.* )?(?:der|die|des|dem|den|de la|du) (?=(?:{_GERMAN_ORGANISATIONS})\b|[^ ]+(?: [^ ]+)* (?:{_LEGAL})\Z)"
+)
+_LINKS_BEHIND: Final = re.compile(rf"(?: [^{_UPPER} ]+)* \Z")
 _IN_QUOTES: Final = re.compile(r"\b(?:ООО|ОАО|ЗАО|ПАО|АО|НПО|ФГУП|ТОО|ИП|ТОВ|Банк|Завод|Фонд|Компания) «[^»\n]{1,60}»")
 _ORGANISATION: Final = re.compile(
-    rf"\b(?:{_LEGAL}|ООО|ОАО|ЗАО|ПАО|АО|Банк|Университет\w?|Министерств\w|Академи\w)\b|\b\w+(?:werke|gesellschaft|verband"
-    r"|universität|ministerium|versicherung)\b|\b(?:Universi(?:dad|dade|té|tät|teit|tà|tet)|Uniwersytet|Banco|Banque|Banca|Compañía|Companhia"
+    rf"\b(?:{_LEGAL}|ООО|ОАО|ЗАО|ПАО|АО|Банк|Университет\w?|Министерств\w|Академи\w)\b|\b(?:{_GERMAN_ORGANISATIONS})\b"
+    r"|\b(?:Universi(?:dad|dade|té|tät|teit|tà|tet)|Uniwersytet|Banco|Banque|Banca|Compañía|Companhia"
     r"|Compagnie|Société|Minist(?:erio|ère|ério|ero|erium)|Mus(?:ée|eo|eu)|Instituto|Institut|École|Escola|Escuela|Stiftung|Verein|Fundación|Fundação|Fondation|Fondazione|Fundacja|Fundația|Quartet|Orchestra|Philharmonic"
     r"|Brewery|Brothers|Crédit|Caisse|Engineering|Construction|Insurance|Pharmaceuticals?|Logistics|Securities|Petroleum|Publishing"
     r"|Consulting|Infrastructure|Bancorp|Telecom|Railways?|Shipping"
-    r"|Hochschule|Stadtwerke|Bundesbank|Sans Frontières|Fund|Organi[sz]ations?|Bureau|Federation|Federal Reserve|League|Alliance"
+    r"|Sans Frontières|Without Borders|Administration|Observatory|Tribunal|Directorate|Registry"
+    r"|Fund|Organi[sz]ations?|Bureau|Federation|Federal Reserve|League|Alliance"
     r"|Society|Red Cross|Crescent|Church|Parliament|Congress|Senate|Police|Airlines?|Airways|Motors|Industries|Ventures|Studios?"
     r"|Network|Forum|Assembly|Chamber|Treasury|Programme|Center|Centre|Academy|Clinic|Laborator(?:y|ies)|United Nations"
     r"|Inc|Corp|Corporation|Ltd|LLC|GmbH|AG|SA|PLC|Co|Company|Group|Holdings|Partners|University|Institute|College|School|Bank"
@@ -243,7 +251,9 @@ def _sort_name(text: str, start: int, end: int, found: list[Entity], doubtful: l
         first += 1
         opens = False
     del words[:first]
-    start = _start_of_organisation(text, start, end, words)
+    begin, start = start, _start_of_organisation(text, start, end, words)
+    if " " in (before := _LINKS_BEHIND.sub("", text[begin:start])):  # "Anneliese Groß von der Kelmann GmbH"
+        _sort_name(text, begin, begin + len(before), found, doubtful, known)
     start += _drop_role(words)
     if not words or words[0][:1].isdigit() or (len(words) == 1 and (words[0] in _OPENERS or len(words[0]) < 2)):
         return

@@ -28,7 +28,7 @@ _BLANK_LINE: Final = re.compile(r"\n[ \t]*\n\s*\Z")
 def near_ties(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     """Pairs of a sentence and one that it needs."""
     if not any([piece.kind for piece in pieces]):  # noqa: C419 - a generator takes twice as long, and every text is asked
-        return [*_pointing_back(pieces), *_taken_back(pieces), *_revised(pieces), *_introduced(pieces)]
+        return [*_pointing_back(pieces), *_taken_back(pieces), *_revised(pieces), *introduced(pieces)]
     return [
         *_under_headings(pieces),
         *_behind_labels(pieces),
@@ -36,7 +36,7 @@ def near_ties(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
         *_pointing_back(pieces),
         *_taken_back(pieces),
         *_revised(pieces),
-        *_introduced(pieces),
+        *introduced(pieces),
         *_about_blocks(pieces),
     ]
 
@@ -172,7 +172,7 @@ def _asked_and_answered(pieces: Sequence[StatementPiece]) -> list[tuple[int, int
     return found
 
 
-def _introduced(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
+def introduced(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     """What stands under "Never do:", behind "The following is not true." or "Suppose that it fails."; items below an item."""
     found: list[tuple[int, int]] = []
     hints, items = pieces[0].hints, True in [piece.item for piece in pieces]

@@ -25,7 +25,7 @@ from turnfold.compression.text.farther_ties import farther_ties
 from turnfold.compression.text.following_ties import following_ties
 from turnfold.compression.text.hints import Hints
 from turnfold.compression.text.lower import joined_words_within, words_within
-from turnfold.compression.text.near_ties import near_ties
+from turnfold.compression.text.near_ties import introduced, near_ties
 from turnfold.compression.text.paragraph_ties import paragraph_ties
 from turnfold.compression.text.pointing_ties import pointing_ties
 from turnfold.compression.text.reaching_ties import reaching_ties
@@ -61,8 +61,9 @@ _QUOTING: Final = re.compile('["“”„«»「」『』()（）]')
 _ASCII_QUOTING: Final = '"()'
 
 _Rule = Callable[[str, Sequence[StatementPiece]], Iterable[tuple[int, int]]]
-#: What is asked of a text behind its near ties, in order.
+#: What is asked of a text, in order.
 _RULES: Final[tuple[_Rule, ...]] = (
+    lambda _, pieces: near_ties(pieces),
     farther_ties,
     reaching_ties,
     lambda _, pieces: following_ties(pieces),
@@ -71,6 +72,15 @@ _RULES: Final[tuple[_Rule, ...]] = (
     lambda _, pieces: paragraph_ties(pieces),
     correcting_ties,
 )
+
+
+def _comments(rule: _Rule) -> _Rule:
+    """A rule that finds only what stands behind the sentence that needs it."""
+    return lambda text, pieces: [pair for pair in rule(text, pieces) if pair[0] < pair[1]]
+
+
+#: The same of what limits, corrects or introduces a sentence.
+_LIMITING_RULES: Final[tuple[_Rule, ...]] = (*map(_comments, _RULES), lambda _, pieces: introduced(pieces))
 #: The attributes of `Statements`.
 _Columns = tuple[Sequence[Span], Sequence[tuple[int, ...]], Sequence[int]]
 
@@ -148,6 +158,18 @@ def statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
     return Statements(*_of([text], cut, _pieces([text], cut) if len(cut[0]) > 1 else [[]])[0])
 
 
+def limits(texts: Sequence[str]) -> list[Statements]:
+    """Each text as statements with only those needs that limit, correct or reverse what one says: comments on it behind it, and
+    what introduces it. What it merely refers to is none of them."""
+    return [read for at in range(0, len(texts), _TOGETHER) for read in _limits(texts[at : at + _TOGETHER])]
+
+
+def _limits(texts: Sequence[str]) -> Iterator[Statements]:
+    cut = [_with_labels(text, sentences(text)) for text in texts]
+    for spans, needs, sizes in _of(texts, cut, _pieces(texts, cut), _LIMITING_RULES):
+        yield Statements(spans, needs, sizes)
+
+
 def heard_statements(texts: Sequence[str]) -> list[tuple[Statements, Tiles, list[list[str]]]]:
     """Each text as statements, their spans as tiles, and the words of each (``words(lower_text(...))``), split once for both; a
     block has none.
@@ -200,11 +222,16 @@ def _pieces(texts: Sequence[str], cut: Sequence[Sequence[Span]]) -> list[list[St
     return read
 
 
-def _of(texts: Sequence[str], cut: Sequence[Sequence[Span]], read: Sequence[Sequence[StatementPiece]]) -> list[_Columns]:
+def _of(
+    texts: Sequence[str],
+    cut: Sequence[Sequence[Span]],
+    read: Sequence[Sequence[StatementPiece]],
+    rules: Sequence[_Rule] = _RULES,
+) -> list[_Columns]:
     several = [(text, pieces) for text, spans, pieces in zip(texts, cut, read, strict=True) if len(spans) > 1]
     joined = [_joined(text, pieces) for text, pieces in several]
-    ties = [near_ties(pieces) for _, pieces in several]
-    for rule in _RULES:
+    ties: list[list[tuple[int, int]]] = [[] for _ in several]
+    for rule in rules:
         for pairs, (text, pieces) in zip(ties, several, strict=True):
             pairs.extend(rule(text, pieces))
     told = iter(zip(joined, ties, strict=True))

@@ -1,0 +1,156 @@
+"""Quotes with what they need: which other sentences limit, correct or introduce what a passage says, and as many of both as fit.
+
+Lives here: completing passages of a longer message, within a budget. Does not belong here: which sentence needs which
+(``text.statements``), which passages are the best (``ranking``).
+
+A message that is quoted whole needs nothing. Of a longer one only the lines are read from which a passage was chosen, each once
+for all questions.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from turnfold.compression.recall.passage_index import Ints, PassageIndex
+from turnfold.compression.text.quotes import Quotable, Quote
+from turnfold.compression.text.spans import Span
+from turnfold.compression.text.statements import limits
+
+Range = tuple[int, int]
+#: Ranges of the message, by the number of a passage of it.
+Needs = dict[int, tuple[Range, ...]]
+
+_FRAME: Final = 3  # tokens of a role label, or of an elision
+#: Passages of a line that are read together, with so many in front of them and behind them.
+_CELL: Final = 4
+_BEFORE: Final = 2
+_BEHIND: Final = 3
+#: Kinds of statements that say something; of data any part may be quoted.
+_SPOKEN: Final = frozenset(("", "label", "heading"))
+_FARTHEST: Final = 1500  # characters from a line to the one that introduces it
+_INTRODUCING: Final = (":", "：")
+_LEADING: Final = (":\n", "：\n")
+
+
+class _Window(NamedTuple):
+    """Passages of a line, and those around them with which they are read."""
+
+    cell: range
+    around: range
+
+
+class ChosenQuote(NamedTuple):
+    """A quote that was chosen, the tokens that it and its label take, and what it needs."""
+
+    quote: Quote
+    cost: int
+    needs: tuple[Range, ...]
+
+
+def complete(chosen: Sequence[ChosenQuote], sources: Sequence[Quotable], room: int, count: Callable[[str], int]) -> list[Quote]:
+    """As many of the quotes as fit with all that they need, in the order of the conversation.
+
+    Args:
+        chosen: the best first.
+        room: tokens that they and their labels may take.
+    """
+    taken: dict[int, tuple[list[Range], int]] = {}
+    sizes: dict[str, int] = {}
+    for (source, start, end), alone, needed in chosen:
+        sizes[sources[source].text[start:end]] = alone - _FRAME
+        had, paid = taken.get(source, ([], 0))
+        new, cost = [(start, end)], alone
+        if had or needed:
+            text = sources[source].text
+            new = _apart(text, [*had, *new, *needed])
+            said = [text[start:end] for start, end in new]
+            sizes |= {one: count(one) for one in said if one not in sizes}
+            cost = sum(sizes[one] + _FRAME for one in said)
+        if cost - paid <= room:
+            room -= cost - paid
+            taken[source] = new, cost
+    return [Quote(source, start, end) for source in sorted(taken) for start, end in taken[source][0]]
+
+
+def _apart(text: str, ranges: Sequence[Range]) -> list[Range]:
+    """The ranges in order, those that overlap or have only white space between them made one."""
+    found: list[Range] = []
+    for start, end in sorted(ranges):
+        if found and (start <= found[-1][1] or text[found[-1][1] : start].isspace()):
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return found
+
+
+def needs(chosen: Ints, index: PassageIndex, sources: Sequence[Quotable]) -> Needs:
+    """What each of the passages needs, by number; those that need nothing are left out."""
+    known: Needs = index.derived("needs", dict)
+    parts = chosen[~index.whole[chosen]]
+    if new := [number for number in parts.tolist() if number not in known]:
+        windows = [_window(begin, index) for begin in _cell_begins(np.array(new, np.int64), index)]
+        read = _read([window for window in windows if len(window.around) > 1], index, sources)
+        for number in new:
+            source, start, end = index.quotes[number]
+            head = _head(index.quotes[int(index.blocks[number])].start, sources[source].text)
+            wanted = {*read.get(number, ()), *head}
+            known[number] = tuple(sorted(one for one in wanted if not (start <= one[0] and one[1] <= end)))
+    return {number: known[number] for number in parts.tolist() if known[number]}
+
+
+def _cell_begins(numbers: Ints, index: PassageIndex) -> list[int]:
+    """The first passages of the cells that the lines of passages are cut into."""
+    begins: list[int] = np.unique(numbers - (numbers - index.blocks[numbers]) % _CELL).tolist()
+    return begins
+
+
+def _window(begin: int, index: PassageIndex) -> _Window:
+    """What is read for the cell of a line that begins with a passage."""
+    line = int(index.blocks[begin])
+    most = begin + _CELL + _BEHIND
+    stop = begin + int(index.blocks[begin:most].searchsorted(line, "right"))
+    return _Window(range(begin, min(stop, begin + _CELL)), range(max(line, begin - _BEFORE), stop))
+
+
+def _read(windows: Sequence[_Window], index: PassageIndex, sources: Sequence[Quotable]) -> dict[int, set[Range]]:
+    """What the passages of each cell say and need, by what the window says."""
+    quotes = index.quotes
+    texts = [sources[quotes[around[0]].source].text[quotes[around[0]].start : quotes[around[-1]].end] for _, around in windows]
+    found: dict[int, set[Range]] = {}
+    for (cell, around), text, read in zip(windows, texts, limits(texts), strict=True):
+        begin = quotes[around[0]].start
+        starts = [quotes[number].start - begin for number in around]
+        for (start, end, kind), needed in zip(read.spans, read.needs, strict=True):
+            inside = around[max(0, bisect_right(starts, start) - 1) : bisect_left(starts, end)]
+            if kind in _SPOKEN and (needed or len(inside) > 1):
+                wanted = [_trimmed(text, begin, read.spans[i]) for i in needed if read.spans[i].kind in _SPOKEN]
+                own = _trimmed(text, begin, Span(start, end))
+                for number in cell:
+                    if number in inside:
+                        found.setdefault(number, set()).update((own, *wanted))
+    return found
+
+
+def _trimmed(text: str, begin: int, span: Span) -> Range:
+    """The range of a statement of a part of a message that begins there, without the white space around it."""
+    said = text[span.start : span.end]
+    start = begin + span.start + len(said) - len(said.lstrip())
+    return start, max(start, begin + span.start + len(said.rstrip()))
+
+
+def _head(at: int, text: str) -> list[Range]:
+    """The line with a colon that introduces a line further down its paragraph, or the paragraph."""
+    least = max(0, at - _FARTHEST)
+    paragraph = max(least, text.rfind("\n\n", least, at) + 1)
+    end = max(text.rfind(sign, paragraph, at) for sign in _LEADING) + 1
+    if not end:
+        above = text[least:paragraph].rstrip()
+        if not above.endswith(_INTRODUCING):
+            return []
+        end = least + len(above)
+    start = text.rfind("\n", least, end) + 1
+    return [(start, end)] if " " in text[start:end].strip() else []  # one word is the name of a value
