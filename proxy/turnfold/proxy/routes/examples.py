@@ -50,7 +50,7 @@ _TEXT: Final = (
     "The parcel weighs 4.2 kg and is worth $310. Anna Berg signs for it in Lisbon on Friday."
 )
 _SECTION: Final = {
-    "id": "s3a51e54ce48dfa185e8c",
+    "id": "s959337d388f6ec8ed89a",
     "summary": "The parcel weighs 4.2 kg and is worth $310. Anna Berg signs for it in Lisbon on Friday.",
     "tokens": 51,
     "importance": 1.0,
@@ -88,7 +88,7 @@ _COMPRESSED: Final[dict[str, Any]] = {
     "metadata": {
         "compression_ms": 1.9,
         "scorer": "composite",
-        "result_id": "rc894d0e4c614ac9b18d831d3",
+        "result_id": "r85481d92d98a560fd7dfc5b2",
         "layer": 1,
         "sentences": 4,
         "sections": 1,
@@ -365,13 +365,13 @@ _ERRORS: Final[dict[int, tuple[str, str, str | None]]] = {
         " is another's, or a proxy passed it on.",
         None,
     ),
-    404: ("section_unknown", "There is no section 's3a51e54ce48dfa185e8c'.", "section_id"),
+    404: ("section_unknown", "There is no section 's959337d388f6ec8ed89a'.", "section_id"),
     409: (
         "idempotency_key_taken",
         "This idempotency key was used for another message of the conversation; use a new key for each message.",
         "idempotency-key",
     ),
-    410: ("section_expired", "The section 's3a51e54ce48dfa185e8c' is no longer kept.", "section_id"),
+    410: ("section_expired", "The section 's959337d388f6ec8ed89a' is no longer kept.", "section_id"),
     413: ("body_too_large", "The body is larger than 8388608 bytes.", None),
     415: ("unsupported_encoding", "The body's content-encoding cannot be undone.", "content-encoding"),
     422: ("invalid_body", "message.role: Field required", "message.role"),
