@@ -84,15 +84,15 @@ def grades(lines: Sequence[str]) -> list[int]:
     return out
 
 
-#: A setting of a name: "replicas: 3", `instance_type = "t3.micro",`.
-_SETTING: Final = re.compile(r"\s*(?:- )?[\"']?([A-Za-z][\w.-]*)[\"']?\s*(?::\s|=)\s*(\S.{0,80}?)[,;]?\s*\Z")
+#: A line without the white space around it that gives a name a value: "replicas: 3", `instance_type = "t3.micro",`.
+_SETTING: Final = re.compile(r"(?:- )?[\"']?([A-Za-z][\w.-]*+)[\"']?\s*+(?::\s|=)\s*+(\S.{0,80}?)[,;]?\Z")
 
 
 def odd_settings(lines: Sequence[str]) -> set[int]:
     """Indices of settings with another value than nearly all of their name have; none where they are more than `MOST_ODD`."""
     named: dict[str, dict[str, list[int]]] = {}
     for i, line in enumerate(lines):
-        if found := _SETTING.match(line):
+        if found := _SETTING.match(line.strip()):
             named.setdefault(found[1], {}).setdefault(found[2], []).append(i)
     odd: set[int] = set()
     for values in named.values():
