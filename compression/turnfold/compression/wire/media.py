@@ -49,8 +49,9 @@ def source_attachment(path: Path, block: Mapping[str, Any]) -> Attachment:
     source = block.get("source")
     held = source if isinstance(source, dict) else {}
     name, _ = _named(held.get("url")) if "url" in held else ("", 0)
-    said = next((text for text in (block.get("title"), held.get("media_type")) if isinstance(text, str)), "")
-    return Attachment(path, kind, name or _plain_name(said), _named(held.get("data"))[1])
+    title = block.get("title")
+    said = _plain_name(title) if isinstance(title, str) else _plain_type(held.get("media_type"))
+    return Attachment(path, kind, name or said, _named(held.get("data"))[1])
 
 
 def source_tokens(block: Mapping[str, Any]) -> int:
@@ -73,13 +74,18 @@ def _named(url: object) -> tuple[str, int]:
     head, mark, data = url.partition(";base64,")
     if mark or not url.startswith(("http://", "https://")):
         coded = data if mark else url
-        return head.removeprefix("data:") if mark else "", len(coded) * 3 // 4
+        return _plain_type(head.removeprefix("data:")) if mark else "", len(coded) * 3 // 4
     return _plain_name(url.partition("?")[0].rstrip("/").rpartition("/")[2]), 0
 
 
 def _plain_name(name: object) -> str:
     """A name that can stand inside one of Turnfold's markers."""
     return _NOT_PLAIN.sub("_", name)[:_LONGEST_NAME] if isinstance(name, str) else ""
+
+
+def _plain_type(media: object) -> str:
+    """The same of a media type, without its parameters."""
+    return "/".join(map(_plain_name, media.partition(";")[0].split("/", 1))) if isinstance(media, str) else ""
 
 
 def media_tokens(parts: Sequence[Any]) -> int:
