@@ -40,7 +40,7 @@ def attachment(path: Path, part: Mapping[str, Any]) -> Attachment:
     held = inside if isinstance(inside, dict) else part
     name, data = held.get("filename"), held.get("file_data") or held.get("data")
     _, size = _named(data)
-    return Attachment(path, kind.removeprefix("input_"), _plain_name(name), size)
+    return Attachment(path, _plain_name(kind.removeprefix("input_")), _plain_name(name), size)
 
 
 def source_attachment(path: Path, block: Mapping[str, Any]) -> Attachment:
@@ -51,7 +51,7 @@ def source_attachment(path: Path, block: Mapping[str, Any]) -> Attachment:
     name, _ = _named(held.get("url")) if "url" in held else ("", 0)
     title = block.get("title")
     said = _plain_name(title) if isinstance(title, str) else _plain_type(held.get("media_type"))
-    return Attachment(path, kind, name or said, _named(held.get("data"))[1])
+    return Attachment(path, _plain_name(kind), name or said, _named(held.get("data"))[1])
 
 
 def source_tokens(block: Mapping[str, Any]) -> int:
