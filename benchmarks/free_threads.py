@@ -26,7 +26,8 @@ from typing import Final
 
 from benchmarks.latency import messages
 from benchmarks.support.load import load, post, quick_upstream
-from benchmarks.support.proxy import command, environment, free_port, serving
+from benchmarks.support.ports import free_port
+from benchmarks.support.proxy import command, environment, serving
 from benchmarks.support.taken import megabytes, processor_seconds
 from turnfold.compression.fold import fold
 from turnfold.compression.memo import Memo

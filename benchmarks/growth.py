@@ -38,7 +38,8 @@ import numpy as np
 from benchmarks.latency import WORDS, KeptConnection
 from benchmarks.support.data import conversations
 from benchmarks.support.load import quick_upstream
-from benchmarks.support.proxy import command, environment, free_port, serving
+from benchmarks.support.ports import free_port
+from benchmarks.support.proxy import command, environment, serving
 from benchmarks.support.taken import scheduled_seconds
 from benchmarks.throughput import nginx
 from turnfold.compression.fold import fold

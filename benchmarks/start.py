@@ -13,7 +13,6 @@ import argparse
 import os
 import resource
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,7 @@ from functools import partial
 from statistics import median
 from typing import Final
 
+from benchmarks.support.ports import free_port
 from benchmarks.support.taken import megabytes, processor_seconds
 
 COMMAND: Final = [sys.executable, "-m", "turnfold.proxy.cli"]
@@ -36,8 +36,7 @@ def _environment(directory: str) -> dict[str, str]:
 
 def serve_once() -> tuple[float, float, float]:
     """Seconds until ``/readyz`` answers, processor seconds until then, resident megabytes then."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    port = free_port()
     with tempfile.TemporaryDirectory() as directory:
         started = time.perf_counter()
         process = subprocess.Popen(

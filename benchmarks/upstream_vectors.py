@@ -25,7 +25,8 @@ from typing import Any, Final
 import uvicorn
 
 from benchmarks.support.data import Message, conversations
-from benchmarks.support.proxy import command, environment, free_port, serving
+from benchmarks.support.ports import free_port
+from benchmarks.support.proxy import command, environment, serving
 from benchmarks.support.taken import processor_seconds
 from tests.proxy.harness import NO_LOGGING, UpstreamServer, call, running
 from tests.support.embeddings_upstream import EmbeddingsUpstream

@@ -24,7 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.support.proxy import command, environment, free_port
+from benchmarks.support.ports import free_port
+from benchmarks.support.proxy import command, environment
 from tests.support.words import prose
 
 ADMIN: Final = {"x-turnfold-admin-token": "adm"}

@@ -6,7 +6,6 @@ Lives here: starting the command as a user does, waiting until it is ready, stop
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -14,6 +13,8 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from benchmarks.support.ports import free_port
 
 _PATIENCE = 120.0  # a start takes two seconds, and many more on a machine under load
 
@@ -27,13 +28,6 @@ def environment(**settings: str) -> dict[str, str]:
     """This process's environment with these settings and no other ones; names without the prefix."""
     others = {name: value for name, value in os.environ.items() if not name.startswith("TURNFOLD_")}
     return others | {f"TURNFOLD_{name.upper()}": value for name, value in settings.items()}
-
-
-def free_port() -> int:
-    """A port that was free a moment ago."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 @contextmanager

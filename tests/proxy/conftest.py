@@ -15,6 +15,7 @@ import trustme
 import uvicorn
 from pydantic import SecretStr
 
+from benchmarks.support.ports import free_port
 from tests.proxy.harness import (
     NO_LOGGING,
     ProxyServer,
@@ -27,7 +28,6 @@ from tests.proxy.harness import (
     running,
 )
 from tests.proxy.processes import ADMIN, COMPLETION, Served, StartProcess, serve_process
-from tests.support.ports import free_port
 from tests.support.valkeys import Cluster, Watched
 from tests.support.valkeys import running as running_servers
 from tests.support.warm import warm_fold

@@ -14,8 +14,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from benchmarks.support.ports import free_port
 from tests.proxy.harness import Answer, UpstreamServer, call, reply, until
-from tests.support.ports import free_port
 from tests.support.words import prose
 
 ADMIN = ("x-turnfold-admin-token", "adm")

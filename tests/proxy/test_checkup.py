@@ -18,9 +18,9 @@ import pytest
 from pydantic import SecretStr
 from starlette.types import Receive, Scope, Send
 
+from benchmarks.support.ports import free_port
 from tests.proxy.harness import Handler, UpstreamServer, reply, settings_for, unhurried
 from tests.support import golden
-from tests.support.ports import free_port
 from tests.support.tiny_encoder import write_model
 from tests.support.valkeys import Node
 from turnfold.config.settings import Settings

@@ -20,11 +20,11 @@ from typing import Any
 
 import pytest
 
+from benchmarks.support.ports import free_port
 from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, proxy_server, until
 from tests.proxy.processes import CUT, LONG, ServeProcess, serve_process
 from tests.proxy.receipts import receipt
 from tests.support import golden
-from tests.support.ports import free_port
 from turnfold.config.serving import LogSettings
 from turnfold.config.settings import AuthSettings, Settings, StoreSettings
 from turnfold.proxy.console.greeting import Greeting, greet

@@ -32,8 +32,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from benchmarks.support.ports import free_port
 from tests.support.overflow_upstream import DIALECTS
-from tests.support.ports import free_port
 
 DATA: Final = Path(__file__).resolve().parent.parent / "proxy" / "store" / "data" / "last_release"
 
@@ -57,7 +57,7 @@ _DATED: Final = """
 import sys, time
 clock, begun, day = time.time, time.time(), float(sys.argv.pop(1))
 time.time = lambda: day + clock() - begun
-from tests.support.ports import free_port
+from benchmarks.support.ports import free_port
 from turnfold.proxy.cli import main
 main()
 """

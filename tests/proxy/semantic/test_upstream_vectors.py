@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
+from benchmarks.support.ports import free_port
 from tests.proxy.harness import NOWHERE, Answer, ProxyServer, UpstreamServer, api_server, call, proxy_server, reply, until
 from tests.support.embeddings_upstream import DIMENSION, EmbeddingsUpstream, tokens
-from tests.support.ports import free_port
 from tests.support.recall_history import ANSWER, BUDGET, Messages, history, question, tool_loop
 from tests.support.valkeys import Node
 from turnfold.compression.fold import fold
