@@ -14,15 +14,16 @@ import sys
 from collections.abc import Iterator
 from types import FrameType
 
-_STOPPING = (signal.SIGTERM, signal.SIGHUP)
-_IGNORED = (signal.SIGUSR1, signal.SIGUSR2)
+_STOPPING = ("SIGTERM", "SIGHUP")  # by name, since Windows has not all of them
+_IGNORED = ("SIGUSR1", "SIGUSR2")
 
 
 @contextlib.contextmanager
 def early_signals_answered() -> Iterator[None]:
     """Meanwhile an order to stop is obeyed with a line that says so. What somebody has set already stays."""
     wanted = dict.fromkeys(_STOPPING, _stop) | dict.fromkeys(_IGNORED, signal.SIG_IGN)
-    ours = {number: handler for number, handler in wanted.items() if signal.getsignal(number) is signal.SIG_DFL}
+    known = {number: wanted[number.name] for number in signal.Signals if number.name in wanted}
+    ours = {number: handler for number, handler in known.items() if signal.getsignal(number) is signal.SIG_DFL}
     for number, handler in ours.items():
         signal.signal(number, handler)
     try:

@@ -22,7 +22,6 @@ from turnfold.compression.text.words import fold, run_on_terms, term
 
 Count = Callable[[str], int]
 
-_MOST_NEEDED: Final = 64  # sentences that one is told with at most
 _PER_MESSAGE: Final = 24  # statements of one message that can be told, those that they need aside
 _LARGEST: Final = 400  # tokens of a fence or table that can be told; such blocks go whole or not at all
 _BLOCK_WORTH: Final = 0.1
@@ -73,7 +72,7 @@ def told_sentences(messages: Sequence[tuple[str, str]], count: Count) -> tuple[T
             size = count(content[start:end])
             if start < end and (terms is not None or size <= _LARGEST):
                 sizes[i] = size
-        complete = {i: read.missing(i, frozenset(), _MOST_NEEDED) for i in sizes}
+        complete = {i: read.missing(i) for i in sizes}
         tellable = {i: all_of for i, all_of in complete.items() if all_of and all_of <= sizes.keys()}
         at = {i: len(found) + n for n, i in enumerate(tellable)}
         for i, all_of in tellable.items():

@@ -12,8 +12,9 @@ from typing import Final
 
 import numpy as np
 
+from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.passage_index import PassageIndex
-from turnfold.compression.recall.quote_choice import FRAME, RankedQuotes
+from turnfold.compression.recall.quote_choice import RankedQuotes
 from turnfold.compression.recall.tuning import Tuning
 from turnfold.compression.text.passages import estimate, sentences
 from turnfold.compression.text.quotes import Quotable, Quote

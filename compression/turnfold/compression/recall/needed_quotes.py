@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.passage_index import Ints, PassageIndex
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.spans import Span
@@ -24,7 +25,6 @@ Range = tuple[int, int]
 #: Ranges of the message, by the number of a passage of it.
 Needs = dict[int, tuple[Range, ...]]
 
-_FRAME: Final = 3  # tokens of a role label, or of an elision
 #: Passages of a line that are read together, with so many in front of them and behind them.
 _CELL: Final = 4
 _BEFORE: Final = 2
@@ -61,7 +61,7 @@ def complete(chosen: Sequence[ChosenQuote], sources: Sequence[Quotable], room: i
     taken: dict[int, tuple[list[Range], int]] = {}
     sizes: dict[str, int] = {}
     for (source, start, end), alone, needed in chosen:
-        sizes[sources[source].text[start:end]] = alone - _FRAME
+        sizes[sources[source].text[start:end]] = alone - FRAME
         had, paid = taken.get(source, ([], 0))
         new, cost = [(start, end)], alone
         if had or needed:
@@ -69,7 +69,7 @@ def complete(chosen: Sequence[ChosenQuote], sources: Sequence[Quotable], room: i
             new = _apart(text, [*had, *new, *needed])
             said = [text[start:end] for start, end in new]
             sizes |= {one: count(one) for one in said if one not in sizes}
-            cost = sum(sizes[one] + _FRAME for one in said)
+            cost = sum(sizes[one] + FRAME for one in said)
         if cost - paid <= room:
             room -= cost - paid
             taken[source] = new, cost

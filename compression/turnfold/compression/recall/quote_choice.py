@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from turnfold.compression.recall import fence
+from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.greatest import nth_greatest
 from turnfold.compression.recall.needed_quotes import ChosenQuote, Needs, complete, needs
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
@@ -28,8 +29,6 @@ from turnfold.compression.tokens import BORDER_COUNTER, ModelCounter, count_labe
 
 Objects = npt.NDArray[np.object_]
 
-#: Tokens of a role label, or of an elision.
-FRAME: Final = 3
 _LEAST: Final = FRAME + 2  # tokens in which a quote may fit
 _CHARACTERS: Final = 8  # of a token at most: what is longer does not fit
 #: What the same JSON may be written with or without.

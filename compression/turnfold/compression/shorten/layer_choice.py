@@ -61,7 +61,6 @@ _LEAST: Final = 40  # tokens of data that are worth showing
 _MOST_DATA: Final = 2 / 3  # of a budget, where small shares are made larger
 _SPOKEN_SHARE: Final = 8  # one in so many tokens is kept for what is said beside data, if it needs them
 _ROW: Final = 40  # tokens of data that stand for one sentence in layer 2
-_MOST_NEEDED: Final = 64  # statements that one, or data, takes along at most
 _NO_WORDS: Final[frozenset[str]] = frozenset()
 
 
@@ -321,7 +320,7 @@ def _least(source: JudgedText, budget: int) -> ChosenText:
     for alone, i in rated:
         if alone <= top:  # no other is worth more, whatever it needs
             break
-        needed = source.read.missing(i, frozenset(), _MOST_NEEDED)
+        needed = source.read.missing(i)
         if needed and (worth := value(i, needed)) > top:
             best, top = i, worth
     return ChosenText(frozenset(source.read.with_needs(best)), {})
@@ -344,7 +343,7 @@ def _shortened(source: JudgedText, budget: int) -> dict[int, str]:
     )
     out: dict[int, str] = {}
     for first, last in sorted(groups, key=lambda group: -sizes[group[0]]):
-        heads = source.read.missing(first, frozenset(), _MOST_NEEDED)
+        heads = source.read.missing(first)
         if heads is None:
             continue
         needed = "".join(source.spans[j].of(source.text) for j in heads if j != first)
@@ -404,7 +403,7 @@ def choose_summary(source: JudgedText, most: int, budget: int) -> ChosenText:
     for i in sorted(said, key=lambda i: (-worth[i], i))[: 20 * most]:
         if i in chosen or (facts[i] and facts[i].keys() <= seen):
             continue
-        new = source.read.missing(i, chosen, _MOST_NEEDED)
+        new = source.read.missing(i, chosen)
         size = sum(source.read.sizes[j] for j in new if _is_sentence(source, j)) if new else 0
         if not new or size > room:
             continue

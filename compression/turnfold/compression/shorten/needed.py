@@ -13,7 +13,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Final
 
-_MOST: Final = 64  # needs of a piece that can be chosen; more only statements of far more than a text of people have
+from turnfold.compression.text.statements import MOST_NEEDED
+
 _NONE: Final[Sequence[int]] = ()
 _NOTHING: Final[Set[int]] = frozenset()
 
@@ -58,7 +59,7 @@ class NeededPieces:
                     found.add(j)
                     if j in needs:
                         rest.append(j)
-                    if len(found) > _MOST:
+                    if len(found) > MOST_NEEDED:
                         return
         found.remove(i)
         self._missing[i] = found = found - self._free if self._free else found

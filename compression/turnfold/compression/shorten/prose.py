@@ -37,7 +37,6 @@ _CENTRAL: Final = Central()
 _FEW, _MANY = 12, 400
 # Shares of a sentence's worth.
 _BY_CENTRE, _BY_SIGNAL, _BY_FACTS, _BY_WORDS, _BY_PLACE = 0.35, 0.3, 0.2, 3.0, 0.1
-_MOST_NEEDED: Final = 64  # statements that one takes along at most
 _BY_WORTH: Final = 1.0  # what a sentence of worth 1 is worth beside one fact that was not said yet
 _BLOCK_WORTH: Final = {
     "heading": 0.5,
@@ -177,7 +176,7 @@ def _choose(read: Statements, keep: int, judged: _Judged, costs: Sequence[int], 
     for i in said:
         if i in chosen:
             continue
-        group = read.missing(i, chosen, _MOST_NEEDED)
+        group = read.missing(i, chosen)
         cost = sum(costs[j] for j in group) + 1 if group else 0  # and the mark of the gap
         if group and (spent + cost <= keep or not chosen):
             chosen |= group

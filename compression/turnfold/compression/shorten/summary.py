@@ -42,8 +42,7 @@ _PLAIN_FACT: Final = re.compile(r"[A-Z](?<=\w [A-Z])[^\W_]+")
 FIXED, PER_QUOTE = 15, 3
 # A quote has this many words at least, this many characters at most.
 _SHORT, _LONG = 4, 480
-# A quote takes so many statements along at most, and what a user says beside a pasted text so many characters.
-_MOST_NEEDED, _FARTHEST = 64, 20_000
+_FARTHEST: Final = 20_000  # characters that what a user says beside a pasted text takes along at most
 _ROLE_WORTH: Final = {"user": 0.25, "assistant": 0.15, "system": 0.3, "developer": 0.3}
 _TAKE: Final = 4  # candidates of one message at most: a summary speaks of the whole block
 _OBJECTED: Final = 2  # messages behind one that may take it back
@@ -212,7 +211,7 @@ def _candidates(source: Source) -> tuple[_QuoteCandidate, ...]:
             continue
         if i in orders:  # quoted in any case, as is what it needs
             found.append(_QuoteCandidate(start, end, True, *_weighed(pieces[i], said[i])))
-        elif end - start <= _LONG and (every := read.missing(i, frozenset(), _MOST_NEEDED)):
+        elif end - start <= _LONG and (every := read.missing(i)):
             needs = tuple(ranges[j] for j in sorted(every) if j != i)
             found.append(_QuoteCandidate(start, end, False, *_weighed(pieces[i], said[i]), needs))
     return tuple(found)

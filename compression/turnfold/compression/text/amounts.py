@@ -85,7 +85,6 @@ _SPELLED: Final = re.compile(
     r"|(?:dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|veinte|treinta|cien|mil)"
     r" (?:segundos|minutos|horas|días|semanas|meses|años))\b"
 )
-_SHORTEST_HAN: Final = 2
 _YEAR: Final = re.compile(r"1[0-9]\d\d|20\d\d")
 # Words of grammar; what stands behind a figure and is none of these is what the figure counts.
 _SMALL: Final = lexicon("amounts")["small"]
@@ -114,7 +113,7 @@ def amounts(text: str) -> Iterator[Mention]:
             continue
         yield start, end, "quantity"
     yield from ((*m.span(), "quantity") for m in _SPELLED.finditer(text))
-    yield from ((*m.span(), "quantity") for m in _HAN.finditer(text) if m.end() - m.start() > _SHORTEST_HAN)
+    yield from ((*m.span(), "quantity") for m in _HAN.finditer(text))
 
 
 def sure_amounts(text: str) -> Iterator[Mention]:

@@ -105,6 +105,8 @@ _CUT_BEFORE: Final = re.compile(
     rf"(?:.* )?(?:der|die|des|dem|den|de la|du) (?=(?:{_GERMAN_ORGANISATIONS})\b|[^ ]+(?: [^ ]+)* (?:{_LEGAL})\Z)"
 )
 _LINKS_BEHIND: Final = re.compile(rf"(?: [^{_UPPER} ]+)* \Z")
+#: The endings of cases in Turkish, which stand behind a name and an apostrophe: "İstanbul'da".
+_INFLECTED: Final = re.compile(r"(?<=[^\W\d_])['’](?:[dt][ae]n?|[nyş]?[ıiuü]n|y[aeıiuü]|y?l[ae])(?= |\Z)")
 _IN_QUOTES: Final = re.compile(r"\b(?:ООО|ОАО|ЗАО|ПАО|АО|НПО|ФГУП|ТОО|ИП|ТОВ|Банк|Завод|Фонд|Компания) «[^»\n]{1,60}»")
 _ORGANISATION: Final = re.compile(
     rf"\b(?:{_LEGAL}|ООО|ОАО|ЗАО|ПАО|АО|Банк|Университет\w?|Министерств\w|Академи\w)\b|\b(?:{_GERMAN_ORGANISATIONS})\b"
@@ -232,10 +234,6 @@ def _names(text: str) -> list[Entity]:
     for m in _NAME.finditer(text):
         _sort_name(text, *m.span(), found, doubtful, known)
     return found + [e for e in doubtful if e.text in known]
-
-
-#: The endings of cases in Turkish, which stand behind a name and an apostrophe: "İstanbul'da".
-_INFLECTED: Final = re.compile(r"(?<=[^\W\d_])['’](?:[dt][ae]n?|[nyş]?[ıiuü]n|y[aeıiuü]|y?l[ae])(?= |\Z)")
 
 
 def _sort_name(text: str, start: int, end: int, found: list[Entity], doubtful: list[Entity], known: set[str]) -> None:

@@ -45,6 +45,8 @@ _OBJECTION: Final = 500  # characters within which the first sentence of a messa
 _SURELY_CUT: Final = 400  # characters within which such a sentence ends where it does in the whole message
 _SPANNING: Final = "\n\"'()[]{}<`@/:"  # each marks what may hold the end of a sentence
 _ENDING: Final = ".!?"  # each may end a sentence in ASCII
+#: Statements that one takes along at most, for whoever can do without it: more only one of far more than a text of people has.
+MOST_NEEDED: Final = 64
 _SPEAKERS: Final = 2  # lines that name who speaks: of one alone nobody else could have said the rest
 # "user:", "**Anna Berg:**", "[10:14] Bob:", "10:14 UTC Bob:", at the beginning of a line.
 LABEL: Final = re.compile(
@@ -99,15 +101,16 @@ class Statements:
     needs: Sequence[tuple[int, ...]]
     sizes: Sequence[int]
 
-    def missing(self, index: int, there: Set[int], most: int) -> set[int] | None:
-        """The statement and all that it needs besides what is there, which is complete; None where these are more than `most`."""
+    def missing(self, index: int, there: Set[int] = frozenset()) -> set[int] | None:
+        """The statement and all that it needs besides what is there, which is complete; None where these are more than
+        `MOST_NEEDED`."""
         found, rest = {index}, [index]
         while rest:
             for needed in self.needs[rest.pop()]:
                 if needed not in found and needed not in there:
                     found.add(needed)
                     rest.append(needed)
-                    if len(found) > most:
+                    if len(found) > MOST_NEEDED:
                         return None
         return found
 

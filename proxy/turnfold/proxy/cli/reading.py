@@ -30,16 +30,19 @@ def read_text(file: str) -> str:
     """
     if not file:
         raise Failure("give the name of a file, or - for standard input")
-    named = "standard input" if file == "-" else file
     try:
         text = (sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()).decode("utf-8")  # with its own line ends
     except OSError as exc:
-        raise Failure(f"{named}: {exc.strerror or exc}") from exc
+        raise Failure(f"{_named(file)}: {exc.strerror or exc}") from exc
     except UnicodeDecodeError as exc:
-        raise Failure(f"{named}: is not UTF-8 (byte {exc.start})") from exc
+        raise Failure(f"{_named(file)}: is not UTF-8 (byte {exc.start})") from exc
     if not text.strip():
-        raise Failure(f"{named}: is blank")
+        raise Failure(f"{_named(file)}: is blank")
     return text
+
+
+def _named(file: str) -> str:
+    return "standard input" if file == "-" else file
 
 
 def read_json(file: str) -> tuple[Any, str]:
@@ -52,7 +55,7 @@ def read_json(file: str) -> tuple[Any, str]:
     try:
         return json.loads(text), text
     except (ValueError, RecursionError) as exc:
-        raise Failure(f"{'standard input' if file == '-' else file}: is not JSON ({exc})") from exc
+        raise Failure(f"{_named(file)}: is not JSON ({exc})") from exc
 
 
 @contextlib.contextmanager
