@@ -1,4 +1,4 @@
-"""Cases on which meaning or data was lost, tried again: the figures of ``benchmarks/repairs.md``.
+"""Cases on which meaning or data was lost, tried again: the figures of ``benchmarks/audits.md``.
 
     python -m benchmarks.repairs                                                    # this release
     PYTHONPATH=OLD/compression:OLD/config:OLD/proxy python -m benchmarks.repairs    # another one's code, the same cases

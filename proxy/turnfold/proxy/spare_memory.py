@@ -4,7 +4,7 @@ Lives here: asking the C library for it, now and then. Does not belong here: wha
 (``compression.memo``).
 
 What is freed in the middle of a heap stays with the process until somebody asks: after cold folds of 100,000 tokens that is two
-fifths of what they took (benchmarks/README.md). Only glibc keeps it so; elsewhere there is nothing to do.
+fifths of what they took. Only glibc keeps it so; elsewhere there is nothing to do.
 """
 
 from __future__ import annotations
