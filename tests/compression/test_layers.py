@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
@@ -398,6 +398,40 @@ def test_a_table_beside_prose_is_kept_by_rows() -> None:
     assert "contract with Acme" in facts
     assert "|item|price|" in facts.replace(" ", "")
     assert facts.count("part ") > 5
+
+
+@each(
+    ("data", "head"),
+    product(
+        [
+            "| region | orders | returns |\n|---|---|---|\n| north | 1204 | 31 |\n| south | 986 | 12 |\n| east | 1410 | 77 |\n| west | 655 | 9 |",
+            "2026-03-01 10:00:11 INFO began\n2026-03-01 10:02:14 ERROR disk sda1 is full\n2026-03-01 10:07:52 INFO ended",
+            "region,orders,returns\nnorth,1204,31\nsouth,986,12\neast,1410,77\nwest,655,9\nislands,88,2",
+        ],
+        ["The figures by region:\n\n", "What came of it is below.\n\n", ""],
+    ),
+)
+def test_a_small_block_between_sentences_is_shown_in_part_rather_than_not_at_all(data: str, head: str) -> None:
+    before = (
+        "The quarterly review took place in Lisbon on 4 March and was attended by eleven people from three departments. "
+        "Ines Duarte presented the plan for the new warehouse and asked for comments until the end of the week. "
+        "The contract with Halden Logistics was extended by two years at the same price. "
+        "Several people asked about the delays in May, which were caused by a broken conveyor in hall 2."
+    )
+    after = (
+        "The team will hire four technicians before June. Nobody objected to the budget of 1.4 million euros. "
+        "The next meeting is planned for 12 June at nine in the morning. "
+        "A visitor from the insurance company looked at the fire doors and found two that do not close."
+    )
+    layers = compress(f"{before}\n\n{head}{data}\n\n{after}", l1_ratio=0.3).layers
+    assert layers[1].tokens <= 0.3 * layers[0].tokens
+    assert any(squeezed(row) in squeezed(layers[1].text) for row in data.split("\n")[1:] if "---" not in row)
+    if " lines]" in layers[1].text:
+        assert any(sentence in layers[1].text for sentence in re.split(r"(?<=[.]) ", f"{before} {after}"))
+
+
+def squeezed(line: str) -> str:
+    return line.replace(" ", "").rstrip("|")
 
 
 def test_a_fence_stays_closed() -> None:

@@ -5,7 +5,8 @@ requests and results (``layers``), scores (``scorers``), what depends on what (`
 (``registry``).
 
 Language is shown in whole statements, in the source's order and words. Data (logs, JSON, tables, code) of more than a few tokens
-is shown by its kind's rule in its share of the budget, with the rule's marks for what is left out; smaller blocks whole or not.
+is shown by its kind's rule in its share of the budget, with the rule's marks for what is left out; so are smaller blocks that
+layer 1 has no room for.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from math import fsum
@@ -56,7 +57,9 @@ _MANY: Final = 4000
 #: Blocks that lose their meaning with any line.
 _WHOLE_KINDS: Final = frozenset({"heading", "label", "key", "math"})
 _APART: Final = frozenset({"fence", "table"})  # two of them are two things even where nothing stands between
-_SMALL: Final = 64  # tokens: a block of no more is shown whole or not at all
+_SMALL: Final = 64  # tokens: a block of no more is shown whole where there is room for it
+_TINY: Final = 20  # tokens: a block of no more is shown whole or not at all
+_PART: Final = 1 / 2  # of a budget, for what is shown of a small block
 _LEAST: Final = 40  # tokens of data that are worth showing
 _MOST_DATA: Final = 2 / 3  # of a budget, where small shares are made larger
 _SPOKEN_SHARE: Final = 8  # one in so many tokens is kept for what is said beside data, if it needs them
@@ -76,6 +79,7 @@ class JudgedText:
         relevance: by span how well it and its section answer the query, 0 to 1; 0 without one.
         found: its entities, in order.
         words: lower-case words of the query.
+        partial: first spans of small blocks that are shown by the rule of their kind too.
         count: tokens of a text.
     """
 
@@ -89,6 +93,7 @@ class JudgedText:
     found: list[Entity]
     count: Count = field(repr=False)
     words: frozenset[str] = _NO_WORDS
+    partial: frozenset[int] = frozenset()
 
     @property
     def spans(self) -> Sequence[Span]:
@@ -161,8 +166,8 @@ class JudgedText:
         return frozenset(i for i, text in enumerate(said) if first.setdefault(text, i) != i)
 
     @cached_property
-    def data(self) -> list[tuple[int, int]]:
-        """Ranges of spans that are shown by the rule of their kind: neighbours of one kind, more than a few tokens."""
+    def blocks(self) -> list[tuple[int, int]]:
+        """Ranges of spans that are data: neighbours of one kind."""
         groups: list[tuple[int, int]] = []
         for i, span in enumerate(self.spans):
             if not span.kind or span.kind in _WHOLE_KINDS:
@@ -171,7 +176,12 @@ class JudgedText:
                 groups[-1] = (groups[-1][0], i + 1)
             else:
                 groups.append((i, i + 1))
-        return [group for group in groups if is_longer(self.slice(*group), _SMALL, self.count)]
+        return groups
+
+    @cached_property
+    def data(self) -> list[tuple[int, int]]:
+        """The blocks that are shown by the rule of their kind."""
+        return [block for block in self.blocks if block[0] in self.partial or is_longer(self.slice(*block), _SMALL, self.count)]
 
     @cached_property
     def data_ends(self) -> dict[int, int]:
@@ -202,15 +212,29 @@ class ChosenText:
 
 def choose_facts(source: JudgedText, budget: int) -> ChosenText:
     """What layer 1 shows: at most `budget` tokens by the true count, or one statement where none is so short."""
+    chosen = _chosen(source, budget)
+    if chosen is None:
+        return _least(source, budget)
+    shown = {*chosen.spans, *chosen.short}
+    left_out = frozenset(first for first, last in source.blocks if first not in shown and _is_partible(source, first, last))
+    in_part = _chosen(replace(source, partial=left_out), budget) if left_out else None
+    return in_part if in_part and not left_out.isdisjoint(in_part.short) else chosen
+
+
+def _is_partible(source: JudgedText, first: int, last: int) -> bool:
+    """Whether a block is worth showing in part: it has facts, and more than a few tokens."""
+    return any(source.facts[first:last]) and is_longer(source.slice(first, last), _TINY, source.count)
+
+
+def _chosen(source: JudgedText, budget: int) -> ChosenText | None:
+    """What fits; None where nothing does."""
     short = _shortened(source, budget)
     pieces = _pieces(source)
     over = data_heads(source, short)
     budget -= sum(source.count(source.spans[i].of(source.text)) + 1 for i in over)
     left = budget - sum(source.count(text) + 1 for text in short.values())
     kept = _kept(source, pieces, ChosenText(frozenset(), short), left, budget)
-    if kept or short:
-        return ChosenText(_with_sources(source, kept, short, budget) | over, short)
-    return _least(source, budget)
+    return ChosenText(_with_sources(source, kept, short, budget) | over, short) if kept or short else None
 
 
 def _with_sources(source: JudgedText, kept: set[int], short: Mapping[int, str], budget: int) -> frozenset[int]:
@@ -348,9 +372,10 @@ def _shortened(source: JudgedText, budget: int) -> dict[int, str]:
             continue
         needed = "".join(source.spans[j].of(source.text) for j in heads if j != first)
         over = source.count(needed) + 1 if needed else 0
-        limit = min(left - over, max(int(budget * sizes[first] / total), min(_LEAST, sizes[first])))
+        least = int(budget * _PART) if first in source.partial else _LEAST
+        limit = min(left - over, max(int(budget * sizes[first] / total), min(least, sizes[first])))
         text = short_data(source.slice(first, last), source.spans[first].kind, limit, source.words, source.count)
-        if text.strip():
+        if text.strip() and (first not in source.partial or any(fact in text.lower() for fact in source.facts[first])):
             out[first] = text
             left -= source.count(text) + 1 + over
     return out
