@@ -230,8 +230,10 @@ def test_a_half_closed_client_gets_its_answer(upstream: UpstreamServer, proxy: P
             connection.sendall(head(path, b"content-length: %d" % len(CHAT)) + CHAT)
             assert asked.wait(60)
             connection.shutdown(socket.SHUT_WR)
+            assert call(proxy.origin, "GET", "/healthz").status == 200  # by now the proxy has seen that
             shut.set()
             answer = read_all(connection)
+        assert answer.startswith(b"HTTP/1.1 100"), "it is asked at once whether it is gone"
         assert answer.replace(b"HTTP/1.1 100 Continue\r\n\r\n", b"").startswith(b"HTTP/1.1 200")
         assert answer.endswith((b'{"late": true}', b'{"late": true}\r\n0\r\n\r\n'))
 
