@@ -51,6 +51,8 @@ ORDERS = [
     "- Never commit to main.",
     "Whenever you write code, add type hints.",
     "Could you please always keep answers short?",
+    "Whenever I paste a log, don't summarise it.",
+    "From now on I decide, don't ask.",
     "I want you to always use metric units.",
     "Use pnpm, never npm.",
     "Remember that I am allergic to nuts.",
