@@ -113,7 +113,7 @@ async def test_times_are_in_milliseconds(upstream: UpstreamServer, tmp_path: Pat
 
 
 async def test_a_model_that_opens_but_makes_no_vector_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def fail(*_: object) -> None:
+    def fail(*_: object) -> None:
         raise EncoderFailed("it has no such output")
 
     monkeypatch.setattr(OnnxEncoder, "encode", fail)
