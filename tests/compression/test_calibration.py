@@ -154,6 +154,12 @@ def test_reports_of_what_a_cache_did_not_hold_are_no_window() -> None:
         assert known.window(ours) is None
 
 
+@pytest.mark.parametrize(("more", "window"), [(499, 1010), (500, None)])
+def test_a_report_of_up_to_twice_what_was_new_may_be_a_caches(more: int, window: int | None) -> None:
+    quiet = ((8490, 1000), (8980, 1010), (8980 + more, 1000))
+    assert Learned(quiet=quiet, top=(7000, 7000)).cut_at == window
+
+
 def test_chats_that_count_differently_do_not_overrule_what_is_published() -> None:
     """One of code reported 70,000 for our 50,000; one of prose, a little longer each time, reports less for more."""
     chats = learned((50_000, 70_000), *[(80_000 + 100 * i, 64_000 + 10 * i) for i in range(6)])

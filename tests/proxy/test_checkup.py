@@ -29,6 +29,8 @@ from turnfold.proxy import checkup
 from turnfold.proxy.checkup import _why_silent, examine
 from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.learning.windows import Windows
+from turnfold.proxy.semantic.encoder import EncoderFailed
+from turnfold.proxy.semantic.onnx_encoder import OnnxEncoder
 from turnfold.proxy.store import open_store
 
 FILES = Path(__file__).parent / "golden"
@@ -108,6 +110,16 @@ async def test_times_are_in_milliseconds(upstream: UpstreamServer, tmp_path: Pat
         monkeypatch.setattr(checkup, "time", SimpleNamespace(perf_counter=lambda clock=clock: next(clock), time=time))
         (first, *_) = await look(LoadedSettings(settings))
         assert said in first.found
+
+
+async def test_a_model_that_opens_but_makes_no_vector_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise EncoderFailed("it has no such output")
+
+    monkeypatch.setattr(OnnxEncoder, "encode", fail)
+    settings = settings_for("http://127.0.0.1:9/v1", semantic={"model": str(write_model(tmp_path / "tiny"))})
+    (first, *_) = await checkup._semantic(LoadedSettings(settings))
+    assert (first.verdict, first.found) == ("fault", "recall goes by words alone: it has no such output")
 
 
 async def learn(settings: Settings, models: int) -> None:

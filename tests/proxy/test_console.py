@@ -156,6 +156,9 @@ def test_levels(settings: LogSettings, shown: list[str]) -> None:
     found += [name for name, of in (("warning", logging.WARNING), ("error", logging.ERROR)) if level <= of]
     assert found == shown
     assert level <= logging.CRITICAL or not found
+    others = configured["root"]["level"]
+    others = logging.getLevelName(others) if isinstance(others, str) else others
+    assert others > logging.CRITICAL if settings.level == "off" else others == logging.WARNING
 
 
 def test_an_upstream_that_cuts_its_answer_and_a_stop_that_cuts_a_client_off_show_no_traceback(

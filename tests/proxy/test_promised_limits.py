@@ -11,6 +11,7 @@ from turnfold.proxy.asking import asker, blocks
 from turnfold.proxy.chat import abandoning, elsewhere
 from turnfold.proxy.dashboard import entrance, newest
 from turnfold.proxy.http import http11, inbound
+from turnfold.proxy.outbound import upstream
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 _WORDS = {1: "one", 2: "two|twice", 4: "four", 5: "five", 10: "ten"}
@@ -31,6 +32,7 @@ PROMISES = {
     "a worker that does not stop": ("scale.md", "On SIGTERM, a worker", workers._STOP_PATIENCE, "s"),
     "a head that never ends": ("operations.md", "request's head", http11._HEAD_SECONDS, "s"),
     "an answer that nobody reads": ("operations.md", "reads nothing of its response", http11._UNREAD_SECONDS, "s"),
+    "no free connection": ("operations.md", "connections to the upstream are in use", upstream._POOL_WAIT, "s"),
     "a body that stalls": ("operations.md", "body_stalled", inbound.STALL, "s"),
     "a body that stalls, again": ("security.md", "a client that stalls", inbound.STALL, "s"),
     "a slow fold goes on": ("operations.md", "the background", abandoning._GRACE, "as long"),

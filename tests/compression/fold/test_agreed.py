@@ -17,6 +17,8 @@ from tests.support.structure import structure_faults
 from tests.support.warm import WARM
 from turnfold.compression.fold import Folded, fold_request
 from turnfold.compression.fold import fold as run_fold
+from turnfold.compression.fold.pieces import answered
+from turnfold.compression.fold.units import Unit
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.wire.responses import RESPONSES
@@ -79,6 +81,20 @@ def test_what_a_yes_agreed_to_stands_while_its_calls_go_on(reply: str, calls: in
     assert found.tokens_after < 0.6 * found.tokens_before
     assert PROPOSAL in text(found)
     assert reply in text(found)
+
+
+def test_what_was_answered_stands_in_the_same_piece_right_before_the_answer() -> None:
+    """System messages between the two do not count."""
+    said = Unit(0, 1, 9, 9, is_user=False, pinned=False, asks=False, marked=False, attached=False)
+    asked, pinned = said._replace(is_user=True, asks=True), said._replace(pinned=True)
+    assert answered([said, asked], 0, 1) == 0
+    assert answered([said, pinned, asked], 0, 2) == 0
+    assert answered([asked, said, pinned, pinned, asked], 1, 4) == 1
+    assert answered([said, asked], 1, 1) is None, "it lies in the piece before"
+    assert answered([said, asked, asked], 0, 2) is None
+    assert answered([said._replace(asks=True), asked], 0, 1) is None, "a call"
+    assert answered([said._replace(attached=True), asked], 0, 1) is None, "it stands as it is"
+    assert answered([said, asked], 0, None) is None
 
 
 def test_of_a_long_proposal_its_end_stands() -> None:

@@ -15,6 +15,7 @@ from tests.compression.fold.test_allowance import agent, chat
 from tests.support.bodies import Message, encode
 from tests.support.warm import WARM
 from turnfold.compression.fold import Folded, fold_request
+from turnfold.compression.fold.decisions import rung
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, Warmth
 
@@ -39,3 +40,8 @@ def test_a_replica_that_believes_something_else_sends_the_same(messages: list[Me
         options, events = replace(options, precedents=(*options.precedents, *found.decided)), found.events
     other = fold(messages[:end], options, Memo(), draw)
     assert (other.body, other.decided) == (found.body, ())
+
+
+@pytest.mark.parametrize(("tokens", "number"), [(0, 0), (3999, 0), (4000, 1), (4999, 1), (5000, 2), (6249, 2), (6250, 3)])
+def test_rungs_begin_at_4000_tokens_and_are_a_quarter_apart(tokens: int, number: int) -> None:
+    assert rung(tokens) == number

@@ -34,6 +34,25 @@ def body_of(messages: list[Message]) -> bytes:
     return json.dumps({"model": "claude-sonnet-4-5", "messages": messages}).encode()
 
 
+@pytest.mark.parametrize(("sentences", "stays"), [(1, False), (40, True)])
+def test_a_recall_goes_with_the_next_question_unless_a_long_answer_stands_behind_it(sentences: int, stays: bool) -> None:
+    """Dropping it makes the answer be written to the cache again."""
+    messages: list[Message] = []
+    for turn in range(40):
+        for role, seed in (("user", turn), ("assistant", 1000 + turn)):
+            messages.append({"role": role, "content": f"Note {seed}: dock {seed} has a lantern. {prose(seed, 'en', 12)}"})
+    messages += [
+        {"role": "user", "content": "What was said of the lantern of dock 5?"},
+        {"role": "assistant", "content": prose(3000, "en", sentences)},
+        {"role": "user", "content": "Thank you."},
+    ]
+    body = json.dumps({"model": "gpt-4o", "messages": messages}).encode()
+    folded = fold_request(body, FoldOptions(model="gpt-4o", prices=CachePrices(0.1), cache_hit_share=0.7), Memo())
+    assert folded.events
+    (asked,) = (one["content"] for one in json.loads(folded.body)["messages"] if "of dock 5?" in one["content"])
+    assert ("Note 5: dock 5" in asked) is stays
+
+
 @pytest.mark.parametrize("marked", [3, 10])
 def test_what_stands_before_an_old_mark_of_the_clients_is_sent_as_it_came(marked: int) -> None:
     messages = talk(45, marked)

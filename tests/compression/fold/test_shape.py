@@ -105,6 +105,15 @@ def test_an_equal_result_is_a_reference_to_the_first() -> None:
     ]
 
 
+def test_a_reference_shows_sixty_characters_of_its_call() -> None:
+    text = SAID.format(1, 2)
+    room = 60 - len(json.dumps({"at": ""}))
+    for length, shown in ((room, ""), (room + 1, "...")):
+        messages = [TASK, *step(1, "tide", {"at": "x" * length}, text), *step(2, "tide", {"at": "noon"}, text)]
+        said = json.dumps({"at": "x" * length})[:60] + shown
+        assert sent(messages)[-1]["content"] == f"[turnfold: the same text as the result of tide {said} above]"
+
+
 def test_equal_results_without_their_calls_are_references_too() -> None:
     """Clients that cut their history leave results whose call is gone."""
     text = SAID.format(4, 5)

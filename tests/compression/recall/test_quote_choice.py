@@ -114,6 +114,7 @@ def test_many_at_once_are_those_that_are_chosen_one_by_one(seed: int, model: str
             found = fit_quotes(ranking, budget, QuoteTokens(sources, count, index, held, more))
             assert list(found.quotes) == one_by_one(best_first(index, ranking), budget, held, index, count)
             assert found.text == fence.render(sources, found.quotes)
+            assert list(found.passages) == fence.passages(sources, found.quotes)
             assert found.tokens == (count(found.text) if found.text else 0)
 
 

@@ -19,8 +19,8 @@ from tests.support.growth import assert_linear, repeated
 from tests.support.recalled import recall
 from turnfold.compression import tokens
 from turnfold.compression.memo import Memo, digest
-from turnfold.compression.recall import fence
-from turnfold.compression.recall.ranking import Question, has_content
+from turnfold.compression.recall import fence, passage_index
+from turnfold.compression.recall.ranking import Question, has_content, read_question
 from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.text.passages import passages
 from turnfold.compression.text.quotes import Quote, Source
@@ -402,6 +402,19 @@ def test_what_stands_under_a_title_in_the_question_is_quoted_from_its_beginning(
 
 
 # ---------------------------------------------------------------- floors on the cases of our own
+
+
+@pytest.mark.parametrize(
+    ("text", "reads_on"),
+    [("Did it paint boats green?", True), ("Did it paint boats green yesterday?", False), ("Did anyone paint boats?", False)],
+)
+def test_a_short_question_that_points_is_read_with_what_it_points_at(text: str, reads_on: bool) -> None:
+    """Up to three words of its own."""
+    before = (source("The lighthouse keeper sings."),)
+    index = passage_index.build([*before, source("Boats wait in the yard.")], Memo())
+    said = read_question(Question(text, before), index, TUNING).text.split()
+    assert ("lighthouse" in said) is reads_on
+    assert "boats" in said
 
 
 @pytest.mark.parametrize("fill", [False, True])

@@ -166,6 +166,15 @@ def test_texts_alone_and_together() -> None:
     golden.agrees(FILES / "texts.txt", lines)
 
 
+def test_under_a_budget_program_output_goes_down_to_a_twenty_fifth_and_then_to_its_ends() -> None:
+    rows = (f"2031-05-{i % 28 + 1:02} INFO berth {i * 7919 % 1000} took {i * 31 % 997} ms for crane {i}" for i in range(300))
+    log = OutputText("\n".join(rows))
+    shares = [len(condense(log, level)) / len(log.text) for level in LEVELS]
+    assert shares[1] > 0.4, "every figure stays"
+    assert 0.02 < shares[2] < 0.05
+    assert shares[3] < 0.02
+
+
 def test_options_that_are_refused() -> None:
     """Every option with every value that is near a right one."""
     lines = []

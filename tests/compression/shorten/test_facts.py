@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from itertools import chain
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from tests.support.cases import each
 from tests.support.effort import draws
 from tests.support.growth import assert_linear, repeated
+from turnfold.compression.shorten import diff
 from turnfold.compression.shorten.facts import facts_tokens
 from turnfold.compression.shorten.lines import CEILING, FLOOR, WeighedLine, choose, fit_to_limit, visible_parts
 from turnfold.compression.shorten.registry import facts, facts_arguments
@@ -66,6 +68,23 @@ def test_failures_outlive_everything_else() -> None:
     short = facts("\n".join(lines), 120, NOBODY, count)
     assert lines[431] in short
     assert "of 900 lines]" in short
+
+
+def test_lines_of_a_diff_are_worth_what_they_tell() -> None:
+    """Each line's group, the most telling first; those of one group are worth the same."""
+    groups = [
+        ["diff --git a/x b/x"],
+        ["commit 71c3a09", "rename from x"],
+        ["@@ -1,2 +1,2 @@ def moor():"],
+        ["new file mode 100644", "deleted file mode 100644", "Binary files a and b differ", "+    return berth"],
+        ["-    return None", "Nothing that a diff begins with"],
+        ["     tide = now()"],
+        ["index 71c3a09..0b2f1de", "similarity index 90%"],
+    ]
+    weights = {row.text: row.weight for row in diff.rows("\n".join(chain(*groups)), NOBODY)}
+    found = [{weights[line] for line in group} for group in groups]
+    assert [len(one) for one in found] == [1] * len(groups)
+    assert [*chain(*found)] == sorted(set(weights.values()), reverse=True)
 
 
 def test_the_tasks_words_decide() -> None:

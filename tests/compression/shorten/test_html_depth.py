@@ -44,6 +44,8 @@ def test_what_stands_in_tags_beyond_the_limit_is_shown_in_order(tag: str) -> Non
         "<svg><g>",
         "<select><option><div>",
         "<math><mi>",
+        "<script></script><div>",
+        "<script>'</b><b>'</script><div>",
     ],
 )
 def test_few_elements_are_open_at_once(unit: str) -> None:

@@ -72,6 +72,13 @@ def test_a_summary_quotes_a_claim_with_what_takes_it_back(case: tuple[str, str, 
         assert case[1] not in quoted or case[3] in " ".join(quoted)
 
 
+@pytest.mark.parametrize(("between", "shown"), [(0, True), (1, True), (2, False)])
+def test_an_objection_may_be_about_one_of_two_messages_before_it(between: int, shown: bool) -> None:
+    said = ["Never show the ledger to the harbour office.", *(talk(n, 2) for n in range(between)), "No, that is wrong."]
+    kept = sift([read(text, "user") for text in (talk(8, 2), talk(9, 2), *said)], 0.0)
+    assert [part != "" for part in kept] == [False, False, True, *[False] * between, shown]
+
+
 @each("case", CASES)
 def test_an_objection_to_what_stands_before_a_block_is_in_the_block(case: tuple[str, str, str, str]) -> None:
     after = [(case[2], case[3]), *(("user", talk(seed, 3)) for seed in range(8))]

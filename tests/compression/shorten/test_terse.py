@@ -77,6 +77,14 @@ def test_levels_do_what_they_say() -> None:
     assert compress(said, "ultra").text == "I think session data is stored in cache. We want add PR for teams."
 
 
+@pytest.mark.parametrize("word", ["UK", "BBC"])
+def test_an_article_goes_before_an_acronym_and_stays_before_a_name(word: str) -> None:
+    said = "We met with the {} about the plan."
+    assert compress(said.format(word), "full").text == f"We met with {word} about plan."
+    for name in ("X", "Congo", f"{word} Board"):
+        assert f"with the {name} about" in compress(said.format(name), "full").text
+
+
 def test_a_receipt_stands_beside_the_text() -> None:
     made = compress("The pull request is in the queue of the team.", "full")
     receipt = made.receipt

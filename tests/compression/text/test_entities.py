@@ -86,6 +86,7 @@ def test_initials_beyond_latin_1(name: str) -> None:
     [
         ("Then Łukasz Żukowski of Żabka Polska paid.", ["Łukasz Żukowski", "Żabka Polska"]),
         ("It was Maren Holt of Blue Heron that called.", ["Maren Holt", "Blue Heron"]),
+        ("It was Maren Holt of Blue Heron Lines that called.", ["Maren Holt of Blue Heron Lines"]),
         ("We heard CEO Mads Nipper and VP Ilse Maas.", ["Mads Nipper", "Ilse Maas"]),
         ("It is J. R. Hartley's book and Ada Brandt’s pen.", ["J. R. Hartley", "Ada Brandt"]),
         ("It was İstanbul'da Türk Hava Yolları ile Ayşe Kaya'nın evi.", ["İstanbul", "Türk Hava Yolları", "Ayşe Kaya"]),

@@ -65,6 +65,12 @@ def test_what_only_follows_is_not_tied(said: str, claim: str) -> None:
     assert "late" not in shown
 
 
+@pytest.mark.parametrize(("characters", "needed"), [(24, True), (25, False)])
+def test_a_note_below_a_list_is_short_in_scripts_without_blanks_too(characters: int, needed: bool) -> None:
+    note = f"{'数字尚未审计请以后再来核对' * 2}"[: characters - 1] + "。"
+    assert (note in group(f"- 奥斯陆 40 吨\n- 卑尔根 15 吨\n\n{note}", "40 吨")) is needed
+
+
 def test_a_table_is_shown_with_the_note_below_it() -> None:
     text = f"{BEFORE}\n\n| Drug | Dose |\n|---|---|\n| Ferin | 40 mg |\n| Alpon | 15 mg |\n\nDoses are for adults.\n\n{AFTER}\n"
     assert "for adults" in group(text, "Ferin")

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from tests.support.cases import each
 from tests.support.growth import assert_linear, repeated
+from turnfold.compression.text.heard import HeardWords
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.orders import is_standing_order, may_order, standing_orders
 from turnfold.compression.text.sentences import sentences
-from turnfold.compression.text.signals import signal_weight, signals
+from turnfold.compression.text.signals import signal_weight, signal_weights, signals
 
 CASES = Path(__file__).parent / "cases" / "orders"
 
@@ -51,6 +52,8 @@ ORDERS = [
     "- Never commit to main.",
     "Whenever you write code, add type hints.",
     "Could you please always keep answers short?",
+    "Whenever I paste a log, don't summarise it.",
+    "From now on I decide, don't ask.",
     "I want you to always use metric units.",
     "Use pnpm, never npm.",
     "Remember that I am allergic to nuts.",
@@ -166,3 +169,14 @@ def test_signals(sentence: str, expected: tuple[str, ...]) -> None:
     assert signals(sentence) == expected
     assert (signal_weight(sentence) > 0) == bool(expected)
     assert signal_weight(sentence) <= 1
+
+
+@each(
+    "text",
+    ["?", "? Why. So.", "[ ] Call Kim. Then rest.", "Rest. Who? Me. [ ] Mow it. We decided to stay.", "Is it? " * 9, "¿Qué? Sí."],
+)
+def test_signals_of_a_text_are_those_of_its_sentences(text: str) -> None:
+    spans = sentences(text)
+    heard = HeardWords([words(span.of(text)) for span in spans])
+    expected = {i: weight for i, span in enumerate(spans) if (weight := signal_weight(span.of(text)))}
+    assert dict(sorted(signal_weights(text, spans, heard).items())) == expected

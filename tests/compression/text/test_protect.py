@@ -130,6 +130,20 @@ def test_nested_lists_are_prose() -> None:
     assert not [s for s in protected_spans(text) if s.kind in BLOCK_KINDS]
 
 
+@pytest.mark.parametrize(
+    ("above", "below", "found"),
+    [
+        ("- A point", "more on it and so on", False),
+        ("- A point", "x = f(1)", True),
+        ("A line.", "more on it and so on", True),
+        ("A line.", "- a point", False),
+    ],
+)
+def test_indented_lines_behind_a_blank_one_are_code_unless_they_go_on_with_a_list(above: str, below: str, found: bool) -> None:
+    spans = protected_spans(f"{above}\n\n    {below}\n")
+    assert bool([s for s in spans if s.kind in BLOCK_KINDS]) is found
+
+
 @pytest.mark.parametrize(("indent", "found"), [(39, True), (40, False)])
 def test_json_has_its_line_to_itself_up_to_thirty_nine_blanks_from_the_margin(indent: int, found: bool) -> None:
     lined = f'\nThe answer:\n{" " * indent}{{"pump": 1}}\n'

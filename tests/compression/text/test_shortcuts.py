@@ -121,3 +121,36 @@ def test_a_hint_in_one_text_tells_nothing_of_the_others() -> None:
     texts = ["In 2019 it was dry. ", "So it was. ", "A-B is a road. ", "C-D is none. "]
     starts = np.cumsum([0, *map(len, texts[:-1])])
     assert figures_by_start("".join(texts), starts) == {0: ("2019 it",)}
+
+
+_TOLD = st.sampled_from(
+    [
+        "parseLedger",
+        "tide.level",
+        "f()",
+        "--dry",
+        "a::b",
+        "A-B",
+        "RX-b",
+        "./run",
+        "x_1",
+        "#tag",
+        "it",
+        "Was.",
+        "(so)",
+        "9",
+        "e.g.",
+        "->",
+    ]
+)
+
+
+@given(
+    st.lists(_TOLD, min_size=1, max_size=12), st.lists(st.sampled_from([" ", "\n", ", ", "", " - "]), min_size=12, max_size=12)
+)
+def test_whatever_makes_a_figure_makes_one_in_many_texts_too(said: list[str], behind: list[str]) -> None:
+    texts = [f"{one}{end}" for one, end in zip(said, behind, strict=False)]
+    for pieces in (texts, ["".join(texts)]):
+        starts = np.cumsum([0, *map(len, pieces[:-1])])
+        found = figures_by_start("".join(pieces), starts)
+        assert found == {i: held for i, piece in enumerate(pieces) if (held := figures(piece))}

@@ -13,6 +13,7 @@ import pytest
 
 from tests.proxy.receipts import DAY, HOUR, NOON, SECTION, fill, price, receipt, requests
 from turnfold.compression.errors import InvalidInput
+from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.config.fold import fold_options
 from turnfold.config.prices import dollars
 from turnfold.config.settings import Settings, StoreSettings
@@ -200,6 +201,14 @@ async def test_a_conversation_that_only_repeats_has_a_pace_of_nothing() -> None:
 @pytest.mark.parametrize(("turns", "tokens"), [(0, 900), (3, 0), (0, 0), (-1, 900)])
 def test_no_turns_or_no_growth_is_no_pace(turns: int, tokens: int) -> None:
     assert pacing("gpt-4o", fold_options(Settings(), "gpt-4o"), turns, tokens) is None
+
+
+def test_prices_that_are_not_known_are_assumed_where_a_cache_was_seen() -> None:
+    known, assumed = CachePrices(1.0, 1.0), CachePrices(0.5)
+    options = FoldOptions(prices=known, prices_if_cached=assumed)
+    assert pacing("m", options, 10, 9000) == pacing("m", FoldOptions(prices=known), 10, 9000, cached=True)
+    found, expected = pacing("m", options, 10, 9000, cached=True), pacing("m", FoldOptions(prices=assumed), 10, 9000)
+    assert found == expected != pacing("m", options, 10, 9000)
 
 
 async def test_a_conversation_of_which_nothing_was_served_has_no_pace() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import gzip
 import json
 import sys
@@ -169,9 +170,19 @@ async def test_an_answer_that_breaks_off_breaks_for_whoever_relays_it(script: tu
     result.answer.close()
 
 
-async def test_a_broken_answer_may_be_closed_unread() -> None:
+async def test_a_broken_answer_may_be_closed_unread(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     result = await peek_and_recover(Canned(Broke()))
     result.answer.close()
+    monkeypatch.setattr(recovering, "_PATIENCE", 0.01)
+    breaks = asyncio.Event()
+    result = await peek_and_recover(Canned(breaks, Broke()))
+    breaks.set()
+    for _ in range(5):
+        await asyncio.sleep(0)
+    result.answer.close()
+    del result
+    gc.collect()
+    assert caplog.messages == [], "nobody is told that a failure was not looked at"
 
 
 @pytest.mark.parametrize("status", [401, 404, 429, 502])

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import gc
 import gzip
+import http.client
 import json
 import logging
 import re
+import threading
 import time
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -35,6 +39,7 @@ from tests.support.overfull import CURABLE, INCURABLE, overfull
 from tests.support.warm import warm_fold
 from turnfold.proxy.chat import sending
 from turnfold.proxy.chat.receipts import OwnCall, Usage
+from turnfold.proxy.learning.windows import Windows
 
 WINDOW = 3000
 REFUSING = [d for d in DIALECTS.values() if not d.truncates]
@@ -338,6 +343,46 @@ def test_a_second_sending_that_breaks_leaves_the_first_error(upstream: UpstreamS
     proxy = start_proxy(upstream.origin + "/v1", fold=warm_fold)
     answer = proxy.chat(overfull("long chat", 4000))
     assert (answer.status, answer.body, len(upstream.seen)) == (400, error, 2)
+
+
+def test_a_client_that_leaves_during_a_recovery_leaves_no_answer_open(
+    upstream: UpstreamServer, start_proxy: StartProxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """While the first answer comes, while the second does, and while what they taught is written."""
+    stalls, left = threading.Semaphore(0), threading.Semaphore(0)
+
+    async def learn(*_: object) -> None:
+        stalls.release()
+        await asyncio.Event().wait()
+
+    async def never_ends(status: int, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": status, "headers": [(b"content-type", b"application/json")]})
+        await send({"type": "http.response.body", "body": b"{", "more_body": True})
+        if status != 200:
+            stalls.release()
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        left.release()
+
+    async def handler(scope: Scope, receive: Receive, send: Send) -> None:
+        if len(upstream.seen) <= len(refusals):
+            await reply(b'{"error": {"code": "context_length_exceeded"}}', status=400)(scope, receive, send)
+        else:
+            await never_ends(status, receive, send)
+
+    monkeypatch.setattr(Windows, "learn_from_refusal", learn)
+    upstream.handler = handler
+    proxy = start_proxy(upstream.origin + "/v1", fold=warm_fold)
+    body = json.dumps(overfull("long chat", 4000)).encode()
+    for refusals, status in (((), 400), ((400,), 400), ((400,), 200)):
+        upstream.seen.clear()
+        connection = http.client.HTTPConnection(proxy.origin.removeprefix("http://"))
+        with contextlib.closing(connection):
+            connection.request("POST", "/v1/chat/completions", body, {"content-type": "application/json"})
+            assert stalls.acquire(timeout=60)
+        assert left.acquire(timeout=60), (refusals, status)
+    gc.collect()
+    assert "Unclosed" not in caplog.text
 
 
 def test_a_fault_of_ours_leaves_the_first_error(upstream: UpstreamServer, start_proxy: StartProxy) -> None:

@@ -429,7 +429,10 @@ def test_doctor_looks_at_every_part(
     monkeypatch.setenv("TURNFOLD_UPSTREAM_URL", "http://127.0.0.1:9/v1")
     code, out, _ = run("doctor")
     assert code == 1
-    assert sum(line.startswith("fault ") for line in out.splitlines()) == 2
+    said = [line.split() for line in out.splitlines()]
+    assert [part for verdict, part, *_ in said if verdict == "fault"] == ["upstream", "store"]
+    assert ["ok", "tokens"] in [words[:2] for words in said]
+    assert all("->" in words for words in said if words[0] == "fault")
     assert "TURNFOLD_STORE_URL" in out
 
 

@@ -106,14 +106,15 @@ def test_a_case_takes_no_longer_than_the_whole_benchmark(run: RunCommand, tmp_pa
 
 def test_benchmark_runs_cases_from_a_folder_or_a_file(run: RunCommand, tmp_path: Path) -> None:
     (tmp_path / "set" / "datasets").mkdir(parents=True)
-    (tmp_path / "set" / "datasets" / "documents.json").write_text(json.dumps([CASE, CASE | {"id": "two"}]), "utf-8")
+    unnamed = {name: value for name, value in CASE.items() if name != "id"}
+    (tmp_path / "set" / "datasets" / "documents.json").write_text(json.dumps([CASE, unnamed]), "utf-8")
     (tmp_path / "set" / "datasets" / "other.json").write_text('{"no": "cases"}', "utf-8")
     wrong: tuple[Any, ...] = (CASE | {"expected_entities": "Anna"}, CASE | {"expected_entities": []}, CASE | {"context": " "}, 7)
     for number, one in enumerate((*wrong, CASE | {"expected_entities": ["Anna", 7]}, CASE | {"context": None})):
         (tmp_path / "set" / "datasets" / f"wrong_{number}.json").write_text(json.dumps([CASE, one]), "utf-8")
     for place in ("set", "set/datasets", "set/datasets/documents.json"):
         rows = json.loads(run("benchmark", place, "--json")[1])
-        assert [(row["set"], row["case"]) for row in rows] == [("documents", "one"), ("documents", "two"), ("documents", "")]
+        assert [(row["set"], row["case"]) for row in rows] == [("documents", "one"), ("documents", "2"), ("documents", "")]
         assert all(row["recall"] == pytest.approx(2 / 3) and row["ratio"] > 2 for row in rows)
     assert "mean" in run("benchmark", "set")[1]
     (tmp_path / "empty").mkdir()

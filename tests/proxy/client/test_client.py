@@ -261,12 +261,15 @@ def test_an_attempt_takes_as_long_as_was_said(section: respx.Route) -> None:
     ],
 )
 def test_what_cannot_pass_is_not_tried_again(
-    patient: Client, section: respx.Route, answer: httpx.Response, kind: type[errors.ClientError]
+    patient: Client, server: respx.MockRouter, section: respx.Route, answer: httpx.Response, kind: type[errors.ClientError]
 ) -> None:
     section.return_value = answer
+    conversation = server.delete("/v1/conversation/c").mock(answer)
     with pytest.raises(kind):
         patient.drill_down("s")
-    assert section.call_count == 1
+    with pytest.raises(kind):
+        patient.delete_conversation("c")
+    assert (section.call_count, conversation.call_count) == (1, 1)
 
 
 @pytest.mark.parametrize("status", [200, 503])

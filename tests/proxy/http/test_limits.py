@@ -100,8 +100,14 @@ async def test_work_ends_when_its_client_leaves() -> None:
     async def leave() -> Message:
         return {"type": "http.disconnect"}
 
+    watched = list[str]()
+
     async def stay() -> Message:
-        await asyncio.sleep(60)
+        watched.append("begins")
+        try:
+            await asyncio.sleep(60)
+        finally:
+            watched.append("ends")
         return await leave()
 
     task = asyncio.current_task()
@@ -114,6 +120,8 @@ async def test_work_ends_when_its_client_leaves() -> None:
     others.cancel()
     with pytest.raises(asyncio.CancelledError):
         await others
+    await asyncio.sleep(0)
+    assert watched == ["begins", "ends"] * 2, "nobody watches a client whose work is done"
 
 
 @pytest.mark.parametrize("declared", [None, b"10", b"soon"])

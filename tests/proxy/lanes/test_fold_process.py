@@ -101,6 +101,21 @@ def test_golden_answers() -> None:
     golden.agrees(FILES / "answers.txt", found)
 
 
+def test_a_conversation_is_taken_over_in_bits_of_a_limited_size() -> None:
+    """A bit is as much as a turn of a smaller conversation takes, and no message holds the interpreter for long."""
+
+    def bits(size: int, messages: int) -> int:
+        body = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": "x" * size}] * messages}).encode()
+        ((read, _, _),) = answers((work(FoldWork, "chat", True), body), (None,))
+        return len(read.borders)
+
+    element = len(json.dumps({"role": "user", "content": ""}))
+    assert bits(64 * 1024, 4) == 4
+    assert bits(32 * 1024, 8) == 4
+    assert bits(128 * 1024 - element, 2) == 2
+    assert bits(128 * 1024 - element + 1, 2) == 0
+
+
 def length(request: CompressRequest) -> int:
     return len(request.text)
 

@@ -11,6 +11,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -250,6 +251,30 @@ def test_an_upstream_that_takes_no_connection_is_waited_for_as_long_as_is_set(st
         answer = start_proxy(url, upstream={"connect_timeout": 0.2}).chat(BODY)
     assert (answer.status, answer.json()["error"]["code"]) == (504, "upstream_timeout")
     said = "no connection within 0.2 s (TURNFOLD_UPSTREAM_CONNECT_TIMEOUT)"
+    assert answer.json()["error"]["message"] == f"The upstream did not answer in time: {said}."
+
+
+def test_a_request_that_finds_no_free_connection_says_so(
+    upstream: UpstreamServer, start_proxy: StartProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("turnfold.proxy.outbound.upstream._POOL_WAIT", 0.2)
+    asked, over = threading.Event(), threading.Event()
+
+    async def busy(scope: Scope, receive: Receive, send: Send) -> None:
+        asked.set()
+        while not over.is_set():  # noqa: ASYNC110 - set from another thread
+            await asyncio.sleep(0.01)
+        await reply(b"{}")(scope, receive, send)
+
+    upstream.handler = busy
+    proxy = start_proxy(upstream.origin + "/v1", upstream={"max_connections": 1, "connect_timeout": 0.1})
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(proxy.chat, BODY)
+        assert asked.wait(60)
+        answer = proxy.chat(BODY)
+        over.set()
+    assert first.result().status == 200
+    said = "no free connection within 0.2 s (TURNFOLD_UPSTREAM_MAX_CONNECTIONS)"
     assert answer.json()["error"]["message"] == f"The upstream did not answer in time: {said}."
 
 

@@ -113,6 +113,13 @@ def test_an_answer_without_a_vector_for_each_text_has_none(data: bytes) -> None:
     assert read_answer(data, 2).vectors is None
 
 
+def test_vectors_have_from_one_number_to_16384() -> None:
+    for numbers in ([1.0], [1.0] * 16_384):
+        vectors = read_answer(answer([numbers, numbers]), 2).vectors
+        assert vectors is not None
+        assert [len(one) for one in vectors] == [len(numbers)] * 2
+
+
 @given(st.binary(max_size=200), st.integers(1, 3))
 def test_no_answer_is_a_surprise(data: bytes, inputs: int) -> None:
     assert read_answer(data, inputs).vectors is None

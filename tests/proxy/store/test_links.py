@@ -18,8 +18,8 @@ from redis import exceptions as errors
 
 from tests.support import golden
 from tests.support.no_time import in_no_time, now
-from turnfold.proxy.store.base import Batch, Item, Key, StoreError
-from turnfold.proxy.store.records import left_out
+from turnfold.proxy.store.base import Batch, Item, Key, Scope, StoreError
+from turnfold.proxy.store.records import left_out, log_once
 from turnfold.proxy.store.redis_store import RedisStore, links
 from turnfold.proxy.store.redis_store.keys import OneServer, Spread, index_of_indexes, key_of, kind_index, label_index, member
 from turnfold.proxy.store.redis_store.links import ClusterLink, Link, SentinelLink, open_link
@@ -166,10 +166,19 @@ async def test_an_option_that_means_nothing_is_told_when_the_store_is_opened(url
         open_link(url, 0.1, 1)
 
 
-async def test_a_log_whose_key_holds_another_type_is_left_out_and_counted() -> None:
-    store, before = RedisStore("redis://127.0.0.1:1"), left_out["log"]
-    store._link.client = Failing(errors.ResponseError("WRONGTYPE of a key"))
-    assert (await store.log("receipts"), left_out["log"] - before) == (([], None), 1)
+async def test_logs_tables_and_indexes_whose_keys_hold_another_type_are_left_out_and_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    store, before = RedisStore("redis://127.0.0.1:1"), left_out.copy()
+    store._link.client = Failing(*[errors.ResponseError("WRONGTYPE of a key")] * 6)
+    log_once.cache_clear()
+    assert (await store.log("receipts"), await store.newest("receipts")) == (([], None), [])
+    assert await store.counts(["a", "b"]) == [{}, {}]
+    assert (await store.keys(Scope("anna")), await store.keys(Scope("anna", "state"))) == ([], [])
+    assert left_out - before == {"log": 2, "table of sums": 2, "index": 2}
+    assert [record.getMessage() for record in caplog.records] == [
+        f"A stored {what} is left out: its key holds another type." for what in ("log", "table of sums", "index")
+    ]
 
 
 async def test_a_call_fails_when_all_of_it_has_ended() -> None:

@@ -95,7 +95,7 @@ class ModelAsker:
 
     def price(self, prompt: int, completion: int) -> float | None:
         """Dollars of a call."""
-        return self._price(self.model, TokenUse(prompt, completion, 0, 0), time.time())
+        return self._price(self.model, TokenUse(prompt, completion), time.time())
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -171,7 +171,7 @@ class ModelAsker:
     async def _settle(self, call: ModelCall, answer: ModelAnswer, payer: Payer, most: float, bill: Bill) -> ModelReply | None:
         """Book a call that went out; a refusal costs nothing, what nobody knows the price of costs the most that it can."""
         usage = answer.usage
-        used = TokenUse(usage.prompt_tokens or 0, usage.completion_tokens or 0, usage.cached_tokens or 0, 0)
+        used = TokenUse(usage.prompt_tokens or 0, usage.completion_tokens or 0, usage.cached_tokens or 0)
         told = self._price(self.model, used, time.time()) if usage.prompt_tokens is not None else None
         refused = answer.status is None or answer.status >= 400
         dollars = told if told is not None else 0.0 if refused else most

@@ -124,8 +124,8 @@ class Peeked:
     def close(self) -> None:
         """See the answer itself."""
         task, self._waiting = self._waiting, None
-        if task is not None and not task.cancel() and not task.cancelled():
-            task.exception()  # seen, or the event loop complains that nobody looked
+        if task is not None:
+            task.cancel()  # of one that has failed meanwhile, the event loop then no longer says that nobody looked
         self._answer.close()
 
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import base64
 import ssl
+import time
 from collections.abc import AsyncIterator, Callable
 from functools import lru_cache
 from types import TracebackType
@@ -240,12 +241,13 @@ class Upstream:
         """
         assert self._session is not None, "the upstream is used outside of its context"  # noqa: S101 - a bug, if it happens
         headers = with_hop(headers, self._hop, self._host) if self._hop else headers
+        began = time.monotonic()
         try:
             response = await self._exchange(method, url, headers, body, meanwhile)
         except (aiohttp.ClientConnectorCertificateError, ssl.SSLError) as exc:
             raise _untrusted(exc) from exc
         except TimeoutError as exc:
-            raise UpstreamSilent(self._waited(exc)) from exc
+            raise UpstreamSilent(self._waited(exc, time.monotonic() - began)) from exc
         except aiohttp.ClientHttpProxyError as exc:
             raise ProxyRefused(f"with status {exc.status}") from exc
         except aiohttp.ClientResponseError as exc:
@@ -287,8 +289,10 @@ class Upstream:
         pairs.extend(self._to_proxy.items())
         return {"proxy": self._proxy.url}
 
-    def _waited(self, exc: TimeoutError) -> str:
+    def _waited(self, exc: TimeoutError, seconds: float) -> str:
         settings = self._settings
+        if isinstance(exc, aiohttp.ConnectionTimeoutError) and round(seconds, 2) >= _POOL_WAIT > settings.connect_timeout:
+            return f"no free connection within {_POOL_WAIT:g} s (TURNFOLD_UPSTREAM_MAX_CONNECTIONS)"
         if isinstance(exc, aiohttp.ConnectionTimeoutError):
             return f"no connection within {settings.connect_timeout:g} s (TURNFOLD_UPSTREAM_CONNECT_TIMEOUT)"
         return f"no answer within {settings.read_timeout:g} s (TURNFOLD_UPSTREAM_READ_TIMEOUT)"

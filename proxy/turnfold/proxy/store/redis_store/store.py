@@ -221,11 +221,10 @@ class RedisStore:
         keys = (key for one in named if (key := key_of(scope.tenant, one)) is not None)
         return sorted(key for key in keys if scope.kind in {None, key.kind})
 
-    async def _of_type(self, what: str, *command: Any) -> list[bytes]:
-        """What a command reads; nothing where the key holds another type."""
+    async def _of_type(self, what: str, *command: Any) -> Any:
+        """What a command reads; an empty list where the key holds another type."""
         try:
-            found: list[bytes] = await self._do(*command)
-            return found
+            return await self._do(*command)
         except errors.ResponseError as exc:
             if not str(exc).startswith(_WRONG_TYPE):
                 raise
@@ -314,23 +313,17 @@ class RedisStore:
 
     async def log(self, name: str, position: int = 0, limit: int = 1000) -> tuple[list[bytes], int | None]:
         key = self._keys.own(b"l", name)
-        lines = await self._call(lambda: self._of_type("log", "LRANGE", key, position, position + limit))
+        lines: list[bytes] = await self._call(lambda: self._of_type("log", "LRANGE", key, position, position + limit))
         return lines[:limit], position + limit if len(lines) > limit else None
 
     async def newest(self, name: str, skip: int = 0, limit: int = 100) -> list[bytes]:
         key = self._keys.own(b"l", name)
-        lines = await self._call(lambda: self._of_type("log", "LRANGE", key, -(skip + limit), -(skip + 1)))
+        lines: list[bytes] = await self._call(lambda: self._of_type("log", "LRANGE", key, -(skip + limit), -(skip + 1)))
         return lines[::-1]
 
     async def counts(self, names: Sequence[str]) -> list[dict[str, int]]:
         async def read(name: str) -> dict[str, int]:
-            try:
-                return _sums(await self._do("HGETALL", self._keys.own(b"n", name)))
-            except errors.ResponseError as exc:
-                if not str(exc).startswith(_WRONG_TYPE):
-                    raise
-                report_unreadable("table of sums", "its key holds another type")
-                return {}
+            return _sums(await self._of_type("table of sums", "HGETALL", self._keys.own(b"n", name)) or {})
 
         return await self._call(lambda: _all(map(read, names)))
 
