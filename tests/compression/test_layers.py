@@ -404,9 +404,9 @@ def test_a_table_beside_prose_is_kept_by_rows() -> None:
     ("data", "head"),
     product(
         [
-            "| region | orders |\n|---|---|\n| north | 1204 |\n| south | 986 |\n| east | 1410 |\n| west | 655 |\n| islands | 88 |",
-            "2026-03-01 10:00:11 INFO began\n2026-03-01 10:02:14 ERROR disk sda1 is full\n2026-03-01 10:07:52 INFO ended",
-            "region,orders,returns\nnorth,1204,31\nsouth,986,12\neast,1410,77\nwest,655,9\nislands,88,2",
+            "| region | orders |\n|---|---|\n| north | 1204 |\n| south | 986 |\n| east | 1410 |\n| west | 655 |\n| sea | 88 |",
+            "2026-03-01 10:00:11 INFO up\n2026-03-01 10:02:14 ERROR sda1 is full\n2026-03-01 10:07:52 INFO down",
+            "region,orders\nnorth,1204\nsouth,986\neast,1410\nwest,655\nislands,88\nsea,12\nlakes,7",
         ],
         ["The figures by region:\n\n", "What came of it is below.\n\n", ""],
     ),
