@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from turnfold.compression.fold.shape import ShapedResult
 from turnfold.compression.memo import Grown, Memo, continued
 from turnfold.compression.shorten.facts import facts_tokens
-from turnfold.compression.wire.conversation import Message, family
+from turnfold.compression.wire.conversation import RESULTS, Message, family
 
 
 class Unit(NamedTuple):
@@ -145,7 +145,7 @@ def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], kept
             marked=first.marked,
             attached=False,
             reasons=first.reasoning is not None,
-            interrupted=first.bound and first.role == "user" and first.holds,
+            interrupted=first.bound and first.speaker == "user" and first.holds,
         )
     inside = messages[start:end]
     stays = not kept.isdisjoint(range(start, end))
@@ -162,8 +162,8 @@ def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], kept
         asks=last.role == "user" or last.is_result,
         reasons=any(m.reasoning is not None for m in inside),
         kept=stays,
-        interrupted=any(m.bound and m.role == "user" and m.holds for m in inside),
-        lines=sum(size for m, size in zip(inside, sizes, strict=True) if m.is_result and not _holds_records(m.text)),
+        interrupted=any(m.bound and m.speaker == "user" and m.holds for m in inside),
+        lines=sum(size for m, size in zip(inside, sizes, strict=True) if m.speaker in RESULTS and not _holds_records(m.text)),
         wordless=first.role == "user" and bool(first.attached) and not first.own.strip(),
     )
 
@@ -173,7 +173,7 @@ def _facts(message: Message, size: int) -> int:
     is taken out."""
     if message.sealed and message.reasoning is None:
         return size
-    return min(size, facts_tokens(message.role, message.tokens, message.own, calls=message.has_calls))
+    return min(size, facts_tokens(message.speaker, message.tokens, message.own, calls=message.has_calls))
 
 
 def _holds_records(text: str) -> bool:
