@@ -32,7 +32,8 @@ class Piece(NamedTuple):
         size: about the tokens that it takes when folded.
         anchor: its last user unit, kept verbatim as what follows the piece still answers it; None where a user message follows.
         answered: the unit that the anchor answers, quoted at every level (``answered``); None under a budget.
-        requests: the newest user units of it, the anchor left out, under which an agent went to work: quoted at every level too.
+        requests: the newest user units of it, the anchor left out, under which an agent went to work whose results come as a
+            user's messages: quoted at every level too.
     """
 
     start: int
@@ -57,10 +58,10 @@ def answered(units: Sequence[Unit], start: int, anchor: int | None) -> int | Non
 
 
 def is_request(units: Sequence[Unit], index: int, end: int) -> bool:
-    """Whether a user unit is followed by a call with its results, up to the unit `end`: a loop goes on under what was asked, and
-    the request may be older than the person's last word, which is "use port 8081"."""
+    """Whether a user unit is followed, up to the unit `end`, by what a program reports to an agent: the task may be older than
+    the person's last word, which is "use port 8081"."""
     behind = next((units[i] for i in range(index + 1, end + 1) if not units[i].pinned), None)
-    return behind is not None and behind.asks and not behind.is_user and not units[index].attached
+    return behind is not None and behind.reports and not units[index].attached
 
 
 class Asker(NamedTuple):

@@ -35,6 +35,7 @@ class Unit(NamedTuple):
         lines: tokens of results in it of which lines are copied, as of files; of records it is values.
         interrupted: whether a user's message stands in it between a call and its late result.
         wordless: whether it is a user message without words, as a picture is: the question stands before it.
+        reports: whether a user's message in it holds what a program gave.
     """
 
     start: int
@@ -51,6 +52,7 @@ class Unit(NamedTuple):
     lines: int = 0
     interrupted: bool = False
     wordless: bool = False
+    reports: bool = False
 
 
 _BETWEEN: Final = 6  # units from a question to the picture that it is asked of, at most, as where the picture was asked for
@@ -165,6 +167,7 @@ def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], kept
         interrupted=any(m.bound and m.speaker == "user" and m.holds for m in inside),
         lines=sum(size for m, size in zip(inside, sizes, strict=True) if m.speaker in RESULTS and not _holds_records(m.text)),
         wordless=first.role == "user" and bool(first.attached) and not first.own.strip(),
+        reports=any(m.reports for m in inside),
     )
 
 

@@ -199,9 +199,13 @@ def _tells(frame: _Frame, alike: Sequence[_Candidate], call: str, now: Reports) 
 
 
 def _names(text: str, mark: str) -> bool:
-    """Whether instructions show a frame, or a way to write a call."""
+    """Whether instructions show a frame, or a way to write a call: at the beginning of a line or between quotation marks."""
     shown = mark.split("[]", maxsplit=1)[0].strip()
-    return len(shown) >= _LEAST_NAMED and shown in text
+    return (
+        len(shown) >= _LEAST_NAMED
+        and shown in text
+        and re.search(rf"(?:^|[>*'\"`“‘«])\s*{re.escape(shown)}", text, re.MULTILINE) is not None
+    )
 
 
 def _is_a_persons(text: str, framing: _Framing, now: Reports) -> bool:
