@@ -59,7 +59,7 @@ def fold_older(conversation: Conversation, room: int, options: FoldOptions, fold
     recent = _tokens(conversation, messages[start:], options.model, memo)
     if not 0 < start < len(messages) or recent > _MOST_RECENT * room:
         return None
-    asked = max((i for i in range(start, len(messages)) if messages[i].role == "user"), default=None)
+    asked = max((i for i in range(start, len(messages)) if messages[i].speaker == "user"), default=None)
     for question in (asked, None) if asked is not None else (None,):
         length = 0 if question is None else _tokens(conversation, messages[question : question + 1], options.model, memo)
         budget = room - recent + length

@@ -22,8 +22,8 @@ from turnfold.compression.options import FoldOptions
 from turnfold.compression.recall.fence import Passage
 from turnfold.compression.recall.ranking import Question, recall
 from turnfold.compression.recall.tuning import TUNING, UNCACHED
-from turnfold.compression.text.quotes import Source
-from turnfold.compression.wire.conversation import Message, Messages, family
+from turnfold.compression.text.quotes import Quotable, Source
+from turnfold.compression.wire.conversation import RESULTS, Message, Messages, family
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class _QuotableMessages(NamedTuple):
     """What may be quoted: indices of messages, the messages, and a digest of them."""
 
     indices: Sequence[int]
-    messages: tuple[Message, ...]
+    messages: tuple[Quotable, ...]
     name: str
 
 
@@ -141,7 +141,11 @@ def _remembered(
     if found is None:
         indices = _folded(messages, cut, asker, stays, options)
         name = b"".join([messages.keys[i] for i in indices])
-        found = _QuotableMessages(indices, tuple([messages[i] for i in indices]), digest(name.hex()).hex())
+        found = _QuotableMessages(
+            indices,
+            tuple([source(messages[i]) if messages[i].reports else messages[i] for i in indices]),
+            digest(name.hex()).hex(),
+        )
         memo.put(key, ((given, found), *known)[:_KEPT], lambda kept: sum([500 + 64 * len(one.indices) for _, one in kept]))
     return found
 
@@ -160,10 +164,10 @@ def _folded(
             for unit in range(start, end):
                 if unit not in stays:
                     found += range(cut[unit].start, cut[unit].end)
-    return [i for i in found if not messages[i].pinned and (options.recall_tool_text or not messages[i].is_result)]
+    return [i for i in found if not messages[i].pinned and (options.recall_tool_text or messages[i].speaker not in RESULTS)]
 
 
 def _exchange(before: Sequence[Message]) -> tuple[Source, ...]:
     """The last exchange before a user message: the user's message and what answered it, tool results left out."""
-    spoken = (m for m in reversed(before) if m.role in ("user", "assistant") and m.own.strip())
+    spoken = (m for m in reversed(before) if m.speaker in ("user", "assistant") and m.own.strip())
     return tuple(source(m) for m in islice(spoken, 2))[::-1]

@@ -55,7 +55,7 @@ def question_messages(messages: Sequence[Message], user: int) -> list[Message]:
     asked = messages[user]
     if has_content(words.fold(asked.own)):
         return [asked]
-    spoken = [m for m in messages[:user] if m.role in ("user", "assistant") and m.own.strip()]
+    spoken = [m for m in messages[:user] if m.speaker in ("user", "assistant") and m.own.strip()]
     return [*spoken[-2:], asked]
 
 

@@ -32,6 +32,8 @@ class Piece(NamedTuple):
         size: about the tokens that it takes when folded.
         anchor: its last user unit, kept verbatim as what follows the piece still answers it; None where a user message follows.
         answered: the unit that the anchor answers, quoted at every level (``answered``); None under a budget.
+        requests: the newest user units of it, the anchor left out, under which an agent went to work whose results come as a
+            user's messages: quoted at every level too.
     """
 
     start: int
@@ -41,6 +43,7 @@ class Piece(NamedTuple):
     size: int
     anchor: int | None
     answered: int | None = None
+    requests: tuple[int, ...] = ()
 
 
 def answered(units: Sequence[Unit], start: int, anchor: int | None) -> int | None:
@@ -52,6 +55,13 @@ def answered(units: Sequence[Unit], start: int, anchor: int | None) -> int | Non
     if before is None or units[before].is_user or units[before].asks or units[before].attached:
         return None
     return before
+
+
+def is_request(units: Sequence[Unit], index: int, end: int) -> bool:
+    """Whether a user unit is followed, up to the unit `end`, by what a program reports to an agent: the task may be older than
+    the person's last word, which is "use port 8081"."""
+    behind = next((units[i] for i in range(index + 1, end + 1) if not units[i].pinned), None)
+    return behind is not None and behind.reports and not units[index].attached
 
 
 class Asker(NamedTuple):

@@ -19,13 +19,15 @@ from typing import Final, NamedTuple
 from turnfold.compression.fold import decisions, policy
 from turnfold.compression.fold.adoption import adoptable
 from turnfold.compression.fold.course import Course
-from turnfold.compression.fold.pieces import Asker, Level, Piece, answered, piece_runs, recall_tokens, saved_by
+from turnfold.compression.fold.pieces import Asker, Level, Piece, answered, is_request, piece_runs, recall_tokens, saved_by
 from turnfold.compression.fold.policy import Thresholds
 from turnfold.compression.fold.units import question_start
 from turnfold.compression.options import FoldDecision, WrittenSummary
 
 _PARTS: Final = 8  # pieces that make up what may stand at FACTS, where one would be most of it
 _LEAST_TURNS: Final = 1.0  # until the next fold event
+_REQUESTS: Final = 2  # of a piece that are quoted whatever its level
+_LOOKED_AT: Final = 6  # user units among which they are looked for
 _RECENT: Final = 6  # units in which a client's cache mark moves along with the conversation
 
 
@@ -275,9 +277,22 @@ def _piece(course: Course, start: int, end: int, level: Level) -> Piece:
     elif level is Level.SUMMARY:
         size = policy.summary_tokens(raw)
     before = answered(units, start, anchor) if course.options.budget is None else None
-    if before is not None:
-        size = min(raw, size + min(policy.ANSWERED, course.tokens(before, before + 1)))
-    return Piece(start, end, level, raw, size, anchor, before)
+    asked = _requests(course, start, end if anchor is None else anchor)
+    for unit in asked if before is None else (before, *asked):
+        size = min(raw, size + min(policy.ANSWERED, course.tokens(unit, unit + 1)))
+    return Piece(start, end, level, raw, size, anchor, before, asked)
+
+
+def _requests(course: Course, start: int, end: int) -> tuple[int, ...]:
+    """The newest user units of ``start..end`` under which an agent went to work, in order."""
+    users, found = course.users, list[int]()
+    for count in range(users[end], max(users[start], users[end] - _LOOKED_AT), -1):
+        index = bisect_left(users, count) - 1
+        if is_request(course.units, index, end):
+            found.append(index)
+        if len(found) == _REQUESTS:
+            break
+    return tuple(reversed(found))
 
 
 def _promote(course: Course, pieces: tuple[Piece, ...], old: Level, new: Level, most: int, least: int) -> tuple[Piece, ...]:

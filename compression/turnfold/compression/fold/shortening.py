@@ -42,7 +42,7 @@ def _shorten_texts(
 ) -> Iterator[tuple[Path, str]]:
     count = tokens.count_once({message.text: message.tokens - message.other_tokens})
     for text in message.texts:
-        new = facts(text.text, role=message.role, words=words, known=known, count=count, prose=prose)
+        new = facts(text.text, role=message.speaker, words=words, known=known, count=count, prose=prose)
         whole = form.get(text.path, text.text)
         if whole != text.text and (new == text.text or count(whole) <= count(new)):
             new = whole

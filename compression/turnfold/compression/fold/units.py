@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from turnfold.compression.fold.shape import ShapedResult
 from turnfold.compression.memo import Grown, Memo, continued
 from turnfold.compression.shorten.facts import facts_tokens
-from turnfold.compression.wire.conversation import Message, family
+from turnfold.compression.wire.conversation import RESULTS, Message, family
 
 
 class Unit(NamedTuple):
@@ -35,6 +35,7 @@ class Unit(NamedTuple):
         lines: tokens of results in it of which lines are copied, as of files; of records it is values.
         interrupted: whether a user's message stands in it between a call and its late result.
         wordless: whether it is a user message without words, as a picture is: the question stands before it.
+        reports: whether a user's message in it holds what a program gave.
     """
 
     start: int
@@ -51,6 +52,7 @@ class Unit(NamedTuple):
     lines: int = 0
     interrupted: bool = False
     wordless: bool = False
+    reports: bool = False
 
 
 _BETWEEN: Final = 6  # units from a question to the picture that it is asked of, at most, as where the picture was asked for
@@ -145,7 +147,7 @@ def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], kept
             marked=first.marked,
             attached=False,
             reasons=first.reasoning is not None,
-            interrupted=first.bound and first.role == "user" and first.holds,
+            interrupted=first.bound and first.speaker == "user" and first.holds,
         )
     inside = messages[start:end]
     stays = not kept.isdisjoint(range(start, end))
@@ -162,9 +164,10 @@ def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], kept
         asks=last.role == "user" or last.is_result,
         reasons=any(m.reasoning is not None for m in inside),
         kept=stays,
-        interrupted=any(m.bound and m.role == "user" and m.holds for m in inside),
-        lines=sum(size for m, size in zip(inside, sizes, strict=True) if m.is_result and not _holds_records(m.text)),
+        interrupted=any(m.bound and m.speaker == "user" and m.holds for m in inside),
+        lines=sum(size for m, size in zip(inside, sizes, strict=True) if m.speaker in RESULTS and not _holds_records(m.text)),
         wordless=first.role == "user" and bool(first.attached) and not first.own.strip(),
+        reports=any(m.reports for m in inside),
     )
 
 
@@ -173,7 +176,7 @@ def _facts(message: Message, size: int) -> int:
     is taken out."""
     if message.sealed and message.reasoning is None:
         return size
-    return min(size, facts_tokens(message.role, message.tokens, message.own, calls=message.has_calls))
+    return min(size, facts_tokens(message.speaker, message.tokens, message.own, calls=message.has_calls))
 
 
 def _holds_records(text: str) -> bool:

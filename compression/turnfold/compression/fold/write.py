@@ -262,13 +262,14 @@ class _Writer:
             if unit in self.stays and self.units[unit].is_user:
                 self._keep(unit)
         if piece.anchor is None:
-            text = self._summary(piece.level, piece.start, piece.end)
+            text = self._summary(piece.level, piece.start, piece.end, piece.requests)
             if self.units[piece.end].is_user or self.kept_user is None:
                 self.carried.append(text)
             else:
                 self.beside[self.kept_user].behind.append(text)
         else:
-            self.carried.append(self._summary(piece.level, piece.start, piece.anchor, piece.answered))
+            told = piece.requests if piece.answered is None else (*piece.requests, piece.answered)
+            self.carried.append(self._summary(piece.level, piece.start, piece.anchor, told))
             anchor = self._keep(piece.anchor)
             self.beside[anchor].behind.append(self._summary(piece.level, piece.anchor + 1, piece.end))
 
@@ -324,8 +325,8 @@ class _Writer:
         name = self.memo.get(key, lambda: digest(level.value, *(m.key.hex() for m in messages)).hex()[:12])
         return Section(name, level.value, tuple(m.raw for m in messages), sum(m.tokens for m in messages))
 
-    def _summary(self, level: Level, start: int, end: int, answered: int | None = None) -> str:
-        """The text that stands for units which are left out, the one that is answered among its quotes; "" for none."""
+    def _summary(self, level: Level, start: int, end: int, told: Sequence[int] = ()) -> str:
+        """The text that stands for units which are left out, those that are `told` among its quotes; "" for none."""
         indices = self.foldable_indices(start, end)
         if not indices:
             return ""
@@ -333,8 +334,8 @@ class _Writer:
         section = self._section(level, indices)
         line = f"[turnfold {section.id}: {len(indices)} messages folded]"
         line += "".join(f"\n{_left_out(section, one)}" for one in self._attachments(indices)[:_MOST_NAMED])
-        told = set() if answered is None else set(self._messages_of(answered))
-        text = self.quotes(indices, orders_only=level is Level.LINE, whole=[n for n, i in enumerate(indices) if i in told])
+        whole = {i for unit in told for i in self._messages_of(unit)}
+        text = self.quotes(indices, orders_only=level is Level.LINE, whole=[n for n, i in enumerate(indices) if i in whole])
         if level is Level.SUMMARY and (written := self._written_of(start, end)):
             text = self._shorter(indices, text, written)
         instead = f"{line}\n{text}" if text else line
@@ -374,7 +375,8 @@ class _Writer:
             if self.units[unit].is_user:
                 self._keep(unit)
         anchor = None if piece.anchor is None else self.units[piece.anchor].start
-        told = range(0) if piece.answered is None else self._messages_of(piece.answered)
+        units = piece.requests if piece.answered is None else (*piece.requests, piece.answered)
+        told = (i for unit in units for i in self._messages_of(unit))
         whole = {anchor, *(i for i in told if self.messages[i].tokens <= policy.ANSWERED)}
         going = [i for i in indices if i not in whole]
         messages = [self.messages[i] for i in going]
@@ -393,7 +395,7 @@ class _Writer:
         instead = tuple("\n".join(changed[i].values()) if i in changed else None for i in indices)
         self.sections.append((replace(section, instead=instead), indices))
         marker = f"[turnfold {section.id}: {len(changed)} of {len(indices)} messages shortened]"
-        first_user = next((i for i in indices if self.messages[i].role == "user" and self.messages[i].holds), None)
+        first_user = next((i for i in indices if self.messages[i].speaker == "user" and self.messages[i].holds), None)
         if first_user is not None:
             self.beside[first_user].front.append(marker)
 
@@ -461,4 +463,4 @@ def _runs(indices: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 def source(message: Message) -> Source:
     """A message as a text that can be quoted."""
-    return Source(message.role, message.text, message.key)
+    return Source(message.speaker, message.text, message.key)

@@ -22,17 +22,18 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain, starmap
 from operator import attrgetter
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from turnfold.compression.memo import Grown, Memo, continued
 from turnfold.compression.options import StateBlocks
 from turnfold.compression.text.agent_context import is_agent_context
 from turnfold.compression.wire.edits import Edit, apply
+from turnfold.compression.wire.reports import Reports, find_reports
 
 #: Why a conversation is held whose history, or a part of it, lies upstream.
 SERVER_HISTORY: Final = "server-history"
 _PINNED: Final = frozenset({"system", "developer"})
-_RESULTS: Final = frozenset({"tool", "function"})
+RESULTS: Final = frozenset({"tool", "function"})
 #: In capitals too, as HTML is written.
 _KEEP, _KEPT = re.compile("<[kK][eE][eE][pP]>"), re.compile("</[kK][eE][eE][pP]>")
 
@@ -136,6 +137,7 @@ class Message:
         reasoning: signed reasoning in it that its wire can take out (see ``Changes.unsigned``); None where there is none.
         takes_mark: whether the last part of its content has no cache mark, and can be given one as it stands.
         bound: whether it is never parted from the message before it, as what stands between a call and its late result.
+        reports: whether it is a user's message that holds what a program gave (``wire.reports``); it is bound then.
         fixed: whether it is verbatim for ever because of its place, as what stands before a summary of the provider's.
         placed: whether it is an instruction that may stand right behind a user's message only (``wire.standing``).
         clears: whether it is an instruction that the provider shows to the model only until the user's next message.
@@ -168,6 +170,7 @@ class Message:
     attached: tuple[Attachment, ...]
     sole: str | None
     bound: bool = False
+    reports: bool = False
     fixed: bool = False
     placed: bool = False
     clears: bool = False
@@ -183,7 +186,7 @@ class Message:
     def __post_init__(self) -> None:
         # Fields and not properties: every station asks them of every message.
         object.__setattr__(self, "pinned", self.fixed or self.role in _PINNED)
-        object.__setattr__(self, "is_result", self.role in _RESULTS)
+        object.__setattr__(self, "is_result", self.role in RESULTS)
         marked = _KEEP.search(self.text) if "</k" in self.text or "</K" in self.text else None
         kept = marked is not None and _KEPT.search(self.text, marked.end()) is not None
         context = self.role == "user" and is_agent_context([part.text for part in self.texts])
@@ -193,6 +196,11 @@ class Message:
     def text_tokens(self) -> int | None:
         """Tokens of `text` by the border counter, where it is all that was counted."""
         return self.tokens - self.other_tokens if self.sole == self.text else None
+
+    @property
+    def speaker(self) -> str:
+        """Its role, and "tool" of a user's message that reports: nobody said it."""
+        return "tool" if self.reports else self.role
 
     @property
     def unsigned(self) -> Message:
@@ -272,13 +280,36 @@ _ASKED: Final[Mapping[str, Callable[[Message], object]]] = {
 }
 
 
+class _Gathered(NamedTuple):
+    """The messages of a conversation, and what told which of them report."""
+
+    messages: Messages
+    reports: Reports
+
+
 def gather(messages: Sequence[Message], wire: str, memo: Memo) -> Messages:
-    """The messages of a conversation, gone on from those of an earlier request."""
+    """The messages of a conversation, those bound that report; gone on from those of an earlier request."""
 
-    def run(known: Messages | None, same: int) -> Messages:
-        return known if known is not None and same == len(known) == len(messages) else Messages(messages, known, same)
+    def run(known: _Gathered | None, same: int) -> _Gathered:
+        if known is None or same < known.reports.seen:
+            found = find_reports(messages, Reports())
+        elif same == len(messages):
+            return known
+        else:
+            found = find_reports(messages, known.reports)
+        before = known.messages if known is not None else None
+        was = known.reports.found if known is not None else frozenset()
+        same = min((i for i in found.found ^ was if i < same), default=same)
+        start = before[:same] if before is not None else ()
+        rest = (_reporting(m) if i in found.found else m for i, m in enumerate(messages[same:], same))
+        return _Gathered(Messages((*start, *rest), before, same), found)
 
-    return continued(memo, ("messages", wire, family(messages)), messages, run, lambda found: 24 * len(found), kept=2)
+    key = ("messages", wire, family(messages))
+    return continued(memo, key, messages, run, lambda found: 24 * len(found.messages), kept=2).messages
+
+
+def _reporting(message: Message) -> Message:
+    return replace(message, key=message.key + b"reports", bound=True, reports=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,276 @@
+"""Which user messages hold what a program gave, and are no person's.
+
+Lives here: telling the two apart, by how the messages of one conversation are framed. Does not belong here: what is done with
+either (``wire.conversation``: such a message is bound to the assistant's message that asked for it, as a tool's result is).
+
+Agents without native tool calls write calls into the assistant's text, and what comes back is the next user message. No single
+message shows that: people paste output too. Taken together they do. The assistant's message ends in something to be run (a code
+block, an element, JSON, a labelled line); the next message has a frame (a label, an element, a bracketed line, a prompt at its
+end), the frame comes again behind the next call, or the instructions name it; and the person's first message has another one. No
+word of any language is looked for, but for a few names of elements in which agents hand on what a person says.
+
+In doubt a message is a person's. What is decided looks at the messages so far; where only the second of two frames tells, the
+first is told with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple, Protocol
+
+from turnfold.compression.text.kinds import parts
+from turnfold.compression.text.own_words import asks, own_words
+
+_LABEL: Final = re.compile(r"(?:[*_#]{1,4} ?)?[^\W\d_][^\n:：.?!,;<>{}]{0,38}(?:：|:(?=[\s*_]|\Z))")
+_LABEL_LINES: Final = re.compile(rf"^{_LABEL.pattern}", re.MULTILINE)
+_ELEMENT: Final = re.compile(r"<([A-Za-z][\w.:-]*)(?:[\s=][^<>\n]*)?>")
+_BRACKETED: Final = re.compile(r"\[[^\[\]\n]{1,200}\](?!\()[ \t]*(?:[^\W\d_][\w ]{0,30}:(?=\s|\Z))?")
+_CHANGES: Final = re.compile(r"\d+|'[^'\n]*'|\"[^\"\n]*\"|\[[^\[\]\n]*\](?=\W*\w[\w ]*:|:)")
+_FENCED: Final = re.compile(r"(?:```|~~~)\s*(?:<[\w/|-]{1,20}>\s*)?\Z")
+_CLOSED: Final = re.compile(r"</([A-Za-z][\w.:-]*)>\s*\Z")
+_READ: Final = 4000  # characters of an assistant's message, from its end
+_MOST_PROMPT: Final = 80  # characters of a prompt at the end of a result
+_LETTERS: Final = re.compile(r"\w{2}")
+#: Elements in which agents hand on what a person says, beside the one around the first request.
+_PERSONS: Final = re.compile(
+    r"^<(?:(?:user|human)[_-][\w-]+|feedback|answer|task|question|request)>\s*$", re.MULTILINE | re.IGNORECASE
+)
+
+_ENDS: Final = 2  # lines in which somebody asks below what was pasted
+_QUOTES: Final = "\"'“„«*_ "
+_BULLETS: Final = "-*+• "
+_SEEN: Final = 4  # lines below a label
+_PROMPTS: Final = ("$", "#", "%", ">", "]")
+#: Kinds of text that nobody types.
+_DATA: Final = frozenset(
+    {"binary", "commits", "csv", "diff", "json", "jsonl", "listing", "log", "search", "table", "tests", "trace"}
+)
+
+_UNFRAMED: Final = "unframed"
+_MOST_NEEDED: Final = 3  # messages framed alike
+_MOST_RUN: Final = 8
+_LEAST_NAMED: Final = 3  # characters of a frame that instructions name
+
+
+class Speaker(Protocol):
+    """What is asked of a message."""
+
+    @property
+    def role(self) -> str: ...
+    @property
+    def own(self) -> str: ...
+    @property
+    def pinned(self) -> bool: ...
+    @property
+    def holds(self) -> bool: ...
+    @property
+    def written(self) -> dict[Any, Any]: ...
+
+
+class _Frame(NamedTuple):
+    """What may stand around what a program gave.
+
+    Attributes:
+        mark: what is the same in all that are framed alike.
+        firm: whether nobody would begin or end a text of their own so.
+        opens: whether it is how the text begins.
+    """
+
+    mark: str
+    firm: bool
+    opens: bool = False
+
+
+class _Framing(NamedTuple):
+    """How a user's message begins and ends.
+
+    Attributes:
+        head: the label, the element or the brackets with which it begins, "" for none.
+        asked: what somebody asks in its last lines.
+    """
+
+    frames: tuple[_Frame, ...]
+    head: str
+    asked: frozenset[str]
+
+    def find(self, mark: str) -> _Frame | None:
+        """The frame of a mark."""
+        return next((frame for frame in self.frames if frame.mark == mark), None)
+
+
+class _Candidate(NamedTuple):
+    at: int
+    framing: _Framing
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """What has been found in the first `seen` messages.
+
+    Attributes:
+        found: indices of the messages that are reports; of those that were found last, `newest`, while they are looked for.
+        marks, calls: how these are framed, and how what asked for them ends.
+        run: the newest user messages, one behind the other, each behind something to be run.
+        told: the instructions, and the first request.
+        task: how the first request is framed; None before it.
+    """
+
+    seen: int = 0
+    found: frozenset[int] = frozenset()
+    newest: tuple[int, ...] = ()
+    marks: frozenset[str] = frozenset()
+    calls: frozenset[str] = frozenset()
+    run: tuple[_Candidate, ...] = ()
+    told: tuple[str, str] = ("", "")
+    task: _Framing | None = None
+
+
+def find_reports(messages: Sequence[Speaker], known: Reports) -> Reports:
+    """What is found in messages of which `known` has seen the first."""
+    now = known
+    for index in range(known.seen, len(messages)):
+        message = messages[index]
+        if message.pinned:
+            now = now if now.task else replace(now, told=(f"{now.told[0]}\n{message.own}", ""))
+        elif message.role == "user" and message.holds:
+            now = _step(message, index, _call_before(messages, index), now)
+    return replace(now, seen=len(messages), found=now.found.union(now.newest), newest=())
+
+
+def _call_before(messages: Sequence[Speaker], index: int) -> str | None:
+    """How the message in front of one ends, "" for nothing to be run; None where it is no assistant's."""
+    before = next((messages[i] for i in range(index - 1, -1, -1) if not messages[i].pinned), None)
+    return _call(before) if before is not None and before.role == "assistant" else None
+
+
+def _step(message: Speaker, index: int, call: str | None, now: Reports) -> Reports:
+    """What one more user's message adds, behind an assistant's that ends in `call`."""
+    if now.task is None:
+        return replace(now, task=_framing(message), told=(now.told[0], message.own))
+    if call is None or not (call or now.marks) or _is_a_persons(message.own, _framing(message), now):
+        return replace(now, run=()) if now.run else now
+    return _judge(_Candidate(index, _framing(message)), call, now)
+
+
+def _judge(new: _Candidate, call: str, now: Reports) -> Reports:
+    """A message that a person need not have written, behind an assistant's that ends in `call`."""
+    frames = new.framing.frames
+    if any(frame.mark in now.marks and (call or frame.firm) for frame in frames):
+        return _with(now, (new,), [frame.mark for frame in frames if frame.mark in now.marks], call)
+    if not call:
+        return replace(now, run=()) if now.run else now
+    if call in now.calls and any(frame.firm or frame.mark == _UNFRAMED for frame in frames):
+        return replace(now, newest=(*now.newest, new.at))
+    run = (*now.run, new)[-_MOST_RUN:]
+    for frame in frames:
+        alike = _framed_alike(run, frame.mark)
+        if _tells(frame, alike, call, now):
+            return _with(now, alike, (frame.mark,), call)
+    return replace(now, run=run)
+
+
+def _framed_alike(run: Sequence[_Candidate], mark: str) -> Sequence[_Candidate]:
+    """The newest of a run that have a frame; none of before a person asked something below it."""
+    asked = run[-1].framing.asked
+    unlike = (i for i in reversed(range(len(run))) if run[i].framing.find(mark) is None or run[i].framing.asked != asked)
+    return run[next(unlike, -1) + 1 :]
+
+
+def _with(now: Reports, new: Sequence[_Candidate], marks: Iterable[str], call: str) -> Reports:
+    calls = now.calls | {call} if call else now.calls
+    return replace(now, newest=(*now.newest, *[one.at for one in new]), marks=now.marks.union(marks), calls=calls)
+
+
+def _tells(frame: _Frame, alike: Sequence[_Candidate], call: str, now: Reports) -> bool:
+    """Whether messages framed alike show that no person writes so: one where instructions name the frame, two that nobody would
+    begin or end so, three at most."""
+    if frame.mark == _UNFRAMED:
+        return len(alike) >= _MOST_NEEDED
+    named = [frame.opens and _names(text, frame.mark) for text in now.told]
+    if any(by_name and _names(text, call) for by_name, text in zip(named, now.told, strict=True)):
+        return True
+    if named[0] and (frame.firm or len(alike) > 1):
+        return True
+    if sum(found.firm for one in alike if (found := one.framing.find(frame.mark))) > 1:
+        return True
+    return len(alike) >= _MOST_NEEDED and (call.endswith((":", "：", ">")) or bool(alike[-1].framing.asked))
+
+
+def _names(text: str, mark: str) -> bool:
+    """Whether instructions show a frame, or a way to write a call: at the beginning of a line or between quotation marks."""
+    shown = mark.split("[]", maxsplit=1)[0].strip()
+    return (
+        len(shown) >= _LEAST_NAMED
+        and shown in text
+        and re.search(rf"(?:^|[>*'\"`“‘«])\s*{re.escape(shown)}", text, re.MULTILINE) is not None
+    )
+
+
+def _is_a_persons(text: str, framing: _Framing, now: Reports) -> bool:
+    """Whether it begins as the first request did, or holds one that does, or an element for what a person says."""
+    head = now.task.head if now.task is not None else ""
+    if head and (framing.head == head or f"\n{head}" in text):
+        return True
+    return _first_line(text) == _first_line(now.told[1]) or _PERSONS.search(text) is not None
+
+
+def _first_line(text: str) -> str:
+    return text.lstrip().split("\n", 1)[0].rstrip()
+
+
+def _call(message: Speaker) -> str:
+    found: str | None = message.written.get("call")
+    if found is None:
+        found = message.written["call"] = _ending_call(message.own[-_READ:].rstrip(), message.own[:1])
+    return found
+
+
+def _ending_call(text: str, first: str) -> str:
+    """How a text ends in something to be run."""
+    if _FENCED.search(text):
+        return "```"
+    if closed := _CLOSED.search(text):
+        return closed.group()
+    if text.endswith(("}", "]")) and first in ("{", "["):
+        return "{}"
+    labels = _LABEL_LINES.findall(text)
+    return labels[-1] if len(labels) > 1 else ""
+
+
+def _framing(message: Speaker) -> _Framing:
+    found: _Framing | None = message.written.get("framing")
+    if found is None:
+        found = message.written["framing"] = _read_framing(message.own.strip())
+    return found
+
+
+def _read_framing(text: str) -> _Framing:
+    frames, head = list[_Frame](), ""
+    opened = _ELEMENT.match(text) or _BRACKETED.match(text) or _LABEL.match(text)
+    if opened:
+        head = opened.group().strip()
+        mark = f"<{opened[1]}>" if text[0] == "<" else _CHANGES.sub("[]", head)
+        frames.append(_Frame(mark, _is_firm(text[0], text[opened.end() :]), opens=True))
+    lines = [line for line in text[-_READ:].split("\n") if line.strip()]
+    ends = lines[-_ENDS:]
+    last = lines[-1].strip() if len(lines) > 1 else ""
+    if last.endswith(_PROMPTS) and _LETTERS.search(last) and len(last) <= _MOST_PROMPT and not own_words([last]):
+        frames.append(_Frame("…" + _CHANGES.sub("[]", last), firm=True))
+    if not frames and _is_data(text):
+        frames.append(_Frame(_UNFRAMED, firm=False))
+    return _Framing(tuple(frames), head, frozenset(ends[i].strip() for i in own_words(ends) if asks(ends[i])))
+
+
+def _is_firm(sign: str, rest: str) -> bool:
+    """Whether nobody would begin what they write so: with an element, with brackets or a label in front of no sentence."""
+    same_line, _, below = rest.partition("\n")
+    if sign == "<" or same_line.strip():
+        return sign == "<" or not same_line.strip().lstrip(_QUOTES)[:1].isalpha()
+    return sign == "[" or not own_words([line.lstrip(_BULLETS) for line in below.split("\n", _SEEN)[:_SEEN]])
+
+
+def _is_data(text: str) -> bool:
+    """Whether a text is data and nothing that somebody wrote."""
+    return not own_words(text.split("\n")) and _DATA.issuperset(span.kind for span in parts(text))

@@ -1,0 +1,165 @@
+"""Agents that send what a tool gave as a user's message keep the task that they are at work on.
+
+Lives here: sessions in the formats of many agents through the fold and the fit, and people's chats that only look like them. Does
+not belong here: the formats (``tests.support.text_agents``), how results are shortened.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+import pytest
+
+from tests.support.bodies import encode, messages_of
+from tests.support.prefix import Kind, classify
+from tests.support.text_agents import FORMATS, Session, session
+from tests.support.warm import WARM
+from turnfold.compression.fit.fit import Fitted, fit
+from turnfold.compression.fold import fold, unfold
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import FoldOptions
+from turnfold.compression.wire.chat import CHAT
+from turnfold.compression.wire.conversation import Wire
+from turnfold.compression.wire.messages import MESSAGES
+from turnfold.compression.wire.responses import RESPONSES
+
+Message = dict[str, Any]
+
+_MODEL: Final = "gpt-4o"
+_OPTIONS: Final = (
+    FoldOptions(model=_MODEL),
+    *(FoldOptions(model=_MODEL, budget=budget) for budget in (1200, 2500, 5000)),
+    FoldOptions(model=_MODEL, window=4000),
+)
+_TICKS: Final = "```"
+
+
+def as_chat(messages: Sequence[Message]) -> bytes:
+    return encode(list(messages), model=_MODEL)
+
+
+def _split(messages: Sequence[Message]) -> tuple[str, list[Message]]:
+    told = "\n".join(m["content"] for m in messages if m["role"] == "system")
+    return told, [m for m in messages if m["role"] != "system"]
+
+
+def as_messages(messages: Sequence[Message]) -> bytes:
+    system, said = _split(messages)
+    parts = [{"role": m["role"], "content": [{"type": "text", "text": m["content"]}]} for m in said]
+    return json.dumps({"model": _MODEL, "max_tokens": 900, "system": system or "Work.", "messages": parts}).encode()
+
+
+def as_responses(messages: Sequence[Message]) -> bytes:
+    system, said = _split(messages)
+    items = [{"type": "message", "role": m["role"], "content": m["content"]} for m in said]
+    return json.dumps({"model": _MODEL, "instructions": system or "Work.", "input": items}).encode()
+
+
+WIRES: Final[dict[str, tuple[Wire, Callable[[Sequence[Message]], bytes]]]] = {
+    "chat": (CHAT, as_chat),
+    "messages": (MESSAGES, as_messages),
+    "responses": (RESPONSES, as_responses),
+}
+
+
+def sent(found: Fitted) -> str:
+    """The text of what is forwarded."""
+    return "\n".join(message.own for message in found.forwarded.messages)
+
+
+def missing(made: Session, text: str) -> list[str]:
+    return [said for said in (made.asked, *made.limits, made.last) if said not in text]
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+@pytest.mark.parametrize(("tasks", "steps"), [(1, 20), (2, 16), (3, 8)])
+def test_task_limits_and_newest_result_are_sent(name: str, tasks: int, steps: int) -> None:
+    made = session(name, tasks, steps, seed=tasks)
+    read = CHAT.read(as_chat(made.messages), WARM)
+    kept = [missing(made, sent(fit(read, options, WARM))) for options in _OPTIONS[:-1]]
+    assert kept == [[]] * len(kept)
+    in_window = sent(fit(read, _OPTIONS[-1], WARM))
+    assert made.last in in_window
+
+
+@pytest.mark.parametrize("wire", sorted(WIRES))
+@pytest.mark.parametrize("name", ["smolagents", "react", "cline", "mini-swe", "openhands", "autogen", "chinese"])
+def test_on_every_wire(name: str, wire: str) -> None:
+    made = session(name, 2, 14, seed=9)
+    on, encoded = WIRES[wire]
+    body = encoded(made.messages)
+    read = on.read(body, WARM)
+    for options in _OPTIONS[:2]:
+        folded = fold(read, options, WARM)
+        assert folded.folded
+        assert unfold(folded) == body
+        assert missing(made, "\n".join(message.own for message in folded.forwarded.messages)) == []
+
+
+@pytest.mark.parametrize("name", ["smolagents", "terminus", "langchain", "swe-agent", "german"])
+def test_a_growing_session_repeats_itself_but_at_fold_events(name: str) -> None:
+    """As in a loop of tool calls: what was recalled for a person may go when a person speaks again, and nothing in between."""
+    made = session(name, 2, 26, seed=4)
+    ends = [i for i, m in enumerate(made.messages, 1) if m["role"] == "user"]
+    bodies = [as_chat(made.messages[:end]) for end in ends]
+    folds = [fold(CHAT.read(body, WARM), _OPTIONS[0], WARM) for body in bodies]
+    assert folds[-1].events
+    asked = ""
+    for (last, end), body, (before, after) in zip(pairwise(ends), bodies[:-1], pairwise(folds), strict=True):
+        asked = asked if last - 1 in made.reports else made.messages[last - 1]["content"]
+        step = classify(body, before.forwarded.body, after.forwarded.body)
+        if before.events == after.events and step.kind is Kind.REWRITE:
+            assert end - 1 not in made.reports
+            assert asked in messages_of(before.forwarded.body)[step.at]["content"]
+    for body, folded in zip(bodies[::5], folds[::5], strict=True):  # what an earlier request left in memory changes nothing
+        assert fold(CHAT.read(body, Memo()), _OPTIONS[0], Memo()).forwarded.body == folded.forwarded.body
+
+
+# ---------------------------------------------------------------- people
+
+_CODE: Final = f"Try this:\n\n{_TICKS}python\nprint(total)\n{_TICKS}"
+_TRACE: Final = 'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\n    print(total)\nNameError: total'
+_PEOPLE: Final[dict[str, Sequence[str]]] = {
+    "nods": ("continue", "next", "ok", "continue", "go on"),
+    "thanks": ("Now add a test.\nThanks", "And one for zero.\nThanks", "Rename it to sum_up.\nThanks"),
+    "labelled": ("Update: make the button blue", "Update: move it to the left", "Update: it needs a shadow"),
+    "lists": ("Changes:\n- make the button blue\n- add a border", "Changes:\n- drop the border again\n- bigger letters"),
+    "pasted with a request": (f"{_TRACE}\nPlease fix that.", f"{_TRACE}\nWhy does that still happen?"),
+    "pasted below a label": (f"Error:\n{_TRACE}\n\nCan you fix it?", f"Error:\n{_TRACE}\n\nI think the import is missing."),
+    "one paste": (_TRACE, "Now it works. Add a docstring.", "And type hints."),
+    "emoji": ("Now add a test 🙏", "And a second one 🙏", "Good, one more 🙏"),
+    "german": ("Hinweis: die Spalte heißt jetzt Betrag", "Hinweis: bitte ohne Komma", "Hinweis: und mit Datum"),
+    "questions": ("Frage: was macht das?", "Frage: und wenn es leer ist?", "Frage: und bei Null?"),
+    "times": ("[12:30] make it faster please", "[12:41] and smaller too please", "[13:02] no, as it was before"),
+}
+
+
+@pytest.mark.parametrize("system", ["You are a helpful programmer.", "Note: answer with code. Update: be terse."])
+@pytest.mark.parametrize("said", sorted(_PEOPLE))
+def test_what_people_say_behind_code_is_theirs(said: str, system: str) -> None:
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": "I want a function that adds up a column."}]
+    for text in (*_PEOPLE[said], *_PEOPLE[said]):
+        messages += [{"role": "assistant", "content": _CODE}, {"role": "user", "content": text}]
+    assert [m.own for m in CHAT.read(as_chat(messages), WARM).messages if m.reports] == []
+
+
+def test_answers_in_a_given_form_leave_questions_alone() -> None:
+    """A program that asks one question after the other, and is answered in JSON."""
+    messages: list[Message] = [{"role": "system", "content": 'Answer in JSON: {"label": ""}'}]
+    for number in range(8):
+        messages += [
+            {"role": "user", "content": f"Text: the {number}th parcel came late and wet"},
+            {"role": "assistant", "content": '{"label": "complaint"}'},
+        ]
+    messages.append({"role": "user", "content": "Text: all is well"})
+    assert not any(m.reports for m in CHAT.read(as_chat(messages), WARM).messages)
+
+
+def test_results_alone_are_bound() -> None:
+    for name in FORMATS:
+        made = session(name, 3, 12, seed=3)
+        found = {i for i, m in enumerate(CHAT.read(as_chat(made.messages), WARM).messages) if m.reports}
+        assert found == set(made.reports), name
