@@ -158,6 +158,15 @@ def test_answers_in_a_given_form_leave_questions_alone() -> None:
     assert not any(m.reports for m in CHAT.read(as_chat(messages), WARM).messages)
 
 
+@pytest.mark.parametrize("first", ["hello", '{"user": "hello", "lang": "de"}'])
+def test_a_chat_whose_every_message_is_json_is_one_of_people(first: str) -> None:
+    messages: list[Message] = [{"role": "user", "content": first}]
+    for number in range(8):
+        said = json.dumps({"user": f"where is order HX-{number}?", "lang": "de"})
+        messages += [{"role": "assistant", "content": '{"reply": "on its way"}'}, {"role": "user", "content": said}]
+    assert not any(m.reports for m in CHAT.read(as_chat(messages), WARM).messages)
+
+
 def test_results_alone_are_bound() -> None:
     for name in FORMATS:
         made = session(name, 3, 12, seed=3)

@@ -49,6 +49,7 @@ _DATA: Final = frozenset(
 )
 
 _UNFRAMED: Final = "unframed"
+_JSON: Final = "{}"
 _MOST_NEEDED: Final = 3  # messages framed alike
 _MOST_RUN: Final = 8
 _LEAST_NAMED: Final = 3  # characters of a frame that instructions name
@@ -185,9 +186,9 @@ def _with(now: Reports, new: Sequence[_Candidate], marks: Iterable[str], call: s
 
 def _tells(frame: _Frame, alike: Sequence[_Candidate], call: str, now: Reports) -> bool:
     """Whether messages framed alike show that no person writes so: one where instructions name the frame, two that nobody would
-    begin or end so, three at most."""
+    begin or end so, three at most. JSON behind JSON shows nothing: so talk people and models in programs with forms."""
     if frame.mark == _UNFRAMED:
-        return len(alike) >= _MOST_NEEDED
+        return call != _JSON and len(alike) >= _MOST_NEEDED
     named = [frame.opens and _names(text, frame.mark) for text in now.told]
     if any(by_name and _names(text, call) for by_name, text in zip(named, now.told, strict=True)):
         return True
@@ -234,7 +235,7 @@ def _ending_call(text: str, first: str) -> str:
     if closed := _CLOSED.search(text):
         return closed.group()
     if text.endswith(("}", "]")) and first in ("{", "["):
-        return "{}"
+        return _JSON
     labels = _LABEL_LINES.findall(text)
     return labels[-1] if len(labels) > 1 else ""
 
