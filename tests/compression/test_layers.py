@@ -434,6 +434,33 @@ def squeezed(line: str) -> str:
     return line.replace(" ", "").rstrip("|")
 
 
+FERRIES = """The pier was painted in spring. Ines thanked the crew for the quiet season. A guest from Lyon praised the view.
+
+The departures are as follows.
+
+| ferry | departs |
+|---|---|
+| Heron | 7:45 |
+| Tern | 16:10 |
+
+A kiosk sells coffee on the quay. The harbour office moved to the first floor of the red house.
+The flags were washed. Marta told of her trip to the lake, where it had rained all week. The benches got new names."""
+
+
+@pytest.mark.parametrize("query", [None, "When does the Tern depart?"])
+def test_a_small_table_may_be_what_layer_2_says(query: str | None) -> None:
+    summary = Compressor().compress(CompressRequest(FERRIES, l1_ratio=0.45, query=query)).layers[2].text
+    assert "departures are as follows" in summary
+    assert "| Tern | 16:10 |" in summary
+
+
+@pytest.mark.parametrize("ratio", [0.05, 0.1, 0.2, 0.3, 0.45, 0.6])
+def test_what_introduces_a_table_does_not_stand_alone(ratio: float) -> None:
+    for text in (FERRIES, FERRIES.partition("\n\n")[2], FERRIES.replace("departures are as follows.", "prices are below.")):
+        for layer in Compressor().compress(CompressRequest(text, l1_ratio=ratio)).layers:
+            assert bool(re.search("The (departures|prices) are", layer.text)) == bool(re.search("7:45|16:10", layer.text))
+
+
 def test_a_fence_stays_closed() -> None:
     for ratio in (0.1, 0.3, 0.6):
         assert compress(STRUCTURED["fence"], l1_ratio=ratio).layers[1].text.count("```") in (0, 2)

@@ -51,7 +51,7 @@ def test_the_log_says_what_a_server_stops_for_once(reached: list[int], caplog: p
     signal.raise_signal(signal.SIGHUP)
     signal.raise_signal(signal.SIGTERM)
     assert reached == [signal.SIGTERM] * 2
-    assert [line.partition(";")[0] for line in caplog.messages] == ["stops, told by SIGHUP"]
+    assert [line.partition(";")[0] for line in caplog.messages] == ["stopping on SIGHUP"]
 
 
 def test_signals_before_the_start_are_answered(capfd: pytest.CaptureFixture[str]) -> None:

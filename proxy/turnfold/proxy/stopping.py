@@ -51,7 +51,7 @@ def leave_gently(delay: float) -> None:
         again = told_to_stop.is_set()
         told_to_stop.set()
         if not again:
-            _log.info("stops, told by %s; what is open may end", signal.Signals(number).name)
+            _log.info("stopping on %s; open requests may finish", signal.Signals(number).name)
         if again or not delay:
             stop(signal.SIGTERM, frame)
             return

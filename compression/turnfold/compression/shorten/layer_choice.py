@@ -57,6 +57,7 @@ _MANY: Final = 4000
 #: Blocks that lose their meaning with any line.
 _WHOLE_KINDS: Final = frozenset({"heading", "label", "key", "math"})
 _APART: Final = frozenset({"fence", "table"})  # two of them are two things even where nothing stands between
+_ROWED: Final = frozenset({"csv", "table"})  # small ones may be what a text is about, so layer 2 takes them for a sentence
 _SMALL: Final = 64  # tokens: a block of no more is shown whole where there is room for it
 _TINY: Final = 20  # tokens: a block of no more is shown whole or not at all
 _PART: Final = 1 / 2  # of a budget, for what is shown of a small block
@@ -145,8 +146,10 @@ class JudgedText:
 
     @cached_property
     def heads(self) -> frozenset[int]:
-        """Spans that claim nothing, and so are not shown for themselves."""
-        return leading_spans(self.text, self.read)
+        """Spans that claim nothing, and so are not shown for themselves: headings, and "The prices are below." over a table."""
+        before_rows = ((i - 1, self.read.needs[i]) for i, span in enumerate(self.spans) if i and span.kind in _ROWED)
+        introductions = {i for i, needed in before_rows if i in needed and not self.facts[i] and not self.signals[i]}
+        return leading_spans(self.text, self.read) | introductions
 
     @cached_property
     def places(self) -> list[float]:
@@ -421,7 +424,8 @@ def choose_summary(source: JudgedText, most: int, budget: int) -> ChosenText:
     left -= sum(source.count(source.spans[i].of(source.text)) + 1 for i in data_heads(source, short))
     room = most - _slots(source, most) * bool(short)
     facts, repeated = source.facts, source.repeated
-    said = [i for i, span in enumerate(source.spans) if not (span.kind or i in repeated or i in source.heads)]
+    silent = repeated | source.heads | source.in_data
+    said = [i for i, span in enumerate(source.spans) if i not in silent and (not span.kind or span.kind in _ROWED)]
     worth = {i: _summary_worth(source, i, fsum(source.weights[fact] for fact in facts[i])) for i in said}
     chosen: set[int] = set()
     seen: set[str] = set()
@@ -430,6 +434,7 @@ def choose_summary(source: JudgedText, most: int, budget: int) -> ChosenText:
             continue
         new = source.read.missing(i, chosen)
         size = sum(source.read.sizes[j] for j in new if _is_sentence(source, j)) if new else 0
+        size += bool(source.spans[i].kind)
         if not new or size > room:
             continue
         cost = sum(source.count(source.spans[j].of(source.text).rstrip()) + 1 for j in new)

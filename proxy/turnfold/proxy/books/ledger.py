@@ -59,8 +59,8 @@ _CHANGING: Final = frozenset({"cache-model", "tags"})
 
 _log = logging.getLogger(__name__)
 _WAITING: Final = (
-    "the store takes no receipts now: they are kept in this process's memory and written when it takes them again; those that it"
-    " has not taken %g s after a stop begins, or when the process is killed, are lost: %s"
+    "the store takes no receipts now: they stay in this process's memory and are written once it does; those still waiting"
+    " %g s after shutdown begins, or when the process is killed, are lost: %s"
 )
 
 
@@ -284,7 +284,7 @@ class Ledger:
                     await asyncio.sleep(_INTERVAL)
         except TimeoutError:
             self.dropped += self.queued
-            _log.warning("receipts lost: %d, which the store did not take before the stop", self.queued)
+            _log.warning("receipts lost: %d, which the store did not take before shutdown", self.queued)
 
     async def _run(self) -> None:
         while not self._stopping.is_set():

@@ -182,7 +182,7 @@ class Sending:
             second.close()
             return exchange
         answer.close()
-        _log.warning("%s: thinking was refused behind what it was sent with: sent again without", request.id)
+        _log.warning("%s: the upstream refused earlier thinking; sent again without it", request.id)
         before = exchange.tokens[0] if exchange.tokens else bare.tokens
         return exchange.but(
             answer=second,

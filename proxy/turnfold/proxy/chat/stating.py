@@ -118,7 +118,7 @@ class Stating:
             except StoreError as exc:
                 _log.warning("state of a named conversation: %s", type(exc).__name__)
                 return decision, True
-        _log.warning("state of a named conversation: others kept changing it, so this request's part of it is not kept")
+        _log.warning("state of a named conversation: other requests kept changing it, so this request's directive was not stored")
         return decision, False
 
     def _decide(self, exchange: Exchange, conversation: Conversation, record: Record) -> _Decision:
@@ -169,5 +169,5 @@ def _readable(held: bytes | None) -> tuple[Record, bool]:
     try:
         return read_record(held), False
     except InvalidInput:
-        _log.warning("a kept state is of another version: left out")
+        _log.warning("a stored state has another version and is ignored")
         return Record(), True
