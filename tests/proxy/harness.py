@@ -33,6 +33,8 @@ RunCommand = Callable[..., tuple[int, str, str]]  # a command's arguments to its
 #: some of them (absl's, which a benchmark's library loads) close the stream beneath: pytest's capture file.
 NO_LOGGING: Final[dict[str, Any]] = {"log_config": None, "log_level": "critical"}
 NOWHERE: Final = "http://127.0.0.1:9/v1"
+# Turns of its loop in which a server accepts a connection, begins to read from it, reads, and starts the request.
+_TURNS: Final = 8
 
 
 class QuickServer(uvicorn.Server):
@@ -62,6 +64,19 @@ class QuickServer(uvicorn.Server):
             task.cancel()
         await self.lifespan.shutdown()
 
+    def look_around(self) -> None:
+        """Have it take in what has come so far; from any other thread."""
+
+        async def turns() -> None:
+            for _ in range(_TURNS):
+                await asyncio.sleep(0)
+
+        turning = turns()
+        try:
+            asyncio.run_coroutine_threadsafe(turning, self._loop).result(60)
+        except RuntimeError:  # its loop is closed: it ended by itself
+            turning.close()
+
     def stop(self) -> None:
         """Make it end; from any thread."""
         self.should_exit = True
@@ -77,7 +92,10 @@ class Running:
     server: uvicorn.Server
 
     def rest(self) -> None:
-        """Wait until no request is being served."""
+        """Wait until no request is being served, nor waits unread: whoever sent one may have left since, and the next test would
+        see it."""
+        if isinstance(self.server, QuickServer):
+            self.server.look_around()
         until(lambda: not self.server.server_state.tasks)
 
 

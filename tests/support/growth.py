@@ -19,6 +19,8 @@ T = TypeVar("T")
 FACTOR: Final = 8
 # Linear growth gives 8, n log n about 10, either up to 25 where the large run outgrows the caches; quadratic gives 64.
 _MOST: Final = 32
+# The first also pays for what is loaded and compiled at the first call.
+_SMALL_RUNS: Final = 2
 # The large run is repeated when it was too slow, for the best of so many.
 _TRIES: Final = 4
 # Seconds. A smaller run is mostly what a call costs whatever its input.
@@ -34,7 +36,7 @@ def assert_linear(function: Callable[[T], object], make: Callable[[int], T], siz
     Raises:
         AssertionError: it grows faster; the message has both times.
     """
-    small = min(_seconds(function, make(size)) for _ in range(4))
+    small = min(_seconds(function, make(size)) for _ in range(_SMALL_RUNS))
     bound = _MOST * max(small, _LEAST)
     large = _seconds(function, make(FACTOR * size))
     for _ in range(_TRIES - 1):

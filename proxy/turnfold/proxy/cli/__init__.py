@@ -11,6 +11,7 @@ Exit codes: 0 it worked; 1 it did not; 2 the command line or the settings are wr
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import sys
 from collections.abc import Mapping
@@ -21,6 +22,8 @@ from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+from turnfold.proxy.cli.imports import uncollected
 
 _OWN: Final = "turnfold.proxy.cli"
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -62,7 +65,8 @@ class CommandLine:
         module, _, function = self.home.partition(":")
         app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
         parsing = dict(self.parsing or {})
-        ran = getattr(import_module(f"{_OWN}.{module}"), function)
+        with uncollected():
+            ran = getattr(import_module(f"{_OWN}.{module}"), function)
         app.command(name, cls=_Command, context_settings=parsing, help=_unwrapped(ran.__doc__))(ran)
         return typer.main.get_command(app)
 
@@ -162,6 +166,8 @@ def main() -> None:
             raise
         _say(f"what was to be written is not whole: {(exc.strerror or str(exc)).lower()}")
         os._exit(1)  # what is left in the buffer of standard output cannot be written either
+    finally:
+        gc.freeze()  # Python would look at all that is loaded several times as it ends: .2 s after ``serve``
     sys.exit(ended if isinstance(ended, int) else 0)
 
 

@@ -11,6 +11,7 @@ import typer
 
 from turnfold.config.sources import load
 from turnfold.proxy.cli.flags import ModeFlag, StoreFlag, UpstreamFlag
+from turnfold.proxy.cli.imports import uncollected
 from turnfold.proxy.early_signals import early_signals_answered
 
 
@@ -41,8 +42,9 @@ def serve(
             "--workers": (("server", "workers"), workers),
         }
     )
-    from turnfold.proxy.dashboard.entrance import entry_link  # noqa: PLC0415 - as the server
-    from turnfold.proxy.server import serve as run  # noqa: PLC0415 - loads the server; the other commands need not
+    with uncollected():
+        from turnfold.proxy.dashboard.entrance import entry_link  # noqa: PLC0415 - as the server
+        from turnfold.proxy.server import serve as run  # noqa: PLC0415 - loads the server; the other commands need not
 
     def opened(address: str) -> str:
         link = entry_link(loaded.settings)
