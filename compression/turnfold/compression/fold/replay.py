@@ -217,9 +217,7 @@ def _border(course: Course, tail: int, index: int, keep: int) -> int:
     """First unit that stays raw: the newest `keep` tokens, moved to a user message where one is near; at least one unit, the
     user's newest message where it stands between a call and its late result, and the words that a picture belongs to."""
     index = max(tail, question_start(course.units, _newest_interrupted(course, index)))
-    border = index
-    while border > tail and course.tokens(border - 1, index + 1) <= keep:
-        border -= 1
+    border = min(index, bisect_left(course.raw, course.raw[index + 1] - keep, tail))
     return next((i for i in _near(course, tail, border, index, keep // 2) if course.units[i].is_user), border)
 
 
@@ -231,8 +229,9 @@ def _newest_interrupted(course: Course, index: int) -> int:
 
 
 def _near(course: Course, tail: int, border: int, index: int, reach: int) -> Iterator[int]:
-    yield from (i for i in range(border, index + 1) if course.tokens(border, i) <= reach)
-    yield from (i for i in range(border - 1, tail, -1) if course.tokens(i, border) <= reach)
+    here = course.raw[border]
+    yield from range(border, min(index + 1, bisect_right(course.raw, here + reach)))
+    yield from range(border - 1, max(tail, bisect_left(course.raw, here - reach) - 1), -1)
 
 
 def _fold_start(course: Course, tail: int, border: int, index: int) -> int:

@@ -434,7 +434,7 @@ _SPARE: Final = 16  # quotes put in order beyond those that a room holds as a ru
 def _take(ranking: RankedQuotes, room: int, before: Ints, tokens: QuoteTokens) -> Ints:
     """The best of the quotes that are new to the request and to those chosen `before`, and fit, the best first."""
     chosen = _NO_NUMBERS
-    taken = ""
+    taken = b""
     left = ranking.numbers
     while room >= _LEAST and len(left := tokens.may_fit(left, room)):
         best, left = _best(ranking.worth, left, _SPARE + int(room / tokens.usual))
@@ -453,7 +453,7 @@ def _take(ranking: RankedQuotes, room: int, before: Ints, tokens: QuoteTokens) -
             if cost > room:
                 continue
             if len(before):  # looked for last: that takes longest
-                taken = taken or "\0".join(tokens.texts(before))
+                taken = taken or b"\0".join(map(_encoded, tokens.texts(before)))
                 if _is_taken(tokens.text(number), taken, tokens.held):
                     continue
             more.append(number)
@@ -473,6 +473,14 @@ def _best(worth: Floats, numbers: Ints, most: int) -> tuple[Ints, Ints]:
     return best[np.argsort(-values[likely], kind="stable")], numbers[~likely]
 
 
-def _is_taken(text: str, taken: str, held: str) -> bool:
-    """Whether a text is among those that were taken; one with the sign between two texts in it may lie across them."""
-    return text in taken or ("\0" in text and text in f"{held}\0{taken}")
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _is_taken(text: str, taken: bytes, held: str) -> bool:
+    """Whether a text is among those that were taken; one with the sign between two texts in it may lie across them.
+
+    They are compared as bytes: with a single emoji among them, each character of the text would take four.
+    """
+    sought = _encoded(text)
+    return sought in taken or (b"\0" in sought and sought in _encoded(held) + b"\0" + taken)

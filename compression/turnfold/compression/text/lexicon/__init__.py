@@ -5,17 +5,22 @@ Lives here: the one reader of the ``.txt`` tables beside this file. Does not bel
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
+from types import MappingProxyType
 
 
-def lexicon(name: str) -> dict[str, frozenset[str]]:
+@cache  # several modules ask for the same table, and most words stand in several sections
+def lexicon(name: str) -> Mapping[str, frozenset[str]]:
     """A table: words by section, where ``[section]`` stands on a line of its own."""
-    table: dict[str, frozenset[str]] = {}
+    table: dict[str, list[str]] = {}
     section = ""
     for line in (files(__package__) / f"{name}.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
             section = line.strip("[]")
-            table[section] = frozenset()
-        else:
-            table[section] = table[section] | frozenset(line.split()) if line else table[section]
-    return table
+            table[section] = []
+        elif line:
+            table[section] += map(sys.intern, line.split())
+    return MappingProxyType({section: frozenset(words) for section, words in table.items()})
