@@ -132,7 +132,8 @@ def shrink(conversation: Conversation, room: int, options: FoldOptions, memo: Me
     """The mildest way of making a request count at most `room` tokens; None where there is none, or where it is held.
 
     In this order: a fold of its older part; a cut in the middle of its largest texts; one that leaves old messages out, where
-    the recent ones stay as they are; a fold of all of it; a cut of that fold; whatever cut there is.
+    the recent ones stay as they are and the task is among what stays; a fold of all of it; a cut of that fold; whatever cut
+    there is.
     """
     if conversation.held:
         return None
@@ -143,7 +144,7 @@ def shrink(conversation: Conversation, room: int, options: FoldOptions, memo: Me
         return older
     plain = _attempt(lambda: cut(base, room, options, memo))
     plain_cut = None if plain is None else _shrink_by_cut(base, plain)
-    if plain is not None and (plain.recent_whole or not plain.dropped):
+    if plain is not None and (plain.recent_whole or not plain.dropped) and not _leaves_tasks_out(base, plain):
         return plain_cut
     folded = _attempt(lambda: fold(conversation, replace(options, budget=room), memo))
     if folded is not None and folded.folded:
@@ -159,6 +160,11 @@ def shrink(conversation: Conversation, room: int, options: FoldOptions, memo: Me
 def _shrink_by_cut(base: Conversation, made: Cut) -> SmallRequest:
     account = Account(tuple(range(len(base.messages)))).after(made.changes, base)
     return SmallRequest(made.forwarded, made.tokens, (), account)
+
+
+def _leaves_tasks_out(base: Conversation, made: Cut) -> bool:
+    """Whether a cut leaves messages out where results are a user's messages: a fold quotes the task, a cut does not."""
+    return bool(made.dropped) and any(message.reports for message in base.messages)
 
 
 def _attempt(make: Callable[[], T | None]) -> T | None:

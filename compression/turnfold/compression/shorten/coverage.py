@@ -98,7 +98,7 @@ class _Choice:
     """What is chosen so far, and what the others are worth beside it.
 
     Attributes:
-        heap: pieces whose worth has changed, with its negative.
+        heap: pieces whose worth has changed, with the negative of what it is at most.
     """
 
     def __init__(
@@ -108,6 +108,7 @@ class _Choice:
         self._weights, self._needs = weights, needs
         self.needed = needed
         self._seen: set[str] = set()
+        self._fresh: dict[int, float] = {}  # what new facts were worth when a piece that needs others was last rated
         self.heap: list[tuple[float, int]] = []
 
     def cost(self, i: int) -> int | None:
@@ -124,11 +125,17 @@ class _Choice:
             cost = self.needed.price(i)
             if more := [facts[j] for j in missing if j in facts]:
                 held = dict.fromkeys(chain(held, *more))
-        if not held:
-            return self._factors[i] * self._bases[i] / (cost + _OVERHEAD)
         weights, seen = self._weights, self._seen
-        fresh = fsum([weights[fact] for fact in held if fact not in seen])
+        fresh = fsum([weights[fact] for fact in held if fact not in seen]) if held else 0.0
+        if i in self._needs:
+            self._fresh[i] = fresh
         return self._factors[i] * (self._bases[i] + fresh) / (cost + _OVERHEAD)
+
+    def most(self, i: int) -> float:
+        """What a piece is worth at most that has become cheaper: of the facts that it brings some may have been told since."""
+        if i not in self._fresh:
+            return self.value(i)
+        return self._factors[i] * (self._bases[i] + self._fresh[i]) / (self.needed.price(i) + _OVERHEAD)
 
     def offers(self, candidates: Sequence[int]) -> list[tuple[float, int]]:
         """Candidates of any worth with its negative; of most it is what they have by themselves."""
@@ -141,12 +148,12 @@ class _Choice:
         ]
 
     def take(self, i: int, free: Set[int]) -> None:
-        """Choose a piece with what it needs, and rate those anew that have become cheaper by it."""
+        """Choose a piece with what it needs, and offer those anew that have become cheaper by it."""
         news = self.needed.choose(i)
         self._seen.update(fact for j in news if j in self._facts for fact in self._facts[j])
         for k in self.needed.cheaper(news) if self._needs else ():
             if self._factors[k] > 0 and k not in free:
-                heapq.heappush(self.heap, (-self.value(k), k))
+                heapq.heappush(self.heap, (-self.most(k), k))
 
 
 def cover_closely(

@@ -101,7 +101,7 @@ class _Framing(NamedTuple):
         return next((frame for frame in self.frames if frame.mark == mark), None)
 
 
-class _Candidate(NamedTuple):
+class _PossibleReport(NamedTuple):
     at: int
     framing: _Framing
 
@@ -123,7 +123,7 @@ class Reports:
     newest: tuple[int, ...] = ()
     marks: frozenset[str] = frozenset()
     calls: frozenset[str] = frozenset()
-    run: tuple[_Candidate, ...] = ()
+    run: tuple[_PossibleReport, ...] = ()
     told: tuple[str, str] = ("", "")
     task: _Framing | None = None
 
@@ -152,10 +152,10 @@ def _step(message: Speaker, index: int, call: str | None, now: Reports) -> Repor
         return replace(now, task=_framing(message), told=(now.told[0], message.own))
     if call is None or not (call or now.marks) or _is_a_persons(message.own, _framing(message), now):
         return replace(now, run=()) if now.run else now
-    return _judge(_Candidate(index, _framing(message)), call, now)
+    return _judge(_PossibleReport(index, _framing(message)), call, now)
 
 
-def _judge(new: _Candidate, call: str, now: Reports) -> Reports:
+def _judge(new: _PossibleReport, call: str, now: Reports) -> Reports:
     """A message that a person need not have written, behind an assistant's that ends in `call`."""
     frames = new.framing.frames
     if any(frame.mark in now.marks and (call or frame.firm) for frame in frames):
@@ -172,19 +172,19 @@ def _judge(new: _Candidate, call: str, now: Reports) -> Reports:
     return replace(now, run=run)
 
 
-def _framed_alike(run: Sequence[_Candidate], mark: str) -> Sequence[_Candidate]:
+def _framed_alike(run: Sequence[_PossibleReport], mark: str) -> Sequence[_PossibleReport]:
     """The newest of a run that have a frame; none of before a person asked something below it."""
     asked = run[-1].framing.asked
     unlike = (i for i in reversed(range(len(run))) if run[i].framing.find(mark) is None or run[i].framing.asked != asked)
     return run[next(unlike, -1) + 1 :]
 
 
-def _with(now: Reports, new: Sequence[_Candidate], marks: Iterable[str], call: str) -> Reports:
+def _with(now: Reports, new: Sequence[_PossibleReport], marks: Iterable[str], call: str) -> Reports:
     calls = now.calls | {call} if call else now.calls
     return replace(now, newest=(*now.newest, *[one.at for one in new]), marks=now.marks.union(marks), calls=calls)
 
 
-def _tells(frame: _Frame, alike: Sequence[_Candidate], call: str, now: Reports) -> bool:
+def _tells(frame: _Frame, alike: Sequence[_PossibleReport], call: str, now: Reports) -> bool:
     """Whether messages framed alike show that no person writes so: one where instructions name the frame, two that nobody would
     begin or end so, three at most. JSON behind JSON shows nothing: so talk people and models in programs with forms."""
     if frame.mark == _UNFRAMED:
