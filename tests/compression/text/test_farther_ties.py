@@ -16,6 +16,8 @@ AFTER = "Nils Aker drove to Kalmar on the ferry Anneke with his brother Olaf."
 TIED = [
     ("Rejected ideas\n\nMove 40 people to Riga. Sell hall 7 of Selbo.", "Sell hall 7", "Rejected ideas"),
     ("Wish list\n- a pool for Lund\n- a roof for Ulm", "a roof for Ulm", "Wish list"),
+    ("Si la ville de Lund paie, le pont tient. Les bus passeraient par le pont.", "Les bus passeraient", "ville de Lund paie"),
+    ("Se il comune di Varn paga, Torvo resta. Gli autobus per Holm passerebbero ogni ora.", "Gli autobus", "comune di Varn paga"),
     ("You may cite:\n- books\n- maps of Varn\nThese need a page number.", "maps of Varn", "page number"),
     ("You may cite:\n- books\n- maps of Varn\n- none of these without a date", "maps of Varn", "without a date"),
     ("- 1.4: dark mode for the editor\n- 1.5: export\n- 1.6: revert dark mode for the editor", "1.4: dark mode", "1.6: revert"),

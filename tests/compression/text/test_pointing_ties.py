@@ -17,6 +17,7 @@ from turnfold.compression.text.statements import statements
         ("La reunión se fijó para el 12. Marta la cambió al 15.", {1: 0}),
         ("Léa a sept ans cette année. Ne lui en donnez pas le soir.", {1: 0}),
         ("Let it rise for an hour. In a cold kitchen this takes two.", {1: 0}),
+        ("The form K-12 asks for a seal. In Torsby that costs nine euros.", {1: 0}),
         ("Your pressure was 150 in the evening. Should it rise again, we will talk.", {1: 0}),
         ("Either party may end this with notice. In year one only the client may do so.", {1: 0}),
         ("Ruth proposed to move the launch to May. Amir objected because of the audit.", {0: 1, 1: 0}),

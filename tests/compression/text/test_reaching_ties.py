@@ -38,6 +38,7 @@ TIED = [
     ("F: Läuft die Pumpe K9 unter Wasser?\nA: Nein.", "unter Wasser", "Nein"),
     ("Q : La pompe K9 marche sous l'eau ?\nR : Non.", "marche sous l'eau", "Non."),
     ("Is port 9090 open?\n- from the VPN: yes\n- from outside: no", "Is port 9090 open", "from outside: no"),
+    ("Does Ruth Kane sign for the hall in Lund?\nShe does not.", "Does Ruth Kane", "She does not"),
     ("Send the contract to Lindqvist. Hold on - send it to legal.", "contract to Lindqvist", "send it to legal"),
     ("The budget for Oslo is 300k. Let me recheck. It's 230k.", "is 300k", "It's 230k"),
     ("Proposal: close the Lund office in May.\nFor: 3\nAgainst: 11", "close the Lund office", "11"),

@@ -39,6 +39,7 @@ def _shows(text: str, beginning: str, other: str) -> bool:
         ("The board put the vote off to June.", "Until then the former fee of 40 is due."),
         ("Alpha lost two rows in ten million.", "Our advice is therefore Alpha for small sites."),
         ("Three pilots flew the new approach.", "The third did not write a report for us."),
+        ("The old crane of Varn lifts nine tonnes.", "The new will lift 40 tonnes, according to Ida Moore."),
         ("Two patients of the group fainted.", "Neither had taken the full dose before."),
         ("A new procedure applies by day.", "At night the old one stays in force."),
         ("The hall is booked for three nights.", "Nora and I will only use two."),

@@ -76,7 +76,7 @@ def farther_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
             found += _footnoted(pieces)
         if ">" in text:
             found += _rebutted(pieces)
-    ends = any(map(text.__contains__, _MAY_MOOD)) if not hints.ascii else _may_end_in_mood(text)
+    ends = any(map(text.__contains__, _MAY_MOOD))
     if ends or hints.held & _MOOD:
         found += _in_mood(pieces, ends=ends)
     if hints.held & _DENIES:
@@ -84,11 +84,6 @@ def farther_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
     if hints.dense or hints.held & _FOLLOWS_UP:
         found += _followed_up(pieces)
     return found
-
-
-def _may_end_in_mood(text: str) -> bool:
-    """Whether some of `_MAY_MOOD` is in a text of ASCII; what two of them begin with is looked for once."""
-    return ("rai" in text and ("rait" in text or "raient" in text)) or "rebbe" in text or "riam" in text or "liby" in text
 
 
 def _ends_paragraph(piece: StatementPiece) -> bool:
