@@ -83,6 +83,30 @@ def test_task_limits_and_newest_result_are_sent(name: str, tasks: int, steps: in
     assert kept == [[]] * len(kept)
 
 
+def with_native_calls(made: Session) -> list[Message]:
+    """The same session with calls and results in messages of their own."""
+    messages: list[Message] = []
+    for i, message in enumerate(made.messages):
+        if i not in made.reports:
+            messages.append(message)
+            continue
+        thought, call = messages.pop()["content"].split("\n", 1)
+        function = {"name": "run", "arguments": json.dumps({"code": call})}
+        messages.append(
+            {"role": "assistant", "content": thought, "tool_calls": [{"id": f"c{i}", "type": "function", "function": function}]}
+        )
+        messages.append({"role": "tool", "tool_call_id": f"c{i}", "content": message["content"]})
+    return messages
+
+
+@pytest.mark.parametrize(("tasks", "steps"), [(1, 20), (2, 16), (3, 8)])
+def test_an_agent_with_native_calls_keeps_its_task_within_a_budget_or_a_window(tasks: int, steps: int) -> None:
+    made = session("openhands", tasks, steps, seed=tasks)
+    read = CHAT.read(as_chat(with_native_calls(made)), WARM)
+    kept = [missing(made, sent(fit(read, options, WARM))) for options in _OPTIONS]
+    assert kept == [[]] * len(kept)
+
+
 @pytest.mark.parametrize("wire", sorted(WIRES))
 @pytest.mark.parametrize("name", ["smolagents", "react", "cline", "mini-swe", "openhands", "autogen", "chinese"])
 def test_on_every_wire(name: str, wire: str) -> None:

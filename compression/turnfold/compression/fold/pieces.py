@@ -57,11 +57,17 @@ def answered(units: Sequence[Unit], start: int, anchor: int | None) -> int | Non
     return before
 
 
-def is_request(units: Sequence[Unit], index: int, end: int) -> bool:
+def is_request(units: Sequence[Unit], index: int, end: int, *, called: bool) -> bool:
     """Whether a user unit is followed, up to the unit `end`, by what a program reports to an agent: the task may be older than
-    the person's last word, which is "use port 8081"."""
+    the person's last word, which is "use port 8081".
+
+    Args:
+        called: whether results of native calls count as well as those in messages of the user's role.
+    """
     behind = next((units[i] for i in range(index + 1, end + 1) if not units[i].pinned), None)
-    return behind is not None and behind.reports and not units[index].attached
+    if behind is None or units[index].attached:
+        return False
+    return behind.reports or (called and behind.asks and not behind.is_user)
 
 
 class Asker(NamedTuple):

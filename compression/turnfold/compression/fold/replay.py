@@ -283,11 +283,11 @@ def _piece(course: Course, start: int, end: int, level: Level) -> Piece:
 
 
 def _requests(course: Course, start: int, end: int) -> tuple[int, ...]:
-    """The newest user units of ``start..end`` under which an agent went to work, in order."""
+    """The newest user units of ``start..end`` under which an agent went to work; of native calls under a budget only."""
     users, found = course.users, list[int]()
     for count in range(users[end], max(users[start], users[end] - _LOOKED_AT), -1):
         index = bisect_left(users, count) - 1
-        if is_request(course.units, index, end):
+        if is_request(course.units, index, end, called=course.options.budget is not None):
             found.append(index)
         if len(found) == _REQUESTS:
             break
