@@ -76,7 +76,12 @@ def by_words(made: EmbeddingsUpstream, messages: Messages) -> str:
 
 def all_made(made: EmbeddingsUpstream) -> None:
     """Wait until every passage of the history has been sent."""
-    until(lambda: len(set(made.texts)) >= len({m["content"] for m in history()}) - 1)
+    until(lambda: len(passages(made)) >= len({m["content"] for m in history()}) - 1)
+
+
+def passages(made: EmbeddingsUpstream) -> set[str]:
+    """What was sent and is no question."""
+    return {text for text in made.texts if not text.startswith("Which")}
 
 
 def kept(file: Path) -> int:
@@ -143,7 +148,7 @@ def test_a_replica_reads_the_vectors_that_another_paid_for(made: EmbeddingsUpstr
     with proxy(made, tmp_path / "shared.db") as one:
         warmed(one, made)
         all_made(made)
-        until(lambda: kept(tmp_path / "shared.db") >= len({text for text in made.texts if not text.startswith("Which")}))
+        until(lambda: kept(tmp_path / "shared.db") >= len(passages(made)))
     with proxy(made, tmp_path / "shared.db") as two:
         before = len(made.texts)
         _, sent = warmed(two, made, 1000)
