@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from tests.proxy.harness import UpstreamServer, proxy_server, reply, settings_for
+from tests.support.text_agents import session
 from tests.support.warm import warm_fold
 from tests.support.words import prose
+from turnfold.config.settings import Settings
 from turnfold.proxy.books.inspection import inspect
 
 ANSWER = reply(b'{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":1}}')
@@ -50,6 +52,16 @@ def test_the_proxy_sends_what_inspect_shows(upstream: UpstreamServer, groups: di
     sent = [message["content"] for message in json.loads(upstream.seen[0].body)["messages"]]
     texts = ["\n".join(part["text"] for part in c) if isinstance(c, list) else c for c in sent]
     assert texts == [row.after for row in shown["messages"] if row.after is not None]
+
+
+@pytest.mark.parametrize("name", ["smolagents", "react"])
+def test_the_question_at_hand_is_a_persons_and_no_tools(name: str) -> None:
+    made = session(name, 2, 14, seed=3)
+    shown = inspect(json.dumps({"model": "own-model", "messages": list(made.messages)}).encode(), Settings(), 1200)
+    (question,) = [row for row in shown["messages"] if row.why.startswith("the question at hand")]
+    persons = [i for i, m in enumerate(made.messages) if m["role"] == "user" and i not in made.reports]
+    assert question.index == persons[-1]
+    assert question.before in question.after
 
 
 def test_what_stands_instead_survives_a_look_alike_of_our_marker(upstream: UpstreamServer) -> None:

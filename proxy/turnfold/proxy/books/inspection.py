@@ -133,7 +133,7 @@ def _rows(fitted: Fitted) -> Iterator[MessageRow]:
     messages = fitted.folded.conversation.messages
     account = fitted.account
     sent = dict(zip(account.kept, fitted.forwarded.messages, strict=True))
-    question = max((i for i, message in enumerate(messages) if message.role == "user"), default=-1)
+    question = max((i for i, message in enumerate(messages) if message.speaker == "user"), default=-1)
     for index, message in enumerate(messages):
         section, now = account.section_of.get(index), sent.get(index)
         what = _what(message, now, index in account.beside)
