@@ -28,9 +28,9 @@ from turnfold.compression.scorers.query import QueryAware, Relevance
 from turnfold.compression.scorers.terms import terms
 from turnfold.compression.scorers.textrank import TextRank
 from turnfold.compression.scorers.tfidf import TfIdf
+from turnfold.compression.shorten.judged_text import JudgedText
 from turnfold.compression.shorten.layer_choice import (
     ChosenText,
-    JudgedText,
     choose_facts,
     choose_summary,
     data_heads_within,

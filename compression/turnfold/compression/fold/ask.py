@@ -23,7 +23,7 @@ from turnfold.compression.recall.fence import Passage
 from turnfold.compression.recall.ranking import Question, recall
 from turnfold.compression.recall.tuning import TUNING, UNCACHED
 from turnfold.compression.text.quotes import Quotable, Source
-from turnfold.compression.wire.conversation import RESULTS, Message, Messages, family
+from turnfold.compression.wire.conversation import Message, Messages, family
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ def _folded(
             for unit in range(start, end):
                 if unit not in stays:
                     found += range(cut[unit].start, cut[unit].end)
-    return [i for i in found if not messages[i].pinned and (options.recall_tool_text or messages[i].speaker not in RESULTS)]
+    return [i for i in found if not messages[i].pinned and (options.recall_tool_text or not messages[i].is_output)]
 
 
 def _exchange(before: Sequence[Message]) -> tuple[Source, ...]:

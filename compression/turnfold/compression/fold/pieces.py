@@ -32,8 +32,8 @@ class Piece(NamedTuple):
         size: about the tokens that it takes when folded.
         anchor: its last user unit, kept verbatim as what follows the piece still answers it; None where a user message follows.
         answered: the unit that the anchor answers, quoted at every level (``answered``); None under a budget.
-        requests: the newest user units of it, the anchor left out, under which an agent went to work whose results come as a
-            user's messages: quoted at every level too.
+        requests: the newest user units of it, the anchor left out, under which an agent went to work (``is_request``): quoted
+            at every level too.
     """
 
     start: int

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from turnfold.compression.fold.shape import ShapedResult
 from turnfold.compression.memo import Grown, Memo, continued
 from turnfold.compression.shorten.facts import facts_tokens
-from turnfold.compression.wire.conversation import RESULTS, Message, family
+from turnfold.compression.wire.conversation import Message, family
 
 
 class Unit(NamedTuple):
@@ -165,7 +165,7 @@ def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], kept
         reasons=any(m.reasoning is not None for m in inside),
         kept=stays,
         interrupted=any(m.bound and m.speaker == "user" and m.holds for m in inside),
-        lines=sum(size for m, size in zip(inside, sizes, strict=True) if m.speaker in RESULTS and not _holds_records(m.text)),
+        lines=sum(size for m, size in zip(inside, sizes, strict=True) if m.is_output and not _holds_records(m.text)),
         wordless=first.role == "user" and bool(first.attached) and not first.own.strip(),
         reports=any(m.reports for m in inside),
     )

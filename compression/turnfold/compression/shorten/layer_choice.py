@@ -1,8 +1,8 @@
 """Layers 1 and 2 of one text: what is chosen of it and how that is written.
 
-Lives here: the choice of statements by the facts that they carry, the share of data beside language. Does not belong here:
-requests and results (``layers``), scores (``scorers``), what depends on what (``text.statements``), how data gets shorter
-(``registry``).
+Lives here: the choice of statements by the facts that they carry, the share of data beside language. Does not belong here: what
+there is to choose from (``judged_text``), requests and results (``layers``), scores (``scorers``), what depends on what
+(``text.statements``), how data gets shorter (``registry``).
 
 Language is shown in whole statements, in the source's order and words. Data (logs, JSON, tables, code) of more than a few tokens
 is shown by its kind's rule in its share of the budget, with the rule's marks for what is left out; so are smaller blocks that
@@ -13,10 +13,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import fsum
 from typing import Final
@@ -24,177 +22,32 @@ from typing import Final
 from turnfold.compression.shorten import registry
 from turnfold.compression.shorten.coverage import CoverageItem, cover_closely
 from turnfold.compression.shorten.evidence import grades
+from turnfold.compression.shorten.judged_text import ROWED, JudgedText
 from turnfold.compression.shorten.lines import is_longer
-from turnfold.compression.text.entities import Entity
-from turnfold.compression.text.sections import is_heading, leading_spans
-from turnfold.compression.text.spans import Span
+from turnfold.compression.text.sections import is_heading
 from turnfold.compression.text.statements import LABEL, Statements
 
 Count = Callable[[str], int]
 
-# What a fact of each kind is worth; a sentence's score, its signals and its relevance weigh about as much as one figure at most.
-_KIND_WORTH: Final = {
-    **dict.fromkeys(("product", "money", "version", "identifier"), 1.3),
-    **dict.fromkeys(("person", "organisation", "camelcase", "date", "percent", "quantity"), 0.8),
-    **dict.fromkeys(("acronym", "name"), 0.5),
-}
-_FIGURE_WORTH: Final = 0.8
+# About as much as a figure at most (``judged_text``).
 _SCORE_WORTH, _SIGNAL_WORTH = 0.9, 0.45
 _FILLER_FACTOR: Final = 0.3  # of a score without any fact or signal: central words alone tell a reader nothing
 # Added, by its cube: what answers a query is worth a figure more, but multiplied it would buy off the figures of the rest.
 _RELEVANCE_WORTH, _RELEVANCE_POWER = 1.0, 3
-_FIRST_WORTH, _LAST_WORTH, _NEAR_END = 1.0, 0.6, 0.12  # who begins says what it is about, who ends what came of it
 _QUESTION_FACTOR: Final = 0.6  # a question claims nothing
 _BESIDE_FACTOR: Final = 0.3  # what a letter quotes was said before it, and is answered in it; who gets it is not what it says
 _COUNTER_FACTOR: Final = 0.05  # figures without a word, as subtitles and pages are counted by
 _SAID: Final = re.compile(r"[^\W\d_]")
 _MAIL_HEADERS: Final = ("From: ", "To: ", "Cc: ", "Date: ", "Sent: ", "Von: ", "An: ", "Datum: ", "De : ", "À : ", "Para: ")
 _SIGNATURE, _NAME_WORDS = 60, 3  # characters and words of a signature below a letter, or a cheer in a chat
-_FIGURE: Final = re.compile(r"[$€£¥]?\d(?:[\w.,:/%-]*[\w%])?|`[^`\n]+`")
-_REPEAT_WORTH: Final = 0.3
 # Beyond so many pieces one try fewer is made to fill the last percent of a budget.
 _MANY: Final = 4000
-#: Blocks that lose their meaning with any line.
-_WHOLE_KINDS: Final = frozenset({"heading", "label", "key", "math"})
-_APART: Final = frozenset({"fence", "table"})  # two of them are two things even where nothing stands between
-_ROWED: Final = frozenset({"csv", "table"})  # small ones may be what a text is about, so layer 2 takes them for a sentence
-_SMALL: Final = 64  # tokens: a block of no more is shown whole where there is room for it
 _TINY: Final = 20  # tokens: a block of no more is shown whole or not at all
 _PART: Final = 1 / 2  # of a budget, for what is shown of a small block
 _LEAST: Final = 40  # tokens of data that are worth showing
 _MOST_DATA: Final = 2 / 3  # of a budget, where small shares are made larger
 _SPOKEN_SHARE: Final = 8  # one in so many tokens is kept for what is said beside data, if it needs them
 _ROW: Final = 40  # tokens of data that stand for one sentence in layer 2
-_NO_WORDS: Final[frozenset[str]] = frozenset()
-
-
-@dataclass(frozen=True)
-class JudgedText:
-    """A text cut up and judged.
-
-    Attributes:
-        read: its statements and blocks.
-        starts: spans that begin sections.
-        scores, signals: by span, how central it is (to a query too, if there is one) and what it decides, promises or finds.
-        central: by span its score without the query.
-        relevance: by span how well it and its section answer the query, 0 to 1; 0 without one.
-        found: its entities, in order.
-        words: lower-case words of the query.
-        partial: first spans of small blocks that are shown by the rule of their kind too.
-        count: tokens of a text.
-    """
-
-    text: str
-    read: Statements
-    starts: list[int]
-    scores: list[float]
-    signals: list[float]
-    central: list[float]
-    relevance: list[float]
-    found: list[Entity]
-    count: Count = field(repr=False)
-    words: frozenset[str] = _NO_WORDS
-    partial: frozenset[int] = frozenset()
-
-    @property
-    def spans(self) -> Sequence[Span]:
-        """Its statements and blocks, which tile it."""
-        return self.read.spans
-
-    def slice(self, first: int, last: int) -> str:
-        """The text of spans ``first`` to ``last - 1``."""
-        return self.text[self.spans[first].start : self.spans[last - 1].end]
-
-    @property
-    def ranges(self) -> list[tuple[int, int]]:
-        """Sections as ranges of spans."""
-        return list(pairwise([*self.starts, len(self.spans)]))
-
-    @cached_property
-    def facts(self) -> list[dict[str, None]]:
-        """By span the entities and other figures in it, each once, in small letters."""
-        facts: list[dict[str, None]] = [{} for _ in self.spans]
-        places = sorted([*((e.start, e.text.lower()) for e in self.found), *self._figures])
-        at = 0
-        for start, name in places:
-            while self.spans[at].end <= start:
-                at += 1
-            if self.spans[at].kind != "label":  # when somebody spoke, and who, is no reason to show what he said
-                facts[at][name] = None
-        return facts
-
-    @cached_property
-    def _figures(self) -> list[tuple[int, str]]:
-        """Figures and code that are in no entity."""
-        out: list[tuple[int, str]] = []
-        at = 0
-        for m in _FIGURE.finditer(self.text):
-            while at < len(self.found) and self.found[at].end <= m.start():
-                at += 1
-            if at == len(self.found) or self.found[at].start >= m.end():
-                out.append((m.start(), m.group().strip("`").lower()))
-        return out
-
-    @cached_property
-    def weights(self) -> dict[str, float]:
-        """What each fact is worth, by its kind and (damped) by how often it is told."""
-        times = Counter(entity.text.lower() for entity in self.found)
-        kinds = {entity.text.lower(): entity.kind for entity in reversed(self.found)}
-        return {name: _FIGURE_WORTH for _, name in self._figures} | {
-            name: _KIND_WORTH[kind] * (1 + _REPEAT_WORTH * min(3, times[name] - 1)) for name, kind in kinds.items()
-        }
-
-    @cached_property
-    def heads(self) -> frozenset[int]:
-        """Spans that claim nothing, and so are not shown for themselves: headings, and "The prices are below." over a table."""
-        before_rows = ((i - 1, self.read.needs[i]) for i, span in enumerate(self.spans) if i and span.kind in _ROWED)
-        introductions = {i for i, needed in before_rows if i in needed and not self.facts[i] and not self.signals[i]}
-        return leading_spans(self.text, self.read) | introductions
-
-    @cached_property
-    def places(self) -> list[float]:
-        """By span what its place is worth: more near the first and the last of what is said."""
-        said = [i for i, span in enumerate(self.spans) if not span.kind]
-        out = [0.0] * len(self.spans)
-        for rank, i in enumerate(said):
-            at = rank / max(1, len(said) - 1)
-            out[i] = _FIRST_WORTH * max(0.0, 1 - at / _NEAR_END) + _LAST_WORTH * max(0.0, 1 - (1 - at) / _NEAR_END)
-        return out
-
-    @cached_property
-    def repeated(self) -> frozenset[int]:
-        """Statements that stand word for word before."""
-        first: dict[str, int] = {}
-        said = (" ".join(span.of(self.text).lower().split()) if not span.kind else f"\n{i}" for i, span in enumerate(self.spans))
-        return frozenset(i for i, text in enumerate(said) if first.setdefault(text, i) != i)
-
-    @cached_property
-    def blocks(self) -> list[tuple[int, int]]:
-        """Ranges of spans that are data: neighbours of one kind."""
-        groups: list[tuple[int, int]] = []
-        for i, span in enumerate(self.spans):
-            if not span.kind or span.kind in _WHOLE_KINDS:
-                continue
-            if groups and groups[-1][1] == i and self.spans[i - 1].kind == span.kind and span.kind not in _APART:
-                groups[-1] = (groups[-1][0], i + 1)
-            else:
-                groups.append((i, i + 1))
-        return groups
-
-    @cached_property
-    def data(self) -> list[tuple[int, int]]:
-        """The blocks that are shown by the rule of their kind."""
-        return [block for block in self.blocks if block[0] in self.partial or is_longer(self.slice(*block), _SMALL, self.count)]
-
-    @cached_property
-    def data_ends(self) -> dict[int, int]:
-        """Behind which span each of these ends, by its first."""
-        return dict(self.data)
-
-    @cached_property
-    def in_data(self) -> frozenset[int]:
-        """The spans in them."""
-        return frozenset(i for first, last in self.data for i in range(first, last))
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,7 +278,7 @@ def choose_summary(source: JudgedText, most: int, budget: int) -> ChosenText:
     room = most - _slots(source, most) * bool(short)
     facts, repeated = source.facts, source.repeated
     silent = repeated | source.heads | source.in_data
-    said = [i for i, span in enumerate(source.spans) if i not in silent and (not span.kind or span.kind in _ROWED)]
+    said = [i for i, span in enumerate(source.spans) if i not in silent and (not span.kind or span.kind in ROWED)]
     worth = {i: _summary_worth(source, i, fsum(source.weights[fact] for fact in facts[i])) for i in said}
     chosen: set[int] = set()
     seen: set[str] = set()

@@ -32,9 +32,9 @@ from turnfold.compression.wire.conversation import (
     Text,
     Wire,
     full_text,
-    gather,
 )
 from turnfold.compression.wire.edits import Edit
+from turnfold.compression.wire.gathering import gather
 from turnfold.compression.wire.media import attachment, media_tokens
 from turnfold.compression.wire.readable import readable_tokens
 from turnfold.compression.wire.spans import value_span

@@ -22,18 +22,17 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain, starmap
 from operator import attrgetter
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
-from turnfold.compression.memo import Grown, Memo, continued
+from turnfold.compression.memo import Grown, Memo
 from turnfold.compression.options import StateBlocks
 from turnfold.compression.text.agent_context import is_agent_context
 from turnfold.compression.wire.edits import Edit, apply
-from turnfold.compression.wire.reports import Reports, find_reports
 
 #: Why a conversation is held whose history, or a part of it, lies upstream.
 SERVER_HISTORY: Final = "server-history"
 _PINNED: Final = frozenset({"system", "developer"})
-RESULTS: Final = frozenset({"tool", "function"})
+_RESULTS: Final = frozenset({"tool", "function"})
 #: In capitals too, as HTML is written.
 _KEEP, _KEPT = re.compile("<[kK][eE][eE][pP]>"), re.compile("</[kK][eE][eE][pP]>")
 
@@ -186,7 +185,7 @@ class Message:
     def __post_init__(self) -> None:
         # Fields and not properties: every station asks them of every message.
         object.__setattr__(self, "pinned", self.fixed or self.role in _PINNED)
-        object.__setattr__(self, "is_result", self.role in RESULTS)
+        object.__setattr__(self, "is_result", self.role in _RESULTS)
         # Most texts have no tag, and one sign is found many times as fast as several.
         kept = "<" in self.text and _KEPT.search(self.text) is not None and _holds_kept(self.text)
         context = self.role == "user" and is_agent_context([part.text for part in self.texts])
@@ -201,6 +200,11 @@ class Message:
     def speaker(self) -> str:
         """Its role, and "tool" of a user's message that reports: nobody said it."""
         return "tool" if self.reports else self.role
+
+    @property
+    def is_output(self) -> bool:
+        """Whether a program gave it: a tool's result, or a user's message that reports."""
+        return self.is_result or self.reports
 
     @property
     def unsigned(self) -> Message:
@@ -283,38 +287,6 @@ _ASKED: Final[Mapping[str, Callable[[Message], object]]] = {
     "reasoning": attrgetter("reasoning"),
     "kept": attrgetter("has_kept"),
 }
-
-
-class _Gathered(NamedTuple):
-    """The messages of a conversation, and what told which of them report."""
-
-    messages: Messages
-    reports: Reports
-
-
-def gather(messages: Sequence[Message], wire: str, memo: Memo) -> Messages:
-    """The messages of a conversation, those bound that report; gone on from those of an earlier request."""
-
-    def run(known: _Gathered | None, same: int) -> _Gathered:
-        if known is None or same < known.reports.seen:
-            found = find_reports(messages, Reports())
-        elif same == len(messages):
-            return known
-        else:
-            found = find_reports(messages, known.reports)
-        before = known.messages if known is not None else None
-        was = known.reports.found if known is not None else frozenset()
-        same = min((i for i in found.found ^ was if i < same), default=same)
-        start = before[:same] if before is not None else ()
-        rest = (_reporting(m) if i in found.found else m for i, m in enumerate(messages[same:], same))
-        return _Gathered(Messages((*start, *rest), before, same), found)
-
-    key = ("messages", wire, family(messages))
-    return continued(memo, key, messages, run, lambda found: 24 * len(found.messages), kept=2).messages
-
-
-def _reporting(message: Message) -> Message:
-    return replace(message, key=message.key + b"reports", bound=True, reports=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,9 +35,9 @@ from turnfold.compression.wire.conversation import (
     Place,
     Texts,
     Wire,
-    gather,
 )
 from turnfold.compression.wire.edits import Edit, json_string, shift
+from turnfold.compression.wire.gathering import gather
 from turnfold.compression.wire.messages_blocks import MARK, MARKS, BlocksElement, bound, read_element, read_system, unsign
 from turnfold.compression.wire.messages_reply import reply
 from turnfold.compression.wire.removal import group_of, removals

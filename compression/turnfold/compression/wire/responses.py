@@ -34,9 +34,9 @@ from turnfold.compression.wire.conversation import (
     Path,
     Place,
     Wire,
-    gather,
 )
 from turnfold.compression.wire.edits import Edit
+from turnfold.compression.wire.gathering import gather
 from turnfold.compression.wire.responses_items import MARKS, InputItem, item_key, read_item, string_message
 from turnfold.compression.wire.responses_reply import reply
 from turnfold.compression.wire.spans import value_span

@@ -30,7 +30,7 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.options import KEEP_NOTHING, FoldOptions
 from turnfold.compression.wire.beginnings import beginning
 from turnfold.compression.wire.bodies import new_bytes
-from turnfold.compression.wire.conversation import RESULTS, Changes, Conversation
+from turnfold.compression.wire.conversation import Changes, Conversation
 from turnfold.config.settings import Settings
 from turnfold.proxy.chat.abandoning import AbandonedFolds, Underway
 from turnfold.proxy.chat.elsewhere import LARGE, BareBody, Elsewhere, Meet, beginning_of
@@ -387,7 +387,7 @@ def place_of(exchange: Exchange, model: str, name: str) -> Place:
 
 def ends_in_loop(conversation: Conversation) -> bool:
     """Whether a tool's result ends it, and not a person's message."""
-    return bool(conversation.messages) and conversation.messages[-1].speaker in RESULTS
+    return bool(conversation.messages) and conversation.messages[-1].is_output
 
 
 def is_compacted(conversation: Conversation) -> bool:

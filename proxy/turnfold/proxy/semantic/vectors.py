@@ -21,7 +21,7 @@ from typing import Final
 from turnfold.compression.fold.likeness import language_of, passage_texts, private_parts
 from turnfold.compression.memo import Memo
 from turnfold.compression.text.private import Range
-from turnfold.compression.wire.conversation import RESULTS, Message
+from turnfold.compression.wire.conversation import Message
 from turnfold.config.settings import Settings
 from turnfold.proxy.chat.own_models import end_nothing
 from turnfold.proxy.incidents import Incidents
@@ -149,11 +149,7 @@ class PassageVectors:
         """Messages without vectors that recall may quote, as far as there is room for those of the conversation."""
         room = self._settings.bytes_per_conversation
         for message in messages:
-            if (
-                message.pinned
-                or message.role in ("system", "developer")
-                or (message.speaker in RESULTS and not self._quotes_results)
-            ):
+            if message.pinned or message.role in ("system", "developer") or (message.is_output and not self._quotes_results):
                 continue
             held: bytes | None = self._kept.find((tenant, message.key))
             room -= self._estimate(message) if held is None else len(held)
