@@ -435,24 +435,39 @@ def recall(
             return Quoted()
         if not fill:
             budget = min(budget, max(tuning.room_least, int(budget * _room(strength, tuning, borrowed=asked.borrowed))))
-        worth = score(index, sources, asked.text, terms, tuning)
-        least = floor * float(worth.max())
-        named = _named(index, sources, terms, tuning, borrowed=asked.borrowed)
-        worth = worth * named
-        bears = worth > least
-        like = _like(index, question.likeness, tuning) if question.likeness else None
-        if like is not None:  # how many bear on it is for the words to say; vectors have a say in which
-            number = len(worth) if fill else int(bears.sum())
-            # Rounded, so that no machine's arithmetic changes the order.
-            worth = np.round(score(index, sources, asked.text, terms, tuning, like) * named, 6)
-            bears = np.zeros(len(worth), dtype=bool)
-            bears[_best(worth, number)] = True
-        ranking = RankedQuotes(np.flatnonzero(bears), worth)
+        ranking = _bearing(index, sources, asked, terms, question.likeness, floor, tuning, fill=fill)
     costs = QuoteTokens(sources, count, index, "\0".join(present), ranking.more)
     found = fit_quotes(ranking, budget, costs)
     if found.text and isinstance(count, ModelCounter):
         count_tail(found.text, dict(zip(count.vocabularies, found.counts, strict=True)), memo)
     return found
+
+
+def _bearing(
+    index: PassageIndex,
+    sources: Sequence[Quotable],
+    asked: QuestionTerms,
+    terms: Terms,
+    likeness: Sequence[bytes],
+    floor: float,
+    tuning: Tuning,
+    *,
+    fill: bool,
+) -> RankedQuotes:
+    """The passages whose worth is above ``floor`` (a share of the best's), ranked by words and, where there are any, vectors."""
+    worth = score(index, sources, asked.text, terms, tuning)
+    least = floor * float(worth.max())
+    named = _named(index, sources, terms, tuning, borrowed=asked.borrowed)
+    worth = worth * named
+    bears = worth > least
+    like = _like(index, likeness, tuning) if likeness else None
+    if like is not None:  # how many bear on it is for the words to say; vectors have a say in which
+        number = len(worth) if fill else int(bears.sum())
+        # Rounded, so that no machine's arithmetic changes the order.
+        worth = np.round(score(index, sources, asked.text, terms, tuning, like) * named, 6)
+        bears = np.zeros(len(worth), dtype=bool)
+        bears[_best(worth, number)] = True
+    return RankedQuotes(np.flatnonzero(bears), worth)
 
 
 def _floor(matched: float, tuning: Tuning, *, borrowed: bool) -> float | None:

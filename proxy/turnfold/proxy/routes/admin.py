@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Final
 
 import orjson
@@ -28,7 +28,7 @@ from turnfold.proxy.books.request_details import request_details
 from turnfold.proxy.books.wording import uncounted
 from turnfold.proxy.deletion.forgetting import Forgetting
 from turnfold.proxy.incidents import Incidents
-from turnfold.proxy.routes.answers import Gatekeeper, as_json, error, only_admins
+from turnfold.proxy.routes.answers import Gatekeeper, Handler, as_json, error, only_admins
 from turnfold.proxy.routes.parameters import TENANT, refuse_unknown, time_range
 from turnfold.proxy.store import OpenStore, Scope, Store
 from turnfold.proxy.store.records import left_out
@@ -111,6 +111,17 @@ def admin_routes(
     - ``GET /metrics``.
     """
 
+    return [
+        Route("/admin/report", only_admins(_reporter(store, ledger, options_of, tenants), gate), methods=["GET"]),
+        Route("/admin/receipts", only_admins(_exporter(store, tenants), gate), methods=["GET"]),
+        Route("/admin/requests/{request_id}", only_admins(_request_finder(store, ledger), gate), methods=["GET"]),
+        Route("/admin/ledger", only_admins(_ledger_teller(store, ledger, incidents), gate), methods=["GET"]),
+        Route("/admin/data", only_admins(_data_deleter(store, ledger, forgetting), gate), methods=["DELETE"]),
+        _metrics_route(metrics, gate),
+    ]
+
+
+def _reporter(store: OpenStore, ledger: Ledger, options_of: OptionsOf, tenants: Mapping[str, str]) -> Handler:
     async def get_report(request: Request) -> Response:
         form = _format(request.query_params, "json", "csv")
         complete = await ledger.flush(REPORT_PATIENCE)
@@ -123,6 +134,10 @@ def admin_routes(
             result = {**result, "headline": f"{result['headline']} {uncounted(ledger.queued)}"}
         return as_json(result | await learned_of(store.patient, query, time.time(), options_of))
 
+    return get_report
+
+
+def _exporter(store: OpenStore, tenants: Mapping[str, str]) -> Handler:
     async def get_receipts(request: Request) -> Response:
         form = _format(request.query_params, "jsonl", "csv")
         query = query_of(request.query_params, request.headers.get(TENANT), time.time(), tenants)
@@ -130,6 +145,10 @@ def admin_routes(
         kind = "text/csv" if form == "csv" else "application/jsonl"
         return StreamingResponse(_export(store.patient, query, form), media_type=kind)
 
+    return get_receipts
+
+
+def _ledger_teller(store: OpenStore, ledger: Ledger, incidents: Incidents) -> Handler:
     async def get_ledger(request: Request) -> Response:
         refuse_unknown(request.query_params)
         queue = {"written": ledger.written, "queued": ledger.queued, "dropped": ledger.dropped, "problem": ledger.problem}
@@ -137,17 +156,10 @@ def admin_routes(
         told = {"background": incidents.listed(), "damaged_records": dict(left_out)}
         return as_json({"ledger": {**queue, "dropped_originals": ledger.dropped_originals}, "store": state, **told})
 
-    return [
-        Route("/admin/report", only_admins(get_report, gate), methods=["GET"]),
-        Route("/admin/receipts", only_admins(get_receipts, gate), methods=["GET"]),
-        Route("/admin/requests/{request_id}", only_admins(_request_finder(store, ledger), gate), methods=["GET"]),
-        Route("/admin/ledger", only_admins(get_ledger, gate), methods=["GET"]),
-        Route("/admin/data", only_admins(_data_deleter(store, ledger, forgetting), gate), methods=["DELETE"]),
-        _metrics_route(metrics, gate),
-    ]
+    return get_ledger
 
 
-def _data_deleter(store: OpenStore, ledger: Ledger, forgetting: Forgetting) -> Callable[[Request], Awaitable[Response]]:
+def _data_deleter(store: OpenStore, ledger: Ledger, forgetting: Forgetting) -> Handler:
     async def delete_data(request: Request) -> Response:
         scope = _scope(request)
         await store.check()
@@ -162,7 +174,7 @@ def _data_deleter(store: OpenStore, ledger: Ledger, forgetting: Forgetting) -> C
     return delete_data
 
 
-def _request_finder(store: OpenStore, ledger: Ledger) -> Callable[[Request], Awaitable[Response]]:
+def _request_finder(store: OpenStore, ledger: Ledger) -> Handler:
     async def get_request(request: Request) -> Response:
         now, sought = time.time(), request.path_params["request_id"]
         refuse_unknown(request.query_params, "from", "to")

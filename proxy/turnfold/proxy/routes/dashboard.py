@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Final
 from urllib.parse import parse_qs
@@ -160,7 +160,7 @@ def _range(given: Mapping[str, str], names: Mapping[str, str]) -> tuple[float, f
     return *time_range(given, _DEFAULT_SINCE, now, now), only
 
 
-def _overview(store: OpenStore, ledger: Ledger, names: Mapping[str, str]) -> Callable[[Request], Awaitable[Response]]:
+def _overview(store: OpenStore, ledger: Ledger, names: Mapping[str, str]) -> Handler:
     async def get_overview(request: Request) -> Response:
         asked = _range(request.query_params, names)
         complete = await ledger.flush(REPORT_PATIENCE)
@@ -172,7 +172,7 @@ def _overview(store: OpenStore, ledger: Ledger, names: Mapping[str, str]) -> Cal
     return get_overview
 
 
-def _tags(store: OpenStore, names: Mapping[str, str]) -> Callable[[Request], Awaitable[Response]]:
+def _tags(store: OpenStore, names: Mapping[str, str]) -> Handler:
     async def get_tags(request: Request) -> Response:
         asked = _range(request.query_params, names)
         await store.check()
@@ -181,7 +181,7 @@ def _tags(store: OpenStore, names: Mapping[str, str]) -> Callable[[Request], Awa
     return get_tags
 
 
-def _requests(store: OpenStore, ledger: Ledger, names: Mapping[str, str]) -> Callable[[Request], Awaitable[Response]]:
+def _requests(store: OpenStore, ledger: Ledger, names: Mapping[str, str]) -> Handler:
     async def get_requests(request: Request) -> Response:
         given = request.query_params
         refuse_unknown(given, "limit", "before", *NARROWED_BY)
@@ -196,7 +196,7 @@ def _requests(store: OpenStore, ledger: Ledger, names: Mapping[str, str]) -> Cal
     return get_requests
 
 
-def _inspection(workshop: Workshop, settings: Settings) -> Callable[[Request], Awaitable[Response]]:
+def _inspection(workshop: Workshop, settings: Settings) -> Handler:
     async def post_inspect(request: Request) -> Response:
         refuse_unknown(request.query_params, "budget")
         budget = request.query_params.get("budget") or None

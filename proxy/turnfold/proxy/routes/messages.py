@@ -6,7 +6,7 @@ Lives here: body to request, result to answer. Does not belong here: compression
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -46,6 +46,36 @@ def _wish(body: SummarizerBody) -> ProseWish:
 def message_operations(roundtrips: Roundtrips, models: OperationModels) -> list[Operation[Any]]:
     """The operations; they use the caller's own data only."""
 
+    async def uncompress_messages(call: OperationCall, body: UncompressMessagesBody) -> UncompressMessagesAnswer:
+        found = await roundtrips.uncompress(call.tenant, body.messages, body.verbatim, recursive=body.recursive)
+        return UncompressMessagesAnswer.model_construct(**found.as_dict())
+
+    return [
+        Operation(
+            method="POST",
+            path="/v1/messages/compress",
+            summary="Make old messages shorter, with their originals",
+            answer=CompressMessagesAnswer,
+            body=CompressMessagesBody,
+            work=_compressing(roundtrips, models),
+            errors=(400, 409),
+            parameters=(_CONVERSATION,),
+        ),
+        Operation(
+            method="POST",
+            path="/v1/messages/uncompress",
+            summary="Restore messages byte for byte",
+            answer=UncompressMessagesAnswer,
+            body=UncompressMessagesBody,
+            work=uncompress_messages,
+            errors=(400,),
+        ),
+    ]
+
+
+def _compressing(
+    roundtrips: Roundtrips, models: OperationModels
+) -> Callable[[OperationCall, CompressMessagesBody], Awaitable[CompressMessagesAnswer]]:
     async def compress_messages(call: OperationCall, body: CompressMessagesBody) -> CompressMessagesAnswer:
         fields = [name for name in type(body).model_fields if name not in ("messages", "summarizer")]
         options = options_of({name: getattr(body, name) for name in fields})
@@ -73,28 +103,4 @@ def message_operations(roundtrips: Roundtrips, models: OperationModels) -> list[
             trace=None if result.trace is None else [MessageDecision(**asdict(decision)) for decision in result.trace],
         )
 
-    async def uncompress_messages(call: OperationCall, body: UncompressMessagesBody) -> UncompressMessagesAnswer:
-        found = await roundtrips.uncompress(call.tenant, body.messages, body.verbatim, recursive=body.recursive)
-        return UncompressMessagesAnswer.model_construct(**found.as_dict())
-
-    return [
-        Operation(
-            method="POST",
-            path="/v1/messages/compress",
-            summary="Make old messages shorter, with their originals",
-            answer=CompressMessagesAnswer,
-            body=CompressMessagesBody,
-            work=compress_messages,
-            errors=(400, 409),
-            parameters=(_CONVERSATION,),
-        ),
-        Operation(
-            method="POST",
-            path="/v1/messages/uncompress",
-            summary="Restore messages byte for byte",
-            answer=UncompressMessagesAnswer,
-            body=UncompressMessagesBody,
-            work=uncompress_messages,
-            errors=(400,),
-        ),
-    ]
+    return compress_messages
