@@ -138,7 +138,7 @@ class Decisions:
         try:
             held = await keep_first(self._store, place.spot, asked, self._ttl, place.label) if self._store else asked
         except StoreError as exc:
-            _log.info("a fold is decided alone: %s", type(exc).__name__)
+            _log.info("a fold is decided alone, without the store: %s", exc)
             return None
         self._alone.pop(place, None)
         self._remember(place, held)

@@ -161,7 +161,7 @@ class Likenesses:
         try:
             held = await self._records.find(place.spot, wanted)
         except StoreError as exc:
-            _log.info("recall is decided alone: %s", type(exc).__name__)
+            _log.info("recall is decided alone, without the store: %s", exc)
             return tuple(wanted)  # not remembered: the store is asked again
         errand = self._errand(exchange, place)
         made = [found or await self._first(messages, one, place, errand) for one, found in zip(wanted, held, strict=True)]
@@ -175,7 +175,7 @@ class Likenesses:
             try:
                 made = await self._records.keep_first(place.spot, made, place.label)
             except StoreError as exc:
-                _log.info("recall is decided alone: %s", type(exc).__name__)
+                _log.info("recall is decided alone, without the store: %s", exc)
                 made = unknown  # what follows from the messages alone, so that replicas agree
         return made
 
