@@ -10,6 +10,8 @@ from itertools import pairwise
 from typing import Final
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from tests.support.cases import each
 from tests.support.growth import assert_linear
@@ -19,6 +21,7 @@ from turnfold.compression.shorten.prose import shorten
 from turnfold.compression.text.data_blocks import data_blocks
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.protect import block_spans
+from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.statements import statements
 from turnfold.compression.tokens import count
 
@@ -142,3 +145,42 @@ def test_what_only_looks_like_a_formula_is_none() -> None:
 @each("line", ["\n\\[a", "\n$$a", "\n\\begin{align}", "\n$$a\\]", "\n\\[a$$"])
 def test_formulas_that_nothing_ends_take_linear_time(line: str) -> None:
     assert_linear(block_spans, lambda size: "x" + line * size, 1_500)
+
+
+LINES: Final = (
+    "We looked at the failing run and at what the reviewer said about it.\n",
+    "\n",
+    "```\n",
+    "```python\n",
+    "    def setUp(self):\n        self.env = dict(os.environ)\n",
+    "tests/test_a.py::test_two FAILED\n",
+    "    assert total == 3\n",
+    "2026-11-20 10:00:01 ERROR disk full\n",
+    '{"id": 1, "state": "ok"}\n',
+    "| North | $4.2m |\n",
+    "collected 3 items\n",
+    "Ran 3 tests in 0.2s\n",
+)
+
+
+@given(drawn=st.lists(st.tuples(st.sampled_from(LINES), st.integers(1, 9)), max_size=14))
+@example(drawn=[(LINES[3], 1), (LINES[2], 1), (LINES[10], 1)])
+@example(drawn=[(LINES[10], 1), (LINES[8], 1)])
+def test_blocks_are_apart_and_sentences_tile_the_text(drawn: list[tuple[str, int]]) -> None:
+    text = "".join(line * times for line, times in drawn)
+    blocks = data_blocks(text)
+    assert all(block.start < block.end for block in blocks)
+    assert all(one.end <= after.start for one, after in pairwise(blocks))
+    spans = sentences(text, blocks)
+    assert all(span.start < span.end for span in spans)
+    assert "".join(span.of(text) for span in spans) == text
+
+
+@pytest.mark.parametrize("lead", ["", "Ran 3 tests in 0.2s\n"])
+def test_a_fence_is_not_cut_where_its_code_looks_like_the_output_of_tests(lead: str) -> None:
+    names = ("add", "drop", "move", "sort", "join", "split", "merge", "count")
+    code = "".join(f"    def test_{name}(self):\n        self.assertEqual({name}(3), 4)\n" for name in names)
+    fence = f"```python\nimport os\nRan 3 tests in 0.2s\n<<<<<<< SEARCH\n{code}=======\n{code}>>>>>>> REPLACE\n```\n"
+    text = lead + fence * 4
+    assert sum(block.kind == "fence" for block in data_blocks(text)) == 4
+    assert [block for block in data_blocks(text) if block.of(text).count("```") not in {0, 2}] == []

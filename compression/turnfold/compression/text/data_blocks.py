@@ -10,6 +10,7 @@ lines. Here it is the other way round: what reads as language is language, for o
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Final
@@ -56,15 +57,18 @@ def data_blocks(text: str) -> list[Span]:
     """In order and apart: data in chunks at line ends, and what ``uncut_spans`` finds in the language between."""
     found: list[Span] = []
     at = 0
-    inner = [span for span in uncut_spans(text) if span.kind != "inline-json" or "\n" in span.of(text)]
+    inner = deque(span for span in uncut_spans(text) if span.kind != "inline-json" or "\n" in span.of(text))
     data = sorted([*(_without_said_ends(text, span) for span in _joined(text) if span.kind), *_endless(text)])
-    for stretch in data:
-        found += [block for block in inner if at <= block.start and block.end <= stretch.start]
-        # A fence or a table that ends inside the stretch belongs to it; one that goes on behind it ends it.
-        start = max(stretch.start, found[-1].end if found else 0)
-        if start < stretch.end:
-            found += _chunks(text, stretch._replace(start=start))
-            at = stretch.end
+    for stretch in (span for span in data if span.start < span.end):
+        while inner and inner[0].start < stretch.end:
+            block = inner.popleft()
+            # A fence is one in whatever stands around it; any other block that begins or ends within the stretch belongs to it.
+            if block.start >= at and (block.kind == "fence" or block.end <= stretch.start):
+                found += _chunks(text, stretch._replace(start=max(at, stretch.start), end=block.start))
+                found.append(block)
+                at = block.end
+        found += _chunks(text, stretch._replace(start=max(at, stretch.start)))
+        at = max(at, stretch.end)
     return found + [block for block in inner if block.start >= at]
 
 
