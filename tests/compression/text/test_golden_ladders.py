@@ -7,11 +7,19 @@ sentence by sentence, so that every limit lies between two of them. Does not bel
 
 from __future__ import annotations
 
+import json
+import unicodedata
 from collections.abc import Iterable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
 from tests.support import golden
+from turnfold.compression.text.entities import entities
+from turnfold.compression.text.orders import is_standing_order
+from turnfold.compression.text.self_statements import statement_weight
+from turnfold.compression.text.sentences import sentences
+from turnfold.compression.text.signals import signal_weight
 from turnfold.compression.text.statements import objection, statements
 
 FILES = Path(__file__).parent / "golden"
@@ -176,7 +184,17 @@ Toplantı ~ yapılmadı.
 Bunu ~ istemediler.
 Kazał ~ ją sprawdzić.
 Marta la cambió ~ al 15.
-Но не ~ в мае.""".splitlines()
+Но не ~ в мае.
+Though ~ was it late, the pump held.
+Though was it ~ late?
+Either or ~ it holds.
+Both and ~ neither of them held.
+You must really ~ not push.
+You always must ~ never push.
+I want you ~ to always push.
+When they ~ sail, it holds.
+In that ~ it holds.
+Wenn er ~ kommt, hält es.""".splitlines()
 #: The same in scripts whose characters are counted.
 _DENSE: Final = """\
 但不是~泵。
@@ -237,7 +255,8 @@ def test_one_word_more() -> None:
         for size in range(_WORDS):
             said = _longer(sentence, size, _MORE, " ")
             front = _BEFORE[(number + size) % 2]
-            made.append((_read(f"{front} {said} Hoses hold."), objection(said)))
+            told = (objection(said), is_standing_order(said), signal_weight(said), statement_weight(said))
+            made.append((_read(f"{front} {said} Hoses hold."), told))
             if size < 13 and size % 2:
                 made.append(_read(f"{front}\n{said} It is free.\n\nHoses hold."))
         lines.append(f"{sentence} {golden.name_of(made)}")
@@ -338,3 +357,61 @@ def _lists() -> Iterator[tuple[str, list[str]]]:
 def test_lists_of_more_and_more_lines() -> None:
     lines = [f"{name} {golden.name_of([_read(text) for text in texts])}" for name, texts in _lists()]
     golden.agrees(FILES / "one_line_more.txt", lines)
+
+
+#: Where "~" stands more and more characters come.
+_CHARACTERS: Final = (
+    "~: The pump was old. It is free.",
+    "The pump is old. Note ~: it was sold.",
+    "These rules (~) are false: the pump is old. It is free.",
+    "In the EU ~ only: The pump is stored. It is free.",
+    "Old rules (~ no longer in force): sail at nine. Come at ten.",
+    "Anna ~: The pump is old.\nBen: No.",
+    "He said “~ of it. Nobody came” and left. It rained.",
+    "It was ~x. It did not hold.",
+)
+_LENGTHS: Final = [edge + more for edge in (12, 24, 40, 60, 80, 120, 200, 400) for more in (-2, -1, 0, 1, 2)]
+
+
+def test_one_character_more() -> None:
+    lines = []
+    for sentence in _CHARACTERS:
+        made = []
+        for size in _LENGTHS:
+            more = ("boats of the small harbour and " * 20)[: max(0, size - len(sentence.partition("~")[0]))]
+            made.append(_read(sentence.replace("~", more.rstrip() + "s" * (len(more) - len(more.rstrip())))))
+        lines.append(f"{sentence[:40]!r} {golden.name_of(made)}")
+    golden.agrees(FILES / "one_character_more.txt", lines)
+
+
+def test_capitals_of_every_alphabet() -> None:
+    """Which of them begin a name."""
+    capitals = [chr(i) for i in (*range(0x41, 0x600), *range(0x1DF0, 0x1F20)) if unicodedata.ucd_3_2_0.category(chr(i)) == "Lu"]
+    lines = []
+    for at in range(0, len(capitals), 30):
+        texts = [
+            f"The crew met {one}asan Lee and the {one}ora {one}. of bay 7. Then {one}or left." for one in capitals[at : at + 30]
+        ]
+        lines.append(f"{capitals[at]} {golden.name_of([(entities(text), _read(f'It held. {text}')) for text in texts])}")
+    golden.agrees(FILES / "capitals.txt", lines)
+
+
+def test_values_that_go_on_over_lines() -> None:
+    """Values in JSON that end inside a line, with it, or behind it, alone or beside others; names in Arabic of one word more."""
+    lines = []
+    value = json.dumps({"id": 7, "in": [1, {"x": "It rained. So what?"}], "said": "No. Never."})
+    ends = ("", ".", ". It left.", "\nIt left.", f" and {value}. No.", f"\n{value}")
+    for indent, front, end in product((None, 0, 2), ("", "It held. See ", "It held.\n", "a: "), ends):
+        text = front + json.dumps(json.loads(value), indent=indent) + end
+        lines.append(f"{indent} {front!r} {end[:9]!r} {golden.name_of((sentences(text), _read(text)))}")
+    names = (
+        "الدكتور أحمد حسن علي",
+        "الدكتور أحمد بن حسن علي",
+        "محمد علي حسن",
+        "شركة النيل الكبرى",
+        "الدكتور في القاهرة",
+        "قال محمد، علي",
+    )
+    for said, front, end in product(names, ("", "قال "), ("", " في بيت")):
+        lines.append(f"{front}{said}{end} {[one[1:] for one in entities(f'{front}{said}{end}')]}")
+    golden.agrees(FILES / "over_lines.txt", lines)
