@@ -19,6 +19,7 @@ import sentencex
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.protect import inline_joints, may_be_block, uncut_spans
 from turnfold.compression.text.spans import Span, spans_of
+from turnfold.compression.text.wrapped_lines import broken_lines
 
 #: A sentence of more characters is cut at a blank: text without punctuation must still be selectable piece by piece.
 LONGEST: Final = 1200
@@ -116,19 +117,21 @@ def _cut_prose(text: str, start: int, end: int, starts: list[tuple[int, str]], v
 
 
 def _lines(text: str, start: int, end: int, values: Sequence[Span]) -> Iterator[tuple[int, int, list[Range]]]:
-    """The lines of a range, as one where a JSON value goes on from one to the next, and where in each such values stand."""
+    """The lines of a range, as one where a JSON value or a sentence goes on from one to the next, and where in each such values
+    stand."""
     if not values and start < end and text.find("\n", start, end) < 0:
         yield start, end, []
         return
     begin = stop = start
     at = 0
     inside: list[Range] = []
+    broken = broken_lines(text, start, end)
     for line in _LINE.finditer(text, start, end):
         stop = line.end()
         while at < len(values) and values[at].start < stop:
             inside.append((values[at].start - begin, values[at].end - begin))
             at += 1
-        if not inside or begin + inside[-1][1] <= stop:
+        if stop - 1 not in broken and (not inside or begin + inside[-1][1] <= stop):
             yield begin, stop, inside
             begin, inside = stop, []
     if begin < stop:
@@ -136,7 +139,10 @@ def _lines(text: str, start: int, end: int, values: Sequence[Span]) -> Iterator[
 
 
 def _cuts(line: str, values: Sequence[Range] | None) -> list[int]:
-    """Where the sentences of a line begin, except the first."""
+    """Where the sentences of a line begin, except the first; a line feed within it is a blank."""
+    body = line.rstrip("\n")
+    if "\n" in body and not values:
+        line = body.replace("\n", " ") + line[len(body) :]
     cuts = _sentence_cuts(line)
     if len(line) > LONGEST:
         cuts = _cut_long_ones(line, cuts)

@@ -1,0 +1,154 @@
+"""Lines that were broken at a column: in mails, notes and commit messages a sentence goes on in the next line.
+
+Lives here: at which line breaks a sentence goes on. Does not belong here: where sentences end (``sentences``), blocks
+(``protect``).
+
+A line goes on where it has not ended and the next one begins with a small letter. Where that one begins with a capital or a
+figure, or the script has neither, the widths tell: whoever breaks at a column does so where the next word does not fit. In doubt
+a line goes on: what is taken for one sentence costs tokens, half a sentence may say the opposite.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Set
+from itertools import chain, pairwise
+from typing import Final
+
+from turnfold.compression.text.lexicon import lexicon
+
+_MAY_GO_ON: Final = re.compile(r"[^\W_][,;.’'\")\]»”*_、，；）」』-]{0,3}[ \t]?\n[ \t>]*[\"'“‘„«(\[*_$€£¥「『（]{0,2}[^\W_]")
+_PARAGRAPH: Final = re.compile(r"(?:[^\n]+\n?)+")
+_LINE: Final = re.compile(r"[^\n]+")
+_FRONT: Final = re.compile(r"([ \t]*(?:>[ \t]?)*)[\"'“‘„«(\[*_$€£¥「『（]*")
+_BACK: Final = " \t\"'”’»)]*_"
+_TERMINATORS: Final = frozenset(".!?:…。！？：।॥؟۔｡")
+_ENDS: Final = re.compile(r"[.!?…][\"'”’»)\]*_]*(?:\s|\Z)|[。！？।॥؟۔｡]")
+_HARD_BREAK: Final = ("  ", "\\")  # of Markdown
+_MARK: Final = re.compile(r"[-*+•‣◦–#|][ \t]|\(?\d{1,3}[.)][ \t]|\(?[a-zA-Z][.)][ \t]|\[[ xX]\]")
+_LABEL: Final = re.compile(r"[^\W\d_][\w.'-]{0,30}(?: [A-Z\d(][\w.'()-]*){0,3}[:：]\s")
+_SHORT_FORM: Final = re.compile(r"(?:\w\.)+\w?\.\Z|(?<!\w)[^\W\d_]{1,4}\.\Z")
+_CODE: Final = re.compile(r"[{}|\\=<]|\w\(\w*\)")
+_WORD: Final = re.compile(r"[^\W\d_]{2,}")
+_FEWEST_WORDS, _LETTERS = 3, 0.5
+_DENSE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_LEAST_WIDTH, _MOST_WIDTH = 32, 160  # characters of the widest line of a text that is broken at a column
+_LEAST_DENSE: Final = 16
+_NEARLY: Final = 0.6  # of the width is full for whoever breaks lines by hand
+_MOST_LINES: Final = 8  # without the end of a sentence: more are a list without marks, or verses
+_FUNCTION_WORDS: Final = frozenset().union(*lexicon("function_words").values())
+_LEADING_ON: Final = _FUNCTION_WORDS | {","}
+
+
+def broken_lines(text: str, start: int, end: int) -> set[int]:
+    """The places of those line feeds of a range in language at which a sentence goes on; linear."""
+    if not _MAY_GO_ON.search(text, start, end):
+        return set()
+    paragraphs = [_Paragraph(text, m.start(), m.end()) for m in _PARAGRAPH.finditer(text, start, end)]
+    small = [paragraph.small() for paragraph in paragraphs]
+    column = max(chain.from_iterable(small), key=len, default=range(0))
+    found = {line.stop for lines in small for line in lines}
+    for paragraph in paragraphs:
+        found.update(line.stop for line in paragraph.full(len(column)))
+    return found.difference(*(paragraph.endless(found) for paragraph in paragraphs))
+
+
+class _Paragraph:
+    """Lines without a blank one between them."""
+
+    def __init__(self, text: str, start: int, end: int) -> None:
+        self._text = text
+        self._lines = [range(*m.span()) for m in _LINE.finditer(text, start, end)]
+        self._width = max((len(line) for line in self._lines if len(line) <= _MOST_WIDTH), default=0)
+
+    def _pairs(self) -> Iterator[tuple[range, range, str, int]]:
+        """Each line that may go on, the next one, that one's first letter and how long its first word is."""
+        for one, after in pairwise(self._lines):
+            if _goes_on(self._text, one, after) and self._may_follow(after):
+                yield one, after, *_first(self._text, after)
+
+    def _may_follow(self, line: range) -> bool:
+        """Whether a line is nearly full too, or one with which a sentence or the paragraph ends."""
+        nearly_full = len(line) > _NEARLY * self._width or line is self._lines[-1]
+        return nearly_full or _ENDS.search(self._text, line.start, line.stop) is not None
+
+    def small(self) -> list[range]:
+        """Lines that are nearly full, or end with a word that leads on, where a small letter begins the next one."""
+        begin, end = self._lines[0].start, self._lines[-1].stop
+        is_list = _first(self._text, self._lines[0])[0].islower() and not _ENDS.search(self._text, begin, end)
+        return [
+            one
+            for one, _, first, word in self._pairs()
+            if first.islower() and not is_list and (self._ends_in(one, _LEADING_ON) or self._is_nearly_full(one, word))
+        ]
+
+    def _ends_in(self, line: range, words: Set[str]) -> bool:
+        last = self._text[line.start : line.stop].rstrip().rpartition(" ")[2].strip("\"'“‘(*_").lower()
+        return last in words or (len(last) > 1 and last[-1] in words and not last[-1].isalpha())
+
+    def _is_nearly_full(self, line: range, word: int) -> bool:
+        return self._width >= _LEAST_WIDTH and len(line) + 1 + word > _NEARLY * self._width
+
+    def full(self, column: int) -> Iterator[range]:
+        """Lines where the next one's first word, which tells nothing by its case, would not have fitted.
+
+        Args:
+            column: the widest line of the text that goes on with a small letter; 0: there is none.
+        """
+        for one, _, first, word in self._pairs():
+            size = len(self._text[one.start : one.stop].rstrip())
+            if _DENSE.match(first):
+                if size >= max(_LEAST_DENSE, self._width - 2):
+                    yield one
+            elif first.isalpha() and first.lower() == first.upper():  # a script without capitals
+                if self._width >= _LEAST_WIDTH and size + 1 + word > self._width:
+                    yield one
+            elif not first.islower() and self._is_nearly_full(one, word):
+                known = column >= _LEAST_WIDTH and (size + 1 + word > column or self._ends_in(one, _FUNCTION_WORDS))
+                if known or _SHORT_FORM.search(self._text, one.start, one.stop):
+                    yield one
+
+    def endless(self, found: Set[int]) -> Iterator[int]:
+        """The breaks within lines that are too many for one sentence."""
+        run: list[int] = []
+        for line in self._lines:
+            if run and not _TERMINATORS.isdisjoint(self._text[line.start : line.stop]):
+                if len(run) > _MOST_LINES:
+                    yield from run
+                run = []
+            if line.stop in found:
+                run.append(line.stop)
+        if len(run) > _MOST_LINES:
+            yield from run
+
+
+def _goes_on(text: str, line: range, after: range) -> bool:
+    """Whether a line has not surely ended and the next is no item, label or code."""
+    said, following = text[line.start : line.stop], text[after.start : after.stop]
+    front, own = _FRONT.match(following), _FRONT.match(said)
+    if said.endswith(_HARD_BREAK) or front is None or own is None or front[1].count(">") != own[1].count(">"):
+        return False
+    if _CODE.search(said) or _CODE.search(following) or not _is_said(said):
+        return False
+    if _MARK.match(following, front.end(1)) or _LABEL.match(following, front.end(1)):
+        return False
+    end = said.rstrip(_BACK)
+    if end[-1:] == ".":  # where the sentence ends is for the segmenter to say
+        return _SHORT_FORM.search(end) is not None or following[front.end() : front.end() + 1].islower()
+    return end[-1:] not in _TERMINATORS
+
+
+def _is_said(line: str) -> bool:
+    """Whether a line is words for the most part."""
+    found = _WORD.findall(line)
+    if found and _DENSE.match(found[0]):
+        return True
+    return len(found) >= _FEWEST_WORDS and sum(map(len, found)) >= _LETTERS * len(line)
+
+
+def _first(text: str, after: range) -> tuple[str, int]:
+    """The first letter or figure of a line, and how long its first word is."""
+    front = _FRONT.match(text, after.start, after.stop)
+    at = front.end() if front else after.start
+    words = text[at : after.stop].split(maxsplit=1)
+    return text[at : at + 1], len(words[0]) if words else 0

@@ -1,0 +1,107 @@
+"""Text that was broken at a column: mails, notes, commit messages. A sentence goes on in the next line.
+
+Lives here: where such text is cut, and that layers show whole sentences of it. Does not belong here: where sentences end within a
+line (``test_sentences``), output of programs (``test_between_sentences``).
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from typing import Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.cases import each
+from tests.support.growth import assert_linear
+from turnfold.compression.layers import Compressor, CompressRequest
+from turnfold.compression.text.sentences import sentences
+
+MAIL: Final = """Dear Ines,
+
+thank you for the visit last week. As agreed, the new pumps go to the
+harbour on 9 October, unless the inspector has found another leak by
+then. It is wrong that Petrel Marine pays for the crane; their lawyer
+says that we do, but no court has decided anything so far.
+
+If the second test fails, we shall return the $1.8 million to the
+lenders before the end of May. The board agreed to that, except
+for the part about the old dock, which nobody wants to sell.
+
+Please don't speak to the newspapers before Tomas is back. Only
+Olga may answer questions about the accident, and never by
+phone. I would rather wait than say something wrong.
+
+Kind regards,
+Marta
+"""
+FLOWING: Final = (
+    "The committee met in Oslo and decided that no ship may leave before the storm is over, although three captains disagreed. "
+    "Nothing was said about fees. If the harbour stays closed until Friday, the owners get half of what they paid, but only "
+    "where the contract does not say otherwise. Mrs. Lund called that a mistake, since nobody had asked the insurers, who would "
+    "never have agreed to such a rule."
+)
+ONE_LINE_EACH: Final = {
+    "to do": "buy bread and milk\ncall the dentist about the bill\nwater the plants\npick up Nora from school at four\n",
+    "menu": "grilled trout with lemon and rice\nroast lamb with beans and mint\nlentil curry with flat bread\n",
+    "verses": "The lamps went out along the empty pier\nAnd no one spoke a word for half the night\nThe tide came in\n",
+    "address": "Petrel Marine Limited\n4 Dock Road, Building C\n0150 Oslo\nNorway\n",
+    "chat": "ok so i was thinking about the trip\nme too\nwe could take the early boat if it is warm\nlol yes\n",
+    "items": "- the first rule is that we never sail on Friday\n- the second rule is that we always check\n",
+    "speakers": "Nora: we could take the early boat if it is warm\nOle: only if the dog comes with us and nobody minds\n",
+    "heads": "Rules for boats in the winter\nWe pay no more than $50 for each trip.\nHotels and trains\nBook them.\n",
+    "hard break": "The first line of the letter stands here  \nand the second line of it stands here  \n",
+}
+WRAPPED: Final = {
+    "item": "- The hull must be checked by Friday because the board\n  meets on Monday and nobody else can sign.\n",
+    "quoted": "> We pay the whole amount of the invoice unless the\n> auditor objects to it in writing.\n",
+    "german": "Wenn die Probe nicht gelingt, zahlen wir den gesamten\nBetrag mit allen Zinsen, die bis dahin an die\nbeiden Banken fallen.\n",
+    "name": "The cranes are owned by Petrel Marine and rented to the\nHarbour Trust, which pays nothing until the\nend of May.\n",
+    "figure": "The lenders will get back what they paid, which is about\n1.8 million, before the end of May, if they ask for\nit.\n",
+    "short form": "The whole report was written by the office of Dr.\nLund, who has never been in the harbour.\n",
+    "leads on": "We sail only if\nthe wind turns before the evening of the second day.\n",
+    "arabic": "لن ندفع المبلغ كاملا إلى الشركة قبل نهاية الشهر إلا إذا\nوافق المدقق على ذلك.\n",
+    "japanese": "検査に合格しなければ私たちは投資家に全額を返すことになっていますが\n理事会はまだそれを承認していません。\n",
+}
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.replace("\n>", "\n").split())
+
+
+@given(width=st.integers(50, 110), front=st.sampled_from(["", "> ", "  "]))
+def test_sentences_are_the_same_at_every_width(width: int, front: str) -> None:
+    lines = textwrap.wrap(FLOWING, width, break_on_hyphens=False)
+    text = "\n".join(front + line for line in lines)
+    wanted = [span.of(FLOWING).strip() for span in sentences(FLOWING)]
+    assert [_flat(span.of(text)).removeprefix("> ") for span in sentences(text)] == wanted
+
+
+@each("kind", ONE_LINE_EACH)
+def test_lines_that_stand_by_themselves_stay_so(kind: str) -> None:
+    text = ONE_LINE_EACH[kind]
+    assert [span.of(text) for span in sentences(text)] == text.splitlines(keepends=True)
+
+
+@each("kind", WRAPPED)
+def test_a_broken_sentence_is_one(kind: str) -> None:
+    assert len(sentences(WRAPPED[kind])) == 1
+
+
+@pytest.mark.parametrize("ratio", [0.1, 0.2, 0.3, 0.45, 0.6, 0.8])
+@pytest.mark.parametrize("layer", [1, 2])
+@pytest.mark.parametrize("fence", ["", "```\n"])
+def test_layers_show_no_half_sentence(layer: int, ratio: float, fence: str) -> None:
+    text = f"What do you make of this letter?\n\n{fence}{MAIL}{fence}\nI must answer it today."
+    shown = _flat(Compressor().compress(CompressRequest(text, layer, ratio)).text)
+    for sentence in re.split(r"(?<=[.?!]) ", _flat(MAIL.partition("\n\n")[2].partition("Kind")[0])):
+        words = sentence.split()
+        if " ".join(words[-3:]) in shown or " ".join(words[:3]) in shown:
+            assert sentence in shown
+
+
+def test_cutting_broken_lines_is_linear() -> None:
+    assert_linear(sentences, lambda size: "we went down to the river and\n" * size, 400)
+    assert_linear(sentences, lambda size: f"{MAIL}\n" * size, 12)
