@@ -609,3 +609,21 @@ def test_of_a_section_that_needs_far_more_than_itself_the_whole_is_told() -> Non
         raw, facts, summary = section.layers
         assert facts.tokens <= raw.tokens
         assert summary.tokens <= facts.tokens
+
+
+def test_where_nothing_fits_a_short_statement_is_shown() -> None:
+    note = (
+        "The ferry to Arholma leaves at 7:10 from pier 4, and it takes bicycles, dogs and up to nine cars if these are booked. "
+        "That holds for May to September only, since the crew is busy with repairs in winter. "
+        "The kiosk sells coffee. Tickets cost 90 kronor each way for adults and 45 for pupils with a card of the county."
+    )
+    result = compress(note, l1_ratio=0.1)
+    assert result.layers[1].tokens <= count(note) / 3
+    assert result.layers[1].text in note
+
+
+@pytest.mark.parametrize("ratio", [0.1, 0.3, 0.5, 0.7, 0.9])
+def test_no_layer_ends_in_white_space(ratio: float) -> None:
+    page = "Rain fell on Lund all day. Ada Falk opened the dam at 6:40. The mill stood still. Nobody was hurt. Two roofs leak. \n"
+    for layer in compress(page, l1_ratio=ratio).layers[1:]:
+        assert layer.text == layer.text.rstrip()

@@ -1,0 +1,74 @@
+"""Lines of data are shown under what they belong to: a field in its record, a setting in its section, words by their writer.
+
+Lives here: such data through ``registry.within``, at every limit. Does not belong here: which of the lines are shown.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from turnfold.compression.shorten import registry
+from turnfold.compression.tokens import count
+
+RECORDS = """Ticket: lamp in hall 3
+State: rejected
+Assigned: Noor
+
+Ticket: door of the garage
+State: done
+Assigned: Piet
+
+Ticket: new ladder
+State: waiting for the bank
+Assigned: Noor
+Price: 240"""
+SECTIONS = """[mypy]
+strict = true
+warn = false
+
+[pytest]
+"tests/*.py" = ["slow"]
+'old/**' = ["skip"]
+timeout = 30
+
+[coverage]
+"src/a.py" = 91
+branch = true"""
+TALK = """noor  09:12
+restarting node 7 today
+piet  09:14
+node 7 holds the only copy of backups
+noor  09:15
+ok, left it alone
+piet  09:31
+copied to tape
+noor  09:40
+restart done, took 40 s"""
+
+
+def _heads(text: str, is_head: object) -> dict[str, str]:
+    head, found = "", {}
+    for line in text.split("\n"):
+        if callable(is_head) and is_head(line):
+            head = line
+        elif line.strip():
+            found.setdefault(line, head)
+    return found
+
+
+CASES = [
+    (RECORDS, lambda line: line.startswith("Ticket:")),
+    (SECTIONS, lambda line: line.startswith("[") and line.endswith("]") and "lines]" not in line),
+    (TALK, lambda line: line[-5:].replace(":", "").isdigit() and line.split()[0] in ("noor", "piet")),
+]
+
+
+@pytest.mark.parametrize(("text", "is_head"), CASES)
+def test_no_line_stands_under_the_head_of_another(text: str, is_head: object) -> None:
+    repeated = {line for line in text.split("\n") if text.split("\n").count(line) > 1}
+    heads = _heads(text, is_head)
+    for limit in range(12, count(text)):
+        shown = _heads(registry.within(text, limit, frozenset(), count), is_head)
+        for line, head in shown.items():
+            if line in heads and line not in repeated:
+                assert head == heads[line], (limit, line)
