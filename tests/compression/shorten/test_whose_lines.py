@@ -47,7 +47,8 @@ restart done, took 40 s"""
 
 
 def _heads(text: str, is_head: object) -> dict[str, str]:
-    head, found = "", {}
+    head = ""
+    found: dict[str, str] = {}
     for line in text.split("\n"):
         if callable(is_head) and is_head(line):
             head = line

@@ -49,6 +49,7 @@ _MOST_DATA: Final = 2 / 3  # of a budget, where small shares are made larger
 _SPOKEN_SHARE: Final = 8  # one in so many tokens is kept for what is said beside data, if it needs them
 _ROW: Final = 40  # tokens of data that stand for one sentence in layer 2
 _OVER: Final = 2  # times the shortest statement that another one may take where nothing fits
+_SHORT: Final = 80  # characters that any may take then
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +200,7 @@ def _least(source: JudgedText, budget: int) -> ChosenText:
 
     whole = {i: needed for i in said if (needed := source.read.missing(i))} or {said[0]: source.read.with_needs(said[0])}
     sizes = {i: sum(source.spans[j].end - source.spans[j].start for j in needed) for i, needed in whole.items()}
-    most = max(_OVER * min(sizes.values()), budget * len(source.text) / max(1, source.count(source.text)))
+    most = max(_OVER * min(sizes.values()), _SHORT, budget * len(source.text) / max(1, source.count(source.text)))
     best = max((i for i in whole if sizes[i] <= most), key=lambda i: value(i, whole[i]))
     return ChosenText(frozenset(whole[best]), {})
 
