@@ -18,9 +18,12 @@ Pair = tuple[int, int]
 
 _TIES: Final = lexicon("ties")
 _HOLDS, _ENDS, _ONLY = _TIES["holds"], _TIES["ending"], _TIES["only"]
+#: Words behind "only" with which begins when, where or for whom; "only a few" is an amount.
+_SETTINGS: Final = (_TIES["settings"] | frozenset("with to through whatever regardless für avec com".split())) - {"a", "no", "na"}
 _POINTING: Final = _TIES["anaphors"] | _TIES["demonstratives"]
 _NAMING: Final = _TIES["claims"]
-_NOT: Final = frozenset(("not", "nicht", "non", "no", "não", "niet", "nie", "не", "inte"))
+#: In front of "only" they make another word of it: "not only", "the only shop".
+_UNLIMITED: Final = frozenset("not nicht non no não niet nie не inte the a an its their his her our my your one".split())
 _FIRST: Final = 4  # words among which a scope's subject and verb stand
 _SUBJECT: Final = 3  # words of its subject
 _LONGEST: Final = 20  # words of a sentence that gives a scope
@@ -45,10 +48,10 @@ def scope_ties(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
 
 
 def _limits(said: Sequence[str]) -> bool:
-    """Whether it says to whom or what alone something applies; "only 3 years" is a figure, and "not only" no limit."""
-    said = ["", *said, " "]
-    places = (k for k, word in enumerate(said) if word in _ONLY)
-    return any(said[k - 1] not in _NOT and not said[k + 1][0].isdecimal() for k in places)
+    """Whether it says when, where or for whom alone something holds: "only on Fridays", "mail only"; "the only one" is none."""
+    last = len(said) - 1
+    places = (k for k, word in enumerate(said) if k and word in _ONLY and said[k - 1] not in _UNLIMITED)
+    return any(k == last or said[k + 1] in _SETTINGS for k in places)
 
 
 def _is_scope(said: Sequence[str]) -> bool:
