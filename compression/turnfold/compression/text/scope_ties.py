@@ -18,12 +18,14 @@ Pair = tuple[int, int]
 
 _TIES: Final = lexicon("ties")
 _HOLDS, _ENDS, _ONLY = _TIES["holds"], _TIES["ending"], _TIES["only"]
+_WITH: Final = frozenset(("with", "to", "through", "whatever", "regardless", "für", "avec", "com"))
 #: Words behind "only" with which begins when, where or for whom; "only a few" is an amount.
-_SETTINGS: Final = (_TIES["settings"] | frozenset(["with", "to", "through", "whatever", "regardless", "für", "avec", "com"])) - {"a", "no", "na"}
+_SETTINGS: Final = (_TIES["settings"] | _WITH) - {"a", "no", "na"}
 _POINTING: Final = _TIES["anaphors"] | _TIES["demonstratives"]
 _NAMING: Final = _TIES["claims"]
 #: In front of "only" they make another word of it: "not only", "the only shop".
-_UNLIMITED: Final = frozenset(["not", "nicht", "non", "no", "não", "niet", "nie", "не", "inte", "the", "a", "an", "its", "their", "his", "her", "our", "my", "your", "one"])
+_NOT: Final = frozenset(("not", "nicht", "non", "no", "não", "niet", "nie", "не", "inte"))
+_UNLIMITED: Final = _NOT | {"the", "a", "an", "its", "their", "his", "her", "our", "my", "your", "one"}
 _FIRST: Final = 4  # words among which a scope's subject and verb stand
 _SUBJECT: Final = 3  # words of its subject
 _LONGEST: Final = 20  # words of a sentence that gives a scope
