@@ -73,3 +73,36 @@ def test_no_line_stands_under_the_head_of_another(text: str, is_head: object) ->
         for line, head in shown.items():
             if line in heads and line not in repeated:
                 assert head == heads[line], (limit, line)
+
+
+ORDERS = """ticket,guest,state,seats,remark
+71,Ahlgren,paid,2,
+72,Bruun,refunded,4,ill
+73,Celik,paid,2,
+74,Dvorak,paid,1,
+75,Egli,paid,2,
+76,Farkas,paid,3,
+77,Gruber,paid,2,"""
+METERS = """meter;house;litres
+M1;mill;4120
+M2;mill;4190
+M3;barn;-7
+M4;mill;4015
+M5;mill;4133
+M6;mill;4120
+M3 is out of order, its figure is to be ignored"""
+
+
+def test_a_short_table_shows_its_odd_row_and_the_note_below_it() -> None:
+    assert "72,Bruun,refunded" in registry.within(ORDERS, count(ORDERS) // 2, frozenset(), count)
+    for limit in range(36, count(METERS)):
+        shown = registry.within(METERS, limit, frozenset(), count)
+        assert "out of order" in shown, limit
+
+
+def test_no_row_is_shown_without_the_names_of_its_columns() -> None:
+    for text in (ORDERS, METERS):
+        header, *rows = text.split("\n")[:-1]
+        for limit in range(8, count(text)):
+            shown = registry.within(text, limit, frozenset(), count).split("\n")
+            assert header in shown or not set(rows) & set(shown), limit
