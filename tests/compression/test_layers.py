@@ -609,3 +609,40 @@ def test_of_a_section_that_needs_far_more_than_itself_the_whole_is_told() -> Non
         raw, facts, summary = section.layers
         assert facts.tokens <= raw.tokens
         assert summary.tokens <= facts.tokens
+
+
+def test_where_nothing_fits_a_short_statement_is_shown() -> None:
+    note = (
+        "The dam at Lund was opened at 6:40 by Ada Falk. It was not the storm, as first said, but a loose bolt in gate K-17. "
+        "Nils closed it. The page was updated. The crew needs coffee."
+    )
+    result = compress(note, l1_ratio=0.05)
+    assert result.layers[1].tokens <= count(note) / 3
+    assert result.layers[1].text in note
+
+
+@pytest.mark.parametrize("ratio", [0.1, 0.3, 0.5, 0.7, 0.9])
+def test_no_layer_ends_in_white_space(ratio: float) -> None:
+    page = "Rain fell on Lund all day. Ada Falk opened the dam at 6:40. The mill stood still. Nobody was hurt. Two roofs leak. \n"
+    for layer in compress(page, l1_ratio=ratio).layers[1:]:
+        assert layer.text == layer.text.rstrip()
+
+
+@pytest.mark.parametrize(
+    ("rule", "talk"),
+    [
+        ("The cellar door must stay locked at night.", "The garden behind the house smells of roses."),
+        ("Visitors may not feed the donkeys or goats.", "Children laugh about the donkeys and the goats."),
+        ("Die Leiter darf nicht ohne Helfer benutzt werden.", "Auf der Leiter sitzt am Abend oft eine Amsel."),
+        ("Il ne faut pas ouvrir la vanne.", "La vanne brille au soleil de midi."),
+        ("No se debe mezclar la cal con agua caliente.", "La cal blanca brilla bajo el agua de la fuente."),
+        ("Нельзя открывать окно без разрешения мастера.", "За окном поют птицы и цветут яблони."),
+        ("水泵运行时不能打开盖子。", "水泵旁边开着一朵小红花。"),
+        ("作業中はふたを開けてはいけません。", "作業場の窓から海がよく見えます。"),
+    ],
+)
+def test_a_rule_is_shown_before_a_description(rule: str, talk: str) -> None:
+    between = "Nils painted the fence." if rule.isascii() else ""
+    text = " ".join(filter(None, (talk, between, rule, talk.replace(".", " again.") if rule.isascii() else "", talk)))
+    room = (count(rule) + 1) / count(text)
+    assert rule in compress(text, l1_ratio=room).layers[1].text

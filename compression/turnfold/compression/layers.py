@@ -42,7 +42,7 @@ from turnfold.compression.text.data_blocks import data_blocks
 from turnfold.compression.text.entities import Entity, entities
 from turnfold.compression.text.sections import is_heading, section_starts
 from turnfold.compression.text.sentences import sentences
-from turnfold.compression.text.signals import signal_weight
+from turnfold.compression.text.signals import rule_weight, signal_weight
 from turnfold.compression.text.statements import statements
 
 Count = Callable[[str], int]
@@ -256,7 +256,10 @@ class Compressor:
             starts=section_starts(text, read.spans),
             scores=central,
             central=central,
-            signals=[signal_weight(piece) if not span.kind else 0.0 for span, piece in zip(read.spans, pieces, strict=True)],
+            signals=[
+                max(signal_weight(piece), rule_weight(piece)) if not span.kind else 0.0
+                for span, piece in zip(read.spans, pieces, strict=True)
+            ],
             relevance=[0.0] * len(pieces),
             found=entities(text),
             count=self._count,

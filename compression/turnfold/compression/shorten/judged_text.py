@@ -131,7 +131,8 @@ class JudgedText:
         out = [0.0] * len(self.spans)
         for rank, i in enumerate(said):
             at = rank / max(1, len(said) - 1)
-            out[i] = _FIRST_WORTH * max(0.0, 1 - at / _NEAR_END) + _LAST_WORTH * max(0.0, 1 - (1 - at) / _NEAR_END)
+            last = _LAST_WORTH if self.facts[i] or self.signals[i] else 0.0  # else it may be a greeting, or a cake for all
+            out[i] = _FIRST_WORTH * max(0.0, 1 - at / _NEAR_END) + last * max(0.0, 1 - (1 - at) / _NEAR_END)
         return out
 
     @cached_property

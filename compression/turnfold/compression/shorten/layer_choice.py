@@ -48,6 +48,8 @@ _LEAST: Final = 40  # tokens of data that are worth showing
 _MOST_DATA: Final = 2 / 3  # of a budget, where small shares are made larger
 _SPOKEN_SHARE: Final = 8  # one in so many tokens is kept for what is said beside data, if it needs them
 _ROW: Final = 40  # tokens of data that stand for one sentence in layer 2
+_OVER: Final = 2  # times the shortest statement that another one may take where nothing fits
+_SHORT: Final = 80  # characters that any may take then
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +183,8 @@ def _factor(source: JudgedText, i: int) -> float:
 
 
 def _least(source: JudgedText, budget: int) -> ChosenText:
-    """Where nothing fits: the statement that says most for its tokens, or the beginning of data."""
+    """Where nothing fits: of the statements that need least room the one that says most for its tokens, or the beginning of
+    data."""
     facts = source.facts
     said = [i for i, span in enumerate(source.spans) if not span.kind and i not in source.heads]
     if not said:
@@ -195,15 +198,11 @@ def _least(source: JudgedText, budget: int) -> ChosenText:
         cost = sum(source.spans[j].end - source.spans[j].start for j in needed)
         return (worth + 0.1) / (cost + 40), -i
 
-    rated = sorted([(value(i, [i]), i) for i in said], reverse=True)
-    best, top = rated[0][1], (-1.0, 0)
-    for alone, i in rated:
-        if alone <= top:  # no other is worth more, whatever it needs
-            break
-        needed = source.read.missing(i)
-        if needed and (worth := value(i, needed)) > top:
-            best, top = i, worth
-    return ChosenText(frozenset(source.read.with_needs(best)), {})
+    whole = {i: needed for i in said if (needed := source.read.missing(i))} or {said[0]: source.read.with_needs(said[0])}
+    sizes = {i: sum(source.spans[j].end - source.spans[j].start for j in needed) for i, needed in whole.items()}
+    most = max(_OVER * min(sizes.values()), _SHORT, budget * len(source.text) / max(1, source.count(source.text)))
+    best = max((i for i in whole if sizes[i] <= most), key=lambda i: value(i, whole[i]))
+    return ChosenText(frozenset(whole[best]), {})
 
 
 # ---------------------------------------------------------------- data
@@ -354,7 +353,7 @@ def write(source: JudgedText, chosen: ChosenText) -> str:
             _break(out, source, before, i)
         out.append(chosen.short.get(i) or source.spans[i].of(source.text))
         before = i
-    return "".join(out).strip("\n")
+    return "".join(out).lstrip("\n").rstrip()
 
 
 def _break(out: list[str], source: JudgedText, before: int, i: int) -> None:

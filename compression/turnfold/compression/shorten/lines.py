@@ -18,7 +18,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
-from turnfold.compression.text.heads import heads, in_sections, remarked
+from turnfold.compression.text.heads import heads, in_records, in_sections, in_turns, remarked
 
 Count = Callable[[str], int]
 
@@ -195,7 +195,8 @@ def needed_above(lines: Sequence[str], *, headings: bool) -> dict[int, tuple[int
     if len(lines) > MOST_ROWS:
         return {}
     above: dict[int, tuple[int, ...]] = {i: (distance,) for i, distance in heads(lines, headings=headings).items()}
-    for i, distance in (*remarked(lines).items(), *in_sections(lines).items()):
+    told = (remarked(lines), in_sections(lines), in_records(lines), in_turns(lines))
+    for i, distance in (pair for pairs in told for pair in pairs.items()):
         above[i] = (*above.get(i, ()), distance)
     return above
 

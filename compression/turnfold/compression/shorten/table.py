@@ -15,8 +15,10 @@ from turnfold.compression.shorten.lines import MOST_ROWS, WeighedLine, rows_of, 
 
 _LONGEST_CELL: Final = 120
 _LONGEST_NOTE: Final = 200  # characters of a note below a table
+_MOST_NOTES: Final = 3
 _SHORT_NAME: Final = 3  # letters of a column's name that tells nothing
 _MOST_COLUMNS: Final = 60
+_AGREEING, _MOSTLY = 6, 0.6  # rows at least, and the share of them that agree in a column
 _FIELD_LIMIT: Final = 10_000_000
 
 
@@ -49,15 +51,18 @@ def _cut(cell: str) -> str:
 
 
 def _odd(records: Sequence[Sequence[str]]) -> dict[int, frozenset[str]]:
-    """The rare values of each column with few values."""
+    """The rare values of each column with few values, and of one that nearly all rows agree in the values that stand once."""
     usual = Counter(map(len, records)).most_common(1)[0][0] if records else 0
     full = [record for record in records if len(record) == usual]
     rare, few = len(records) * 0.05, max(2, len(records) // 10)
     out: dict[int, frozenset[str]] = {}
     for i, column in enumerate(zip(*full, strict=True)):
-        if i < _MOST_COLUMNS and 1 < len(kinds := set(column)) <= few:
-            counts = Counter(column)
-            out[i] = frozenset(cell for cell in kinds if counts[cell] <= rare)
+        if i >= _MOST_COLUMNS:
+            break
+        counts = Counter(column)
+        agreed = len(full) >= _AGREEING and counts.most_common(1)[0][1] >= _MOSTLY * len(full)
+        if agreed or 1 < len(counts) <= few:
+            out[i] = frozenset(cell for cell in counts if counts[cell] <= max(rare, int(agreed)))
     return {i: cells for i, cells in out.items() if cells}
 
 
@@ -66,24 +71,37 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     given = text.rstrip("\n").split("\n")
     delimiter = _dialect(given)
     records = [record for record in _records(given, delimiter) if record]
-    odd = _odd(records)
+    odd = _odd(records[1:])
+    notes = _notes(records)
     lines = [delimiter.join(record) for record in records]
     found = grades(lines)
     unusual = Counter(
-        i for at, cells in odd.items() for i, record in enumerate(records) if at < len(record) and record[at] in cells
+        i for at, cells in odd.items() for i, record in enumerate(records) if i and at < len(record) and record[at] in cells
     )
     ends = (1, len(records) - 1)
     few = len(unusual.keys() - {0}) <= MOST_ODD
+    # Without the names of its columns a row would not say what its figures are.
+    headed = len(lines) <= MOST_ROWS and not any(cell[:1].isdecimal() for cell in records[0]) if records else False
 
     def row(i: int) -> WeighedLine:
         worth = 0.3 + 2.0 * unusual[i] + (2.0 if i in ends else 0.0)
         long = len(lines[i]) > _LONGEST_CELL or "\n" in lines[i]
-        evidence = 2 if i == 0 else (1 if found[i] == 3 or (few and unusual[i]) else 0)
-        return WeighedLine(
-            delimiter.join(map(_cut, records[i])) if long else lines[i], weight=worth, evidence=evidence, unmarked=True
-        )
+        evidence = 2 if i == 0 or i in notes else (1 if found[i] == 3 or (few and unusual[i]) else 0)
+        said = delimiter.join(map(_cut, records[i])) if long else lines[i]
+        return WeighedLine(said, weight=worth, evidence=evidence, unmarked=True, needs=(i,) if i and headed else ())
 
-    return rows_of(lines, words, {0, 1, *unusual, *graded_lines(found)}, row)
+    return rows_of(lines, words, {0, 1, *unusual, *notes, *graded_lines(found)}, row)
+
+
+def _notes(records: Sequence[Sequence[str]]) -> set[int]:
+    """The last rows where these are no rows of the table: "# without tax", "Note: T3 is broken, ignore it"."""
+    usual = Counter(map(len, records)).most_common(1)[0][0] if records else 0
+    found: set[int] = set()
+    for i in range(len(records) - 1, max(0, len(records) - 1 - _MOST_NOTES), -1):
+        if len(records[i]) >= usual or " " not in " ".join(records[i]).strip():
+            break
+        found.add(i)
+    return found
 
 
 def markdown_rows(text: str, words: frozenset[str]) -> list[WeighedLine]:

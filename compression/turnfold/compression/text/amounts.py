@@ -60,7 +60,7 @@ _LETTER: Final = (
     r"\u0eb1-\u0ecd\u1000-\u109f\u1780-\u17d3])"
 )
 _COUNTED: Final = re.compile(
-    rf"{_NUMBER}(?!\.\d){_MAGNITUDE}(?:-(?:to-)?\d[\d,.]*+)?+"
+    rf"(?:{_SPACED}|{_NUMBER}(?!\.\d)){_MAGNITUDE}(?:-(?:to-)?\d[\d,.]*+)?+"
     rf"(?P<unit>(?:[- ]{_LETTER}++(?:[-/]{_LETTER}++)*+"
     r"| ?[°µ][A-Za-z]?|[人個名件年月日回本枚台歳个张张本辆]|[A-Za-zµ]++|/[a-z]++)?)"
 )

@@ -21,7 +21,16 @@ _BULLETS: Final = frozenset("-*+•‣◦–([0123456789・●○■□◆◇（
 REMARK: Final = re.compile(r"\s*(?:#(?!include|define|!)|//|/\*|--|;|<!--|%|REM\b)\s*(.*)")
 #: The name of a section of settings in a line of its own, and a setting.
 SECTION: Final = re.compile(r"\[[\w. :/@\"-]{1,60}\][ \t\r]*(?:\n|\Z)")
-SETTING: Final = re.compile(r"[#;]?[ \t]*[\w.-]+[ \t]*[=:]")
+SETTING: Final = re.compile(r"[#;]?[ \t]*(?:[\w.-]+|\"[^\"\n]{1,80}\"|'[^'\n]{1,80}')[ \t]*[=:]")
+#: A line that says who wrote what stands below it, and when: "anna  10:02", "Maria Lopez  9:14 AM", "kai — Today at 14:02".
+SPEAKER: Final = re.compile(
+    r"[^\W\d_][\w.'’@()-]*(?: [\w.'’@()-]+){0,3}[ \t\u00a0]*(?:(?:[—–|·,-]|\bAPP\b)[ \t]*)?[ \t\u00a0]"
+    r"(?:\[?(?:Today at|Yesterday at|today at|yesterday at|heute um|gestern um|\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4},?(?: at)?)[ \t]+)?"
+    r"\[?\d{1,2}:\d\d(?::\d\d)?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?\]?:?[ \t\r]*(?:\n|\Z)"
+)
+#: A field of a record in a line of its own: "Status: done".
+_FIELD: Final = re.compile(r"(?P<name>[^\W\d_][\w .-]{0,30}?)[ \t]*[:=：](?=\s|\Z)")
+_RECORDS: Final = 2  # so many are several
 _ENDS: Final = (*".!?。！？",)
 _SHORTEST: Final = 3  # letters of a title
 _REMARKED: Final = 4  # lines of which a remark above them speaks at most
@@ -107,6 +116,46 @@ def in_sections(lines: Sequence[str]) -> dict[int, int]:
         elif section >= 0 and SETTING.match(line):
             found[i] = i - section
     return found
+
+
+def in_records(lines: Sequence[str]) -> dict[int, int]:
+    """By index of a field how far above it the first one of its record stands; nothing where the first name does not come again.
+
+    "Status: done" below the task of another record would be taken for that task's.
+    """
+    named = {i: m["name"].lower() for i, line in enumerate(lines) if (m := _FIELD.match(line))}
+    first = next(iter(named.values()), "")
+    if sum(name == first for name in named.values()) < _RECORDS:
+        return {}
+    found: dict[int, int] = {}
+    begun = -1
+    for i, name in named.items():
+        if name == first:
+            begun = i
+        else:
+            found[i] = i - begun
+    return found
+
+
+def in_turns(lines: Sequence[str]) -> dict[int, int]:
+    """By index of a line how far above it the line stands that says who wrote it and when."""
+    at = speaker_lines(lines)
+    found: dict[int, int] = {}
+    speaker = -1
+    for i, line in enumerate(lines if at else ()):
+        if i in at:
+            speaker = i
+        elif speaker >= 0 and line.strip():
+            found[i] = i - speaker
+    return found
+
+
+def speaker_lines(lines: Sequence[str]) -> frozenset[int]:
+    """Indices of the lines that say who wrote those below them; none where two follow on each other, as in a timetable."""
+    at = [i for i, line in enumerate(lines) if line[:1].isalpha() and SPEAKER.match(line)]
+    if len(at) < _RECORDS or any(i + 1 in (*at, len(lines)) or not lines[i + 1].strip() for i in at):
+        return frozenset()
+    return frozenset(at)
 
 
 def _indent(line: str) -> int:

@@ -137,6 +137,7 @@ _TEST_RUN: Final = re.compile(
 #: Where a compiler or linter saw something: the source that it quotes is no file.
 _PLACES: Final = re.compile(r"\n *--> \S{1,300}:\d+:\d+")
 _BEHIND_END: Final = " \t\r\"'”’»)*_"
+_CODE_ENDS: Final = (";", "{", ",")
 _SENTENCE_ENDS: Final = (*".!?…:。！？：",)
 _ENCODED: Final = re.compile(r"\s*+(?:data:[\w/;,+-]{1,100})?(?:[A-Za-z0-9+/=_-]{200}|(?:[A-Za-z0-9+/=_-]{60,80}\r?\n){2})")
 _ALL_ENCODED: Final = re.compile(r"\s*+(?:data:[\w/;,+-]{1,100})?[A-Za-z0-9+/=_\-\s]+")
@@ -213,9 +214,16 @@ def _is_delimited(lines: Sequence[str]) -> bool:
     for delimiter in "\t,;":
         widths = Counter(line.count(delimiter) for line in sample)
         width, rows = widths.most_common(1)[0]
-        if width >= 2 and rows >= 0.8 * len(sample) and not any(line.rstrip().endswith((";", "{", ",")) for line in sample):
+        if width >= 2 and rows >= 0.8 * len(sample) and _ends_in_cells(sample, delimiter, width):
             return True
     return False
+
+
+def _ends_in_cells(sample: Sequence[str], delimiter: str, width: int) -> bool:
+    """Whether no line ends as those of code do; rows may end with an empty cell where the first line is their header."""
+    headed = sample[0].count(delimiter) == width and not sample[0].rstrip().endswith(_CODE_ENDS)
+    empty = (delimiter,) if headed else ()
+    return not any(line.rstrip().endswith(tuple(sign for sign in _CODE_ENDS if sign not in empty)) for line in sample)
 
 
 def _markup(text: str) -> str:

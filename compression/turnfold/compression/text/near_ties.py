@@ -141,13 +141,15 @@ def _under_headings(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
 
 
 def _behind_labels(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
-    """What a line says and the label in front of it that names the speaker."""
+    """What a line says and the label in front of it that names the speaker; a label that is a line of its own is that of all
+    lines below it."""
     found = []
     label = -1
+    above = False
     for i, piece in enumerate(pieces):
         if piece.kind == "label":
-            label = i
-        elif piece.kind or piece.starts_line:
+            label, above = i, piece.text.endswith("\n")
+        elif (piece.kind or piece.starts_line) and not above:
             label = -1
         elif label >= 0:
             found.append((i, label))

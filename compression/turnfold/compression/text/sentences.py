@@ -30,7 +30,13 @@ _INNER_END: Final = re.compile(r"[.!?…。！？।॥؟۔｡][^\w]{0,12}\w")
 _PORTION: Final = 2000
 _LATE_END: Final = re.compile(r"[.!?][\"')”]?\s+(?=[^\W\d_a-z])|[。！？]")
 _CLOSED: Final = "。！？｡।॥؟۔!?…」』）”’\"'»)"
-_MARKER: Final = re.compile(r"\s*(?:[-*•]\s*)?(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]|#{1,6}|[QA]\.)\s*\Z")
+_MARKER: Final = re.compile(
+    r"\s*(?:[-*•]\s*)?(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]|#{1,6}|[QA]\."
+    r"|(?:§{1,2}|Article|Art\.|Section|Sec\.|Clause|Rule|Chapter|Step|Phase|Artikel|Kapitel|Abschnitt|Schritt|Chapitre|[ÉE]tape"
+    r"|Artículo|Capítulo|Cláusula|Paso|Articolo|Capitolo|Passo|Artigo|Статья|Глава|Шаг|Krok|Artykuł|Madde|Adım)[ \u00a0]?"
+    r"(?:\d{1,3}(?:\.\d{1,3}){0,3}|[IVX]{1,5})\.)\s*\Z"
+)
+_NUMBERED: Final = 24  # characters of "Article 12. " and the like at most
 #: Short forms that the segmenter takes for the end of a sentence: titles before a name, words before a number.
 _SHORT_FORM: Final = re.compile(
     r"\b(?:Ms|Mx|Mlle|Messrs|Fr|Sra|Srta)\. \Z|\b(?P<number>[Vv]ols?|[Cc]h|[Ee]qs?|[Ff]igs|pp|[Nn]os)\. \Z"
@@ -41,6 +47,7 @@ _SHORT_ENDS: Final = frozenset(
     for end in ("Ms", "Mx", "le", "rs", "Fr", "ra", "ta", "ol", "ls", "ch", "Ch", "eq", "Eq", "qs", "gs", "pp", "no", "No", "os")
 )
 _NUMERALS: Final = frozenset("ivx")
+_NUMBERS: Final = frozenset("0123456789IVX")
 _MARKER_END: Final = 7
 _WORD: Final = re.compile(r"\w")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -199,6 +206,7 @@ def _are_plain(segments: Sequence[str]) -> bool:
     return (
         _SHORT_ENDS.isdisjoint(ends)
         and False not in [end[-1:] == " " for end in ends]
+        and True not in [len(segment) <= _NUMBERED and segment[-3:-2] in _NUMBERS for segment in segments[:-1]]
         and False
         not in [
             (segment[:2].isalpha() and segment[0] not in _NUMERALS)
@@ -218,7 +226,8 @@ def _is_border(line: str, last: int, at: int) -> bool:
     if not (line[at].isalnum() or _WORD.search(line, at, at + 200)):
         return False
     begin = line[last : last + 2]
-    if len(begin) == 2 and begin.isalpha() and not _NUMERALS.issuperset(begin):  # a word, and so no marker: most sentences
+    numbered = at - last <= _NUMBERED and line[at - 3 : at - 2] in _NUMBERS
+    if len(begin) == 2 and begin.isalpha() and not (numbered or _NUMERALS.issuperset(begin)):  # a word: most sentences
         return True
     return not _MARKER.match(line, last, at) and bool(_WORD.search(line, last, at))
 

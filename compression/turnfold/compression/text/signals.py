@@ -16,6 +16,7 @@ from math import fsum
 from typing import Final
 
 from turnfold.compression.text.heard import HeardWords
+from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.spans import Span
 
@@ -85,6 +86,11 @@ _BY_PIECE: Final = tuple((piece, name) for name, listed in _DENSE.items() for pi
 LAST: Final = 12
 #: The weight of a sentence that asks and has no other signal.
 QUESTION: Final = _WEIGHTS["question"]
+_RULE: Final = 0.35
+_TIES: Final = lexicon("ties")
+#: Words that require, forbid, limit or deny.
+_BINDING: Final = frozenset().union(*(_TIES[name] for name in ("limiting", "requires", "excluding", "negative"))) - {"later"}
+_BINDING_DENSE: Final = re.compile("不|没有|未|除外|如果|必|须|なければ|ません|場合|ない|경우|않|해야|수 없|필요|동의")
 _ASKS: Final = re.compile(r"[?？؟]\s*[\"'”’)]*\s*\Z")
 
 
@@ -133,6 +139,15 @@ def signal_weight(sentence: str, known: Sequence[str] | None = None) -> float:
     """Weight of a sentence's signals, from 0 to 1."""
     found = signals(sentence, known)
     return min(1.0, fsum([_WEIGHTS[name] for name in found])) if found else 0.0
+
+
+def rule_weight(sentence: str) -> float:
+    """`_RULE` for a sentence that requires, forbids, limits or denies something, as rules and findings do and small talk rarely
+    does; else 0."""
+    said = words(lower_text(sentence))
+    if not _BINDING.isdisjoint(said):
+        return _RULE
+    return _RULE if not sentence.isascii() and _BINDING_DENSE.search(sentence) else 0.0
 
 
 def signal_weights(text: str, spans: Sequence[Span], heard: HeardWords) -> dict[int, float]:

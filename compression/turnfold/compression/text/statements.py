@@ -23,13 +23,16 @@ from turnfold.compression.text.correcting_ties import correcting_ties
 from turnfold.compression.text.cues import sentence_cues
 from turnfold.compression.text.farther_ties import farther_ties
 from turnfold.compression.text.following_ties import following_ties
+from turnfold.compression.text.heads import speaker_lines
 from turnfold.compression.text.hints import Hints
 from turnfold.compression.text.lower import joined_words_within, words_within
 from turnfold.compression.text.near_ties import introduced, near_ties
+from turnfold.compression.text.numbered_ties import numbered_ties
 from turnfold.compression.text.paragraph_ties import paragraph_ties
 from turnfold.compression.text.pointing_ties import pointing_ties
 from turnfold.compression.text.reaching_ties import reaching_ties
 from turnfold.compression.text.referring_ties import referring_ties
+from turnfold.compression.text.scope_ties import scope_ties
 from turnfold.compression.text.sentences import LONGEST, sentences
 from turnfold.compression.text.spans import Span, Tiles
 from turnfold.compression.text.statement_pieces import StatementPiece, is_amendment, may_object
@@ -73,6 +76,8 @@ _RULES: Final[tuple[_Rule, ...]] = (
     lambda _, pieces: referring_ties(pieces),
     lambda _, pieces: paragraph_ties(pieces),
     correcting_ties,
+    numbered_ties,
+    lambda _, pieces: scope_ties(pieces),
 )
 
 
@@ -296,6 +301,7 @@ def objection(text: str) -> Span | None:
 
 def _with_labels(text: str, spans: Sequence[Span]) -> list[Span]:
     """The spans with the labels that name the speakers of lines as spans of their own, where there are several."""
+    spans = _with_speakers(text, spans)
     if ":" not in text and "：" not in text:
         return list(spans)
     labels = [
@@ -315,6 +321,19 @@ def _with_labels(text: str, spans: Sequence[Span]) -> list[Span]:
             out.append(Span(span.start, label.end(), "label"))
         out.append(span._replace(start=label.end()) if label else span)
     return out
+
+
+def _with_speakers(text: str, spans: Sequence[Span]) -> Sequence[Span]:
+    """The spans with lines that say who wrote what stands below them ("Maria Lopez  9:14 AM") as labels."""
+    if ":" not in text or "\n" not in text:
+        return spans
+    lines = text.split("\n")
+    at = speaker_lines(lines)
+    if not at:
+        return spans
+    starts = [*accumulate((len(line) + 1 for line in lines), initial=0)]
+    named = {starts[i] for i in at}
+    return [span._replace(kind="label") if not span.kind and span.start in named else span for span in spans]
 
 
 # ---------------------------------------------------------------- what is one statement

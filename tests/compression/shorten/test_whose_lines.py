@@ -1,0 +1,108 @@
+"""Lines of data are shown under what they belong to: a field in its record, a setting in its section, words by their writer.
+
+Lives here: such data through ``registry.within``, at every limit. Does not belong here: which of the lines are shown.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from turnfold.compression.shorten import registry
+from turnfold.compression.tokens import count
+
+RECORDS = """Ticket: lamp in hall 3
+State: rejected
+Assigned: Noor
+
+Ticket: door of the garage
+State: done
+Assigned: Piet
+
+Ticket: new ladder
+State: waiting for the bank
+Assigned: Noor
+Price: 240"""
+SECTIONS = """[mypy]
+strict = true
+warn = false
+
+[pytest]
+"tests/*.py" = ["slow"]
+'old/**' = ["skip"]
+timeout = 30
+
+[coverage]
+"src/a.py" = 91
+branch = true"""
+TALK = """noor  09:12
+restarting node 7 today
+piet  09:14
+node 7 holds the only copy of backups
+noor  09:15
+ok, left it alone
+piet  09:31
+copied to tape
+noor  09:40
+restart done, took 40 s"""
+
+
+def _heads(text: str, is_head: object) -> dict[str, str]:
+    head = ""
+    found: dict[str, str] = {}
+    for line in text.split("\n"):
+        if callable(is_head) and is_head(line):
+            head = line
+        elif line.strip():
+            found.setdefault(line, head)
+    return found
+
+
+CASES = [
+    (RECORDS, lambda line: line.startswith("Ticket:")),
+    (SECTIONS, lambda line: line.startswith("[") and line.endswith("]") and "lines]" not in line),
+    (TALK, lambda line: line[-5:].replace(":", "").isdigit() and line.split()[0] in ("noor", "piet")),
+]
+
+
+@pytest.mark.parametrize(("text", "is_head"), CASES)
+def test_no_line_stands_under_the_head_of_another(text: str, is_head: object) -> None:
+    repeated = {line for line in text.split("\n") if text.split("\n").count(line) > 1}
+    heads = _heads(text, is_head)
+    for limit in range(12, count(text)):
+        shown = _heads(registry.within(text, limit, frozenset(), count), is_head)
+        for line, head in shown.items():
+            if line in heads and line not in repeated:
+                assert head == heads[line], (limit, line)
+
+
+ORDERS = """ticket,guest,state,seats,remark
+71,Ahlgren,paid,2,
+72,Bruun,refunded,4,ill
+73,Celik,paid,2,
+74,Dvorak,paid,1,
+75,Egli,paid,2,
+76,Farkas,paid,3,
+77,Gruber,paid,2,"""
+METERS = """meter;house;litres
+M1;mill;4120
+M2;mill;4190
+M3;barn;-7
+M4;mill;4015
+M5;mill;4133
+M6;mill;4120
+M3 is out of order, its figure is to be ignored"""
+
+
+def test_a_short_table_shows_its_odd_row_and_the_note_below_it() -> None:
+    assert "72,Bruun,refunded" in registry.within(ORDERS, count(ORDERS) // 2, frozenset(), count)
+    for limit in range(36, count(METERS)):
+        shown = registry.within(METERS, limit, frozenset(), count)
+        assert "out of order" in shown, limit
+
+
+def test_no_row_is_shown_without_the_names_of_its_columns() -> None:
+    for text in (ORDERS, METERS):
+        header, *rows = text.split("\n")[:-1]
+        for limit in range(8, count(text)):
+            shown = registry.within(text, limit, frozenset(), count).split("\n")
+            assert header in shown or not set(rows) & set(shown), limit
