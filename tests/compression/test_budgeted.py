@@ -78,7 +78,7 @@ def test_the_budget_holds_after_every_message(n: int, threshold: int) -> None:
 
 
 @pytest.mark.parametrize("said", ["Вчера была хорошая погода, и мы долго гуляли", "Yes, number", "はい"])
-@pytest.mark.parametrize("threshold", [100, 1000])
+@pytest.mark.parametrize("threshold", [100, 500])
 def test_the_budget_holds_for_short_lines_that_end_without_a_full_stop(said: str, threshold: int) -> None:
     state, settings = History(), HistorySettings(threshold, 2)
     for n in range(threshold // 4):
@@ -86,19 +86,19 @@ def test_the_budget_holds_for_short_lines_that_end_without_a_full_stop(said: str
         assert context(state, settings).tokens <= threshold
 
 
-def test_a_thousand_messages_stay_within_the_budget() -> None:
+def test_hundreds_of_messages_stay_within_the_budget() -> None:
     chosen = HistorySettings(compress_threshold=1500, keep_recent=5)
-    state = played(talk(1000), chosen)
+    state = played(talk(400), chosen)
     assert context(state, chosen).tokens <= 1500
-    for i in range(0, 1000, 100):
+    for i in range(0, 400, 40):
         assert any(f"zebra-{i * 37}" in f.message.content for f in search(state, f"What is the access code of locker K{i}?")), i
 
 
 def test_planted_facts_are_found_by_search_and_by_drill_down() -> None:
     chosen = HistorySettings(compress_threshold=400, keep_recent=3)
-    state = played(talk(200), chosen)
+    state = played(talk(120), chosen)
     raw = "\n".join(drill_down(state, block.id) for block in state.blocks)
-    for i in range(0, 190, 10):
+    for i in range(0, 110, 10):
         assert f"zebra-{i * 37}" in raw
         best = search(state, f"access code of locker K{i}", limit=3)
         assert any(f"zebra-{i * 37}" in found.message.content for found in best)

@@ -82,7 +82,7 @@ def alternate(messages: list[Item]) -> bool:
 
 @each(("prices", "part"), [*((prices, image) for prices in PRICES), *(("gpt-4o", part) for part in (contract, voice, odd))])
 def test_what_the_first_message_attaches_is_there_after_many_turns(prices: str, part: Any) -> None:
-    messages = chat(90, {0: (part(0),)}, size=18)
+    messages = chat(64, {0: (part(0),)}, size=18)
     folded, sent = forward(messages, FoldOptions(model="gpt-4o", prices=PRICES[prices]))
     assert folded.folded
     assert len(sent) < len(messages) * 0.6
@@ -91,7 +91,7 @@ def test_what_the_first_message_attaches_is_there_after_many_turns(prices: str, 
 
 
 def test_twelve_images_stay_twelve_with_their_own_texts() -> None:
-    messages = chat(120, {5 * n: (image(n),) for n in range(12)})
+    messages = chat(72, {3 * n: (image(n),) for n in range(12)})
     folded, sent = forward(messages)
     assert folded.folded
     assert parts_of(sent) == parts_of(messages)

@@ -9,7 +9,7 @@ from benchmarks.support.lookback import LookbackCache, Session, requests, sessio
 from turnfold.compression.options import CachePrices, FoldOptions
 
 SONNET, OPUS = "claude-sonnet-4-5", "claude-opus-5-5"
-SHORT = Session(turns=14, loop=2, parallel=3, result=300)
+SHORT = Session(turns=10, loop=2, parallel=3, result=300)
 
 
 @pytest.mark.parametrize(

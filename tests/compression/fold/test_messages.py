@@ -100,7 +100,7 @@ def test_thinking_stays_valid_under_a_budget_while_the_clients_mark_moves_on() -
 
 @pytest.mark.parametrize(("seed", "prices"), [(1, FREE), (2, FREE), (2, CachePrices(0.5, 1.0))])
 def test_thinking_stays_valid_over_several_fold_events(seed: int, prices: CachePrices) -> None:
-    kind = Kind(turns=14, loops=3, sentences=60, thinks=0.8, odd=seed == 2, marks=seed == 1)
+    kind = Kind(turns=10, loops=3, sentences=60, thinks=0.8, odd=seed == 2, marks=seed == 1)
     found = bound_replay(seed, kind, FoldOptions(prices=prices), state=True)
     assert found[-1].events >= 2
     assert any(one.recalls for one in found)
@@ -154,7 +154,7 @@ def test_lists_of_blocks_are_folded_like_strings() -> None:
 
 
 def test_what_is_recalled_stays_where_the_client_marks_the_end_of_whatever_it_sends() -> None:
-    kind = Kind(turns=30, loops=0, sentences=60)
+    kind = Kind(turns=20, loops=0, sentences=60)
     messages, memo = conversation(3, kind), WARM
     for marked, lost in ((False, True), (True, False)):
         before: Folded | None = None

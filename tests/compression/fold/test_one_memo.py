@@ -17,7 +17,7 @@ from turnfold.compression.wire.responses import RESPONSES
 _KEYS: dict[Wire, str] = {CHAT: "messages", RESPONSES: "input", MESSAGES: "messages"}
 
 
-def _body(wire: Wire, turns: int = 40) -> bytes:
+def _body(wire: Wire, turns: int = 24) -> bytes:
     """The same bytes for each message, on every wire."""
     said = [
         {"role": ("user", "assistant")[i % 2], "content": f"Day {i}: crane {i % 5} lifted {40 + i} crates at pier {i % 3}. " * 8}

@@ -75,7 +75,7 @@ def missing(made: Session, text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS))
-@pytest.mark.parametrize(("tasks", "steps"), [(1, 20), (2, 16), (3, 8)])
+@pytest.mark.parametrize(("tasks", "steps"), [(1, 14), (2, 9), (3, 6)])
 def test_task_limits_and_newest_result_are_sent(name: str, tasks: int, steps: int) -> None:
     made = session(name, tasks, steps, seed=tasks)
     read = CHAT.read(as_chat(made.messages), WARM)
@@ -99,7 +99,7 @@ def with_native_calls(made: Session) -> list[Message]:
     return messages
 
 
-@pytest.mark.parametrize(("tasks", "steps"), [(1, 20), (2, 16), (3, 8)])
+@pytest.mark.parametrize(("tasks", "steps"), [(1, 14), (2, 9), (3, 6)])
 def test_an_agent_with_native_calls_keeps_its_task_within_a_budget_or_a_window(tasks: int, steps: int) -> None:
     made = session("openhands", tasks, steps, seed=tasks)
     read = CHAT.read(as_chat(with_native_calls(made)), WARM)
@@ -110,7 +110,7 @@ def test_an_agent_with_native_calls_keeps_its_task_within_a_budget_or_a_window(t
 @pytest.mark.parametrize("wire", sorted(WIRES))
 @pytest.mark.parametrize("name", ["smolagents", "react", "cline", "mini-swe", "openhands", "autogen", "chinese"])
 def test_on_every_wire(name: str, wire: str) -> None:
-    made = session(name, 2, 14, seed=9)
+    made = session(name, 2, 10, seed=9)
     on, encoded = WIRES[wire]
     body = encoded(made.messages)
     read = on.read(body, WARM)
@@ -124,7 +124,7 @@ def test_on_every_wire(name: str, wire: str) -> None:
 @pytest.mark.parametrize("name", ["smolagents", "terminus", "langchain", "swe-agent", "german"])
 def test_a_growing_session_repeats_itself_but_at_fold_events(name: str) -> None:
     """As in a loop of tool calls: what was recalled for a person may go when a person speaks again, and nothing in between."""
-    made = session(name, 2, 26, seed=4)
+    made = session(name, 2, 18, seed=4)
     ends = [i for i, m in enumerate(made.messages, 1) if m["role"] == "user"]
     bodies = [as_chat(made.messages[:end]) for end in ends]
     folds = [fold(CHAT.read(body, WARM), _OPTIONS[0], WARM) for body in bodies]
@@ -136,7 +136,7 @@ def test_a_growing_session_repeats_itself_but_at_fold_events(name: str) -> None:
         if before.events == after.events and step.kind is Kind.REWRITE:
             assert end - 1 not in made.reports
             assert asked in messages_of(before.forwarded.body)[step.at]["content"]
-    for body, folded in zip(bodies[::5], folds[::5], strict=True):  # what an earlier request left in memory changes nothing
+    for body, folded in zip(bodies[::7], folds[::7], strict=True):  # what an earlier request left in memory changes nothing
         assert fold(CHAT.read(body, Memo()), _OPTIONS[0], Memo()).forwarded.body == folded.forwarded.body
 
 

@@ -18,6 +18,7 @@ import pytest
 
 from tests.support.cases import each
 from tests.support.recalled import recall
+from tests.support.warm import WARM
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.recall.ranking import Question
 from turnfold.compression.text.quotes import Source
@@ -77,7 +78,7 @@ CASES: Final = (
 
 def shown(text: str, question: str, budget: int) -> str:
     sources = [Source("assistant", text, digest(text))]
-    quotes = recall(sources, Question(question), budget, (), count, Memo(), fill=True)
+    quotes = recall(sources, Question(question), budget, (), count, WARM, fill=True)
     return "\n".join(text[quote.start : quote.end] for quote in quotes)
 
 

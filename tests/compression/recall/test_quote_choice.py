@@ -101,8 +101,8 @@ def worth(draw: random.Random, size: int) -> Floats:
 @each(("seed", "model"), zip(range(8), ["gpt-4o", "unknown"] * 4, strict=True))
 def test_many_at_once_are_those_that_are_chosen_one_by_one(seed: int, model: str) -> None:
     draw, memo, count = random.Random(seed), Memo(), counter_for_model(model)
-    sources = talk(draw, 160)
-    for end in (60, 100, 100, 160):  # what an earlier question asked is known to the next one
+    sources = talk(draw, 110)
+    for end in (40, 70, 70, 110):  # what an earlier question asked is known to the next one
         index = passage_index.build(sources[:end], memo)
         beginnings = tuple(Quote(q.source, q.start, (q.start + q.end + 1) // 2) for q in draw.sample(index.quotes, 5))
         more = draw.choice([(), beginnings])

@@ -61,7 +61,7 @@ def fences_in(result: Compressed) -> list[int]:
 def test_one_giant_message_leaves_no_cliff(share: float, role: str) -> None:
     """As much of it stays as there is room for, although nothing between it and the newest messages is left to give up."""
     call = {"id": "c", "type": "function", "function": {"name": "read", "arguments": "{}"}}
-    lines = "\n".join(f"{prose(n)} depth {n}" for n in range(300))
+    lines = "\n".join(f"{prose(n)} depth {n}" for n in range(160))
     asked: list[Message] = [{"role": "user", "content": "What was said?"}]
     if role == "tool":
         asked.append({"role": "assistant", "content": None, "tool_calls": [call]})
@@ -91,7 +91,7 @@ def test_no_more_of_a_long_sentence_gives_way_than_has_to(share: float) -> None:
     assert 0.9 * share < len(left) / len(text) < 1.1 * share
 
 
-@pytest.mark.parametrize("count", [81, 160])
+@pytest.mark.parametrize("count", [81, 120])
 def test_each_budget_gives_a_result_close_below_it(count: int) -> None:
     messages = fenced(count)
     whole = size(messages)

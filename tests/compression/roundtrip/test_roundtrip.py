@@ -133,7 +133,7 @@ def test_standing_orders_of_users_survive_any_budget(budget: int | None) -> None
 
 
 def test_roles_alternate_as_they_did() -> None:
-    for turns in range(6, 60):
+    for turns in (*range(6, 24), 40, 41, 59):
         roles = [m["role"] for m in compress(talk(turns)).messages]
         assert all(one != other for one, other in pairwise(roles))
         assert roles[0] == "user"
@@ -246,7 +246,7 @@ def _reports(count: int) -> list[Message]:
 
 
 @pytest.mark.parametrize("share", [None, 0.5, 0.1])
-@pytest.mark.parametrize("messages", [_logs(120), _reports(30), _reports(2), talk(30)], ids=["logs", "reports", "two", "talk"])
+@pytest.mark.parametrize("messages", [_logs(80), _reports(30), _reports(2), talk(30)], ids=["logs", "reports", "two", "talk"])
 def test_near_references_never_make_it_larger(messages: list[Message], share: float | None) -> None:
     budget = None if share is None else int(share * sum(map(default_token_counter, messages)))
     sizes = []
@@ -420,7 +420,7 @@ def test_work_is_linear(options: dict[str, Any], share: float | None) -> None:
         budget = None if share is None else int(share * sum(map(default_token_counter, messages)))
         compress(messages, CompressOptions(**options, token_budget=budget))
 
-    assert_linear(compressed, chat, 40)
+    assert_linear(compressed, chat, 24)
 
 
 def test_one_giant_message_is_linear() -> None:

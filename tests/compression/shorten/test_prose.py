@@ -119,7 +119,7 @@ def test_long_text_takes_linear_time() -> None:
         return " ".join(STORY.replace("Kim", f"Kim{i}") for i in range(times))
 
     count("warm")
-    assert_linear(lambda text: shorten(text, 100, role="assistant", count=count), story, 30)
+    assert_linear(lambda text: shorten(text, 100, role="assistant", count=count), story, 15)
 
 
 def test_a_gap_is_marked_in_its_line_and_between_lines() -> None:

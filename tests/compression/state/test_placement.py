@@ -371,7 +371,7 @@ def test_thousands_of_policies_are_held() -> None:
 
 
 def test_long_conversations_take_linear_time() -> None:
-    assert_linear(lambda turns: place(turns, FORWARDING), lambda turns: talk(turns, 100), 1_000)
+    assert_linear(lambda turns: place(turns, FORWARDING), lambda turns: talk(turns, 100), 400)
 
 
 @each(("keeps", "told"), [(True, []), (False, [render_block(State())])])

@@ -25,11 +25,12 @@ def test_half_a_character_in_json_that_is_cut_short() -> None:
 
 
 def test_a_long_line_without_a_cell_takes_no_longer_than_others() -> None:
-    assert_linear(lambda text: compress(text, "lite"), lambda size: repeated("a word 1 ")(size) + "|", 16_000)
+    assert_linear(lambda text: compress(text, "lite"), lambda size: repeated("a word 1 ")(size) + "|", 5_000)
 
 
 @pytest.mark.parametrize("unit", ["a", "1", "1.", "a.", "「", "“", "a@", "事「"])
 def test_a_long_run_holds_no_fact_of_its_own(unit: str) -> None:
-    """From each place its end was looked for, which took minutes: what hangs is ended."""
-    assert fact_weight(unit * 200_000) <= 0.3
+    """From each place its end was looked for, which took minutes."""
+    assert fact_weight(unit * 3_000) <= 0.3
+    assert_linear(fact_weight, repeated(unit), 2_000)
     assert fact_weight(f"{unit * 300} and node-7 at 12 bar, write to ann@example.org") >= 0.3

@@ -149,7 +149,7 @@ def test_orders_are_sentences_of_the_text(parts: list[str]) -> None:
     ],
 )
 def test_hostile_text_takes_linear_time(unit: str) -> None:
-    assert_linear(standing_orders, repeated(unit), 4_000)
+    assert_linear(standing_orders, repeated(unit), 1_500)
 
 
 @each(

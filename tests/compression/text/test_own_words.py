@@ -130,4 +130,4 @@ def test_a_budget_is_used_where_the_question_bears_on_nothing(share: float) -> N
 
 @pytest.mark.parametrize("unit", ["use it now\n", "a\n", "INFO x\n", "why?\n\n", "please do it "])
 def test_hostile_text_takes_linear_time(unit: str) -> None:
-    assert_linear(lambda text: own_words(text.split("\n")), lambda size: unit * (size // len(unit)), 20_000)
+    assert_linear(lambda text: own_words(text.split("\n")), lambda size: unit * (size // len(unit)), 8_000)

@@ -147,12 +147,17 @@ def detect(status: int, body: bytes, *, in_stream: bool = False) -> Overflow | N
         return None
     told = next((int(c) for c in found.codes if re.fullmatch(r"[45]\d\d", c)), None)
     inner = 400 if told is None else told
-    said: set[Says] = {rule.says for rule in TABLE if _speaks(rule, found)} if inner not in _NEVER else {"no"}
+    if inner in _NEVER or _says("no", found):
+        return None
     refused = (status in _REFUSED or in_stream or told is not None) and inner in _REFUSED  # a gateway may say 500 to a told 400
     pair = _compared(found)
-    if "no" in said or not ("certain" in said or (("full" in said or pair) and refused)):
+    if not (_says("certain", found) or (refused and (pair or _says("full", found)))):
         return None
-    return _measure(found, said, pair)
+    return _measure(found, pair)
+
+
+def _says(said: Says, found: _ErrorText) -> bool:
+    return any(rule.says == said and _speaks(rule, found) for rule in TABLE)
 
 
 def _speaks(rule: OverflowRule, found: _ErrorText) -> bool:
@@ -174,7 +179,7 @@ def _compared(found: _ErrorText) -> tuple[int, int] | None:
     return None
 
 
-def _measure(found: _ErrorText, said: set[Says], pair: tuple[int, int] | None) -> Overflow:
+def _measure(found: _ErrorText, pair: tuple[int, int] | None) -> Overflow:
     limit = _figure("limit", found)
     total, prompt = _figure("total", found, limit), _figure("prompt", found, limit)
     output = _figure("output", found)
@@ -190,8 +195,8 @@ def _measure(found: _ErrorText, said: set[Says], pair: tuple[int, int] | None) -
         requested=total,
         prompt=prompt,
         output=output,
-        lower_bound="at-least" in said,
-        prompt_only="prompt-only" in said,
+        lower_bound=_says("at-least", found),
+        prompt_only=_says("prompt-only", found),
     )
 
 
