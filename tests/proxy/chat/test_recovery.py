@@ -345,6 +345,7 @@ def test_a_second_sending_that_breaks_leaves_the_first_error(upstream: UpstreamS
     assert (answer.status, answer.body, len(upstream.seen)) == (400, error, 2)
 
 
+@pytest.mark.usefixtures("old_objects_are_frozen")
 def test_a_client_that_leaves_during_a_recovery_leaves_no_answer_open(
     upstream: UpstreamServer, start_proxy: StartProxy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

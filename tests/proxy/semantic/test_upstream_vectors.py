@@ -449,6 +449,7 @@ def slow(seconds: float) -> Any:
     return handle
 
 
+@pytest.mark.usefixtures("old_objects_are_frozen")
 def test_a_clients_key_does_not_outlive_its_request(made: EmbeddingsUpstream) -> None:
     made.delay = 0.5
     with proxy(made, api_key=None, use_client_key=True, batch=10) as server:
@@ -468,6 +469,7 @@ def test_a_clients_key_does_not_outlive_its_request(made: EmbeddingsUpstream) ->
         warmed(server, made, 1)
 
 
+@pytest.mark.usefixtures("old_objects_are_frozen")
 def test_the_operators_errands_carry_no_credential_of_a_clients(made: EmbeddingsUpstream) -> None:
     made.delay = 0.3
     with proxy(made) as server:
