@@ -150,14 +150,14 @@ def post(server: ProxyServer, path: str, body: Any, *headers: tuple[str, str]) -
     return call(server.origin, "POST", path, data, [JSON, KEY, *headers])
 
 
-def chat(turns: int, seed: str) -> list[bytes]:
-    """Every fourth request of a chat, from one on at which there is something to fold."""
+def chat(turns: int, seed: str, step: int = 6) -> list[bytes]:
+    """Each of so many requests of a chat, from one on at which there is something to fold."""
     messages = [{"role": "system", "content": "Be brief."}]
     for i in range(turns):
         asked = f"Order {i} of the {seed} depot went to gate {i * 7 % 53}, and Maria asked whether crate {i} is sealed."
         said = f"Crate {i} is sealed with tag T-{i * 31}. The driver signed for {i + 3} pallets at gate {i * 7 % 53}. " * 3
         messages += [{"role": "user", "content": asked}, {"role": "assistant", "content": said + f"That was order {i}."}]
-    return [encode(messages[:end], model="gpt-4o") for end in cuts(messages)[44::4]]
+    return [encode(messages[:end], model="gpt-4o") for end in cuts(messages)[44::step]]
 
 
 def talk(server: ProxyServer, scripted: Scripted, seed: str, *, wait: bool = True) -> list[bytes]:
@@ -202,7 +202,7 @@ def test_replicas_share_what_was_written_and_what_was_adopted(
     """
     store = {"store": {"url": f"sqlite:///{tmp_path / 'shared.db'}"}}
     with proxy(shared[1], groups=store) as one, proxy(shared[1], groups=store) as two:
-        for number, body in enumerate(chat(112, "Gull")):
+        for number, body in enumerate(chat(112, "Gull", 4)):
             for server in (one, two) if number % 2 else (two, one):
                 assert server.chat(body, KEY).status == 200
             time.sleep(0.03)
