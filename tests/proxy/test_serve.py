@@ -14,6 +14,7 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -253,8 +254,37 @@ ADMIN_READS = (
 )
 
 
-def test_a_frozen_store_is_named_within_seconds(start_process: StartProcess, valkey: Any, redis_url: str) -> None:
-    served = start_process(STORE_URL=redis_url)
+def _cut_off_at_the_stop(served: ServeProcess, said: Callable[[], str]) -> None:
+    """An upstream that cuts its answer, then a client that has not sent its whole request when the server stops: no traceback.
+
+    The first is one line and no error.
+    """
+    with pytest.raises(http.client.IncompleteRead):
+        served.post(LONG)
+    until(lambda: served.get("/admin/report").json()["totals"]["requests"] == 3)
+    lines = said()
+    assert lines.count("it closed the connection in the middle of its answer") == 1
+    assert "ASGI" not in lines
+    assert "error" not in lines
+    host, port = served.origin.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as client:
+        client.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: h\r\ncontent-length: 90\r\n\r\n{")
+        until(lambda: b" 1.0" in _in_flight(served))
+        assert served.stop() == 0
+    lines = said()
+    assert "requests cut off at the stop: 1 did not finish within TURNFOLD_DRAIN_TIMEOUT" in lines
+    assert "Traceback" not in lines
+
+
+def _in_flight(served: ServeProcess) -> bytes:
+    lines = served.get("/metrics").body.splitlines()
+    return next(line for line in lines if line.startswith(b'turnfold_requests_in_flight{kind="model"}'))
+
+
+def test_a_frozen_store_is_named_within_seconds_and_a_stop_cuts_a_client_off_without_a_traceback(
+    start_process: StartProcess, upstream: UpstreamServer, valkey: Any, redis_url: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    served = start_process(STORE_URL=redis_url, DRAIN_TIMEOUT="1")
     assert served.post(SHORT).status == 200
     until(lambda: served.get("/admin/report").json()["totals"]["requests"] == 1)
     os.kill(valkey._process.pid, signal.SIGSTOP)
@@ -273,6 +303,9 @@ def test_a_frozen_store_is_named_within_seconds(start_process: StartProcess, val
         os.kill(valkey._process.pid, signal.SIGCONT)
     until(lambda: served.get("/admin/report").status == 200, pause=0.1)
     until(lambda: served.get("/admin/report").json()["totals"]["requests"] == 2, pause=0.1)
+    upstream.handler = CUT
+    capfd.readouterr()
+    _cut_off_at_the_stop(served, lambda: capfd.readouterr().err)
 
 
 async def test_a_store_that_takes_nothing_is_named_and_a_crash_costs_less_than_the_last_second(
