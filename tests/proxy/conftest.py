@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib.util
 import itertools
 import logging
@@ -46,6 +47,12 @@ def no_public_authorities(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SSL_CERT_FILE", str(path))
         yield
+
+
+@pytest.fixture
+def old_objects_are_frozen() -> None:
+    """`gc.collect` looks at what the test makes, and not at all that is there already, which takes a second."""
+    gc.freeze()
 
 
 class _Lines(logging.Handler):

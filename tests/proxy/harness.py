@@ -11,12 +11,13 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from turnfold.compression.fold import Fold, Folded, Section
+from turnfold.compression.fold import Fold, Folded, Section, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Changes, Conversation
@@ -329,10 +330,11 @@ def proxy_server(upstream_url: str, fold: Fold = halve, **groups: dict[str, Any]
 
 
 @contextlib.contextmanager
-def api_server(store_url: str, upstream: str = NOWHERE, **groups: Any) -> Iterator[str]:
+def api_server(store_url: str, upstream: str = NOWHERE, *, engine: Fold = fold, **groups: Any) -> Iterator[str]:
     """A server as ``turnfold serve`` starts it; gives its origin.
 
     Args:
+        engine: another engine: one that shares its memory with other tests folds what they have folded in no time.
         groups: further settings, by group.
     """
     settings = Settings(
@@ -341,5 +343,6 @@ def api_server(store_url: str, upstream: str = NOWHERE, **groups: Any) -> Iterat
         **groups,
     )
     warm(settings)  # once for the process; on a busy machine it takes longer than a start may
-    with running(configuration(settings, **NO_LOGGING, workers=1, timeout_graceful_shutdown=5)) as server:
+    app = partial(build, engine=engine)
+    with running(configuration(settings, app, **NO_LOGGING, workers=1, timeout_graceful_shutdown=5)) as server:
         yield server.origin

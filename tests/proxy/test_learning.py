@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from tests.proxy.harness import UpstreamServer, api_server, call, reply, until
 from tests.support.bodies import cuts, encode, messages_of
+from tests.support.warm import warm_fold
 from turnfold.config.settings import AuthSettings
 
 ADMIN = ("x-turnfold-admin-token", "admin")
@@ -56,7 +57,7 @@ def test_three_tenants_with_different_habits_get_each_their_own(upstream: Upstre
     habits: dict[str, Callable[[int], bool]] = {"warm": lambda _: True, "mixed": lambda n: n % 2 > 0, "cold": lambda _: False}
     answering(upstream, Cache(habits))
     auth = AuthSettings.model_validate({"admin_token": "admin"})
-    with api_server(f"sqlite:///{tmp_path}/s.db", f"{upstream.origin}/v1", auth=auth) as origin:
+    with api_server(f"sqlite:///{tmp_path}/s.db", f"{upstream.origin}/v1", engine=warm_fold, auth=auth) as origin:
         folded = dict.fromkeys(habits, 0)
         for number, body in enumerate(chat(60, 330)):
             for key in habits:

@@ -5,6 +5,7 @@ Lives here: that. Does not belong here: what is served.
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import os
 import signal
@@ -12,7 +13,9 @@ import socket
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -65,16 +68,29 @@ def test_what_a_crash_left_is_replaced_and_nothing_else(tmp_path: Path) -> None:
             pass
 
 
-def test_served_on_a_socket(upstream: UpstreamServer, tmp_path: Path) -> None:
+@contextlib.contextmanager
+def unread(path: Path) -> Iterator[BinaryIO]:
+    """A pipe that is full, and which nobody reads."""
+    os.mkfifo(path)
+    with open(path, "r+b", buffering=0, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as pipe:
+        while pipe.write(b"." * 4096):
+            pass
+        yield pipe
+
+
+def test_served_on_a_socket_with_a_full_log_and_closed_descriptors(upstream: UpstreamServer, tmp_path: Path) -> None:
     upstream.handler = reply(b"data: one\n\n", b"data: two\n\n", headers=[(b"content-type", b"text/event-stream")])
-    path = tmp_path / "t.sock"
+    path, log = tmp_path / "t.sock", tmp_path / "log"
     own = {"UPSTREAM_URL": upstream.origin + "/v1", "ADMIN_TOKEN": "adm", "STORE_URL": "memory://"}
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TURNFOLD_")}
     environment = kept | {f"TURNFOLD_{name}": value for name, value in own.items()}
     environment["PYTHONPATH"] = os.pathsep.join([os.getcwd(), *sys.path])
-    command = [sys.executable, "-m", "turnfold.proxy.cli", "serve", "--uds", "t.sock"]
-    process = subprocess.Popen(command, env=environment, cwd=tmp_path, start_new_session=True)  # noqa: S603 - ours
-    try:
+    through = ["sh", "-c", f'exec "$@" <&- >&- 2>"{log}"', "sh"]
+    command = [*through, sys.executable, "-m", "turnfold.proxy.cli", "serve", "--uds", "t.sock"]
+    with contextlib.ExitStack() as stack:
+        pipe = stack.enter_context(unread(log))
+        process = subprocess.Popen(command, env=environment, cwd=tmp_path, start_new_session=True)  # noqa: S603 - ours
+        stack.callback(end, process)
         url = default_url(ServerSettings(uds=path))
 
         def is_ready() -> bool:
@@ -89,18 +105,23 @@ def test_served_on_a_socket(upstream: UpstreamServer, tmp_path: Path) -> None:
 
         until(is_ready, pause=0.05)
         assert stat.S_IMODE(path.stat().st_mode) == 0o660
-        connection = UnixConnection(path)
-        connection.request("POST", "/v1/chat/completions", SHORT)
-        assert connection.getresponse().read() == b"data: one\n\ndata: two\n\n"
-        connection.close()
+        for _ in range(3):
+            connection = UnixConnection(path)
+            connection.request("POST", "/v1/chat/completions", SHORT)
+            answer = connection.getresponse()
+            assert (answer.status, answer.read()) == (200, b"data: one\n\ndata: two\n\n")
+            connection.close()
         assert "turnfold_workers" in ask("GET", f"{url}/metrics", {"authorization": "Bearer adm"}).text
         process.send_signal(signal.SIGTERM)
-        process.wait(30)
+        assert process.wait(60) == 0
         assert not path.exists()
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait(60)
+        assert set(pipe.read(1 << 20) or b"") == set(b".")
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait(60)
 
 
 def test_a_key_of_the_operators_is_not_exposed_by_a_socket(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

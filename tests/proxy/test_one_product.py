@@ -39,7 +39,7 @@ def chat(turns: int) -> bytes:
     ids=["defaults", "window", "small-window", "prices", "budget", "no-recall", "prose", "no-hits", "breakpoints"],
 )
 def test_the_proxy_sends_what_inspect_shows(upstream: UpstreamServer, groups: dict[str, Any]) -> None:
-    turns = 160 if "cache_read" in str(groups) else 30  # where re-reading costs little, little is folded, and late
+    turns = 160 if "cache_read" in str(groups) else 20  # where re-reading costs little, little is folded, and late
     upstream.handler = ANSWER
     body, url = chat(turns), upstream.origin + "/v1"
     with proxy_server(url, fold=warm_fold, **groups) as (proxy, _):

@@ -110,7 +110,7 @@ def gpt_session(turns: int) -> list[Any]:
             for n in range(3)
         ]
         results = [
-            {"type": "function_call_output", "call_id": call["call_id"], "output": prose(9 * i + n, "en", 14)}
+            {"type": "function_call_output", "call_id": call["call_id"], "output": prose(9 * i + n, "en", 30)}
             for n, call in enumerate(calls)
         ]
         thought = {"type": "reasoning", "id": f"rs_{i}", "summary": [], "encrypted_content": "gAAA" + "q" * 700}
@@ -144,9 +144,9 @@ def test_images_and_parallel_tools_stay_over_many_folds_on_responses(
     upstream: UpstreamServer, patient_proxy: ProxyServer
 ) -> None:
     upstream.handler = reply(gpt_says(output_text("43 t.")))
-    whole, statuses = gpt_session(30), []
+    whole, statuses = gpt_session(14), []
     with gpt(patient_proxy.origin) as client:
-        for end in (141, 189, len(whole)):
+        for end in (69, 90, len(whole)):
             raw = client.responses.with_raw_response.create(model=GPT, input=whole[:end], store=False)
             statuses.append(raw.headers["x-turnfold-status"])
             sent = upstream.seen[-1].body
@@ -167,7 +167,7 @@ def test_structured_output_of_responses_is_parsed(upstream: UpstreamServer, pati
     upstream.handler = reply(gpt_says(output_text('{"crane": 3, "tonnes": 43}')))
     with gpt(patient_proxy.origin) as client, gpt(upstream.origin) as direct:
         answers = [
-            one.responses.parse(model=GPT, input=gpt_session(26), store=False, text_format=Lift) for one in (client, direct)
+            one.responses.parse(model=GPT, input=gpt_session(12), store=False, text_format=Lift) for one in (client, direct)
         ]
     assert answers[0].output_parsed == answers[1].output_parsed == Lift(crane=3, tonnes=43)
     folded, whole = (json.loads(seen.body) for seen in upstream.seen)

@@ -14,6 +14,7 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -178,11 +179,31 @@ def test_a_request_is_known_to_its_tenant_only(served: Served) -> None:
     assert served.get(f"/admin/requests/{name}?from=never").json()["error"]["param"] == "from"
 
 
-async def test_a_second_ctrl_c_cuts_streams_off_and_writes_their_receipts(
+def _crowd_out(served: ServeProcess) -> int:
+    """Clients that take all descriptors but those that the upstream needs; how many requests were answered."""
+    assert served.post(SHORT).status == 200
+    usual = resource.prlimit(served.process.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(served.process.pid, resource.RLIMIT_NOFILE, (64, usual[1]))
+    place = served.origin.removeprefix("http://").split(":")
+    with contextlib.ExitStack() as stack:
+        crowd = [stack.enter_context(socket.create_connection((place[0], int(place[1])))) for _ in range(70)]
+        until(lambda: sum(map(_is_cut_off, crowd)) == 54, timeout=20, pause=0.05)
+        let_in = [client for client in crowd if not _is_cut_off(client)]
+        for client in let_in:
+            client.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n%s" % (len(SHORT), SHORT))
+        assert [client.recv(15) for client in let_in] == [b"HTTP/1.1 200 OK"] * 16
+    until(served.ready, timeout=20)
+    resource.prlimit(served.process.pid, resource.RLIMIT_NOFILE, usual)
+    return 1 + len(let_in)
+
+
+async def test_clients_leave_descriptors_for_the_upstream_and_a_second_ctrl_c_cuts_streams_off_and_writes_their_receipts(
     start_process: StartProcess, upstream: UpstreamServer, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     url = f"sqlite:///{tmp_path}/t.db"
     served = start_process(STORE_URL=url)
+    answered = _crowd_out(served)
+    assert capfd.readouterr().err.count("as many as 64 open files") == 1
     gate = threading.Event()
 
     async def endless(scope: Scope, receive: Receive, send: Send) -> None:
@@ -194,7 +215,7 @@ async def test_a_second_ctrl_c_cuts_streams_off_and_writes_their_receipts(
     upstream.handler = endless
     with ThreadPoolExecutor(1) as pool:
         stream = pool.submit(served.post, SHORT)
-        until(lambda: upstream.seen)
+        until(lambda: len(upstream.seen) > answered)
         served.process.send_signal(signal.SIGINT)
         until(lambda: _is_closed(served.origin), pause=0.1)
         served.process.send_signal(signal.SIGINT)
@@ -202,7 +223,7 @@ async def test_a_second_ctrl_c_cuts_streams_off_and_writes_their_receipts(
         gate.set()
         with pytest.raises(http.client.IncompleteRead):
             stream.result()
-    assert len(await _stored(url)) == 1
+    assert len(await _stored(url)) == answered + 1
     assert "Traceback" not in capfd.readouterr().err
 
 
@@ -223,22 +244,6 @@ def _is_cut_off(client: socket.socket) -> bool:
         return True
 
 
-def test_clients_leave_descriptors_for_the_upstream(start_process: StartProcess, capfd: pytest.CaptureFixture[str]) -> None:
-    served = start_process(STORE_URL="memory://")
-    assert served.post(SHORT).status == 200
-    resource.prlimit(served.process.pid, resource.RLIMIT_NOFILE, (64, 64))
-    place = served.origin.removeprefix("http://").split(":")
-    with contextlib.ExitStack() as stack:
-        crowd = [stack.enter_context(socket.create_connection((place[0], int(place[1])))) for _ in range(70)]
-        until(lambda: sum(map(_is_cut_off, crowd)) == 54, timeout=20, pause=0.05)
-        let_in = [client for client in crowd if not _is_cut_off(client)]
-        for client in let_in:
-            client.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n%s" % (len(SHORT), SHORT))
-        assert [client.recv(15) for client in let_in] == [b"HTTP/1.1 200 OK"] * 16
-    until(served.ready, timeout=20)
-    assert capfd.readouterr().err.count("as many as 64 open files") == 1
-
-
 ADMIN_READS = (
     "/admin/report",
     "/admin/overview",
@@ -249,8 +254,37 @@ ADMIN_READS = (
 )
 
 
-def test_a_frozen_store_is_named_within_seconds(start_process: StartProcess, valkey: Any, redis_url: str) -> None:
-    served = start_process(STORE_URL=redis_url)
+def _cut_off_at_the_stop(served: ServeProcess, said: Callable[[], str]) -> None:
+    """An upstream that cuts its answer, then a client that has not sent its whole request when the server stops: no traceback.
+
+    The first is one line and no error.
+    """
+    with pytest.raises(http.client.IncompleteRead):
+        served.post(LONG)
+    until(lambda: served.get("/admin/report").json()["totals"]["requests"] == 3)
+    lines = said()
+    assert lines.count("it closed the connection in the middle of its answer") == 1
+    assert "ASGI" not in lines
+    assert "error" not in lines
+    host, port = served.origin.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as client:
+        client.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: h\r\ncontent-length: 90\r\n\r\n{")
+        until(lambda: b" 1.0" in _in_flight(served))
+        assert served.stop() == 0
+    lines = said()
+    assert "requests cut off at the stop: 1 did not finish within TURNFOLD_DRAIN_TIMEOUT" in lines
+    assert "Traceback" not in lines
+
+
+def _in_flight(served: ServeProcess) -> bytes:
+    lines = served.get("/metrics").body.splitlines()
+    return next(line for line in lines if line.startswith(b'turnfold_requests_in_flight{kind="model"}'))
+
+
+def test_a_frozen_store_is_named_within_seconds_and_a_stop_cuts_a_client_off_without_a_traceback(
+    start_process: StartProcess, upstream: UpstreamServer, valkey: Any, redis_url: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    served = start_process(STORE_URL=redis_url, DRAIN_TIMEOUT="1")
     assert served.post(SHORT).status == 200
     until(lambda: served.get("/admin/report").json()["totals"]["requests"] == 1)
     os.kill(valkey._process.pid, signal.SIGSTOP)
@@ -269,6 +303,9 @@ def test_a_frozen_store_is_named_within_seconds(start_process: StartProcess, val
         os.kill(valkey._process.pid, signal.SIGCONT)
     until(lambda: served.get("/admin/report").status == 200, pause=0.1)
     until(lambda: served.get("/admin/report").json()["totals"]["requests"] == 2, pause=0.1)
+    upstream.handler = CUT
+    capfd.readouterr()
+    _cut_off_at_the_stop(served, lambda: capfd.readouterr().err)
 
 
 async def test_a_store_that_takes_nothing_is_named_and_a_crash_costs_less_than_the_last_second(

@@ -6,14 +6,10 @@ import contextlib
 import io
 import logging
 import os
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.proxy.harness import UpstreamServer, reply
-from tests.proxy.processes import COMPLETION, SHORT, serve_process
 from turnfold.proxy.console.lines_handler import LinesHandler
 
 
@@ -78,18 +74,3 @@ def test_no_standard_error_is_no_failure(closed: bool, log: logging.Logger) -> N
     with contextlib.redirect_stderr(io.StringIO()) as heard:
         log.warning("but that")
     assert heard.getvalue().endswith("but that\n")
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="descriptors of a shell")
-def test_a_server_with_a_full_log_and_closed_descriptors_serves_and_stops(upstream: UpstreamServer, tmp_path: Path) -> None:
-    upstream.handler = reply(COMPLETION)
-    path = tmp_path / "log"
-    os.mkfifo(path)
-    with open(path, "r+b", buffering=0, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as pipe:
-        while pipe.write(b"." * 4096):
-            pass
-        with serve_process(upstream, tmp_path, through=["sh", "-c", f'exec "$@" <&- >&- 2>"{path}"', "sh"]) as served:
-            answers = [served.post(SHORT) for _ in range(3)]
-            assert [answer.status for answer in answers] == [200] * 3, [answer.body for answer in answers]
-            assert served.stop() == 0
-        assert set(pipe.read(1 << 20) or b"") == set(b".")

@@ -17,9 +17,9 @@ UNCOUNTED: Final = b'{"id": "c", "model": "gpt-4o", "choices": []}'
 
 
 def history() -> Messages:
-    """A conversation of about 4,000 tokens that says once, in other words, what is asked later."""
+    """A conversation of about 2,800 tokens that says once, in other words, what is asked later."""
     messages: Messages = [{"role": "system", "content": "Be brief."}]
-    for i in range(80):
+    for i in range(56):
         said = f"Pallet {i * 7} left the depot by gate {i % 9}, and the driver signed for it."
         asked = f"Crate {i} is at gate {i * 3 % 11}, as Maria wrote to the depot on the {i % 28 + 1}th; was it sealed?"
         if 17 < i < 23:  # neighbours lend to each other, and must not have the question's words either

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from importlib.resources import files
 from itertools import takewhile
 from statistics import median
@@ -172,7 +173,10 @@ def _text_of(message: Message) -> str:
 
 def count_messages(messages: Iterable[Message]) -> int:
     """Tokens of a prompt as OpenAI counts them: its texts, 3 a message, 3 for the reply."""
-    return 3 + sum(3 + tokens.count(_text_of(message)) for message in messages)
+    return 3 + sum(3 + _tokens_of(_text_of(message)) for message in messages)
+
+
+_tokens_of = lru_cache(2048)(tokens.count)  # each turn sends all texts of the turns before it again
 
 
 def cached_tokens(before: Sequence[Message], after: Sequence[Message]) -> int:

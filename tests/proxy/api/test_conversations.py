@@ -18,6 +18,7 @@ from tests.proxy.harness import unhurried
 from tests.support.forks import fork_into, run_processes
 from tests.support.no_time import in_no_time
 from turnfold.compression import budgeted as history
+from turnfold.compression import tokens
 from turnfold.compression.budgeted import Block, History, HistoryMessage, HistorySettings
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.api import conversations as module
@@ -319,4 +320,5 @@ async def test_64_concurrent_adds_through_4_processes_lose_nothing(redis_url: st
 
 
 if __name__ == "__main__":
+    tokens.count("")  # which reads the vocabulary, once for all processes
     fork_into(int(sys.argv[1]), lambda number: asyncio.run(work(str(number), sys.argv[2:])))

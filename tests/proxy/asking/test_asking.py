@@ -150,18 +150,19 @@ def post(server: ProxyServer, path: str, body: Any, *headers: tuple[str, str]) -
     return call(server.origin, "POST", path, data, [JSON, KEY, *headers])
 
 
-def chat(turns: int, seed: str) -> list[bytes]:
+def chat(turns: int, seed: str, step: int = 6) -> list[bytes]:
+    """Each of so many requests of a chat, from one on at which there is something to fold."""
     messages = [{"role": "system", "content": "Be brief."}]
     for i in range(turns):
         asked = f"Order {i} of the {seed} depot went to gate {i * 7 % 53}, and Maria asked whether crate {i} is sealed."
         said = f"Crate {i} is sealed with tag T-{i * 31}. The driver signed for {i + 3} pallets at gate {i * 7 % 53}. " * 3
         messages += [{"role": "user", "content": asked}, {"role": "assistant", "content": said + f"That was order {i}."}]
-    return [encode(messages[:end], model="gpt-4o") for end in cuts(messages)]
+    return [encode(messages[:end], model="gpt-4o") for end in cuts(messages)[44::step]]
 
 
 def talk(server: ProxyServer, scripted: Scripted, seed: str, *, wait: bool = True) -> list[bytes]:
     """Send a chat; what was forwarded. Each block's summary gets the time that it needs."""
-    for body in chat(112, seed)[44::4]:
+    for body in chat(112, seed):
         before = len(scripted.calls)
         answered = server.chat(body, KEY)
         assert answered.status == 200
@@ -183,7 +184,7 @@ def test_a_summary_is_written_behind_the_answer_and_adopted_later(writing: Proxy
     sent = talk(writing, scripted, "Heron")
     assert b"summary: facts: " in sent[-1]
     assert sum(b"summary: facts: " in body for body in sent) < len(sent) - 2
-    for body, original in zip(sent, chat(112, "Heron")[44::4], strict=True):
+    for body, original in zip(sent, chat(112, "Heron"), strict=True):
         assert structure_faults(original, body) == []
     assert set(own(writing)) == {("summary-written", "summary")}
     assert all(seen.header("authorization") == "Bearer sk-writer" for seen in scripted.calls)
@@ -201,7 +202,7 @@ def test_replicas_share_what_was_written_and_what_was_adopted(
     """
     store = {"store": {"url": f"sqlite:///{tmp_path / 'shared.db'}"}}
     with proxy(shared[1], groups=store) as one, proxy(shared[1], groups=store) as two:
-        for number, body in enumerate(chat(112, "Gull")[44::4]):
+        for number, body in enumerate(chat(112, "Gull", 4)):
             for server in (one, two) if number % 2 else (two, one):
                 assert server.chat(body, KEY).status == 200
             time.sleep(0.03)
@@ -231,7 +232,7 @@ def test_a_replica_uses_what_another_one_wrote(
     monkeypatch.setattr(SummaryRecords, "keep", keep_and_tell)
     monkeypatch.setattr(SummaryRecords, "find", find_and_tell)
     store = {"store": {"url": f"sqlite:///{tmp_path / 'shared.db'}"}}
-    bodies = chat(112, "Tern")[44::4]
+    bodies = chat(112, "Tern")
     with proxy(shared[1], groups=store) as one:
         for body in bodies[:4]:
             one.chat(body, KEY)
@@ -321,7 +322,7 @@ def test_a_stop_waits_for_no_writer(shared: tuple[Scripted, str], scripted: Scri
     scripted.delay = 60.0
     file, began = tmp_path / "t.db", time.time()
     with proxy(shared[1], timeout=60.0, groups={"store": {"url": f"sqlite:///{file}"}}) as server:
-        for body in chat(64, "Dunlin")[44::4]:
+        for body in chat(64, "Dunlin"):
             server.chat(body, KEY)
         until(lambda: scripted.calls)
         started, claimed = time.monotonic(), time.time()
@@ -557,7 +558,7 @@ async def test_the_end_leaves_no_call_under_way(shared: tuple[Scripted, str], sc
 
 
 def test_private_text_goes_to_no_writer(writing: ProxyServer, scripted: Scripted) -> None:
-    for body in chat(60, "Teal")[44::4]:
+    for body in chat(60, "Teal"):
         writing.chat(body.replace(b"crate 3 is", b"<private>my crate</private> is"), KEY)
     assert scripted.calls == []
     told = post(writing, "/v1/compress", {"text": f"<private>secret</private> {TEXT}", "writer": "model"}).json()

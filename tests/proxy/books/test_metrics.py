@@ -116,12 +116,18 @@ WORKER = """
 from tests.proxy.receipts import receipt
 from turnfold.proxy.telemetry.metrics import Health, Metrics
 from turnfold.proxy.books.rollups import ModelNames, RequestCost
-import sys
-made = Metrics(lambda: Health(True, 0, int(sys.argv[1]), 0))
-for _ in range(int(sys.argv[1])):
-    made.observe(receipt(), RequestCost(1, 2))
-made.tick()
-print(made.render()[0].decode())
+import os, sys
+for number in map(int, sys.argv[1:]):
+    if worker := os.fork():
+        assert os.waitpid(worker, 0)[1] == 0
+        continue
+    made = Metrics(lambda: Health(True, 0, number, 0))
+    for _ in range(number):
+        made.observe(receipt(), RequestCost(1, 2))
+    made.tick()
+    if number == int(sys.argv[-1]):
+        print(made.render()[0].decode(), flush=True)
+    os._exit(0)
 """
 
 
@@ -129,11 +135,10 @@ def test_several_workers_are_added_up() -> None:
     with module.shared_by_workers():
         directory = os.environ["PROMETHEUS_MULTIPROC_DIR"]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([os.getcwd(), *sys.path])}
-        for number in ("2", "3"):
-            command = [sys.executable, "-c", WORKER, number]
-            worker = subprocess.run(  # noqa: S603 - a worker of this test
-                command, env=environment, check=True, capture_output=True, text=True, timeout=60
-            )
+        command = [sys.executable, "-c", WORKER, "2", "3"]
+        worker = subprocess.run(  # noqa: S603 - the workers of this test, one after the other
+            command, env=environment, check=True, capture_output=True, text=True, timeout=60
+        )
         assert 'turnfold_requests_total{model="gpt-4o",status="folded"} 5.0' in worker.stdout
         assert 'turnfold_dollars_without_turnfold_total{model="gpt-4o"} 10.0' in worker.stdout
         assert "turnfold_overhead_seconds_count 5.0" in worker.stdout

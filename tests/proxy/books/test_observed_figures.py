@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from tests.proxy.harness import UpstreamServer, api_server, reply, until
 from tests.proxy.processes import ADMIN, Served, chat
+from tests.support.warm import warm_fold
 from turnfold.config.settings import AuthSettings
 
 _TURNS = (20, 40, 54, 55, 56, 66, 67)
@@ -22,7 +23,7 @@ def _talk(upstream: UpstreamServer, mode: str) -> tuple[list[dict[str, Any]], di
     """The receipts of a growing conversation in order, the report's tokens, and the bodies that were forwarded."""
     upstream.seen.clear()
     folding, auth = {"mode": mode, "cache_hit_share": 0.7}, AuthSettings(admin_token=SecretStr(ADMIN[1]))
-    with api_server("memory://", f"{upstream.origin}/v1", folding=folding, auth=auth) as origin:
+    with api_server("memory://", f"{upstream.origin}/v1", engine=warm_fold, folding=folding, auth=auth) as origin:
         served = Served(origin)
 
         def tokens() -> dict[str, Any]:

@@ -129,77 +129,76 @@ def test_they_are_folded_into_the_same_bytes(upstream: UpstreamServer, origin: s
             assert all(json.loads(one) in chat(40) for one in originals)
 
 
-@pytest.fixture
-def large_is_medium(monkeypatch: pytest.MonkeyPatch) -> int:
-    """A size past which bodies are large, which a conversation passes after some twenty turns."""
-    monkeypatch.setattr("turnfold.proxy.chat.folding.LARGE", 30_000)
-    return 30_000
-
-
-def test_a_conversation_that_grows_large_stays_in_the_process_that_knows_it(
-    upstream: UpstreamServer, large_is_medium: int
-) -> None:
-    upstream.handler = reply(b'{"model": "gpt-4o"}')  # tokens that stand still would be a window
-    grown = range(18, 45, 3)
-    with proxied(upstream, fold_timeout=120) as origin:
-        before = children()
-        for path, wire in WIRES.items():
-            assert len(body(path, grown[0])) < large_is_medium < len(body(path, grown[3]))
-            for turns in grown:
-                data = body(path, turns)
-                answer = ask(origin, path, data)
-                assert upstream.seen[-1].body == expected(wire, data, upstream.origin + "/v1"), (path, turns)
-            assert status(answer) == ("folded", None)
-        assert set(children()) <= set(before), "no process was started"
-        # Of the same body in another's words nothing is known.
-        assert status(ask(origin, path, b" " + data)) == ("folded", None)
-        assert set(children()) - set(before)
-
-
-def test_a_large_conversation_with_much_that_is_new_is_folded_elsewhere(upstream: UpstreamServer, large_is_medium: int) -> None:
-    upstream.handler = OK
-    path = "/v1/chat/completions"
-    with proxied(upstream, fold_timeout=120) as origin:
-        before = children()
-        small, data = body(path, 20), body(path, 36)
-        assert len(small) < large_is_medium < len(data)
-        ask(origin, path, small)
-        assert set(children()) <= set(before)
-        assert status(ask(origin, path, data)) == ("folded", None)
-        assert upstream.seen[-1].body == expected(CHAT, data, upstream.origin + "/v1")
-        assert set(children()) - set(before)
-
-
 def bytes_read(pid: int) -> int:
     """What a process has read, as from its standard input."""
     told = Path(f"/proc/{pid}/io").read_text("ascii")
     return int(dict(line.split(": ") for line in told.splitlines())["rchar"])
 
 
+def is_folded_elsewhere(upstream: UpstreamServer, origin: str, path: str, data: bytes, key: str) -> bool:
+    """Send a body, which is folded as it is here; whether a process of those that fold has read it."""
+    before = sum(map(bytes_read, children()))
+    assert status(ask(origin, path, data, key)) == ("folded", None)
+    assert upstream.seen[-1].body == expected(WIRES[path], data, upstream.origin + "/v1")
+    return sum(map(bytes_read, children())) - before >= len(data)
+
+
+@pytest.fixture
+def large_is_medium(monkeypatch: pytest.MonkeyPatch) -> int:
+    """A size past which bodies are large, which a conversation passes after some twenty turns."""
+    monkeypatch.setattr("turnfold.proxy.chat.folding.LARGE", 30_000)
+    until(lambda: len(children()) <= 1)  # those of other servers end a moment behind them
+    return 30_000
+
+
+def test_a_conversation_that_grows_large_stays_in_the_process_that_knows_it(
+    upstream: UpstreamServer, large_is_medium: int, shared_origin: str
+) -> None:
+    upstream.handler = reply(b'{"model": "gpt-4o"}')  # tokens that stand still would be a window
+    grown = range(18, 45, 3)
+    for path, wire in WIRES.items():
+        assert len(body(path, grown[0])) < large_is_medium < len(body(path, grown[3]))
+        before = sum(map(bytes_read, children()))
+        for turns in grown:
+            data = body(path, turns)
+            answer = ask(shared_origin, path, data, "grows")
+            assert upstream.seen[-1].body == expected(wire, data, upstream.origin + "/v1"), (path, turns)
+        assert status(answer) == ("folded", None)
+        assert sum(map(bytes_read, children())) - before < large_is_medium, "no other process has read it"
+    # Of the same body in another's words nothing is known.
+    assert is_folded_elsewhere(upstream, shared_origin, path, b" " + data, "grows")
+
+
+def test_a_large_conversation_with_much_that_is_new_is_folded_elsewhere(
+    upstream: UpstreamServer, large_is_medium: int, shared_origin: str
+) -> None:
+    upstream.handler = OK
+    path = "/v1/chat/completions"
+    small, data = body(path, 20), body(path, 36)
+    assert len(small) < large_is_medium < len(data)
+    before = sum(map(bytes_read, children()))
+    ask(shared_origin, path, small, "much")
+    assert sum(map(bytes_read, children())) - before < len(small)
+    assert is_folded_elsewhere(upstream, shared_origin, path, data, "much")
+
+
 def test_a_large_conversation_that_is_met_for_the_first_time_is_taken_over(
-    upstream: UpstreamServer, large_is_medium: int, monkeypatch: pytest.MonkeyPatch
+    upstream: UpstreamServer, large_is_medium: int, shared_origin: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As after a restart: it goes to the other process at first, then it is known here, and folded into the same bytes."""
     monkeypatch.setattr("turnfold.proxy.chat.elsewhere._BEGINNING", large_is_medium // 2)
     upstream.handler = reply(b'{"model": "gpt-4o"}')  # tokens that stand still would be a window
     path = "/v1/messages"
-    with proxied(upstream, fold_timeout=120) as origin:
-        before = children()
-        folded_elsewhere = []
-        for turns in range(45, 65):
-            data = body(path, turns)
-            assert len(data) > large_is_medium
-            pids = set(children()) - set(before)
-            read = sum(map(bytes_read, pids))
-            assert status(ask(origin, path, data)) == ("folded", None)
-            assert upstream.seen[-1].body == expected(WIRES[path], data, upstream.origin + "/v1"), turns
-            pids = set(children()) - set(before)
-            folded_elsewhere.append(sum(map(bytes_read, pids)) - read >= len(data))
-            if folded_elsewhere[-3:] == [False] * 3:
-                break
-            time.sleep(0.1)
-        assert folded_elsewhere[:2] == [True, True]
-        assert folded_elsewhere[-3:] == [False] * 3, "it stays here"
+    elsewhere = []
+    for turns in range(45, 65):
+        data = body(path, turns)
+        assert len(data) > large_is_medium
+        elsewhere.append(is_folded_elsewhere(upstream, shared_origin, path, data, "restarted"))
+        if elsewhere[-3:] == [False] * 3:
+            break
+        time.sleep(0.1)
+    assert elsewhere[:2] == [True, True]
+    assert elsewhere[-3:] == [False] * 3, "it stays here"
 
 
 def test_their_full_contexts_are_recovered(upstream: UpstreamServer, origin: str) -> None:

@@ -170,6 +170,7 @@ async def test_an_answer_that_breaks_off_breaks_for_whoever_relays_it(script: tu
     result.answer.close()
 
 
+@pytest.mark.usefixtures("old_objects_are_frozen")
 async def test_a_broken_answer_may_be_closed_unread(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     result = await peek_and_recover(Canned(Broke()))
     result.answer.close()

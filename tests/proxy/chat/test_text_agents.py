@@ -12,6 +12,7 @@ from typing import Any, Final
 import pytest
 
 from tests.proxy.harness import ProxyServer, UpstreamServer, call, proxy_server, reply
+from tests.support.effort import is_thorough
 from tests.support.text_agents import FORMATS, session
 from tests.support.warm import warm_fold
 
@@ -48,9 +49,17 @@ def text_of(body: bytes) -> str:
     return "\n".join(c if isinstance(c, str) else "\n".join(part["text"] for part in c) for c in contents)
 
 
-@pytest.mark.parametrize("path", sorted(_ANSWERS))
-@pytest.mark.parametrize("budget", [None, 1200, 2500])
-@pytest.mark.parametrize("name", ["smolagents", "mini-swe", "openhands", "chinese"])
+#: Each format on each wire and with each budget, and each wire with each budget; in "thorough" all three with one another.
+_CASES: Final = [
+    (name, budget, path)
+    for row, name in enumerate(["smolagents", "mini-swe", "openhands", "chinese"])
+    for column, budget in enumerate([None, 1200, 2500])
+    for wire, path in enumerate(sorted(_ANSWERS))
+    if is_thorough() or wire == (row + column) % len(_ANSWERS)
+]
+
+
+@pytest.mark.parametrize(("name", "budget", "path"), _CASES)
 def test_each_task_is_worked_on_until_it_is_done(upstream: UpstreamServer, name: str, budget: int | None, path: str) -> None:
     upstream.handler = reply(_ANSWERS[path])
     form = FORMATS[name]

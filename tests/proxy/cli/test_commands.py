@@ -8,10 +8,8 @@ import csv
 import inspect
 import io
 import json
-import os
 import re
 import sqlite3
-import subprocess
 import sys
 import threading
 import time
@@ -436,23 +434,6 @@ def test_doctor_looks_at_every_part(
     assert "TURNFOLD_STORE_URL" in out
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's full device")
-@pytest.mark.parametrize("command", [["report"], ["report", "--json"], ["version"]])
-def test_an_output_that_takes_nothing_is_told_in_a_line(command: list[str], tmp_path: Path) -> None:
-    environment = os.environ | {"TURNFOLD_STORE_URL": f"sqlite:///{tmp_path}/t.db"}
-    environment["PYTHONPATH"] = os.pathsep.join([os.getcwd(), *sys.path])
-    with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(  # noqa: S603 - ours
-            [sys.executable, "-m", "turnfold.proxy.cli", *command],
-            env=environment,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            check=False,
-        )
-    assert done.returncode == 1
-    assert done.stderr.decode() == "turnfold: what was to be written is not whole: no space left on device\n"
-
-
 def test_doctor_looks_at_both_upstreams(run: RunCommand, server: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TURNFOLD_UPSTREAM_URL", server[0] + "/v1")
     monkeypatch.setenv("TURNFOLD_ANTHROPIC_URL", server[0])
@@ -482,21 +463,3 @@ def test_a_deletion_may_take_half_an_hour_and_other_calls_a_minute(run: RunComma
         assert (code, out) == (1, "")
         assert "too late" in err
     assert waits == [1800, 60]
-
-
-@pytest.mark.parametrize(
-    ("line", "code", "said"),
-    [
-        ("compress - <&-", 1, "turnfold: standard input: is blank\n"),
-        ("inspect - <&-", 1, "turnfold: standard input: is blank\n"),
-        ("state <&-", 0, ""),
-        ("version >&-", 0, ""),
-        ("compress /nonexistent/a.txt 2>&-", 1, ""),
-    ],
-)
-def test_streams_that_are_closed_are_empty(line: str, code: int, said: str) -> None:
-    """As cron and some process managers start programs; Python has no stream for such a descriptor."""
-    ran = subprocess.run(  # noqa: S603 - ours
-        ["/bin/sh", "-c", f'exec "$0" -m turnfold.proxy.cli {line}', sys.executable], capture_output=True, text=True, check=False
-    )
-    assert (ran.returncode, ran.stderr) == (code, said)

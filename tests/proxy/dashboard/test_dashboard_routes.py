@@ -50,7 +50,7 @@ DAY = 86_400
 def origin(tmp_path_factory: pytest.TempPathFactory, shared_upstream: tuple[UpstreamServer, Any]) -> Iterator[str]:
     """A server with an admin token and some requests behind it."""
     place = tmp_path_factory.mktemp("dashboard") / "t.db"
-    groups = {"auth": AuthSettings(admin_token=SecretStr(TOKEN)), "folding": FoldingSettings(cache_hit_share=0.5)}
+    groups: dict[str, Any] = {"auth": AuthSettings(admin_token=SecretStr(TOKEN)), "folding": FoldingSettings(cache_hit_share=0.5)}
     with api_server(f"sqlite:///{place}", shared_upstream[0].origin + "/v1", **groups) as found:
         yield found
 

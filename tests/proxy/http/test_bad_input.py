@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, call_on, proxy_server, reply, until
 from tests.support.effort import draws
-from turnfold.compression.fold import Folded, fold
+from turnfold.compression.fold import Folded
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Changes, Conversation
@@ -40,9 +40,9 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_it_reaches_the_upstream_as_it_came(upstream: UpstreamServer, start_proxy: StartProxy, name: str) -> None:
+def test_it_reaches_the_upstream_as_it_came(upstream: UpstreamServer, folding_proxy: ProxyServer, name: str) -> None:
     upstream.handler = reply(b'{"error":{"message":"upstream says no"}}', status=400)
-    answer = start_proxy(upstream.origin + "/v1", fold=fold).chat(BAD[name])
+    answer = folding_proxy.chat(BAD[name])
     assert upstream.seen[0].body == BAD[name]
     assert (answer.status, answer.json()["error"]["message"]) == (400, "upstream says no")
 

@@ -53,20 +53,20 @@ def test_inflating_is_bounded() -> None:
 
 
 def test_inflating_zstd_is_bounded() -> None:
-    bomb = zstd.compress(bytes(10**9))
+    bomb = zstd.compress(bytes(10**8))
     with pytest.raises(CodedBodyTooLarge):
         inflate(bomb, "zstd", 10**6)
-    assert max(len(piece) for piece in Inflater("zstd", 10**9).pieces(bomb)) < 2**24
+    assert max(len(piece) for piece in Inflater("zstd", 10**8).pieces(bomb)) < 2**24
     for broken in (b"", zstd.compress(b"abc")[:-2], b"\x28\xb5\x2f\xfd" + b"\xff" * 50, b"plain text"):
         with pytest.raises(CodedBodyBroken):
             inflate(broken, "zstd", 1000)
 
 
 def test_inflating_br_is_bounded() -> None:
-    bomb = brotli.compress(bytes(10**8), quality=5)
+    bomb = brotli.compress(bytes(10**7), quality=5)
     with pytest.raises(CodedBodyTooLarge):
         inflate(bomb, "br", 10**6)
-    assert max(len(piece) for piece in Inflater("br", 10**8).pieces(bomb)) < 2**18
+    assert max(len(piece) for piece in Inflater("br", 10**7).pieces(bomb)) < 2**18
     assert inflate(brotli.compress(b""), "br", 10) == b""
     for broken in (b"", brotli.compress(b"abc" * 50)[:-2], brotli.compress(b"abc") + b"more", b"plain text"):
         with pytest.raises(CodedBodyBroken):

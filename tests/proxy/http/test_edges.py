@@ -116,6 +116,7 @@ def test_that_a_client_left_is_told_to_the_request_that_it_waits_for_alone() -> 
     assert told == ["/waits", "late"]
 
 
+@pytest.mark.usefixtures("old_objects_are_frozen")
 def test_a_connection_that_stays_holds_no_task_of_a_request_that_has_ended() -> None:
     tasks: list[weakref.ref[Any]] = []
 

@@ -96,6 +96,7 @@ def test_answers_come_in_the_order_of_their_requests(sizes: Sequence[int], upstr
     assert bodies(data) == [b'{"size": %d}' % size for size in sizes]
 
 
+@pytest.mark.usefixtures("old_objects_are_frozen")
 def test_whoever_sent_several_requests_and_leaves_is_missed_by_none(
     upstream: UpstreamServer, proxy: ProxyServer, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import pytest
 from hypothesis import given
@@ -96,8 +97,12 @@ class Replica:
         return finished(self.decisions.fold(usual, Place(SPOT._replace(model=model), name, name), work))
 
 
+@cache
 def long_chat(turns: int, size: int, seed: str = "") -> list[bytes]:
-    """The requests of a chat; a turn takes about `size` tokens."""
+    """The requests of a chat; a turn takes about `size` tokens.
+
+    Where its size does not matter it is 600: what the tests share of it is folded once.
+    """
     messages = [{"role": "system", "content": "Be brief."}]
     for i in range(turns):
         answer = " ".join(f"Store {(i * 31 + k) % 977}{seed} has {k} crates of item {i}-{k}." for k in range(size // 16))
@@ -112,7 +117,7 @@ NEVER_SEEN = FoldDecision(Warmth(1.0, 1.0))
 def test_where_prices_are_unknown_a_cache_that_was_seen_is_taken_to_be_cheap_to_read() -> None:
     """Else a model that no list has is folded as if nothing were cached, which costs more than it saves where something is."""
     unknown, cheap = (Replica(Breakable(2**22), FREE, if_cached=STRONG), Replica(Breakable(2**22), STRONG))
-    bodies = long_chat(40, 1000)
+    bodies = long_chat(40, 600)
     for body in bodies:
         assert unknown.send(body, WARM_NOW).body == cheap.send(body, WARM_NOW).body
     assert unknown.send(bodies[20], WARM_NOW, model="n").body != Replica(Breakable(2**22), FREE).send(bodies[20], WARM_NOW).body
@@ -122,10 +127,10 @@ def test_what_is_learned_of_a_cache_later_moves_no_earlier_fold() -> None:
     store = Breakable(2**22)
     first, late = (Replica(store, FREE, if_cached=STRONG) for _ in range(2))
     free = Replica(Breakable(2**22), FREE)
-    for number, body in enumerate(long_chat(40, 1000)):
+    for number, body in enumerate(long_chat(40, 600)):
         sent = first.send(body, NEVER_SEEN if number < 12 else WARM_NOW).body
         assert sent == late.send(body, WARM_NOW).body == free.send(body, NEVER_SEEN).body
-    other = long_chat(40, 1000, seed="x")[-1]
+    other = long_chat(40, 600, seed="x")[-1]
     assert first.send(other, WARM_NOW).body != free.send(other, NEVER_SEEN).body  # the next conversation is folded under it
 
 
@@ -198,14 +203,14 @@ def test_a_request_at_which_nothing_is_decided_asks_nobody() -> None:
     store = Breakable(2**22)
     one = Replica(store, HALF)
     asked = []
-    for body in long_chat(40, 500):
+    for body in long_chat(40, 600):
         before = store.asked
         one.send(body, FoldDecision(Warmth(0.7, 1.0)))
         asked.append(store.asked > before)
     assert not any(asked[:7])
     assert 3 <= sum(asked) <= 20
     before = store.asked
-    one.send(long_chat(40, 500)[-1], FoldDecision(Warmth(0.1, 0.1)))
+    one.send(long_chat(40, 600)[-1], FoldDecision(Warmth(0.1, 0.1)))
     assert store.asked == before
 
 

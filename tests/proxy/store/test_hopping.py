@@ -10,6 +10,7 @@ import pytest
 
 from tests.proxy.harness import UpstreamServer, api_server, call, reply
 from tests.proxy.processes import chat
+from tests.support.warm import warm_fold
 
 _FOLDING = {"cache_hit_share": 0.7}
 _TURNS = range(54, 61)
@@ -25,8 +26,11 @@ def test_replicas_in_turn_forward_what_one_does(
     headers = [("content-type", "application/json"), ("authorization", "Bearer sk-anna")]
     sent: list[list[bytes]] = []
     with contextlib.ExitStack() as stack:
-        alone = stack.enter_context(api_server("memory://", upstream.origin + "/v1", folding=_FOLDING))
-        several = [stack.enter_context(api_server(url, upstream.origin + "/v1", folding=_FOLDING)) for _ in range(replicas)]
+        alone = stack.enter_context(api_server("memory://", upstream.origin + "/v1", engine=warm_fold, folding=_FOLDING))
+        several = [
+            stack.enter_context(api_server(url, upstream.origin + "/v1", engine=warm_fold, folding=_FOLDING))
+            for _ in range(replicas)
+        ]
         for ways in ([alone], several):
             upstream.seen.clear()
             for origin, body in zip(islice(cycle(ways), len(bodies)), bodies, strict=True):
