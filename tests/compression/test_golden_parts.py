@@ -1,7 +1,8 @@
 """Parts of the engine that stand behind others, by themselves (``tests.support.golden`` says when to write the files anew).
 
-Lives here: what an index of passages knows, terse sentences of random words, lines that are counted alone, provenance, choices
-of lines. Behind a whole fold a wrong figure in one of them seldom shows. Does not belong here: whole folds (``fold/test_golden.py``).
+Lives here: what an index of passages knows, terse sentences of random words, lines that are counted alone, provenance,
+choices of lines. Behind a whole fold a wrong figure in one of them seldom shows. Does not belong here: whole folds
+(``fold/test_golden.py``).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from turnfold.compression.recall.ranking import Question, Terms, read_question
 from turnfold.compression.recall.tuning import TUNING
 from turnfold.compression.roundtrip.provenance import Provenance, bare, copy_json, fingerprint, provenance_of, with_provenance
 from turnfold.compression.scorers.bm25 import idf, presence, rarity, scores
+from turnfold.compression.shorten import registry
 from turnfold.compression.shorten.lines import WeighedLine, fit_to_limit, within, write_lines
 from turnfold.compression.shorten.terse import compress, expand
 from turnfold.compression.tokens import ModelCounter, count, count_labelled, count_line, count_tail, count_with_tail
@@ -283,3 +285,19 @@ def test_sequences_languages_and_vectors() -> None:
     )
     lines.append(golden.name_of([(escape(mark), unescape(mark), unescape(escape(mark))) for mark in marks]))
     golden.agrees(FILES / "sequences.txt", lines)
+
+
+def test_how_often_a_hard_limit_is_tried() -> None:
+    """By a counter that is never satisfied, or only at last."""
+    text = "\n".join(f"reel {i} of bay {i % 3} failed at {i}:30" for i in range(60))
+    lines = []
+    for patience in range(1, 30):
+        asked: list[int] = []
+
+        def stubborn(said: str, asked: list[int] = asked, patience: int = patience) -> int:
+            asked.append(len(said))
+            return 41 if len(asked) < patience else len(said) // 40
+
+        made = registry.within(text, 40, frozenset(), stubborn)
+        lines.append(f"{patience} {len(asked)} {len(made)}")
+    golden.agrees(FILES / "tries.txt", lines)
