@@ -17,6 +17,7 @@ from tests.compression.recall.test_golden import ASKED, sources, talk
 from tests.support import golden, odd_texts, small_talk
 from turnfold.compression.fold.likeness import cosines, language_of
 from turnfold.compression.memo import Memo, common_length, continued
+from turnfold.compression.options import Prose
 from turnfold.compression.recall import passage_index
 from turnfold.compression.recall.fence import escape, unescape
 from turnfold.compression.recall.ranking import Question, Terms, read_question
@@ -24,6 +25,7 @@ from turnfold.compression.recall.tuning import TUNING
 from turnfold.compression.roundtrip.provenance import Provenance, bare, copy_json, fingerprint, provenance_of, with_provenance
 from turnfold.compression.scorers.bm25 import idf, presence, rarity, scores
 from turnfold.compression.shorten import registry
+from turnfold.compression.shorten.facts import facts
 from turnfold.compression.shorten.lines import WeighedLine, fit_to_limit, within, write_lines
 from turnfold.compression.shorten.terse import compress, expand
 from turnfold.compression.tokens import ModelCounter, count, count_labelled, count_line, count_tail, count_with_tail
@@ -301,3 +303,19 @@ def test_how_often_a_hard_limit_is_tried() -> None:
         made = registry.within(text, 40, frozenset(), stubborn)
         lines.append(f"{patience} {len(asked)} {len(made)}")
     golden.agrees(FILES / "tries.txt", lines)
+
+
+def test_facts_in_fewer_words() -> None:
+    """A user's standing orders stay as they were said, whoever else speaks."""
+    plain = " ".join(_sentence(Random(f"facts {seed}")).strip() for seed in range(40))
+    lines = []
+    for name, text in {
+        "plain": plain,
+        "order": f"Never push to main without a review. {plain}",
+        "asked": f"{plain} Is it the old pump?",
+    }.items():
+        for role in ("user", "assistant", "system", "tool"):
+            ways = (("off", ""), ("lite", ""), ("full", ""), ("ultra", ""))
+            made = [facts(text, role=role, words=frozenset(), known=(), count=count, prose=Prose(*way)) for way in ways]
+            lines.append(f"{name} {role} {[count(one) for one in made]} {golden.name_of(made)}")
+    golden.agrees(FILES / "fewer_words.txt", lines)

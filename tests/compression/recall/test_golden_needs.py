@@ -11,7 +11,8 @@ from random import Random
 
 from tests.support import golden, odd_texts
 from turnfold.compression.memo import digest
-from turnfold.compression.recall.needed_quotes import FRAME, ChosenQuote, complete
+from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.needed_quotes import ChosenQuote, complete
 from turnfold.compression.text.quotes import Quote, Source
 
 FILE = Path(__file__).parent / "golden" / "needs.txt"
