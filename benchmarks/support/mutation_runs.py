@@ -5,8 +5,9 @@ Lives here: making a change in a running process, running chosen tests over it. 
 
 A process that has imported and collected everything is forked. In the copy the changed function gets its new code, and the
 chosen tests run until one fails. So a mutation costs what its tests cost. What runs at import can't be changed that way: there
-a new pytest reads the changed file. The file is changed in both cases, for tests that start processes. A function that is
-called at import keeps what it returned then, in a copy: such a survivor has to be tried by hand.
+a new pytest reads the changed file. The file is changed in both cases, for tests that start processes. What functions of the
+file have in a cache is forgotten; what a function that is called at import returned then is kept, in a copy: such a survivor has
+to be tried by hand.
 
 What a copy leaves running is killed, in whatever session it is. A test that fails is run once more without the change: where it
 fails then too, or the copy takes too long by the clock, the result is "unclear" and no part of the score.
@@ -28,6 +29,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, Final, NoReturn
@@ -45,6 +47,7 @@ _STALLED: Final = "takes too long by the clock"
 _PR_SET_CHILD_SUBREAPER: Final = 36
 #: A list of tests as JSON; only they run, in its order.
 CHOICE: Final = "MUTATIONS_CHOICE"
+_Cached: Final = type(lru_cache(abs))
 _PATIENCE: Final = 3  # seconds by the clock for one of processor time
 _OPTIONS: Final = ("-x", "-q", "-n", "0", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "benchmarks.support.mutation_runs")
 
@@ -218,8 +221,17 @@ def give_code(mutation: Mutation, place: tuple[str, int]) -> int:
     with suppress(ValueError):  # a dropped call of super() has no cell for the class
         for function in functions:
             function.__code__ = new
+        _forget_results(path)
         return len(functions)
     return 0
+
+
+def _forget_results(path: str) -> None:
+    """Empties the caches of a file's functions, which would go on saying what came out before the change."""
+    for one in gc.get_objects():
+        made_of = getattr(one, "__wrapped__", None) if isinstance(one, _Cached) else None
+        if isinstance(made_of, FunctionType) and made_of.__code__.co_filename == path:
+            one.cache_clear()
 
 
 def _code_at(code: CodeType, place: tuple[str, int]) -> CodeType:

@@ -86,6 +86,25 @@ def test_messages_kept_within_every_budget() -> None:
     golden.agrees(FILES / "every_budget.txt", lines)
 
 
+def test_one_long_message_in_every_budget() -> None:
+    """All that does not fit is one message: as much of it stays as there is room for."""
+    said = " ".join(f"{one[:-1]}, as on day {i}." for i, one in enumerate(odd_texts.PIECES[:16] * 3))
+    logs = "\n".join(_LINE.format(i, i % 3, 7 * i, "ab"[i % 2]) for i in range(60))
+    lines = []
+    for name, long in {"said": said, "logs": logs, "both": f"{said[:1500]}\n\n{logs[:2000]}"}.items():
+        for place in (1, 3)[len(name) % 2 :][:1]:
+            messages = small_talk.talk(5)
+            messages[place]["content"] = long
+            whole = sum(map(default_token_counter, messages))
+            made = [
+                compress(messages, CompressOptions(token_budget=whole * share // 100, force_converge=True))
+                for share in range(28, 100, 5)
+            ]
+            sizes = [sum(map(default_token_counter, one.messages)) for one in made]
+            lines.append(f"{name} {place}: {sizes} {golden.name_of([one.messages for one in made])}")
+    golden.agrees(FILES / "one_long_message.txt", lines)
+
+
 def test_folds_into_every_budget() -> None:
     lines = []
     for name, messages in {"mixed": _mixed(24), "tools": tool_run(5)}.items():

@@ -304,3 +304,10 @@ def test_what_an_upstream_may_say() -> None:
     for field in ("n_ctx", "context_window", "max_input_tokens", "n_prompt_tokens", "prompt_tokens", "input_tokens", "nothing"):
         lines.append(f"{field}: {_detected({'message': 'too many tokens', field: 800, 'more': {field: '900'}})}")
     golden.agrees(FILES / "said.txt", lines)
+
+
+def test_what_is_said_in_an_answer() -> None:
+    """No error but where it is known to be the first event of a stream."""
+    body = json.dumps({"error": {"message": "too many tokens: context length is 800"}}).encode()
+    assert detect(200, body) is None
+    assert detect(200, body, in_stream=True) is not None

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
+from random import Random
 from typing import Any, Final
 
 from tests.compression.shorten.test_golden_lines import FORMS
@@ -17,6 +19,7 @@ from tests.support import golden, odd_texts
 from turnfold.compression.scorers.central import Central
 from turnfold.compression.shorten.evidence import grade, grades, is_outcome, odd_settings, with_messages
 from turnfold.compression.shorten.facts import facts_tokens
+from turnfold.compression.shorten.html_depth import with_few_open
 from turnfold.compression.shorten.judged_text import JudgedText
 from turnfold.compression.shorten.lines import name_worth, names, needed_above, needed_remarks, rank_lines, short_lines
 from turnfold.compression.shorten.reading import Reader, columns_of, holds_exact
@@ -185,6 +188,19 @@ def _spoken() -> list[str]:
     some = [*odd_texts.PIECES[:24], *odd_texts.PIECES[-14:]]
     told = [" ".join(some[(3 * i + k) % len(some)] for k in range(1 + i % 17)) for i in range(60)]
     told += [f"{text}\n\n{some[i % 38]}\n{text[:90]}" for i, text in enumerate(told[::3])]
+    data = (
+        '{"id": 7, "in": [1, 2]}',
+        "| a | b |\n|---|---|\n| 1 | 2 |",
+        "```\nx = 1\n```",
+        "id,bay\n1,a\n2,b",
+        "It rained.",
+        "    x = 1",
+        "$$x = 1$$",
+    )
+    told += [
+        "\n".join((one, other, one, some[i % 38])).replace("  ", " " * (1 + i % 4))
+        for i, (one, other) in enumerate(product(data, data))
+    ]
     return [*told, *(odd_texts.text(3000 + seed) for seed in range(60)), *(odd_texts.glued(3000 + seed) for seed in range(40))]
 
 
@@ -219,3 +235,92 @@ def test_shares_and_names() -> None:
         needed = (needed_above(rows, headings=True), needed_above(rows, headings=False), needed_remarks(rows))
         lines.append(f"{name} {golden.name_of((rows, needed, [names(row) for row in rows], trace_rows(output)))}")
     golden.agrees(FILES / "shares.txt", lines)
+
+
+_LINES: Final = (
+    *(
+        "# DO NOT USE",
+        "# old",
+        "# It was sold",
+        "-- deprecated, see bay",
+        "// never run this",
+        "",
+        "   ",
+        "x = 1",
+        "  y = 2",
+        "    z = 3",
+    ),
+    *(
+        "[bay]",
+        "[a, b]",
+        "name = north",
+        "Costs:",
+        "It costs:",
+        "- item",
+        "  - item",
+        "1. one",
+        "* Bay:",
+        "## Pump",
+        "Pump",
+        "run(x)",
+    ),
+    *("It is old.", "Wrong:", "```", "Is it?", "a" * 70, "Old pumps of the bay, which were sold"),
+)
+
+
+def test_what_stands_above_lines() -> None:
+    """Which lines need a heading, a section or a remark above them, for lines of every kind in any order."""
+    lines = []
+    for first in range(0, 480, 24):
+        told = []
+        for seed in range(first, first + 24):
+            random = Random(f"above {seed}")
+            rows = [random.choice(_LINES) for _ in range(random.randrange(2, 16))]
+            needed = [needed_above(rows, headings=True), needed_above(rows, headings=False), needed_remarks(rows)]
+            told.append((needed, ROWS["plain"]("\n".join(rows), WORDS), ROWS["yaml"]("\n".join(rows), WORDS)))
+        lines.append(f"{first} {golden.name_of(told)}")
+    golden.agrees(FILES / "above.txt", lines)
+
+
+_TAGS: Final = (
+    *(
+        "div",
+        "p",
+        "b",
+        "span",
+        "a",
+        "table",
+        "tr",
+        "td",
+        "li",
+        "ul",
+        "svg",
+        "math",
+        "title",
+        "script",
+        "em",
+        "template",
+        "br",
+        "mi",
+    ),
+    *("button", "font", "foreignObject", "object", "h2", "code", "textarea", "q"),
+)
+
+
+def _tags(seed: int) -> str:
+    """A page with elements inside one another, close to as many as may be open, some closed in another order or never."""
+    random, page, opened = Random(f"tags {seed}"), "<html><body>", list[str]()
+    some = random.sample(_TAGS, 2 + seed % 6)
+    for i in range((60, 66, 70, 130, 254, 258, 300)[seed % 7] * (1 + seed % 3)):
+        if opened and random.random() < (0.1, 0.3, 0.45)[seed % 3]:
+            page += f"</{opened.pop(random.randrange(len(opened)) if random.random() < 0.3 else -1)}>"
+        else:
+            opened.append(random.choice(some))
+            page += f"<{opened[-1]}{' id=x' * (i % 9 == 0)}>" + "bay " * (i % 4 == 0)
+    return page + "".join(f"</{name}>" for name in opened[:: -1 if seed % 2 else 2])
+
+
+def test_pages_of_many_open_elements() -> None:
+    made = [with_few_open(_tags(seed)) for seed in range(120)]
+    made += [with_few_open(f"<p {'a=b ' * size}>x" + "<b>" * 70) for size in (9, 4997, 5000)]
+    golden.agrees(FILES / "tags.txt", [f"{i} {golden.name_of(made[i : i + 10])}" for i in range(0, len(made), 10)])

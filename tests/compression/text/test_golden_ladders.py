@@ -239,7 +239,12 @@ _SIGNS: Final = (*range(14), 16, 18, 19, 20, 22, 23, 24, 26, 28, 29, 30, 34, 36,
 
 def _read(text: str) -> tuple[Any, ...]:
     found = statements(text)
-    return found.spans, found.needs, found.sizes
+    return (
+        found.spans,
+        found.needs,
+        found.sizes,
+        [found.complete_within([0, len(found.spans) - 1], most) for most in (90, 150, 400)],
+    )
 
 
 def _longer(sentence: str, size: int, more: Iterable[str], blank: str) -> str:
@@ -251,7 +256,7 @@ def _longer(sentence: str, size: int, more: Iterable[str], blank: str) -> str:
 def test_one_word_more() -> None:
     lines = []
     for number, sentence in enumerate(_COUNTED):
-        made = []
+        made = list[Any]()
         for size in range(_WORDS):
             said = _longer(sentence, size, _MORE, " ")
             front = _BEFORE[(number + size) % 2]
@@ -261,7 +266,7 @@ def test_one_word_more() -> None:
                 made.append(_read(f"{front}\n{said} It is free.\n\nHoses hold."))
         lines.append(f"{sentence} {golden.name_of(made)}")
     for number, sentence in enumerate(_DENSE):
-        made = []
+        made = list[Any]()
         for size in _SIGNS:
             said = _longer(sentence, size, "的船在水上走了很久", "")
             made.append((_read(f"{_DENSE_BEFORE[(number + size) % 2]}{said}软管很好。"), objection(said)))

@@ -167,9 +167,9 @@ def _with_tails(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     for i, piece in enumerate(pieces):
         if piece.item:
             first = i if first < 0 else first
-            if i > first and _reverses(piece) and (i + 1 == len(pieces) or not pieces[i + 1].item):
+            if _reverses(piece) and (i + 1 == len(pieces) or not pieces[i + 1].item):
                 yield from ((k, i) for k in range(max(first, i - _FARTHEST), i))
-            elif i > first and piece.holds_rare("revokes"):
+            elif piece.holds_rare("revokes"):
                 yield from ((k, i) for k in range(max(first, i - _FARTHEST), i) if _says_the_same(pieces[k], piece))
         elif piece.starts_line or piece.kind:
             if first >= 0:

@@ -21,10 +21,6 @@ from turnfold.compression.text.spans import Span, spans_of
 BLOCK_KINDS: Final = frozenset({"fence", "key", "json", "trace", "math", "table", "sql", "code", "heading"})
 
 
-def _of(*patterns: re.Pattern[str]) -> Callable[[str], list[Range]]:
-    return lambda text: disjoint([m.span() for pattern in patterns for m in pattern.finditer(text)])
-
-
 def _guarded_finder(hint: re.Pattern[str], pattern: re.Pattern[str]) -> Callable[[str], list[Range]]:
     """A finder that tries a costly pattern only if a cheap one says that it may match."""
     return lambda text: [m.span() for m in pattern.finditer(text)] if hint.search(text) else []
