@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from tests.support.cases import each
 from tests.support.growth import assert_linear
 from turnfold.compression.layers import Compressor, CompressRequest
+from turnfold.compression.text.passages import passages
 from turnfold.compression.text.sentences import sentences
 
 MAIL: Final = """Dear Ines,
@@ -100,6 +101,15 @@ def test_layers_show_no_half_sentence(layer: int, ratio: float, fence: str) -> N
         words = sentence.split()
         if " ".join(words[-3:]) in shown or " ".join(words[:3]) in shown:
             assert sentence in shown
+
+
+def test_passages_begin_and_end_with_sentences() -> None:
+    text = f"{MAIL}\n" * 3
+    assert len(passages(text)) > 6
+    for start, end in passages(text):
+        passage = text[start:end]
+        assert passage[:1].isupper() or passage.startswith("thank you"), passage
+        assert passage.endswith((".", "Ines,", "Marta")), passage
 
 
 def test_cutting_broken_lines_is_linear() -> None:

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
+from turnfold.compression.text.wrapped_lines import broken_lines
+
 #: Tokens up to which a message is quoted whole or not at all, and tokens of a chunk of a longer one.
 WHOLE: Final = 150
 CHUNK: Final = 25
@@ -69,7 +71,11 @@ def sentences(text: str, start: int, end: int) -> list[Range]:
 def _sentence_ends(text: str) -> list[int]:
     ends: list[int] = []
     last = 0
-    for border in [*[m.end() for m in _BORDER.finditer(text)], len(text)]:
+    borders = [m.end() for m in _BORDER.finditer(text)]
+    broken = broken_lines(text, 0, len(text)) if "\n" in text else ()
+    if broken:
+        borders = [border for border in borders if border - 1 not in broken]
+    for border in [*borders, len(text)]:
         while border - last > _LONGEST:
             soft = [m.end() for m in _SOFT_BORDER.finditer(text, last + _LONGEST // 2, last + _LONGEST)]
             last = soft[-1] if soft else last + _LONGEST
