@@ -11,7 +11,8 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -106,9 +107,24 @@ def show_meaning() -> None:
         for ratio in (0.05, 0.2, 0.5):
             shown = [one for layer in _layers(text, ratio)[1:] for one in _sentences(layer)]
             print(f"meaning.txt at {ratio}: {sum(one not in whole for one in shown)} of {len(shown)} shown sentences are cut")
+        for width in (60, 72, 90):
+            _show_broken([line for line in text.split("\n") if line.strip()], width)
     for level, sentences in _TERSE.items():
         for sentence in sentences:
             print(f"{level} {sentence!r} -> {terse(sentence, level)!r}")
+
+
+def _show_broken(lines: Sequence[str], width: int) -> None:
+    """Paragraphs of five lines, broken at a column, six of them a text."""
+    paragraphs = [" ".join(lines[i : i + 5]) for i in range(0, len(lines), 5)]
+    cut = shown = 0
+    for i in range(0, len(paragraphs), 6):
+        text = "\n\n".join(textwrap.fill(one, width, break_on_hyphens=False) for one in paragraphs[i : i + 6])
+        whole = {sentence for one in paragraphs[i : i + 6] for sentence in _sentences(one)}
+        for layer in _layers(text)[1:]:
+            found = [one for block in layer.split("\n\n") for one in _sentences(" ".join(block.split()))]
+            shown, cut = shown + len(found), cut + sum(one not in whole for one in found)
+    print(f"meaning.txt, broken at {width} columns, at 0.3: {cut} of {shown} shown sentences are cut")
 
 
 def _sentences(text: str) -> set[str]:
