@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import time
 import uuid
 from collections import OrderedDict, deque
@@ -246,6 +247,7 @@ class Ledger:
             self._kept.clear()
         now = time.monotonic()
         again = min(self._settings.ttl / 4, _WRITE_AGAIN)
+        tenant = sys.intern(tenant)  # a text of each request's own: thousands of keys would hold as many
         fresh = tuple(one for one in sections if self._kept.get((tenant, one.id), -again) <= now - again)
         for section in fresh:
             self._kept[(tenant, section.id)] = now
