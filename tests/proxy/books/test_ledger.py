@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,7 +17,7 @@ from tests.support.growth import assert_linear
 from turnfold.compression.errors import SectionUnknown
 from turnfold.compression.fold import Section
 from turnfold.config.fold import fold_options
-from turnfold.config.prices import dollars
+from turnfold.config.prices import TokenUse, dollars
 from turnfold.config.settings import Settings, StoreSettings
 from turnfold.proxy.books import ledger as module
 from turnfold.proxy.books.ledger import Ledger
@@ -59,6 +60,23 @@ async def test_what_is_recorded_comes_to_the_store_by_itself() -> None:
     assert len(await logged(store)) == 1
     await book.stop()
     assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+@pytest.mark.parametrize(("characters", "in_loop"), [(200, True), (200_000, False)])
+async def test_large_originals_are_packed_outside_the_event_loop(characters: int, *, in_loop: bool) -> None:
+    threads: list[threading.Thread] = []
+
+    def price(model: str, use: TokenUse, at: float) -> float | None:
+        threads.append(threading.current_thread())
+        return dollars(model, use, at)
+
+    store = MemoryStore()
+    book = Ledger(store, StoreSettings(), price)
+    section = Section("s-2", "facts", ("x" * characters,), 12)
+    book.record(receipt(), (section,))
+    await book.flush()
+    assert {one is threading.current_thread() for one in threads} == {in_loop}
+    assert await find_section(store, "anna", "s-2") == section
 
 
 async def test_no_tenant_gets_anothers_section(store: Store) -> None:

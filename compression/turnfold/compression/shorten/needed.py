@@ -36,7 +36,7 @@ class NeededPieces:
                 self._dependents[j].append(i)
         self._missing: dict[int, set[int]] = {}
         self._price: dict[int, int] = {}  # of what is missing
-        self._when: dict[int, int] = {}  # how many were chosen when that was so
+        self._waiting: defaultdict[int, list[int]] = defaultdict(list)  # for each piece those that miss it
         self.chosen: set[int] = set()
         self.order: list[int] = []
 
@@ -46,8 +46,6 @@ class NeededPieces:
             return _NOTHING
         if i not in self._missing:
             self._look_into(i)
-        elif self._when[i] < len(self.order):
-            self._forget_chosen(i)
         return self._missing.get(i)
 
     def _look_into(self, i: int) -> None:
@@ -63,17 +61,9 @@ class NeededPieces:
                         return
         found.remove(i)
         self._missing[i] = found = found - self._free if self._free else found
-        self._when[i] = len(self.order)
         self._price[i] = sum(map(self._costs.__getitem__, found))
-
-    def _forget_chosen(self, i: int) -> None:
-        """Take out of what is missing what has been chosen since it was asked for."""
-        found, news = self._missing[i], self.order[self._when[i] :]
-        gone = found.intersection(news) if len(news) < len(found) else found & self.chosen
-        self._when[i] = len(self.order)
-        if gone:
-            found -= gone
-            self._price[i] -= sum(map(self._costs.__getitem__, gone))
+        for j in found:
+            self._waiting[j].append(i)
 
     def price(self, i: int) -> int:
         """What a piece costs with what it needs; `missing` was asked for it since the last choice, and is not None."""
@@ -82,23 +72,27 @@ class NeededPieces:
     def choose(self, i: int) -> list[int]:
         """Choose a piece, and in front of it what it needs, which `missing` knows; these in the order of choice."""
         news = [*sorted(self.missing(i) or ()), i]
-        self._missing.pop(i, None)
         self.chosen.update(news)
         self.order += news
         return news
 
     def cheaper(self, news: Sequence[int]) -> Iterator[int]:
         """Pieces that need less now that these have been chosen, but for those that still need too much."""
-        seen: set[int] = set()
-        rest = [k for j in news for k in self._dependents.get(j, _NONE)]
+        known, chosen, costs = self._missing, self.chosen, self._costs
+        found: set[int] = set()
+        for j in news:
+            for k in self._waiting.pop(j, _NONE):
+                known[k].discard(j)
+                self._price[k] -= costs[j]
+                if k not in chosen:
+                    found.add(k)
+        yield from found
+        rest = [*news, *found]  # behind them may be some that needed too much
         while rest:
-            k = rest.pop()
-            if k in seen or k in self.chosen:
-                continue
-            seen.add(k)
-            if self.missing(k) is not None:
-                yield k
-                rest += self._dependents.get(k, _NONE)
+            for k in self._dependents.get(rest.pop(), _NONE):
+                if k not in known and k not in chosen and self.missing(k) is not None:
+                    yield k
+                    rest.append(k)
 
 
 def all_needed(needs: Sequence[Sequence[int]]) -> list[Sequence[int]]:

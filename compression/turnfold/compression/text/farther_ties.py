@@ -38,7 +38,7 @@ _TIMES: Final = _TIES["times"]
 _STOPS: Final = frozenset(".。")
 _FIRST_PERSONS: Final = _TIES["first-persons"]
 _UPPER: Final = "".join(chr(c) for c in (*range(0x41, 0x590), *range(0x1E00, 0x2000)) if chr(c).isupper())
-_NAME: Final = re.compile(rf"(?<=[\w,;:] )[{_UPPER}][^\W_]+")
+_NAME: Final = re.compile(rf"[{_UPPER}](?<=[\w,;:] .)[^\W_]+")
 _CONTRAST_WORDS: Final = 14
 _LITTLE: Final = 5  # words of a claim that is too small to have exceptions further on
 _FEW: Final = 3  # words of a line that puts a figure right

@@ -51,7 +51,7 @@ _FIGURE: Final = re.compile(r"\d+(?:[.,:]\d+)*")
 _DENYING, _DIFFERENT, _POINTING_BACK, _REPORTING = (CUES[name] for name in ("negative", "differing", "anaphors", "reports"))
 _BEGINS_SET: Final = CUES["begins-set"]
 _MAY_DENY: Final = _DENYING | CUES["begins-article"]
-_CAPITAL: Final = re.compile(r"(?<=[\w,;:] )[A-Z]")
+_CAPITAL: Final = re.compile(r"[A-Z](?<=[\w,;:] .)")
 _CODE: Final = re.compile(r"\w[._/@]\w|`|\d")
 
 

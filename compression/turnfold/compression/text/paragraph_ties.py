@@ -40,7 +40,7 @@ _OTHERS_DENSE: Final = tuple(_TIES["all-others-run-on"])
 #: Comparatives and words for nobody, as in "which surprised nobody", limit the sentence before them at most.
 _LIMITS: Final = (_TIES["negative"] - _TIES["weakly-negative"]) | _TIES["excluding"]
 _TIMES: Final = _TIES["times"]
-_NAME: Final = re.compile(r"(?<=[\w,;:] )[A-Z]\w*")
+_NAME: Final = re.compile(r"[A-Z](?<=[\w,;:] .)\w*")
 _SETTINGS: Final = _TIES["settings"]
 _SETTINGS_DENSE: Final = tuple(_TIES["settings-run-on"])
 _TIME_FRONTS: Final = _TIES["time-fronts"]

@@ -64,7 +64,7 @@ _OWNING: Final = frozenset(("'s", "’s"))
 _FIGURE: Final = re.compile(r"\d")
 _SETS_FIGURE: Final = re.compile(r"\b(?:it|them|this|that|these|those) (?:to|by) \W?\d")
 _FIGURES: Final = re.compile(r"[\d一二两三四五六七八九十百千万]")
-_NAME: Final = re.compile(r"(?<=[\w,;:] )[A-ZÀ-ÖØ-ÞĀ-Ž][^\W\d_]+")
+_NAME: Final = re.compile(r"[A-ZÀ-ÖØ-ÞĀ-Ž](?<=[\w,;:] .)[^\W\d_]+")
 _VERB: Final = re.compile(r"\w(?:ó|é|í|á|aron|ieron|arán|erán)\Z")
 #: A verb that tells by its ending that a subject is left out: Polish "Kazał", Spanish "Cambió", Portuguese "Mudou".
 _BEGUN_BY_VERB: Final = re.compile(r"\w{2}(?:ał|ała|ył|yła|ił|iła|ali|yli|ili|ó|ou)\Z")

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import time
 import uuid
 from collections import OrderedDict, deque
@@ -47,6 +48,7 @@ _MOST_QUEUED: Final = 20_000
 _MOST_QUEUED_BYTES: Final = 64 * 2**20
 _AT_ONCE: Final = 2_000
 _AT_HAND: Final = 4  # entries that are worked on in the event loop: a tenth of a millisecond each
+_BYTES_AT_HAND: Final = 2**15  # of their originals, which are packed: some 10 ns for each byte
 _STOP_PATIENCE: Final = 10.0
 #: Seconds for which a report waits for receipts that are still queued.
 REPORT_PATIENCE: Final = 1.0
@@ -245,6 +247,7 @@ class Ledger:
             self._kept.clear()
         now = time.monotonic()
         again = min(self._settings.ttl / 4, _WRITE_AGAIN)
+        tenant = sys.intern(tenant)  # a text of each request's own: thousands of keys would hold as many
         fresh = tuple(one for one in sections if self._kept.get((tenant, one.id), -again) <= now - again)
         for section in fresh:
             self._kept[(tenant, section.id)] = now
@@ -405,7 +408,8 @@ class Ledger:
         # The entries leave the queue only when the batch is written.
         tagged = [entry.receipt.tenant for entry in entries if entry.receipt.tags]
         tags = await TagPlaces.read(self._store, tagged, self._settings.max_tags)
-        pending = await _apart(len(entries), partial(self._attempt, entries, pasts, tags))
+        work = partial(self._attempt, entries, pasts, tags)
+        pending = await _apart(len(entries), work, sum(entry.size for entry in entries))
         return replace(pending, entries=len(taken), built=built)
 
     def _isolate(self, failure: Exception) -> None:
@@ -464,9 +468,11 @@ class Ledger:
         return _PendingWrite(batch, tuple(done), len(entries), 0.0)
 
 
-async def _apart(entries: int, work: Callable[[], T]) -> T:
-    """Work on so many entries: in a thread, since a large batch takes its time, unless it takes less than going there."""
-    return work() if entries <= _AT_HAND else await asyncio.to_thread(work)
+async def _apart(entries: int, work: Callable[[], T], originals: int = 0) -> T:
+    """Work on so many entries and bytes of originals: in a thread, since much takes its time, unless it takes less than going
+    there."""
+    at_hand = entries <= _AT_HAND and originals <= _BYTES_AT_HAND
+    return work() if at_hand else await asyncio.to_thread(work)
 
 
 def _may_pass(failure: object) -> bool:
