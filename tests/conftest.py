@@ -24,6 +24,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.effort import USUAL
+from tests.support.known_tokens import remember_tokens
 
 _ANYWHERE = settings(deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
@@ -39,6 +40,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.enviro
 # Where a container sets it, each process of the tests, and each that they start, would compile every file anew.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+remember_tokens()
 
 gc.disable()  # what is collected stays: looking at it again and again takes a seventh of the time
 

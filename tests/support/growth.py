@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
+from tests.support.known_tokens import encoded_anew
+
 T = TypeVar("T")
 
 #: How much larger the large input is.
@@ -47,7 +49,7 @@ def assert_linear(function: Callable[[T], object], make: Callable[[int], T], siz
 
 
 def _seconds(function: Callable[[T], object], given: T) -> float:
-    with _no_collection():
+    with _no_collection(), encoded_anew():
         start = time.thread_time()
         function(given)
         return time.thread_time() - start

@@ -145,9 +145,9 @@ def test_without_a_budget_nothing_attached_is_lost(where: dict[int, Any], marked
 
 
 @costly(2)
-@given(st.lists(st.integers(0, 29), max_size=5, unique=True), st.sampled_from(sorted(PRICES)))
+@given(st.lists(st.integers(0, 23), max_size=5, unique=True), st.sampled_from(sorted(PRICES)))
 def test_the_prefix_stays_while_a_conversation_with_attachments_grows(where: list[int], prices: str) -> None:
-    messages = chat(30, {turn: (image(turn),) for turn in where}, size=30)
+    messages = chat(24, {turn: (image(turn),) for turn in where}, size=30)
     options, memo = FoldOptions(model="gpt-4o", prices=PRICES[prices]), WARM
     before: Folded | None = None
     for end in range(1, len(messages) + 1, 2):

@@ -164,15 +164,15 @@ def _outputs(text: str) -> tuple[str, ...]:
 
 
 def _layers(text: str) -> Iterator[str]:
-    for whole in (text, f"{BEFORE}\n\n{text}\n\n{BEHIND}"):
-        for ratio in (0.1, 0.2, 0.3, 0.45):
+    for whole, ratios in ((text, (0.1, 0.3, 0.45)), (f"{BEFORE}\n\n{text}\n\n{BEHIND}", (0.2, 0.45))):
+        for ratio in ratios:
             yield from (layer.text for layer in _COMPRESSOR.compress(CompressRequest(whole, l1_ratio=ratio)).layers[1:])
 
 
 def _folded(text: str) -> Iterator[str]:
     for role in ("user", "assistant"):
         yield facts(text, role=role, words=frozenset(), known=frozenset(), count=count)
-    for budget in (60, 90, 120):
+    for budget in (60, 120):
         quotes = summarise([Source("assistant", text, b"a")], budget, count, Memo(1))
         yield " ".join(text[quote.start : quote.end] for quote in quotes)
     asked = [{"role": "user", "content": "Can you keep these notes for me?"}, {"role": "assistant", "content": text}]

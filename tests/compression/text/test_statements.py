@@ -58,7 +58,7 @@ def shown(text: str) -> list[str]:
     out += [sift([read(text, "assistant")], share)[0] for share in (0.1, 0.3, 0.5, 0.8)]
     quotes = [summarise([Source("user", text, b"k")], budget, count, Memo()) for budget in (40, 80)]
     out += ["\n".join(text[quote.start : quote.end] for quote in taken) for taken in quotes]
-    for ratio, most in ((0.1, 1), (0.3, 3), (0.45, 2), (0.6, 4), (0.9, 1)):
+    for ratio, most in ((0.1, 1), (0.3, 3), (0.6, 2), (0.9, 4)):
         result = Compressor().compress(CompressRequest(text, l1_ratio=ratio, l2_max_sentences=most))
         out += [layer.text for layer in result.layers[1:]]
         out += [layer.text for section in result.sections for layer in section.layers]
