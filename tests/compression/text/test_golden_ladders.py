@@ -239,12 +239,8 @@ _SIGNS: Final = (*range(14), 16, 18, 19, 20, 22, 23, 24, 26, 28, 29, 30, 34, 36,
 
 def _read(text: str) -> tuple[Any, ...]:
     found = statements(text)
-    return (
-        found.spans,
-        found.needs,
-        found.sizes,
-        [found.complete_within([0, len(found.spans) - 1], most) for most in (90, 150, 400)],
-    )
+    within = [sorted(found.complete_within([0, len(found.spans) - 1], most) or ()) for most in (90, 150, 400)]
+    return found.spans, found.needs, found.sizes, within
 
 
 def _longer(sentence: str, size: int, more: Iterable[str], blank: str) -> str:
