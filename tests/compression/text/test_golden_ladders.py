@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from itertools import product
 from pathlib import Path
+from random import Random
 from typing import Any, Final
 
 from tests.support import golden
@@ -416,3 +417,26 @@ def test_values_that_go_on_over_lines() -> None:
     for said, front, end in product(names, ("", "قال "), ("", " في بيت")):
         lines.append(f"{front}{said}{end} {[one[1:] for one in entities(f'{front}{said}{end}')]}")
     golden.agrees(FILES / "over_lines.txt", lines)
+
+
+#: Fronts about the time to come, and words of which some command, forbid, bind or point.
+_ORDERED: Final = (
+    ("From now on|Every time I ask,|Whenever we sail,|In future|Please", "use ask answer write call push always only never not then when "
+     "docker French main me it you everything for in to please keep the boat"),
+    ("Ab jetzt|Immer wenn ich frage,|Künftig|Bitte", "nutze antworte schreib nenn immer nur nie nicht dann docker deutsch mich es alles "
+     "für auf zu bitte das Boot"),
+    ("Désormais|À partir de maintenant|Chaque fois que je demande,", "utilise réponds écris appelle toujours que jamais ne pas docker en "
+     "français moi le tout pour"),
+    ("A partir de ahora|Cada vez que pregunte,", "usa responde escribe llámame siempre solo nunca no docker en español todo para el barco"),
+)  # fmt: skip
+
+
+def test_orders_of_random_words() -> None:
+    lines = []
+    for fronts, listed in _ORDERED:
+        for front in fronts.split("|"):
+            random = Random(front)
+            said = [f"{front} {' '.join(random.choice(listed.split()) for _ in range(1 + i % 6))}." for i in range(240)]
+            told = "".join(".x"[is_standing_order(one)] for one in said)
+            lines += [f"{front} {told[i : i + 80]}" for i in range(0, 240, 80)]
+    golden.agrees(FILES / "order_words.txt", lines)
