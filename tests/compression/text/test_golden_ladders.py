@@ -420,20 +420,26 @@ def test_values_that_go_on_over_lines() -> None:
 
 
 #: Fronts about the time to come, and words of which some command, forbid, bind or point.
-_ORDERED: Final = (
-    ("From now on|Every time I ask,|Whenever we sail,|In future|Please", "use ask answer write call push always only never not then when "
-     "docker French main me it you everything for in to please keep the boat"),
-    ("Ab jetzt|Immer wenn ich frage,|Künftig|Bitte", "nutze antworte schreib nenn immer nur nie nicht dann docker deutsch mich es alles "
-     "für auf zu bitte das Boot"),
-    ("Désormais|À partir de maintenant|Chaque fois que je demande,", "utilise réponds écris appelle toujours que jamais ne pas docker en "
-     "français moi le tout pour"),
-    ("A partir de ahora|Cada vez que pregunte,", "usa responde escribe llámame siempre solo nunca no docker en español todo para el barco"),
-)  # fmt: skip
+_ORDERED: Final = {
+    "From now on|Every time I ask,|Whenever we sail,|In future|Please": (
+        "use ask answer write call push always only never not then when docker French main me it you everything for in to please "
+        "keep the boat"
+    ),
+    "Ab jetzt|Immer wenn ich frage,|Künftig|Bitte": (
+        "nutze antworte schreib nenn immer nur nie nicht dann docker deutsch mich es alles für auf zu bitte das Boot"
+    ),
+    "Désormais|À partir de maintenant|Chaque fois que je demande,": (
+        "utilise réponds écris appelle toujours que jamais ne pas docker en français moi le tout pour"
+    ),
+    "A partir de ahora|Cada vez que pregunte,": (
+        "usa responde escribe llámame siempre solo nunca no docker en español todo para el barco"
+    ),
+}
 
 
 def test_orders_of_random_words() -> None:
     lines = []
-    for fronts, listed in _ORDERED:
+    for fronts, listed in _ORDERED.items():
         for front in fronts.split("|"):
             random = Random(front)
             said = [f"{front} {' '.join(random.choice(listed.split()) for _ in range(1 + i % 6))}." for i in range(240)]
