@@ -190,6 +190,8 @@ Though ~ was it late, the pump held.
 Though was it ~ late?
 Either or ~ it holds.
 Both and ~ neither of them held.
+Neither ~ and it held.
+Both ~ or it held.
 You must really ~ not push.
 You always must ~ never push.
 I want you ~ to always push.
@@ -259,7 +261,7 @@ def test_one_word_more() -> None:
             front = _BEFORE[(number + size) % 2]
             told = (objection(said), is_standing_order(said), signal_weight(said), statement_weight(said))
             made.append((_read(f"{front} {said} Hoses hold."), told))
-            if size < 13 and size % 2:
+            if size < 13 and size % 4 == 1:
                 made.append(_read(f"{front}\n{said} It is free.\n\nHoses hold."))
         lines.append(f"{sentence} {golden.name_of(made)}")
     for number, sentence in enumerate(_DENSE):
