@@ -68,7 +68,7 @@ def test_messages_kept_within_every_budget() -> None:
         "talk": [*small_talk.talk(7, "The code is R-0417.", 2), *small_talk.chat(5)],
     }.items():
         whole = sum(map(default_token_counter, messages))
-        for number, budget in enumerate(range(20, whole + 60, max(7, whole // 13))):
+        for number, budget in enumerate(range(20, whole + 60, max(7, whole // 10))):
             options: dict[str, Any] = {
                 "force_converge": number % 3 > 0,
                 "min_recency_window": number % 4,
@@ -109,7 +109,7 @@ def test_folds_into_every_budget() -> None:
     lines = []
     for name, messages in {"mixed": _mixed(24), "tools": tool_run(5)}.items():
         request = read_any(chat_body(messages), Memo())
-        for number, budget in enumerate(range(150, 3600, 310)):
+        for number, budget in enumerate(range(150, 3600, 430)):
             options = FoldOptions(
                 prices=(FREE, OPENAI, CLAUDE)[number % 3],
                 budget=budget,
@@ -182,7 +182,7 @@ def test_quotes_into_every_room() -> None:
     for name, some in held.items():
         for number, text in enumerate(_KINDS):
             asked = Question(text, tuple(some[-2:]) if number % 2 else ())
-            rooms = range(30 + 2 * number, 420, 130)
+            rooms = range(30 + 2 * number, 420, 180)
             found = [recall(some, asked, room, (), count, memo) for room in rooms]
             lines.append(f"{name} {text[:24]!r}: {[len(one) for one in found]} {golden.name_of(found)}")
     for text in _KINDS:

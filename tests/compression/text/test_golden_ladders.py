@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from itertools import product
 from pathlib import Path
+from random import Random
 from typing import Any, Final
 
 from tests.support import golden
@@ -189,6 +190,8 @@ Though ~ was it late, the pump held.
 Though was it ~ late?
 Either or ~ it holds.
 Both and ~ neither of them held.
+Neither ~ and it held.
+Both ~ or it held.
 You must really ~ not push.
 You always must ~ never push.
 I want you ~ to always push.
@@ -239,12 +242,8 @@ _SIGNS: Final = (*range(14), 16, 18, 19, 20, 22, 23, 24, 26, 28, 29, 30, 34, 36,
 
 def _read(text: str) -> tuple[Any, ...]:
     found = statements(text)
-    return (
-        found.spans,
-        found.needs,
-        found.sizes,
-        [found.complete_within([0, len(found.spans) - 1], most) for most in (90, 150, 400)],
-    )
+    within = [sorted(found.complete_within([0, len(found.spans) - 1], most) or ()) for most in (90, 200)]
+    return found.spans, found.needs, found.sizes, within
 
 
 def _longer(sentence: str, size: int, more: Iterable[str], blank: str) -> str:
@@ -257,12 +256,12 @@ def test_one_word_more() -> None:
     lines = []
     for number, sentence in enumerate(_COUNTED):
         made = list[Any]()
-        for size in range(_WORDS):
+        for size in (*range(14), *range(14, _WORDS, 2)):
             said = _longer(sentence, size, _MORE, " ")
             front = _BEFORE[(number + size) % 2]
             told = (objection(said), is_standing_order(said), signal_weight(said), statement_weight(said))
             made.append((_read(f"{front} {said} Hoses hold."), told))
-            if size < 13 and size % 2:
+            if size < 13 and size % 4 == 1:
                 made.append(_read(f"{front}\n{said} It is free.\n\nHoses hold."))
         lines.append(f"{sentence} {golden.name_of(made)}")
     for number, sentence in enumerate(_DENSE):
@@ -420,3 +419,32 @@ def test_values_that_go_on_over_lines() -> None:
     for said, front, end in product(names, ("", "قال "), ("", " في بيت")):
         lines.append(f"{front}{said}{end} {[one[1:] for one in entities(f'{front}{said}{end}')]}")
     golden.agrees(FILES / "over_lines.txt", lines)
+
+
+#: Fronts about the time to come, and words of which some command, forbid, bind or point.
+_ORDERED: Final = {
+    "From now on|Every time I ask,|Whenever we sail,|In future|Please": (
+        "use ask answer write call push always only never not then when docker French main me it you everything for in to please "
+        "keep the boat"
+    ),
+    "Ab jetzt|Immer wenn ich frage,|Künftig|Bitte": (
+        "nutze antworte schreib nenn immer nur nie nicht dann docker deutsch mich es alles für auf zu bitte das Boot"
+    ),
+    "Désormais|À partir de maintenant|Chaque fois que je demande,": (
+        "utilise réponds écris appelle toujours que jamais ne pas docker en français moi le tout pour"
+    ),
+    "A partir de ahora|Cada vez que pregunte,": (
+        "usa responde escribe llámame siempre solo nunca no docker en español todo para el barco"
+    ),
+}
+
+
+def test_orders_of_random_words() -> None:
+    lines = []
+    for fronts, listed in _ORDERED.items():
+        for front in fronts.split("|"):
+            random = Random(front)
+            said = [f"{front} {' '.join(random.choice(listed.split()) for _ in range(1 + i % 6))}." for i in range(240)]
+            told = "".join(".x"[is_standing_order(one)] for one in said)
+            lines += [f"{front} {told[i : i + 80]}" for i in range(0, 240, 80)]
+    golden.agrees(FILES / "order_words.txt", lines)
