@@ -152,10 +152,11 @@ def in_turns(lines: Sequence[str]) -> dict[int, int]:
 
 def speaker_lines(lines: Sequence[str]) -> frozenset[int]:
     """Indices of the lines that say who wrote those below them; none where two follow on each other, as in a timetable."""
-    at = [i for i, line in enumerate(lines) if line[:1].isalpha() and SPEAKER.match(line)]
-    if len(at) < _RECORDS or any(i + 1 in (*at, len(lines)) or not lines[i + 1].strip() for i in at):
+    named = (i for i, line in enumerate(lines) if line[:1].isalpha() and ":" in line and len(line) <= _LONGEST)
+    at = frozenset(i for i in named if SPEAKER.match(lines[i]))
+    if len(at) < _RECORDS or any(i + 1 in at or i + 1 == len(lines) or not lines[i + 1].strip() for i in at):
         return frozenset()
-    return frozenset(at)
+    return at
 
 
 def _indent(line: str) -> int:

@@ -29,6 +29,8 @@ _REFERENCE: Final = re.compile(
     re.IGNORECASE,
 )
 _WORDS: Final = _TIES["numbered"]
+#: With one of these a numbered line begins, or with the word for it.
+_BEGINS: Final = frozenset("0123456789(§第#*>_- \t").union(word[0].upper() for word in _WORDS)
 _SIGNS: Final = re.compile("[§第步骤手順제]")
 _ONE: Final = re.compile(_NUMBER)
 #: What a line is numbered by: "4.1 The Client", "2) Open", "§ 3 Kündigung", "Article 12.", "第三条".
@@ -51,7 +53,9 @@ def numbered_ties(text: str, pieces: Sequence[StatementPiece]) -> Iterator[Pair]
     hints = pieces[0].hints
     if _WORDS.isdisjoint(hints.distinct) and (hints.ascii or not _SIGNS.search(text)):
         return
-    if not (_REFERENCE.search(text) and any(_NUMBERED.match(line) for line in text.split("\n"))):
+    if "\n" not in text or not any(line[:1] in _BEGINS and _NUMBERED.match(line) for line in text.split("\n")):
+        return
+    if not _REFERENCE.search(text):
         return
     limits: list[tuple[int, str]] = []
     under: dict[str, list[int]] = {}

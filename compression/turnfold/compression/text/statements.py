@@ -57,6 +57,7 @@ LABEL: Final = re.compile(
     r"[*_]{0,2}[^\W\d_][\w.'’()-]*(?: [\w.'’()-]+){0,3}[*_]{0,2}[ \u00a0]?[:：]"
     r"[*_]{0,2}[ \t]+(?=\S)"
 )
+_TIME: Final = re.compile(r"\d:\d\d")
 _ENDED: Final = re.compile(r"[.!?…。！？।॥؟۔｡][\"'”’»」』)\]*_\s]*\Z|\n\s*\Z")
 _TERMINATORS: Final = frozenset(".!?…。！？।॥؟۔｡")
 _PLAIN_ENDS: Final = frozenset((". ", "? ", "! ", ".\n"))
@@ -325,7 +326,7 @@ def _with_labels(text: str, spans: Sequence[Span]) -> list[Span]:
 
 def _with_speakers(text: str, spans: Sequence[Span]) -> Sequence[Span]:
     """The spans with lines that say who wrote what stands below them ("Maria Lopez  9:14 AM") as labels."""
-    if ":" not in text or "\n" not in text:
+    if "\n" not in text or not _TIME.search(text):
         return spans
     lines = text.split("\n")
     at = speaker_lines(lines)
