@@ -19,7 +19,7 @@ import pytest
 from tests.support.cases import each
 from tests.support.recalled import recall
 from turnfold.compression.memo import Memo, digest
-from turnfold.compression.recall.ranking import Question
+from turnfold.compression.recall.question import Question
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import count
 
