@@ -130,3 +130,22 @@ def test_a_long_answer_before_a_question_does_not_drown_its_own_words(question: 
     ]
     text = forwarded(told, question, prices, before=(prose(901, "en", 2), prose(902, "en", 40)))
     assert ("129 euros" if "hamac " in question else "Nautilus 9") in text
+
+
+@pytest.mark.parametrize("prices", _PRICES.values(), ids=list(_PRICES))
+@pytest.mark.parametrize(
+    "question",
+    [
+        "List all requirements for the pergola.",
+        "What was the first thing I asked about the pergola?",
+        "Was weißt du über die Pergola?",
+    ],
+)
+def test_a_question_with_a_topic_of_its_own_is_told_about_that(question: str, prices: CachePrices) -> None:
+    told = [
+        (30, ("The pergola, Pergola PX-2, needs larch beams.", "Larch lasts.")),
+        (40, ("The pergola must bear 80 kg of snow.", "Fine.")),
+    ]
+    text = forwarded(told, question, prices)
+    assert "larch beams" in text
+    assert "80 kg of snow" in text

@@ -354,7 +354,13 @@ class _Writer:
         those at `whole`, are all that is quoted: those stay in force however old they are."""
         raw = sum(self.messages[i].tokens for i in indices)
         room = 0 if orders_only else policy.summary_tokens(raw) - policy.LINE
-        told = 0 if not self.tells else room // 2 if room else policy.told_tokens(raw)
+        told = (
+            0
+            if not self.tells
+            else room // 2
+            if room
+            else policy.told_tokens(raw, sum(self.messages[i].role == "user" for i in indices))
+        )
         key = ("summary", _keys([self.messages[i] for i in indices]), room, told, tuple(whole))
         return self.memo.get(key, lambda: self._quote(indices, room, told, whole), lambda t: 200 + len(t))
 

@@ -324,7 +324,8 @@ def recall(
     terms = Terms.asked(asked, index)
     matched, alone = _coverage(terms)
     asks, room = normal_text(question), budget - fence_tokens(count)
-    whole, first = requests.asks_for_whole(asks), requests.asks_for_beginning(asks)
+    whole = requests.asks_for_whole(asks) and not has_content(requests.without_whole(asks))
+    first = requests.asks_for_beginning(asks)
     covers_all = whole or requests.asks_for_all(asks)
     if whole or ((covers_all or requests.asks_for_cover(asks)) and matched < tuning.topical):
         ranking = cover.cover(index, sources, room, tuning)

@@ -50,7 +50,8 @@ _WHOLE: Final = re.compile(
     r"\bwhat do you (?:know|remember|have) (?:about|of|on) (?:me|us)\b(?: so far| already)?\s*[?.!]*\s*$|"
     r"\b(?:list|name|repeat|give me|show me|what were|what are) (?:all|every)(?: of)?(?: the| our| my)? "
     r"(?:decisions?|facts?|rules?|instructions?|requirements?|preferences?|action items?|todos?|to-dos?|questions?|agreements?)"
-    r"(?! (?:in|of|from) the\b)|"
+    r"(?: (?:that )?(?:we|i|you)(?: have| had|'ve)? (?:made|took|taken|agreed on|decided|discussed|mentioned|given|told|asked|"
+    r"gave|set|reached)(?: you)?)?(?: so far| until now| up to now| today| yet| here| in (?:this|our) (?:chat|conversation|session))*|"
     r"\bworüber (?:haben|hatten) wir (?:bisher |bis jetzt |schon )?gesprochen|\bwas (?:haben|hatten) wir (?:bisher|bis jetzt) "
     r"(?:besprochen|beschlossen|entschieden)|"
     r"\bwas (?:weißt|weisst) du (?:\w+ )?über mich\b|"
@@ -58,7 +59,7 @@ _WHOLE: Final = re.compile(
     r"\bque (?:sais|savez)-(?:tu|vous) (?:de|sur) "
     r"moi\b|\bde qué hemos hablado|\bqué (?:sabes|recuerdas) (?:de|sobre) mí(?!\w)|\bcosa sai di me\b|"
     r"\bчто ты (?:знаешь|помнишь) обо мне\b|你(?:知道|记得)(?:关于)?我(?:的)?(?:什么|哪些)|"
-    r"我们(?:都)?(?:聊|谈)(?:过|了)(?:些)?什么|"
+    r"^\s*(?:到?目前为止|至今)?[，,]?\s*我们(?:都)?(?:聊|谈)(?:过|了)(?:些)?什么|"
     r"私について(?:何を)?(?:知って|覚えて)"
 )
 
@@ -124,6 +125,11 @@ def asks_for_all(folded: str) -> bool:
 def asks_for_whole(folded: str) -> bool:
     """Whether a case-folded message is a question about all that was said ("what do you know about me?")."""
     return _WHOLE.search(folded) is not None
+
+
+def without_whole(folded: str) -> str:
+    """The message without such a question: what is left names a topic, if there is one."""
+    return _WHOLE.sub(" ", folded)
 
 
 def asks_for_beginning(folded: str) -> int:
