@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from turnfold.compression.fold.likeness import cosines, language_of, passage_texts
-from turnfold.compression.recall.ranking import Question
+from turnfold.compression.recall.question import Question
 from turnfold.compression.text.quotes import Source
 from turnfold.proxy.semantic.onnx_encoder import OnnxEncoder, find_files
 

@@ -53,6 +53,7 @@ print(words.stem_table(["boats", "海"], "english"), words.run_on_terms("漢字"
 print(words.language({"el", "la", "the", "is", "sie", "und"}))
 """,
     "recall": """
+from turnfold.compression.recall.question import *
 from turnfold.compression.recall.ranking import *
 from turnfold.compression.memo import Memo
 

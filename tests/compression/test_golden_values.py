@@ -41,6 +41,7 @@ _MODULES: Final = (
         "recall.fence",
     ),
     *(
+        "recall.question",
         "recall.ranking",
         "roundtrip.values",
         "roundtrip.budget",

@@ -37,7 +37,7 @@ from turnfold.compression.options import (
     WrittenSummary,
 )
 from turnfold.compression.recall.fence import render
-from turnfold.compression.recall.ranking import Question
+from turnfold.compression.recall.question import Question
 from turnfold.compression.text.passages import passages
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import count

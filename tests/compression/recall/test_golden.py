@@ -12,7 +12,7 @@ from tests.support.recalled import recall
 from turnfold.compression import tokens
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.recall.fence import render
-from turnfold.compression.recall.ranking import Question
+from turnfold.compression.recall.question import Question
 from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.text.quotes import Quote, Source
 

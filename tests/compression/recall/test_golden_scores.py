@@ -15,7 +15,8 @@ from tests.compression.recall.test_golden import ASKED, FILES, sources, talk
 from tests.support import golden, odd_texts
 from turnfold.compression.memo import Memo
 from turnfold.compression.recall import passage_index
-from turnfold.compression.recall.ranking import Question, Terms, read_question, score
+from turnfold.compression.recall.question import Question, read_question
+from turnfold.compression.recall.ranking import Terms, score
 from turnfold.compression.recall.tuning import TUNING
 
 _FILE: Path = FILES / "scores.txt"

@@ -20,7 +20,7 @@ from tests.support.cases import each
 from tests.support.recalled import recall
 from tests.support.warm import WARM
 from turnfold.compression.memo import Memo, digest
-from turnfold.compression.recall.ranking import Question
+from turnfold.compression.recall.question import Question
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import count
 

@@ -20,7 +20,7 @@ from tests.support.recalled import recall
 from turnfold.compression import tokens
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.recall import fence, passage_index
-from turnfold.compression.recall.ranking import Question, has_content, read_question
+from turnfold.compression.recall.question import Question, has_content, read_question
 from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.text.passages import passages
 from turnfold.compression.text.quotes import Quote, Source

@@ -20,7 +20,8 @@ from turnfold.compression.fold.write import source
 from turnfold.compression.memo import Memo, begin_alike, digest
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.recall.fence import Passage
-from turnfold.compression.recall.ranking import Question, recall
+from turnfold.compression.recall.question import Question
+from turnfold.compression.recall.ranking import recall
 from turnfold.compression.recall.tuning import TUNING, UNCACHED
 from turnfold.compression.text.quotes import Quotable, Source
 from turnfold.compression.wire.conversation import Message, Messages, family

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from turnfold.compression.fold.decisions import prefixes
 from turnfold.compression.options import Likeness
-from turnfold.compression.recall.ranking import has_content
+from turnfold.compression.recall.question import has_content
 from turnfold.compression.text import words
 from turnfold.compression.text.passages import passages
 from turnfold.compression.text.private import Range, Redactor, without

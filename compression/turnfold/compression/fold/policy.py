@@ -56,6 +56,9 @@ _EPOCH_MOST: Final = 16_000
 _SUMMARY_RATIO: Final = 0.06
 _SUMMARY_LEAST: Final = 60
 _SUMMARY_MOST: Final = 500
+_TOLD_RATIO: Final = 0.015  # of a block: what users told in it, in short messages
+_TOLD_MOST: Final = 300
+_STATEMENT: Final = 60  # tokens of one message of them
 _COVERED: Final = 8  # a conversation is taken to go on for this part of what it has gone on for
 _MOST_TURNS: Final = 40  # and for no more than so many requests
 _AT_RISK: Final = 0.02  # of what a conversation has cost so far; law 9 allows a short one as much
@@ -243,6 +246,11 @@ def _snap(budget: int) -> int:
 def summary_tokens(raw: int) -> int:
     """What the summary of a block of `raw` tokens may take, its frame included."""
     return min(_SUMMARY_MOST, max(_SUMMARY_LEAST, int(_SUMMARY_RATIO * raw)))
+
+
+def told_tokens(raw: int, users: int) -> int:
+    """What the statements of so many messages of users may take of a block of `raw` tokens that has become a line."""
+    return min(_TOLD_MOST, int(_TOLD_RATIO * raw), _STATEMENT * users)
 
 
 def recall_tokens(options: FoldOptions, warmth: Warmth, shape: Shape, saved: int, folded: int) -> int:

@@ -275,6 +275,8 @@ def _piece(course: Course, start: int, end: int, level: Level) -> Piece:
         size = min(raw, course.facts[end] - course.facts[start])
     elif level is Level.SUMMARY:
         size = policy.summary_tokens(raw)
+    elif course.options.budget is None:
+        size += policy.told_tokens(raw, course.users[end] - course.users[start])
     before = answered(units, start, anchor) if course.options.budget is None else None
     asked = _requests(course, start, end if anchor is None else anchor)
     for unit in asked if before is None else (before, *asked):

@@ -119,6 +119,7 @@ def draft(given: FoldTask, stays: frozenset[int], plan: Plan) -> FoldDraft:
     messages = [m.unsigned if i in loose else m for i, m in enumerate(conversation.messages)] if loose else conversation.messages
     writer = _Writer(messages, units, stays, results, options.prose, memo)
     writer.pictures = _newest_pictures(conversation.messages, units[plan.moved].end if plan.events else 0)
+    writer.tells = options.budget is None
     writer.written = {(one.start, one.end): one.text for one in plan.summaries}
     _write_pieces(writer, plan)
     writer.settle(plan.tail, len(units))
@@ -154,6 +155,7 @@ def _write_pieces(writer: _Writer, plan: Plan) -> None:
         plan.pieces,
         plan.summaries,
         writer.prose,
+        writer.tells,
         writer.pictures,
         {index: form for index, form in writer.results.items() if index < end},
         {unit for unit in writer.stays if unit < plan.tail},
@@ -180,6 +182,7 @@ class _GivenPieces(NamedTuple):
     pieces: tuple[Piece, ...]
     summaries: tuple[WrittenSummary, ...]
     prose: Prose
+    tells: bool
     pictures: frozenset[int]
     results: Mapping[int, ShapedResult]
     stays: set[int]
@@ -250,6 +253,7 @@ class _Writer:
         self.kept_user: int | None = None
         self.at = 0
         self.pictures: frozenset[int] = frozenset()  # results whose pictures stay
+        self.tells = False  # whether users' statements have a room of their own
         self.written: Mapping[tuple[int, int], str] = {}  # summaries that a model wrote, by the messages that they stand for
 
     def write(self, piece: Piece) -> None:
@@ -350,8 +354,15 @@ class _Writer:
         those at `whole`, are all that is quoted: those stay in force however old they are."""
         raw = sum(self.messages[i].tokens for i in indices)
         room = 0 if orders_only else policy.summary_tokens(raw) - policy.LINE
-        key = ("summary", _keys([self.messages[i] for i in indices]), room, tuple(whole))
-        return self.memo.get(key, lambda: self._quote(indices, room, whole), lambda t: 200 + len(t))
+        told = (
+            0
+            if not self.tells
+            else room // 2
+            if room
+            else policy.told_tokens(raw, sum(self.messages[i].role == "user" for i in indices))
+        )
+        key = ("summary", _keys([self.messages[i] for i in indices]), room, told, tuple(whole))
+        return self.memo.get(key, lambda: self._quote(indices, room, told, whole), lambda t: 200 + len(t))
 
     def _written_of(self, start: int, end: int) -> str:
         return self.written.get((self.units[start].start, self.units[end - 1].end), "")
@@ -363,9 +374,9 @@ class _Writer:
         text = render_written(sources, orders, written)
         return text if tokens.count(text) < tokens.count(quotes) else quotes
 
-    def _quote(self, indices: Sequence[int], room: int, whole: Sequence[int]) -> str:
+    def _quote(self, indices: Sequence[int], room: int, told: int, whole: Sequence[int]) -> str:
         sources = [source(self.messages[i]) for i in indices]
-        chosen = summarise(sources, room, tokens.count, self.memo)
+        chosen = summarise(sources, room, tokens.count, self.memo, told)
         endings = (_ending(sources, n) for n in whole if sources[n].text.strip())
         return render(sources, sorted((*chosen, *endings)))
 

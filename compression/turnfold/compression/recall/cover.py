@@ -1,7 +1,7 @@
-"""What a request for a summary of everything is told.
+"""What a request for a summary of everything is told, and one for its beginning.
 
-Lives here: a selection that covers all that was folded. Does not belong here: passages that bear on a question (``ranking``), how
-many of them fit (``quote_choice``), telling such requests (``text.requests``).
+Lives here: a selection that covers all that was folded, or what stood first. Does not belong here: passages that bear on a
+question (``ranking``), how many of them fit (``quote_choice``), telling such requests (``text.requests``).
 """
 
 from __future__ import annotations
@@ -32,6 +32,22 @@ def cover(index: PassageIndex, sources: Sequence[Quotable], room: float, tuning:
     beginnings = tuple(_beginning(sources, index.quotes[i], room / parts - FRAME) for i in order[first].tolist())
     worth = np.append(value, value.max() + np.arange(len(beginnings), 0, -1))
     return RankedQuotes(np.arange(len(worth)), worth, beginnings)
+
+
+_GIVEN: Final = 200  # tokens that a message of the beginning, or its answer, takes at most
+
+
+def beginning(ranking: RankedQuotes, sources: Sequence[Quotable], messages: int, room: float) -> RankedQuotes:
+    """A ranking with the user's first messages in front, so many, and what answered the last of them."""
+    asked = [n for n, source in enumerate(sources) if source.role == "user" and source.text.strip()][:messages]
+    answer = asked[-1] + 1 if asked else len(sources)
+    if answer < len(sources) and sources[answer].role == "assistant" and sources[answer].text.strip():
+        asked.append(answer)
+    each = min(_GIVEN, room / max(1, len(asked)) - FRAME)
+    quotes = [_beginning(sources, Quote(n, 0, len(sources[n].text)), each) for n in asked]
+    size = len(ranking.worth)
+    worth = np.append(ranking.worth, ranking.worth.max(initial=0.0) + np.arange(len(quotes), 0, -1, dtype=np.float64))
+    return RankedQuotes(np.append(ranking.numbers, np.arange(size, size + len(quotes))), worth, (*ranking.more, *quotes))
 
 
 # A call with which an agent writes down what is to be done (Claude Code, Codex, LangChain, Cline), and the beginning of its JSON.

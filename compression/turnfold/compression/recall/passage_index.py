@@ -102,8 +102,13 @@ class PassageIndex:
 
     @cached_property
     def median_source(self) -> float:
-        """Estimated tokens of a source: the median."""
-        return float(np.median(np.bincount(self.source_of, self.costs)))
+        """Estimated tokens of a source: the median. Where one side's are far longer, as a model's answers beside a person's
+        questions, the median of these: that of both would fall on either side by chance."""
+        sizes = np.bincount(self.source_of, self.costs, len(self.sources))
+        roles = np.array([source.role for source in self.sources])
+        sides = [float(np.median(sizes[roles == role])) for role in ("user", "assistant") if (roles == role).any()]
+        longer = max(sides, default=0.0)
+        return longer if longer >= _FAR_LONGER * min(sides, default=0.0) else float(np.median(sizes))
 
     @property
     def size(self) -> int:
@@ -117,6 +122,7 @@ class PassageIndex:
         return len(self.quotes) + 1000
 
 
+_FAR_LONGER: Final = 2  # times
 _KEPT: Final = 2  # indices of one conversation: under a budget its parts are tried in more than one way
 
 

@@ -1,7 +1,8 @@
 """Recall: the passages of folded messages that the current question needs, word for word.
 
-Lives here: scoring passages for a question. Does not belong here: cutting and indexing (see ``passage_index``), how many of them
-fit (see ``quote_choice``), rendering (see ``fence``), where the result goes, whether recall pays.
+Lives here: scoring passages for a question. Does not belong here: reading it (see ``question``), cutting and indexing (see
+``passage_index``), how many of them fit (see ``quote_choice``), rendering (see ``fence``), where the result goes, whether recall
+pays.
 
 The score of a passage is BM25 over stems, with a share for its paragraph and for the title or speaker above it, plus a share of
 BM25 over character n-grams. Neighbours lend to each other: messages of a chat much, chunks of a document little. The words of the
@@ -23,32 +24,14 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.recall import cover, passage_index
 from turnfold.compression.recall.greatest import nth_greatest
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
+from turnfold.compression.recall.question import Question, QuestionTerms, content_words, has_content, normal_text, read_question
 from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, RankedQuotes, fence_tokens, fit_quotes
 from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.scorers.bm25 import Hits, Wanted, idf, presence, rarity, scores, wanted_terms
 from turnfold.compression.text import requests, words
-from turnfold.compression.text.quotes import Quotable, Source
+from turnfold.compression.text.quotes import Quotable
 from turnfold.compression.tokens import ModelCounter, count_tail
 
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked.
-
-    Attributes:
-        text: the last user message's own text.
-        before: the exchange before it, oldest first; read where the text has no content of its own.
-        likeness: per source, how like the question its passages are (``options.Likeness``); () where nobody knows.
-    """
-
-    text: str
-    before: tuple[Source, ...] = ()
-    likeness: tuple[bytes, ...] = ()
-
-
-_MOST_READ: Final = 2000  # characters from each end
-_MOST_WORDS: Final = 64  # of a question; beyond them a pasted text asks for everything and so for nothing
-_MOST_SIGNS: Final = 96
 _MOST_GRAMS: Final = 400
 
 Groups = Sequence[Sequence[int]]
@@ -69,88 +52,6 @@ class Terms:
         """Those of a question."""
         wanted = wanted_terms(question.groups)
         return cls(question.groups, wanted, question.weights, index.words.find(wanted), index.heads.find(wanted))
-
-
-# ---------------------------------------------------------------- the question
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionTerms:
-    """A question as weighted terms.
-
-    Attributes:
-        groups: equivalent terms: a word's stem in each language.
-        weights: of the groups.
-        text: its words, for grams.
-        borrowed: whether it had no content of its own, so that the words are those of the exchange before.
-    """
-
-    groups: list[list[int]]
-    weights: Floats
-    text: str
-    borrowed: bool
-
-
-def _content(folded: str) -> list[str]:
-    found = words.words(folded)
-    return words.content(found, words.language(set(found)))
-
-
-def _weighted_words(folded: str, tuning: Tuning) -> dict[str, float]:
-    topic = requests.without_cover_words(folded) if requests.asks_for_cover(folded) else folded
-    own = dict.fromkeys(_content(topic), 1.0)
-    label = re.match(r"\s{0,8}(\w{1,40}):\s", topic)
-    if label and label.group(1) in own and len(own) > 1:
-        own[label.group(1)] = tuning.label
-    return own
-
-
-def _normal_text(question: Question) -> str:
-    """The question folded; of a pasted text the beginning and the end, where people ask."""
-    text = question.text
-    return words.fold(text if len(text) <= 2 * _MOST_READ else f"{text[:_MOST_READ]}\n{text[-_MOST_READ:]}")
-
-
-def has_content(folded: str) -> bool:
-    """Whether a folded message says anything of its subject. So few words do not tell their language: any may be meant."""
-    left = requests.without_empty_phrases(folded)
-    told = [w for w in _content(left) if w not in requests.EMPTY and w not in requests.POINTERS and not words.is_function_word(w)]
-    return bool(told) or len(words.run_on_terms(left)) > 1
-
-
-def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> QuestionTerms:
-    """The question's terms in each of the languages that the sources are in.
-
-    Of an identifier that stands there whole, the parts are no terms: they would find all that merely look like it.
-    """
-    folded = _normal_text(question)
-    weights = _weighted_words(folded, tuning)
-    signs = dict.fromkeys(words.run_on_terms(folded).tolist(), 1.0)
-    borrowed = not has_content(folded)
-    if borrowed or (len(weights) <= 3 and not requests.POINTERS.isdisjoint(words.words(folded))):
-        own, lent = (tuning.own_borrowed, 1.0) if borrowed else (1.0, tuning.before)
-        weights = {w: own * weight for w, weight in weights.items()}
-        signs = dict.fromkeys(signs, own)
-        for earlier in [words.fold(s.text[:_MOST_READ]) for s in question.before[-2:]]:
-            weights = dict.fromkeys(_content(earlier), lent) | weights
-            signs = dict.fromkeys(words.run_on_terms(earlier).tolist(), lent) | signs
-    exact = [w for w in weights if _is_identifier(w) and int(index.words.having(np.array([words.term(w)], np.uint32))[0])]
-    parts = {part for w in exact for part in words.words(w)} - set(exact)
-    kept = [w for w in weights if w not in parts][:_MOST_WORDS]
-    by_language = [words.stem_table(kept, name) for name in index.languages]
-    groups = [sorted({terms[w] for terms in by_language}) for w in kept]
-    figures = [weights[w] * (tuning.identifier if _is_identifier(w) else 1.0) for w in kept]
-    taken = list(signs)[:_MOST_SIGNS]
-    return QuestionTerms(
-        groups + [[t] for t in taken],
-        np.array(figures + [signs[t] for t in taken]),
-        " ".join(w for w in kept if w not in exact) or ("" if exact else folded),
-        borrowed,
-    )
-
-
-def _is_identifier(word: str) -> bool:
-    return not word.isalpha() and (any(c.isdigit() for c in word) or "_" in word)
 
 
 # ---------------------------------------------------------------- the score
@@ -307,7 +208,7 @@ def _title(index: PassageIndex, source: Quotable, block: int) -> frozenset[int]:
 
 
 def _title_terms(folded: str, languages: Sequence[str]) -> frozenset[int]:
-    stems = [words.stem_table(_content(folded), name).values() for name in languages]
+    stems = [words.stem_table(content_words(folded), name).values() for name in languages]
     return frozenset(chain(words.run_on_terms(folded).tolist(), *stems))
 
 
@@ -422,20 +323,26 @@ def recall(
     asked = read_question(question, index, tuning)
     terms = Terms.asked(asked, index)
     matched, alone = _coverage(terms)
-    asks, room = _normal_text(question), budget - fence_tokens(count)
-    covers_all = requests.asks_for_all(asks)
-    if (covers_all or requests.asks_for_cover(asks)) and matched < tuning.topical:
+    asks, room = normal_text(question), budget - fence_tokens(count)
+    whole = requests.asks_for_whole(asks) and not has_content(requests.without_whole(asks))
+    first = requests.asks_for_beginning(asks)
+    covers_all = whole or requests.asks_for_all(asks)
+    if whole or ((covers_all or requests.asks_for_cover(asks)) and matched < tuning.topical):
         ranking = cover.cover(index, sources, room, tuning)
-        if fill and covers_all:
+        if covers_all:
             ranking = cover.users_first(ranking, index, sources, room)
+    elif first and not has_content(requests.without_beginning(asks)):
+        ranking = cover.beginning(RankedQuotes(_NOTHING, np.zeros(len(index.quotes))), sources, first, room)
     else:
         strength = matched * tuning.lone if alone and not asked.borrowed else matched
         floor = 0.0 if fill else _floor(strength, tuning, borrowed=asked.borrowed)
-        if floor is None:
+        if floor is None and not first:
             return Quoted()
         if not fill:
             budget = min(budget, max(tuning.room_least, int(budget * _room(strength, tuning, borrowed=asked.borrowed))))
-        ranking = _bearing(index, sources, asked, terms, question.likeness, floor, tuning, fill=fill)
+        ranking = _ranked(index, sources, question, asked, terms, floor, tuning)
+        if first:
+            ranking = cover.beginning(ranking, sources, first, room)
     costs = QuoteTokens(sources, count, index, "\0".join(present), ranking.more)
     found = fit_quotes(ranking, budget, costs)
     if found.text and isinstance(count, ModelCounter):
@@ -443,26 +350,27 @@ def recall(
     return found
 
 
-def _bearing(
+_NOTHING: Final = np.zeros(0, np.int64)
+
+
+def _ranked(
     index: PassageIndex,
     sources: Sequence[Quotable],
+    question: Question,
     asked: QuestionTerms,
     terms: Terms,
-    likeness: Sequence[bytes],
-    floor: float,
+    floor: float | None,
     tuning: Tuning,
-    *,
-    fill: bool,
 ) -> RankedQuotes:
-    """The passages whose worth is above ``floor`` (a share of the best's), ranked by words and, where there are any, vectors."""
+    """The passages that are worth more to the question than a share of the best one; none where the share is None."""
     worth = score(index, sources, asked.text, terms, tuning)
-    least = floor * float(worth.max())
+    least = np.inf if floor is None else floor * float(worth.max())
     named = _named(index, sources, terms, tuning, borrowed=asked.borrowed)
     worth = worth * named
     bears = worth > least
-    like = _like(index, likeness, tuning) if likeness else None
-    if like is not None:  # how many bear on it is for the words to say; vectors have a say in which
-        number = len(worth) if fill else int(bears.sum())
+    like = _like(index, question.likeness, tuning) if question.likeness else None
+    if like is not None and floor is not None:  # how many bear on it is for the words to say; vectors have a say in which
+        number = len(worth) if floor == 0.0 else int(bears.sum())
         # Rounded, so that no machine's arithmetic changes the order.
         worth = np.round(score(index, sources, asked.text, terms, tuning, like) * named, 6)
         bears = np.zeros(len(worth), dtype=bool)

@@ -35,6 +35,7 @@ class Tuning:
         likeness: share of what sentence vectors say, where there are any.
         usual_likeness: percentile of the passages up to which a likeness to the question counts for nothing.
         before: weight of words taken from the exchange before.
+        lent_most: the most that these weigh together, as a multiple of what the question's own words do.
         hinted: without fill, share of the question's weight that the best passage must hold for anything to be quoted.
         covered: the share from which all that bears on it is quoted; in between only what comes close to the best.
         lone: factor for the share where the best passage holds one word of several: chance finds one anywhere.
@@ -82,6 +83,7 @@ class Tuning:
     likeness: float = 0.6
     usual_likeness: float = 80
     before: float = 0.5
+    lent_most: float = 0.5
     hinted: float = 0.14
     covered: float = 0.25
     lone: float = 0.5

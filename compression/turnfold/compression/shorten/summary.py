@@ -24,6 +24,7 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.scorers.terms import terms
 from turnfold.compression.shorten.prose import TELLS, has_order
 from turnfold.compression.shorten.running_text import without_told_in_passing
+from turnfold.compression.shorten.told import told
 from turnfold.compression.text.lower import lower_text, words, words_within
 from turnfold.compression.text.orders import may_order
 from turnfold.compression.text.own_words import own_words
@@ -81,14 +82,16 @@ class _Ranked(NamedTuple):
     needs: tuple[tuple[int, int], ...]
 
 
-def summarise(sources: Sequence[Source], budget: int, count: Count, memo: Memo) -> tuple[Quote, ...]:
+def summarise(sources: Sequence[Source], budget: int, count: Count, memo: Memo, statements_room: int = 0) -> tuple[Quote, ...]:
     """The quotes that stand for a block, in order, within about `budget` tokens when rendered.
 
-    All standing orders of users are included, even beyond the budget; anything else only within it.
+    All standing orders of users are included, even beyond the budget; anything else only within it, but for what users told of
+    themselves (``told``), which has a room of its own.
     """
+    said = told(sources, statements_room, count, memo) if statements_room > 0 else []
     if budget <= 0:  # of most of a long conversation only the orders are quoted: nothing else of it is rated
         ordering = {i: _orders_of(source, memo) for i, source in enumerate(sources) if holds_orders(source, memo)}
-        return tuple(sorted({*_latest(sources, ordering), *_objections(sources, range(_OBJECTED))}))
+        return _beside_whole(said, {*_latest(sources, ordering), *_objections(sources, range(_OBJECTED))})
     messages = [_message_of(source, memo) for source in sources]
     weights = _weights(messages)
     standing_out = _standouts(sources, messages, weights, budget)
@@ -96,10 +99,12 @@ def summarise(sources: Sequence[Source], budget: int, count: Count, memo: Memo) 
     chosen = _latest(sources, {i: [(c.start, c.end) for c in candidates if c.order] for i, candidates in kept.items()})
     # What stands in front of the block may be quoted by another summary.
     chosen += [quote for quote in _objections(sources, range(_OBJECTED)) if quote not in chosen]
+    chosen = list(_beside_whole(said, chosen))
     spent = FIXED + sum(count(sources[quote.source].text[quote.start : quote.end]) + PER_QUOTE for quote in chosen)
     seen = {fact for quote in chosen for fact in _facts(sources, quote)}
     quoted = set(chosen)
-    queue = _ranking(sources, kept, weights)
+    whole = {quote.source for quote in said}
+    queue = _ranking(sources, {i: found for i, found in kept.items() if i not in whole}, weights)
     # Lazy greedy: worth only falls as facts are quoted, so what is still on top with its worth of now is the best.
     while queue and spent + PER_QUOTE + _SHORT < budget:
         top = heapq.heappop(queue)
@@ -116,7 +121,13 @@ def summarise(sources: Sequence[Source], budget: int, count: Count, memo: Memo) 
             quoted.update(new)
             spent += cost
             seen.update(fact for quote in new for fact in _facts(sources, quote))
-    return tuple(sorted(chosen))
+    return _beside_whole(said, chosen)
+
+
+def _beside_whole(said: Sequence[Quote], others: Iterable[Quote]) -> tuple[Quote, ...]:
+    """Messages that are quoted whole and quotes of others, in order."""
+    whole = {quote.source for quote in said}
+    return tuple(sorted({*said, *(quote for quote in others if quote.source not in whole)}))
 
 
 def holds_orders(source: Source, memo: Memo) -> bool:

@@ -1,8 +1,8 @@
 """The kind of request that a message makes, judged by its words.
 
 Lives here: word tables that recognise a message without content of its own ("continue", "the second one?"), one that refers to
-what was said before ("when was he born?"), and one that asks for a summary of the whole ("summarise the above"). Does not belong
-here: scores, messages.
+what was said before ("when was he born?"), one that asks for the whole ("summarise the above", "what do you know about me?") or
+for its beginning ("what did I ask first?"). Does not belong here: scores, messages.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ _ALL: Final = re.compile(
     r"\b(?:conversation|chat|session|discussion|dialog(?:ue)?|thread|work) "
     r"(?:so far|up to (?:now|this point)|to date|until now|above)\b|"
     r"\b(?:whole|entire|full|complete|our|this|current) (?:\w+ )?(?:conversation|chat|session|thread)\b|"
-    r"\b(?:everything|all) (?:so far|above|we(?:'ve| have)? (?:did|done|said|discussed))\b|"
+    r"\b(?:everything|all) (?:so far|above|(?:that )?(?:we|i)(?:'ve| have)? "
+    r"(?:did|done|said|discussed|talked about|spoken about|covered|decided|told you))\b|"
     r"\bhand-?(?: ?off|over)\b|\bcontext checkpoint\b|"
     r"\b(?:bisherig\w*|gesamt\w*|ganz\w*|unser\w*) (?:\w+ )?(?:unterhaltung|gespräch\w*|konversation|chat\w*)\b|"
     r"\b(?:toute (?:la|notre)|notre|cette) (?:conversation|discussion)\b|\bconversation jusqu'|"
@@ -39,6 +40,63 @@ _ALL: Final = re.compile(
 _COMPACTION: Final = re.compile(
     r"\bcontext (?:checkpoint )?compaction\b|"
     r"\b(?:prompt|brief(?:ing)?|notes?) for continuing (?:our|this|the) (?:conversation|session|work)\b"
+)
+
+# The whole of it, asked for in a question of its own.
+_WHOLE: Final = re.compile(
+    r"\bwhat (?:all )?(?:have|did) (?:we|i) (?:already |all )?(?:talk|discuss|cover|go over|gone over|speak|spoken|decide|agree|"
+    r"tell you|told you)\w*(?: about| on| through| with you)?(?: so far| until now| up to now| today| yet| here| in this (?:chat|"
+    r"conversation|session))*\s*[?.!]*\s*$|"
+    r"\bwhat do you (?:know|remember|have) (?:about|of|on) (?:me|us)\b(?: so far| already)?\s*[?.!]*\s*$|"
+    r"\b(?:list|name|repeat|give me|show me|what were|what are) (?:all|every)(?: of)?(?: the| our| my)? "
+    r"(?:decisions?|facts?|rules?|instructions?|requirements?|preferences?|action items?|todos?|to-dos?|questions?|agreements?)"
+    r"(?: (?:that )?(?:we|i|you)(?: have| had|'ve)? (?:made|took|taken|agreed on|decided|discussed|mentioned|given|told|asked|"
+    r"gave|set|reached)(?: you)?)?"
+    r"(?: so far| until now| up to now| today| yet| here| in (?:this|our) (?:chat|conversation|session))*|"
+    r"\bworüber (?:haben|hatten) wir (?:bisher |bis jetzt |schon )?gesprochen|\bwas (?:haben|hatten) wir (?:bisher|bis jetzt) "
+    r"(?:besprochen|beschlossen|entschieden)|"
+    r"\bwas (?:weißt|weisst) du (?:\w+ )?über mich\b|"
+    r"\bde quoi (?:avons|a)-?(?:nous| t-on)? ?(?:déjà )?parlé|\bqu'avons-nous (?:décidé|dit)|"
+    r"\bque (?:sais|savez)-(?:tu|vous) (?:de|sur) "
+    r"moi\b|\bde qué hemos hablado|\bqué (?:sabes|recuerdas) (?:de|sobre) mí(?!\w)|\bcosa sai di me\b|"
+    r"\bчто ты (?:знаешь|помнишь) обо мне\b|你(?:知道|记得)(?:关于)?我(?:的)?(?:什么|哪些)|"
+    r"^\s*(?:到?目前为止|至今)?[，,]?\s*我们(?:都)?(?:聊|谈)(?:过|了)(?:些)?什么|"
+    r"私について(?:何を)?(?:知って|覚えて)"
+)
+
+# The beginning of it, or what was asked there.
+_FIRST: Final = r"(?:first|1st|original|initial|opening|earliest|second|2nd|third|3rd|fourth|4th|fifth|5th)"
+_BEGINNING: Final = re.compile(
+    rf"\bmy (?:very )?({_FIRST}) (?:message|question|request|prompt|ask|instructions?|task|words)\b|"
+    rf"\b({_FIRST}) (?:thing|message|question|request|prompt) (?:that |which )?(?:i|we) (?:had |have |ever )?"
+    r"(?:asked|said|wrote|sent|told|typed|requested|wanted|talked|discussed|spoke)\b|"
+    r"\bwhat did (?:i|we) (?:(?:first|originally|initially) (?:ask|say|want|talk|discuss|write)|(?:ask|say|want|talk about|"
+    r"discuss|write|start with|begin with)(?: you)? (?:first|originally|initially|at the (?:very )?(?:start|beginning)))\b|"
+    r"\bhow did (?:this|our|the) (?:conversation|chat|discussion|session) (?:start|begin)\b|"
+    r"\b(?:start|beginning) of (?:this|our|the) (?:conversation|chat|discussion|session)\b|"
+    r"\bat the (?:very )?(?:start|beginning)\s*[?.!]*\s*$|"
+    r"\bmeine (?:aller)?(erste|zweite|dritte|vierte|fünfte|ursprüngliche) (?:frage|nachricht|bitte|anfrage|aufgabe)\b|"
+    r"\bwas (?:habe|hab) ich (?:dich )?(?:zuerst|als erstes|ganz am anfang|am anfang|zu beginn)\b|"
+    r"\bwie (?:hat|fing) (?:dieses|unser|das) "
+    r"gespräch (?:begonnen|angefangen|an)\b|\bma (première|deuxième|seconde|troisième) (?:question|demande)\b|"
+    r"\bma (?:demande|question) (?:initiale|d'origine)\b|\bau tout début\b|"
+    r"\bmi (primera|segunda|tercera) (?:pregunta|petición|solicitud)\b|\bmi pregunta (?:original|inicial)\b|"
+    r"\bla mia (prima|seconda|terza) (?:domanda|richiesta)\b|\bмой (первый|второй|третий) вопрос\b|"
+    r"我(?:问的)?(?:的)?第(一|二|三)个问题|我(?:一开始|最开始|最初)(?:问|说)|最初(?:の質問|に(?:聞いた|言った))|첫 (?:번째 )?질문"
+)
+_ORDINALS: Final = {
+    **dict.fromkeys(("second", "2nd", "zweite", "deuxième", "seconde", "segunda", "seconda", "второй", "二"), 2),
+    **dict.fromkeys(("third", "3rd", "dritte", "troisième", "tercera", "terza", "третий", "三"), 3),
+    **dict.fromkeys(("fourth", "4th", "vierte"), 4),
+    **dict.fromkeys(("fifth", "5th", "fünfte"), 5),
+}
+
+# What only says that something is asked of the other side, or was said by it: "show me", "you suggested".
+_ASKING: Final = re.compile(
+    r"\b(?:(?:show|give|tell|send|remind) (?:me|us)|you (?:just |had |have )?(?:showed|gave|told|suggested|recommended|mentioned|"
+    r"proposed|said|wrote|came up with)|did you (?:show|give|tell|suggest|recommend|mention|propose|say|write|come up with)|"
+    r"(?:zeig|gib|sag|nenn)e? (?:mir|uns)|(?:montre|donne|dis|rappelle)-(?:moi|nous)|hast du (?=[^?]{0,200}"
+    r"\b(?:vorgeschlagen|empfohlen|gesagt|genannt)\b)|(?:vorgeschlagen|empfohlen)\b)"
 )
 
 # Words that ask for more without saying of what, and words that point at something said before.
@@ -65,9 +123,37 @@ def asks_for_all(folded: str) -> bool:
     return _COMPACTION.search(folded) is not None or (asks_for_cover(folded) and _ALL.search(folded) is not None)
 
 
+def asks_for_whole(folded: str) -> bool:
+    """Whether a case-folded message is a question about all that was said ("what do you know about me?")."""
+    return _WHOLE.search(folded) is not None
+
+
+def without_whole(folded: str) -> str:
+    """The message without such a question: what is left names a topic, if there is one."""
+    return _WHOLE.sub(" ", folded)
+
+
+def asks_for_beginning(folded: str) -> int:
+    """How many of the user's first messages a case-folded message asks for ("my second question": 2); 0 for none."""
+    found = _BEGINNING.search(folded)
+    if found is None:
+        return 0
+    return _ORDINALS.get(next((group for group in found.groups() if group), ""), 1)
+
+
+def without_beginning(folded: str) -> str:
+    """The message without its words for its beginning: what is left names a topic, if there is one."""
+    return _BEGINNING.sub(" ", folded)
+
+
 def without_cover_words(folded: str) -> str:
     """The message without its words for "summary": what is left names the topic, if there is one."""
     return re.sub(rf"(?:{_COVER.pattern})\w*", " ", folded)
+
+
+def without_asking(folded: str) -> str:
+    """The message without what only says that something is asked for, or that the other side said it."""
+    return _ASKING.sub(" ", folded)
 
 
 def without_empty_phrases(folded: str) -> str:

@@ -20,6 +20,7 @@ from turnfold.compression.text.lower import lower_text, words
 
 _TABLE: Final = lexicon("statements")
 _OWN, _LASTING, _LIMIT = _TABLE["own"], _TABLE["lasting"], _TABLE["limit"]
+_CHANGED: Final = _TABLE["changed"]
 _TASK, _PASSING, _SOCIAL = _TABLE["task"], _TABLE["passing"], _TABLE["social"]
 _RUN_ON: Final = {
     name: re.compile("|".join(sorted(map(re.escape, _TABLE[f"run-on {name}"]), key=lambda phrase: (-len(phrase), phrase))))
@@ -68,6 +69,11 @@ def statement_weight(sentence: str, known: Sequence[str] | None = None) -> float
     if _ASKS.search(sentence):
         weight -= 0.2
     return max(0.0, min(1.0, weight))
+
+
+def changes(said: Sequence[str]) -> bool:
+    """Whether words say that something is no longer what it was: "now", "instead", "extended"."""
+    return not _CHANGED.isdisjoint(said)
 
 
 def fact_weight(sentence: str) -> float:

@@ -1,0 +1,124 @@
+"""Reading a question: its words, what each weighs, and what a message without content of its own borrows.
+
+Lives here: from a user's message to weighted terms. Does not belong here: which kind of request it is (``text.requests``), scores
+(``ranking``).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final
+
+import numpy as np
+
+from turnfold.compression.recall.passage_index import Floats, PassageIndex
+from turnfold.compression.recall.tuning import Tuning
+from turnfold.compression.text import requests, words
+from turnfold.compression.text.quotes import Source
+
+_MOST_READ: Final = 2000  # characters from each end
+_MOST_WORDS: Final = 64  # of a question; beyond them a pasted text asks for everything and so for nothing
+_MOST_SIGNS: Final = 96
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked.
+
+    Attributes:
+        text: the last user message's own text.
+        before: the exchange before it, oldest first; read where the text has no content of its own.
+        likeness: per source, how like the question its passages are (``options.Likeness``); () where nobody knows.
+    """
+
+    text: str
+    before: tuple[Source, ...] = ()
+    likeness: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionTerms:
+    """A question as weighted terms.
+
+    Attributes:
+        groups: equivalent terms: a word's stem in each language.
+        weights: of the groups.
+        text: its words, for grams.
+        borrowed: whether it had no content of its own, so that the words are those of the exchange before.
+    """
+
+    groups: list[list[int]]
+    weights: Floats
+    text: str
+    borrowed: bool
+
+
+def content_words(folded: str) -> list[str]:
+    """The words of a folded text that say something, in order."""
+    found = words.words(folded)
+    return words.content(found, words.language(set(found)))
+
+
+def _weighted_words(folded: str, tuning: Tuning) -> dict[str, float]:
+    topic = requests.without_cover_words(folded) if requests.asks_for_cover(folded) else folded
+    own = dict.fromkeys(content_words(requests.without_asking(topic)) or content_words(topic), 1.0)
+    label = re.match(r"\s{0,8}(\w{1,40}):\s", topic)
+    if label and label.group(1) in own and len(own) > 1:
+        own[label.group(1)] = tuning.label
+    return own
+
+
+def normal_text(question: Question) -> str:
+    """The question folded; of a pasted text the beginning and the end, where people ask."""
+    text = question.text
+    return words.fold(text if len(text) <= 2 * _MOST_READ else f"{text[:_MOST_READ]}\n{text[-_MOST_READ:]}")
+
+
+def has_content(folded: str) -> bool:
+    """Whether a folded message says anything of its subject. So few words do not tell their language: any may be meant."""
+    left = requests.without_empty_phrases(folded)
+    told = [
+        w for w in content_words(left) if w not in requests.EMPTY and w not in requests.POINTERS and not words.is_function_word(w)
+    ]
+    return bool(told) or len(words.run_on_terms(left)) > 1
+
+
+def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> QuestionTerms:
+    """The question's terms in each of the languages that the sources are in.
+
+    Of an identifier that stands there whole, the parts are no terms: they would find all that merely look like it.
+    """
+    folded = normal_text(question)
+    weights = _weighted_words(folded, tuning)
+    signs = dict.fromkeys(words.run_on_terms(folded).tolist(), 1.0)
+    borrowed = not has_content(folded)
+    if borrowed or (len(weights) <= 3 and not requests.POINTERS.isdisjoint(words.words(folded))):
+        earlier = [words.fold(s.text[:_MOST_READ]) for s in question.before[-2:]][::-1]
+        lent_words = [w for w in dict.fromkeys(chain.from_iterable(map(content_words, earlier))) if w not in weights]
+        lent_signs = [
+            t for t in dict.fromkeys(chain.from_iterable(words.run_on_terms(e).tolist() for e in earlier)) if t not in signs
+        ]
+        own, lent = (tuning.own_borrowed, 1.0) if borrowed else (1.0, tuning.before)
+        if not borrowed:  # a long answer before it has a hundred words, which must not drown its own
+            lent = min(lent, tuning.lent_most * (sum(weights.values()) + len(signs)) / max(1, len(lent_words) + len(lent_signs)))
+        weights = {w: own * weight for w, weight in weights.items()} | dict.fromkeys(lent_words, lent)
+        signs = dict.fromkeys(signs, own) | dict.fromkeys(lent_signs, lent)
+    exact = [w for w in weights if _is_identifier(w) and int(index.words.having(np.array([words.term(w)], np.uint32))[0])]
+    parts = {part for w in exact for part in words.words(w)} - set(exact)
+    kept = [w for w in weights if w not in parts][:_MOST_WORDS]
+    by_language = [words.stem_table(kept, name) for name in index.languages]
+    groups = [sorted({terms[w] for terms in by_language}) for w in kept]
+    figures = [weights[w] * (tuning.identifier if _is_identifier(w) else 1.0) for w in kept]
+    taken = list(signs)[:_MOST_SIGNS]
+    return QuestionTerms(
+        groups + [[t] for t in taken],
+        np.array(figures + [signs[t] for t in taken]),
+        " ".join(w for w in kept if w not in exact) or ("" if exact else folded),
+        borrowed,
+    )
+
+
+def _is_identifier(word: str) -> bool:
+    return not word.isalpha() and (any(c.isdigit() for c in word) or "_" in word)

@@ -1,0 +1,151 @@
+"""What people ask of a long chat that shares no word with its answer, or that names a place in it.
+
+Each chat has long answers, as a model's are, and a few short messages in which the user tells something. What is asked at the end
+must find it in what is forwarded: what the user is and wants, the newest of several statements, what was asked first, everything.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from tests.support.warm import WARM
+from tests.support.words import prose
+from turnfold.compression.fold import fold_request
+from turnfold.compression.options import CachePrices, FoldOptions
+
+Turn = tuple[str, str]
+_TURNS = 70
+_PRICES = {"no cache": CachePrices(1.0, 1.0), "half price": CachePrices(0.5, 1.0)}
+
+
+def forwarded(told: Sequence[tuple[int, Turn]], question: str, prices: CachePrices, before: Turn | None = None) -> str:
+    """The texts of a folded chat in which some turns tell something, as one text."""
+    turns = [(f"{prose(7 * i, 'en', 1)[:-1]}?", prose(7 * i + 1, "en", 9)) for i in range(_TURNS)]
+    for place, turn in told:
+        turns.insert(place, turn)
+    turns += [before] if before else []
+    said = [(role, text) for turn in turns for role, text in zip(("user", "assistant"), turn, strict=True)]
+    messages = [{"role": role, "content": text} for role, text in (*said, ("user", question))]
+    body = json.dumps({"model": "m", "messages": messages}).encode()
+    folded = fold_request(body, FoldOptions(prices=prices), WARM)
+    assert folded.folded
+    return "\n".join(message["content"] for message in json.loads(folded.body)["messages"])
+
+
+@pytest.mark.parametrize("prices", _PRICES.values(), ids=list(_PRICES))
+@pytest.mark.parametrize(
+    ("told", "question", "needed"),
+    [
+        ("I gave up meat and fish last spring.", "What could I cook tonight?", "gave up meat and fish"),
+        ("We keep two ferrets in our flat.", "Any ideas for a quiet weekend at home?", "two ferrets"),
+        ("My router runs OpenWrt.", "How do I block adverts for the whole family?", "OpenWrt"),
+        ("Ich vertrage keine Milch.", "Schlag mir ein Frühstück vor.", "keine Milch"),
+        ("Je suis daltonien.", "Quelles couleurs pour mon graphique ?", "daltonien"),
+        ("Talk to me like a pirate.", "What is the capital of Peru?", "like a pirate"),
+        ("Please keep it under fifty words.", "Describe how a lighthouse works.", "under fifty words"),
+    ],
+)
+def test_what_a_user_told_of_themselves_outlives_the_talk_around_it(
+    told: str, question: str, needed: str, prices: CachePrices
+) -> None:
+    assert needed in forwarded([(12, (told, "Good to know."))], question, prices)
+
+
+@pytest.mark.parametrize("prices", _PRICES.values(), ids=list(_PRICES))
+@pytest.mark.parametrize(
+    ("old", "new", "question"),
+    [
+        (
+            "The train to Gothenburg leaves at 7:15.",
+            "They moved it to 8:40, by the way.",
+            "When does the train to Gothenburg leave?",
+        ),
+        ("I am a teacher in Malmö.", "I quit, I am a baker now.", "What is my profession?"),
+        ("Always write in capital letters.", "Normal letters are fine again.", "Name three rivers."),
+        ("Mein Auto ist ein alter Saab.", "Den Wagen habe ich verkauft, ich fahre jetzt Rad.", "Wie komme ich zur Arbeit?"),
+    ],
+)
+def test_the_newest_of_several_statements_is_there(old: str, new: str, question: str, prices: CachePrices) -> None:
+    text = forwarded([(8, (old, "Noted.")), (30, (new, "Thanks."))], question, prices)
+    assert new in text
+    assert text.rfind(old) < text.rfind(new)
+
+
+@pytest.mark.parametrize("prices", _PRICES.values(), ids=list(_PRICES))
+@pytest.mark.parametrize(
+    ("question", "place"),
+    [
+        ("What was my very first question?", 0),
+        ("What did I ask you first?", 0),
+        ("How did this chat start?", 0),
+        ("Please answer my original question again.", 0),
+        ("Was war meine erste Frage?", 0),
+        ("Quelle était ma première demande ?", 0),
+        ("¿Cuál fue mi primera pregunta?", 0),
+        ("我最开始问了什么？", 0),
+        ("And what was my second question?", 1),
+        ("What was the third thing I asked?", 2),
+    ],
+)
+def test_a_question_that_names_a_place_in_the_chat_is_told_what_stood_there(
+    question: str, place: int, prices: CachePrices
+) -> None:
+    beginning = ["Which knots hold a hammock?", "How do I splice a rope?", "What is a bowline good for?"]
+    turns = [(i, (text, f"Answer {i}: it depends on the rope.")) for i, text in enumerate(beginning)]
+    text = forwarded(turns, question, prices)
+    assert beginning[place] in text
+    assert f"Answer {place}" in text
+
+
+@pytest.mark.parametrize("prices", _PRICES.values(), ids=list(_PRICES))
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What have we talked about so far?",
+        "What do you know about me?",
+        "Summarise everything we have discussed.",
+        "Worüber haben wir gesprochen?",
+        "List all decisions we made.",
+    ],
+)
+def test_a_question_about_everything_is_told_what_the_user_said(question: str, prices: CachePrices) -> None:
+    told = ["We settled on the walnut table.", "My brother Ansgar will drive the van."]
+    text = forwarded([(5 + 20 * i, (one, "Fine.")) for i, one in enumerate(told)], question, prices)
+    assert [one for one in told if one not in text] == []
+
+
+@pytest.mark.parametrize("prices", _PRICES.values(), ids=list(_PRICES))
+@pytest.mark.parametrize(
+    "question",
+    ["What was that hammock hook called?", "Show me that hammock hook again.", "Quel est le prix du hamac rouge ?"],
+)
+def test_a_long_answer_before_a_question_does_not_drown_its_own_words(question: str, prices: CachePrices) -> None:
+    """ "That" may point to the exchange before, whose words count too, but fewer than those of the question."""
+    told = [
+        (10, ("Which hammock hook holds 200 kg?", "The Nautilus 9, in stainless steel.")),
+        (14, ("Le hamac rouge coûte 129 euros.", "Bien.")),
+    ]
+    text = forwarded(told, question, prices, before=(prose(901, "en", 2), prose(902, "en", 40)))
+    assert ("129 euros" if "hamac " in question else "Nautilus 9") in text
+
+
+@pytest.mark.parametrize("prices", _PRICES.values(), ids=list(_PRICES))
+@pytest.mark.parametrize(
+    "question",
+    [
+        "List all requirements for the pergola.",
+        "What was the first thing I asked about the pergola?",
+        "Was weißt du über die Pergola?",
+    ],
+)
+def test_a_question_with_a_topic_of_its_own_is_told_about_that(question: str, prices: CachePrices) -> None:
+    told = [
+        (30, ("The pergola, Pergola PX-2, needs larch beams.", "Larch lasts.")),
+        (40, ("The pergola must bear 80 kg of snow.", "Fine.")),
+    ]
+    text = forwarded(told, question, prices)
+    assert "larch beams" in text
+    assert "80 kg of snow" in text
