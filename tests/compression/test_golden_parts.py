@@ -20,7 +20,8 @@ from turnfold.compression.memo import Memo, common_length, continued
 from turnfold.compression.options import Prose
 from turnfold.compression.recall import passage_index
 from turnfold.compression.recall.fence import escape, unescape
-from turnfold.compression.recall.ranking import Question, Terms, read_question
+from turnfold.compression.recall.question import Question, read_question
+from turnfold.compression.recall.ranking import Terms
 from turnfold.compression.recall.tuning import TUNING
 from turnfold.compression.roundtrip.provenance import Provenance, bare, copy_json, fingerprint, provenance_of, with_provenance
 from turnfold.compression.scorers.bm25 import idf, presence, rarity, scores

@@ -25,7 +25,7 @@ from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fold import fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions, Prose
-from turnfold.compression.recall.ranking import Question, has_content
+from turnfold.compression.recall.question import Question, has_content
 from turnfold.compression.roundtrip.condense import LEVELS, OutputText, condense, is_spoken, pieces
 from turnfold.compression.roundtrip.values import characters, default_token_counter, readable, texts_of
 from turnfold.compression.shorten.reading import read
