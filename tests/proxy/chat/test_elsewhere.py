@@ -41,8 +41,9 @@ FULL = b'{"error": {"message": "This model\'s maximum context length is 5000 tok
 FULL += b' tokens.", "type": "invalid_request_error", "param": "messages", "code": "context_length_exceeded"}}'
 
 
-def body(path: str, turns: int = 40, **more: Any) -> bytes:
-    messages = chat(turns)
+def body(path: str, turns: int = 40, about: str = "", **more: Any) -> bytes:
+    """A chat; with `about` one of which nothing is known from tests that talk about something else."""
+    messages = [{**one, "content": f"{about}{one['content']}"} for one in chat(turns)]
     name = "input" if path.endswith("responses") else "messages"
     return json.dumps({"model": "gpt-4o", "max_tokens": 100, name: messages, **more}).encode()
 
@@ -157,10 +158,10 @@ def test_a_conversation_that_grows_large_stays_in_the_process_that_knows_it(
     upstream.handler = reply(b'{"model": "gpt-4o"}')  # tokens that stand still would be a window
     grown = range(18, 45, 3)
     for path, wire in WIRES.items():
-        assert len(body(path, grown[0])) < large_is_medium < len(body(path, grown[3]))
+        assert len(body(path, grown[0], "Grown. ")) < large_is_medium < len(body(path, grown[3], "Grown. "))
         before = sum(map(bytes_read, children()))
         for turns in grown:
-            data = body(path, turns)
+            data = body(path, turns, "Grown. ")
             answer = ask(shared_origin, path, data, "grows")
             assert upstream.seen[-1].body == expected(wire, data, upstream.origin + "/v1"), (path, turns)
         assert status(answer) == ("folded", None)
@@ -174,7 +175,7 @@ def test_a_large_conversation_with_much_that_is_new_is_folded_elsewhere(
 ) -> None:
     upstream.handler = OK
     path = "/v1/chat/completions"
-    small, data = body(path, 20), body(path, 36)
+    small, data = body(path, 20, "Much. "), body(path, 36, "Much. ")
     assert len(small) < large_is_medium < len(data)
     before = sum(map(bytes_read, children()))
     ask(shared_origin, path, small, "much")
@@ -191,7 +192,7 @@ def test_a_large_conversation_that_is_met_for_the_first_time_is_taken_over(
     path = "/v1/messages"
     elsewhere = []
     for turns in range(45, 65):
-        data = body(path, turns)
+        data = body(path, turns, "Restarted. ")
         assert len(data) > large_is_medium
         elsewhere.append(is_folded_elsewhere(upstream, shared_origin, path, data, "restarted"))
         if elsewhere[-3:] == [False] * 3:
