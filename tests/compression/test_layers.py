@@ -9,7 +9,7 @@ from itertools import pairwise, product
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.support.cases import each
@@ -243,6 +243,7 @@ texts = st.lists(st.tuples(pieces, st.sampled_from([". ", "\n", "\n\n", ""])), m
     st.integers(1, 4),
     st.none() | st.just("what about Kim Lee?"),
 )
+@example('It was a strange day for everybody\n{"a": [1, 2]}\n| a | b |\n|---|---|\n| 1 | 2 |. {"a": [1, 2]}. ', 0.75, 2, None)
 def test_laws(text: str, ratio: float, most: int, query: str | None) -> None:
     result = compress(text, l1_ratio=ratio, l2_max_sentences=most, query=query)
     raw, facts, summary = result.layers

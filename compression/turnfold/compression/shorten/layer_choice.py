@@ -44,6 +44,7 @@ _SIGNATURE, _NAME_WORDS = 60, 3  # characters and words of a signature below a l
 _MANY: Final = 4000
 _TINY: Final = 20  # tokens: a block of no more is shown whole or not at all
 _PART: Final = 1 / 2  # of a budget, for what is shown of a small block
+_MARK: Final = re.compile(r"\[[^\n]*\]|…")
 _LEAST: Final = 40  # tokens of data that are worth showing
 _MOST_DATA: Final = 2 / 3  # of a budget, where small shares are made larger
 _SPOKEN_SHARE: Final = 8  # one in so many tokens is kept for what is said beside data, if it needs them
@@ -230,10 +231,18 @@ def _shortened(source: JudgedText, budget: int) -> dict[int, str]:
         least = int(budget * _PART) if first in source.partial else _LEAST
         limit = min(left - over, max(int(budget * sizes[first] / total), min(least, sizes[first])))
         text = short_data(source.slice(first, last), source.spans[first].kind, limit, source.words, source.count)
-        if text.strip() and (first not in source.partial or any(fact in text.lower() for fact in source.facts[first])):
+        if text.strip() and (first not in source.partial or _tells(source, first, last, text)):
             out[first] = text
             left -= source.count(text) + 1 + over
     return out
+
+
+def _tells(source: JudgedText, first: int, last: int, text: str) -> bool:
+    """Whether what is shown of a small block has a fact in it, in the block's own words: values of JSON under their names are
+    none."""
+    own = "".join(source.slice(first, last).split())
+    quoted = all(_MARK.fullmatch(line) or "".join(line.split()) in own for line in text.split("\n"))
+    return quoted and any(fact in text.lower() for fact in source.facts[first])
 
 
 def data_heads(source: JudgedText, shown: Iterable[int]) -> set[int]:
