@@ -50,7 +50,7 @@ _TEXT: Final = (
     "The parcel weighs 4.2 kg and is worth $310. Anna Berg signs for it in Lisbon on Friday."
 )
 _SECTION: Final = {
-    "id": "sf0d014ba5e2e51756983",
+    "id": "s11d010526685b0a7737d",
     "summary": "The parcel weighs 4.2 kg and is worth $310. Anna Berg signs for it in Lisbon on Friday.",
     "tokens": 51,
     "importance": 1.0,
@@ -71,7 +71,7 @@ _WINDOW: Final = {
 _COMPRESSED: Final[dict[str, Any]] = {
     "layers": {
         "0": {"text": _TEXT, "tokens": 51},
-        "1": {"text": "The parcel weighs 4.2 kg and is worth $310. ", "tokens": 15},
+        "1": {"text": "The parcel weighs 4.2 kg and is worth $310.", "tokens": 14},
         "2": {"text": "The parcel weighs 4.2 kg and is worth $310.", "tokens": 14},
     },
     "entities": [
@@ -88,11 +88,11 @@ _COMPRESSED: Final[dict[str, Any]] = {
     "metadata": {
         "compression_ms": 1.9,
         "scorer": "composite",
-        "result_id": "r1d3aa8ce6d7593c4f3ed6033",
+        "result_id": "r5b1a60712d9e4a7d2679d0ff",
         "layer": 1,
         "sentences": 4,
         "sections": 1,
-        "ratio": 3.4,
+        "ratio": 3.6429,
         "preservation": 0.3333,
         "important": 6,
         "cached": False,
@@ -365,13 +365,13 @@ _ERRORS: Final[dict[int, tuple[str, str, str | None]]] = {
         " is another's, or a proxy passed it on.",
         None,
     ),
-    404: ("section_unknown", "There is no section 'sf0d014ba5e2e51756983'.", "section_id"),
+    404: ("section_unknown", "There is no section 's11d010526685b0a7737d'.", "section_id"),
     409: (
         "idempotency_key_taken",
         "This idempotency key was used for another message of the conversation; use a new key for each message.",
         "idempotency-key",
     ),
-    410: ("section_expired", "The section 'sf0d014ba5e2e51756983' is no longer kept.", "section_id"),
+    410: ("section_expired", "The section 's11d010526685b0a7737d' is no longer kept.", "section_id"),
     413: ("body_too_large", "The body is larger than 8388608 bytes.", None),
     415: ("unsupported_encoding", "The body's content-encoding cannot be undone.", "content-encoding"),
     422: ("invalid_body", "message.role: Field required", "message.role"),
