@@ -58,9 +58,9 @@ ONE_LINE_EACH: Final = {
 WRAPPED: Final = {
     "item": "- The hull must be checked by Friday because the board\n  meets on Monday and nobody else can sign.\n",
     "quoted": "> We pay the whole amount of the invoice unless the\n> auditor objects to it in writing.\n",
-    "german": "Wenn die Probe nicht gelingt, zahlen wir den gesamten\nBetrag mit den Zinsen, die nun an die\nBanken fallen.\n",
+    "german": "Wenn die Probe nicht gelingt, zahlen wir den gesamten\nBetrag zurück, sobald die Banken es von\nuns fordern.\n",
     "name": "The cranes are owned by Petrel Marine and rented to the\nHarbour Trust, which pays nothing until the\nend of May.\n",
-    "figure": "The lenders will get back what they paid, which is about\n1.8 million, before the end of May, if they ask us.\n",
+    "figure": "The lenders will get back what they paid, which is about\n1.8 million, by the end of May, as long as\nthey ask.\n",
     "short form": "The whole report was written by the office of Dr.\nLund, who has never been in the harbour.\n",
     "leads on": "We sail only if\nthe wind turns before the evening of the second day.\n",
     "arabic": "لن ندفع المبلغ كاملا إلى الشركة قبل نهاية الشهر إلا إذا\nوافق المدقق على ذلك.\n",

@@ -46,8 +46,8 @@ _COMPACTION: Final = re.compile(
 _WHOLE: Final = re.compile(
     r"\bwhat (?:all )?(?:have|did) (?:we|i) (?:already |all )?(?:talk|discuss|cover|go over|gone over|speak|spoken|decide|agree|"
     r"tell you|told you)\w*(?: about| on| through| with you)?(?: so far| until now| up to now| today| yet| here| in this (?:chat|"
-    r"conversation|session))*\s*[?.!]*\s*$|"
-    r"\bwhat do you (?:know|remember|have) (?:about|of|on) (?:me|us)\b(?: so far| already)?\s*[?.!]*\s*$|"
+    r"conversation|session))*[\s?.!]*+$|"
+    r"\bwhat do you (?:know|remember|have) (?:about|of|on) (?:me|us)\b(?: so far| already)?[\s?.!]*+$|"
     r"\b(?:list|name|repeat|give me|show me|what were|what are) (?:all|every)(?: of)?(?: the| our| my)? "
     r"(?:decisions?|facts?|rules?|instructions?|requirements?|preferences?|action items?|todos?|to-dos?|questions?|agreements?)"
     r"(?: (?:that )?(?:we|i|you)(?: have| had|'ve)? (?:made|took|taken|agreed on|decided|discussed|mentioned|given|told|asked|"
@@ -60,7 +60,7 @@ _WHOLE: Final = re.compile(
     r"\bque (?:sais|savez)-(?:tu|vous) (?:de|sur) "
     r"moi\b|\bde qué hemos hablado|\bqué (?:sabes|recuerdas) (?:de|sobre) mí(?!\w)|\bcosa sai di me\b|"
     r"\bчто ты (?:знаешь|помнишь) обо мне\b|你(?:知道|记得)(?:关于)?我(?:的)?(?:什么|哪些)|"
-    r"^\s*(?:到?目前为止|至今)?[，,]?\s*我们(?:都)?(?:聊|谈)(?:过|了)(?:些)?什么|"
+    r"^\s*+(?:到?目前为止|至今)?[，,]?\s*+我们(?:都)?(?:聊|谈)(?:过|了)(?:些)?什么|"
     r"私について(?:何を)?(?:知って|覚えて)"
 )
 
@@ -74,7 +74,7 @@ _BEGINNING: Final = re.compile(
     r"discuss|write|start with|begin with)(?: you)? (?:first|originally|initially|at the (?:very )?(?:start|beginning)))\b|"
     r"\bhow did (?:this|our|the) (?:conversation|chat|discussion|session) (?:start|begin)\b|"
     r"\b(?:start|beginning) of (?:this|our|the) (?:conversation|chat|discussion|session)\b|"
-    r"\bat the (?:very )?(?:start|beginning)\s*[?.!]*\s*$|"
+    r"\bat the (?:very )?(?:start|beginning)[\s?.!]*+$|"
     r"\bmeine (?:aller)?(erste|zweite|dritte|vierte|fünfte|ursprüngliche) (?:frage|nachricht|bitte|anfrage|aufgabe)\b|"
     r"\bwas (?:habe|hab) ich (?:dich )?(?:zuerst|als erstes|ganz am anfang|am anfang|zu beginn)\b|"
     r"\bwie (?:hat|fing) (?:dieses|unser|das) "

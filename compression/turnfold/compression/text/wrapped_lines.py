@@ -33,6 +33,7 @@ _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _FEWEST_WORDS, _LETTERS = 3, 0.5
 _DENSE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _LEAST_WIDTH, _MOST_WIDTH = 32, 160  # characters of the widest line of a text that is broken at a column
+_CLOSING: Final = frozenset(")）」』】")
 _LEAST_DENSE: Final = 16
 _NEARLY: Final = 0.6  # of the width is full for whoever breaks lines by hand
 _MOST_LINES: Final = 8  # without the end of a sentence: more are a list without marks, or verses
@@ -97,8 +98,8 @@ class _Paragraph:
         """
         for one, _, first, word in self._pairs():
             size = len(self._text[one.start : one.stop].rstrip())
-            if _DENSE.match(first):
-                if size >= max(_LEAST_DENSE, self._width - 2):
+            if _DENSE.match(first):  # such a line with a bracket at its end is a title or a remark
+                if size >= max(_LEAST_DENSE, self._width - 2) and self._text[one.start + size - 1] not in _CLOSING:
                     yield one
             elif first.isalpha() and first.lower() == first.upper():  # a script without capitals
                 if self._width >= _LEAST_WIDTH and size + 1 + word > self._width:
