@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -163,8 +165,19 @@ def test_mentions_are_in_order_disjoint_and_verbatim(text: str) -> None:
     end = 0
     for e in entities(text):
         assert end <= e.start < e.end
-        assert text[e.start : e.end] == e.text
+        assert text[e.start : e.end].replace("\n", " ") == e.text
         end = e.end
+
+
+@pytest.mark.parametrize("width", range(40, 100, 4))
+def test_names_and_amounts_go_on_in_the_next_line_of_broken_text(width: int) -> None:
+    text = (
+        "The whole price of the old crane was paid last week by the Petrel Corp to Marta Lund, who asked for it on 3 May 2023, "
+        "and it was about $4.2 million, far more than the International Whaling Commission had expected from its office in New "
+        "York, which nobody had told of the sale."
+    )
+    broken = "\n".join(textwrap.wrap(text, width))
+    assert [(e.text, e.kind) for e in entities(broken)] == [(e.text, e.kind) for e in entities(text)]
 
 
 @each(

@@ -18,10 +18,11 @@ from turnfold.compression.text.dense_names import dense_names
 from turnfold.compression.text.german_nouns import is_common_noun, is_german
 from turnfold.compression.text.inline import DATE_WORDS, tokens
 from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.wrapped_lines import flowing
 
 
 class Entity(NamedTuple):
-    """One mention, ``text[start:end]``.
+    """One mention, ``text[start:end]``, with a blank for the line feed of a line that was broken at a column.
 
     `kind` is one of ``person``, ``organisation``, ``product``, ``acronym``, ``camelcase``, ``name``, ``money``, ``version``,
     ``date``, ``percent``, ``quantity``, ``identifier``.
@@ -167,7 +168,7 @@ _WORDY_SLASH: Final = re.compile(r"[^\W\d_A-Z]++(?:/[^\W\d_A-Z]++)++")
 
 def entities(text: str) -> list[Entity]:
     """Mentions in order, without overlaps: of two that overlap the one that begins first is kept, then the longer one."""
-    plain = text.replace("`", " ")  # a fact in code quotes is a fact
+    plain = flowing(text).replace("`", " ")  # a fact in code quotes is a fact
     found = [Entity(m.group(), "date", m.start(), m.end()) for m in DATE_WORDS.finditer(plain)]
     found += [Entity(m.group(), "date", m.start(), m.end()) for m in _DATES.finditer(plain)]
     found += [Entity(m.group(), "date", m.start(), m.end()) for m in _QUARTERS.finditer(plain)]

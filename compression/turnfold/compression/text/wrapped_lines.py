@@ -54,6 +54,12 @@ def broken_lines(text: str, start: int, end: int) -> set[int]:
     return found.difference(*(paragraph.endless(found) for paragraph in paragraphs))
 
 
+def flowing(text: str) -> str:
+    """The text with a blank in place of each of these line feeds: names, dates and amounts go on there too."""
+    broken = broken_lines(text, 0, len(text)) if "\n" in text else ()
+    return "".join(" " if i in broken else sign for i, sign in enumerate(text)) if broken else text
+
+
 class _Paragraph:
     """Lines without a blank one between them."""
 
