@@ -46,6 +46,14 @@ names = [f"n_{i}" for i in range(90)]
 text = "\\n".join(" ".join(drawn.choices(names, k=6)) + " = call()" for _ in range(300))
 print(facts(text, 300, frozenset(names[:20]), lambda text: len(text) // 4))
 """,
+    "needs": """
+from turnfold.compression.text.statements import statements
+
+names = ("amir", "bea", "cleo", "dana", "egon", "fritz", "gina")
+for first in names:
+    said = " ".join(f"{name.title()} has a plan." for name in names if name != first)
+    print(statements(f"{said} We like {first.title()}'s plan, " + ", ".join(f"{name.title()}'s" for name in names) + ".").needs)
+""",
     "terms": """
 from turnfold.compression.text import words
 
