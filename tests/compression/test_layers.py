@@ -647,3 +647,21 @@ def test_a_rule_is_shown_before_a_description(rule: str, talk: str) -> None:
     text = " ".join(filter(None, (talk, between, rule, talk.replace(".", " again.") if rule.isascii() else "", talk)))
     room = (count(rule) + 1) / count(text)
     assert rule in compress(text, l1_ratio=room).layers[1].text
+
+
+BOATS = (
+    "The prices of the boats are below, and they hold until May.\n\n| boat | price | crew |\n|---|---|---|\n"
+    "| Alma, with sails | $4,200 | 3 |\n| the same, without sails | $3,100 | 2 |\n| Berta, with a motor | $9,900 | 5 |\n"
+    "| the same, hired for a day | $120 | 1 |\n\nOle signs the contract on Friday.\n"
+)
+
+
+@pytest.mark.parametrize("ratio", [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
+def test_rows_of_a_table_stand_under_its_header_and_behind_what_they_are_the_same_as(ratio: float) -> None:
+    rows = [line for line in compress(BOATS, l1_ratio=ratio, query="hired for a day").layers[1].text.split("\n") if "|" in line]
+    assert len(rows) != 1
+    for before, row in pairwise(rows):
+        if "the same, hired" in row:
+            assert "Berta" in before
+        if "the same, without" in row:
+            assert "Alma" in before

@@ -184,3 +184,14 @@ def test_a_fence_is_not_cut_where_its_code_looks_like_the_output_of_tests(lead: 
     text = lead + fence * 4
     assert sum(block.kind == "fence" for block in data_blocks(text)) == 4
     assert [block for block in data_blocks(text) if block.of(text).count("```") not in {0, 2}] == []
+
+
+def test_the_last_row_of_a_table_belongs_to_it() -> None:
+    for lead in range(24):
+        rows = "".join(
+            f"| tank {n}; what it holds, from the first day of the year to the last | {n}.5 | .{n} |\n" for n in range(5)
+        )
+        table = f"| place | held | share |\n|---|---|---|\n{rows}"
+        text = "Nothing was said of it in the meeting.\n" * lead + f"\n{table}\n{FRONT} {BACK}\n"
+        stray = [span.of(text) for span in sentences(text, data_blocks(text)) if not span.kind and span.of(text).startswith("|")]
+        assert stray == [], lead

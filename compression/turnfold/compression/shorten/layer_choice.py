@@ -42,6 +42,7 @@ _MAIL_HEADERS: Final = ("From: ", "To: ", "Cc: ", "Date: ", "Sent: ", "Von: ", "
 _SIGNATURE, _NAME_WORDS = 60, 3  # characters and words of a signature below a letter, or a cheer in a chat
 # Beyond so many pieces one try fewer is made to fill the last percent of a budget.
 _MANY: Final = 4000
+_HEADED: Final = 2  # lines of the least that a table says
 _TINY: Final = 20  # tokens: a block of no more is shown whole or not at all
 _PART: Final = 1 / 2  # of a budget, for what is shown of a small block
 _MARK: Final = re.compile(r"\[[^\n]*\]|…")
@@ -231,6 +232,9 @@ def _shortened(source: JudgedText, budget: int) -> dict[int, str]:
         least = int(budget * _PART) if first in source.partial else _LEAST
         limit = min(left - over, max(int(budget * sizes[first] / total), min(least, sizes[first])))
         text = short_data(source.slice(first, last), source.spans[first].kind, limit, source.words, source.count)
+        lines = [line for line in text.strip().split("\n") if not _MARK.fullmatch(line)]
+        if source.spans[first].kind in ROWED and len(lines) < _HEADED and "\n" in source.slice(first, last).strip():
+            continue  # the names of columns, or a part of them
         if text.strip() and (first not in source.partial or _tells(source, first, last, text)):
             out[first] = text
             left -= source.count(text) + 1 + over

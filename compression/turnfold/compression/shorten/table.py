@@ -6,6 +6,7 @@ Lives here: rows of CSV, TSV and Markdown tables, split by their dialect. Does n
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Final
@@ -13,6 +14,8 @@ from typing import Final
 from turnfold.compression.shorten.evidence import MOST_ODD, graded_lines, grades
 from turnfold.compression.shorten.lines import MOST_ROWS, WeighedLine, rows_of, short_lines
 
+#: A row that is about what the row above it is about.
+_SAME: Final = re.compile(r"[|+\s]*(?:the same|same|ditto|idem|dito|dieselben?|le même|lo mismo|同上)\b", re.IGNORECASE)
 _LONGEST_CELL: Final = 120
 _LONGEST_NOTE: Final = 200  # characters of a note below a table
 _MOST_NOTES: Final = 3
@@ -118,7 +121,8 @@ def markdown_rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
             return WeighedLine(line[:12], weight=-1, unmarked=True)
         cells = "|".join([" ".join(cell.split()) for cell in line.split("|")])
         evidence = 2 if i == header else (1 if found[i] == 3 or i in odd else 0)
-        return WeighedLine(cells, weight=0.5, evidence=evidence, unmarked=True, needs=above.get(i, ()))
+        needs = (*above.get(i, ()), 1) if _SAME.match(line) and i > header else above.get(i, ())
+        return WeighedLine(cells, weight=0.5, evidence=evidence, unmarked=True, needs=needs)
 
     return rows_of(lines, words, {header, *odd, *graded_lines(found)}, row)
 

@@ -60,15 +60,18 @@ def data_blocks(text: str) -> list[Span]:
     inner = deque(span for span in uncut_spans(text) if span.kind != "inline-json" or "\n" in span.of(text))
     data = sorted([*(_without_said_ends(text, span) for span in _joined(text) if span.kind), *_endless(text)])
     for stretch in (span for span in data if span.start < span.end):
-        while inner and inner[0].start < stretch.end:
+        start, end = stretch.start, stretch.end
+        while inner and inner[0].start < end:
             block = inner.popleft()
             # A fence is one in whatever stands around it; any other block that begins or ends within the stretch belongs to it.
-            if block.start >= at and (block.kind == "fence" or block.end <= stretch.start):
-                found += _chunks(text, stretch._replace(start=max(at, stretch.start), end=block.start))
+            if block.start >= at and (block.kind == "fence" or block.end <= start):
+                found += _chunks(text, stretch._replace(start=max(at, start), end=block.start))
                 found.append(block)
                 at = block.end
-        found += _chunks(text, stretch._replace(start=max(at, stretch.start)))
-        at = max(at, stretch.end)
+            elif block.kind == stretch.kind:  # the first and last rows of a table may look like something else
+                start, end = min(start, block.start), max(end, block.end)
+        found += _chunks(text, stretch._replace(start=max(at, start), end=end))
+        at = max(at, end)
     return found + [block for block in inner if block.start >= at]
 
 
