@@ -354,15 +354,13 @@ class _Writer:
         those at `whole`, are all that is quoted: those stay in force however old they are."""
         raw = sum(self.messages[i].tokens for i in indices)
         room = 0 if orders_only else policy.summary_tokens(raw) - policy.LINE
-        told = (
-            0
-            if not self.tells
-            else room // 2
-            if room
-            else policy.told_tokens(raw, sum(self.messages[i].role == "user" for i in indices))
-        )
+        told = self._room_for_told(indices, raw, room) if self.tells else 0
         key = ("summary", _keys([self.messages[i] for i in indices]), room, told, tuple(whole))
         return self.memo.get(key, lambda: self._quote(indices, room, told, whole), lambda t: 200 + len(t))
+
+    def _room_for_told(self, indices: Sequence[int], raw: int, room: int) -> int:
+        """Tokens for what users told: half of a summary's room, and where there is none, some of their own."""
+        return room // 2 or policy.told_tokens(raw, sum(self.messages[i].role == "user" for i in indices))
 
     def _written_of(self, start: int, end: int) -> str:
         return self.written.get((self.units[start].start, self.units[end - 1].end), "")

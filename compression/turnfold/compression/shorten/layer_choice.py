@@ -232,21 +232,23 @@ def _shortened(source: JudgedText, budget: int) -> dict[int, str]:
         least = int(budget * _PART) if first in source.partial else _LEAST
         limit = min(left - over, max(int(budget * sizes[first] / total), min(least, sizes[first])))
         text = short_data(source.slice(first, last), source.spans[first].kind, limit, source.words, source.count)
-        lines = [line for line in text.strip().split("\n") if not _MARK.fullmatch(line)]
-        if source.spans[first].kind in ROWED and len(lines) < _HEADED and "\n" in source.slice(first, last).strip():
-            continue  # the names of columns, or a part of them
-        if text.strip() and (first not in source.partial or _tells(source, first, last, text)):
+        if text.strip() and _tells(source, first, last, text):
             out[first] = text
             left -= source.count(text) + 1 + over
     return out
 
 
 def _tells(source: JudgedText, first: int, last: int, text: str) -> bool:
-    """Whether what is shown of a small block has a fact in it, in the block's own words: values of JSON under their names are
-    none."""
-    own = "".join(source.slice(first, last).split())
-    quoted = all(_MARK.fullmatch(line) or "".join(line.split()) in own for line in text.split("\n"))
-    return quoted and any(fact in text.lower() for fact in source.facts[first])
+    """Whether what is shown of data says something: of a table more than its header; of a small block a fact, and that in the
+    block's own words, which values of JSON under their names are not."""
+    data = source.slice(first, last).strip()
+    lines = [line for line in text.strip().split("\n") if not _MARK.fullmatch(line)]
+    if source.spans[first].kind in ROWED and len(lines) < _HEADED and "\n" in data:
+        return False
+    if first not in source.partial:
+        return True
+    own = "".join(data.split())
+    return all("".join(line.split()) in own for line in lines) and any(fact in text.lower() for fact in source.facts[first])
 
 
 def data_heads(source: JudgedText, shown: Iterable[int]) -> set[int]:

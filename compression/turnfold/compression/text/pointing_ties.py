@@ -190,9 +190,9 @@ def _is_pronoun(said: Sequence[str], k: int) -> bool:
 def _belongs(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
     """ "We agreed on Amir's date.", and the sentence shortly before that says what is Amir's."""
     said = pieces[i].said
-    long = len(said) > _LONGEST
-    owners = dict.fromkeys(w[:-2] for w in said if not long and w[-2:] in _OWNING and len(w) > _LITTLE - 1)
-    for owner in owners:
+    if len(said) > _LONGEST:
+        return
+    for owner in dict.fromkeys(word[:-2] for word in said if word[-2:] in _OWNING and len(word) > _LITTLE - 1):
         named = next((k for k in before_in_line(pieces, i, _NEAR) if owner in pieces[k].said), None)
         if named is not None:
             yield i, named

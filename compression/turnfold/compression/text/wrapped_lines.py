@@ -38,7 +38,6 @@ _LEAST_DENSE: Final = 16
 _NEARLY: Final = 0.6  # of the width is full for whoever breaks lines by hand
 _MOST_LINES: Final = 8  # without the end of a sentence: more are a list without marks, or verses
 _FUNCTION_WORDS: Final = frozenset().union(*lexicon("function_words").values())
-_LEADING_ON: Final = _FUNCTION_WORDS | {","}
 
 
 def broken_lines(text: str, start: int, end: int) -> set[int]:
@@ -57,7 +56,12 @@ def broken_lines(text: str, start: int, end: int) -> set[int]:
 def flowing(text: str) -> str:
     """The text with a blank in place of each of these line feeds: names, dates and amounts go on there too."""
     broken = broken_lines(text, 0, len(text)) if "\n" in text else ()
-    return "".join(" " if i in broken else sign for i, sign in enumerate(text)) if broken else text
+    if not broken:
+        return text
+    signs = [*text]
+    for place in broken:
+        signs[place] = " "
+    return "".join(signs)
 
 
 class _Paragraph:
@@ -86,12 +90,15 @@ class _Paragraph:
         return [
             one
             for one, _, first, word in self._pairs()
-            if first.islower() and not is_list and (self._ends_in(one, _LEADING_ON) or self._is_nearly_full(one, word))
+            if first.islower() and not is_list and (self._leads_on(one) or self._is_nearly_full(one, word))
         ]
 
-    def _ends_in(self, line: range, words: Set[str]) -> bool:
-        last = self._text[line.start : line.stop].rstrip().rpartition(" ")[2].strip("\"'“‘(*_").lower()
-        return last in words or (len(last) > 1 and last[-1] in words and not last[-1].isalpha())
+    def _last_word(self, line: range) -> str:
+        return self._text[line.start : line.stop].rstrip().rpartition(" ")[2].strip("\"'“‘(*_").lower()
+
+    def _leads_on(self, line: range) -> bool:
+        last = self._last_word(line)
+        return last in _FUNCTION_WORDS or (last.endswith(",") and len(last) > 1)
 
     def _is_nearly_full(self, line: range, word: int) -> bool:
         return self._width >= _LEAST_WIDTH and len(line) + 1 + word > _NEARLY * self._width
@@ -111,7 +118,7 @@ class _Paragraph:
                 if self._width >= _LEAST_WIDTH and size + 1 + word > self._width:
                     yield one
             elif not first.islower() and self._is_nearly_full(one, word):
-                known = column >= _LEAST_WIDTH and (size + 1 + word > column or self._ends_in(one, _FUNCTION_WORDS))
+                known = column >= _LEAST_WIDTH and (size + 1 + word > column or self._last_word(one) in _FUNCTION_WORDS)
                 if known or _SHORT_FORM.search(self._text, one.start, one.stop):
                     yield one
 
