@@ -56,6 +56,43 @@ def test_what_a_user_told_of_themselves_outlives_the_talk_around_it(
 
 @pytest.mark.parametrize("prices", _PRICES.values(), ids=list(_PRICES))
 @pytest.mark.parametrize(
+    ("message", "told", "question"),
+    [
+        ("I can't have sesame. What could replace tahini?", "I can't have sesame.", "What should I bake tonight?"),
+        ("How old must one be for judo? My son Odo is six.", "My son Odo is six.", "Any idea for a present?"),
+        (
+            "Hi! We moved to Truro in May, and it rains. Where do we register? And which day is the market? " + "Thanks! " * 30,
+            "We moved to Truro in May, and it rains.",
+            "What could we do on Sunday?",
+        ),
+        ("Ich esse kein Fleisch. Woher kommt dann das Eisen?", "Ich esse kein Fleisch.", "Plane ein Essen für Samstag."),
+        ("Soy celíaca. ¿Qué cereales hay?", "Soy celíaca.", "¿Qué puedo cenar hoy?"),
+        ("Tenho medo de altura. Existe tratamento?", "Tenho medo de altura.", "Planeje um dia no Rio."),
+        ("Мою дочь зовут Варя. Когда учить её плавать?", "Мою дочь зовут Варя.", "Что подарить ребёнку?"),
+        ("ابنتي اسمها ليان. متى تتعلم السباحة؟", "ابنتي اسمها ليان.", "ما الهدية المناسبة للطفلة؟"),
+        ("我女儿叫林小雨。几岁学游泳合适？", "我女儿叫林小雨。", "给孩子买什么礼物？"),
+        ("제 딸 이름은 하린이에요. 수영은 언제 시작하죠?", "제 딸 이름은 하린이에요.", "아이 선물 추천해 줘."),
+    ],
+)
+def test_what_a_user_told_beside_a_question_does_so_too(message: str, told: str, question: str, prices: CachePrices) -> None:
+    text = forwarded([(12, (message, prose(903, "en", 9)))], question, prices)
+    assert told in text
+
+
+def test_what_is_told_beside_a_question_again_and_again_is_quoted_once_in_a_block() -> None:
+    told = [(4 * i + 3, (f"I use Debian 12. Which shell has feature {i}?", prose(910 + i, "en", 9))) for i in range(7)]
+    text = forwarded(told, "Describe how a lighthouse works.", CachePrices(1.0, 1.0))
+    assert text[: text.index("</quotes>")].count("I use Debian 12.") == 1
+
+
+def test_a_statement_is_quoted_with_what_it_needs() -> None:
+    message = "I can't have sesame. But that was before the operation. What could replace tahini?"
+    text = forwarded([(12, (message, prose(903, "en", 9)))], "What should I bake tonight?", CachePrices(1.0, 1.0))
+    assert "I can't have sesame. But that was before the operation." in text or "I can't have sesame." not in text
+
+
+@pytest.mark.parametrize("prices", _PRICES.values(), ids=list(_PRICES))
+@pytest.mark.parametrize(
     ("old", "new", "question"),
     [
         (

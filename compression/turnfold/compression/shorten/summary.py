@@ -30,7 +30,7 @@ from turnfold.compression.text.orders import may_order
 from turnfold.compression.text.own_words import own_words
 from turnfold.compression.text.quotes import Quote, Source
 from turnfold.compression.text.signals import signal_weight
-from turnfold.compression.text.spans import Span
+from turnfold.compression.text.spans import bare_range
 from turnfold.compression.text.statements import Statements, objection, statements
 
 Count = Callable[[str], int]
@@ -91,19 +91,19 @@ def summarise(sources: Sequence[Source], budget: int, count: Count, memo: Memo, 
     said = told(sources, statements_room, count, memo) if statements_room > 0 else []
     if budget <= 0:  # of most of a long conversation only the orders are quoted: nothing else of it is rated
         ordering = {i: _orders_of(source, memo) for i, source in enumerate(sources) if holds_orders(source, memo)}
-        return _beside_whole(said, {*_latest(sources, ordering), *_objections(sources, range(_OBJECTED))})
+        return _beside(said, {*_latest(sources, ordering), *_objections(sources, range(_OBJECTED), memo)})
     messages = [_message_of(source, memo) for source in sources]
     weights = _weights(messages)
     standing_out = _standouts(sources, messages, weights, budget)
     kept = {i: _candidates_of(sources[i], memo) for i in sorted(standing_out)}
     chosen = _latest(sources, {i: [(c.start, c.end) for c in candidates if c.order] for i, candidates in kept.items()})
     # What stands in front of the block may be quoted by another summary.
-    chosen += [quote for quote in _objections(sources, range(_OBJECTED)) if quote not in chosen]
-    chosen = list(_beside_whole(said, chosen))
+    chosen += [quote for quote in _objections(sources, range(_OBJECTED), memo) if quote not in chosen]
+    chosen = list(_beside(said, chosen))
     spent = FIXED + sum(count(sources[quote.source].text[quote.start : quote.end]) + PER_QUOTE for quote in chosen)
     seen = {fact for quote in chosen for fact in _facts(sources, quote)}
     quoted = set(chosen)
-    whole = {quote.source for quote in said}
+    whole = {quote.source for quote in said if quote.end - quote.start == len(sources[quote.source].text)}
     queue = _ranking(sources, {i: found for i, found in kept.items() if i not in whole}, weights)
     # Lazy greedy: worth only falls as facts are quoted, so what is still on top with its worth of now is the best.
     while queue and spent + PER_QUOTE + _SHORT < budget:
@@ -114,20 +114,26 @@ def summarise(sources: Sequence[Source], budget: int, count: Count, memo: Memo, 
             continue
         needed = (Quote(top.quote.source, start, end) for start, end in top.needs)
         next_ones = range(top.quote.source + 1, top.quote.source + 1 + _OBJECTED)
-        new = [quote for quote in (*needed, top.quote, *_objections(sources, next_ones)) if quote not in quoted]
+        new = [quote for quote in (*needed, top.quote, *_objections(sources, next_ones, memo)) if quote not in quoted]
         cost = sum(count(sources[quote.source].text[quote.start : quote.end]) + PER_QUOTE for quote in new)
         if spent + cost <= budget:
             chosen += new
             quoted.update(new)
             spent += cost
             seen.update(fact for quote in new for fact in _facts(sources, quote))
-    return _beside_whole(said, chosen)
+    return _beside(said, chosen)
 
 
-def _beside_whole(said: Sequence[Quote], others: Iterable[Quote]) -> tuple[Quote, ...]:
-    """Messages that are quoted whole and quotes of others, in order."""
-    whole = {quote.source for quote in said}
-    return tuple(sorted({*said, *(quote for quote in others if quote.source not in whole)}))
+def _beside(said: Sequence[Quote], others: Iterable[Quote]) -> tuple[Quote, ...]:
+    """What users told, and what others quote besides, in order."""
+    by_source: dict[int, list[Quote]] = {}
+    for quote in said:
+        by_source.setdefault(quote.source, []).append(quote)
+
+    def holds(one: Quote) -> bool:
+        return any(quote.start <= one.start and one.end <= quote.end for quote in by_source.get(one.source, ()))
+
+    return tuple(sorted({*said, *(quote for quote in others if not holds(quote))}))
 
 
 def holds_orders(source: Source, memo: Memo) -> bool:
@@ -139,14 +145,18 @@ def _may_order(source: Source, said: Sequence[str]) -> bool:
     return source.role in TELLS and (not source.text.isascii() or may_order(said))
 
 
-def _objections(sources: Sequence[Source], places: range) -> list[Quote]:
+def _objections(sources: Sequence[Source], places: range, memo: Memo) -> list[Quote]:
     """What these messages object to those before them ("No, it wasn't.")."""
-    found = []
-    for i in range(places.start, min(len(sources), places.stop)):
-        if sources[i].role != "tool" and (first := objection(sources[i].text)):
-            piece = first.of(sources[i].text)
-            found.append(Quote(i, first.end - len(piece.lstrip()), first.start + len(piece.rstrip())))
-    return found
+    inside = range(places.start, min(len(sources), places.stop))
+    return [Quote(i, *said) for i in inside if sources[i].role != "tool" and (said := _objection(sources[i], memo))]
+
+
+def _objection(source: Source, memo: Memo) -> tuple[int, int] | None:
+    def read() -> tuple[int, int] | None:
+        first = objection(source.text)
+        return first and bare_range(first, first.of(source.text))
+
+    return memo.get(("objection", source.key), read)
 
 
 def _message_of(source: Source, memo: Memo) -> _MessageWords:
@@ -202,7 +212,7 @@ def _candidates(source: Source) -> tuple[_QuoteCandidate, ...]:
         return ()
     read, pieces, said, orders = _read(source)
     found: list[_QuoteCandidate] = []
-    ranges = list(map(_range, read.spans, pieces))
+    ranges = list(map(bare_range, read.spans, pieces))
     begins, ends = [begin for begin, _ in ranges], [end for _, end in ranges]
     own: set[int] = set()
     for start, end in _beside_pasted(source):
@@ -236,7 +246,7 @@ def _orders_of(source: Source, memo: Memo) -> Sequence[tuple[int, int]]:
         if candidates is not None:
             return [(c.start, c.end) for c in candidates if c.order]
         read, pieces, _, orders = _read(source)
-        return [_range(read.spans[i], pieces[i]) for i in sorted(orders)]
+        return [bare_range(read.spans[i], pieces[i]) for i in sorted(orders)]
 
     return memo.get(("summary-orders", source.role, source.key), make, lambda found: 100 + 120 * len(found))
 
@@ -256,11 +266,6 @@ def _read(source: Source) -> _ReadStatements:
     within = words_within(source.text)
     said = [within(start, end) for start, end, _ in read.spans]
     return _ReadStatements(read, pieces, said, read.complete(_ordering(source, read, pieces, said)))
-
-
-def _range(span: Span, piece: str) -> tuple[int, int]:
-    """Where a statement stands without the blanks around it."""
-    return span.end - len(piece.lstrip()), span.start + len(piece.rstrip())
 
 
 def _is_dense(piece: str, said: Sequence[str]) -> bool:

@@ -1,25 +1,28 @@
-"""What users told in short messages of their own: "I am vegetarian", "We moved it to the 21st".
+"""What users told in messages of their own: "I am vegetarian", "We moved it to the 21st".
 
-Lives here: choosing such messages of a block, whole, for the text that stands for it. Does not belong here: what speaks for a
-statement (``text.self_statements``), standing orders and the best sentences of a block (``summary``).
+Lives here: choosing such statements of a block, for the text that stands for it; a short message that tells and asks nothing is
+taken whole, of any other the sentences that tell, with what they need. Does not belong here: what speaks for a statement
+(``text.self_statements``), standing orders and the best sentences of a block (``summary``).
 
 A later question may need them without sharing a word with them ("what could I cook tonight?"), or need the newest of several
-that contradict each other. A message that asks something is no such statement: its words come back when it is asked again.
+that contradict each other. What a message asks is no such statement: its words come back when it is asked again.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.quotes import Quote, Source
 from turnfold.compression.text.self_statements import changes, statement_weight
+from turnfold.compression.text.spans import bare_range
 from turnfold.compression.text.statements import statements
 
 _LONGEST: Final = 240  # characters: what is longer is more than a statement
+_LONGEST_READ: Final = 800  # of a message that says other things too; in a longer one others may be speaking
 _LEAST: Final = 0.25
 _CHANGED: Final = 0.3  # what a message is worth more that takes an earlier one back
 _NODDED: Final = 0.25  # and one that got no more than a nod: it was to be kept, not to be worked on
@@ -27,21 +30,37 @@ _NOD: Final = 120  # characters of one, at most
 _NEWEST: Final = 0.1  # and the newest of a block
 _PER_QUOTE: Final = 3  # tokens of a quote's mark
 _ASKS: Final = re.compile(r"[?？؟]")
+# Sentences as they are weighed; what is quoted are the statements that they lie in.
+_SENTENCE: Final = re.compile(r"\S(?:[^\n.!?…؟।。！？]|[.!?…؟।](?!\s)(?!\Z)){0,800}+[.!?…؟।。！？]?")
+
+
+class _Told(NamedTuple):
+    """A range of a message, and how much it speaks for being such a statement."""
+
+    weight: float
+    start: int
+    end: int
 
 
 def told(sources: Sequence[Source], room: int, count: Callable[[str], int], memo: Memo) -> list[Quote]:
-    """The most telling of the users' short statements, in order, as many as fit into so many tokens with their marks; of equal
-    ones the last."""
-    latest: Mapping[str, int] = {source.text: i for i, source in enumerate(sources) if source.role == "user"}
-    weighed = ((_weight(sources[i], memo) + _NODDED * _is_nodded(sources, i), i) for i in latest.values())
-    ranked = sorted(((weight + _NEWEST * i / len(sources), i) for weight, i in weighed if weight >= _LEAST), reverse=True)
-    found: list[Quote] = []
-    for _, i in ranked:
+    """The most telling of the users' statements, in order, as many as fit into so many tokens with their marks; of equal ones
+    the last."""
+    latest: dict[str, tuple[float, int, _Told]] = {}
+    for i, source in enumerate(sources):
+        nodded = _NODDED * _is_nodded(sources, i)
+        for one in _told_in(source, memo):
+            if one.weight + nodded >= _LEAST:
+                latest[source.text[one.start : one.end]] = (one.weight + nodded + _NEWEST * i / len(sources), i, one)
+    found: set[Quote] = set()
+    for _, i, one in sorted(latest.values(), reverse=True):
         text = sources[i].text
-        cost = count(text) + _PER_QUOTE
+        if count(text[one.start : one.end]) + _PER_QUOTE > room:
+            continue
+        new = {Quote(i, start, end) for start, end in _with_needs(sources[i], one, memo)} - found
+        cost = sum(count(text[quote.start : quote.end]) + _PER_QUOTE for quote in new)
         if cost <= room:
             room -= cost
-            found.append(Quote(i, 0, len(text)))
+            found |= new
     return sorted(found)
 
 
@@ -53,14 +72,39 @@ def _is_nodded(sources: Sequence[Source], index: int) -> bool:
     return len(answer.text) <= _NOD and not _ASKS.search(answer.text)
 
 
-def _weight(source: Source, memo: Memo) -> float:
-    """How much a message speaks for being such a statement; 0 for one that asks."""
+def _told_in(source: Source, memo: Memo) -> tuple[_Told, ...]:
+    if source.role != "user" or len(source.text) > _LONGEST_READ or not source.text.strip():
+        return ()
+    return memo.get(("told", source.key), lambda: tuple(_read(source.text)), lambda found: 64 + 120 * len(found))
+
+
+def _read(text: str) -> Iterator[_Told]:
+    """What a message tells: all of it, or single sentences."""
+    found = [match.span() for match in _SENTENCE.finditer(text)]
+    if len(text) <= _LONGEST and not _ASKS.search(text):
+        weight = max((statement_weight(text[start:end]) for start, end in found), default=0.0)
+        yield _Told(weight + _changed(text), 0, len(text))
+        return
+    for start, end in found:
+        piece = text[start:end]
+        weight = 0.0 if _ASKS.search(piece) else statement_weight(piece)
+        if weight > 0:
+            yield _Told(weight + _changed(piece), start, end)
+
+
+def _changed(text: str) -> float:
+    return _CHANGED * changes(words(lower_text(text)))
+
+
+def _with_needs(source: Source, one: _Told, memo: Memo) -> Sequence[tuple[int, int]]:
+    """The ranges of the statements that a range lies in, and of all that they need."""
     text = source.text
-    if source.role != "user" or len(text) > _LONGEST or _ASKS.search(text) or not text.strip():
-        return 0.0
-    return memo.get(("told", source.key), lambda: _weigh(text))
+    if one.end - one.start == len(text):
+        return [(0, len(text))]
 
+    def read() -> Sequence[tuple[int, int]]:
+        found = statements(text)
+        inside = {i for i, span in enumerate(found.spans) if span.start < one.end and one.start < span.end}
+        return [bare_range(found.spans[i], found.spans[i].of(text)) for i in sorted(found.complete(inside))]
 
-def _weigh(text: str) -> float:
-    best = max((statement_weight(span.of(text)) for span in statements(text).spans), default=0.0)
-    return best + _CHANGED * changes(words(lower_text(text)))
+    return memo.get(("told-with-needs", source.key, one.start), read, lambda ranges: 64 + 120 * len(ranges))

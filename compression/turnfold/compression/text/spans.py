@@ -28,6 +28,11 @@ class Span(NamedTuple):
         return text[self.start : self.end]
 
 
+def bare_range(span: Span, piece: str) -> tuple[int, int]:
+    """Where a span whose characters are `piece` stands without the blanks around them."""
+    return span.end - len(piece.lstrip()), span.start + len(piece.rstrip())
+
+
 class Tiles(Sequence[Span]):
     """Spans that tile a text, as columns: while one is not asked for, it takes no object, and the garbage collector no time.
 
