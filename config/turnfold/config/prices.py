@@ -46,6 +46,8 @@ _FREE: Final = ":free"
 _SOUND_IS_DEARER: Final = frozenset({"openai", "azure"})
 #: What providers call the processing that the price list is about; "auto" is what some repeat from the request.
 _USUAL_TIERS: Final = frozenset({"", "auto", "default", "on_demand", "standard", "standard_only"})
+#: Provider and tier that cost the same (Groq, "Flex processing").
+_SAME_PRICE: Final = frozenset({("groq", "flex")})
 _HOUR_WRITE: Final = 2.0  # of an input token's price (Anthropic, "Prompt caching": one-hour writes)
 
 # Where prompt_cache_breakpoint came in (OpenAI, prompt caching guide): version 5.6 of the gpt family, and what follows it.
@@ -347,7 +349,7 @@ def dollars(model: str, use: TokenUse, at: float, upstream_url: str = "", own: M
     if found is None or found.guessed:
         return None
     flat = _flat_rates(model, upstream_url)
-    usual = use.tier in _USUAL_TIERS
+    usual = use.tier in _USUAL_TIERS or (found.provider.id, use.tier) in _SAME_PRICE
     if flat is not None and usual and not use.audio and not use.audio_completion and use.prompt < flat.below:
         return _bill(flat, use)
     return _listed_dollars(found, use, datetime.fromtimestamp(at, UTC), {} if usual else _context(use.tier))

@@ -97,6 +97,13 @@ def test_what_is_not_published_is_unknown(model: str, use: TokenUse) -> None:
     assert dollars(model, use, NOW, OPENAI) is None
 
 
+def test_a_tier_may_cost_the_same() -> None:
+    url = "https://api.groq.com/openai/v1"
+    usual = dollars("llama-3.3-70b-versatile", TokenUse(1000, 10), NOW, url)
+    assert usual is not None
+    assert usual == dollars("llama-3.3-70b-versatile", TokenUse(1000, 10, tier="flex"), NOW, url)
+
+
 def test_sound_has_its_own_price() -> None:
     text, sound = TokenUse(1000, 100, 400), TokenUse(1000, 100, 400, audio=500, audio_completion=80)
     assert dollars("gpt-audio", text, NOW) == pytest.approx((1000 * 2.5 + 100 * 10) / 1e6)
