@@ -3,9 +3,10 @@
 Lives here: a model's prices and cache ratios by its name, from genai-prices (packaged, offline) with a small table for what it
 lacks. Does not belong here: sums over requests (``proxy.books``), the network.
 
-A name is looked up from the particular to the general: as written, without ``ft:`` and a provider's prefix, without a date or
-tag, and finally by its family, dropping one dash-separated part after another (``gpt-5-foo`` is priced as ``gpt-5``). Ratios for
-folding come from the newest price list regardless of the time of day, so that every replica uses the same ones.
+A name is looked up from the particular to the general: as written, without a provider's prefix, without a date or tag, and
+finally by its family, dropping one dash-separated part after another (``gpt-5-foo`` is priced as ``gpt-5``). A fine-tuned model
+(``ft:``) has prices of its own, and the cache ratios of the model that it was made from. Ratios for folding come from the newest
+price list regardless of the time of day, so that every replica uses the same ones.
 
 genai-prices takes about 0.2 s and 12 MB, mostly for its table, so it is loaded at the first look-up.
 """
@@ -28,7 +29,7 @@ from turnfold.compression.options import CachePrices
 from turnfold.config.settings import ModelSettings, Settings
 
 if TYPE_CHECKING:
-    from genai_prices.types import ModelInfo, Provider, TieredPrices
+    from genai_prices.types import ModelInfo, ModelPrice, Provider, TieredPrices
 
 # Whose names a family may be guessed among; a hoster's prices say nothing of another model that begins alike.
 _MAKERS: Final = ("openai", "anthropic", "google", "deepseek", "x-ai", "mistral")
@@ -38,6 +39,15 @@ _EMBEDDING_MAKER: Final = "openai"
 # Dates and tags: gpt-4o-2024-08-06, claude-sonnet-4-5-20250929, gpt-4-0613, gemini-2.5-pro-preview-05-06, x:free, x@latest.
 _TAG: Final = re.compile(r"(?:-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|(?:preview|exp)(?:-\d{2}-\d{2})?|latest)|[:@][\w.-]*)$")
 _MAX_NAME: Final = 200
+_TUNED: Final = "ft:"
+#: A gateway's name for what it gives away (OpenRouter): the tag is part of the price.
+_FREE: Final = ":free"
+#: Providers that bill sound at many times the price of text: where the list has no price for it, the model's is unknown.
+_SOUND_IS_DEARER: Final = frozenset({"openai", "azure"})
+#: What providers call the processing that the price list is about; "auto" is what some repeat from the request.
+_USUAL_TIERS: Final = frozenset({"", "auto", "default", "on_demand", "standard", "standard_only"})
+#: Provider and tier that cost the same (Groq, "Flex processing").
+_SAME_PRICE: Final = frozenset({("groq", "flex")})
 _HOUR_WRITE: Final = 2.0  # of an input token's price (Anthropic, "Prompt caching": one-hour writes)
 
 # Where prompt_cache_breakpoint came in (OpenAI, prompt caching guide): version 5.6 of the gpt family, and what follows it.
@@ -96,9 +106,13 @@ def _plain(model: str) -> str:
     return model.strip().lower()[:_MAX_NAME]
 
 
+def _is_tuned(model: str) -> bool:
+    return _plain(model).startswith(_TUNED)
+
+
 def bare_name(model: str) -> str:
     """A model's name in lower case, without ``ft:`` and providers' prefixes."""
-    return _plain(model).removeprefix("ft:").rsplit("/", 1)[-1]
+    return _plain(model).removeprefix(_TUNED).rsplit("/", 1)[-1]
 
 
 def _candidates(model: str) -> Iterator[str]:
@@ -139,6 +153,9 @@ def _find(name: str, url: str | None, maker: str | None = None, guessed: bool = 
 
 @lru_cache(maxsize=1024)
 def _look_up(model: str, url: str) -> _PricedModel | None:
+    if _is_tuned(model):
+        made_from = _look_up(bare_name(model), url)
+        return _find(_plain(model), None, "openai") or (made_from and replace(made_from, guessed=True))
     names = list(_candidates(model))
     makers = [_plain(model).split("/", 1)[0], None] if "/" in model else [None]
     by_upstream = (_find(name, url) for name in names if url)
@@ -197,6 +214,8 @@ def _packaged_prices(model: str, url: str) -> ModelPrices:
     prices = _newest(found.info)
     whole = _base(prices.input_mtok)
     cache = CachePrices(_ratio(_base(prices.cache_read_mtok), whole), _ratio(_base(prices.cache_write_mtok), whole), least)
+    if _is_tuned(model):
+        cache = _packaged_prices(bare_name(model), url).cache
     name = f"{found.provider.id}/{found.info.id}"
     return ModelPrices(whole, _base(prices.output_mtok), cache, takes_breakpoints(model), name, found.guessed)
 
@@ -228,13 +247,40 @@ def prices_of(model: str, upstream_url: str = "", own: ModelSettings | None = No
 
 @dataclass(frozen=True, slots=True)
 class TokenUse:
-    """Billed tokens; ``prompt`` includes those read from and written to the cache, ``written`` those that it keeps an hour."""
+    """Billed tokens of one request.
+
+    Attributes:
+        prompt: all of the prompt, with what was read from and written to the cache.
+        written_hour: those of `written` that the cache keeps for an hour.
+        audio, audio_completion: those of `prompt` and of `completion` that are sound.
+        tier: the provider's name for how it was processed ("flex", "priority", "fast"); "" for the usual way.
+    """
 
     prompt: int
     completion: int = 0
     cached: int = 0
     written: int = 0
     written_hour: int = 0
+    audio: int = 0
+    audio_completion: int = 0
+    tier: str = ""
+
+    def bounded(self) -> TokenUse:
+        """The same with every part within its whole."""
+        cached = _within(self.cached, self.prompt)
+        written = _within(self.written, self.prompt - cached)
+        return replace(
+            self,
+            cached=cached,
+            written=written,
+            written_hour=_within(self.written_hour, written),
+            audio=_within(self.audio, self.prompt),
+            audio_completion=_within(self.audio_completion, self.completion),
+        )
+
+
+def _within(part: int, whole: int) -> int:
+    return min(max(part, 0), whole)
 
 
 #: Dollars for a model's tokens at a Unix time; None when the price is unknown.
@@ -262,6 +308,8 @@ def _flat_rates(model: str, url: str) -> _Flat | None:
     parts = (prices.input_mtok, prices.cache_read_mtok, prices.cache_write_mtok, prices.output_mtok)
     plain, cached, written, output = map(_base, parts)
     whole = plain or 0.0
+    if _is_tuned(model):
+        cached = whole * _packaged_prices(model, url).cache.read
     tiers = [tier.start for part in parts if part is not None and not isinstance(part, Decimal) for tier in part.tiers]
     return _Flat(
         plain=whole,
@@ -284,34 +332,64 @@ def _hour_surcharge(plain: float, written: float, use: TokenUse) -> float:
 
 
 def dollars(model: str, use: TokenUse, at: float, upstream_url: str = "", own: ModelSettings | None = None) -> float | None:
-    """What one request cost at a Unix time, tiers for long prompts included; None when the model's price is unknown.
+    """What one request cost at a Unix time, tiers for long prompts included; None when the model's price is unknown, or not
+    known for the way in which the request was processed.
 
-    A price that is only known for the family counts as unknown: a bill must not contain guesses.
+    A price that is only known for the family counts as unknown: a bill must not contain guesses. The operator's own figures hold
+    for every way of processing.
     """
-    cached = min(max(use.cached, 0), use.prompt)
-    written = min(max(use.written, 0), use.prompt - cached)
-    use = TokenUse(use.prompt, use.completion, cached, written, min(max(use.written_hour, 0), written))
+    use = use.bounded()
     if own is not None and own.input is not None:
         prices = prices_of(model, upstream_url, own)
         read, write = own.input * prices.cache.read, own.input * prices.cache.write
         return _bill(_Flat(own.input, read, write, prices.output or 0.0), use)
+    if _plain(model).endswith(_FREE):
+        return 0.0
     found = _look_up(model, upstream_url)
     if found is None or found.guessed:
         return None
     flat = _flat_rates(model, upstream_url)
-    if flat is not None and use.prompt < flat.below:
+    usual = use.tier in _USUAL_TIERS or (found.provider.id, use.tier) in _SAME_PRICE
+    if flat is not None and usual and not use.audio and not use.audio_completion and use.prompt < flat.below:
         return _bill(flat, use)
-    usage = _price_list().Usage(
-        input_tokens=use.prompt,
-        cache_read_tokens=use.cached,
-        cache_write_tokens=use.written,
-        output_tokens=use.completion,
-    )
-    when = datetime.fromtimestamp(at, UTC)
-    priced = found.info.calc_price(usage, found.provider, genai_request_timestamp=when, auto_update_timestamp=None)
-    rates = prices_of(model, upstream_url)
-    plain = rates.input or 0.0
-    return float(priced.total_price) + _hour_surcharge(plain, plain * rates.cache.write, use)
+    return _listed_dollars(found, use, datetime.fromtimestamp(at, UTC), {} if usual else _context(use.tier))
+
+
+def _context(tier: str) -> dict[str, str]:
+    """What the price list calls a way of processing: OpenAI's are tiers of service, Anthropic's fast one is a speed."""
+    return {"service_tier": tier, "speed": tier}
+
+
+def _listed_dollars(found: _PricedModel, use: TokenUse, when: datetime, context: Mapping[str, str]) -> float | None:
+    """The price list's own calculation; None where it has no prices for this way of processing."""
+    if context and not any(variant.when.items() <= context.items() for variant in found.info.price_variants or ()):
+        return None
+    prices = found.info.get_prices(when, context)
+    if (use.audio or use.audio_completion) and prices.input_audio_mtok is None and found.provider.id in _SOUND_IS_DEARER:
+        return None
+    total = float(prices.calc_price(_listed_usage(use, prices))["total_price"])
+    if prices.cache_write_1h_mtok is not None:
+        return total
+    plain, written = _base(prices.input_mtok) or 0.0, _base(prices.cache_write_mtok)
+    return total + _hour_surcharge(plain, plain if written is None else written, use)
+
+
+def _listed_usage(use: TokenUse, prices: ModelPrice) -> Any:
+    """The same tokens in the price list's terms. Sound without a price of its own is priced like text."""
+    usage = {
+        "input_tokens": use.prompt,
+        "cache_read_tokens": use.cached,
+        "cache_write_tokens": use.written,
+        "output_tokens": use.completion,
+    }
+    if prices.cache_write_1h_mtok is not None:
+        usage |= {"cache_write_1h_tokens": use.written_hour}
+    if prices.input_audio_mtok is not None:  # providers do not say how much of it was cached: as little as can be
+        cached = max(0, use.audio - (use.prompt - use.cached))
+        usage |= {"input_audio_tokens": use.audio, "cache_audio_read_tokens": cached}
+    if prices.output_audio_mtok is not None:
+        usage |= {"output_audio_tokens": use.audio_completion}
+    return _price_list().Usage(**usage)
 
 
 def price_from(settings: Settings) -> PriceOf:
@@ -325,5 +403,5 @@ def price_from(settings: Settings) -> PriceOf:
 
 def packaged_window(model: str, upstream_url: str = "") -> int | None:
     """The window that the price list names for a model, input and output together as a rule; None when unknown."""
-    found = _look_up(model, upstream_url)
+    found = _look_up(bare_name(model) if _is_tuned(model) else model, upstream_url)
     return found.info.context_window if found and not found.guessed else None

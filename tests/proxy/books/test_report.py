@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from dataclasses import MISSING, fields
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -112,6 +113,26 @@ async def test_queries_that_make_no_sense(query: Query, field: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         await report(MemoryStore(), query)
     assert caught.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("group_by", "only", "begins", "ends"),
+    [
+        ("model", {}, "2025-10-09T11:00:00Z", "2025-10-09T14:00:00Z"),
+        ("model", {"conversation": "c"}, "2025-10-09T00:00:00Z", "2025-10-10T00:00:00Z"),
+        ("conversation", {}, "2025-10-09T00:00:00Z", "2025-10-10T00:00:00Z"),
+        ("session", {}, "2025-10-09T00:00:00Z", "2025-10-10T00:00:00Z"),
+    ],
+)
+async def test_a_report_names_the_time_that_it_sums(
+    store: Store, group_by: str, only: dict[str, str], begins: str, ends: str
+) -> None:
+    made = await report(store, Query(NOON - 30 * 60, NOON + 90 * 60, group_by, only))
+    assert (made["from"], made["to"]) == (begins, ends)
+    at = [datetime.fromisoformat(made[edge]).timestamp() for edge in ("from", "to")]
+    assert (await report(store, Query(at[0], at[1], group_by, only)))["totals"] == made["totals"]
+    midnight = datetime.fromisoformat("2025-10-10").replace(tzinfo=UTC).timestamp()
+    assert (await report(store, Query(NOON, midnight, group_by, only)))["to"] == "2025-10-10T00:00:00Z"
 
 
 def test_moments() -> None:

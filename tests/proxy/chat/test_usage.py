@@ -24,8 +24,9 @@ OPENAI = {
     "prompt_tokens_details": {"cached_tokens": 64, "cache_write_tokens": 26, "audio_tokens": 0},
     "completion_tokens_details": {"reasoning_tokens": 0},
 }
+SAID = Usage(90, 5, 64, 26, audio_prompt_tokens=0)
 CASES: dict[str, tuple[dict[str, Any], Usage]] = {
-    "openai": (OPENAI, Usage(90, 5, 64, 26)),
+    "openai": (OPENAI, SAID),
     "deepseek": (
         {"prompt_tokens": 9, "completion_tokens": 1, "prompt_cache_hit_tokens": 8, "prompt_cache_miss_tokens": 1},
         Usage(9, 1, 8, None),
@@ -53,6 +54,52 @@ CASES: dict[str, tuple[dict[str, Any], Usage]] = {
     "nonsense": ({"prompt_tokens": "9", "completion_tokens": True, "cached_tokens": -1, "input_tokens": 1.5}, Usage()),
     "anthropic, nothing": ({"input_tokens": 0, "output_tokens": 1}, Usage(0, 1, None, None)),
     "empty": ({}, Usage()),
+    "xai": (  # xAI, "Consumption and rate limits": thinking is in the total alone
+        {
+            "prompt_tokens": 32,
+            "completion_tokens": 9,
+            "total_tokens": 135,
+            "prompt_tokens_details": {"cached_tokens": 6, "audio_tokens": 0},
+            "completion_tokens_details": {"reasoning_tokens": 94, "audio_tokens": 0},
+        },
+        Usage(32, 103, 6, audio_prompt_tokens=0, audio_completion_tokens=0),
+    ),
+    "google": ({"prompt_tokens": 20, "completion_tokens": 198, "total_tokens": 623}, Usage(20, 603)),
+    "google, no words": (
+        {"prompt_tokens": 21, "completion_tokens": 0, "total_tokens": 81, "completion_tokens_details": {"reasoning_tokens": 60}},
+        Usage(21, 60),
+    ),
+    "thinking inside": (
+        {"prompt_tokens": 9, "completion_tokens": 70, "total_tokens": 79, "completion_tokens_details": {"reasoning_tokens": 64}},
+        Usage(9, 70),
+    ),
+    "a relay's prompt without what was cached": (
+        {"prompt_tokens": 9, "completion_tokens": 7, "total_tokens": 116, "prompt_tokens_details": {"cached_tokens": 100}},
+        Usage(9, 7, 100),
+    ),
+    "a total of something else": (
+        {"prompt_tokens": 9, "completion_tokens": 7, "total_tokens": 50, "completion_tokens_details": {"reasoning_tokens": 3}},
+        Usage(9, 7),
+    ),
+    "a total that is none": ({"prompt_tokens": 9, "completion_tokens": 7, "total_tokens": "50"}, Usage(9, 7)),
+    "sound": (
+        {
+            "prompt_tokens": 50,
+            "completion_tokens": 80,
+            "total_tokens": 130,
+            "prompt_tokens_details": {"audio_tokens": 40},
+            "completion_tokens_details": {"audio_tokens": 60},
+        },
+        Usage(50, 80, audio_prompt_tokens=40, audio_completion_tokens=60),
+    ),
+    "anthropic, a tier": (
+        {"input_tokens": 9, "output_tokens": 1, "service_tier": "priority"},
+        Usage(9, 1, service_tier="priority"),
+    ),
+    "anthropic, fast": (
+        {"input_tokens": 9, "output_tokens": 1, "service_tier": "standard", "speed": "fast"},
+        Usage(9, 1, service_tier="fast"),
+    ),
 }
 
 
@@ -86,12 +133,23 @@ STREAM = (
 def test_cuts_anywhere(cuts: list[int], coding: str) -> None:
     coded = {"": STREAM, "gzip": gzip.compress(STREAM), "deflate": zlib.compress(STREAM)}[coding]
     reader = _read(coded, [min(cut, len(coded)) for cut in cuts], coding)
-    assert (reader.usage, reader.model) == (Usage(90, 5, 64, 26), "gpt-x")
+    assert (reader.usage, reader.model) == (SAID, "gpt-x")
 
 
 def test_byte_by_byte() -> None:
     for coding, data in (("", STREAM), ("gzip", gzip.compress(STREAM)), ("deflate", zlib.compress(STREAM))):
-        assert _read(data, list(range(len(data))), coding).usage == Usage(90, 5, 64, 26)
+        assert _read(data, list(range(len(data))), coding).usage == SAID
+
+
+def test_the_tier_is_what_the_end_of_the_answer_says() -> None:
+    begun = b'data: {"response":{"model":"m1","service_tier":"auto","usage":null}}\n\n'
+    ended = b'data: {"response":{"service_tier": "flex","usage":{"input_tokens":9,"output_tokens":1}}}\n\n'
+    late = b'data: {"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":1},"service_tier":"Flex"}\n\n'
+    for data, cuts in ((begun + ended, []), (begun + ended, list(range(len(begun + ended)))), (begun + late, [])):
+        assert _read(data, cuts).usage == Usage(9, 1, service_tier="flex")
+    assert _read(b'{"service_tier":null,"usage":{"prompt_tokens":9}}', []).usage == Usage(9)
+    said = json.dumps({"choices": [{"message": {"content": '"service_tier":"flex"'}}], "service_tier": "default"}).encode()
+    assert _read(said, []).usage.service_tier == "default"
 
 
 def test_the_latest_report_counts_and_keeps_what_it_does_not_repeat() -> None:

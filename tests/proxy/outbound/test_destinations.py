@@ -131,8 +131,12 @@ def test_errors_have_the_shape_of_the_clients_api(upstream: UpstreamServer, star
     proxy = start_proxy(upstream.origin + "/v1", upstream={"api_key": "k"}, auth={"client_tokens": ("t1",)})
     refused = call(proxy.origin, "POST", "/v1/messages", b"{}", [("x-api-key", "no"), ("anthropic-version", "2023-06-01")])
     assert (refused.status, refused.json()["type"], refused.json()["error"]["type"]) == (401, "error", "authentication_error")
-    refused = call(proxy.origin, "POST", "/v1/responses", b"{}", [("authorization", "Bearer no")])
-    assert (refused.status, refused.json()["error"]["code"]) == (401, "invalid_api_key")
+    for path in ("/v1/messages", "/anthropic/v1/messages"):  # a client that forgot the header is told in the same shape
+        refused = call(proxy.origin, "POST", path, b"{}", [("authorization", "Bearer no")])
+        assert (refused.status, refused.json()["type"], refused.json()["error"]["type"]) == (401, "error", "authentication_error")
+    for path in ("/v1/responses", "/v1/threads/t1/messages", "/v1/messages/compress"):
+        refused = call(proxy.origin, "POST", path, b"{}", [("authorization", "Bearer no")])
+        assert (refused.status, refused.json()["error"]["code"]) == (401, "invalid_api_key")
 
 
 def test_a_websocket_of_responses_is_sent_to_http(upstream: UpstreamServer, start_proxy: StartProxy) -> None:

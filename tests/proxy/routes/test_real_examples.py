@@ -7,7 +7,7 @@ here: examples against schemas (``test_api_document``), other answers (``test_an
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 
 from pydantic import SecretStr
 
@@ -181,6 +181,24 @@ def refusals(asker: Asker, tenant: str) -> list[Answer]:
     ]
 
 
+#: Anthropic, "Errors".
+ANTHROPICS: Final = {
+    "400": "invalid_request_error",
+    "401": "authentication_error",
+    "403": "permission_error",
+    "413": "request_too_large",
+    "431": "invalid_request_error",
+    "502": "api_error",
+    "504": "timeout_error",
+}
+
+
+def error_examples(path: Any) -> dict[str, Any]:
+    """Bodies by status."""
+    answers = path["post"]["responses"].items()
+    return {status: answer["content"]["application/json"]["example"] for status, answer in answers if status[0] in "45"}
+
+
 def test_every_example_is_what_a_server_answers(upstream: UpstreamServer) -> None:
     with api_server("memory://", upstream.origin + "/v1", auth=OPERATOR) as origin:
         asker = Asker(origin)
@@ -197,9 +215,16 @@ def test_every_example_is_what_a_server_answers(upstream: UpstreamServer) -> Non
         refused += [call(origin, "PUT", "/v1/state/s", state), Answer(late.status, [], late.body.replace(b"0.05 s", b"600 s"))]
     with api_server("none://", NOWHERE, upstream_settings={"api_key": SecretStr("sk-operator")}) as origin:
         refused += [call(origin, "POST", "/v1/chat/completions", turn, [("host", host)]) for host in ("localhost", "example.com")]
+        to_anthropics = [call(origin, "POST", "/v1/messages", turn, [("host", host)]) for host in ("localhost", "example.com")]
     with api_server("redis://127.0.0.1:1") as origin:  # nobody listens there
         refused.append(call(origin, "GET", "/v1/cache/stats"))
     real = {(str(one.status), json.dumps(one.json())) for one in refused}
+    said = {status: body["error"] for status, body in error_examples(asker.paths.pop("/v1/messages")).items()}
+    assert {status: one["message"] for status, one in said.items()} == {
+        status: body["error"]["message"] for status, body in error_examples(asker.paths["/v1/chat/completions"]).items()
+    }  # in another shape
+    assert {status: one["type"] for status, one in said.items()} == ANTHROPICS
+    assert all((str(one.status), one.json()["error"]) in said.items() for one in to_anthropics)
     operations = [operation for methods in asker.paths.values() for operation in methods.values()]
     described = [(status, answer) for one in operations for status, answer in one["responses"].items() if status != "200"]
     bodies = [(status, answer["content"]["application/json"]) for status, answer in described if "content" in answer]

@@ -358,3 +358,17 @@ class ErrorAnswer(AnswerBody):
     """An error in OpenAI's shape."""
 
     error: ErrorDetail
+
+
+class MessagesErrorDetail(AnswerBody):
+    """Description of an error, in Anthropic's words."""
+
+    type: str
+    message: str
+
+
+class MessagesErrorAnswer(AnswerBody):
+    """An error in Anthropic's shape."""
+
+    type: Literal["error"]
+    error: MessagesErrorDetail

@@ -195,6 +195,9 @@ def token_use(usage: Usage) -> TokenUse | None:
         usage.cached_tokens or 0,
         usage.cache_write_tokens or 0,
         usage.cache_write_hour_tokens or 0,
+        usage.audio_prompt_tokens or 0,
+        usage.audio_completion_tokens or 0,
+        usage.service_tier or "",
     )
 
 
@@ -283,7 +286,7 @@ def with_fold(receipt: Receipt, used: TokenUse, past: PastRequest | None) -> Tok
         warm = 2 * used.cached >= _reach(receipt, past, "").unfolded
         cached = (whole if warm else min(whole, used.cached)) if whole >= least_cached(receipt.model) else 0
     written = prompt - cached if used.written or (past and past.writes) else 0
-    return _with_hours(TokenUse(prompt, used.completion, cached, written), used)
+    return _other_prompt(used, prompt, cached, written)
 
 
 def _unfolded_tokens(receipt: Receipt, used: TokenUse, scale: float) -> int:
@@ -308,7 +311,7 @@ def without_turnfold(receipt: Receipt, used: TokenUse, past: PastRequest | None,
     if past is None:
         cached = round(prompt * used.cached / used.prompt) if used.prompt else 0
         written = round(prompt * used.written / used.prompt) if used.prompt else 0
-        return _with_hours(TokenUse(prompt, used.completion, cached, min(written, prompt - cached)), used)
+        return _other_prompt(used, prompt, cached, min(written, prompt - cached))
     reach = _reach(receipt, past, sections)
     warm = _look(receipt, used, past, reach, sections).warm_share(past, receipt.at - past.at)
     writes = past.writes or used.written > 0
@@ -317,7 +320,7 @@ def without_turnfold(receipt: Receipt, used: TokenUse, past: PastRequest | None,
     if _has_other_tools(receipt, past):  # what is cached all the same is what both lists begin with
         whole = used.cached
     cached = round(warm * whole + (1 - warm) * min(whole, used.cached))
-    return _with_hours(TokenUse(prompt, used.completion, cached, prompt - cached if writes else 0), used)
+    return _other_prompt(used, prompt, cached, prompt - cached if writes else 0)
 
 
 def _follows_a_dropped_one(receipt: Receipt, past: PastRequest) -> bool:
@@ -326,10 +329,11 @@ def _follows_a_dropped_one(receipt: Receipt, past: PastRequest) -> bool:
     return past.trails is None or receipt.trails.received.repeats(past.trails.received) < _FOLLOWS
 
 
-def _with_hours(without: TokenUse, used: TokenUse) -> TokenUse:
-    """The client asks for the same lifetimes, folded or not: the same share of what is written stays for an hour."""
-    hours = round(without.written * used.written_hour / used.written) if used.written else 0
-    return replace(without, written_hour=hours)
+def _other_prompt(used: TokenUse, prompt: int, cached: int, written: int) -> TokenUse:
+    """The same request with another prompt. The client asks for the same lifetimes, folded or not: the same share of what is
+    written stays for an hour."""
+    hours = round(written * used.written_hour / used.written) if used.written else 0
+    return replace(used, prompt=prompt, cached=cached, written=written, written_hour=hours)
 
 
 def next_past(receipt: Receipt, used: TokenUse, without: TokenUse, past: PastRequest | None, sections: str) -> PastRequest:

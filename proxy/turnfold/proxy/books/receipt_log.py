@@ -72,9 +72,13 @@ def _receipt(value: Any) -> dict[str, Any]:
 def _is_sound(made: dict[str, Any]) -> bool:
     """Whether the fields that reports and drill-down reckon with are what they should be."""
     texts = all(isinstance(made[name], str) for name in ("request_id", "tenant", "model", "status", "reason"))
-    figures = all(value is None or type(value) is int for value in made["usage"].values())
+    figures = all(_is_figure(name, value) for name, value in made["usage"].items())
     lists = all(_is_list_of_texts(made[name]) for name in ("sections", "tags"))
     return texts and figures and lists and type(made["at"]) in {int, float}
+
+
+def _is_figure(name: str, value: Any) -> bool:
+    return value is None or type(value) is (str if name == "service_tier" else int)
 
 
 def _is_list_of_texts(value: Any) -> bool:

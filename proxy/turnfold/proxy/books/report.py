@@ -90,6 +90,12 @@ class Query:
         """Whether something is told apart that is known by whole days only."""
         return not _BY_DAY_ONLY.isdisjoint({self.group_by, *self.only})
 
+    @property
+    def covered(self) -> tuple[datetime, datetime]:
+        """Beginning and end of what is summed."""
+        first, end = rollups.whole_hours(self.start, self.end)
+        return rollups.whole_days(first, end) if self.by_day_only else (first, end)
+
 
 class TimedRow(NamedTuple):
     """Sums of one hour or day: its beginning, what they are about, and the sums by measure."""
@@ -100,7 +106,7 @@ class TimedRow(NamedTuple):
 
 
 def _tables(query: Query) -> list[tuple[str, datetime]]:
-    first, end = rollups.whole_hours(query.start, query.end)
+    first, end = query.covered
     if query.by_day_only:
         return list(rollups.conversation_days(first, end))
     return list(rollups.hours(first, end) if query.group_by == "hour" else rollups.covering_tables(first, end))
@@ -239,7 +245,7 @@ async def report(store: Store, query: Query, options_of: OptionsOf | None = None
     query.check()
     rows = await read_rows(store, query)
     groups = grouped(rows, query.group_by)
-    first, end = rollups.whole_hours(query.start, query.end)
+    first, end = query.covered
     if query.group_by == "tag" and "tag" not in query.only:  # in the total a request with several tags counts once
         rows = await read_rows(store, replace(query, group_by="model"))
     every = [pair for pairs in grouped(rows, query.group_by).values() for pair in pairs]

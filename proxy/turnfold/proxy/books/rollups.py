@@ -320,9 +320,15 @@ def hours(first: datetime, end: datetime) -> Iterator[tuple[str, datetime]]:
         first += _HOUR
 
 
+def whole_days(first: datetime, end: datetime) -> tuple[datetime, datetime]:
+    """The days that whole hours touch."""
+    last = end.replace(hour=0)
+    return first.replace(hour=0), last if last == end else last + _DAY
+
+
 def conversation_days(first: datetime, end: datetime) -> Iterator[tuple[str, datetime]]:
     """Tables by conversation: whole days only."""
-    at = first.replace(hour=0)
+    at, end = whole_days(first, end)
     while at < end:
         yield _conversations_table(at), at
         at += _DAY

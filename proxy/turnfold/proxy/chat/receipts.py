@@ -20,7 +20,10 @@ class Usage:
 
     Attributes:
         prompt_tokens: all of the prompt, whatever the cache had of it.
+        completion_tokens: all that is billed as output, thinking included.
         cache_write_hour_tokens: those of `cache_write_tokens` that the cache keeps for an hour, and not for minutes.
+        audio_prompt_tokens, audio_completion_tokens: those of the prompt and of the completion that are sound.
+        service_tier: the provider's name for how the request was processed, such as "default", "flex" or "priority".
     """
 
     prompt_tokens: int | None = None
@@ -28,6 +31,9 @@ class Usage:
     cached_tokens: int | None = None
     cache_write_tokens: int | None = None
     cache_write_hour_tokens: int | None = None
+    audio_prompt_tokens: int | None = None
+    audio_completion_tokens: int | None = None
+    service_tier: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from turnfold.proxy.chat.receipts import Usage
 from turnfold.proxy.http.codings import CodedBodyBroken, CodedBodyTooLarge, Inflater, is_readable
 
-_KEY: Final = re.compile(rb'"usage"\s{0,8}:\s{0,8}\{|"model"\s{0,8}:\s{0,8}"([^"\\]{1,128})"')
+_KEY: Final = re.compile(
+    rb'"usage"\s{0,8}:\s{0,8}\{|"(?:model"\s{0,8}:\s{0,8}"([^"\\]{1,128})|service_tier"\s{0,8}:\s{0,8}"([^"\\]{1,32}))"'
+)
 _MARK: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|["{}]', re.DOTALL)  # a string at once, where all of it is there
 _BRACKETS: Final = (b"{", b"}")
 _ESCAPE_OR_END: Final = re.compile(rb'\\.|"', re.DOTALL)
@@ -27,6 +30,7 @@ _MOST_INFLATED: Final = 32 * 2**20  # an answer of a model has less than one; wh
 #: Ten times the largest context window of any model (10 million tokens). What is reported beyond is no count of tokens, and its
 #: dollars would spoil every sum that it is added to: it counts as not reported.
 MOST_TOKENS: Final = 100_000_000
+_LONGEST_TIER: Final = 32
 _DECODER: Final = json.JSONDecoder()
 
 #: Where providers say it, in order of trust (OpenAI; DeepSeek; Anthropic and its relays; Moonshot).
@@ -47,7 +51,11 @@ _PATHS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("cache_creation_input_tokens",),
     ),
     "cache_write_hour_tokens": (("cache_creation", "ephemeral_1h_input_tokens"),),
+    "audio_prompt_tokens": (("prompt_tokens_details", "audio_tokens"), ("input_tokens_details", "audio_tokens")),
+    "audio_completion_tokens": (("completion_tokens_details", "audio_tokens"), ("output_tokens_details", "audio_tokens")),
 }
+#: Where they say how much of the answer was thinking.
+_THOUGHTS: Final = ("completion_tokens_details", "output_tokens_details")
 
 
 def _figures(usage: dict[str, Any], before: Usage) -> dict[str, int | None] | None:
@@ -78,7 +86,33 @@ def merged(before: Usage, reported: dict[str, Any]) -> Usage:
     if found is None:
         return Usage()
     found["prompt_tokens"] = _whole_prompt(before, reported, found)
-    return Usage(**found)
+    found["completion_tokens"] = _whole_completion(reported, found)
+    return Usage(**found, service_tier=_tier(reported) or before.service_tier)
+
+
+def _whole_completion(reported: dict[str, Any], found: dict[str, int | None]) -> int | None:
+    """All output, thinking included. xAI and Google bill thinking as output, and count it in `total_tokens` but not in
+    `completion_tokens` (xAI, "Consumption and rate limits"; Google, "Thinking").
+
+    What is missing counts as thinking if the details say the same number or none, and if it is not the part of the prompt that a
+    relay left out because it was cached.
+    """
+    prompt, completion, total = found["prompt_tokens"], found["completion_tokens"], reported.get("total_tokens")
+    if prompt is None or completion is None or type(total) is not int or not prompt + completion < total <= MOST_TOKENS:
+        return completion
+    missing = total - prompt - completion
+    details = [reported[name] for name in _THOUGHTS if isinstance(reported.get(name), dict)]
+    thoughts = next((one["reasoning_tokens"] for one in details if one.get("reasoning_tokens")), missing)
+    cached, written = found["cached_tokens"] or 0, found["cache_write_tokens"] or 0
+    return total - prompt if missing == thoughts and missing not in (cached, written, cached + written) else completion
+
+
+def _tier(reported: dict[str, Any]) -> str | None:
+    """Anthropic says in its usage how a request was processed: a tier of service, and whether it was the fast (dearer) way."""
+    if reported.get("speed") == "fast":
+        return "fast"
+    tier = reported.get("service_tier")
+    return tier[:_LONGEST_TIER].lower() if isinstance(tier, str) else None
 
 
 def _whole_prompt(before: Usage, reported: dict[str, Any], found: dict[str, int | None]) -> int | None:
@@ -134,6 +168,8 @@ class UsageReader:
             at = match.end()
             if match[1] is not None:
                 self.model = self.model or match[1].decode("utf-8", "replace")
+            elif match[2] is not None:  # a stream repeats first what was asked for, and at its end says what was done
+                self.usage = replace(self.usage, service_tier=match[2].decode("utf-8", "replace").lower())
             else:
                 at = self._collect(data, at - 1)
 

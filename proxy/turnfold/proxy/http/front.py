@@ -7,8 +7,9 @@ here: which path leads where (``app``).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -17,6 +18,10 @@ from turnfold.proxy.http.headers import first
 from turnfold.proxy.http.inbound import ClientGone
 from turnfold.proxy.http.limits import check_head, check_host, check_path
 from turnfold.proxy.http.refusals import RawHeaders, Refused
+
+#: The part of a path in front of ``/messages`` where that is Anthropic's, and no collection in something else.
+MESSAGES_BEHIND: Final = r"v\d\w*|anthropic"
+_MESSAGES: Final = re.compile(rf"(?:^|/(?:{MESSAGES_BEHIND}))/messages$")
 
 
 class Endpoint:
@@ -58,8 +63,8 @@ class Front:
         except ClientGone:  # there is nobody to answer
             return
         except Refused as refused:
-            to_anthropic = first(scope["headers"], b"anthropic-version") is not None
-            await refused.send(_as_denial(send) if scope["type"] == "websocket" else send, to_anthropic=to_anthropic)
+            answer = _as_denial(send) if scope["type"] == "websocket" else send
+            await refused.send(answer, to_anthropic=_speaks_anthropic(scope))
 
 
 class Straight:
@@ -78,6 +83,11 @@ class Straight:
         """ASGI."""
         found = self._endpoints.get(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
         await (found or self._app)(scope, receive, send)
+
+
+def _speaks_anthropic(scope: Scope) -> bool:
+    """Whether the client's API is Anthropic's: its path says so, or the header that it asks for (which a client may forget)."""
+    return _MESSAGES.search(scope["path"]) is not None or first(scope["headers"], b"anthropic-version") is not None
 
 
 def _no_websockets(path: str) -> Refused:

@@ -50,12 +50,9 @@ class Refused(Exception):
 
     async def send(self, send: Send, *, to_anthropic: bool = False) -> None:
         """Send the answer, in OpenAI's shape or in Anthropic's."""
-        body = self._as_anthropic() if to_anthropic else error_body(self.status, self.code, self.message, self.param)
+        anthropics = messages_error_body(self.status, self.message)
+        body = anthropics if to_anthropic else error_body(self.status, self.code, self.message, self.param)
         await send_json(send, self.status, body, self.headers)
-
-    def _as_anthropic(self) -> dict[str, Any]:
-        kind = _ANTHROPIC_TYPES.get(self.status) or _type_of(self.status)
-        return {"type": "error", "error": {"type": kind, "message": self.message}}
 
 
 def _type_of(status: int) -> str:
@@ -65,6 +62,11 @@ def _type_of(status: int) -> str:
 def error_body(status: int, code: str, message: str, param: str | None) -> dict[str, Any]:
     """An error in OpenAI's shape."""
     return {"error": {"message": message, "type": _type_of(status), "param": param, "code": code}}
+
+
+def messages_error_body(status: int, message: str) -> dict[str, Any]:
+    """An error in Anthropic's shape."""
+    return {"type": "error", "error": {"type": _ANTHROPIC_TYPES.get(status) or _type_of(status), "message": message}}
 
 
 async def send_json(send: Send, status: int, value: Any, headers: RawHeaders = ()) -> None:

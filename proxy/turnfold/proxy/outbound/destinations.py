@@ -28,13 +28,12 @@ from starlette.types import Scope
 from yarl import URL
 
 from turnfold.config.settings import Settings, anthropic_url
+from turnfold.proxy.http.front import MESSAGES_BEHIND
 from turnfold.proxy.http.headers import first
 from turnfold.proxy.http.refusals import RawHeaders
 from turnfold.proxy.http.tenancy import Keys
 from turnfold.proxy.outbound.upstream import Upstream
 
-#: The part of a path in front of ``/messages`` where that is Anthropic's, and no collection in something else.
-MESSAGES_BEHIND: Final = r"v\d\w*|anthropic"
 _SAID: Final = re.compile(rb"/(anthropic|openai)(?=/v1(?:/|$))")
 _MESSAGES: Final = re.compile(rb"(?:^|/(?:%s))/messages(?:/|$)" % MESSAGES_BEHIND.encode())
 _VERSION: Final = b"anthropic-version"

@@ -94,7 +94,8 @@ def _access(call: Mapping[str, Any]) -> str:
 def _message(answer: Mapping[str, Any]) -> str:
     for content in answer.get("content", {}).values():
         if "example" in content:
-            return str(content["example"]["error"]["code"])
+            error = content["example"]["error"]
+            return str(error.get("code", error["type"]))
     return ""
 
 

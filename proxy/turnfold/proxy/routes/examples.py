@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from turnfold.proxy.http.refusals import error_body
+from turnfold.proxy.http.refusals import error_body, messages_error_body
 
 _TALK: Final = [
     {"role": "system", "content": "You are terse."},
@@ -177,6 +177,9 @@ _RECEIPT: Final = {
         "cached_tokens": 0,
         "cache_write_tokens": None,
         "cache_write_hour_tokens": None,
+        "audio_prompt_tokens": None,
+        "audio_completion_tokens": None,
+        "service_tier": None,
     },
     "upstream_status": 200,
     "overhead_ms": 9.6,
@@ -394,3 +397,8 @@ _ERRORS: Final[dict[int, tuple[str, str, str | None]]] = {
 def error_example(status: int) -> dict[str, Any]:
     """An error as Turnfold writes it."""
     return error_body(status, *_ERRORS[status])
+
+
+def messages_error_example(status: int) -> dict[str, Any]:
+    """The same to a client of Anthropic's API."""
+    return messages_error_body(status, _ERRORS[status][1])

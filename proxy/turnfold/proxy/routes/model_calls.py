@@ -23,13 +23,14 @@ from turnfold.config.settings import Settings
 from turnfold.proxy.chat.exchange import ChatRequest, RequestTrace
 from turnfold.proxy.chat.service import Service
 from turnfold.proxy.console.request_log import log_refused
+from turnfold.proxy.http.front import MESSAGES_BEHIND
 from turnfold.proxy.http.headers import first, forwarded_headers, sendable, wishes, without
 from turnfold.proxy.http.inbound import Inbound, while_present
 from turnfold.proxy.http.limits import UnfinishedBodies, read_body
 from turnfold.proxy.http.refusals import RawHeaders, Refused
 from turnfold.proxy.http.request_ids import new_request_id
 from turnfold.proxy.http.tenancy import Gate
-from turnfold.proxy.outbound.destinations import MESSAGES_BEHIND, Destinations
+from turnfold.proxy.outbound.destinations import Destinations
 
 
 class Tracer(Protocol):

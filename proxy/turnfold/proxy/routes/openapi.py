@@ -20,9 +20,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from turnfold.proxy.api.bodies import ErrorAnswer, Nothing
+from turnfold.proxy.api.bodies import ErrorAnswer, MessagesErrorAnswer, Nothing
 from turnfold.proxy.routes.described import DESCRIBED, Described
-from turnfold.proxy.routes.examples import EXAMPLES, error_example
+from turnfold.proxy.routes.examples import EXAMPLES, error_example, messages_error_example
 from turnfold.proxy.routes.operations import Operation, Parameter
 
 _REFERENCE: Final = "#/components/schemas/{model}"
@@ -101,7 +101,8 @@ def _as_described(operation: Operation[Any]) -> Described:
 def _schemas(calls: Iterable[Described]) -> tuple[dict[Any, Any], dict[str, Any]]:
     """Schemas by model, and the definitions that they refer to."""
     bodies = {call.body for call in calls if call.body is not Nothing}
-    answers = {call.answer for call in calls if not isinstance(call.answer, tuple)} | {ErrorAnswer}
+    answers: set[type[BaseModel]] = {call.answer for call in calls if not isinstance(call.answer, tuple)}
+    answers |= {ErrorAnswer, MessagesErrorAnswer}
     modes: list[tuple[type[BaseModel], JsonSchemaMode]] = [
         *((model, "validation") for model in sorted(bodies, key=lambda model: model.__name__)),
         *((model, "serialization") for model in sorted(answers, key=lambda model: model.__name__)),
@@ -143,8 +144,10 @@ def _done(call: Described, schemas: Mapping[Any, Any], example: Mapping[str, Any
 def _refusals(call: Described, schemas: Mapping[Any, Any]) -> dict[str, Any]:
     """Errors; of a model's call they are the provider's own too, in whatever form it has."""
     found = {}
+    to_anthropic = call.path == "/v1/messages"
+    shape, example = (MessagesErrorAnswer, messages_error_example) if to_anthropic else (ErrorAnswer, error_example)
     for status in sorted(set(call.errors)):
-        content: dict[str, Any] = {"schema": schemas[ErrorAnswer], "example": error_example(status)}
+        content: dict[str, Any] = {"schema": schemas[shape], "example": example(status)}
         if call.path == "/readyz":
             content = {"schema": schemas[call.answer]} if status == 503 else content
         found[str(status)] = {"description": HTTPStatus(status).phrase, "content": {_JSON: content}}
