@@ -21,7 +21,13 @@ _TURNS = 70
 _PRICES = {"no cache": CachePrices(1.0, 1.0), "half price": CachePrices(0.5, 1.0)}
 
 
-def forwarded(told: Sequence[tuple[int, Turn]], question: str, prices: CachePrices, before: Turn | None = None) -> str:
+def forwarded(
+    told: Sequence[tuple[int, Turn]],
+    question: str,
+    prices: CachePrices,
+    before: Turn | None = None,
+    budget: int | None = None,
+) -> str:
     """The texts of a folded chat in which some turns tell something, as one text."""
     turns = [(f"{prose(7 * i, 'en', 1)[:-1]}?", prose(7 * i + 1, "en", 9)) for i in range(_TURNS)]
     for place, turn in told:
@@ -30,8 +36,9 @@ def forwarded(told: Sequence[tuple[int, Turn]], question: str, prices: CachePric
     said = [(role, text) for turn in turns for role, text in zip(("user", "assistant"), turn, strict=True)]
     messages = [{"role": role, "content": text} for role, text in (*said, ("user", question))]
     body = json.dumps({"model": "m", "messages": messages}).encode()
-    folded = fold_request(body, FoldOptions(prices=prices), WARM)
+    folded = fold_request(body, FoldOptions(prices=prices, budget=budget), WARM)
     assert folded.folded
+    assert budget is None or folded.tokens_after <= budget
     return "\n".join(message["content"] for message in json.loads(folded.body)["messages"])
 
 
@@ -77,6 +84,18 @@ def test_what_a_user_told_of_themselves_outlives_the_talk_around_it(
 def test_what_a_user_told_beside_a_question_does_so_too(message: str, told: str, question: str, prices: CachePrices) -> None:
     text = forwarded([(12, (message, prose(903, "en", 9)))], question, prices)
     assert told in text
+
+
+@pytest.mark.parametrize("share", [0.15, 0.3])
+def test_a_budget_that_leaves_room_keeps_what_a_user_told(share: float) -> None:
+    talk = 13_000  # tokens
+    text = forwarded(
+        [(12, ("I can't have sesame. What could replace tahini?", prose(903, "en", 9)))],
+        "What should I bake tonight?",
+        CachePrices(0.5, 1.0),
+        budget=int(share * talk),
+    )
+    assert "I can't have sesame." in text
 
 
 def test_what_is_told_beside_a_question_again_and_again_is_quoted_once_in_a_block() -> None:

@@ -58,6 +58,7 @@ _SUMMARY_LEAST: Final = 60
 _SUMMARY_MOST: Final = 500
 _TOLD_RATIO: Final = 0.015  # of a block: what users told in it, in short messages
 _TOLD_MOST: Final = 300
+_ROOMY: Final = 0.25  # share of a conversation from which a budget leaves room for as much of it as without one
 _STATEMENT: Final = 60  # tokens of one message of them
 _COVERED: Final = 8  # a conversation is taken to go on for this part of what it has gone on for
 _MOST_TURNS: Final = 40  # and for no more than so many requests
@@ -248,9 +249,19 @@ def summary_tokens(raw: int) -> int:
     return min(_SUMMARY_MOST, max(_SUMMARY_LEAST, int(_SUMMARY_RATIO * raw)))
 
 
-def told_tokens(raw: int, users: int) -> int:
+def told_ratio(options: FoldOptions, total: int, squeeze: float) -> float:
+    """Share of a block that has become a line for what users told in it; `total` are the tokens of all blocks.
+
+    Under a budget it is about a twentieth of that, in two steps, since old blocks should change seldom; nothing of a tight one,
+    or where it could not be met so.
+    """
+    room = 1.0 if options.budget is None else options.budget / (_ROOMY * max(1, total)) if squeeze >= 1 else 0.0
+    return _TOLD_RATIO * (1.0 if room >= 1 else 0.5 if room >= 0.5 else 0.0)
+
+
+def told_tokens(raw: int, users: int, ratio: float = _TOLD_RATIO) -> int:
     """What the statements of so many messages of users may take of a block of `raw` tokens that has become a line."""
-    return min(_TOLD_MOST, int(_TOLD_RATIO * raw), _STATEMENT * users)
+    return min(_TOLD_MOST, int(ratio * raw), _STATEMENT * users)
 
 
 def recall_tokens(options: FoldOptions, warmth: Warmth, shape: Shape, saved: int, folded: int) -> int:

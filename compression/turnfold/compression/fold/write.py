@@ -119,7 +119,7 @@ def draft(given: FoldTask, stays: frozenset[int], plan: Plan) -> FoldDraft:
     messages = [m.unsigned if i in loose else m for i, m in enumerate(conversation.messages)] if loose else conversation.messages
     writer = _Writer(messages, units, stays, results, options.prose, memo)
     writer.pictures = _newest_pictures(conversation.messages, units[plan.moved].end if plan.events else 0)
-    writer.tells = options.budget is None
+    writer.told = plan.told
     writer.written = {(one.start, one.end): one.text for one in plan.summaries}
     _write_pieces(writer, plan)
     writer.settle(plan.tail, len(units))
@@ -155,7 +155,7 @@ def _write_pieces(writer: _Writer, plan: Plan) -> None:
         plan.pieces,
         plan.summaries,
         writer.prose,
-        writer.tells,
+        writer.told,
         writer.pictures,
         {index: form for index, form in writer.results.items() if index < end},
         {unit for unit in writer.stays if unit < plan.tail},
@@ -182,7 +182,7 @@ class _GivenPieces(NamedTuple):
     pieces: tuple[Piece, ...]
     summaries: tuple[WrittenSummary, ...]
     prose: Prose
-    tells: bool
+    told: float
     pictures: frozenset[int]
     results: Mapping[int, ShapedResult]
     stays: set[int]
@@ -253,7 +253,7 @@ class _Writer:
         self.kept_user: int | None = None
         self.at = 0
         self.pictures: frozenset[int] = frozenset()  # results whose pictures stay
-        self.tells = False  # whether users' statements have a room of their own
+        self.told = 0.0  # as of ``Plan.told``
         self.written: Mapping[tuple[int, int], str] = {}  # summaries that a model wrote, by the messages that they stand for
 
     def write(self, piece: Piece) -> None:
@@ -354,13 +354,13 @@ class _Writer:
         those at `whole`, are all that is quoted: those stay in force however old they are."""
         raw = sum(self.messages[i].tokens for i in indices)
         room = 0 if orders_only else policy.summary_tokens(raw) - policy.LINE
-        told = self._room_for_told(indices, raw, room) if self.tells else 0
+        told = self._room_for_told(indices, raw, room) if self.told else 0
         key = ("summary", _keys([self.messages[i] for i in indices]), room, told, tuple(whole))
         return self.memo.get(key, lambda: self._quote(indices, room, told, whole), lambda t: 200 + len(t))
 
     def _room_for_told(self, indices: Sequence[int], raw: int, room: int) -> int:
         """Tokens for what users told: half of a summary's room, and where there is none, some of their own."""
-        return room // 2 or policy.told_tokens(raw, sum(self.messages[i].role == "user" for i in indices))
+        return room // 2 or policy.told_tokens(raw, sum(self.messages[i].role == "user" for i in indices), self.told)
 
     def _written_of(self, start: int, end: int) -> str:
         return self.written.get((self.units[start].start, self.units[end - 1].end), "")
