@@ -25,6 +25,7 @@ from tests.support.words import prose
 from turnfold.compression.fit.fit import fit
 from turnfold.compression.layers import Compressor, CompressRequest
 from turnfold.compression.memo import Memo
+from turnfold.compression.roundtrip.compress_messages import compress_at_once
 from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Wire
 from turnfold.compression.wire.messages import MESSAGES
@@ -32,6 +33,7 @@ from turnfold.compression.wire.responses import RESPONSES
 from turnfold.config.fold import fold_options
 from turnfold.config.serving import LimitSettings
 from turnfold.config.settings import AuthSettings, Settings, UpstreamSettings
+from turnfold.proxy.api.roundtrips import options_of
 from turnfold.proxy.chat.elsewhere import LARGE, Elsewhere, beginning_of
 from turnfold.proxy.lanes.processes import ProcessFailed
 
@@ -320,6 +322,28 @@ def test_large_work_of_the_api_is_done_elsewhere_and_comes_out_the_same(
     assert add(shared_origin, text) == "duplicate"
     own = Compressor().compress(CompressRequest(text))
     assert [found[str(i)]["text"] for i in range(3)] == [layer.text for layer in own.layers]
+
+
+def test_large_messages_are_compressed_elsewhere_and_come_out_the_same(
+    shared_origin: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("turnfold.proxy.api.workshop.LARGE", 20_000)
+    messages = [{"role": ("user", "assistant")[n % 2], "content": prose(n, "en", 8)} for n in range(80)]
+    options = {"token_budget": 3_000, "token_counter": "o200k_base", "trace": True}
+
+    def compressed(given: list[dict[str, str]]) -> dict[str, Any]:
+        body = json.dumps({"messages": given, **options}).encode()
+        answer = call(shared_origin, "POST", "/v1/messages/compress", body, [("content-type", "application/json")])
+        assert answer.status == 200, answer.body
+        return dict(answer.json())
+
+    until(lambda: len(children()) <= 1)  # those of other servers end a moment behind them
+    compressed(messages[:20])
+    before = sum(map(bytes_read, children()))
+    found = compressed(messages)
+    assert sum(map(bytes_read, children())) - before >= sum(len(message["content"]) for message in messages)
+    own = compress_at_once(messages, options_of(options))
+    assert (found["messages"], found["verbatim"], found["fits"]) == (own.messages, own.verbatim, own.fits)
 
 
 REFUSED = b'{"type": "error", "error": {"type": "invalid_request_error", "message": "'

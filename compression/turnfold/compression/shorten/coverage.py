@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping, Sequence, Set
-from itertools import chain
 from math import fsum
 from typing import Final, NamedTuple
 
@@ -108,7 +107,9 @@ class _Choice:
         self._weights, self._needs = weights, needs
         self.needed = needed
         self._seen: set[str] = set()
-        self._fresh: dict[int, float] = {}  # what new facts were worth when a piece that needs others was last rated
+        # Of a piece that needs others, when it was last rated: the facts that it brought with them, and their worth.
+        self._fresh_facts: dict[int, Set[str]] = {}
+        self._fresh: dict[int, float] = {}
         self.heap: list[tuple[float, int]] = []
 
     def cost(self, i: int) -> int | None:
@@ -117,43 +118,48 @@ class _Choice:
 
     def value(self, i: int) -> float:
         """Worth per token now, of a piece whose needs are known."""
-        facts = self._facts
-        held: Iterable[str] = facts.get(i, ())
-        missing = self.needed.missing(i) if i in self._needs else None
-        cost = self._costs[i]
-        if missing:
-            cost = self.needed.price(i)
-            if more := [facts[j] for j in missing if j in facts]:
-                held = dict.fromkeys(chain(held, *more))
-        weights, seen = self._weights, self._seen
-        fresh = fsum([weights[fact] for fact in held if fact not in seen]) if held else 0.0
         if i in self._needs:
-            self._fresh[i] = fresh
-        return self._factors[i] * (self._bases[i] + fresh) / (cost + _OVERHEAD)
+            return self._factors[i] * (self._bases[i] + self._worth_of_fresh(i)) / (self.needed.price(i) + _OVERHEAD)
+        weights, seen = self._weights, self._seen
+        fresh = fsum([weights[fact] for fact in self._facts.get(i, ()) if fact not in seen])
+        return self._factors[i] * (self._bases[i] + fresh) / (self._costs[i] + _OVERHEAD)
 
-    def most(self, i: int) -> float:
-        """What a piece is worth at most that has become cheaper: of the facts that it brings some may have been told since."""
-        if i not in self._fresh:
-            return self.value(i)
-        return self._factors[i] * (self._bases[i] + self._fresh[i]) / (self.needed.price(i) + _OVERHEAD)
+    def _worth_of_fresh(self, i: int) -> float:
+        """What the facts are worth that are new with a piece and with what it needs: they only become fewer."""
+        held = self._fresh_facts.get(i)
+        if held is None:
+            facts = self._facts
+            held = set(facts.get(i, ())).union(*[facts[j] for j in self.needed.missing(i) or () if j in facts])
+        fresh = held - self._seen
+        if i not in self._fresh or len(fresh) < len(held):
+            self._fresh_facts[i] = fresh
+            self._fresh[i] = fsum([self._weights[fact] for fact in fresh])
+        return self._fresh[i]
 
     def offers(self, candidates: Sequence[int]) -> list[tuple[float, int]]:
         """Candidates of any worth with its negative; of most it is what they have by themselves."""
         costs, bases, factors, facts = self._costs, self._bases, self._factors, self._facts
         needs, missing, value = self._needs, self.needed.missing, self.value
+        open_ones = [i for i in candidates if factors[i] > 0]
+        self.needed.look_into([i for i in open_ones if i in needs])
         return [
             (-(value(i) if i in facts or i in needs else factors[i] * bases[i] / (costs[i] + _OVERHEAD)), i)
-            for i in candidates
-            if factors[i] > 0 and (i not in needs or missing(i) is not None)
+            for i in open_ones
+            if i not in needs or missing(i) is not None
         ]
 
     def take(self, i: int, free: Set[int]) -> None:
-        """Choose a piece with what it needs, and offer those anew that have become cheaper by it."""
+        """Choose a piece with what it needs, and offer those anew that have become cheaper by it, for what they are worth at
+        most: of the facts that they bring some may have been told since."""
         news = self.needed.choose(i)
         self._seen.update(fact for j in news if j in self._facts for fact in self._facts[j])
-        for k in self.needed.cheaper(news) if self._needs else ():
-            if self._factors[k] > 0 and k not in free:
-                heapq.heappush(self.heap, (-self.most(k), k))
+        if not self._needs:
+            return
+        bases, factors, fresh, price = self._bases, self._factors, self._fresh, self.needed.price
+        for k in self.needed.cheaper(news):
+            if factors[k] > 0 and k not in free:
+                most = factors[k] * (bases[k] + fresh[k]) / (price(k) + _OVERHEAD) if k in fresh else self.value(k)
+                heapq.heappush(self.heap, (-most, k))
 
 
 def cover_closely(
@@ -210,7 +216,7 @@ class _Swap:
                     continue
                 if factors is None:
                     factors = self._factors(shown)
-                    base = self._worth(rest) + _ROUNDING
+                    base = self._worth_of(shown, factors) + _ROUNDING
                 if base + self._most_added(news, factors) <= top:
                     continue
                 tried = rest | {i}
@@ -247,8 +253,11 @@ class _Swap:
         return {*chosen, *(j for i in chosen for j in self.needs[i])}
 
     def _worth(self, chosen: frozenset[int]) -> float:
+        shown = self._all(chosen)
+        return self._worth_of(shown, self._factors(shown))
+
+    def _worth_of(self, shown: Iterable[int], factors: Mapping[str, float]) -> float:
         total = 0.0
-        shown = sorted(self._all(chosen))
-        for i in shown:
+        for i in sorted(shown):
             total += self._pieces[i].factor * self._pieces[i].base
-        return total + fsum([self._weights[fact] * factor for fact, factor in self._factors(shown).items()])
+        return total + fsum([self._weights[fact] * factor for fact, factor in factors.items()])

@@ -35,21 +35,29 @@ class NeededPieces:
             for j in needed:
                 self._dependents[j].append(i)
         self._missing: dict[int, set[int]] = {}
-        self._price: dict[int, int] = {}  # of what is missing
+        self._price: dict[int, int] = {}  # of a piece and of what it misses
+        self._needs_too_much: set[int] = set()  # as of the last choice
         self._waiting: defaultdict[int, list[int]] = defaultdict(list)  # for each piece those that miss it
         self.chosen: set[int] = set()
         self.order: list[int] = []
+
+    def look_into(self, pieces: Sequence[int]) -> None:
+        """Find out what these pieces need: of long chains first what others need in turn, so that these need not be followed."""
+        behind = [i for i in pieces if max(self._needs[i]) < i]
+        known = set(behind)
+        for i in (*behind, *(i for i in reversed(pieces) if i not in known)):
+            self.missing(i)
 
     def missing(self, i: int) -> Set[int] | None:
         """What a piece needs that is neither chosen nor free; None where it is too much for now."""
         if i not in self._needs:
             return _NOTHING
-        if i not in self._missing:
-            self._look_into(i)
+        if i not in self._missing and i not in self._needs_too_much:
+            self._follow(i)
         return self._missing.get(i)
 
-    def _look_into(self, i: int) -> None:
-        needs, chosen = self._needs, self.chosen
+    def _follow(self, i: int) -> None:
+        needs, chosen, too_much = self._needs, self.chosen, self._needs_too_much
         found, rest = {i}, [i]
         while rest:
             for j in needs[rest.pop()]:
@@ -57,23 +65,25 @@ class NeededPieces:
                     found.add(j)
                     if j in needs:
                         rest.append(j)
-                    if len(found) > MOST_NEEDED:
+                    if len(found) > MOST_NEEDED or j in too_much:
+                        too_much.add(i)
                         return
         found.remove(i)
         self._missing[i] = found = found - self._free if self._free else found
-        self._price[i] = sum(map(self._costs.__getitem__, found))
+        self._price[i] = self._costs[i] + sum(map(self._costs.__getitem__, found))
         for j in found:
             self._waiting[j].append(i)
 
     def price(self, i: int) -> int:
         """What a piece costs with what it needs; `missing` was asked for it since the last choice, and is not None."""
-        return self._costs[i] + self._price.get(i, 0)
+        return self._price.get(i, self._costs[i])
 
     def choose(self, i: int) -> list[int]:
         """Choose a piece, and in front of it what it needs, which `missing` knows; these in the order of choice."""
         news = [*sorted(self.missing(i) or ()), i]
         self.chosen.update(news)
         self.order += news
+        self._needs_too_much.clear()
         return news
 
     def cheaper(self, news: Sequence[int]) -> Iterator[int]:

@@ -8,15 +8,16 @@ from __future__ import annotations
 import json
 import logging
 import zlib
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from turnfold.compression import Compressed, CompressOptions, Uncompressed, compress, default_token_counter, tokens, uncompress
+from turnfold.compression import Compressed, CompressOptions, Uncompressed, default_token_counter, tokens, uncompress
+from turnfold.compression.roundtrip.compress_messages import compress_at_once
 from turnfold.compression.roundtrip.provenance import provenance_of
 from turnfold.compression.roundtrip.uncompress_messages import DEEPEST
-from turnfold.compression.roundtrip.values import Results, TokenCounter, readable
+from turnfold.compression.roundtrip.values import Results, TokenCounter, characters, readable
 from turnfold.compression.text.private import REDACTED, redact_json
 from turnfold.compression.tokens import EncodingName
 from turnfold.config.settings import StoreSettings
@@ -30,15 +31,15 @@ _PER_MESSAGE: Final = 3  # tokens around each message, as OpenAI's cookbook coun
 _log = logging.getLogger(__name__)
 
 
-def _vocabulary_counter(name: EncodingName) -> Callable[[Mapping[str, Any]], int]:
-    return lambda message: _PER_MESSAGE + tokens.count(readable(message), name)
+def _count_tokens(name: EncodingName, message: Mapping[str, Any]) -> int:
+    return _PER_MESSAGE + tokens.count(readable(message), name)
 
 
 #: Counters by the names that a client may use.
 COUNTERS: Final[dict[str, TokenCounter]] = {
     "characters": default_token_counter,
-    "o200k_base": _vocabulary_counter("o200k_base"),
-    "cl100k_base": _vocabulary_counter("cl100k_base"),
+    "o200k_base": partial(_count_tokens, "o200k_base"),
+    "cl100k_base": partial(_count_tokens, "cl100k_base"),
 }
 
 
@@ -76,6 +77,10 @@ def _without(message: Any, hidden: Container[str]) -> Any:
     return {**message, "content": REDACTED}
 
 
+def _size(messages: Iterable[Any]) -> int:
+    return sum(map(characters, messages))
+
+
 def unpack_result(value: bytes) -> tuple[list[Any], dict[str, Any]] | None:
     """Messages, and originals by key, of `pack_result`; None if this release cannot read them."""
     return decode_record("round trip", value, _build, parse=_parse)
@@ -109,8 +114,13 @@ class Roundtrips:
     async def compress(
         self, tenant: str, messages: Sequence[Any], options: CompressOptions, conversation: str | None
     ) -> tuple[Compressed, bool]:
-        """The result, and whether messages and originals are stored."""
-        result = await self._workshop.run(tenant, lambda: compress(messages, options))
+        """The result, and whether messages and originals are stored.
+
+        Raises:
+            Refused: it took too long.
+        """
+        size = await self._workshop.run(tenant, _size, messages)
+        result = await self._workshop.run_sized(tenant, size, compress_at_once, messages, options)
         return result, await self.keep(tenant, result, conversation)
 
     async def keep(self, tenant: str, result: Compressed, conversation: str | None) -> bool:
