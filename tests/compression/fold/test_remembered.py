@@ -86,6 +86,33 @@ def test_what_a_user_told_beside_a_question_does_so_too(message: str, told: str,
     assert told in text
 
 
+BRIEF = """\
+Hello! Please help me plan our wedding over the next weeks. Ines and I marry on Saturday 19 June at the old mill near Tavira,
+which belongs to her uncle. We expect 84 guests, among them eleven children and my grandmother, who can't climb stairs. Ines
+is vegan and two of her cousins are coeliac, so the catering has to cope with that. We have put aside 14,500 euros for
+everything. The mill has power for lights and music but no kitchen, and the neighbours insist on silence after midnight. We
+would like long tables under the trees and absolutely no balloons. If it rains we can use the barn, which holds 70 people.
+What should I tackle first?"""
+
+
+@pytest.mark.parametrize(("prices", "budget"), [*((one, None) for one in _PRICES.values()), (CachePrices(0.5, 1.0), 4_000)])
+@pytest.mark.parametrize("question", ["Write the invitation text.", "How many chairs should I order?"])
+def test_what_a_chat_was_opened_with_stays(question: str, prices: CachePrices, budget: int | None) -> None:
+    text = forwarded([(0, (BRIEF, prose(903, "en", 9)))], question, prices, budget=budget)
+    told = [
+        "19 June",
+        "near Tavira",
+        "84 guests",
+        "climb stairs",
+        "is vegan",
+        "14,500 euros",
+        "no kitchen",
+        "balloons",
+        "70 people",
+    ]
+    assert [one for one in told if one not in text] == []
+
+
 @pytest.mark.parametrize("share", [0.15, 0.3])
 def test_a_budget_that_leaves_room_keeps_what_a_user_told(share: float) -> None:
     talk = 13_000  # tokens

@@ -20,6 +20,8 @@ from turnfold.compression.options import FoldOptions, Warmth
 
 #: Tokens that are quoted, at most, of the message that a kept user's message answers.
 ANSWERED: Final = 300
+#: Tokens that are quoted, at most, of the message that a user opens a conversation with.
+OPENING: Final = 300
 #: About what a line of counts and an id takes.
 LINE: Final = 24
 
@@ -262,6 +264,11 @@ def told_ratio(options: FoldOptions, total: int, squeeze: float) -> float:
 def told_tokens(raw: int, users: int, ratio: float = _TOLD_RATIO) -> int:
     """What the statements of so many messages of users may take of a block of `raw` tokens that has become a line."""
     return min(_TOLD_MOST, int(ratio * raw), _STATEMENT * users)
+
+
+def opening_tokens(raw: int, ratio: float) -> int:
+    """The same beside it for the user's message of `raw` tokens that opens the conversation."""
+    return min(raw, int(OPENING * ratio / _TOLD_RATIO))
 
 
 def recall_tokens(options: FoldOptions, warmth: Warmth, shape: Shape, saved: int, folded: int) -> int:

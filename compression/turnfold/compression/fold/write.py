@@ -32,6 +32,7 @@ from turnfold.compression.memo import Memo, begin_alike, digest
 from turnfold.compression.options import FoldOptions, Prose, WrittenSummary
 from turnfold.compression.recall.fence import render, render_written
 from turnfold.compression.shorten.summary import summarise
+from turnfold.compression.shorten.told import NO_ROOM, ToldRoom
 from turnfold.compression.text.passages import sentences
 from turnfold.compression.text.quotes import Quote, Source
 from turnfold.compression.wire.conversation import (
@@ -354,13 +355,23 @@ class _Writer:
         those at `whole`, are all that is quoted: those stay in force however old they are."""
         raw = sum(self.messages[i].tokens for i in indices)
         room = 0 if orders_only else policy.summary_tokens(raw) - policy.LINE
-        told = self._room_for_told(indices, raw, room) if self.told else 0
+        told = self._room_for_told(indices, raw, room) if self.told else NO_ROOM
         key = ("summary", _keys([self.messages[i] for i in indices]), room, told, tuple(whole))
         return self.memo.get(key, lambda: self._quote(indices, room, told, whole), lambda t: 200 + len(t))
 
-    def _room_for_told(self, indices: Sequence[int], raw: int, room: int) -> int:
-        """Tokens for what users told: half of a summary's room, and where there is none, some of their own."""
-        return room // 2 or policy.told_tokens(raw, sum(self.messages[i].role == "user" for i in indices), self.told)
+    def _room_for_told(self, indices: Sequence[int], raw: int, room: int) -> ToldRoom:
+        """For what users told: half of a summary's room, and where there is none, some of its own; more for what opens it all."""
+        users = sum(self.messages[i].role == "user" for i in indices)
+        size = room // 2 or policy.told_tokens(raw, users, self.told)
+        first = self._opening(indices)
+        if first is None:
+            return ToldRoom(size)
+        return ToldRoom(size + policy.opening_tokens(self.messages[first].tokens, self.told), indices.index(first))
+
+    def _opening(self, indices: Sequence[int]) -> int | None:
+        """The user's message that opens the conversation, where it is one of these."""
+        first = next((i for i, message in enumerate(self.messages) if message.role == "user"), None)
+        return first if first in indices else None
 
     def _written_of(self, start: int, end: int) -> str:
         return self.written.get((self.units[start].start, self.units[end - 1].end), "")
@@ -372,7 +383,7 @@ class _Writer:
         text = render_written(sources, orders, written)
         return text if tokens.count(text) < tokens.count(quotes) else quotes
 
-    def _quote(self, indices: Sequence[int], room: int, told: int, whole: Sequence[int]) -> str:
+    def _quote(self, indices: Sequence[int], room: int, told: ToldRoom, whole: Sequence[int]) -> str:
         sources = [source(self.messages[i]) for i in indices]
         chosen = summarise(sources, room, tokens.count, self.memo, told)
         endings = (_ending(sources, n) for n in whole if sources[n].text.strip())
@@ -387,6 +398,9 @@ class _Writer:
         units = piece.requests if piece.answered is None else (*piece.requests, piece.answered)
         told = (i for unit in units for i in self._messages_of(unit))
         whole = {anchor, *(i for i in told if self.messages[i].tokens <= policy.ANSWERED)}
+        opening = self._opening(indices) if self.told else None
+        if opening is not None and self.messages[opening].tokens <= policy.OPENING:
+            whole.add(opening)
         going = [i for i in indices if i not in whole]
         messages = [self.messages[i] for i in going]
         forms = [self.results[i].texts if i in self.results else {} for i in going]

@@ -24,7 +24,7 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.scorers.terms import terms
 from turnfold.compression.shorten.prose import TELLS, has_order
 from turnfold.compression.shorten.running_text import without_told_in_passing
-from turnfold.compression.shorten.told import told
+from turnfold.compression.shorten.told import NO_ROOM, ToldRoom, told
 from turnfold.compression.text.lower import lower_text, words, words_within
 from turnfold.compression.text.orders import may_order
 from turnfold.compression.text.own_words import own_words
@@ -82,13 +82,15 @@ class _Ranked(NamedTuple):
     needs: tuple[tuple[int, int], ...]
 
 
-def summarise(sources: Sequence[Source], budget: int, count: Count, memo: Memo, statements_room: int = 0) -> tuple[Quote, ...]:
+def summarise(
+    sources: Sequence[Source], budget: int, count: Count, memo: Memo, room_for_told: ToldRoom = NO_ROOM
+) -> tuple[Quote, ...]:
     """The quotes that stand for a block, in order, within about `budget` tokens when rendered.
 
     All standing orders of users are included, even beyond the budget; anything else only within it, but for what users told of
     themselves (``told``), which has a room of its own.
     """
-    said = told(sources, statements_room, count, memo) if statements_room > 0 else []
+    said = told(sources, room_for_told, count, memo)
     if budget <= 0:  # of most of a long conversation only the orders are quoted: nothing else of it is rated
         ordering = {i: _orders_of(source, memo) for i, source in enumerate(sources) if holds_orders(source, memo)}
         return _beside(said, {*_latest(sources, ordering), *_objections(sources, range(_OBJECTED), memo)})

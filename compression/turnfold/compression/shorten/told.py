@@ -22,16 +22,28 @@ from turnfold.compression.text.spans import bare_range
 from turnfold.compression.text.statements import statements
 
 _LONGEST: Final = 240  # characters: what is longer is more than a statement
-_LONGEST_READ: Final = 800  # of a message that says other things too; in a longer one others may be speaking
+_LONGEST_READ: Final = 2400  # of a message that says other things too; in a longer one others may be speaking
 _LEAST: Final = 0.25
 _CHANGED: Final = 0.3  # what a message is worth more that takes an earlier one back
 _NODDED: Final = 0.25  # and one that got no more than a nod: it was to be kept, not to be worked on
 _NOD: Final = 120  # characters of one, at most
 _NEWEST: Final = 0.1  # and the newest of a block
+_OPENS: Final = 0.5  # and what somebody opens a chat with: it says what all of it is about
+_NAUGHT: Final = 16  # characters that say nothing yet: "Hi there!"
 _PER_QUOTE: Final = 3  # tokens of a quote's mark
 _ASKS: Final = re.compile(r"[?？؟]")
 # Sentences as they are weighed; what is quoted are the statements that they lie in.
 _SENTENCE: Final = re.compile(r"\S(?:[^\n.!?…؟।。！？]|[.!?…؟।](?!\s)(?!\Z)){0,800}+[.!?…؟।。！？]?")
+
+
+class ToldRoom(NamedTuple):
+    """How many tokens the statements of a block may take with their marks, and which of its messages opens the conversation."""
+
+    tokens: int = 0
+    opening: int | None = None
+
+
+NO_ROOM: Final = ToldRoom()
 
 
 class _Told(NamedTuple):
@@ -42,24 +54,27 @@ class _Told(NamedTuple):
     end: int
 
 
-def told(sources: Sequence[Source], room: int, count: Callable[[str], int], memo: Memo) -> list[Quote]:
-    """The most telling of the users' statements, in order, as many as fit into so many tokens with their marks; of equal ones
-    the last."""
+def told(sources: Sequence[Source], room: ToldRoom, count: Callable[[str], int], memo: Memo) -> list[Quote]:
+    """The most telling of the users' statements, in order, as many as there is room for; of equal ones the last."""
+    if room.tokens <= 0:
+        return []
     latest: dict[str, tuple[float, int, _Told]] = {}
     for i, source in enumerate(sources):
         nodded = _NODDED * _is_nodded(sources, i)
         for one in _told_in(source, memo):
-            if one.weight + nodded >= _LEAST:
-                latest[source.text[one.start : one.end]] = (one.weight + nodded + _NEWEST * i / len(sources), i, one)
+            weight = one.weight + nodded + _OPENS * (i == room.opening and one.end - one.start > _NAUGHT)
+            if weight >= _LEAST:
+                latest[source.text[one.start : one.end]] = (weight + _NEWEST * i / len(sources), i, one)
     found: set[Quote] = set()
+    left = room.tokens
     for _, i, one in sorted(latest.values(), reverse=True):
         text = sources[i].text
-        if count(text[one.start : one.end]) + _PER_QUOTE > room:
+        if count(text[one.start : one.end]) + _PER_QUOTE > left:
             continue
         new = {Quote(i, start, end) for start, end in _with_needs(sources[i], one, memo)} - found
         cost = sum(count(text[quote.start : quote.end]) + _PER_QUOTE for quote in new)
-        if cost <= room:
-            room -= cost
+        if cost <= left:
+            left -= cost
             found |= new
     return sorted(found)
 
@@ -87,9 +102,8 @@ def _read(text: str) -> Iterator[_Told]:
         return
     for start, end in found:
         piece = text[start:end]
-        weight = 0.0 if _ASKS.search(piece) else statement_weight(piece)
-        if weight > 0:
-            yield _Told(weight + _changed(piece), start, end)
+        if not _ASKS.search(piece):
+            yield _Told(statement_weight(piece) + _changed(piece), start, end)
 
 
 def _changed(text: str) -> float:
