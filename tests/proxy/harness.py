@@ -34,6 +34,7 @@ RunCommand = Callable[..., tuple[int, str, str]]  # a command's arguments to its
 #: some of them (absl's, which a benchmark's library loads) close the stream beneath: pytest's capture file.
 NO_LOGGING: Final[dict[str, Any]] = {"log_config": None, "log_level": "critical"}
 NOWHERE: Final = "http://127.0.0.1:9/v1"
+_LONGEST_PAUSE: Final = 0.02  # seconds, of those that grow
 # Turns of its loop in which a server accepts a connection, begins to read from it, reads, and starts the request.
 _TURNS: Final = 8
 
@@ -121,11 +122,15 @@ def running(config: uvicorn.Config) -> Iterator[Running]:
 
 
 def until(condition: Callable[[], Any], timeout: float = 60.0, pause: float = 0.002) -> None:
-    """Wait for something that happens in another thread or process; on a busy machine even what takes no time takes seconds."""
+    """Wait for something that happens in another thread or process; on a busy machine even what takes no time takes seconds.
+
+    A short pause grows: most conditions ask a server, which has its work to do meanwhile.
+    """
     deadline = time.monotonic() + timeout
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(pause)
+        pause = max(pause, min(1.5 * pause, _LONGEST_PAUSE))
 
 
 @dataclass

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
+from tests.support.known_statements import read_anew
 from tests.support.known_tokens import encoded_anew
 
 T = TypeVar("T")
@@ -49,7 +50,7 @@ def assert_linear(function: Callable[[T], object], make: Callable[[int], T], siz
 
 
 def _seconds(function: Callable[[T], object], given: T) -> float:
-    with _no_collection(), encoded_anew():
+    with _no_collection(), encoded_anew(), read_anew():
         start = time.thread_time()
         function(given)
         return time.thread_time() - start

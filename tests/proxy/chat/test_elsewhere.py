@@ -262,7 +262,7 @@ def test_a_fold_that_takes_too_long_is_not_tried_again_until_it_is_done(upstream
             assert upstream.seen[-1].body == data
             return ("passthrough", "slow-before") in seen
 
-        until(is_given_up)
+        until(is_given_up, pause=0.1)
         # On a busy machine the first ones wait for the start of the process, whose place is taken.
         assert set(seen) <= {("failed-open", "slow"), ("passthrough", "slow-before"), ("passthrough", "busy")}
 
