@@ -37,9 +37,9 @@ from benchmarks.support.mutants import ROOT, SOURCES
 
 #: What these run goes by in other processes, where nothing can be recorded or changed.
 _LEFT_OUT: Final = ("tests/benchmarks", "tests/deploy", "tests/node")
-# How time grows shows little while other work runs.
+# How time grows shows little while other work runs. Seconds by the clock, of which a test may get a twentieth of a processor.
 _OPTIONS: Final = (
-    *("-q", "-n", "0", "-p", "no:randomly", "-p", "no:cacheprovider", "-k", "not linear", "--timeout=60"),
+    *("-q", "-n", "0", "-p", "no:randomly", "-p", "no:cacheprovider", "-k", "not linear", "--timeout=180"),
     *(f"--ignore={folder}" for folder in _LEFT_OUT),
 )
 
@@ -102,7 +102,8 @@ def _line(one: dict[str, Any]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("step", choices=("map", "run", "retry", "summary"))
-    parser.add_argument("--map", type=Path, default=Path("map.json"))
+    parser.add_argument("--map", type=Path, nargs="+", default=[Path("map.json")], help="several if it was made in portions")
+    parser.add_argument("--tests", nargs="+", default=["tests"], help="the only ones to map or to try (folders, files)")
     parser.add_argument("--output", type=Path, default=Path("mutations.jsonl"))
     parser.add_argument("--sample", type=int, default=200)
     parser.add_argument("--seed", type=int, default=13)
@@ -110,15 +111,16 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=40.0, help="of tests of the room, and again of the others")
     parser.add_argument("--room", action="append", default=[], help="draw from these only: how their names begin; or a file")
     args = parser.parse_args()
-    files = str(args.map.resolve()), str(args.output.resolve())
+    maps = [str(path.resolve()) for path in args.map]
     if args.step == "map":
         minutes = {test_map.MINUTES: str(args.minutes)}
-        _pytest("benchmarks.support.test_map", "tests", **{test_map.OUTPUT: files[0]}, **minutes)
+        _pytest("benchmarks.support.test_map", *args.tests, **{test_map.OUTPUT: maps[0]}, **minutes)
         return
     if args.step in ("run", "retry"):
         again = args.step == "retry"
-        task = mutation_runs.Task(*files, args.sample, args.seed, args.minutes, args.seconds, args.room, again)
-        _pytest("benchmarks.support.mutation_runs", "tests", **{mutation_runs.TASK: json.dumps(asdict(task))})
+        output = str(args.output.resolve())
+        task = mutation_runs.Task(maps, output, args.sample, args.seed, args.minutes, args.seconds, args.room, again)
+        _pytest("benchmarks.support.mutation_runs", *args.tests, **{mutation_runs.TASK: json.dumps(asdict(task))})
     print(summary(mutation_runs.results(args.output)))
 
 

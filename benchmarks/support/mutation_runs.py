@@ -57,7 +57,7 @@ class Task:
     """What is to be run.
 
     Attributes:
-        test_map, output: files; the output gets a line of JSON for each mutation, and those that it has are not run again.
+        test_maps, output: files; the output gets a line of JSON for each mutation, and those that it has are not run again.
         number, seed: of the sample.
         minutes: after which no other mutation is begun.
         seconds: of tests of the mutation's room, and again of the others.
@@ -65,7 +65,7 @@ class Task:
         again: try the survivors of the output again, by every test that may notice them, instead of drawing a sample.
     """
 
-    test_map: str
+    test_maps: Sequence[str]
     output: str
     number: int
     seed: int
@@ -79,7 +79,7 @@ class Runner:
     """Tries one mutation after the other instead of running the collected tests."""
 
     def __init__(self, task: Task) -> None:
-        self._task, self._map = task, TestMap.read(Path(task.test_map))
+        self._task, self._map = task, TestMap.read([*map(Path, task.test_maps)])
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -110,7 +110,7 @@ class Runner:
             chosen = [name for name in listed if name in items]
             tried += len(chosen)
             limit = round(60 + 3 * self._map.seconds(chosen))
-            place = place_of(mutation)
+            place = place_of(mutation) if self._map.tests_of(mutation) else None  # what no test runs may have run at import
             caught = _in_fork([items[name] for name in chosen], (mutation, place), limit) if place else _IMPORTED
             if caught == _IMPORTED:
                 caught = _in_new_process(chosen, limit)

@@ -56,9 +56,28 @@ class TestMap:
     starting: list[int]
 
     @classmethod
-    def read(cls, path: Path) -> TestMap:
-        """Read a map."""
-        return cls(**json.loads(path.read_text("utf-8")))
+    def read(cls, paths: Sequence[Path]) -> TestMap:
+        """Read a map that was made in one or more portions of the same tree; a test that several have counts once."""
+        tests, starting = dict[str, float](), set[str]()
+        blocks: dict[str, dict[tuple[int, int], set[str]]] = {}
+        sources: dict[str, str] = {}
+        for path in paths:
+            part = cls(**json.loads(path.read_text("utf-8")))
+            names = [name for name, _ in part.tests]
+            tests |= dict(part.tests)
+            starting |= {names[place] for place in part.starting}
+            sources |= part.sources
+            for source, found in part.blocks.items():
+                here = blocks.setdefault(source, {})
+                for first, last, ran in found:
+                    here.setdefault((first, last), set()).update(names[place] for place in ran)
+        places = {name: place for place, name in enumerate(tests)}
+        return cls(
+            [*tests.items()],
+            {path: [(*ends, sorted(places[one] for one in ran)) for ends, ran in some.items()] for path, some in blocks.items()},
+            sources,
+            sorted(places[one] for one in starting),
+        )
 
     def write(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self)), "utf-8")

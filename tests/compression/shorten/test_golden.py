@@ -87,7 +87,7 @@ def _known_outputs() -> list[str]:
     return [*recorded, *(text.partition("\n")[2] for text, _, _ in cases), *made]
 
 
-def _spoken(text: str, seed: int) -> list[object]:
+def as_spoken(text: str, seed: int) -> list[object]:
     """One message in the forms that there are of it."""
     keep, role = (8, 25, 60)[seed % 3], ("user", "assistant", "user", "system")[seed % 4]
     made = compress(text, ("lite", "full", "ultra")[seed % 3])
@@ -100,7 +100,7 @@ def _spoken(text: str, seed: int) -> list[object]:
     ]
 
 
-def _printed(text: str, seed: int) -> list[object]:
+def as_printed(text: str, seed: int) -> list[object]:
     """The output of a tool in the forms that there are of it."""
     keep, known = (20, 70, 200)[seed % 3], frozenset(line.strip() for line in text.splitlines()[::3])
     return [
@@ -113,7 +113,7 @@ def _printed(text: str, seed: int) -> list[object]:
     ]
 
 
-def _values(text: str, seed: int) -> list[object]:
+def as_values(text: str, seed: int) -> list[object]:
     """JSON in the forms that there are of it; what is shaped says the same."""
     shaped = shape_json(text)
     if shaped is not None:
@@ -133,9 +133,9 @@ def test_texts_of_odd_pieces() -> None:
     known, lines = _known_outputs(), list[str]()
     for first in range(0, 120, 20):
         seeds = range(first, first + 20)
-        spoken = [_spoken(odd_texts.text(seed + 1000), seed) for seed in seeds]
-        printed = [_printed(odd_texts.output(seed, known), seed) for seed in seeds]
-        values = [_values(odd_texts.json_text(seed), seed) for seed in seeds]
+        spoken = [as_spoken(odd_texts.text(seed + 1000), seed) for seed in seeds]
+        printed = [as_printed(odd_texts.output(seed, known), seed) for seed in seeds]
+        values = [as_values(odd_texts.json_text(seed), seed) for seed in seeds]
         lines.append(" ".join([str(first), *(golden.name_of(one) for one in (spoken, printed, values))]))
     golden.agrees(FILES / "odd.txt", lines)
 
@@ -143,8 +143,8 @@ def test_texts_of_odd_pieces() -> None:
 def test_texts_whose_pieces_touch() -> None:
     lines = list[str]()
     for first in range(0, 60, 10):
-        spoken = [_spoken(odd_texts.glued(seed), seed) for seed in range(first, first + 10)]
-        printed = [_printed(odd_texts.glued(100 + seed), seed) for seed in range(first, first + 10)]
+        spoken = [as_spoken(odd_texts.glued(seed), seed) for seed in range(first, first + 10)]
+        printed = [as_printed(odd_texts.glued(100 + seed), seed) for seed in range(first, first + 10)]
         lines.append(f"{first} {golden.name_of(spoken)} {golden.name_of(printed)}")
     golden.agrees(FILES / "glued.txt", lines)
 
@@ -153,10 +153,10 @@ def test_texts_that_few_rules_are_for() -> None:
     lines = list[str]()
     for first in range(8):
         seeds = range(first, odd_texts.RARE, 8)
-        spoken = [_spoken(odd_texts.rare(seed), seed) for seed in seeds if seed % 3 == 0]
-        printed = [_printed(odd_texts.rare(seed), seed) for seed in seeds]
+        spoken = [as_spoken(odd_texts.rare(seed), seed) for seed in seeds if seed % 3 == 0]
+        printed = [as_printed(odd_texts.rare(seed), seed) for seed in seeds]
         forms = [[facts(odd_texts.rare(seed), keep, WORDS, count) for keep in (8, 30)] for seed in seeds]
-        values = [_values(odd_texts.rare(seed), seed) for seed in seeds if odd_texts.rare(seed)[:1] == "{"]
+        values = [as_values(odd_texts.rare(seed), seed) for seed in seeds if odd_texts.rare(seed)[:1] == "{"]
         lines.append(" ".join([str(first), *map(golden.name_of, (spoken, printed, forms, values))]))
     golden.agrees(FILES / "rare.txt", lines)
 

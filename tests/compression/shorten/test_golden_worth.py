@@ -151,7 +151,7 @@ def test_evidence_in_every_place() -> None:
     golden.agrees(FILES / "evidence.txt", lines)
 
 
-def _read(text: str, role: str, words: bool) -> list[Any]:
+def as_noted(text: str, role: str, words: bool) -> list[Any]:
     one = Reader().read([(text, role)])[0]
     columns = [column.tolist() for column in columns_of([one])[:3]]
     noted = (sorted(one.blocks), sorted(one.must), sorted((i, tuple(some)) for i, some in one.facts.items()), one.objects)
@@ -159,7 +159,7 @@ def _read(text: str, role: str, words: bool) -> list[Any]:
     return [columns, noted, sorted(one.figures.items()), [holds_exact(piece) for piece in pieces] if words else []]
 
 
-def _judged(text: str) -> list[Any]:
+def as_judged(text: str) -> list[Any]:
     read = statements(text)
     pieces = [span.of(text) for span in read.spans]
     scores = [round(score, 6) for score in Central().score(pieces)]
@@ -208,8 +208,8 @@ def test_what_is_noted_of_sentences() -> None:
     lines, said = list[str](), _spoken()
     for first in range(0, len(said), 12):
         some = said[first : first + 12]
-        read = [_read(text, ("user", "assistant", "system")[i % 3], i % 2 == 0) for i, text in enumerate(some)]
-        judged = [_judged(text) for text in some]
+        read = [as_noted(text, ("user", "assistant", "system")[i % 3], i % 2 == 0) for i, text in enumerate(some)]
+        judged = [as_judged(text) for text in some]
         lines.append(f"{first} {golden.name_of(read)} {golden.name_of(judged)}")
     golden.agrees(FILES / "noted.txt", lines)
 

@@ -26,7 +26,7 @@ from turnfold.compression.text.statements import objection, statements
 FILES = Path(__file__).parent / "golden"
 
 #: Sentences of the rules that count words; "~" is where more of them come.
-_COUNTED: Final = """\
+COUNTED: Final = """\
 It did not fail ~.
 But only for pumps ~.
 This was never true ~ of it.
@@ -246,7 +246,7 @@ def _read(text: str) -> tuple[Any, ...]:
     return found.spans, found.needs, found.sizes, within
 
 
-def _longer(sentence: str, size: int, more: Iterable[str], blank: str) -> str:
+def longer(sentence: str, size: int, more: Iterable[str], blank: str) -> str:
     said = blank.join(word for word, _ in zip([*more] * size, range(size), strict=False))
     text = " ".join(sentence.replace("~", said).split()).replace(" .", ".").replace(" ,", ",")
     return text[0].upper() + text[1:]
@@ -254,10 +254,10 @@ def _longer(sentence: str, size: int, more: Iterable[str], blank: str) -> str:
 
 def test_one_word_more() -> None:
     lines = []
-    for number, sentence in enumerate(_COUNTED):
+    for number, sentence in enumerate(COUNTED):
         made = list[Any]()
         for size in (*range(14), *range(14, _WORDS, 2)):
-            said = _longer(sentence, size, _MORE, " ")
+            said = longer(sentence, size, _MORE, " ")
             front = _BEFORE[(number + size) % 2]
             told = (objection(said), is_standing_order(said), signal_weight(said), statement_weight(said))
             made.append((_read(f"{front} {said} Hoses hold."), told))
@@ -267,7 +267,7 @@ def test_one_word_more() -> None:
     for number, sentence in enumerate(_DENSE):
         made = list[Any]()
         for size in _SIGNS:
-            said = _longer(sentence, size, "的船在水上走了很久", "")
+            said = longer(sentence, size, "的船在水上走了很久", "")
             made.append((_read(f"{_DENSE_BEFORE[(number + size) % 2]}{said}软管很好。"), objection(said)))
         lines.append(f"{sentence} {golden.name_of(made)}")
     golden.agrees(FILES / "one_word_more.txt", lines)

@@ -68,7 +68,7 @@ def test_reading_writing_and_answering(wire: str) -> None:
     golden.agrees(FILES / f"{wire}.txt", lines)
 
 
-def _outcome(wire: str, seed: int) -> list[Any]:
+def outcome(wire: str, seed: int) -> list[Any]:
     """What is read from a body of odd parts, and what it is with changes; why not, where it is left alone."""
     on, body = WIRES[wire].wire, odd_bodies.body(wire, seed)
     try:
@@ -90,7 +90,7 @@ def _outcome(wire: str, seed: int) -> list[Any]:
 def test_bodies_of_odd_parts(wire: str) -> None:
     lines = []
     for first in range(0, 240, 30):
-        outcomes = [_outcome(wire, seed) for seed in range(first, first + 30)]
+        outcomes = [outcome(wire, seed) for seed in range(first, first + 30)]
         read = sum(len(one) > 1 for one in outcomes)
         lines.append(f"{first}: {read} read, {golden.name_of(outcomes)}")
     golden.agrees(FILES / f"odd.{wire}.txt", lines)

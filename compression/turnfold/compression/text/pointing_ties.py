@@ -124,7 +124,8 @@ def _holds_object(pieces: Sequence[StatementPiece], i: int) -> Sequence[Pair]:
     if not _has_object(said, begins="pronouns" not in pieces[i].opens) or pieces[i].asks:
         return ()
     found = [(i, i - 1)]
-    if i > 1 and len(pieces[i - 1].said) <= _LITTLE and not (pieces[i - 1].starts_line or pieces[i - 2].kind):
+    # The first of all starts a line, so there is one before a piece that does not.
+    if len(pieces[i - 1].said) <= _LITTLE and not (pieces[i - 1].starts_line or pieces[i - 2].kind):
         found.append((i, i - 2))
     stops = not _STOPPING.isdisjoint(said)
     if stops or not _OBLIGING.isdisjoint(said) or _sets_figure(pieces[i].body):
