@@ -113,6 +113,43 @@ def test_what_a_chat_was_opened_with_stays(question: str, prices: CachePrices, b
     assert [one for one in told if one not in text] == []
 
 
+@pytest.mark.parametrize("prices", _PRICES.values(), ids=list(_PRICES))
+@pytest.mark.parametrize("place", [0, 25])
+@pytest.mark.parametrize(
+    ("first", "asked"),
+    [
+        (
+            "I'd like to book a trip.",
+            [
+                ("Great! Which city do you live in?", "Porto."),
+                ("Thanks. What is the budget?", "About 2,000 euros."),
+                ("Please tell me how many will travel. Count children too.", "Two adults and a toddler"),
+                ("Do you eat everything?", "No shellfish."),
+            ],
+        ),
+        ("Ich brauche eine Versicherung.", [("Gern! Welchen Beruf haben Sie?", "Dachdecker."), ("Rauchen Sie?", "Nein, nie.")]),
+        ("我想订餐厅。", [("好的！请告诉我日期。", "下周五晚上"), ("有什么忌口吗？", "不吃辣")]),
+        ("Set up a project.", [("Sure. Which language?", "Elixir"), ("Do you want Docker?", "no, plain systemd")]),
+    ],
+)
+def test_an_answer_stays_with_the_question_that_it_needs(
+    first: str, asked: Sequence[Turn], place: int, prices: CachePrices
+) -> None:
+    said = [first, *(text for turn in asked for text in turn), "Fine, I have all that I need."]
+    turns = [(place + i, (said[2 * i], said[2 * i + 1])) for i in range(len(said) // 2)]
+    text = forwarded(turns, "Please draw up the plan.", prices)
+    for question, answer in asked:
+        assert text.find(question[-6:]) < text.find(answer)
+        assert question[-6:] in text
+
+
+def test_a_mere_yes_does_not_take_the_room_of_what_users_told() -> None:
+    yes = [(20 + i, ("Yes, please.", f"{prose(920 + i, 'en', 9)} Shall I go on with part {i}?")) for i in range(9)]
+    text = forwarded([*yes, (12, ("We keep two ferrets.", "Lovely."))], "Any idea for Sunday?", CachePrices(1.0, 1.0))
+    assert "We keep two ferrets." in text
+    assert text.count("Shall I go on") <= 1
+
+
 @pytest.mark.parametrize("share", [0.15, 0.3])
 def test_a_budget_that_leaves_room_keeps_what_a_user_told(share: float) -> None:
     talk = 13_000  # tokens

@@ -266,9 +266,9 @@ def told_tokens(raw: int, users: int, ratio: float = _TOLD_RATIO) -> int:
     return min(_TOLD_MOST, int(ratio * raw), _STATEMENT * users)
 
 
-def opening_tokens(raw: int, ratio: float) -> int:
-    """The same beside it for the user's message of `raw` tokens that opens the conversation."""
-    return min(raw, int(OPENING * ratio / _TOLD_RATIO))
+def opening_tokens(ratio: float) -> int:
+    """The same beside it for what opens the conversation."""
+    return int(OPENING * ratio / _TOLD_RATIO)
 
 
 def recall_tokens(options: FoldOptions, warmth: Warmth, shape: Shape, saved: int, folded: int) -> int:

@@ -366,7 +366,7 @@ class _Writer:
         first = self._opening(indices)
         if first is None:
             return ToldRoom(size)
-        return ToldRoom(size + policy.opening_tokens(self.messages[first].tokens, self.told), indices.index(first))
+        return ToldRoom(size, indices.index(first), policy.opening_tokens(self.told))
 
     def _opening(self, indices: Sequence[int]) -> int | None:
         """The user's message that opens the conversation, where it is one of these."""

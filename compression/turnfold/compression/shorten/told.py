@@ -11,13 +11,15 @@ that contradict each other. What a message asks is no such statement: its words 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo
+from turnfold.compression.shorten.answers import asked, merely_agrees
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.quotes import Quote, Source
 from turnfold.compression.text.self_statements import changes, statement_weight
+from turnfold.compression.text.sentences import rough_sentences
 from turnfold.compression.text.spans import bare_range
 from turnfold.compression.text.statements import statements
 
@@ -29,18 +31,24 @@ _NODDED: Final = 0.25  # and one that got no more than a nod: it was to be kept,
 _NOD: Final = 120  # characters of one, at most
 _NEWEST: Final = 0.1  # and the newest of a block
 _OPENS: Final = 0.5  # and what somebody opens a chat with: it says what all of it is about
+_ANSWERS: Final = 0.3  # and one that is quoted with the question that it answers
 _NAUGHT: Final = 16  # characters that say nothing yet: "Hi there!"
 _PER_QUOTE: Final = 3  # tokens of a quote's mark
 _ASKS: Final = re.compile(r"[?？؟]")
-# Sentences as they are weighed; what is quoted are the statements that they lie in.
-_SENTENCE: Final = re.compile(r"\S(?:[^\n.!?…؟।。！？]|[.!?…؟।](?!\s)(?!\Z)){0,800}+[.!?…؟।。！？]?")
 
 
 class ToldRoom(NamedTuple):
-    """How many tokens the statements of a block may take with their marks, and which of its messages opens the conversation."""
+    """Room for the statements of a block.
+
+    Attributes:
+        tokens: that they may take with their marks.
+        opening: which of its messages opens the conversation.
+        opened: tokens for that one, and for what is asked and answered at once behind it.
+    """
 
     tokens: int = 0
     opening: int | None = None
+    opened: int = 0
 
 
 NO_ROOM: Final = ToldRoom()
@@ -54,29 +62,59 @@ class _Told(NamedTuple):
     end: int
 
 
+class _Candidate(NamedTuple):
+    weight: float
+    source: int
+    opens: bool
+    said: _Told
+    asked: _Told | None  # of the message before, whose answer it is
+
+
 def told(sources: Sequence[Source], room: ToldRoom, count: Callable[[str], int], memo: Memo) -> list[Quote]:
     """The most telling of the users' statements, in order, as many as there is room for; of equal ones the last."""
-    if room.tokens <= 0:
-        return []
-    latest: dict[str, tuple[float, int, _Told]] = {}
-    for i, source in enumerate(sources):
-        nodded = _NODDED * _is_nodded(sources, i)
-        for one in _told_in(source, memo):
-            weight = one.weight + nodded + _OPENS * (i == room.opening and one.end - one.start > _NAUGHT)
-            if weight >= _LEAST:
-                latest[source.text[one.start : one.end]] = (weight + _NEWEST * i / len(sources), i, one)
+    left = {True: room.opened, False: room.tokens}
     found: set[Quote] = set()
-    left = room.tokens
-    for _, i, one in sorted(latest.values(), reverse=True):
-        text = sources[i].text
-        if count(text[one.start : one.end]) + _PER_QUOTE > left:
+    for one in sorted(_candidates(sources, room.opening, memo), reverse=True) if room.tokens > 0 else ():
+        least = _PER_QUOTE + count(sources[one.source].text[one.said.start : one.said.end])
+        if least > max(left.values()):
             continue
-        new = {Quote(i, start, end) for start, end in _with_needs(sources[i], one, memo)} - found
-        cost = sum(count(text[quote.start : quote.end]) + _PER_QUOTE for quote in new)
-        if cost <= left:
-            left -= cost
+        new = {Quote(one.source, *place) for place in _with_needs(sources[one.source], one.said, memo)}
+        if one.asked:
+            new |= {Quote(one.source - 1, *place) for place in _with_needs(sources[one.source - 1], one.asked, memo)}
+        new -= found
+        cost = sum(count(sources[quote.source].text[quote.start : quote.end]) + _PER_QUOTE for quote in new)
+        fits = next((kind for kind in ((True, False) if one.opens else (False,)) if cost <= left[kind]), None)
+        if fits is not None:
+            left[fits] -= cost
             found |= new
     return sorted(found)
+
+
+def _candidates(sources: Sequence[Source], opening: int | None, memo: Memo) -> Iterable[_Candidate]:
+    """What users tell, equal ones once: the last."""
+    latest: dict[tuple[str, str], _Candidate] = {}
+    opens = False
+    for i, source in enumerate(sources):
+        if source.role != "user":
+            continue
+        question = _question(sources, i, memo)
+        opens = i == opening or (opens and question is not None)
+        more = _NODDED * _is_nodded(sources, i) + _ANSWERS * (question is not None and not merely_agrees(source.text))
+        for one in _told_in(source, memo):
+            weight = one.weight + more + _OPENS * (opens and (question is not None or one.end - one.start > _NAUGHT))
+            if weight >= _LEAST:
+                key = sources[i - 1].text[question.start : question.end] if question else "", source.text[one.start : one.end]
+                latest[key] = _Candidate(weight + _NEWEST * i / len(sources), i, opens, one, question)
+    return latest.values()
+
+
+def _question(sources: Sequence[Source], index: int, memo: Memo) -> _Told | None:
+    """What the message before asks, where one answers it and needs it."""
+    if not index:
+        return None
+    before, answer = sources[index - 1], sources[index]
+    place = memo.get(("asked", before.key, answer.key), lambda: asked(before, answer))
+    return _Told(0.0, *place) if place else None
 
 
 def _is_nodded(sources: Sequence[Source], index: int) -> bool:
@@ -95,7 +133,7 @@ def _told_in(source: Source, memo: Memo) -> tuple[_Told, ...]:
 
 def _read(text: str) -> Iterator[_Told]:
     """What a message tells: all of it, or single sentences."""
-    found = [match.span() for match in _SENTENCE.finditer(text)]
+    found = rough_sentences(text)
     if len(text) <= _LONGEST and not _ASKS.search(text):
         weight = max((statement_weight(text[start:end]) for start, end in found), default=0.0)
         yield _Told(weight + _changed(text), 0, len(text))

@@ -1,0 +1,53 @@
+"""Answers that say nothing without their question: "Which city do you live in?", "Porto."
+
+Lives here: whether a message answers the one before it so, and what that one asks. Does not belong here: whether either is
+quoted (``told``).
+
+An answer is told by its place alone: a short message that asks nothing, behind one that ends with a question.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from turnfold.compression.text.blocks import Range
+from turnfold.compression.text.lower import lower_text, words
+from turnfold.compression.text.quotes import Source
+from turnfold.compression.text.requests import EMPTY
+from turnfold.compression.text.sentences import rough_sentences
+
+_LONGEST: Final = 80  # characters of an answer; a longer one says what it is about
+_END: Final = 600  # characters of a message in which it asks
+_LAST: Final = 3  # sentences of it in which the question is: "You will find it in your mail." may follow
+_FIGURE: Final = re.compile(r"\d")
+_QUESTION: Final = re.compile(r"[?？؟]")
+#: A question without its sign: "Please tell me your order number."
+_PLEASE: Final = re.compile(
+    r"\b(?:please|bitte|s'il (?:te|vous)|por favor|per favore|alstublieft|proszę|lütfen|пожалуйста|vui lòng)\b"
+    r"|请|請|ください|下さい|주세요|من فضلك|कृपया",
+    re.IGNORECASE,
+)
+
+
+def asked(before: Source, answer: Source) -> Range | None:
+    """Where a message of the assistant asks what a user's message answers in so few words that they need the question."""
+    if before.role != "assistant" or not 0 < len(answer.text) <= _LONGEST or _QUESTION.search(answer.text):
+        return None
+    text = before.text
+    first = max(0, len(text) - _END)
+    said = rough_sentences(text[first:])[1 if first else 0 :][-_LAST:]
+    asking = [i for i, (start, end) in enumerate(said) if _asks(text[first + start : first + end])]
+    if not asking:
+        return None
+    begin = next(i for i in range(asking[-1], -1, -1) if i == 0 or i - 1 not in asking)
+    return first + said[begin][0], first + said[asking[-1]][1]
+
+
+def merely_agrees(text: str) -> bool:
+    """Whether an answer is "Yes, please" or the like: what comes of it is said by what follows."""
+    return EMPTY.issuperset(words(lower_text(text))) and not _FIGURE.search(text)
+
+
+def _asks(sentence: str) -> bool:
+    return bool(_QUESTION.search(sentence[-3:]) or _PLEASE.search(sentence))
