@@ -33,6 +33,8 @@ _NEWEST: Final = 0.1  # and the newest of a block
 _OPENS: Final = 0.5  # and what somebody opens a chat with: it says what all of it is about
 _ANSWERS: Final = 0.3  # and one that is quoted with the question that it answers
 _NAUGHT: Final = 16  # characters that say nothing yet: "Hi there!"
+_SHORTEST: Final = 8  # tokens of a quote with its mark, as a rule
+_MISSES: Final = 8  # candidates of which all that they need does not fit, before no others are read
 _PER_QUOTE: Final = 3  # tokens of a quote's mark
 _ASKS: Final = re.compile(r"[?？؟]")
 
@@ -62,7 +64,7 @@ class _Told(NamedTuple):
     end: int
 
 
-class _Candidate(NamedTuple):
+class _ToldCandidate(NamedTuple):
     weight: float
     source: int
     opens: bool
@@ -72,27 +74,39 @@ class _Candidate(NamedTuple):
 
 def told(sources: Sequence[Source], room: ToldRoom, count: Callable[[str], int], memo: Memo) -> list[Quote]:
     """The most telling of the users' statements, in order, as many as there is room for; of equal ones the last."""
+    if room.tokens <= 0:
+        return []
     left = {True: room.opened, False: room.tokens}
     found: set[Quote] = set()
-    for one in sorted(_candidates(sources, room.opening, memo), reverse=True) if room.tokens > 0 else ():
-        least = _PER_QUOTE + count(sources[one.source].text[one.said.start : one.said.end])
-        if least > max(left.values()):
+    misses = 0
+    for one in sorted(_candidates(sources, room.opening, memo), reverse=True):
+        if misses == _MISSES or max(left.values()) < _SHORTEST:
+            break
+        rooms = (True, False) if one.opens else (False,)
+        if _PER_QUOTE + count(sources[one.source].text[one.said.start : one.said.end]) > max(left[kind] for kind in rooms):
             continue
-        new = {Quote(one.source, *place) for place in _with_needs(sources[one.source], one.said, memo)}
-        if one.asked:
-            new |= {Quote(one.source - 1, *place) for place in _with_needs(sources[one.source - 1], one.asked, memo)}
-        new -= found
+        new = _quotes(sources, one, memo) - found
         cost = sum(count(sources[quote.source].text[quote.start : quote.end]) + _PER_QUOTE for quote in new)
-        fits = next((kind for kind in ((True, False) if one.opens else (False,)) if cost <= left[kind]), None)
-        if fits is not None:
-            left[fits] -= cost
-            found |= new
+        taken = next((kind for kind in rooms if cost <= left[kind]), None)
+        if taken is None:
+            misses += 1
+            continue
+        left[taken] -= cost
+        found |= new
     return sorted(found)
 
 
-def _candidates(sources: Sequence[Source], opening: int | None, memo: Memo) -> Iterable[_Candidate]:
+def _quotes(sources: Sequence[Source], one: _ToldCandidate, memo: Memo) -> set[Quote]:
+    """A candidate with its question, and what both need."""
+    new = {Quote(one.source, *place) for place in _with_needs(sources[one.source], one.said, memo)}
+    if one.asked:
+        new |= {Quote(one.source - 1, *place) for place in _with_needs(sources[one.source - 1], one.asked, memo)}
+    return new
+
+
+def _candidates(sources: Sequence[Source], opening: int | None, memo: Memo) -> Iterable[_ToldCandidate]:
     """What users tell, equal ones once: the last."""
-    latest: dict[tuple[str, str], _Candidate] = {}
+    latest: dict[tuple[str, str], _ToldCandidate] = {}
     opens = False
     for i, source in enumerate(sources):
         if source.role != "user":
@@ -104,7 +118,7 @@ def _candidates(sources: Sequence[Source], opening: int | None, memo: Memo) -> I
             weight = one.weight + more + _OPENS * (opens and (question is not None or one.end - one.start > _NAUGHT))
             if weight >= _LEAST:
                 key = sources[i - 1].text[question.start : question.end] if question else "", source.text[one.start : one.end]
-                latest[key] = _Candidate(weight + _NEWEST * i / len(sources), i, opens, one, question)
+                latest[key] = _ToldCandidate(weight + _NEWEST * i / len(sources), i, opens, one, question)
     return latest.values()
 
 
