@@ -19,7 +19,7 @@ from turnfold.proxy.chat.receipts import Usage
 from turnfold.proxy.http.codings import CodedBodyBroken, CodedBodyTooLarge, Inflater, is_readable
 
 _KEY: Final = re.compile(
-    rb'"usage"\s{0,8}:\s{0,8}\{|"(?:model"\s{0,8}:\s{0,8}"([^"\\]{1,128})|service_tier"\s{0,8}:\s{0,8}"([^"\\]{1,32}))"'
+    rb'"usage"\s{0,8}:\s{0,8}\{|"model"\s{0,8}:\s{0,8}"([^"\\]{1,128})"|"service_tier"\s{0,8}:\s{0,8}"([^"\\]{1,32})"'
 )
 _MARK: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|["{}]', re.DOTALL)  # a string at once, where all of it is there
 _BRACKETS: Final = (b"{", b"}")
@@ -181,9 +181,13 @@ class UsageReader:
             if match[1] is not None:
                 self.model = self.model or match[1].decode("utf-8", "replace")
             elif match[2] is not None:  # a stream repeats first what was asked for, and at its end says what was done
-                self.usage = replace(self.usage, service_tier=match[2].decode("utf-8", "replace").lower())
+                self._tell_tier(match[2].decode("utf-8", "replace").lower())
             else:
                 at = self._collect(data, at - 1)
+
+    def _tell_tier(self, tier: str) -> None:
+        if tier != self.usage.service_tier:  # every event of a stream says it
+            self.usage = replace(self.usage, service_tier=tier)
 
     def _collect(self, data: bytes, start: int) -> int:
         """Take the object that opens at `start`; where it is not whole yet, hold it for the next piece."""
