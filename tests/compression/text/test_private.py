@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,6 +60,17 @@ def test_json_keeps_its_form() -> None:
     assert json.loads(redact_json(escaped)) == {"content": REDACTED}
     plain = '{ "content":  "a private matter" }'
     assert redact_json(plain) == plain
+
+
+def test_several_objects_are_one_text() -> None:
+    """A message of the Responses format is a call with its result, or reasoning with what follows it."""
+    raw = '{"type": "function_call", "arguments": "<private>x"}, {"type": "function_call_output", "output": "y</private> z"}'
+    call, output = json.loads(f"[{redact_json(raw)}]")
+    assert (call["arguments"], output["output"]) == (REDACTED, f"{REDACTED} z")
+    plain = '{"output": "<Privates>True</Privates>"} ,\n{"output": 1e400}'
+    assert redact_json(plain) == plain
+    with pytest.raises(json.JSONDecodeError):
+        redact_json('{"output": "<private>x"')
 
 
 def test_json_that_is_too_deep_is_private_altogether() -> None:

@@ -127,8 +127,8 @@ def _stream(model: str, *events: dict[str, Any]) -> tuple[str, dict[str, Any], b
     return "/v1/responses", {"model": model, "input": "Hi", "stream": True}, lines
 
 
-def _messages(model: str, usage: dict[str, Any]) -> tuple[str, dict[str, Any], bytes]:
-    answer = {"type": "message", "model": model, "content": [], "usage": usage}
+def _messages(model: str, usage: dict[str, Any], *content: Any) -> tuple[str, dict[str, Any], bytes]:
+    answer = {"type": "message", "model": model, "content": content, "usage": usage}
     body = {"model": model, "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
     return "/v1/messages", body, json.dumps(answer).encode()
 
@@ -153,6 +153,12 @@ _RESPONSE: Final = {"input_tokens": 900, "input_tokens_details": {"cached_tokens
 SERVED: Final = {
     "grok": (_chat("grok-4", _GROK), ((10_120 - 128) * 3 + 128 * 0.75 + (1_499 + 2_809) * 15) / 1e6),
     "claude": (_messages("claude-sonnet-4-5", _CLAUDE), (50 * 3 + 1000 * 0.3 + 1000 * 3.75 + 2000 * 6 + 40 * 15) / 1e6),
+    "claude, a tool that counts tokens": (
+        _messages(
+            "claude-haiku-4-5", {"input_tokens": 50, "output_tokens": 40}, {"input": {"usage": {"prompt_tokens": 5_000_000}}}
+        ),
+        (50 + 40 * 5) / 1e6,
+    ),
     "claude, by contract": (_messages("claude-sonnet-4-5", {**_CLAUDE, "service_tier": "priority"}), None),
     "flex": (
         _stream(
@@ -180,14 +186,14 @@ def test_receipts_say_what_was_paid() -> None:
     ):
         for name, ((path, body, answer), _) in SERVED.items():
             upstream.handler = reply(answer)
-            assert client.post(path, json=body, headers={"x-turnfold-tag": name.replace(", ", "-")}).content == answer
+            assert client.post(path, json=body, headers={"x-turnfold-tag": name.replace(",", "")}).content == answer
 
         def receipts() -> dict[str, Any]:
             lines = client.get("/admin/receipts").text.splitlines()
             return {one["tags"][0]: one for one in map(json.loads, lines)}
 
         until(lambda: len(receipts()) == len(SERVED))
-        paid = {name: receipts()[name.replace(", ", "-")]["paid"] for name in SERVED}
+        paid = {name: receipts()[name.replace(",", "")]["paid"] for name in SERVED}
         report = client.get("/admin/report?group_by=tag").json()
     assert paid == {name: wanted if wanted is None else pytest.approx(wanted) for name, (_, wanted) in SERVED.items()}
     assert report["totals"]["dollars"]["paid"] == pytest.approx(sum(one or 0.0 for one in paid.values()), abs=1e-6)

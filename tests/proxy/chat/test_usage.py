@@ -75,7 +75,11 @@ CASES: dict[str, tuple[dict[str, Any], Usage]] = {
     ),
     "a relay's prompt without what was cached": (
         {"prompt_tokens": 9, "completion_tokens": 7, "total_tokens": 116, "prompt_tokens_details": {"cached_tokens": 100}},
-        Usage(9, 7, 100),
+        Usage(109, 7, 100),
+    ),
+    "a relay's prompt with more in the cache than in it": (
+        {"prompt_tokens": 9, "completion_tokens": 7, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 20},
+        Usage(129, 7, 100, 20),
     ),
     "a total of something else": (
         {"prompt_tokens": 9, "completion_tokens": 7, "total_tokens": 50, "completion_tokens_details": {"reasoning_tokens": 3}},
@@ -150,6 +154,17 @@ def test_the_tier_is_what_the_end_of_the_answer_says() -> None:
     assert _read(b'{"service_tier":null,"usage":{"prompt_tokens":9}}', []).usage == Usage(9)
     said = json.dumps({"choices": [{"message": {"content": '"service_tier":"flex"'}}], "service_tier": "default"}).encode()
     assert _read(said, []).usage.service_tier == "default"
+
+
+def test_a_tools_arguments_are_no_report() -> None:
+    """Anthropic sends them as an object: here of an agent that keeps books itself."""
+    asked = {"type": "tool_use", "id": "t", "name": "book", "input": {"usage": {"prompt_tokens": 5_000_000, "cached_tokens": 8}}}
+    body = json.dumps({"model": "m1", "content": [asked], "usage": {"input_tokens": 9, "output_tokens": 1}}).encode()
+    for pieces in ([body], [bytes([byte]) for byte in body]):
+        reader = UsageReader(streamed=False)
+        for piece in pieces:
+            reader.feed(piece)
+        assert reader.usage == Usage(9, 1)
 
 
 def test_the_latest_report_counts_and_keeps_what_it_does_not_repeat() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +26,26 @@ def test_inspect_asks_the_server(served: Served, run: RunCommand, monkeypatch: p
     deleted = call(served.origin, "DELETE", "/admin/data", None, [ADMIN, ("x-turnfold-tenant", _tenant(served, name))])
     assert deleted.status == 200
     assert "never kept" in run("inspect", name, "--url", served.origin)[1]
+
+
+def test_inspect_shows_reasoning_with_its_call(served: Served, run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURNFOLD_ADMIN_TOKEN", "adm")
+    items: list[dict[str, Any]] = []
+    for number in range(14):
+        items += [
+            {"role": "user", "content": f"How high is the tide at pier {number}? " + "It was calm all day. " * 30},
+            {"type": "reasoning", "id": f"rs_{number}", "summary": [], "encrypted_content": "gAAAA" * 9},
+            {"type": "function_call", "call_id": f"c{number}", "name": "tide", "arguments": f'{{"pier": {number}}}'},
+            {"type": "function_call_output", "call_id": f"c{number}", "output": "High at 14:20. " * 40},
+            {"role": "assistant", "content": "At 14:20."},
+        ]
+    body = json.dumps({"model": "gpt-4o", "input": [*items, {"role": "user", "content": "And now?"}]}).encode()
+    answer = call(served.origin, "POST", "/v1/responses", body, [("x-turnfold-budget", "2000")])
+    assert answer.header("x-turnfold-status") == "folded"
+    code, out, err = run("inspect", answer.header("x-turnfold-request-id") or "", "--url", served.origin, "--full")
+    assert (code, err) == (0, "")
+    assert "function_call" in out
+    assert "user: How high" in out
 
 
 def _tenant(served: Served, name: str) -> str:

@@ -81,6 +81,9 @@ def _faults(client: httpx.Client, found: Mapping[str, Any]) -> Iterator[str]:
             had = {**had, "answer": False}  # another engine makes its results anew
         if call["path"].startswith("/v1/conversation") and isinstance(had.get("answer"), dict):
             had = {**had, "answer": {name: value for name, value in had["answer"].items() if name not in _TOLD_ANEW}}
+        if call["path"].startswith("/admin/report") and "conversation" in call["path"]:
+            # The first release named hours where it summed whole days.
+            had = {**had, "answer": {name: value for name, value in had["answer"].items() if name not in {"from", "to"}}}
         for fault in lacks(had, ask(client, call)):
             yield f"{call['method']} {call['path']}{fault}"
 

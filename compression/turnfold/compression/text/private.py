@@ -88,7 +88,8 @@ def is_private(text: str) -> bool:
 
 
 def redact_json(raw: str) -> str:
-    """A JSON object without the private parts of its strings; unchanged, byte for byte, if it has none.
+    """A JSON object, or several with commas between them, without the private parts of its strings; unchanged, byte for byte, if
+    it has none.
 
     Raises:
         ValueError: it is not JSON and may contain something private.
@@ -96,11 +97,11 @@ def redact_json(raw: str) -> str:
     if not may_be_private(raw):
         return raw
     try:
-        value = json.loads(raw)
+        value = json.loads(f"[{raw}]")
         redacted = _redact(value, Redactor())
     except RecursionError:  # nested deeper than can be looked into
         return json.dumps({"content": REDACTED})
-    return raw if redacted == value else json.dumps(redacted, separators=(",", ":"))
+    return raw if redacted == value else json.dumps(redacted, separators=(",", ":"))[1:-1]
 
 
 def _redact(value: Any, redactor: Redactor) -> Any:

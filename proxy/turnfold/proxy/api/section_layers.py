@@ -6,7 +6,7 @@ Lives here: making layers 1 and 2 of what the proxy folded. Does not belong here
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from turnfold.compression.fold import Section
@@ -31,24 +31,35 @@ def section_layer(section: Section | Layered, layer: int) -> SectionLayer:
 
 
 def _message_lines(section: Section) -> Iterator[str]:
-    """The messages as ``role: text`` lines."""
+    """The messages as ``role: text`` lines. A message of the Responses format may be several items with commas between them."""
     for raw in section.messages:
-        message = json.loads(raw)
-        texts = [*_texts(message.get("content")), *_calls(message.get("tool_calls"))]
-        if texts:
-            # A lone surrogate has no UTF-8 form, so no answer could carry it.
-            yield f"{message.get('role', '')}: {' '.join(texts)}".encode("utf-8", "replace").decode()
+        for item in json.loads(f"[{raw}]"):
+            texts = [*_texts(item.get("content")), *_texts(item.get("output")), *_calls(item)]
+            if texts:
+                # A lone surrogate has no UTF-8 form, so no answer could carry it.
+                line = f"{item.get('role') or item.get('type', '')}: {' '.join(texts)}"
+                yield line.encode("utf-8", "replace").decode()
 
 
 def _texts(content: Any) -> Iterator[str]:
     if isinstance(content, str):
         yield content
     elif isinstance(content, list):
-        yield from (part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str))
+        for part in content:
+            if isinstance(part, dict):
+                yield from (part[name] for name in ("text", "content") if isinstance(part.get(name), str))
+                yield from _call(part)
 
 
-def _calls(calls: Any) -> Iterator[str]:
-    functions = (call.get("function") for call in (calls if isinstance(calls, list) else []) if isinstance(call, dict))
-    for function in functions:
-        if isinstance(function, dict):
-            yield f"{function.get('name', '')}({function.get('arguments', '')})"
+def _calls(item: Mapping[str, Any]) -> Iterator[str]:
+    calls = item.get("tool_calls")
+    for call in calls if isinstance(calls, list) else []:
+        if isinstance(call, dict):
+            yield from _call(call.get("function") or call.get("custom"))
+    yield from _call(item)
+
+
+def _call(call: Any) -> Iterator[str]:
+    """A call as text: its arguments are called ``arguments``, or ``input`` (Anthropic's, and custom tools)."""
+    if isinstance(call, dict) and "name" in call and (given := [call[name] for name in ("arguments", "input") if name in call]):
+        yield f"{call['name']}({given[0] if isinstance(given[0], str) else json.dumps(given[0], ensure_ascii=False)})"

@@ -218,9 +218,9 @@ class Watch:
             self._reader.feed(chunk)
         return self._reader
 
-    def expect(self, coding: str) -> None:
-        """The body is going to have this content coding."""
-        self._reader = UsageReader(coding)
+    def expect(self, coding: str, *, streamed: bool) -> None:
+        """The body is going to have this content coding, and be a stream of events or not."""
+        self._reader = UsageReader(coding, streamed=streamed)
 
     def see(self, chunk: bytes) -> None:
         """A chunk of the body."""

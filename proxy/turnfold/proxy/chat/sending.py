@@ -26,7 +26,7 @@ from turnfold.proxy.chat.elsewhere import Elsewhere, RecoveryPlan, replayed
 from turnfold.proxy.chat.exchange import Exchange, Watch
 from turnfold.proxy.chat.folding import Folding
 from turnfold.proxy.chat.own_models import OwnModels
-from turnfold.proxy.chat.receipts import OwnCall, Usage
+from turnfold.proxy.chat.receipts import OwnCall
 from turnfold.proxy.chat.recovering import Flow, Peeked, Recovered, Run, resend
 from turnfold.proxy.chat.trail import trails_of
 from turnfold.proxy.chat.usage import UsageReader
@@ -222,7 +222,7 @@ class Sending:
 
     def learn_from(self, exchange: Exchange, watch: Watch) -> Exchange:
         """Compare the upstream's count with ours; say so where it must have dropped text without a word."""
-        reported = _prompt_tokens(watch.reader.usage)
+        reported = watch.reader.usage.prompt_tokens
         if not exchange.recoverable or exchange.tokens is None or reported is None or exchange.upstream_status != 200:
             return exchange
         if _reads_another(exchange):
@@ -271,9 +271,3 @@ def _unseen_call(exchange: Exchange, head: bytes) -> tuple[OwnCall, ...]:
     reader = UsageReader()
     reader.feed(head)
     return () if reader.usage.prompt_tokens is None else (OwnCall("refused", reader.model or exchange.model, reader.usage),)
-
-
-def _prompt_tokens(usage: Usage) -> int | None:
-    """Prompt tokens as reported, cached ones included: where these are more than the prompt, they were counted apart."""
-    prompt, cached = usage.prompt_tokens, (usage.cached_tokens or 0) + (usage.cache_write_tokens or 0)
-    return None if prompt is None else prompt + cached if cached > prompt else prompt

@@ -294,8 +294,9 @@ class Service:
     async def _relay(self, exchange: Exchange, watch: Watch, send: Send) -> None:
         answer = exchange.answer
         assert answer is not None  # noqa: S101 - there is one, or Refused was raised
-        if coding := (first_of(answer.headers, b"content-encoding") or b"").strip().lower().decode("latin-1"):
-            watch.expect(coding)
+        names = (b"content-encoding", b"content-type")
+        coding, kind = ((first_of(answer.headers, name) or b"").strip().lower() for name in names)
+        watch.expect(coding.decode("latin-1"), streamed=not kind.startswith(b"application/json"))
         try:
             await relay(answer, response_headers(exchange, answer), send, watch.see)
             watch.complete = True

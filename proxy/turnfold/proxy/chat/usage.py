@@ -19,7 +19,7 @@ from turnfold.proxy.chat.receipts import Usage
 from turnfold.proxy.http.codings import CodedBodyBroken, CodedBodyTooLarge, Inflater, is_readable
 
 _KEY: Final = re.compile(
-    rb'"usage"\s{0,8}:\s{0,8}\{|"(?:model"\s{0,8}:\s{0,8}"([^"\\]{1,128})|service_tier"\s{0,8}:\s{0,8}"([^"\\]{1,32}))"'
+    rb'"usage"\s{0,8}:\s{0,8}\{|"model"\s{0,8}:\s{0,8}"([^"\\]{1,128})"|"service_tier"\s{0,8}:\s{0,8}"([^"\\]{1,32})"'
 )
 _MARK: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|["{}]', re.DOTALL)  # a string at once, where all of it is there
 _BRACKETS: Final = (b"{", b"}")
@@ -91,20 +91,23 @@ def merged(before: Usage, reported: dict[str, Any]) -> Usage:
 
 
 def _whole_completion(reported: dict[str, Any], found: dict[str, int | None]) -> int | None:
-    """All output, thinking included. xAI and Google bill thinking as output, and count it in `total_tokens` but not in
-    `completion_tokens` (xAI, "Consumption and rate limits"; Google, "Thinking").
+    """All output, thinking included.
 
-    What is missing counts as thinking if the details say the same number or none, and if it is not the part of the prompt that a
-    relay left out because it was cached.
+    xAI and Google bill thinking as output, and count it in `total_tokens` but not in `completion_tokens` (xAI, "Consumption and
+    rate limits"; Google, "Thinking"): what is missing counts as thinking if the details say the same number or none.
     """
-    prompt, completion, total = found["prompt_tokens"], found["completion_tokens"], reported.get("total_tokens")
-    if prompt is None or completion is None or type(total) is not int or not prompt + completion < total <= MOST_TOKENS:
-        return completion
-    missing = total - prompt - completion
+    missing = _missing(reported, found)
     details = [reported[name] for name in _THOUGHTS if isinstance(reported.get(name), dict)]
     thoughts = next((one["reasoning_tokens"] for one in details if one.get("reasoning_tokens")), missing)
-    cached, written = found["cached_tokens"] or 0, found["cache_write_tokens"] or 0
-    return total - prompt if missing == thoughts and missing not in (cached, written, cached + written) else completion
+    return found["completion_tokens"] if not missing or missing != thoughts else (found["completion_tokens"] or 0) + missing
+
+
+def _missing(reported: dict[str, Any], found: dict[str, int | None]) -> int:
+    """Tokens of the total that are neither the prompt's nor the completion's; 0 if that is not known."""
+    prompt, completion, total = found["prompt_tokens"], found["completion_tokens"], reported.get("total_tokens")
+    if prompt is None or completion is None or type(total) is not int or total > MOST_TOKENS:
+        return 0
+    return max(0, total - prompt - completion)
 
 
 def _tier(reported: dict[str, Any]) -> str | None:
@@ -116,11 +119,17 @@ def _tier(reported: dict[str, Any]) -> str | None:
 
 
 def _whole_prompt(before: Usage, reported: dict[str, Any], found: dict[str, int | None]) -> int | None:
-    """Anthropic's `input_tokens` are those behind the cache; OpenAI's, which come with details, are all of the prompt."""
+    """Anthropic's `input_tokens` are those behind the cache; OpenAI's, which come with details, are all of the prompt.
+
+    Some relays give Anthropic's in OpenAI's words: the cache's are more than the prompt, or are what the total lacks.
+    """
+    prompt, cached, written = (found[name] or 0 for name in ("prompt_tokens", "cached_tokens", "cache_write_tokens"))
     if "prompt_tokens" in reported or "input_tokens_details" in reported or reported.get("input_tokens") is None:
-        return found["prompt_tokens"]
-    whole = sum(found[name] or 0 for name in ("prompt_tokens", "cached_tokens", "cache_write_tokens"))
-    return max(whole, before.prompt_tokens or 0)
+        apart = _missing(reported, found)
+        if not apart or apart not in (cached, written, cached + written):
+            apart = cached + written if cached + written > prompt else 0
+        return None if found["prompt_tokens"] is None else prompt + apart
+    return max(prompt + cached + written, before.prompt_tokens or 0)
 
 
 class UsageReader:
@@ -128,10 +137,13 @@ class UsageReader:
 
     Args:
         coding: the response's ``content-encoding``, lower case, "" for none.
+        streamed: whether it is a stream of events, which may report several times. Else its last report counts alone: what comes
+            before may be a tool's arguments, which Anthropic sends as an object.
     """
 
-    def __init__(self, coding: str = "") -> None:
+    def __init__(self, coding: str = "", *, streamed: bool = True) -> None:
         self.usage = Usage()
+        self._streamed = streamed
         self.model = ""
         self._held = b""
         self._collecting = False
@@ -169,9 +181,13 @@ class UsageReader:
             if match[1] is not None:
                 self.model = self.model or match[1].decode("utf-8", "replace")
             elif match[2] is not None:  # a stream repeats first what was asked for, and at its end says what was done
-                self.usage = replace(self.usage, service_tier=match[2].decode("utf-8", "replace").lower())
+                self._tell_tier(match[2].decode("utf-8", "replace").lower())
             else:
                 at = self._collect(data, at - 1)
+
+    def _tell_tier(self, tier: str) -> None:
+        if tier != self.usage.service_tier:  # every event of a stream says it
+            self.usage = replace(self.usage, service_tier=tier)
 
     def _collect(self, data: bytes, start: int) -> int:
         """Take the object that opens at `start`; where it is not whole yet, hold it for the next piece."""
@@ -187,7 +203,8 @@ class UsageReader:
             reported = _DECODER.decode(data[start:end].decode("utf-8", "surrogateescape"))
         except (ValueError, RecursionError):
             return start + 1
-        self.usage = merged(self.usage, reported)
+        before = self.usage if self._streamed else Usage(service_tier=self.usage.service_tier)
+        self.usage = merged(before, reported)
         return end
 
     def _end(self, data: bytes, start: int) -> int | None:

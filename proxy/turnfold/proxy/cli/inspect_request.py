@@ -89,12 +89,17 @@ def _print_file(console: Console, found: dict[str, Any], full: bool) -> None:
 
 
 def _message_text(raw: str) -> str:
-    """A message's JSON as role and text, or as it is where it has an unusual form."""
-    message = json.loads(raw)
-    content = message.get("content")
-    calls = message.get("tool_calls")
+    """A message's JSON as role and text. One of the Responses format may be several items with commas between them."""
+    return "\n".join(map(_item_text, json.loads(f"[{raw}]")))
+
+
+def _item_text(item: dict[str, Any]) -> str:
+    """As role and text, or as it is where it has no role."""
+    if "role" not in item:
+        return json.dumps(item, ensure_ascii=False)
+    content, calls = item.get("content"), item.get("tool_calls")
     said = content if isinstance(content, str) else "" if content is None else json.dumps(content, ensure_ascii=False)
-    return f"{message.get('role', '')}: {said}" + (f"\n{json.dumps(calls, ensure_ascii=False)}" if calls else "")
+    return f"{item['role']}: {said}" + (f"\n{json.dumps(calls, ensure_ascii=False)}" if calls else "")
 
 
 def _pairs(section: dict[str, Any]) -> list[tuple[str, str | None]]:

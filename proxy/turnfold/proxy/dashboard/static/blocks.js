@@ -32,14 +32,19 @@ function contentText(content) {
   return typeof content === "string" ? content : Array.isArray(content) ? content.map(partText).join("\n") : JSON.stringify(content, null, 1);
 }
 
-// A message's raw JSON, of any of the three formats, as its role and its text.
+// A message's raw JSON, of any of the three formats, as its role and its text. In the Responses format it may be several items.
 export function readMessage(raw) {
-  let value;
-  try { value = JSON.parse(raw); } catch { return { role: "message", text: raw }; }
+  let items;
+  try { items = JSON.parse(`[${raw}]`); } catch { return { role: "message", text: raw }; }
+  const read = items.map(readItem);
+  return { role: read.map((item) => item.role).join(", "), text: read.map((item) => item.text).join("\n") };
+}
+
+function readItem(value) {
   const calls = (value.tool_calls ?? []).map((call) => `${call.function?.name ?? call.type}(${call.function?.arguments ?? ""})`);
   if (value.type === "function_call") calls.push(`${value.name}(${value.arguments})`);
   const text = [contentText(value.content ?? value.output), ...calls].filter(Boolean).join("\n");
-  return { role: value.role ?? value.type ?? "message", text: text || raw };
+  return { role: value.role ?? value.type ?? "message", text: text || JSON.stringify(value) };
 }
 
 export function pair(title, before, after, note = null) {
