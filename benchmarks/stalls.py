@@ -173,8 +173,19 @@ def long_message(_: str, number: int) -> bytes:
     return json.dumps({"conversation_id": f"c{number}", "message": said}).encode()
 
 
+def long_messages(_: str, number: int) -> bytes:
+    """4 MB of messages for ``/v1/messages/compress``, to a half."""
+    text = _text(4 * MB, 83 * number)
+    messages = _turns([text[at : at + 2_000] for at in range(0, len(text), 2_000)])
+    return json.dumps({"messages": messages, "token_budget": 500_000}).encode()
+
+
 #: Where an attack goes that is on Turnfold's own API, whatever the wire.
-_API: Final = {"6 MB to compress, twice": "/v1/compress", "2 MB to a conversation, four times": "/v1/conversation"}
+_API: Final = {
+    "6 MB to compress, twice": "/v1/compress",
+    "2 MB to a conversation, four times": "/v1/conversation",
+    "4 MB of messages to compress, twice": "/v1/messages/compress",
+}
 ATTACKS: Final[dict[str, tuple[Callable[[str, int], bytes], int]]] = {
     "60 MB in one message": (one_message, 1),
     "50,000 messages, twice": (many_messages, 2),
@@ -187,6 +198,7 @@ ATTACKS: Final[dict[str, tuple[Callable[[str, int], bytes], int]]] = {
     "500 kB of chat, eight times": (half_megabyte, 8),
     "6 MB to compress, twice": (long_text, 2),
     "2 MB to a conversation, four times": (long_message, 4),
+    "4 MB of messages to compress, twice": (long_messages, 2),
 }
 
 

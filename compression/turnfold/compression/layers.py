@@ -208,6 +208,10 @@ class Compressor:
         Raises:
             InvalidInput: the scorer does not return one finite number for each sentence.
         """
+        # What stands for data is counted for each length that is tried, in the whole text and in its section.
+        return Compressor(self._scorer, relevance=self._relevance, count=tokens.count_long_once(self._count))._compress(request)
+
+    def _compress(self, request: CompressRequest) -> CompressedResult:
         scorer = SCORERS[request.scorer] if request.scorer else self._scorer
         query = request.query if request.query and request.query.strip() else None
         source = self._judge(request.text, scorer, query)

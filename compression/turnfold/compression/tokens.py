@@ -23,7 +23,7 @@ from typing import Final, Literal, NamedTuple
 import tiktoken
 from tiktoken_ext import openai_public
 
-from turnfold.compression.memo import Memo
+from turnfold.compression.memo import Memo, digest
 
 EncodingName = Literal["o200k_base", "cl100k_base"]
 
@@ -100,6 +100,22 @@ def count_once(known: dict[str, int]) -> Callable[[str], int]:
         found = known.get(text)
         if found is None:
             found = known[text] = count(text)
+        return found
+
+    return counted
+
+
+def count_long_once(count: Callable[[str], int]) -> Callable[[str], int]:
+    """A counter that counts no long text twice."""
+    known: dict[bytes, int] = {}
+
+    def counted(text: str) -> int:
+        if len(text) < _LONG:
+            return count(text)
+        key = digest(text)  # the texts themselves would take hundreds of times the memory
+        found = known.get(key)
+        if found is None:
+            found = known[key] = count(text)
         return found
 
     return counted

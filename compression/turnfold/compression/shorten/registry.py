@@ -7,7 +7,7 @@ choosing lines.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
@@ -148,30 +148,43 @@ def _with_own_words(rows: list[WeighedLine]) -> list[WeighedLine]:
     return rows
 
 
-def _shorten(text: str, keep: int, words: frozenset[str], known: Container[str], count: Count, role: str = "tool") -> str:
-    spans = parts(text)
-    if len(spans) == 1 and spans[0].kind in ("json", "jsonl"):
-        try:
-            return json_text.facts(text, keep, words, count, known)
-        except ValueError:  # it only looked like JSON
-            spans = [Span(0, len(text), "plain")]
-    table = ROWS | ROOMY if len(text) <= 12 * keep and count(text) <= _ROOMY * keep else ROWS
-    rows: list[WeighedLine] = []
-    spoken = True
-    for span in spans:
-        piece = span.of(text)
-        said = len(piece) <= _MOST_READ and reads_as_language(span.kind, piece)
-        spoken = spoken and said
-        made = table[span.kind](piece, words)
-        rows += _under_lead(rows, span.kind, _with_ties(made, piece) if said and span.kind not in _SPOKEN else made)
-    if known:
-        rows = [_discount_known(row, known) for row in rows]
-    if not spoken and not _OUTPUTS.isdisjoint([span.kind for span in spans]):
-        rows = _with_verdict(rows)
-    rows = _with_outcome(rows)  # last: two commands that end alike are still two outcomes
-    if role == "user":
-        rows = _with_own_words(rows)
-    return choose(rows, keep, words, count, known, spoken=spoken)
+class _Content:
+    """A content that is shortened to one length or to several, and read once."""
+
+    def __init__(self, text: str, words: frozenset[str], known: Container[str], count: Count, role: str = "tool") -> None:
+        self._text, self._words, self._known, self._count, self._role = text, words, known, count, role
+        self._spans = parts(text)
+        self._rows: dict[bool, tuple[list[WeighedLine], bool]] = {}
+
+    def shortened(self, keep: int) -> str:
+        text, words, known, count = self._text, self._words, self._known, self._count
+        if len(self._spans) == 1 and self._spans[0].kind in ("json", "jsonl"):
+            try:
+                return json_text.facts(text, keep, words, count, known)
+            except ValueError:  # it only looked like JSON
+                self._spans = [Span(0, len(text), "plain")]
+        is_roomy = len(text) <= 12 * keep and count(text) <= _ROOMY * keep
+        if is_roomy not in self._rows:
+            self._rows[is_roomy] = self._read(ROWS | ROOMY if is_roomy else ROWS)
+        rows, spoken = self._rows[is_roomy]
+        return choose(rows, keep, words, count, known, spoken=spoken)
+
+    def _read(self, table: Mapping[str, RowMaker]) -> tuple[list[WeighedLine], bool]:
+        """Its lines, and whether all of them are language."""
+        rows: list[WeighedLine] = []
+        spoken = True
+        for span in self._spans:
+            piece = span.of(self._text)
+            said = len(piece) <= _MOST_READ and reads_as_language(span.kind, piece)
+            spoken = spoken and said
+            made = table[span.kind](piece, self._words)
+            rows += _under_lead(rows, span.kind, _with_ties(made, piece) if said and span.kind not in _SPOKEN else made)
+        if self._known:
+            rows = [_discount_known(row, self._known) for row in rows]
+        if not spoken and not _OUTPUTS.isdisjoint([span.kind for span in self._spans]):
+            rows = _with_verdict(rows)
+        rows = _with_outcome(rows)  # last: two commands that end alike are still two outcomes
+        return (_with_own_words(rows) if self._role == "user" else rows), spoken
 
 
 def facts(
@@ -199,7 +212,7 @@ def facts(
     """
     if not text.strip():
         return text
-    short = _shorten(text, max(keep, FLOOR), words, known, count, role)
+    short = _Content(text, words, known, count, role).shortened(max(keep, FLOOR))
     return short if is_longer(text, count(short), count) else text
 
 
@@ -207,9 +220,10 @@ def within(text: str, limit: int, words: frozenset[str], count: Count) -> str:
     """The lossy form of a text in `limit` tokens at most, however few; "" where none is so short."""
     if not is_longer(text, limit, count):
         return text
+    content = _Content(text, words, frozenset(), count)
     keep = limit
     for _ in range(_TRIES):
-        short = _shorten(text, keep, words, frozenset(), count)
+        short = content.shortened(keep)
         size = count(short)
         if size <= limit:
             return short
