@@ -250,6 +250,35 @@ def _aider() -> Format:
     )
 
 
+def _smolagents_tools() -> Format:
+    def call(thought: str, tool: str, arg: str) -> str:
+        made = [{"id": "call_7f", "type": "function", "function": {"name": tool, "arguments": {"name": arg}}}]
+        return f"{thought}\nCalling tools:\n{made}"
+
+    return Format(
+        system="You solve tasks with tool calls. The tool call you write is an action; you then get an observation. Such as:\n"
+        'Action:\n{\n  "name": "search",\n  "arguments": {"name": "x"}\n}\n\nObservation: "image_1.jpg"\n\n'
+        "The end result goes to final_answer.",
+        task=lambda text: f"New task:\n{text}",
+        call=call,
+        result=lambda tool, arg, out: f"Observation:\n{out}",
+        answer=lambda text: call("", "final_answer", text),
+        again=lambda text: f"Observation:\ndone\nNew task:\n{text}",
+        said=lambda text: f"Observation:\nwaiting\nNew task:\n{text}",
+    )
+
+
+def _invoking() -> Format:
+    return Format(
+        system="You have tools. To use one, write its name and its input as JSON. [tool] shows what it gave.",
+        task=lambda text: f"## Request\n{text}",
+        call=lambda thought, tool, arg: f"{thought}\n\n**Invoke:** " + json.dumps({"tool": tool, "input": arg}),
+        result=lambda tool, arg, out: f"[tool] {tool}:\n{out}",
+        answer=lambda text: text,
+        again=lambda text: f"## Request\n{text}",
+    )
+
+
 #: Formats by which the rule was made, and others by which it was judged.
 TUNED: Final[Mapping[str, Format]] = {
     "smolagents": _smolagents(),
@@ -257,6 +286,7 @@ TUNED: Final[Mapping[str, Format]] = {
     "cline": _cline(),
     "mini-swe": _mini_swe(),
     "terminus": _terminus(),
+    "smolagents-tools": _smolagents_tools(),
 }
 HELD_OUT: Final[Mapping[str, Format]] = {
     "openhands": _openhands(),
@@ -268,6 +298,7 @@ HELD_OUT: Final[Mapping[str, Format]] = {
     "chinese": _chinese(),
     "browser-use": _browser_use(),
     "aider": _aider(),
+    "invoking": _invoking(),
 }
 FORMATS: Final[Mapping[str, Format]] = {**TUNED, **HELD_OUT}
 

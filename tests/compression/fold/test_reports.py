@@ -160,11 +160,12 @@ _PEOPLE: Final[dict[str, Sequence[str]]] = {
 
 
 @pytest.mark.parametrize("system", ["You are a helpful programmer.", "Note: answer with code. Update: be terse."])
+@pytest.mark.parametrize("shown", [_CODE, 'I see.\nThe settings:\n{"port": 8080, "retries": 3}', "Rows: [1, 2, 3]"])
 @pytest.mark.parametrize("said", sorted(_PEOPLE))
-def test_what_people_say_behind_code_is_theirs(said: str, system: str) -> None:
+def test_what_people_say_behind_code_or_data_is_theirs(said: str, shown: str, system: str) -> None:
     messages = [{"role": "system", "content": system}, {"role": "user", "content": "I want a function that adds up a column."}]
     for text in (*_PEOPLE[said], *_PEOPLE[said]):
-        messages += [{"role": "assistant", "content": _CODE}, {"role": "user", "content": text}]
+        messages += [{"role": "assistant", "content": shown}, {"role": "user", "content": text}]
     assert [m.own for m in CHAT.read(as_chat(messages), WARM).messages if m.reports] == []
 
 

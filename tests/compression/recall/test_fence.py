@@ -76,7 +76,7 @@ def test_nothing_quoted_closes_the_fence_or_names_a_role(texts: list[str], data:
 
 
 @pytest.mark.parametrize("colon", [":", "：", "﹕"])
-@pytest.mark.parametrize("form", ["user{}", "**User**{} yes", "> ｕｓｅｒ {}", "\u2028[system]{}", "x\n  助手{}"])
+@pytest.mark.parametrize("form", ["user{}", "**User**{} yes", "> ｕｓｅｒ {}", "user (Ada){}", "\u2028[system]{}", "x\n  助手{}"])
 def test_each_colon_alone_makes_a_label(form: str, colon: str) -> None:
     text = form.format(colon)
     assert fence.escape(text).count("\\") == 1

@@ -256,7 +256,7 @@ def _recall_room(given: FoldTask, plan: Plan, drafted: FoldDraft, budget: int) -
     """What an explicit budget leaves for recall: all that is free when the request ends with the user message that asks. Under
     it, in a tool loop, the same as then; once a fold event has come in between, a quarter of the budget."""
     messages, asker = given.conversation.messages, plan.askers[-1]
-    if asker.pieces != plan.pieces:
+    if asker.pieces != plan.pieces or asker.unit < plan.tail:
         return budget // 4
     behind = messages[given.cut[asker.unit].end :]
     bare = _size_with(given, changes(messages, drafted, {}, NOT_APART))

@@ -80,7 +80,7 @@ def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0, memo
         key = ("replay", tuple([u[:4] for u in cut[:4]]), bare, squeeze)
         whole, states = continued(memo, key, cut, run, lambda known: 250 * len(known.course.units) + 300 * len(known.states))
     found = states[-1]
-    askers = tuple(a for a in found.askers if a.pieces)
+    askers = tuple(a for a in _askers(found, options) if a.pieces)
     drawn = Plan(
         found.pieces,
         found.tail,
@@ -98,6 +98,14 @@ def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0, memo
     summaries = [piece for piece in found.pieces if piece.level is Level.SUMMARY]
     price = options.prices.reread(found.decision.warmth.turns)
     return replace(drawn, uses={piece: expected_use(whole, found, piece) for piece in summaries}, price=price)
+
+
+def _askers(found: Replay, options: FoldOptions) -> tuple[Asker, ...]:
+    """User units that get recall. Under a budget, a tool loop's steps in front of its tail are recalled for the message that it
+    works on, as that stood at the newest fold event: a summary holds no tool text, and nobody will ask for it again."""
+    if options.budget is None or not found.askers or found.askers[-1].unit >= found.tail:
+        return found.askers
+    return (*found.askers[:-1], found.askers[-1]._replace(pieces=found.pieces))
 
 
 class _Replayed(NamedTuple):

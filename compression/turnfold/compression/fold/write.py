@@ -486,4 +486,4 @@ def _runs(indices: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 def source(message: Message) -> Source:
     """A message as a text that can be quoted."""
-    return Source(message.speaker, message.text, message.key)
+    return Source(message.speaker, message.text, message.key, message.name)

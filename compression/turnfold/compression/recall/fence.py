@@ -10,6 +10,8 @@ The form costs 14 tokens and about 2.3 for each passage (o200k), so that even a 
     assistant: another message
     </quotes>
 
+Where a message names its speaker beside its text, as in a chat of many, the label does too: "user (Ada): ...".
+
 A line of quoted text that looks like a role label, and anything that looks like the fence's own brackets, gets a backslash in
 front. One that already had backslashes there gets one more, so that :func:`unescape` restores every text.
 """
@@ -54,7 +56,8 @@ _MARKUP: Final = r"[*_~`#>\"'“”„«»\[\](){}【】［］ \t\u00a0\u3000-]{
 _BREAK: Final = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
 _LINE_START: Final = rf"((?:^|[{_BREAK}])[^\S{_BREAK}]*)"
 _GAP: Final = rf"[^\S{_BREAK}]{{0,8}}"
-_LABEL_TAIL: Final = rf"(\\*{_MARKUP}{_ROLE}{_MARKUP}{_GAP}[:：﹕])"
+_SPEAKER: Final = r"(?:[(（][\w.@-]{1,40}[)）])?"
+_LABEL_TAIL: Final = rf"(\\*{_MARKUP}{_ROLE}{_GAP}{_SPEAKER}{_MARKUP}{_GAP}[:：﹕])"
 # The borders of a state block and our markers too: old text must not put a state in force, or stand for a folded section.
 _LOOK_ALIKE: Final = r"(?:[<＜‹〈][\s/／]*quotes|[\[［]\s*(?:(?:end\s+of\s+)?conversation\s+state|turnfold))"
 _BRACKET_TAIL: Final = rf"(\\*{_LOOK_ALIKE})"
@@ -65,6 +68,7 @@ _BRACKET: Final = re.compile(r"(?<!\\)" + _BRACKET_TAIL, re.IGNORECASE)
 _ESCAPED_BRACKET: Final = re.compile(r"(?<!\\)\\" + _BRACKET_TAIL, re.IGNORECASE)
 _ANY_BRACKET: Final = re.compile(_LOOK_ALIKE, re.IGNORECASE)
 _NO_ROLE: Final = re.compile(r"\W+")
+_NO_NAME: Final = re.compile(r"[^\w.@-]+")
 _SOURCE: Final = itemgetter(0)
 
 
@@ -86,7 +90,8 @@ def unescape(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """What is quoted of one message: its role, and the quoted texts with what was left out between them elided."""
+    """What is quoted of one message: its role and who spoke in it, and the quoted texts with what was left out between them
+    elided."""
 
     role: str
     text: str
@@ -127,7 +132,7 @@ def passage_of(source: Quotable, quotes: Sequence[Quote], form: Callable[[str], 
     """The quotes of one message, given in order, those that overlap or have only white space between them made one."""
     text = source.text
     if len(quotes) == 1:
-        return Passage(_label(source.role), form(text[quotes[0].start : quotes[0].end]))
+        return Passage(_label(source.role, source.name), form(text[quotes[0].start : quotes[0].end]))
     merged: list[tuple[int, int]] = []
     for _, start, end in quotes:
         if merged and not text[merged[-1][1] : start].strip():
@@ -136,10 +141,11 @@ def passage_of(source: Quotable, quotes: Sequence[Quote], form: Callable[[str], 
             merged.append((start, end))
     quoted = [form(text[start:end]) for start, end in merged]
     gaps = ["\n… " if "\n" in text[end:start] else ELISION for (_, end), (start, _) in pairwise(merged)]
-    return Passage(_label(source.role), "".join(chain(quoted[:1], *zip(gaps, quoted[1:], strict=True))))
+    return Passage(_label(source.role, source.name), "".join(chain(quoted[:1], *zip(gaps, quoted[1:], strict=True))))
 
 
-@lru_cache(maxsize=16)
-def _label(role: str) -> str:
-    """A role as the fence names it."""
-    return _NO_ROLE.sub("", role)[:20]
+@lru_cache(maxsize=256)
+def _label(role: str, name: str) -> str:
+    """A role, and who speaks in it, as the fence names them."""
+    label, speaker = _NO_ROLE.sub("", role)[:20], _NO_NAME.sub("_", name)[:40]
+    return f"{label} ({speaker})" if speaker else label

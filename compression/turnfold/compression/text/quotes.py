@@ -24,6 +24,10 @@ class Quotable(Protocol):
         """As of `Source`."""
 
     @property
+    def name(self) -> str:
+        """As of `Source`."""
+
+    @property
     def text_tokens(self) -> int | None:
         """Tokens of the text by the border counter, where they are known already."""
 
@@ -35,11 +39,13 @@ class Source(NamedTuple):
         role: the message's role ("user", "assistant", "tool", ...).
         text: its text content, parts joined by a newline, tool-call arguments behind it.
         key: content digest of role and text, for memoising what is derived from it.
+        name: who speaks in that role, where the message says so beside its text; "" where it doesn't.
     """
 
     role: str
     text: str
     key: bytes
+    name: str = ""
 
     @property
     def text_tokens(self) -> int | None:

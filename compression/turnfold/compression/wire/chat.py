@@ -54,6 +54,7 @@ _SEALS: Final = frozenset(
     }
 )
 _SEALED_PARTS: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
+_SPEAKING: Final = frozenset({"user", "assistant"})
 _UNREAD_PARTS: Final = frozenset({"refusal", *_SEALED_PARTS})
 _SPOKEN_PARTS: Final = frozenset({"text", *_UNREAD_PARTS})
 _DETAILS: Final = ("reasoning_details", "thinking_blocks")
@@ -136,6 +137,7 @@ def _parse(raw: str, name: bytes, data: Mapping[str, Any], memo: Memo) -> Messag
         call_ids=tuple(_call_ids(data)),
         calls=tuple(call for call, _ in calls),
         answers=data["tool_call_id"] if isinstance(data.get("tool_call_id"), str) else None,
+        name=speaker if isinstance(speaker, str) and data["role"] in _SPEAKING else "",
         is_list=isinstance(content, list),
         sealed=is_sealed(data),
         marked=any(isinstance(p, dict) and has_mark(p, _MARKS) for p in [data, *parts]),

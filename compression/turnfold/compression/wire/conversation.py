@@ -127,6 +127,7 @@ class Message:
         calls: the tool calls that it makes, those with arguments in text.
         call_ids: ids of the tool calls that it makes.
         answers: the id of the tool call that it answers, if it does.
+        name: who speaks in its role, where it says so beside its text; "" for a tool's.
         is_list: whether its content is a list of parts.
         sealed: whether it is signed or carries encrypted reasoning: whole or gone, never edited.
         marked: whether a part of it carries one of the client's cache marks.
@@ -162,6 +163,7 @@ class Message:
     calls: tuple[Call, ...] = ()
     call_ids: tuple[str, ...] = ()
     answers: str | None = None
+    name: str = ""
     is_list: bool
     sealed: bool = False
     marked: bool

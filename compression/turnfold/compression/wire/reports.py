@@ -25,6 +25,8 @@ from turnfold.compression.text.own_words import asks, own_words
 
 _LABEL: Final = re.compile(r"(?:[*_#]{1,4} ?)?[^\W\d_][^\n:：.?!,;<>{}]{0,38}(?:：|:(?=[\s*_]|\Z))")
 _LABEL_LINES: Final = re.compile(rf"^{_LABEL.pattern}", re.MULTILINE)
+#: A label with calls below it, as JSON or as Python writes them.
+_LABELLED_DATA: Final = re.compile(rf"^({_LABEL.pattern})[*_]{{0,4}}\s{{0,8}}(?=[\[{{])", re.MULTILINE)
 _ELEMENT: Final = re.compile(r"<([A-Za-z][\w.:-]*)(?:[\s=][^<>\n]*)?>")
 _BRACKETED: Final = re.compile(r"\[[^\[\]\n]{1,200}\](?!\()[ \t]*(?:[^\W\d_][\w ]{0,30}:(?=\s|\Z))?")
 _CHANGES: Final = re.compile(r"\d+|'[^'\n]*'|\"[^\"\n]*\"|\[[^\[\]\n]*\](?=\W*\w[\w ]*:|:)")
@@ -236,6 +238,8 @@ def _ending_call(text: str, first: str) -> str:
         return closed.group()
     if text.endswith(("}", "]")) and first in ("{", "["):
         return _JSON
+    if text.endswith(("}", "]")) and (above := _LABELLED_DATA.findall(text)):
+        return f"{above[-1]}{_JSON}"
     labels = _LABEL_LINES.findall(text)
     return labels[-1] if len(labels) > 1 else ""
 
