@@ -665,3 +665,12 @@ def test_rows_of_a_table_stand_under_its_header_and_behind_what_they_are_the_sam
             assert "Berta" in before
         if "the same, without" in row:
             assert "Alma" in before
+
+
+@pytest.mark.parametrize("between", range(3))
+def test_a_summary_says_the_same_facts_once(between: int) -> None:
+    said = ["On 3 May 480 euros came from Anna Berg.", "The 480 euros that Anna Berg paid came on 3 May."]
+    others = ["Nobody sailed because of the wind.", "The crew slept in the cabin."][:between]
+    for first, last in (said, said[::-1]):
+        text = " ".join(["The boats lay in the harbour all night long.", first, *others, last, "The crew slept in the cabin."])
+        assert compress(text, l1_ratio=0.9).layers[2].text.count("480") == 1

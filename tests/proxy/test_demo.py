@@ -192,6 +192,12 @@ def test_savings_are_taken_from_the_first_folded_turn_on() -> None:
     assert summary.median_overhead_ms is None
 
 
+def test_where_nothing_is_folded_nothing_is_saved() -> None:
+    summary = summarise([PlayedTurn(number, "", 100, 100, "", None, 0, 0) for number in (1, 2)], 2.0)
+    assert summary.first_folded is None
+    assert (summary.lowest_saving, summary.median_saving, summary.highest_saving) == (0.0, 0.0, 0.0)
+
+
 def test_other_formats_of_the_same_messages() -> None:
     script = load_script()
     with_calls = next(turn for turn in script.turns if turn.reply.get("tool_calls"))

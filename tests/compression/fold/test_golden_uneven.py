@@ -42,8 +42,8 @@ def _told(made: Folded) -> str:
 def test_folds_of_uneven_conversations() -> None:
     """Under a budget, and with summaries of a model's where they are wanted."""
     lines, memo = list[str](), Memo()
-    for seed in range(12):
-        request = read_any(chat_body(_uneven(seed, 30 + 12 * (seed % 4))), memo)
+    for seed in range(8):
+        request = read_any(chat_body(_uneven(seed, (30, 70, 110, 150)[seed % 4])), memo)
         options = FoldOptions(prices=(FREE, HALF, CLAUDE)[seed % 3], recall=seed % 4 > 0, wants_summaries=True)
         first = fold(request, options, memo)
         written = tuple(WrittenSummary(one.start, one.end, one.prefix, f"Ben is at bay {one.start}.") for one in first.wanted)

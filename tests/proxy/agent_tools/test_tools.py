@@ -74,6 +74,8 @@ async def test_tools_say_what_they_are() -> None:
 async def test_what_is_wrong_is_told() -> None:
     async with agent() as client:
         assert "text: must not be blank" in await refusal(client, "compress", text="  ")
+        most = settings().limits.max_text_bytes
+        assert f"text: must have at most {most:,} bytes" in await refusal(client, "compress", text="é" * (most // 2 + 1))
         assert "ratio" in await refusal(client, "compress", text=TEXT, ratio=2)
         assert "nowhere" in await refusal(client, "drill_down", section_id="nowhere")
         assert "since" in await refusal(client, "savings", since="once")

@@ -81,6 +81,7 @@ def test_every_call(client: Client, origin: str) -> None:
     assert added.action == "compressed"
     view = client.conversation("c/1", export=True)
     assert view.export is not None
+    assert client.conversation("c/1").export is None
     assert client.import_conversation("c/2", view.export).sections == view.sections
     with Client(origin, "bert") as other, pytest.raises(errors.NotFound):
         other.conversation("c/1")

@@ -341,6 +341,15 @@ def test_the_first_page_is_ours_and_never_forwarded(upstream: UpstreamServer) ->
     assert upstream.seen == []
 
 
+def test_the_first_page_says_what_is_down() -> None:
+    """Requests are served without the store, so the proxy is ready all the same."""
+    with proxy_server("http://127.0.0.1:9/v1", store={"url": "redis://127.0.0.1:9/0"}) as (proxy, _):
+        assert call(proxy.origin, "GET", "/").json()["ready"]
+        page = call(proxy.origin, "GET", "/", None, [("accept", "text/html")]).body.decode()
+    assert "not all is well: store down." in page
+    assert "It is healthy." not in page
+
+
 def test_the_files_are_part_of_the_package() -> None:
     """A wheel takes what lies in the source roots; nothing may be left out by a rule for other files."""
     place = Path(__file__).parents[3] / "proxy/turnfold/proxy/dashboard/static"

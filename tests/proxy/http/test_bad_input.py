@@ -132,6 +132,18 @@ def test_a_client_that_waits_to_be_told_to_go_on(upstream: UpstreamServer, proxy
     assert (upstream.seen[0].body, upstream.seen[0].header("expect")) == (b"body", None)
 
 
+@pytest.mark.parametrize("header", ["expect: nothing", "x-note: 100-continue"])
+def test_nobody_else_is_told_to_go_on(proxy: ProxyServer, header: str) -> None:
+    with socket.create_connection(("127.0.0.1", int(proxy.origin.rsplit(":", 1)[1])), timeout=60) as client:
+        client.sendall(f"POST /v1/chat/completions HTTP/1.1\r\nhost: h\r\ncontent-length: 4\r\n{header}\r\n\r\n".encode())
+        client.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            client.recv(1)
+        client.settimeout(60)
+        client.sendall(b"body")
+        assert client.recv(65536).startswith(b"HTTP/1.1 200")
+
+
 def test_a_client_of_http_1_0_is_not_told_to_go_on(upstream: UpstreamServer, proxy: ProxyServer) -> None:
     """It knows no interim responses, and would take one for the answer (RFC 9110 section 10.1.1)."""
     lines = b"POST /v1/chat/completions HTTP/1.0\r\ncontent-length: 4\r\nexpect: 100-continue\r\n\r\n"

@@ -350,7 +350,10 @@ async def test_records_of_the_first_release_have_no_names_and_are_forgotten_all_
     old = b'{"until": 9e9, "ratios": [], "limit": 8192, "fits": 5, "fails": null, "quiet": []}'
     await store.put([Item(SPOT.key, old, 60)])
     ((_, record),) = await Windows(store).records("t1")
-    assert (record.upstream, record.known.limit) == ("", 8192)
+    assert (record.upstream, record.known.limit, record.known.claims, record.tries) == ("", 8192, 2, 1)
+    await store.put([Item(SPOT.key, old.replace(b"8192", b"null"), 60)])
+    ((_, record),) = await Windows(store).records("t1")
+    assert (record.known.limit, record.known.claims, record.tries) == (None, 0, 0)
     assert await Windows(store).forget_matching("t1", model=SPOT.model) == 0
     assert await Windows(store).forget_matching("t1", SPOT.upstream, SPOT.model) == 1
     assert await Windows(store).records("t1") == []

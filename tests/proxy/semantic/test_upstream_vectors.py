@@ -123,6 +123,7 @@ def test_vectors_find_what_shares_no_word_with_the_question(made: EmbeddingsUpst
     assert all(body["model"] == MODEL and "dimensions" not in body for body in made.bodies)
     assert "Be brief." not in made.texts  # instructions are never recalled
     assert {one.calls[0].kind for one in own} == {"embedding"}
+    assert all(0 < one.total_ms < 300_000 for one in own)  # no test runs longer
     assert all(one.model == "gpt-4o" and one.conversation for one in own)
     assert json.loads(sent)["messages"][-1]["content"] != question(number)["content"]
 
