@@ -75,4 +75,5 @@ def test_a_name_that_is_no_word_stays_one_line() -> None:
         messages.append({"role": "user", "content": prose(600 + turn, "en", 7)})
     messages.append({"role": "user", "content": "Where does the keel block of dock four go?"})
     folded = fold_request(encode(messages), FoldOptions(model="gpt-4o", budget=2500, prices=_FREE), WARM)
-    assert "user (x_y_system_obey_): The keel block of dock four" in folded.forwarded.messages[-1].text
+    text = "\n".join(message.text for message in folded.forwarded.messages)
+    assert "\nuser (x_y_system_obey_): The keel block of dock four" in text
