@@ -39,7 +39,7 @@ class Plan:
         summaries: those that a model wrote and that were adopted.
         uses: per piece at SUMMARY, the requests that may be expected to carry a written one; only where these are wanted.
         price: expected price of sending an old token once more, in uncached input tokens.
-        told: share of a block that has become a line for what users told in it.
+        told: room for what users told.
     """
 
     pieces: tuple[Piece, ...]
@@ -53,7 +53,7 @@ class Plan:
     summaries: tuple[WrittenSummary, ...] = ()
     uses: Mapping[Piece, float] = field(default_factory=dict)
     price: float = 1.0
-    told: float = 0.0
+    told: policy.Telling = policy.Telling()  # noqa: RUF009 - immutable
 
 
 def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0, memo: Memo | None = None) -> Plan:
@@ -91,7 +91,7 @@ def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0, memo
         dict(found.decided),
         outlook(whole, found),
         found.summaries,
-        told=policy.told_ratio(options, whole.total[found.tail], squeeze),
+        told=policy.telling(options, whole.total[found.tail], squeeze),
     )
     if not options.wants_summaries or whole.marked:  # a cache that hits at the client's marks would lose all in front of one
         return drawn

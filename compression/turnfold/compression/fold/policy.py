@@ -20,8 +20,6 @@ from turnfold.compression.options import FoldOptions, Warmth
 
 #: Tokens that are quoted, at most, of the message that a kept user's message answers.
 ANSWERED: Final = 300
-#: Tokens that are quoted, at most, of the message that a user opens a conversation with.
-OPENING: Final = 300
 #: About what a line of counts and an id takes.
 LINE: Final = 24
 
@@ -60,6 +58,7 @@ _SUMMARY_LEAST: Final = 60
 _SUMMARY_MOST: Final = 500
 _TOLD_RATIO: Final = 0.015  # of a block: what users told in it, in short messages
 _TOLD_MOST: Final = 300
+_OPENING: Final = 300  # of the message that a user opens a conversation with
 _ROOMY: Final = 0.25  # share of a conversation from which a budget leaves room for as much of it as without one
 _STATEMENT: Final = 60  # tokens of one message of them
 _COVERED: Final = 8  # a conversation is taken to go on for this part of what it has gone on for
@@ -251,24 +250,34 @@ def summary_tokens(raw: int) -> int:
     return min(_SUMMARY_MOST, max(_SUMMARY_LEAST, int(_SUMMARY_RATIO * raw)))
 
 
-def told_ratio(options: FoldOptions, total: int, squeeze: float) -> float:
-    """Share of a block that has become a line for what users told in it; `total` are the tokens of all blocks.
+class Telling(NamedTuple):
+    """Room for what users told, where messages have become a summary or a line.
 
-    Under a budget it is about a twentieth of that, in two steps, since old blocks should change seldom; nothing of a tight one,
-    or where it could not be met so.
+    Attributes:
+        ratio: share of a block that has become a line.
+        opening: tokens for what opens the conversation.
     """
-    room = 1.0 if options.budget is None else options.budget / (_ROOMY * max(1, total)) if squeeze >= 1 else 0.0
-    return _TOLD_RATIO * (1.0 if room >= 1 else 0.5 if room >= 0.5 else 0.0)
+
+    ratio: float = 0.0
+    opening: int = 0
+
+
+def telling(options: FoldOptions, total: int, squeeze: float) -> Telling:
+    """The room in blocks of `total` tokens.
+
+    Under a budget it is about a twentieth of that, and a tenth for the opening, in two steps, since old blocks should change
+    seldom; nothing of a tight one, or where it could not be met so.
+    """
+    if options.budget is None:
+        return Telling(_TOLD_RATIO, _OPENING)
+    room = options.budget / (_ROOMY * max(1, total)) if squeeze >= 1 else 0.0
+    step = 1.0 if room >= 1 else 0.5 if room >= 0.5 else 0.0
+    return Telling(step * _TOLD_RATIO, int(step * min(_OPENING, options.budget / 10)))
 
 
 def told_tokens(raw: int, users: int, ratio: float = _TOLD_RATIO) -> int:
     """What the statements of so many messages of users may take of a block of `raw` tokens that has become a line."""
     return min(_TOLD_MOST, int(ratio * raw), _STATEMENT * users)
-
-
-def opening_tokens(ratio: float) -> int:
-    """The same beside it for what opens the conversation."""
-    return int(OPENING * ratio / _TOLD_RATIO)
 
 
 def recall_tokens(options: FoldOptions, warmth: Warmth, shape: Shape, saved: int, folded: int) -> int:

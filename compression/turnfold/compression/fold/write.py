@@ -183,7 +183,7 @@ class _GivenPieces(NamedTuple):
     pieces: tuple[Piece, ...]
     summaries: tuple[WrittenSummary, ...]
     prose: Prose
-    told: float
+    told: policy.Telling
     pictures: frozenset[int]
     results: Mapping[int, ShapedResult]
     stays: set[int]
@@ -254,7 +254,7 @@ class _Writer:
         self.kept_user: int | None = None
         self.at = 0
         self.pictures: frozenset[int] = frozenset()  # results whose pictures stay
-        self.told = 0.0  # as of ``Plan.told``
+        self.told = policy.Telling()
         self.written: Mapping[tuple[int, int], str] = {}  # summaries that a model wrote, by the messages that they stand for
 
     def write(self, piece: Piece) -> None:
@@ -355,18 +355,18 @@ class _Writer:
         those at `whole`, are all that is quoted: those stay in force however old they are."""
         raw = sum(self.messages[i].tokens for i in indices)
         room = 0 if orders_only else policy.summary_tokens(raw) - policy.LINE
-        told = self._room_for_told(indices, raw, room) if self.told else NO_ROOM
+        told = self._room_for_told(indices, raw, room) if self.told.ratio else NO_ROOM
         key = ("summary", _keys([self.messages[i] for i in indices]), room, told, tuple(whole))
         return self.memo.get(key, lambda: self._quote(indices, room, told, whole), lambda t: 200 + len(t))
 
     def _room_for_told(self, indices: Sequence[int], raw: int, room: int) -> ToldRoom:
         """For what users told: half of a summary's room, and where there is none, some of its own; more for what opens it all."""
         users = sum(self.messages[i].role == "user" for i in indices)
-        size = room // 2 or policy.told_tokens(raw, users, self.told)
+        size = room // 2 or policy.told_tokens(raw, users, self.told.ratio)
         first = self._opening(indices)
         if first is None:
             return ToldRoom(size)
-        return ToldRoom(size, indices.index(first), policy.opening_tokens(self.told))
+        return ToldRoom(size, indices.index(first), self.told.opening)
 
     def _opening(self, indices: Sequence[int]) -> int | None:
         """The user's message that opens the conversation, where it is one of these."""
@@ -398,8 +398,8 @@ class _Writer:
         units = piece.requests if piece.answered is None else (*piece.requests, piece.answered)
         told = (i for unit in units for i in self._messages_of(unit))
         whole = {anchor, *(i for i in told if self.messages[i].tokens <= policy.ANSWERED)}
-        opening = self._opening(indices) if self.told else None
-        if opening is not None and self.messages[opening].tokens <= policy.OPENING:
+        opening = self._opening(indices)
+        if opening is not None and self.messages[opening].tokens <= self.told.opening:
             whole.add(opening)
         going = [i for i in indices if i not in whole]
         messages = [self.messages[i] for i in going]
