@@ -23,6 +23,8 @@ _LONGEST: Final = 500  # characters without a border after which a chunk is cut 
 
 # The alternatives begin with one class, which the regex engine finds fast.
 _BORDER: Final = re.compile(r"[.!?…؟।。！？｡\n](?:(?<=\n)\n*|(?<=[.!?…؟।])[\"')\]»”’]*\s+|(?<=[。！？｡])[」』”’）]*\s*)")
+#: A line that does not end, and an item that completes it: "unless / (a) the fee is paid; or / (b) ...".
+_COMPLETED: Final = re.compile(r"(?:[^\W_]|(?<=[\w)])[;,]) *\n[ \t]*(?:\((?:[a-z]|[ivx]{1,4}|\d)\)|[a-z]\)) ")
 _SOFT_BORDER: Final = re.compile(r"[,;:|、，；)}\]]\s*|\s+")
 
 Range = tuple[int, int]
@@ -75,6 +77,9 @@ def _sentence_ends(text: str) -> list[int]:
     broken = broken_lines(text, 0, len(text)) if "\n" in text else ()
     if broken:
         borders = [border for border in borders if border - 1 not in broken]
+    if "\n" in text and ") " in text:
+        completed = {text.index("\n", m.start()) + 1 for m in _COMPLETED.finditer(text)}
+        borders = [border for border in borders if border not in completed] if completed else borders
     for border in [*borders, len(text)]:
         while border - last > _LONGEST:
             soft = [m.end() for m in _SOFT_BORDER.finditer(text, last + _LONGEST // 2, last + _LONGEST)]
