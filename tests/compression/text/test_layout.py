@@ -6,6 +6,8 @@ words (``test_following_ties`` and its neighbours), lines broken at a column (``
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Final
 
 import pytest
@@ -13,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.growth import assert_linear
+from turnfold.compression import FoldOptions, Memo, fold_request
 from turnfold.compression.layers import Compressor, CompressRequest
 from turnfold.compression.shorten.facts import facts
 from turnfold.compression.text.kinds import parts
@@ -104,12 +107,24 @@ Tariq Aziz
   9:44 AM
 Memory is full. Do not raise the limit.
 """
+DISCORD: Final = """Lena Voss — Today at 9:00 AM
+about the crane: it needs 859 litres of paint
+only if the council pays
+Tariq Aziz — Today at 9:04 AM
+tram line 4 is closed today
+"""
 TERMS: Final = """The harbour office has two words for fees that are often mixed up.
 
 Demurrage
     A fee for a ship that stays too long
 Detention
     A fee for a box that comes back late
+"""
+FAQ: Final = """Q: How long does the lamp last?
+A: About 14 hours, or 9 with the heater on.
+
+Q: Can it stand in the rain?
+A: Only under a roof, and never in the sea.
 """
 IRC: Final = """10:02 <lena> can I delete the old dumps?
 10:03 <@tariq> no, the court wants them until 2028
@@ -151,7 +166,12 @@ TIED: Final = [
     (MINUTES, "angenommen", "den Steg zu sperren"),
     (SLACK, "exit code 137", "Lena Voss"),
     (SLACK, "raise the limit", "Tariq Aziz"),
+    (DISCORD, "859 litres", "Lena Voss"),
+    (DISCORD, "859 litres", "only if the council pays"),
+    (DISCORD, "line 4 is closed", "Tariq Aziz"),
     (TERMS, "comes back late", "Detention"),
+    (FAQ, "About 14 hours", "does the lamp last"),
+    (FAQ, "does the lamp last", "About 14 hours"),
     (IRC, "can I delete", "no, the court wants them"),
     (IRC, "until 2028", "<@tariq>"),
     (REVIEW, "It never stops there", "queue.py:41"),
@@ -166,6 +186,7 @@ APART: Final = [
     (MAIL, "we take the first offer", "cheaper"),
     (NOTES, "nothing, was ill", "Lena"),
     (RELEASES, "the old plan", "3.1"),
+    (DISCORD, "line 4 is closed", "Lena"),
     (TERMS, "comes back late", "fee for a ship"),
     (REVIEW, "I will not approve that", "It never stops"),
     ("- 3 eggs\n- 200 g of sugar\n- a lemon\n", "3 eggs", "sugar"),
@@ -191,7 +212,7 @@ def test_what_only_stands_near_is_not_tied(text: str, claim: str, other: str) ->
     assert other not in group(text, claim)
 
 
-@pytest.mark.parametrize("text", [CHAT, CAPTIONS, IRC])
+@pytest.mark.parametrize("text", [CHAT, CAPTIONS, IRC, DISCORD, SLACK])
 def test_what_people_said_is_no_log(text: str) -> None:
     assert {span.kind for span in parts(text * 3)} == {"prose"}
 
@@ -202,6 +223,50 @@ def test_no_speaker_stands_in_a_line_alone(role: str) -> None:
     short = facts(text, role=role, words=frozenset(), known=(), count=count)
     assert count(short) < count(text)
     assert not [line for line in short.split("\n") if line.rstrip().endswith(":")]
+
+
+FORMS: Final = {
+    "Discord": "{name} — Today at 9:{n:02} AM\n{said}\n{more}\n",
+    "Slack": "{name}\n  9:{n:02} AM\n{said}\n{more}\n\n",
+    "Otter": "{name}  9:{n:02}\n{said}\n{more}\n\n",
+    "WhatsApp": "[12/03/2026, 09:{n:02}:11] {name}: {said}\n{more}\n",
+    "Android": "12/03/2026, 9:{n:02} - {name}: {said}\n{more}\n",
+}
+NAMES: Final = ("Lena Voss", "Tariq Aziz", "Olga Brand")
+THINGS: Final = ("crane", "ferry", "pump", "silo", "rink", "depot", "tower", "market", "mill", "mast", "fan", "wall")
+
+
+def chat(form: str) -> str:
+    """Forty messages of three people; every third asks for paint in its first line and says when in the second."""
+    said = [
+        f"about the {THINGS[n // 3 % 12]}: it needs {859 + 7 * n} litres of paint" if n % 3 == 0 else f"lunch {n} was good"
+        for n in range(36)
+    ]
+    return "".join(
+        form.format(name=NAMES[n * 5 % 7 % 3], n=n, said=one, more=f"before {n + 3} o'clock") for n, one in enumerate(said)
+    )
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_layers_and_recall_give_each_line_to_whom_it_belongs(form: str) -> None:
+    text = chat(FORMS[form])
+    layer = Compressor().compress(CompressRequest(text, l1_ratio=0.4)).layers[1].text
+    messages = [{"role": "user", "content": text}, {"role": "assistant", "content": "I see."}]
+    messages += [
+        {"role": ("user", "assistant")[n % 2], "content": f"Day {n} was calm. Nobody called from the office at all."}
+        for n in range(40)
+    ]
+    messages.append({"role": "user", "content": "How many litres does the rink need?"})
+    body = json.dumps({"model": "gpt-4o", "messages": messages}).encode()
+    folded = json.loads(fold_request(body, FoldOptions(budget=700, model="gpt-4o"), Memo()).body)
+    asked = folded["messages"][-1]["content"]
+    assert "943 litres" in asked
+    for shown in (layer, asked):
+        for m in re.finditer(r"it needs (\d+) litres", shown):
+            n = (int(m[1]) - 859) // 7
+            name = max(NAMES, key=lambda one: shown.rfind(one, 0, m.start()))
+            assert name == NAMES[n * 5 % 7 % 3]
+            assert shown.rfind(name, 0, m.start()) >= 0
 
 
 def test_captions_are_not_shown_by_their_counters() -> None:

@@ -109,9 +109,9 @@ _TEA = "The ferry to Holm leaves at noon with twelve crates of tea."
 @each(
     ("text", "needs"),
     [
-        # A question needs what the next speaker says first, and that its question.
+        # A question needs what the next speaker says first, and a short answer its question.
         (f"Ana: Is the boat sold?\nBen: Yes. {_TEA}\nAna: Fine.", [[], [0, 3], [], [1, 2], [2], [], [5]]),
-        (f"Ana: Is the boat sold?\nBen: {_TEA}\nEva: Thanks a lot.", [[], [0, 3], [], [1, 2], [], [4]]),
+        (f"Ana: Is the boat sold?\nBen: {_TEA}\nEva: Thanks a lot.", [[], [0, 3], [], [2], [], [4]]),
         (f"Ana: Is the boat sold?\nAna: {_TEA}", [[], [0], [], [2]]),
         (f"Ana: The boat is red.\nBen: {_TEA}", [[], [0], [], [2]]),
         (f"Ana: Is the boat sold?\n```\nx = 1\n```\nBen: {_TEA}", [[], [0], [], [], [3]]),

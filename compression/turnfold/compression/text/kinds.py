@@ -19,6 +19,7 @@ from typing import Final
 import orjson
 
 from turnfold.compression.text.blocks import unclosed_end
+from turnfold.compression.text.heads import named_above, speaker_lines
 from turnfold.compression.text.spans import Span, with_line_feeds
 from turnfold.compression.text.transcripts import is_transcript
 from turnfold.compression.text.wrapped_lines import is_latex
@@ -28,6 +29,7 @@ _DECODER: Final = json.JSONDecoder()
 _BLANK_LINES: Final = re.compile(r"[ \t]*\n\s*")
 _QUOTED_CELL: Final = re.compile(r'"(?:[^"]|"")*"')
 _MOST_CELL_LINES: Final = 8
+_SAID_LINES: Final = 6  # lines, on average, that one says in a chat at most
 _BLANK: Final = "blank"  # lines without anything, which go with what is before them
 _MOST_WINDOWS: Final = 200  # in a long text windows grow, and sixteen lines of each vote
 _FARTHEST: Final = 5  # windows between two of code that may be its docstring
@@ -274,9 +276,18 @@ def _tabular(text: str) -> str:
     return "csv" if _is_delimited(text.split("\n", 41)[:40]) else ""
 
 
+def _has_speakers(text: str) -> bool:
+    """Whether lines that say who wrote what stands below them, and when, are a good part of a text."""
+    if ":" not in text[:_LONGEST_LINE]:
+        return False
+    lines = text.split("\n")
+    at = speaker_lines(lines) | named_above(lines)
+    return len(at) > 1 and len(at) * _SAID_LINES >= sum(not line.isspace() and line != "" for line in lines)
+
+
 def _spoken(text: str) -> str:
     """ "prose" for what people said one after the other, "markdown" for LaTeX, else ""."""
-    if is_transcript(text):
+    if is_transcript(text) or _has_speakers(text):
         return "prose"
     return "markdown" if is_latex(text) else ""
 

@@ -143,24 +143,31 @@ def _under_headings(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
 
 def _behind_labels(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     """What a line says and the label in front of it that names the speaker; a label that is a line of its own, or says when, is
-    that of all lines below it."""
+    that of all lines below it, and of what looks like labels there: "About the crane: ..."."""
     found = []
-    label = -1
-    above = timed = False
+    label = above = -1
+    timed = False
     for i, piece in enumerate(pieces):
         if piece.kind == "label":
-            timed = STAMPED.match(f"{piece.text}.") is not None
-            label, above = i, timed or piece.text.endswith("\n")
-        elif (piece.kind or piece.starts_line) and (not above or (timed and TIMED.match(piece.text))):
+            stamped = STAMPED.match(f"{piece.text}.") is not None
+            if stamped or piece.text.endswith("\n"):
+                above, timed, label = i, stamped, -1
+            else:
+                label = i
+                found += [(i, above)] if above >= 0 else []
+            continue
+        if piece.kind or piece.starts_line:
             label = -1
-        elif label >= 0:
-            found.append((i, label))
+            above = -1 if timed and TIMED.match(piece.text) else above
+        if label >= 0 or above >= 0:
+            found.append((i, label if label >= 0 else above))
     return found
 
 
 def _asked_and_answered(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     """A question that ends what a speaker says and the first thing that the next one says: without it, the answer to another
-    question would stand behind this one. The answer needs its question too: "About 14 hours." says nothing alone."""
+    question would stand behind this one. A short answer needs its question too, and any of a list of questions:
+    "A: About 14 hours, or 9 with the heater on."."""
     found = []
     speaker, last = "", -1  # the last thing that the speaker said
     for i, piece in enumerate(pieces):
@@ -168,7 +175,9 @@ def _asked_and_answered(pieces: Sequence[StatementPiece]) -> list[tuple[int, int
             asked = last if piece.text.strip() != speaker and last >= 0 and pieces[last].asks else -1
             speaker, last = piece.text.strip(), -1
             if asked >= 0 and i + 1 < len(pieces) and not pieces[i + 1].kind:
-                found += [(asked, i + 1), (i + 1, asked)]
+                found.append((asked, i + 1))
+                if len(speaker.strip("*_:： ")) == 1 or pieces[i + 1].is_short:
+                    found.append((i + 1, asked))
         else:
             last = -1 if piece.kind else i
     return found

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Set
 from itertools import chain, islice, pairwise
 from typing import Final
 
+from turnfold.compression.text.heads import SPEAKER
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.transcripts import STAMPED, cues
 
@@ -184,7 +185,13 @@ def _goes_on(text: str, line: range, after: range) -> bool:
     """Whether a line has not surely ended and the next is no item, label or code."""
     said, following = text[line.start : line.stop], text[after.start : after.stop]
     front, own = _FRONT.match(following), _FRONT.match(said)
-    if said.endswith(_HARD_BREAK) or front is None or own is None or front[1].count(">") != own[1].count(">"):
+    if (
+        SPEAKER.match(said)
+        or said.endswith(_HARD_BREAK)
+        or front is None
+        or own is None
+        or front[1].count(">") != own[1].count(">")
+    ):
         return False
     if _CODE.search(said) or _CODE.search(following) or not _is_said(said):
         return False
