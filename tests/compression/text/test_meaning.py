@@ -75,7 +75,6 @@ STILL_WRONG: Final[frozenset[str]] = frozenset(
         "Ne les prenez => comprimés",
         "I told her 70 => caterer",
         "Two years => Batteries",
-        "You can, but => repaired elsewhere",
         "they would cost 9 => Returns",
         "we'd take the second => might want that one",
         "700 for the week => the first then || first two weeks",

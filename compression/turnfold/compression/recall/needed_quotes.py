@@ -17,9 +17,11 @@ import numpy as np
 
 from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.passage_index import Ints, PassageIndex
+from turnfold.compression.text.heads import SPEAKER
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statements import limits
+from turnfold.compression.text.transcripts import STAMPED, TIMED
 
 Range = tuple[int, int]
 #: Ranges of the message, by the number of a passage of it.
@@ -32,6 +34,7 @@ _BEHIND: Final = 3
 #: Kinds of statements that say something; of data any part may be quoted.
 _SPOKEN: Final = frozenset(("", "label", "heading"))
 _FARTHEST: Final = 1500  # characters from a line to the one that introduces it
+_LINES_SAID: Final = 12  # of one message of a chat
 _INTRODUCING: Final = (":", "：")
 _LEADING: Final = (":\n", "：\n")
 
@@ -97,7 +100,7 @@ def needs(chosen: Ints, index: PassageIndex, sources: Sequence[Quotable]) -> Nee
         for number in new:
             source, start, end = index.quotes[number]
             head = _head(index.quotes[int(index.blocks[number])].start, sources[source].text)
-            wanted = {*read.get(number, ()), *head}
+            wanted = {*read.get(number, ()), *head, *_speaker(start, sources[source].text)}
             known[number] = tuple(sorted(one for one in wanted if not (start <= one[0] and one[1] <= end)))
     return {number: known[number] for number in parts.tolist() if known[number]}
 
@@ -140,6 +143,22 @@ def _trimmed(text: str, begin: int, span: Span) -> Range:
     said = text[span.start : span.end]
     start = begin + span.start + len(said) - len(said.lstrip())
     return start, max(start, begin + span.start + len(said.rstrip()))
+
+
+def _speaker(at: int, text: str) -> list[Range]:
+    """The line above a part of a message of several lines that says who wrote it and when; no farther than a few lines."""
+    end = text.rfind("\n", 0, at) + 1
+    if end < at or SPEAKER.match(text, at) or TIMED.match(text, at):
+        return []
+    for _ in range(_LINES_SAID):
+        start = text.rfind("\n", 0, end - 1) + 1
+        if not end or text[start:end].isspace():
+            return []
+        found = SPEAKER.match(text, start, end) or STAMPED.match(text, start, end)
+        if found:
+            return [(start, start + len(found[0].rstrip()))]
+        end = start
+    return []
 
 
 def _head(at: int, text: str) -> list[Range]:

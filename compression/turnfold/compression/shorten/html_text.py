@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from selectolax.lexbor import LexborHTMLParser
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from turnfold.compression.shorten.evidence import graded_lines, grades
 from turnfold.compression.shorten.html_depth import with_few_open
@@ -17,21 +17,36 @@ from turnfold.compression.shorten.plain import template
 
 _NOISE: Final = ["script", "style", "noscript", "template", "svg", "nav", "footer", "iframe"]
 _BLOCKS: Final = (
-    "h1, h2, h3, h4, h5, h6, p, li, tr, pre, blockquote, dt, dd, div, section, article, td, th, title, br, header, main, body, "
+    "h1, h2, h3, h4, h5, h6, p, li, tr, pre, blockquote, dt, dd, div, section, article, title, br, header, main, body, "
     "details, summary"
 )
+_CELLS: Final = ("td", "th")
+_CELL_GAP: Final = " | "
 _MARK: Final = "\x1e"
 
 
 def page_lines(text: str) -> list[str]:
-    """The visible text of a page, one line per block; headings begin with `#`."""
+    """The visible text of a page, one line per block and per row of a table; headings begin with `#`."""
     tree = LexborHTMLParser(with_few_open(text))
     tree.strip_tags(_NOISE)
     for node in tree.css(_BLOCKS):
         node.insert_before(_MARK + ("# " if node.tag in ("h1", "h2", "h3", "title") else ""))
+    for cell in tree.css("td, th"):
+        if cell.css_first(_BLOCKS) is not None:  # layout by tables
+            cell.insert_before(_MARK)
+        elif cell.prev is not None and _before(cell) in _CELLS:
+            cell.insert_before(_CELL_GAP)
     root = tree.root
     flat = root.text(separator=" ") if root is not None else ""
     return [line for line in (" ".join(piece.split()) for piece in flat.split(_MARK)) if line]
+
+
+def _before(cell: LexborNode) -> str | None:
+    """The tag of the element in front of a cell."""
+    node = cell.prev
+    while node is not None and node.tag == "-text":
+        node = node.prev
+    return node.tag if node is not None else None
 
 
 def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:

@@ -25,7 +25,7 @@ from turnfold.compression.shorten.evidence import grades
 from turnfold.compression.shorten.judged_text import ROWED, JudgedText
 from turnfold.compression.shorten.lines import is_longer
 from turnfold.compression.text.sections import is_heading
-from turnfold.compression.text.statements import LABEL, Statements
+from turnfold.compression.text.statements import Statements, label_at
 
 Count = Callable[[str], int]
 
@@ -377,7 +377,7 @@ def _break(out: list[str], source: JudgedText, before: int, i: int) -> None:
         return
     between = source.text[source.spans[before].end : source.spans[i].start]
     line = source.text.rfind("\n", 0, source.spans[before].end) + 1
-    goes_on = "\n" not in between and LABEL.match(source.text, line) is not None
+    goes_on = "\n" not in between and label_at(source.text, line, len(source.text)) is not None
     out[-1] = out[-1].rstrip() + (" " if goes_on else "\n")
 
 

@@ -60,17 +60,20 @@ def in_short(rows: Sequence[WeighedLine]) -> list[WeighedLine]:
 
 
 def sentence_rows(text: str) -> list[WeighedLine]:
-    """Prose: a row per statement; numbers and names decide, the first of a line is worth more."""
+    """Prose: a row per statement, behind its speaker's label; numbers and names decide, the first of a line is worth more."""
     read = statements(text)
-    pieces = [span.of(text).strip() for span in read.spans]
+    said = [span.of(text) for span in read.spans]
+    labels = {i for i, span in enumerate(read.spans[:-1]) if span.kind == "label" and not said[i].endswith("\n")}
+    said = ["" if i in labels else (said[i - 1] if i - 1 in labels else "") + piece for i, piece in enumerate(said)]
+    pieces = [piece.strip() for piece in said]
     graded = grades([" ".join(piece.split("\n")) for piece in pieces])
     return [
         WeighedLine(
             piece,
-            weight=1.2 if text[span.start - 1 : span.start] in ("", "\n") else 0.4,
+            weight=1.2 if text[span.start - 1 : span.start] in ("", "\n") or i - 1 in labels else 0.4,
             unmarked=True,
             evidence=1 if grade == _FAILURE else 0,
-            needs=tuple(i - needed for needed in read.needs[i]),
+            needs=tuple(i - n for needed in read.needs[i] if (n := needed + (needed in labels)) != i),
             lines=piece.count("\n") + 1 if piece else 0,
         )
         for i, (span, piece, grade) in enumerate(zip(read.spans, pieces, graded, strict=True))

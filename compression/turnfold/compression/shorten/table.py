@@ -53,6 +53,11 @@ def _cut(cell: str) -> str:
     return flat if len(flat) <= _LONGEST_CELL else f"{flat[: _LONGEST_CELL - 20]}…[{len(flat)} chars]"
 
 
+def _quoted(cell: str, delimiter: str) -> str:
+    """A cell as CSV has it: one with a delimiter or a quote in it would be two."""
+    return '"' + cell.replace('"', '""') + '"' if delimiter in cell or cell.startswith('"') else cell
+
+
 def _odd(records: Sequence[Sequence[str]]) -> dict[int, frozenset[str]]:
     """The rare values of each column with few values, and of one that nearly all rows agree in the values that stand once."""
     usual = Counter(map(len, records)).most_common(1)[0][0] if records else 0
@@ -76,7 +81,7 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     records = [record for record in _records(given, delimiter) if record]
     odd = _odd(records[1:])
     notes = _notes(records)
-    lines = [delimiter.join(record) for record in records]
+    lines = [delimiter.join([_quoted(cell, delimiter) for cell in record]) for record in records]
     found = grades(lines)
     unusual = Counter(
         i for at, cells in odd.items() for i, record in enumerate(records) if i and at < len(record) and record[at] in cells
@@ -90,7 +95,7 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
         worth = 0.3 + 2.0 * unusual[i] + (2.0 if i in ends else 0.0)
         long = len(lines[i]) > _LONGEST_CELL or "\n" in lines[i]
         evidence = 2 if i == 0 or i in notes else (1 if found[i] == 3 or (few and unusual[i]) else 0)
-        said = delimiter.join(map(_cut, records[i])) if long else lines[i]
+        said = delimiter.join([_quoted(_cut(cell), delimiter) for cell in records[i]]) if long else lines[i]
         return WeighedLine(said, weight=worth, evidence=evidence, unmarked=True, needs=(i,) if i and headed else ())
 
     return rows_of(lines, words, {0, 1, *unusual, *notes, *graded_lines(found)}, row)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from turnfold.compression.shorten.evidence import grade
-from turnfold.compression.shorten.lines import WeighedLine, rows_of, short_lines
+from turnfold.compression.shorten.lines import MOST_ROWS, WeighedLine, rows_of, short_lines
 from turnfold.compression.shorten.plain import template
 
 _BY_TEMPLATE: Final = "template"  # alike are lines of one template
@@ -28,6 +28,7 @@ _PASSED: Final = re.compile(
 _REASON: Final = re.compile(
     r"E  |\s*(?:[\w.]+\.)?\w*(?:Error|Exception|Failure)\b|\s*(?:expected|received|got|want|left|right|actual)\b", re.IGNORECASE
 )
+_COMPARED: Final = re.compile(r"\s*(?:E\s+)?(?:expected|received|got|want|left|right|actual)\b[^\n]{0,40}?[:=]", re.IGNORECASE)
 _HEADING: Final = re.compile(r"[_=]{3,} .* [_=]{3,}$|(?:FAIL|ERROR): ")
 _PLACE: Final = re.compile(r"\S+\.\w+:\d+: |  File \"")
 _TOTALS: Final = re.compile(
@@ -74,4 +75,16 @@ def _with_messages(lines: Sequence[str]) -> list[str]:
 def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     """Every line; failures and totals before reasons, reasons before places, passes last."""
     lines = _with_messages(short_lines(text))
-    return rows_of(lines, words, (i for i, line in enumerate(lines) if _NEEDED.match(line)), lambda i: _row(lines[i]))
+    pairs = {i: _partner(lines, i) for i in range(len(lines))} if len(lines) <= MOST_ROWS else {}
+
+    def row(i: int) -> WeighedLine:
+        return _row(lines[i])._replace(needs=pairs.get(i, ()))
+
+    return rows_of(lines, words, (i for i, line in enumerate(lines) if _NEEDED.match(line)), row)
+
+
+def _partner(lines: Sequence[str], i: int) -> tuple[int, ...]:
+    """How far "expected" stands from "received", which is no more than a line: either says nothing alone."""
+    if not _COMPARED.match(lines[i]):
+        return ()
+    return tuple(d for d in (1, -1) if 0 <= i - d < len(lines) and _COMPARED.match(lines[i - d]))

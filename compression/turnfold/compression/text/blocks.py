@@ -32,7 +32,7 @@ _FENCE_LINE: Final = re.compile(r"\n[ \t]*+(?:>[ \t]?)?(`{3,}+|~{3,}+)([^\n]*+)"
 
 
 def fences(lined: str) -> Iterator[Range]:
-    """CommonMark fences, at any indent and in a quote; an unclosed one runs to the end of the text."""
+    """CommonMark fences, at any indent and in a quote."""
     if "```" not in lined and "~~~" not in lined:
         return
     opened: tuple[int, str] | None = None
@@ -45,7 +45,33 @@ def fences(lined: str) -> Iterator[Range]:
             yield opened[0], m.end() - 1
             opened = None
     if opened is not None:
-        yield opened[0], len(lined) - 1
+        yield opened[0], unclosed_end(lined, opened[0])
+
+
+_PARAGRAPH_END: Final = re.compile(r"\n[ \t]*+(?=\n)")
+#: A paragraph of sentences: words from the first letter of its line, no sign of code, a stop at its end.
+_CODE_LINE: Final = re.compile(r"[{}=<>\\]|\w\(\w*\)|\n(?: {2}|\t)|;\s*(?:\n|\Z)|\n\s*(?:[#%$/|-]|\w+:(?:\s*\n|\Z))")
+_FEWEST_WORDS: Final = 6
+_STOPS: Final = (".", "!", "?", "…", "。", "！", "？", ":")
+
+
+def unclosed_end(lined: str, start: int) -> int:
+    """Where a fence that nobody closed ends: with the text, or in front of the last paragraphs if all of these are sentences.
+
+    CommonMark knows the first only; but who pastes a text and forgets the fence goes on writing.
+    """
+    ends = [m.start() for m in _PARAGRAPH_END.finditer(lined, start)]
+    last = len(lined) - 1
+    for at, stop in zip(reversed(ends), [len(lined), *reversed(ends)], strict=False):
+        paragraph = lined[at:stop].rstrip()
+        if paragraph.strip() and not _is_said(paragraph):
+            break
+        last = at if paragraph.strip() else last
+    return last
+
+
+def _is_said(paragraph: str) -> bool:
+    return len(paragraph.split()) >= _FEWEST_WORDS and paragraph.endswith(_STOPS) and not _CODE_LINE.search(paragraph)
 
 
 # --- keys -----------------------------------------------------------------------------------------------------------
@@ -194,7 +220,9 @@ def disjoint(found: list[Range]) -> list[Range]:
 
 # --- formulas -------------------------------------------------------------------------------------------------------
 
-_FORMULA_BEGIN: Final = re.compile(r"\n[ \t]*+(?:\$\$|\\\[|\\begin\{(?:equation|align|gather|multline)\*?\})")
+_FORMULA_BEGIN: Final = re.compile(
+    r"\n[ \t]*+(?:\$\$|\\\[|\\begin\{(?:equation|align|gather|multline|tabular|longtable|verbatim|lstlisting|tikzpicture)\*?\})"
+)
 _FORMULA_END: Final = re.compile(r"(?:\$\$|\\\]|\\end\{\w+\*?\})[ \t.,;]*+(?=\n|\Z)|\n[ \t]*+(?=\n)")
 _ENDS: Final = {"$": "$", "[": "]", "{": "}"}
 
@@ -280,7 +308,7 @@ def sql(lined: str) -> list[Range]:
 # --- indented code and headings -------------------------------------------------------------------------------------
 
 _INDENTED: Final = re.compile(r"(?:\n(?: {4}|\t)[ \t]*+[^\s][^\n]*+(?:\n[ \t]*+(?=\n(?: {4}|\t)))*+)++")
-_LIST_ITEM: Final = re.compile(r"\s*(?:[-*+•‣◦]|\d{1,3}[.)]|[a-zA-Z][.)])\s")
+_LIST_ITEM: Final = re.compile(r"\s*(?:[-*+•‣◦]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)])\s")
 _CODE_SIGN: Final = re.compile(r"[={}();<>\[\]]|:\n|\n\s*#|\n\s*//")
 _OPENERS: Final = (":", "{", "(", "[", ",", ";", "=", "\\", ">", "}", ")", "]")
 
@@ -299,6 +327,17 @@ def indented_code(lined: str) -> Iterator[Range]:
             continue
         if not (_LIST_ITEM.match(above) or before) or _CODE_SIGN.search(lined, start + 1, m.end()):
             yield start, m.end() - 1
+
+
+_FRONT: Final = re.compile(
+    r"\n---[ \t]*+(?:\n(?!---[ \t]*+(?:\n|\Z))(?:[\w-]++[ \t]*+:|[ \t]|- |#)[^\n]*+){1,60}+\n---[ \t]*+(?=\n|\Z)"
+)
+
+
+def front_matter(lined: str) -> Iterator[Range]:
+    """The settings in front of a page, between two lines of dashes."""
+    if lined.startswith("\n---") and (found := _FRONT.match(lined)):
+        yield found.start(), found.end() - 1
 
 
 _ATX: Final = re.compile(r"\n {0,3}#{1,6}[ \t]++[^\n]++")

@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Final
 
-from turnfold.compression.text.kinds import parts, value_end
+from turnfold.compression.text.kinds import cell_rows, parts, value_end
 from turnfold.compression.text.protect import uncut_spans
-from turnfold.compression.text.spans import Span
+from turnfold.compression.text.spans import Span, with_line_feeds
 
 _CHUNK: Final = 1600  # characters of data that are one block, at a line's end
 #: Kinds whose marks are so plain that nothing else looks like them.
@@ -48,6 +48,7 @@ _STAMPED: Final = re.compile(
 _CODE: Final = re.compile(r"[{};=]|\(\w*\)|^\s*(?:def|class|import|from|return|func|fn|const|let|var|#include)\b|^\s*(?://|/\*)")
 _CELL: Final = re.compile(r"\s*\"?(?:[\w.:/+€$£%-]*\d[\w.:/+€$£% -]*|\w*)\"?\s*")
 _RAISED: Final = re.compile(r"\s*[A-Za-z_][\w.$]*(?::[^\n]*)?\s*")  # the error that a trace ends with, in one line
+_QUOTED: Final = re.compile(r"> |[\w./@+-]+\.\w+:\d+:?\s*\Z")  # what a review quotes, and the place that it speaks of
 _MOSTLY: Final = 0.7
 _ENDLESS: Final = re.compile(r"[^\n.!?…。！？।॥؟۔]{2400,}+[^\n]*+")
 _MOST_LINES: Final = 400  # of a stretch that are looked at
@@ -55,6 +56,7 @@ _MOST_LINES: Final = 400  # of a stretch that are looked at
 
 def data_blocks(text: str) -> list[Span]:
     """In order and apart: data in chunks at line ends, and what ``uncut_spans`` finds in the language between."""
+    text = with_line_feeds(text)
     found: list[Span] = []
     at = 0
     inner = deque(span for span in uncut_spans(text) if span.kind != "inline-json" or "\n" in span.of(text))
@@ -63,8 +65,9 @@ def data_blocks(text: str) -> list[Span]:
         start, end = stretch.start, stretch.end
         while inner and inner[0].start < end:
             block = inner.popleft()
-            # A fence is one in whatever stands around it; any other block that begins or ends within the stretch belongs to it.
-            if block.start >= at and (block.kind == "fence" or block.end <= start):
+            # A fence is one in whatever stands around it, a heading between lists too; any other block that begins or ends within
+            # the stretch belongs to it.
+            if block.start >= at and (block.kind == "fence" or block.end <= start or _heads_list(text, block, stretch)):
                 found += _chunks(text, stretch._replace(start=max(at, start), end=block.start))
                 found.append(block)
                 at = block.end
@@ -73,6 +76,11 @@ def data_blocks(text: str) -> list[Span]:
         found += _chunks(text, stretch._replace(start=max(at, start), end=end))
         at = max(at, end)
     return found + [block for block in inner if block.start >= at]
+
+
+def _heads_list(text: str, block: Span, stretch: Span) -> bool:
+    """Whether a heading stands between lists that look like settings; of settings "# ..." is a remark."""
+    return block.kind == "heading" and stretch.kind == "yaml" and text.startswith("##", block.start)
 
 
 def is_listed_language(text: str, spans: Sequence[Span]) -> bool:
@@ -106,7 +114,7 @@ def _joined(text: str) -> Iterator[Span]:
 
 def _has_columns(text: str) -> bool:
     """Whether rows have a column that no sentence has: figures, dates, names, in most of them."""
-    rows = [line for line in text.split("\n", 41)[:40] if line.strip()]
+    rows = [line for line in cell_rows(text.split("\n", 41)[:40]) if line.strip()]
     delimiter = max("\t,;", key=lambda sign: min(row.count(sign) for row in rows[:4]))
     columns = zip_longest(*(row.split(delimiter) for row in rows[1:]), fillvalue="")
     return any(sum(_CELL.fullmatch(cell) is not None for cell in column) >= _MOSTLY * len(column) for column in columns)
@@ -144,9 +152,9 @@ def _reads(part: Span, text: str) -> bool:
         return True
     if part.kind in _SURE:
         return False
-    lines = [line for line in text.split("\n") if line.strip()]
+    lines = [line for line in text.split("\n") if line.strip() and not (part.kind == "plain" and _QUOTED.match(line))]
     lines = lines[:: max(1, len(lines) // _MOST_LINES)]
-    if part.kind == "csv" and _has_columns(text):
+    if not lines or (part.kind == "csv" and _has_columns(text)):
         return False
     if not any(c.isspace() for c in text.strip()) and len(text) > _CHUNK:
         return _SAYS.search(text) is not None

@@ -28,6 +28,9 @@ SPEAKER: Final = re.compile(
     r"(?:\[?(?:Today at|Yesterday at|today at|yesterday at|heute um|gestern um|\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4},?(?: at)?)[ \t]+)?"
     r"\[?\d{1,2}:\d\d(?::\d\d)?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?\]?:?[ \t\r]*(?:\n|\Z)"
 )
+#: The same in two lines, as copied from a browser: "Anna Berg / 9:41 AM".
+_TIME_ALONE: Final = re.compile(r"[ \t]*\[?\d{1,2}:\d\d(?::\d\d)?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?\]?[ \t\r]*")
+_NAME_ALONE: Final = re.compile(r"[^\W\d_][\w.'’-]*(?: [\w.'’()-]+){0,3}[ \t\r]*")
 #: A field of a record in a line of its own: "Status: done".
 _FIELD: Final = re.compile(r"(?P<name>[^\W\d_][\w .-]{0,30}?)[ \t]*[:=：](?=\s|\Z)")
 _RECORDS: Final = 2  # so many are several
@@ -139,7 +142,7 @@ def in_records(lines: Sequence[str]) -> dict[int, int]:
 
 def in_turns(lines: Sequence[str]) -> dict[int, int]:
     """By index of a line how far above it the line stands that says who wrote it and when."""
-    at = speaker_lines(lines)
+    at = speaker_lines(lines) | named_above(lines)
     found: dict[int, int] = {}
     speaker = -1
     for i, line in enumerate(lines if at else ()):
@@ -157,6 +160,13 @@ def speaker_lines(lines: Sequence[str]) -> frozenset[int]:
     if len(at) < _RECORDS or any(i + 1 in at or i + 1 == len(lines) or not lines[i + 1].strip() for i in at):
         return frozenset()
     return at
+
+
+def named_above(lines: Sequence[str]) -> frozenset[int]:
+    """Indices of the lines that name who wrote those below the next one, which says when; none where there is only one."""
+    times = (i for i, line in enumerate(lines) if i and ":" in line and len(line) <= _LONGEST and _TIME_ALONE.fullmatch(line))
+    at = frozenset(i - 1 for i in times if _NAME_ALONE.fullmatch(lines[i - 1]))
+    return at if len(at) >= _RECORDS else frozenset()
 
 
 def _indent(line: str) -> int:

@@ -18,11 +18,18 @@ from typing import Final
 
 import orjson
 
-from turnfold.compression.text.spans import Span
+from turnfold.compression.text.blocks import unclosed_end
+from turnfold.compression.text.heads import named_above, speaker_lines
+from turnfold.compression.text.spans import Span, with_line_feeds
+from turnfold.compression.text.transcripts import is_transcript
+from turnfold.compression.text.wrapped_lines import is_latex
 
 _WINDOW: Final = 16  # lines that vote together
 _DECODER: Final = json.JSONDecoder()
 _BLANK_LINES: Final = re.compile(r"[ \t]*\n\s*")
+_QUOTED_CELL: Final = re.compile(r'"(?:[^"]|"")*"')
+_MOST_CELL_LINES: Final = 8
+_SAID_LINES: Final = 6  # lines, on average, that one says in a chat at most
 _BLANK: Final = "blank"  # lines without anything, which go with what is before them
 _MOST_WINDOWS: Final = 200  # in a long text windows grow, and sixteen lines of each vote
 _FARTHEST: Final = 5  # windows between two of code that may be its docstring
@@ -67,7 +74,11 @@ _MARKS: Final = re.compile(
                 r"|\S+ \S+ \S+ \[\d\d/\w{3}/\d{4}:"
                 r"|\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b|(?:time|ts|level)=|[DIWEF]\d{4} \d\d:",
             ),
-            ("search", r"(?:[\w.@+-]+:)?[\w./@+ -]{0,200}[\w]\.\w{1,8}[:-]\d+[:-]|[\w./@+-]*/[\w./@+-]+:.|\d+[:-](?:\s|\S)"),
+            (
+                "search",
+                r"(?![\w./@+-]+:\d+:?\s*$)"
+                r"(?:[\w.@+-]+:)?[\w./@+ -]{0,200}[\w]\.\w{1,8}[:-]\d+[:-]|[\w./@+-]*/[\w./@+-]+:.|\d+[:-](?:\s|\S)",
+            ),
             (
                 "listing",
                 r"[-dlbcps][rwxsStT-]{9}[ +@.]|\d{6} (?:blob|tree|commit) |[│|├└ ]*[├└│|`+][─-]{2}|(?:total \d+)$"
@@ -206,9 +217,25 @@ def _json_before_more(text: str) -> int:
     return behind.end() if behind and behind.end() < len(text) else 0
 
 
+def cell_rows(lines: Sequence[str]) -> list[str]:
+    """Rows of cells as lines, a quoted cell as `""`: a delimiter or a line break in it is none of the row's."""
+    if not any('"' in line for line in lines):
+        return list(lines)
+    rows: list[str] = []
+    joined = 0
+    for line in lines:
+        if rows and joined < _MOST_CELL_LINES and rows[-1].count('"') % 2:
+            rows[-1] += " " + line
+            joined += 1
+        else:
+            rows.append(line)
+            joined = 0
+    return [_QUOTED_CELL.sub('""', row) for row in rows]
+
+
 def _is_delimited(lines: Sequence[str]) -> bool:
     """Whether lines look like rows of equal width, separated by commas, tabs or semicolons."""
-    sample = [line for line in lines[:40] if line.strip()]
+    sample = [line for line in cell_rows(lines[:40]) if line.strip()]
     if len(sample) < 4:
         return False
     for delimiter in "\t,;":
@@ -249,9 +276,25 @@ def _tabular(text: str) -> str:
     return "csv" if _is_delimited(text.split("\n", 41)[:40]) else ""
 
 
+def _has_speakers(text: str) -> bool:
+    """Whether lines that say who wrote what stands below them, and when, are a good part of a text."""
+    if ":" not in text[:_LONGEST_LINE]:
+        return False
+    lines = text.split("\n")
+    at = speaker_lines(lines) | named_above(lines)
+    return len(at) > 1 and len(at) * _SAID_LINES >= sum(not line.isspace() and line != "" for line in lines)
+
+
+def _spoken(text: str) -> str:
+    """ "prose" for what people said one after the other, "markdown" for LaTeX, else ""."""
+    if is_transcript(text) or _has_speakers(text):
+        return "prose"
+    return "markdown" if is_latex(text) else ""
+
+
 def whole(text: str) -> str:
     """The kind of a text that is uniform from first to last character; "" if it has to be read line by line."""
-    return next(filter(None, (tell(text) for tell in (_jsonish, _markup, _binary_kind, _report_kind, _tabular))), "")
+    return next(filter(None, (tell(text) for tell in (_jsonish, _markup, _binary_kind, _spoken, _report_kind, _tabular))), "")
 
 
 def _stretches(text: str, lines: Sequence[str], offsets: Sequence[int]) -> Iterator[tuple[int, int, str]]:
@@ -277,8 +320,11 @@ def _opened_block(lines: Sequence[str], index: int) -> tuple[int, str]:
     line = lines[index]
     fence = _FENCE.match(line)
     if fence:
-        closing = (i for i in range(index + 1, len(lines)) if lines[i].strip() == fence[1])
-        return next(closing, len(lines) - 1) + 1, "fence"
+        closing = next((i for i in range(index + 1, len(lines)) if lines[i].strip() == fence[1]), -1)
+        if closing < 0:
+            rest = "\n" + "\n".join(lines[index:])
+            closing = index + rest.count("\n", 1, unclosed_end(rest, 0) + 1)
+        return closing + 1, "fence"
     if line.startswith("commit "):
         return _while(lines, index + 1, _COMMIT_BODY), "commits"
     if line[:1] in ("{", "["):
@@ -327,6 +373,7 @@ def parts(text: str) -> list[Span]:
 
     Lines vote in windows of sixteen; a block with a recognised opening line (a fence, a diff, a trace) is a range of its own.
     """
+    text = with_line_feeds(text)
     begun = _json_before_more(text)
     if not begun:
         return _parts(text)

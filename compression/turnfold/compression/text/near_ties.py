@@ -14,6 +14,7 @@ from typing import Final
 from turnfold.compression.text.cues import CUES
 from turnfold.compression.text.reaching_ties import limited_too
 from turnfold.compression.text.statement_pieces import LIMIT_WORDS, StatementPiece
+from turnfold.compression.text.transcripts import STAMPED, TIMED
 
 _LIMITS: Final = CUES["limits"]
 _FARTHEST_BACK: Final = 12  # sentences that one verdict takes back at most
@@ -141,24 +142,32 @@ def _under_headings(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
 
 
 def _behind_labels(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
-    """What a line says and the label in front of it that names the speaker; a label that is a line of its own is that of all
-    lines below it."""
+    """What a line says and the label in front of it that names the speaker; a label that is a line of its own, or says when, is
+    that of all lines below it, and of what looks like labels there: "About the crane: ..."."""
     found = []
-    label = -1
-    above = False
+    label = above = -1
+    timed = False
     for i, piece in enumerate(pieces):
         if piece.kind == "label":
-            label, above = i, piece.text.endswith("\n")
-        elif (piece.kind or piece.starts_line) and not above:
+            stamped = STAMPED.match(f"{piece.text}.") is not None
+            if stamped or piece.text.endswith("\n"):
+                above, timed, label = i, stamped, -1
+            else:
+                label = i
+                found += [(i, above)] if above >= 0 else []
+            continue
+        if piece.kind or piece.starts_line:
             label = -1
-        elif label >= 0:
-            found.append((i, label))
+            above = -1 if timed and TIMED.match(piece.text) else above
+        if label >= 0 or above >= 0:
+            found.append((i, label if label >= 0 else above))
     return found
 
 
 def _asked_and_answered(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     """A question that ends what a speaker says and the first thing that the next one says: without it, the answer to another
-    question would stand behind this one. A short answer needs its question too."""
+    question would stand behind this one. A short answer needs its question too, and any of a list of questions:
+    "A: About 14 hours, or 9 with the heater on."."""
     found = []
     speaker, last = "", -1  # the last thing that the speaker said
     for i, piece in enumerate(pieces):
@@ -167,7 +176,7 @@ def _asked_and_answered(pieces: Sequence[StatementPiece]) -> list[tuple[int, int
             speaker, last = piece.text.strip(), -1
             if asked >= 0 and i + 1 < len(pieces) and not pieces[i + 1].kind:
                 found.append((asked, i + 1))
-                if pieces[i + 1].is_short:
+                if len(speaker.strip("*_:： ")) == 1 or pieces[i + 1].is_short:
                     found.append((i + 1, asked))
         else:
             last = -1 if piece.kind else i
@@ -245,6 +254,13 @@ def _governed(pieces: Sequence[StatementPiece], i: int, leads: Sequence[bool]) -
         return range(i + 1, k)
     if pieces[k].item and not pieces[i].item:
         while k < len(pieces) and (pieces[k].item or not (pieces[k].starts_line or pieces[k].kind)):
+            if (
+                k > i + 1
+                and pieces[k].item
+                and _BLANK_LINE.search(pieces[k - 1].tail(40))
+                and pieces[k].style != pieces[i + 1].style
+            ):
+                break
             k += 1
         return range(i + 1, k)
     if not leads[i] or pieces[k].kind in ("heading", "label"):

@@ -9,10 +9,11 @@ borders, never across a blank line. Time is linear in the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
+from turnfold.compression.text.heads import SPEAKER
 from turnfold.compression.text.wrapped_lines import broken_lines
 
 #: Tokens up to which a message is quoted whole or not at all, and tokens of a chunk of a longer one.
@@ -23,6 +24,9 @@ _LONGEST: Final = 500  # characters without a border after which a chunk is cut 
 
 # The alternatives begin with one class, which the regex engine finds fast.
 _BORDER: Final = re.compile(r"[.!?…؟।。！？｡\n](?:(?<=\n)\n*|(?<=[.!?…؟।])[\"')\]»”’]*\s+|(?<=[。！？｡])[」』”’）]*\s*)")
+#: A line that does not end, and an item that completes it: "unless / (a) the fee is paid; or / (b) ...".
+_COMPLETED: Final = re.compile(r"(?:[^\W_]|(?<=[\w)])[;,]) *\n[ \t]*(?:\((?:[a-z]|[ivx]{1,4}|\d)\)|[a-z]\)) ")
+_TIME: Final = re.compile(r"\d:\d\d")
 _SOFT_BORDER: Final = re.compile(r"[,;:|、，；)}\]]\s*|\s+")
 
 Range = tuple[int, int]
@@ -75,6 +79,10 @@ def _sentence_ends(text: str) -> list[int]:
     broken = broken_lines(text, 0, len(text)) if "\n" in text else ()
     if broken:
         borders = [border for border in borders if border - 1 not in broken]
+    if "\n" in text:
+        completed = {text.index("\n", m.start()) + 1 for m in _COMPLETED.finditer(text)} if ") " in text else set()
+        completed.update(_behind_speakers(text, borders))
+        borders = [border for border in borders if border not in completed] if completed else borders
     for border in [*borders, len(text)]:
         while border - last > _LONGEST:
             soft = [m.end() for m in _SOFT_BORDER.finditer(text, last + _LONGEST // 2, last + _LONGEST)]
@@ -84,6 +92,14 @@ def _sentence_ends(text: str) -> list[int]:
             ends.append(border)
             last = border
     return ends
+
+
+def _behind_speakers(text: str, borders: Sequence[int]) -> Iterator[int]:
+    """The ends of lines that say who wrote what stands below them: no passage ends there."""
+    if _TIME.search(text):
+        for start, end in pairwise([0, *borders]):
+            if text[end - 1] == "\n" and text[start].isalpha() and SPEAKER.match(text, start, end):
+                yield end
 
 
 def _trim(text: str, ranges: list[Range]) -> list[Range]:

@@ -64,6 +64,7 @@ _Stages = tuple[tuple[str, Callable[[str], Iterable[Range]]], ...]
 
 _BLOCKS_BEFORE_JSON: Final[_Stages] = (("fence", blocks.fences), ("key", blocks.keys), ("trace", blocks.traces))
 _BLOCKS: Final[_Stages] = (
+    ("code", blocks.front_matter),
     ("math", blocks.formulas),
     ("table", blocks.tables),
     ("sql", blocks.sql),

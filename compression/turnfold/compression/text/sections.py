@@ -10,13 +10,16 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from turnfold.compression.text.spans import Span
+from turnfold.compression.text.spans import Span, with_line_feeds
 from turnfold.compression.text.statements import Statements
 
 # A label in brackets on a short line of its own, as retrieval puts before its chunks: "[Chunk 3] Source: ...".
 # A time in brackets, or a sentence behind them, is what somebody said.
 _LABEL: Final = re.compile(r"\[(?![^\]\n]*\d[:/-]\d)[^\]\n]{1,40}\](?:(?! \w+: \w+ \w+ \w+ )[^\n]){0,160}(?<![.!?。！？])\n+")
 _CLAUSE_NUMBER: Final = re.compile(r"\(?\d{1,3}[.)] \w")
+#: What captions are counted and timed by.
+_COUNTER: Final = re.compile(r"\d{1,5}|WEBVTT|[\d:.,]+ --> [\d:.,]+[^\n]*(?:\s*\d{1,5})?")
+_TIMES: Final = 60  # characters within which the times of a caption stand behind its number
 _ENDS: Final = (*".!?。！？",)
 _LONGEST_LEAD: Final = 120  # characters
 _TITLE_WORDS: Final = 4  # its number is one
@@ -37,10 +40,10 @@ def claims_nothing(text: str, span: Span, *, governs: bool) -> bool:
     if span.kind:
         return is_heading(text, span)
     said = span.of(text)
-    body = said.strip()
+    body = said.rstrip("> \t\r\n").lstrip()
     if len(body) > _LONGEST_LEAD:
         return False
-    if body.endswith((":", "：")) or is_heading(text, span):
+    if not body or body.endswith((":", "：")) or is_heading(text, span) or _counts(text, span, body):
         return True
     words = len(body.split())
     if not said.endswith("\n"):
@@ -50,8 +53,14 @@ def claims_nothing(text: str, span: Span, *, governs: bool) -> bool:
     )
 
 
+def _counts(text: str, span: Span, body: str) -> bool:
+    """Whether a line counts or times a caption."""
+    return _COUNTER.fullmatch(body) is not None and "-->" in text[span.start : span.end + _TIMES]
+
+
 def leading_spans(text: str, read: Statements) -> frozenset[int]:
     """The statements of a text that claim nothing, and so are not shown for themselves."""
+    text = with_line_feeds(text)
     governing = {needed for several in read.needs for needed in several}
     return frozenset(i for i, span in enumerate(read.spans) if claims_nothing(text, span, governs=i in governing))
 
@@ -63,6 +72,7 @@ def _begins(text: str, span: Span) -> bool:
 
 def section_starts(text: str, spans: Sequence[Span]) -> list[int]:
     """Indices of the spans that begin a section, 0 first; empty for no spans."""
+    text = with_line_feeds(text)
     starts: list[int] = []
     begin = 0
     for i, span in enumerate(spans):

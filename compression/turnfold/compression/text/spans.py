@@ -1,6 +1,7 @@
 """Spans of a text.
 
-Lives here: the value type that everything that cuts a text returns. Does not belong here: cutting.
+Lives here: the value type that everything that cuts a text returns, and the line ends that all who cut agree on. Does not belong
+here: cutting.
 """
 
 from __future__ import annotations
@@ -71,6 +72,14 @@ class Tiles(Sequence[Span]):
     def pieces(self, text: str) -> list[str]:
         """The characters that each covers."""
         return [text[start:end] for start, end in pairwise((0, *self.ends))]
+
+
+def with_line_feeds(text: str) -> str:
+    r"""The text, of the same length, with the line ends of other systems as ``\n``: of Windows with a blank in front, of old Macs
+    where it has no other."""
+    if "\r" not in text:
+        return text
+    return text.replace("\r\n", " \n") if "\n" in text else text.replace("\r", "\n")
 
 
 _NO_KINDS: Final[Mapping[int, str]] = MappingProxyType({})

@@ -42,8 +42,10 @@ _CLAUSE: Final = re.compile(r"[^;:：；—–]*+")
 _COLON_SOON: Final = re.compile(r"[^\n.!?]{0,40}[:：]")
 #: The mark in front of a list's item.
 ITEM: Final = re.compile(
-    r"[ \t]*(?:(?:[-*+•‣◦–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\[[ xX]\])[ \t]|[・●○■□◆◇①-⑳]|（?\d{1,2}[、）]|\d{1,2}．)"
+    r"[ \t]*(?:(?:[-*+•‣◦–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\((?:[ivx]{2,4}|[a-z]{2})\)|\[[ xX]\])[ \t]"
+    r"|[・●○■□◆◇①-⑳]|（?\d{1,2}[、）]|\d{1,2}．)"
 )
+_STYLE: Final = re.compile(r"[ \t]*(\(?)(?:(\d)+|[a-zA-Z]+|(\W))([.)]?)")
 _NUMBER: Final = re.compile(r"[ \t]*\(?(\d{1,3})[.)]")
 _LEAD: Final = re.compile(r"[\s\"'“”„«»「『(（*_>\-–—•…]*(?:\(?\d{1,3}[.)]\s+)?[\s\"'“”„«»「『(（*_]*")
 # Of scripts with capitals what begins a name is none of these.
@@ -158,8 +160,8 @@ class StatementPiece:
 
     def _is_bare_addition(self) -> bool:
         """Whether it stands in brackets, or is short and without a verb of its own."""
-        start, end, kind = self.span
-        if self._whole[start] in "(（" and not _CLOSING.isdisjoint(self._whole[end - 3 : end]):
+        start, _, kind = self.span
+        if self._whole[start] in "(（" and not _CLOSING.isdisjoint(self.tail(12).rstrip()[-2:]):
             return True
         if len(self.said) > _NARROWING_WORDS or kind:
             return False
@@ -339,6 +341,12 @@ class StatementPiece:
         """The number of a list's item, "" without one."""
         found = _NUMBER.match(self.text) if self.item else None
         return found[1] if found else ""
+
+    @property
+    def style(self) -> tuple[str | None, ...]:
+        """How a list's item is marked: by numbers or letters, in brackets or not."""
+        found = _STYLE.match(self.text)
+        return (found[1], "1" if found[2] else "", found[3], found[4]) if found else ()
 
     @property
     def revokes(self) -> bool:

@@ -23,8 +23,9 @@ from turnfold.compression.text.correcting_ties import correcting_ties
 from turnfold.compression.text.cues import sentence_cues
 from turnfold.compression.text.farther_ties import farther_ties
 from turnfold.compression.text.following_ties import following_ties
-from turnfold.compression.text.heads import speaker_lines
+from turnfold.compression.text.heads import named_above, speaker_lines
 from turnfold.compression.text.hints import Hints
+from turnfold.compression.text.layout_ties import layout_ties
 from turnfold.compression.text.lower import joined_words_within, words_within
 from turnfold.compression.text.near_ties import introduced, near_ties
 from turnfold.compression.text.numbered_ties import numbered_ties
@@ -34,8 +35,9 @@ from turnfold.compression.text.reaching_ties import reaching_ties
 from turnfold.compression.text.referring_ties import referring_ties
 from turnfold.compression.text.scope_ties import scope_ties
 from turnfold.compression.text.sentences import LONGEST, sentences
-from turnfold.compression.text.spans import Span, Tiles
+from turnfold.compression.text.spans import Span, Tiles, with_line_feeds
 from turnfold.compression.text.statement_pieces import StatementPiece, is_amendment, may_object
+from turnfold.compression.text.transcripts import STAMPED
 
 #: Texts of which each rule is asked before the next one, so that its code is still in the processor's caches.
 _TOGETHER: Final = 8
@@ -52,7 +54,7 @@ _ENDING: Final = ".!?"  # each may end a sentence in ASCII
 MOST_NEEDED: Final = 64
 _SPEAKERS: Final = 2  # lines that name who speaks: of one alone nobody else could have said the rest
 # "user:", "**Anna Berg:**", "[10:14] Bob:", "10:14 UTC Bob:", at the beginning of a line.
-LABEL: Final = re.compile(
+_LABEL: Final = re.compile(
     r"[ \t]*(?:\[[^\]\n]{0,60}\d[:/-]\d[^\]\n]{0,60}\][ \t]*|\d{1,2}:\d\d(?::\d\d)?(?: [A-Z]{2,4})?[ \t]+(?![A-Z]{2,4}[:：]))?"
     r"[*_]{0,2}[^\W\d_][\w.'’()-]*(?: [\w.'’()-]+){0,3}[*_]{0,2}[ \u00a0]?[:：]"
     r"[*_]{0,2}[ \t]+(?=\S)"
@@ -79,6 +81,7 @@ _RULES: Final[tuple[_Rule, ...]] = (
     correcting_ties,
     numbered_ties,
     lambda _, pieces: scope_ties(pieces),
+    layout_ties,
 )
 
 
@@ -163,6 +166,7 @@ class Statements:
 
 def statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
     """The text as statements; linear. `blocks` as for ``sentences``."""
+    text = with_line_feeds(text)
     cut = [_with_labels(text, sentences(text, blocks))]
     return Statements(*_of([text], cut, _pieces([text], cut) if len(cut[0]) > 1 else [[]])[0])
 
@@ -174,6 +178,7 @@ def limits(texts: Sequence[str]) -> list[Statements]:
 
 
 def _limits(texts: Sequence[str]) -> Iterator[Statements]:
+    texts = [*map(with_line_feeds, texts)]
     cut = [_with_labels(text, sentences(text)) for text in texts]
     for spans, needs, sizes in _of(texts, cut, _pieces(texts, cut), _LIMITING_RULES):
         yield Statements(spans, needs, sizes)
@@ -189,6 +194,7 @@ def heard_statements(texts: Sequence[str]) -> list[tuple[Statements, Tiles, list
 
 
 def _heard(texts: Sequence[str]) -> Iterator[tuple[Statements, Tiles, list[list[str]]]]:
+    texts = [*map(with_line_feeds, texts)]
     cut = [_with_labels(text, sentences(text)) for text in texts]
     read = _pieces(texts, cut)
     plain = [[piece.plain_words() for piece in pieces] for pieces in read]
@@ -309,7 +315,7 @@ def _with_labels(text: str, spans: Sequence[Span]) -> list[Span]:
         m
         if not span.kind
         and text[span.start - 1 : span.start] in ("", "\n")
-        and (m := LABEL.match(text, span.start, span.end))
+        and (m := label_at(text, span.start, span.end))
         and not is_amendment(m[0])
         else None
         for span in spans
@@ -329,12 +335,23 @@ def _with_speakers(text: str, spans: Sequence[Span]) -> Sequence[Span]:
     if "\n" not in text or not _TIME.search(text):
         return spans
     lines = text.split("\n")
-    at = speaker_lines(lines)
-    if not at:
+    at, above = speaker_lines(lines), named_above(lines)
+    if not (at or above):
         return spans
     starts = [*accumulate((len(line) + 1 for line in lines), initial=0)]
-    named = {starts[i] for i in at}
-    return [span._replace(kind="label") if not span.kind and span.start in named else span for span in spans]
+    named, twice, times = {starts[i] for i in at}, {starts[i]: starts[i + 2] for i in above}, {starts[i + 1] for i in above}
+    out: list[Span] = []
+    for span in spans:
+        if span.start in times and out and out[-1].start in twice and span.end <= twice[out[-1].start] + 1:
+            out[-1] = Span(out[-1].start, span.end, "label")
+        else:
+            out.append(span._replace(kind="label") if not span.kind and span.start in named else span)
+    return out
+
+
+def label_at(text: str, start: int, end: int) -> re.Match[str] | None:
+    """The label of a speaker with which a line begins."""
+    return STAMPED.match(text, start, end) or _LABEL.match(text, start, end)
 
 
 # ---------------------------------------------------------------- what is one statement

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Set
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from typing import Final
 
+from turnfold.compression.text.heads import SPEAKER
 from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.transcripts import STAMPED, cues
 
 _MAY_GO_ON: Final = re.compile(r"[^\W_][,;.’'\")\]»”*_、，；）」』-]{0,3}[ \t]?\n[ \t>]*[\"'“‘„«(\[*_$€£¥「『（]{0,2}[^\W_]")
 _PARAGRAPH: Final = re.compile(r"(?:[^\n]+\n?)+")
@@ -29,6 +31,12 @@ _MARK: Final = re.compile(r"[-*+•‣◦–#|][ \t]|\(?\d{1,3}[.)][ \t]|\(?[a-z
 _LABEL: Final = re.compile(r"[^\W\d_][\w.'-]{0,30}(?: [A-Z\d(][\w.'()-]*){0,3}[:：]\s")
 _SHORT_FORM: Final = re.compile(r"(?:\w\.)+\w?\.\Z|(?<!\w)[^\W\d_]{1,4}\.\Z")
 _CODE: Final = re.compile(r"[{}|\\=<]|\w\(\w*\)")
+_COMMAND: Final = re.compile(
+    r"\n[ \t]*\\(?:documentclass|usepackage|begin|end|(?:sub){0,2}section|chapter|paragraph|frametitle|caption|item|maketitle)\b"
+)
+_FEWEST_COMMANDS: Final = 3
+_HOURS: Final = frozenset(("am", "pm"))
+_TIME_OF_DAY: Final = re.compile(r"\d[ \t\u202f]?[AaPp][Mm]\]?\s*\Z")
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _FEWEST_WORDS, _LETTERS = 3, 0.5
 _DENSE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
@@ -40,6 +48,11 @@ _MOST_LINES: Final = 8  # without the end of a sentence: more are a list without
 _FUNCTION_WORDS: Final = frozenset().union(*lexicon("function_words").values())
 
 
+def is_latex(text: str) -> bool:
+    """Whether a text is the source of a LaTeX document, or a part of it."""
+    return "\\" in text and sum(1 for _ in islice(_COMMAND.finditer("\n" + text), _FEWEST_COMMANDS)) >= _FEWEST_COMMANDS
+
+
 def broken_lines(text: str, start: int, end: int) -> set[int]:
     """The places of those line feeds of a range in language at which a sentence goes on; linear."""
     if not _MAY_GO_ON.search(text, start, end):
@@ -48,8 +61,11 @@ def broken_lines(text: str, start: int, end: int) -> set[int]:
     small = [paragraph.small() for paragraph in paragraphs]
     column = max(chain.from_iterable(small), key=len, default=range(0))
     found = {line.stop for lines in small for line in lines}
+    captions, latex = bool(cues(text[start:end])), is_latex(text)
     for paragraph in paragraphs:
         found.update(line.stop for line in paragraph.full(len(column)))
+        found.update(line.stop for line in paragraph.spoken(captions=captions))
+        found.update(line.stop for line in paragraph.typeset() if latex)
     return found.difference(*(paragraph.endless(found) for paragraph in paragraphs))
 
 
@@ -75,7 +91,7 @@ class _Paragraph:
     def _pairs(self) -> Iterator[tuple[range, range, str, int]]:
         """Each line that may go on, the next one, that one's first letter and how long its first word is."""
         for one, after in pairwise(self._lines):
-            if _goes_on(self._text, one, after) and self._may_follow(after):
+            if _goes_on(self._text, one, after) and (self._may_follow(after) or self._leads_on(one)):
                 yield one, after, *_first(self._text, after)
 
     def _may_follow(self, line: range) -> bool:
@@ -98,6 +114,8 @@ class _Paragraph:
 
     def _leads_on(self, line: range) -> bool:
         last = self._last_word(line)
+        if last in _HOURS and _TIME_OF_DAY.search(self._of(line)):
+            return False
         return last in _FUNCTION_WORDS or (last.endswith(",") and len(last) > 1)
 
     def _is_nearly_full(self, line: range, word: int) -> bool:
@@ -122,6 +140,33 @@ class _Paragraph:
                 if known or _SHORT_FORM.search(self._text, one.start, one.stop):
                     yield one
 
+    def spoken(self, *, captions: bool) -> Iterator[range]:
+        """Lines of a caption, and of a chat the one that says who speaks, where the next one is more of it."""
+        at = next((i for i, line in enumerate(self._lines) if "-->" in self._of(line)), -1) if captions else -1
+        for i, (one, after) in enumerate(pairwise(self._lines)):
+            said, following = self._of(one), self._of(after)
+            if (
+                _LABEL.match(following)
+                or _MARK.match(following)
+                or STAMPED.match(following)
+                or said.rstrip(_BACK)[-1:] in _TERMINATORS
+            ):
+                continue
+            if 0 <= at < i or (STAMPED.match(said) and following[:1].islower()):
+                yield one
+
+    def typeset(self) -> Iterator[range]:
+        """Lines of LaTeX that end neither their sentence nor with a command, where the next one begins with none."""
+        for one, after in pairwise(self._lines):
+            said, following = self._of(one).strip(), self._of(after).lstrip()
+            if said.startswith("\\") and not said.startswith("\\item"):
+                continue
+            if following[:1] not in ("\\", "%", "&", "}") and said[-1:] not in _TERMINATORS and not said.endswith("\\\\"):
+                yield one
+
+    def _of(self, line: range) -> str:
+        return self._text[line.start : line.stop]
+
     def endless(self, found: Set[int]) -> Iterator[int]:
         """The breaks within lines that are too many for one sentence."""
         run: list[int] = []
@@ -140,7 +185,13 @@ def _goes_on(text: str, line: range, after: range) -> bool:
     """Whether a line has not surely ended and the next is no item, label or code."""
     said, following = text[line.start : line.stop], text[after.start : after.stop]
     front, own = _FRONT.match(following), _FRONT.match(said)
-    if said.endswith(_HARD_BREAK) or front is None or own is None or front[1].count(">") != own[1].count(">"):
+    if (
+        SPEAKER.match(said)
+        or said.endswith(_HARD_BREAK)
+        or front is None
+        or own is None
+        or front[1].count(">") != own[1].count(">")
+    ):
         return False
     if _CODE.search(said) or _CODE.search(following) or not _is_said(said):
         return False
