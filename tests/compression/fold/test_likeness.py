@@ -39,7 +39,7 @@ def messages(question: str = ASKED) -> list[dict[str, str]]:
 CONVERSATION = CHAT.read(encode(messages(), model="gpt-4o"), Memo())
 USER = len(CONVERSATION.messages) - 1
 MEMO = Memo()
-OPTIONS = FoldOptions(budget=600, wants_likeness=True)
+OPTIONS = FoldOptions(budget=820, wants_likeness=True)
 
 
 def vector(*numbers: int) -> bytes:
