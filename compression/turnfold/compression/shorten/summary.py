@@ -16,7 +16,6 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import accumulate
 from sys import intern
 from typing import Final, NamedTuple
 
@@ -27,7 +26,7 @@ from turnfold.compression.shorten.running_text import without_told_in_passing
 from turnfold.compression.shorten.told import NO_ROOM, ToldRoom, told
 from turnfold.compression.text.lower import lower_text, words, words_within
 from turnfold.compression.text.orders import may_order
-from turnfold.compression.text.own_words import own_words
+from turnfold.compression.text.own_words import beside_pasted
 from turnfold.compression.text.quotes import Quote, Source
 from turnfold.compression.text.signals import signal_weight
 from turnfold.compression.text.spans import bare_range
@@ -49,7 +48,6 @@ _TAKE: Final = 4  # candidates of one message at most: a summary speaks of the w
 _OBJECTED: Final = 2  # messages behind one that may take it back
 _OPEN: Final = 0.4  # what a question of the last two messages is worth more: nobody has answered it yet
 _ASKED: Final = 1.0  # what a user says beside a pasted text is worth more: it is all that the text was sent for
-_PASTED: Final = 400  # characters from which a message may hold a pasted text
 _PER_WORD: Final = 16  # bytes: its place, and a share of the one object that all messages have of it
 _READ: Final = 8  # tokens of budget for which one message is read sentence by sentence; a quote takes three times that
 
@@ -217,7 +215,7 @@ def _candidates(source: Source) -> tuple[_QuoteCandidate, ...]:
     ranges = list(map(bare_range, read.spans, pieces))
     begins, ends = [begin for begin, _ in ranges], [end for _, end in ranges]
     own: set[int] = set()
-    for start, end in _beside_pasted(source):
+    for start, end in beside_pasted(source.text) if source.role == "user" else ():
         inside = range(bisect_right(ends, start), bisect_left(begins, end))
         own.update(inside)
         every = read.complete_within(inside, _FARTHEST)
@@ -284,16 +282,6 @@ def _weighed(piece: str, known: Sequence[str] | None = None) -> tuple[tuple[str,
 def _distinct(said: Iterable[str]) -> tuple[str, ...]:
     """Each word once; a word is one object in all that is remembered, since most messages say the same ones."""
     return tuple(map(intern, dict.fromkeys(said)))
-
-
-def _beside_pasted(source: Source) -> list[tuple[int, int]]:
-    """Ranges of a user's own words, where most of the message is pasted."""
-    if source.role != "user" or len(source.text) < _PASTED:
-        return []
-    lines = source.text.split("\n")
-    begins = list(accumulate((len(line) + 1 for line in lines), initial=0))
-    ranges = [(begins[i], begins[i] + len(lines[i])) for i in sorted(own_words(lines))]
-    return ranges if sum(end - start for start, end in ranges) < len(source.text) / 2 else []
 
 
 def _ordering(source: Source, read: Statements, pieces: Sequence[str], said: Sequence[list[str]]) -> set[int]:

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Final
 
+from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.orders import begins_with_command, is_standing_order
 
 _MOST: Final = 400  # characters of a line that somebody types
+_PASTED: Final = 400  # characters from which a message may hold a pasted text
 _FEWEST: Final = 3  # words of a line that says something; of scripts without blanks, characters
 _PLAIN_SHARE: Final = 0.55  # of its words that are nothing but letters
 _ENDS: Final = 2  # lines with text at either end among which the first and the last word of a message stand
@@ -47,6 +50,16 @@ def own_words(lines: Sequence[str]) -> set[int]:
     ends = {*filled[:_ENDS], *filled[-_ENDS:]}
     alone = {i for i in filled if _stands_alone(lines, i)}
     return {i for i in sorted({*near, *alone}) if _is_said(lines[i]) and (i in ends or i in alone or asks(lines[i]))}
+
+
+def beside_pasted(text: str) -> list[Range]:
+    """Ranges of a user's own words, where most of a message is pasted."""
+    if len(text) < _PASTED:
+        return []
+    lines = text.split("\n")
+    begins = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    ranges = [(begins[i], begins[i] + len(lines[i])) for i in sorted(own_words(lines))]
+    return ranges if sum(end - start for start, end in ranges) < len(text) / 2 else []
 
 
 def _stands_alone(lines: Sequence[str], i: int) -> bool:
