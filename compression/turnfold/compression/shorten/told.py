@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from turnfold.compression.memo import Memo
 from turnfold.compression.shorten.answers import asked, merely_agrees
 from turnfold.compression.text.lower import lower_text, words
-from turnfold.compression.text.own_words import beside_pasted
+from turnfold.compression.text.own_words import beside_output
 from turnfold.compression.text.quotes import Quote, Source
 from turnfold.compression.text.self_statements import changes, statement_weight
 from turnfold.compression.text.sentences import rough_sentences
@@ -153,7 +153,7 @@ def _read(text: str) -> Iterator[_Told]:
         weight = max((statement_weight(text[start:end]) for start, end in found), default=0.0)
         yield _Told(weight + _changed(text), 0, len(text))
         return
-    own = beside_pasted(text)
+    own = beside_output(text)
     for start, end in found:
         piece = text[start:end]
         if not _ASKS.search(piece) and (not own or any(begin <= start < stop for begin, stop in own)):

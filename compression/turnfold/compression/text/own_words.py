@@ -62,6 +62,15 @@ def beside_pasted(text: str) -> list[Range]:
     return ranges if sum(end - start for start, end in ranges) < len(text) / 2 else []
 
 
+def beside_output(text: str) -> list[Range]:
+    """The same where what is pasted is what a program wrote: lines of language may be the user's own, broken at a column."""
+    ranges = beside_pasted(text)
+    if not ranges:
+        return []
+    lines = [line for line in text.split("\n") if line.strip()]
+    return ranges if sum(map(_is_said, lines)) < len(lines) / 2 else []
+
+
 def _stands_alone(lines: Sequence[str], i: int) -> bool:
     return not any(line.strip() for line in (*lines[max(0, i - 1) : i], *lines[i + 1 : i + 2]))
 
