@@ -168,6 +168,26 @@ def test_what_is_told_beside_a_question_again_and_again_is_quoted_once_in_a_bloc
     assert text[: text.index("</quotes>")].count("I use Debian 12.") == 1
 
 
+_PORTS = ("Bergen", "Texel", "Lübeck", "Riga", "Visby", "Danzig")
+
+
+def _article(number: int) -> str:
+    """Nine lines of figures and names, as of an article."""
+    lines = []
+    for line in range(9):
+        here, there = _PORTS[(number + line) % 6], _PORTS[(number * line + 1) % 6]
+        year, some, all_ships = 1500 + 7 * number + line, 20 + line, 90 + number
+        lines.append(f"By {year} only {some} of the {all_ships} ships in {here} had not left for {there} or Novgorod.")
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("told", ["Soy celíaca.", "我坐轮椅。"])
+def test_what_others_say_in_pasted_articles_does_not_take_its_room(told: str) -> None:
+    pasted = [(2 * i + 4, (f"{_article(i)}\n\nWhat is new here?", prose(960 + i, "en", 9))) for i in range(30)]
+    said = (27, (f"{told} What then?", prose(903, "en", 9)))
+    assert told in forwarded([*pasted, said], "Plan a picnic.", CachePrices(0.5, 1.0))
+
+
 def test_a_statement_is_quoted_with_what_it_needs() -> None:
     message = "I can't have sesame. But that was before the operation. What could replace tahini?"
     text = forwarded([(12, (message, prose(903, "en", 9)))], "What should I bake tonight?", CachePrices(1.0, 1.0))

@@ -25,7 +25,9 @@ from turnfold.compression.text.spans import bare_range
 from turnfold.compression.text.statements import statements
 
 _LONGEST: Final = 240  # characters: what is longer is more than a statement
-_LONGEST_READ: Final = 2400  # of a message that says other things too; in a longer one others may be speaking
+_LONGEST_READ: Final = 2400  # of a message that says other things too
+_LONG: Final = 400  # of one in which others may be speaking: an article that was pasted says more that nobody can guess
+_OF_OTHERS: Final = 0.25  # what a statement of such a message is worth less
 _LEAST: Final = 0.25
 _CHANGED: Final = 0.3  # what a message is worth more that takes an earlier one back
 _NODDED: Final = 0.25  # and one that got no more than a nod: it was to be kept, not to be worked on
@@ -154,10 +156,11 @@ def _read(text: str) -> Iterator[_Told]:
         yield _Told(weight + _changed(text), 0, len(text))
         return
     own = beside_output(text)
+    less = _OF_OTHERS if len(text) > _LONG else 0.0
     for start, end in found:
         piece = text[start:end]
         if not _ASKS.search(piece) and (not own or any(begin <= start < stop for begin, stop in own)):
-            yield _Told(statement_weight(piece) + _changed(piece), start, end)
+            yield _Told(statement_weight(piece) + _changed(piece) - less, start, end)
 
 
 def _changed(text: str) -> float:
