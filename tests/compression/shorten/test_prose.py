@@ -79,6 +79,11 @@ texts = st.lists(st.tuples(pieces, st.sampled_from([". ", "\n", "\n\n"])), max_s
 )
 
 
+def _is_closed(fence: str) -> bool:
+    lines = fence.strip().split("\n")
+    return len(lines) > 1 and lines[-1].strip() == "```"
+
+
 @given(texts, st.integers(1, 120), st.sampled_from(["user", "assistant", "tool"]))
 def test_laws(text: str, keep: int, role: str) -> None:
     short = shorten(text, keep, role=role, count=count)
@@ -94,8 +99,10 @@ def test_laws(text: str, keep: int, role: str) -> None:
     if role == "user":
         assert all(span.of(text).strip() in short for span in standing_orders(text))
     whole = {s.of(text) for s in sentences(text) if s.kind in BLOCK_KINDS}
+    # Where one ends that nobody closed is a guess by what follows it, and in the short text something else does.
+    guessed = any(s.kind == "fence" and not _is_closed(s.of(text)) for s in sentences(text))
     for block in sentences(short):
-        if block.kind in {"fence", "table", "json"}:
+        if block.kind in {"table", "json"} or (block.kind == "fence" and not guessed):
             assert any(block.of(short).strip() in w for w in whole)
 
 

@@ -67,7 +67,9 @@ def unclosed_end(lined: str, start: int) -> int:
         if paragraph.strip() and not _is_said(paragraph):
             break
         last = at if paragraph.strip() else last
-    return last
+    below = lined.find("\n", start + 1)
+    # Nothing in it: it closes what was opened within a line.
+    return last if lined[below:last].strip() else len(lined) - 1
 
 
 def _is_said(paragraph: str) -> bool:
