@@ -22,14 +22,15 @@ REMARK: Final = re.compile(r"\s*(?:#(?!include|define|!)|//|/\*|--|;|<!--|%|REM\
 #: The name of a section of settings in a line of its own, and a setting.
 SECTION: Final = re.compile(r"\[[\w. :/@\"-]{1,60}\][ \t\r]*(?:\n|\Z)")
 SETTING: Final = re.compile(r"[#;]?[ \t]*(?:[\w.-]+|\"[^\"\n]{1,80}\"|'[^'\n]{1,80}')[ \t]*[=:]")
+_CLOCK: Final = r"\d{1,2}:\d\d(?::\d\d)?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?"
 #: A line that says who wrote what stands below it, and when: "anna  10:02", "Maria Lopez  9:14 AM", "kai — Today at 14:02".
 SPEAKER: Final = re.compile(
     r"[^\W\d_][\w.'’@()-]*(?: [\w.'’@()-]+){0,3}[ \t\u00a0]*(?:(?:[—–|·,-]|\bAPP\b)[ \t]*)?[ \t\u00a0]"
     r"(?:\[?(?:Today at|Yesterday at|today at|yesterday at|heute um|gestern um|\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4},?(?: at)?)[ \t]+)?"
-    r"\[?\d{1,2}:\d\d(?::\d\d)?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?\]?:?[ \t\r]*(?:\n|\Z)"
+    rf"\[?{_CLOCK}\]?:?[ \t\r]*(?:\n|\Z)"
 )
 #: The same in two lines, as copied from a browser: "Anna Berg / 9:41 AM".
-_TIME_ALONE: Final = re.compile(r"[ \t]*\[?\d{1,2}:\d\d(?::\d\d)?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?\]?[ \t\r]*")
+_TIME_ALONE: Final = re.compile(rf"[ \t]*\[?{_CLOCK}\]?[ \t\r]*")
 _NAME_ALONE: Final = re.compile(r"[^\W\d_][\w.'’-]*(?: [\w.'’()-]+){0,3}[ \t\r]*")
 #: A field of a record in a line of its own: "Status: done".
 _FIELD: Final = re.compile(r"(?P<name>[^\W\d_][\w .-]{0,30}?)[ \t]*[:=：](?=\s|\Z)")
