@@ -36,6 +36,7 @@ _CONNECTIVES: Final = _WORDS["refers-connectives"]
 _THERE: Final = _WORDS["refers-there"]
 _EXISTING: Final = _WORDS["existing"]
 _OTHERS: Final = _WORDS["refers-others"]
+_PARTS: Final = _WORDS["refers-parts"]
 _THE_OTHER: Final = _WORDS["refers-the-other"]
 _AUXILIARIES: Final = _WORDS["auxiliaries"]
 _ARTICLES: Final = _WORDS["articles"]
@@ -287,7 +288,9 @@ def _is_there(said: Sequence[str]) -> bool:
 
 
 def _begins_with_others(said: Sequence[str]) -> bool:
-    """ "Neither had taken it.", not "Both the gate and the crane ..."."""
+    """ "Neither had taken it.", not "Both the gate and the crane ..."; "One diverged.", not "One year passed."."""
+    if said[0] in _PARTS:
+        return len(said) > 1 and (said[1] in _AUXILIARIES or said[1].endswith("ed"))
     return said[0] in _OTHERS and not ("and" in said[1:5] or "or" in said[1:5] or "nor" in said[1:5])
 
 
