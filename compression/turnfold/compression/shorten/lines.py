@@ -41,6 +41,8 @@ _WIDTH: Final = 6  # times the room that is looked at
 _LOOKS: Final = 6  # times that the worth of a row is looked at, on average, at most
 _LARGE: Final = 2000  # tokens above which a limit need not be met to the last token
 _PIECE: Final = 16_000  # characters counted at a time
+_NEARBY: Final = 40  # characters in front of a cut among which a blank is looked for
+_UNFINISHED: Final = re.compile(r"\d{1,20}\Z")
 _TRIES: Final = 8  # rows behind the first that does not fit that are tried one by one
 _JOINT: Final = frozenset("/@")  # what holds paths and addresses together
 _MOST_NAMES: Final = 60  # a line's names beyond these are not weighed: it is data, not a statement
@@ -345,12 +347,17 @@ def is_longer(text: str, tokens: int, count: Count) -> bool:
     return False
 
 
-def _head(text: str, keep: int, count: Count) -> str:
-    """The beginning of a text in which no line fits."""
+def beginning(text: str, keep: int, count: Count) -> str:
+    """The beginning of a text in which no line fits, in about `keep` tokens and the mark of what is left out.
+
+    It ends behind a word where one ends nearby: half a figure would be another figure.
+    """
     size = min(len(text), 4 * keep)
     while size > 8 and count(text[:size]) > keep:
-        size = size * 3 // 4
-    return f"{text[:size]}… [{size} of {len(text)} characters]"
+        size = size * 7 // 8
+    if size > 2 * _NEARBY:
+        size = text.rfind(" ", size - _NEARBY, size) + 1 or len(_UNFINISHED.sub("", text[:size]))
+    return f"{text[:size].rstrip()}… [{size} of {len(text)} characters]"
 
 
 def choose(
@@ -376,4 +383,4 @@ def choose(
     taken = within(rows, order, lambda some: count(write_lines(rows, some)), keep)
     if taken:
         return write_lines(rows, taken)
-    return write_lines(rows, order[:1]) if spoken and order else _head(whole, keep, count)
+    return write_lines(rows, order[:1]) if spoken and order else beginning(whole, keep, count)

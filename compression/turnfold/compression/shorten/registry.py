@@ -29,7 +29,7 @@ from turnfold.compression.shorten import (
 )
 from turnfold.compression.shorten.arguments import facts_arguments
 from turnfold.compression.shorten.evidence import is_outcome
-from turnfold.compression.shorten.lines import FLOOR, Count, WeighedLine, choose, is_longer
+from turnfold.compression.shorten.lines import FLOOR, Count, WeighedLine, beginning, choose, is_longer
 from turnfold.compression.text.data_blocks import reads_as_language
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.own_words import own_words
@@ -46,6 +46,7 @@ RowMaker = Callable[[str, frozenset[str]], list[WeighedLine]]
 ROOMY: Final[dict[str, RowMaker]] = {"listing": listing.whole_rows}
 _ROOMY: Final = 1.6  # times the wanted tokens up to which a text nearly fits
 _ENDS: Final = 4  # lines at either end of a result in which a tool says how it went
+_CUT: Final = 12  # tokens of the mark behind the beginning of a text
 _TRIES: Final = 6  # sizes that are tried until a hard limit is kept
 _SAID: Final = 30.0  # weight of a line that a user wrote: above any line of a pasted text
 _SHORT: Final = 120  # characters of such a line at most
@@ -169,6 +170,12 @@ class _Content:
         rows, spoken = self._rows[is_roomy]
         return choose(rows, keep, words, count, known, spoken=spoken)
 
+    def has_no_line_of(self, limit: int) -> bool:
+        """Whether it is language of which each line is longer, and was read."""
+        return all(
+            spoken and all(is_longer(row.text, limit, self._count) for row in rows) for rows, spoken in self._rows.values()
+        )
+
     def _read(self, table: Mapping[str, RowMaker]) -> tuple[list[WeighedLine], bool]:
         """Its lines, and whether all of them are language."""
         rows: list[WeighedLine] = []
@@ -227,6 +234,9 @@ def within(text: str, limit: int, words: frozenset[str], count: Count) -> str:
         size = count(short)
         if size <= limit:
             return short
+        if content.has_no_line_of(limit):  # language without full stops, as it is dictated
+            begun = beginning(short, limit - _CUT, count)
+            return begun if count(begun) <= limit else ""
         keep = int(keep * min(0.9, limit / size))
         if keep < 1:
             break

@@ -22,6 +22,7 @@ from turnfold.compression.text.blocks import unclosed_end
 from turnfold.compression.text.heads import named_above, speaker_lines
 from turnfold.compression.text.spans import Span, with_line_feeds
 from turnfold.compression.text.transcripts import is_transcript
+from turnfold.compression.text.unmarked_speech import is_unmarked_speech
 from turnfold.compression.text.wrapped_lines import is_latex
 
 _WINDOW: Final = 16  # lines that vote together
@@ -287,7 +288,7 @@ def _has_speakers(text: str) -> bool:
 
 def _spoken(text: str) -> str:
     """ "prose" for what people said one after the other, "markdown" for LaTeX, else ""."""
-    if is_transcript(text) or _has_speakers(text):
+    if is_transcript(text) or _has_speakers(text) or is_unmarked_speech(text):
         return "prose"
     return "markdown" if is_latex(text) else ""
 

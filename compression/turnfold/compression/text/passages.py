@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Final
 
 from turnfold.compression.text.heads import SPEAKER
+from turnfold.compression.text.unmarked_speech import unmarked_speech
 from turnfold.compression.text.wrapped_lines import broken_lines
 
 #: Tokens up to which a message is quoted whole or not at all, and tokens of a chunk of a longer one.
@@ -83,6 +84,8 @@ def _sentence_ends(text: str) -> list[int]:
         completed = {text.index("\n", m.start()) + 1 for m in _COMPLETED.finditer(text)} if ") " in text else set()
         completed.update(_behind_speakers(text, borders))
         borders = [border for border in borders if border not in completed] if completed else borders
+    for *begins, behind in unmarked_speech(text, 0, len(text)):
+        borders = sorted({*(border for border in borders if not begins[0] < border <= behind), *begins[1:], behind})
     for border in [*borders, len(text)]:
         while border - last > _LONGEST:
             soft = [m.end() for m in _SOFT_BORDER.finditer(text, last + _LONGEST // 2, last + _LONGEST)]

@@ -19,6 +19,7 @@ import sentencex
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.protect import inline_joints, may_be_block, uncut_spans
 from turnfold.compression.text.spans import Span, spans_of
+from turnfold.compression.text.unmarked_speech import unmarked_speech
 from turnfold.compression.text.wrapped_lines import broken_lines
 
 #: A sentence of more characters is cut at a blank: text without punctuation must still be selectable piece by piece.
@@ -90,7 +91,7 @@ def sentences(text: str, blocks: Sequence[Span] | None = None) -> list[Span]:
         blocks: what is taken for blocks, and (kind ``inline-json``) for JSON that shares its several lines with prose, in order
             and apart; None: what ``uncut_spans`` finds.
     """
-    if blocks is None and _is_plain_line(text):
+    if blocks is None and _is_plain_line(text) and not unmarked_speech(text, 0, len(text)):
         cuts = _cuts(text, ()) if len(text) > LONGEST or _INNER_END.search(text) else ()
         return spans_of(zip((0, *cuts), (*cuts, len(text)), repeat("")))
     starts: list[tuple[int, str]] = []
@@ -123,6 +124,15 @@ def _cut_prose(text: str, start: int, end: int, starts: list[tuple[int, str]], v
         values: its JSON; that over several lines at least.
         told: whether that is all of it.
     """
+    for *passages, behind in () if values else unmarked_speech(text, start, end):
+        _cut_marked(text, start, passages[0], starts, (), told=told)
+        starts += [(begin, "") for begin in passages]
+        start = behind
+    _cut_marked(text, start, end, starts, values, told=told)
+
+
+def _cut_marked(text: str, start: int, end: int, starts: list[tuple[int, str]], values: Sequence[Span], *, told: bool) -> None:
+    """The same where sentences have marks at their ends."""
     for begin, stop, inside in _lines(text, start, end, values):
         piece = text[begin:stop]
         if piece.isspace():

@@ -38,6 +38,7 @@ from turnfold.compression.text.sentences import LONGEST, sentences
 from turnfold.compression.text.spans import Span, Tiles, with_line_feeds
 from turnfold.compression.text.statement_pieces import StatementPiece, is_amendment, may_object
 from turnfold.compression.text.transcripts import STAMPED
+from turnfold.compression.text.unmarked_speech import unmarked_speech
 
 #: Texts of which each rule is asked before the next one, so that its code is still in the processor's caches.
 _TOGETHER: Final = 8
@@ -249,8 +250,18 @@ def _of(
     for rule in rules:
         for pairs, (text, pieces) in zip(ties, several, strict=True):
             pairs.extend(rule(text, pieces))
+    for at, (text, pieces) in enumerate(several):
+        if spoken := _spoken(text, pieces):
+            joined[at] = [tied and i not in spoken for i, tied in enumerate(joined[at])]
+            ties[at] = [(one, other) for one, other in ties[at] if one < other or one not in spoken]
     told = iter(zip(joined, ties, strict=True))
     return [_columns(spans, *next(told)) if len(spans) > 1 else (spans, ((),) * len(spans), (1,) * len(spans)) for spans in cut]
+
+
+def _spoken(text: str, pieces: Sequence[StatementPiece]) -> set[int]:
+    """The passages of unmarked speech, which begin with "so", "then", "it's" without leaning on the one in front."""
+    begun = {begin for run in unmarked_speech(text, 0, len(text)) for begin in run[:-1]}
+    return {i for i, piece in enumerate(pieces) if piece.span.start in begun} if begun else set()
 
 
 def _columns(spans: Sequence[Span], joined: Sequence[bool], ties: Iterable[tuple[int, int]]) -> _Columns:
@@ -390,7 +401,7 @@ def _is_one_with(piece: StatementPiece, before: StatementPiece) -> bool:
 
 def _was_cut(pieces: Sequence[StatementPiece], i: int) -> bool:
     """Whether the border before it is none of the text's own: an overlong sentence was cut there."""
-    if pieces[i].starts_line:
+    if pieces[i].starts_line or pieces[i - 1].span.end - pieces[i - 1].span.start < LONGEST // 2:
         return False
     end = pieces[i - 1].tail(40)
     if end[-2:] in _PLAIN_ENDS:

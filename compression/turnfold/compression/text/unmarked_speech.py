@@ -1,0 +1,150 @@
+"""Speech without punctuation: what is dictated, and transcripts of videos, whose lines end where they were full.
+
+Lives here: which stretches of a text are such speech, and where its passages begin. Does not belong here: sentences that have an
+end (``sentences``), lines that say who speaks (``transcripts``).
+
+Where a sentence ends cannot be told there, and one line alone is half a sentence. A passage has some 20 to 50 words, begins where
+the speaker goes on to something ("so", "and then"), never behind a word that leads on ("the", "you") nor with one that leans on
+what stands in front ("because", "unless", "but").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from turnfold.compression.text.lexicon import lexicon
+
+_WORDS: Final = lexicon("speech")
+_GOES_ON: Final = _WORDS["goes-on"]
+_AND: Final = _WORDS["and"]
+_SUBJECTS: Final = _WORDS["subjects"]
+_SPEAKERS: Final = _WORDS["speakers"]  # no objects too, as "it" and "you" are
+_LEADING_ON: Final = frozenset().union(*lexicon("function_words").values())
+_LEANING: Final = (
+    lexicon("ties")["joining"]
+    | {first for phrase in lexicon("ties")["restricts"] for first in phrase.split("_")[:1]}
+    | frozenset(("of", "to", "as", "too", "either", "though", "not", "nicht", "pas", "no", "não", "non", "niet", "не"))
+) - (_AND | _GOES_ON)
+
+_LEAST: Final = 250  # characters without a mark that are worth asking about
+_MARKS: Final = re.compile(r"[.!?…,;。！？、，؟।]")
+_ENDS: Final = frozenset(".!?…:。！？：।؟")
+_LINE: Final = re.compile(r"[^\n]+\n?")
+_WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d[\d.,:]*|\S")
+_TIME: Final = r"\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,3})?"
+#: A line that only says when: "0:03", "3 seconds" beside it, the number and the times of a caption.
+_WHEN: Final = re.compile(
+    rf"[ \t]*(?:[\[(]?{_TIME}[\])]?(?: --> {_TIME}.*)?|(?:\d+ (?:hours?|minutes?|seconds?),? ?){{1,3}}|\d{{1,5}})[ \t]*\n?\Z"
+)
+#: The same in front of what is said.
+_WHEN_FIRST: Final = re.compile(rf"[ \t]*[\[(]?{_TIME}[\])]?[ \t]*(?:[-–][ \t]+)?")
+_FEWEST_WORDS: Final = 60
+_RARE: Final = 40  # words for each mark of the end of a sentence, or comma, at least
+_LEADING_SHARE: Final = 0.25  # of the words that are function words
+_LINES_LEADING_ON: Final = 0.12  # of its lines that end with one
+_SMALL: Final = 0.7  # of its lines that begin with a small letter
+_LEAST_WORDS, _MOST_WORDS, _USUAL_WORDS = 18, 50, 32
+
+Range = tuple[int, int]
+
+
+def unmarked_speech(text: str, start: int, end: int) -> list[list[int]]:
+    """The stretches of a range that are such speech: where the passages of each begin, and where its last one ends."""
+    if not _may_hold(text, start, end):
+        return []
+    return [[*_passages(text, run), run[-1][1]] for run in _runs(text, start, end) if _is_speech(text, run)]
+
+
+def is_unmarked_speech(text: str) -> bool:
+    """Whether a text is such speech for the most part."""
+    return sum(run[-1] - run[0] for run in unmarked_speech(text, 0, len(text))) * 2 > len(text)
+
+
+def _may_hold(text: str, start: int, end: int) -> bool:
+    """Whether a range has so many characters without a mark; of most texts it is told by a few looks."""
+    half = _LEAST // 2
+    blank = any(_MARKS.search(text, at, at + half) is None for at in range(start, end - half + 1, half))
+    return blank and max(map(len, _MARKS.split(text[start:end]))) >= _LEAST
+
+
+def _runs(text: str, start: int, end: int) -> Iterator[list[Range]]:
+    """Lines of a paragraph, or of captions, none of which has marks of its own for the most part."""
+    run: list[Range] = []
+    for line in _LINE.finditer(text, start, end):
+        said = line.group()
+        ended = said.rstrip()[-1:] in _ENDS or len(_MARKS.findall(said)) * _LEAST > 5 * len(said) + _LEAST
+        if run and (ended or (text.endswith("\n\n", start, line.start()) and not _is_caption(text, run[0], line.span()))):
+            yield run
+            run = []
+        if not ended:
+            run.append(line.span())
+    if run:
+        yield run
+
+
+def _is_caption(text: str, first: Range, line: Range) -> bool:
+    """Whether a line behind a blank one is the time of a caption, as the first of its stretch is."""
+    return _WHEN.match(text, *first) is not None and _WHEN.match(text, *line) is not None
+
+
+def _said(text: str, line: Range) -> Range:
+    """What a line says, behind the time in front of it; empty where it only says when."""
+    if _WHEN.match(text, *line):
+        return line[1], line[1]
+    first = _WHEN_FIRST.match(text, *line)
+    return (first.end() if first else line[0]), line[1]
+
+
+def _is_speech(text: str, run: Sequence[Range]) -> bool:
+    lines = [text[slice(*said)] for line in run if (said := _said(text, line))[0] < said[1]]
+    words = [[word.lower() for word in _WORD.findall(line)] for line in lines]
+    everything = [word for line in words for word in line]
+    if len(everything) < _FEWEST_WORDS or sum(len(_MARKS.findall(line)) for line in lines) * _RARE > len(everything):
+        return False
+    if sum(word[0].isalpha() for word in everything) < 0.9 * len(everything):
+        return False
+    if sum(word in _LEADING_ON for word in everything) < _LEADING_SHARE * len(everything):
+        return False
+    if len(lines) < 3:
+        return True
+    small = sum(line.lstrip()[:1].islower() for line in lines)
+    leading = sum(line[-1] in _LEADING_ON for line in words if line)
+    return small >= _SMALL * len(lines) and leading >= _LINES_LEADING_ON * len(lines)
+
+
+def _passages(text: str, run: Sequence[Range]) -> list[int]:
+    """Where the passages begin: the first at the beginning, each other at the best place within reach of the last one."""
+    begins: list[int] = []  # of each word: where it begins, or the line whose first it is, with the time in front
+    words: list[str] = []
+    front = -1
+    for line in run:
+        start, end = _said(text, line)
+        if start == end:
+            front = line[0] if front < 0 else front
+            continue
+        first = True
+        for word in _WORD.finditer(text, start, end):
+            begins.append((front if front >= 0 else line[0]) if first else word.start())
+            words.append(word.group().lower())
+            first, front = False, -1
+    found, last = [run[0][0]], 0
+    while len(words) - last > _MOST_WORDS:
+        last = max(range(last + _LEAST_WORDS, last + _MOST_WORDS), key=lambda k: _fitness(words, k, k - last))
+        found.append(begins[last])
+    return found
+
+
+def _fitness(words: Sequence[str], k: int, size: int) -> float:
+    """How well a passage may begin with a word."""
+    word, before = words[k], words[k - 1]
+    if word in _LEANING or (before in _LEADING_ON and before not in _GOES_ON):
+        begins = -2.0
+    elif word in _AND:
+        begins = 2.0 if words[k + 1] in _SUBJECTS | _GOES_ON else 0.5
+    elif before in _GOES_ON or before in _AND:
+        begins = 0.0
+    else:
+        begins = 2.5 if word in _GOES_ON else 1.0 if word in _SPEAKERS else 0.0
+    return begins - abs(size - _USUAL_WORDS) / _USUAL_WORDS
