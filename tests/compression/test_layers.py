@@ -674,3 +674,11 @@ def test_a_summary_says_the_same_facts_once(between: int) -> None:
     for first, last in (said, said[::-1]):
         text = " ".join(["The boats lay in the harbour all night long.", first, *others, last, "The crew slept in the cabin."])
         assert compress(text, l1_ratio=0.9).layers[2].text.count("480") == 1
+
+
+@each("ratio", [0.01, 0.015, 0.02, 0.03, 0.05])
+def test_a_line_that_is_cut_shows_no_half_figure(ratio: float) -> None:
+    settings = [f"k{i}={1_000_000 + 7919 * i}" for i in range(400)]
+    shown = Compressor().compress(CompressRequest(" ".join(settings), l1_ratio=ratio)).layers[1].text
+    said = shown.split("…")[0].split()
+    assert said and said == settings[: len(said)]

@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 from tests.support.cases import each
 from tests.support.growth import assert_linear
 from turnfold.compression.layers import Compressor, CompressRequest
+from turnfold.compression.shorten.facts import facts
 from turnfold.compression.text.passages import passages
 from turnfold.compression.text.sentences import sentences
+from turnfold.compression.tokens import count
 
 MAIL: Final = """Dear Ines,
 
@@ -115,3 +117,52 @@ def test_passages_begin_and_end_with_sentences() -> None:
 def test_cutting_broken_lines_is_linear() -> None:
     assert_linear(sentences, lambda size: "we went down to the river and\n" * size, 400)
     assert_linear(sentences, lambda size: f"{MAIL}\n" * size, 12)
+
+
+_RESULTS: Final = """Haemoglobin        11.2     L     13.5 - 17.5      g/dL
+Leucocytes         6.1            4.0 - 10.0       10^9/L
+Platelets          148      L     150 - 400        10^9/L
+Ferritin           9        L     30 - 400         ug/L
+Creatinine         1.4      H     0.7 - 1.2        mg/dL
+eGFR               58       L     > 60             mL/min
+HbA1c              5.6            < 5.7            %
+LDL cholesterol    162      H     < 116            mg/dL
+
+TSH could not be determined, the sample was haemolysed. The value for LDL is not valid as long as the patient
+has eaten within eight hours. Ferritin was confirmed by repetition, but only on the older of the two machines
+that we have."""
+_STATISTICS: Final = """M. Keller et al.                          Journal of Applied Hydrology 12 (2023) 101-118
+
+104
+
+3.3. Statistics
+
+We used a mixed model with station as a random effect. Significance was
+accepted at p < 0.01 and not, as is usual, at p = 0.05, since nine tests were
+made. The residuals were checked by eye. No correction was made for
+the autocorrelation of daily values, which may have led to overly nar-
+row confidence intervals.
+
+Station Mean SD n
+A 4.2 0.6 212
+B 11.8 2.9 74"""
+
+
+@each(
+    ("text", "begins", "goes_on"),
+    [
+        (_RESULTS, "LDL is not valid as", "has eaten within"),
+        (_RESULTS, "confirmed by repetition", "that we have"),
+        (_STATISTICS, "Significance was", "as is usual"),
+        (_STATISTICS, "accepted at", "Significance was"),
+        (_STATISTICS, "made.", "nine tests were"),
+        (_STATISTICS, "No correction was made", "daily values"),
+    ],
+)
+def test_a_remark_beside_a_table_or_figures_is_shown_whole(text: str, begins: str, goes_on: str) -> None:
+    outputs = [facts(text, role=role, words=frozenset(), known=frozenset(), count=count) for role in ("user", "tool")]
+    for ratio in (0.15, 0.3, 0.5, 0.7):
+        layers = Compressor().compress(CompressRequest(text, l1_ratio=ratio)).layers
+        outputs += [layers[1].text, layers[2].text]
+    for shown in outputs:
+        assert goes_on in shown or begins not in shown, shown

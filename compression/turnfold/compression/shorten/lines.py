@@ -347,7 +347,7 @@ def is_longer(text: str, tokens: int, count: Count) -> bool:
     return False
 
 
-def beginning(text: str, keep: int, count: Count) -> str:
+def _beginning(text: str, keep: int, count: Count) -> str:
     """The beginning of a text in which no line fits, in about `keep` tokens and the mark of what is left out.
 
     It ends behind a word where one ends nearby: half a figure would be another figure.
@@ -355,8 +355,7 @@ def beginning(text: str, keep: int, count: Count) -> str:
     size = min(len(text), 4 * keep)
     while size > 8 and count(text[:size]) > keep:
         size = size * 7 // 8
-    if size > 2 * _NEARBY:
-        size = text.rfind(" ", size - _NEARBY, size) + 1 or len(_UNFINISHED.sub("", text[:size]))
+    size = text.rfind(" ", max(0, size - _NEARBY), size + 1) + 1 or len(_UNFINISHED.sub("", text[:size])) or size
     return f"{text[:size].rstrip()}… [{size} of {len(text)} characters]"
 
 
@@ -383,4 +382,4 @@ def choose(
     taken = within(rows, order, lambda some: count(write_lines(rows, some)), keep)
     if taken:
         return write_lines(rows, taken)
-    return write_lines(rows, order[:1]) if spoken and order else beginning(whole, keep, count)
+    return write_lines(rows, order[:1]) if spoken and order else _beginning(whole, keep, count)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Container, Mapping, Sequence
-from itertools import chain
+from itertools import accumulate, chain, pairwise
 from typing import Final
 
 from turnfold.compression.shorten import (
@@ -29,13 +29,14 @@ from turnfold.compression.shorten import (
 )
 from turnfold.compression.shorten.arguments import facts_arguments
 from turnfold.compression.shorten.evidence import is_outcome
-from turnfold.compression.shorten.lines import FLOOR, Count, WeighedLine, beginning, choose, is_longer
+from turnfold.compression.shorten.lines import FLOOR, Count, WeighedLine, choose, is_longer
 from turnfold.compression.text.data_blocks import reads_as_language
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.own_words import own_words
 from turnfold.compression.text.reaching_ties import telling_ends
 from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statements import statements
+from turnfold.compression.text.wrapped_lines import broken_lines
 
 __all__ = ["facts", "facts_arguments", "within"]
 
@@ -46,7 +47,6 @@ RowMaker = Callable[[str, frozenset[str]], list[WeighedLine]]
 ROOMY: Final[dict[str, RowMaker]] = {"listing": listing.whole_rows}
 _ROOMY: Final = 1.6  # times the wanted tokens up to which a text nearly fits
 _ENDS: Final = 4  # lines at either end of a result in which a tool says how it went
-_CUT: Final = 12  # tokens of the mark behind the beginning of a text
 _TRIES: Final = 6  # sizes that are tried until a hard limit is kept
 _SAID: Final = 30.0  # weight of a line that a user wrote: above any line of a pasted text
 _SHORT: Final = 120  # characters of such a line at most
@@ -83,6 +83,21 @@ def _with_ties(rows: list[WeighedLine], text: str) -> list[WeighedLine]:
             others = chain(found[:several] if several > 1 else (), *(at[n][:1] for n in needed))
             needs.setdefault(line, {}).update({line - other: None for other in others if other != line and lines[other].strip()})
     return [row._replace(needs=(*row.needs, *needs[i])) if needs.get(i) else row for i, row in enumerate(rows)]
+
+
+def _with_wrapped_sentences(rows: list[WeighedLine], text: str) -> list[WeighedLine]:
+    """The same where only some of the lines are language, whose sentences go on from one to the next: a remark below a table."""
+    lines = text.rstrip("\n").split("\n")
+    broken = broken_lines(text, 0, len(text)) if len(lines) == len(rows) else set()
+    if not broken:
+        return rows
+    ends = accumulate(len(line) + 1 for line in lines)
+    begins = [0, *(i for i, end in enumerate(ends, start=1) if end - 1 not in broken)]
+    out: list[WeighedLine] = []
+    for first, last in pairwise(begins):
+        said = "\n".join(lines[first:last])
+        out += _with_ties(rows[first:last], said) if last - first > 1 and reads_as_language("plain", said) else rows[first:last]
+    return out
 
 
 def _wordless(make: Callable[[str], list[WeighedLine]]) -> RowMaker:
@@ -170,12 +185,6 @@ class _Content:
         rows, spoken = self._rows[is_roomy]
         return choose(rows, keep, words, count, known, spoken=spoken)
 
-    def has_no_line_of(self, limit: int) -> bool:
-        """Whether it is language of which each line is longer, and was read."""
-        return all(
-            spoken and all(is_longer(row.text, limit, self._count) for row in rows) for rows, spoken in self._rows.values()
-        )
-
     def _read(self, table: Mapping[str, RowMaker]) -> tuple[list[WeighedLine], bool]:
         """Its lines, and whether all of them are language."""
         rows: list[WeighedLine] = []
@@ -185,7 +194,9 @@ class _Content:
             said = len(piece) <= _MOST_READ and reads_as_language(span.kind, piece)
             spoken = spoken and said
             made = table[span.kind](piece, self._words)
-            rows += _under_lead(rows, span.kind, _with_ties(made, piece) if said and span.kind not in _SPOKEN else made)
+            if span.kind not in _SPOKEN:
+                made = _with_ties(made, piece) if said else _with_wrapped_sentences(made, piece) if span.kind == "plain" else made
+            rows += _under_lead(rows, span.kind, made)
         if self._known:
             rows = [_discount_known(row, self._known) for row in rows]
         if not spoken and not _OUTPUTS.isdisjoint([span.kind for span in self._spans]):
@@ -234,9 +245,6 @@ def within(text: str, limit: int, words: frozenset[str], count: Count) -> str:
         size = count(short)
         if size <= limit:
             return short
-        if content.has_no_line_of(limit):  # language without full stops, as it is dictated
-            begun = beginning(short, limit - _CUT, count)
-            return begun if count(begun) <= limit else ""
         keep = int(keep * min(0.9, limit / size))
         if keep < 1:
             break

@@ -30,7 +30,7 @@ _HARD_BREAK: Final = ("  ", "\\")  # of Markdown
 _MARK: Final = re.compile(r"[-*+•‣◦–#|][ \t]|\(?\d{1,3}[.)][ \t]|\(?[a-zA-Z][.)][ \t]|\[[ xX]\]")
 _LABEL: Final = re.compile(r"[^\W\d_][\w.'-]{0,30}(?: [A-Z\d(][\w.'()-]*){0,3}[:：]\s")
 _SHORT_FORM: Final = re.compile(r"(?:\w\.)+\w?\.\Z|(?<!\w)[^\W\d_]{1,4}\.\Z")
-_CODE: Final = re.compile(r"[{}|\\=<]|\w\(\w*\)")
+_CODE: Final = re.compile(r"[{}|\\]|<(?=[A-Za-z/!])|=(?! ?[\d.])|\w\(\w*\)")  # not "p < 0.01, n = 12"
 _COMMAND: Final = re.compile(
     r"\n[ \t]*\\(?:documentclass|usepackage|begin|end|(?:sub){0,2}section|chapter|paragraph|frametitle|caption|item|maketitle)\b"
 )
