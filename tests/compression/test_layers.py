@@ -681,4 +681,5 @@ def test_a_line_that_is_cut_shows_no_half_figure(ratio: float) -> None:
     settings = [f"k{i}={1_000_000 + 7919 * i}" for i in range(400)]
     shown = Compressor().compress(CompressRequest(" ".join(settings), l1_ratio=ratio)).layers[1].text
     said = shown.split("…")[0].split()
-    assert said and said == settings[: len(said)]
+    assert said
+    assert said == settings[: len(said)]

@@ -7,7 +7,7 @@ lines are shown (``shorten.lines``).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Final
 
 from turnfold.compression.text.lexicon import lexicon
@@ -23,15 +23,30 @@ REMARK: Final = re.compile(r"\s*(?:#(?!include|define|!)|//|/\*|--|;|<!--|%|REM\
 SECTION: Final = re.compile(r"\[[\w. :/@\"-]{1,60}\][ \t\r]*(?:\n|\Z)")
 SETTING: Final = re.compile(r"[#;]?[ \t]*(?:[\w.-]+|\"[^\"\n]{1,80}\"|'[^'\n]{1,80}')[ \t]*[=:]")
 _CLOCK: Final = r"\d{1,2}:\d\d(?::\d\d)?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?"
-#: A line that says who wrote what stands below it, and when: "anna  10:02", "Maria Lopez  9:14 AM", "kai — Today at 14:02".
+_CLOCKED: Final = re.compile(r"\d:\d\d")
+#: "3 days ago", "5h ago", "vor 3 Tagen", as forums and comments have it.
+_AGO: Final = (
+    r"(?:(?:about )?(?:\d{1,3}|an?) ?(?:s|sec|second|m|min|minute|h|hr|hour|d|day|w|wk|week|mo|month|y|yr|year)s? ago"
+    r"|vor (?:\d{1,3}|eine[mr]?) [^\W\d_]{3,8}\.?|il y a (?:\d{1,3}|une?) [^\W\d_]{1,8}|hace (?:\d{1,3}|una?) [^\W\d_]{1,8}"
+    r"|há (?:\d{1,3}|uma?) [^\W\d_]{1,8}|\d{1,3} [^\W\d_]{3,9} (?:fa|geleden|temu|назад|önce))"
+)
+#: What one of the lines holds that say who wrote what stands below them; without it there are none.
+SAYS_WHEN: Final = re.compile(
+    r"\d:\d\d|\b(?:ago|vor \w+ \w{3,}|il y a \w+|hace \w+|há \w+|\d{1,3} [^\W\d_]{3,9} (?:fa|geleden|temu|назад|önce))\b"
+)
+_HANDLE: Final = r"(?:u/|/u/|@)[\w.-]{1,40}|\[deleted\]"
+#: A line that says who wrote what stands below it, and when: "anna  10:02", "Maria Lopez  9:14 AM", "kai — Today at 14:02",
+#: "u/oldstill · 3 days ago", "oldstill 3 days ago | parent | next [–]".
 SPEAKER: Final = re.compile(
+    rf"(?:{_HANDLE}|[^\W_][\w.-]*|[^\W\d_][\w.'’-]*(?: [\w.'’-]+){{1,3}}(?= [·•|—–-] ))(?: OP)?[ \t\u00a0]*"
+    rf"(?:[·•|—–-][ \t]*)?[ \t\u00a0]{_AGO}(?:[ \t]*(?:\(edited\)|[·•|\[][^\n]{{0,40}}))?[ \t\r]*(?:\n|\Z)|"
     r"[^\W\d_][\w.'’@()-]*(?: [\w.'’@()-]+){0,3}[ \t\u00a0]*(?:(?:[—–|·,-]|\bAPP\b)[ \t]*)?[ \t\u00a0]"
     r"(?:\[?(?:Today at|Yesterday at|today at|yesterday at|heute um|gestern um|\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4},?(?: at)?)[ \t]+)?"
     rf"\[?{_CLOCK}\]?:?[ \t\r]*(?:\n|\Z)"
 )
 #: The same in two lines, as copied from a browser: "Anna Berg / 9:41 AM".
-_TIME_ALONE: Final = re.compile(rf"[ \t]*\[?{_CLOCK}\]?[ \t\r]*")
-_NAME_ALONE: Final = re.compile(r"[^\W\d_][\w.'’-]*(?: [\w.'’()-]+){0,3}[ \t\r]*")
+_TIME_ALONE: Final = re.compile(rf"[ \t]*(?:\[?{_CLOCK}\]?|(?:[·•][ \t]*)?{_AGO}(?: \(edited\))?)[ \t\r]*")
+_NAME_ALONE: Final = re.compile(rf"(?:{_HANDLE})(?: OP)?[ \t\r]*|" r"[^\W\d_][\w.'’-]*(?: [\w.'’()-]+){0,3}[ \t\r]*")
 #: A field of a record in a line of its own: "Status: done".
 _FIELD: Final = re.compile(r"(?P<name>[^\W\d_][\w .-]{0,30}?)[ \t]*[:=：](?=\s|\Z)")
 _RECORDS: Final = 2  # so many are several
@@ -156,16 +171,26 @@ def in_turns(lines: Sequence[str]) -> dict[int, int]:
 
 def speaker_lines(lines: Sequence[str]) -> frozenset[int]:
     """Indices of the lines that say who wrote those below them; none where two follow on each other, as in a timetable."""
-    named = (i for i, line in enumerate(lines) if line[:1].isalpha() and ":" in line and len(line) <= _LONGEST)
+    named = (i for i, line in enumerate(lines) if len(line) <= _LONGEST and SAYS_WHEN.search(line))
     at = frozenset(i for i in named if SPEAKER.match(lines[i]))
-    if len(at) < _RECORDS or any(i + 1 in at or i + 1 == len(lines) or not lines[i + 1].strip() for i in at):
-        return frozenset()
-    return at
+    return at if len(at) >= _RECORDS and all(_has_words_below(lines, i, at) for i in at) else frozenset()
+
+
+def _has_words_below(lines: Sequence[str], i: int, at: Set[int]) -> bool:
+    """Whether something is said below a line that names who says it, behind one blank line at most where it says how long ago."""
+    below = i + 1
+    if below < len(lines) and not lines[below].strip() and not _CLOCKED.search(lines[i]):
+        below += 1
+    return below < len(lines) and below not in at and bool(lines[below].strip())
 
 
 def named_above(lines: Sequence[str]) -> frozenset[int]:
     """Indices of the lines that name who wrote those below the next one, which says when; none where there is only one."""
-    times = (i for i, line in enumerate(lines) if i and ":" in line and len(line) <= _LONGEST and _TIME_ALONE.fullmatch(line))
+    times = (
+        i
+        for i, line in enumerate(lines)
+        if i and len(line) <= _LONGEST and SAYS_WHEN.search(line) and _TIME_ALONE.fullmatch(line)
+    )
     at = frozenset(i - 1 for i in times if _NAME_ALONE.fullmatch(lines[i - 1]))
     return at if len(at) >= _RECORDS else frozenset()
 

@@ -19,7 +19,7 @@ from typing import Final
 import orjson
 
 from turnfold.compression.text.blocks import unclosed_end
-from turnfold.compression.text.heads import named_above, speaker_lines
+from turnfold.compression.text.heads import SAYS_WHEN, named_above, speaker_lines
 from turnfold.compression.text.spans import Span, with_line_feeds
 from turnfold.compression.text.transcripts import is_transcript
 from turnfold.compression.text.unmarked_speech import is_unmarked_speech
@@ -279,7 +279,7 @@ def _tabular(text: str) -> str:
 
 def _has_speakers(text: str) -> bool:
     """Whether lines that say who wrote what stands below them, and when, are a good part of a text."""
-    if ":" not in text[:_LONGEST_LINE]:
+    if not SAYS_WHEN.search(text, 0, 2 * _LONGEST_LINE):
         return False
     lines = text.split("\n")
     at = speaker_lines(lines) | named_above(lines)

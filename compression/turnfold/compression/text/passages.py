@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from turnfold.compression.text.heads import SPEAKER
+from turnfold.compression.text.heads import SAYS_WHEN, SPEAKER
 from turnfold.compression.text.unmarked_speech import unmarked_speech
 from turnfold.compression.text.wrapped_lines import broken_lines
 
@@ -27,7 +27,6 @@ _LONGEST: Final = 500  # characters without a border after which a chunk is cut 
 _BORDER: Final = re.compile(r"[.!?…؟।。！？｡\n](?:(?<=\n)\n*|(?<=[.!?…؟।])[\"')\]»”’]*\s+|(?<=[。！？｡])[」』”’）]*\s*)")
 #: A line that does not end, and an item that completes it: "unless / (a) the fee is paid; or / (b) ...".
 _COMPLETED: Final = re.compile(r"(?:[^\W_]|(?<=[\w)])[;,]) *\n[ \t]*(?:\((?:[a-z]|[ivx]{1,4}|\d)\)|[a-z]\)) ")
-_TIME: Final = re.compile(r"\d:\d\d")
 _SOFT_BORDER: Final = re.compile(r"[,;:|、，；)}\]]\s*|\s+")
 
 Range = tuple[int, int]
@@ -99,9 +98,9 @@ def _sentence_ends(text: str) -> list[int]:
 
 def _behind_speakers(text: str, borders: Sequence[int]) -> Iterator[int]:
     """The ends of lines that say who wrote what stands below them: no passage ends there."""
-    if _TIME.search(text):
+    if SAYS_WHEN.search(text):
         for start, end in pairwise([0, *borders]):
-            if text[end - 1] == "\n" and text[start].isalpha() and SPEAKER.match(text, start, end):
+            if text[end - 1] == "\n" and not text[start].isspace() and SPEAKER.match(text, start, end):
                 yield end
 
 
