@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Final
 
 from turnfold.compression.shorten.lines import is_longer
+from turnfold.compression.text.beside import beside
 from turnfold.compression.text.entities import Entity
 from turnfold.compression.text.sections import leading_spans
 from turnfold.compression.text.spans import Span
@@ -134,6 +135,11 @@ class JudgedText:
             last = _LAST_WORTH if self.facts[i] or self.signals[i] else 0.0  # else it may be a greeting, or a cake for all
             out[i] = _FIRST_WORTH * max(0.0, 1 - at / _NEAR_END) + last * max(0.0, 1 - (1 - at) / _NEAR_END)
         return out
+
+    @cached_property
+    def beside(self) -> frozenset[int]:
+        """Statements that only stand beside what it says: headers of mails, quoted mails, sources, buttons."""
+        return beside(self.text, self.spans)
 
     @cached_property
     def repeated(self) -> frozenset[int]:

@@ -38,7 +38,6 @@ _QUESTION_FACTOR: Final = 0.6  # a question claims nothing
 _BESIDE_FACTOR: Final = 0.3  # what a letter quotes was said before it, and is answered in it; who gets it is not what it says
 _COUNTER_FACTOR: Final = 0.05  # figures without a word, as subtitles and pages are counted by
 _SAID: Final = re.compile(r"[^\W\d_]")
-_MAIL_HEADERS: Final = ("From: ", "To: ", "Cc: ", "Date: ", "Sent: ", "Von: ", "An: ", "Datum: ", "De : ", "À : ", "Para: ")
 _SIGNATURE, _NAME_WORDS = 60, 3  # characters and words of a signature below a letter, or a cheer in a chat
 # Beyond so many pieces one try fewer is made to fill the last percent of a budget.
 _MANY: Final = 4000
@@ -174,8 +173,7 @@ def _factor(source: JudgedText, i: int) -> float:
     """How much of a statement's worth counts, by what it is in a letter or a talk."""
     spans, text = source.spans, source.text
     said = spans[i].of(text).rstrip()
-    label = spans[i - 1].of(text) if i and spans[i - 1].kind == "label" else ""
-    if said.startswith((">", *_MAIL_HEADERS)) or label in _MAIL_HEADERS:
+    if i in source.beside:
         return _BESIDE_FACTOR
     if len(said) <= _SIGNATURE and len(said.split()) <= _NAME_WORDS and all(word.isalpha() for word in said.split()):
         return 0.0 if i - 1 in source.heads else _FILLER_FACTOR

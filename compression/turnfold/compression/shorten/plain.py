@@ -12,7 +12,7 @@ from typing import Final
 
 from turnfold.compression.shorten.evidence import graded_lines, grades, odd_settings, with_messages
 from turnfold.compression.shorten.lines import WeighedLine, needed_above, rows_of, short_lines
-from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.beside import beside
 from turnfold.compression.text.statements import statements
 
 _OFTEN: Final = 3
@@ -22,11 +22,8 @@ _NUMBERS: Final = re.compile(r"(?:0x)?[a-f]{0,7}[0-9][0-9a-f]*")
 _AND: Final = "… and "
 _EXCERPT: Final = re.compile(r" *+(?:\d++ *+)?\|")  # source that a compiler quotes
 _SAID: Final = re.compile(r"[^\W\d_]{2}")
-_SAID_WORDS: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_BESIDE: Final = 0.2  # worth of a header, a quoted mail, a button
 _COUNTER: Final = 0.05  # worth of a line without a word: a number, a time, a rule
-#: What is written on the buttons beside posts and comments.
-_BUTTONS: Final = lexicon("speech")["buttons"]
-_BUTTON: Final = 30  # characters
 _FEW: Final = 2  # numbers that say it; with more it would not be clear which is which
 _FAILURE: Final = 3  # the gravest grade
 _LONG: Final = 50  # characters of a line that is worth saying in short
@@ -71,11 +68,12 @@ def sentence_rows(text: str) -> list[WeighedLine]:
     labels = {i for i, span in enumerate(read.spans[:-1]) if span.kind == "label" and not said[i].endswith("\n")}
     said = ["" if i in labels else (said[i - 1] if i - 1 in labels else "") + piece for i, piece in enumerate(said)]
     pieces = [piece.strip() for piece in said]
+    aside = beside(text, read.spans)
     graded = grades([" ".join(piece.split("\n")) for piece in pieces])
     return [
         WeighedLine(
             piece,
-            weight=_weight(piece, begins=text[span.start - 1 : span.start] in ("", "\n") or i - 1 in labels),
+            weight=_BESIDE if i in aside else 1.2 if text[span.start - 1 : span.start] in ("", "\n") or i - 1 in labels else 0.4,
             unmarked=True,
             evidence=1 if grade == _FAILURE else 0,
             needs=tuple(i - n for needed in read.needs[i] if (n := needed + (needed in labels)) != i),
@@ -83,12 +81,6 @@ def sentence_rows(text: str) -> list[WeighedLine]:
         )
         for i, (span, piece, grade) in enumerate(zip(read.spans, pieces, graded, strict=True))
     ]
-
-
-def _weight(statement: str, *, begins: bool) -> float:
-    if len(statement) <= _BUTTON and _BUTTONS.issuperset(_SAID_WORDS.findall(statement.lower())):
-        return _COUNTER
-    return 1.2 if begins else 0.4
 
 
 def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:

@@ -17,6 +17,7 @@ from turnfold.compression.scorers.central import Central
 from turnfold.compression.scorers.terms import STOP, terms
 from turnfold.compression.scorers.tfidf import TfIdf
 from turnfold.compression.shorten.coverage import CoverageItem, cover
+from turnfold.compression.text.beside import beside
 from turnfold.compression.text.entities import entities
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.orders import is_standing_order, standing_orders
@@ -37,6 +38,7 @@ _CENTRAL: Final = Central()
 _FEW, _MANY = 12, 400
 # Shares of a sentence's worth.
 _BY_CENTRE, _BY_SIGNAL, _BY_FACTS, _BY_WORDS, _BY_PLACE = 0.35, 0.3, 0.2, 3.0, 0.1
+_BESIDE: Final = 0.2  # of the worth of a header, a quoted mail, a button counts
 _BY_WORTH: Final = 1.0  # what a sentence of worth 1 is worth beside one fact that was not said yet
 _BLOCK_WORTH: Final = {
     "heading": 0.5,
@@ -56,11 +58,12 @@ _FACT: Final = re.compile(r"(?<=\w )[^\W\d_a-z][^\W_]+|\d[\w.,:/-]*|`[^`\n]+`|[\
 
 
 class _Judged(NamedTuple):
-    """The worth of each span, which spans are kept at any cost, and the facts that each mentions."""
+    """The worth of each span, which spans are kept at any cost, the facts that each mentions, and what is beside the matter."""
 
     worths: list[float]
     must: set[int]
     facts: list[tuple[str, ...]]
+    aside: Set[int]
 
 
 def shorten(text: str, keep: int, *, role: str, words: frozenset[str] | None = None, count: Count) -> str:
@@ -119,7 +122,7 @@ def _judge(text: str, read: Statements, role: str, known: frozenset[str] | None)
             + (_BY_WORDS * _overlap(pieces[i], known) if known else 0.0)
             + _BY_PLACE * place
         )
-    return _Judged(worths, must, _facts_of(text, spans))
+    return _Judged(worths, must, _facts_of(text, spans), beside(text, spans))
 
 
 def _own_ends(text: str, spans: Sequence[Span], pieces: Sequence[str]) -> set[int]:
@@ -166,8 +169,8 @@ def _choose(read: Statements, keep: int, judged: _Judged, costs: Sequence[int], 
     What a statement needs (its heading, the line that introduces it) comes along at its expense.
     """
     pieces = [
-        CoverageItem(cost + 1, _BY_WORTH * worth, 1.0, facts)
-        for cost, worth, facts in zip(costs, judged.worths, judged.facts, strict=True)
+        CoverageItem(cost + 1, _BY_WORTH * worth, _BESIDE if i in judged.aside else 1.0, facts)
+        for i, (cost, worth, facts) in enumerate(zip(costs, judged.worths, judged.facts, strict=True))
     ]
     once = {fact: 1.0 for facts in judged.facts for fact in facts}
     chosen = read.complete(judged.must)

@@ -18,6 +18,7 @@ from typing import Final
 
 import orjson
 
+from turnfold.compression.text.beside import is_mail
 from turnfold.compression.text.blocks import unclosed_end
 from turnfold.compression.text.heads import SAYS_WHEN, named_above, speaker_lines
 from turnfold.compression.text.spans import Span, with_line_feeds
@@ -288,7 +289,7 @@ def _has_speakers(text: str) -> bool:
 
 def _spoken(text: str) -> str:
     """ "prose" for what people said one after the other, "markdown" for LaTeX, else ""."""
-    if is_transcript(text) or _has_speakers(text) or is_unmarked_speech(text):
+    if is_transcript(text) or _has_speakers(text) or is_mail(text) or is_unmarked_speech(text):
         return "prose"
     return "markdown" if is_latex(text) else ""
 

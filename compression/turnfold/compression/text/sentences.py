@@ -28,6 +28,12 @@ LONGEST: Final = 1200
 _LINE: Final = re.compile(r"[^\n]+\n*|\n+")
 # A terminator with something to follow; lines without one need no sentence rules (most lines of chats are such).
 _INNER_END: Final = re.compile(r"[.!?…。！？।॥؟۔｡][^\w]{0,12}\w")
+#: The end of a sentence with the marks of notes and sources behind it: "in 1699.[3][citation needed] Poland", "war.¹ Venice".
+_NOTED: Final = re.compile(
+    r"[.!?](?<=[^\W_][.!?]|[\"”’»)\]][.!?])[\"”’»)]?"
+    r"(?:(?:\[(?:\d{1,3}|[a-z]{1,2}|(?:[Nn]ote|nb|n\.?) ?\d{1,2}|[a-z][a-z ?-]{3,30})\]|【[^】\n]{1,40}】|[⁰¹²³⁴-⁹]{1,3}){1,8})"
+    r"(?::\d{1,4}(?:[–-]\d{1,4})?)?[ \t]+(?=[\"“‘«(]?[A-ZÀ-ÞĀ-Ž\d])"
+)
 _PORTION: Final = 2000
 _LATE_END: Final = re.compile(r"[.!?][\"')”]?\s+(?=[^\W\d_a-z])|[。！？]")
 _CLOSED: Final = "。！？｡।॥؟۔!?…」』）”’\"'»)"
@@ -170,6 +176,8 @@ def _cuts(line: str, values: Sequence[Range] | None) -> list[int]:
     if "\n" in body and not values:
         line = body.replace("\n", " ") + line[len(body) :]
     cuts = _sentence_cuts(line)
+    if noted := [m.end() for m in _NOTED.finditer(line)]:
+        cuts = sorted({*cuts, *noted})
     if len(line) > LONGEST:
         cuts = _cut_long_ones(line, cuts)
     if not cuts:

@@ -1,0 +1,77 @@
+"""What stands beside what a text says: headers of mails, quoted mails, sources of an article, buttons and counters of a page.
+
+Lives here: which statements are such. Does not belong here: how much less they are worth (``shorten``), who speaks (``heads``),
+what a quoted line needs (``layout_ties``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.spans import Span
+
+_HEADERS: Final = (
+    r"(?:From|Sent|Date|To|Cc|Bcc|Reply-To|Subject|Von|Gesendet|Datum|An|Betreff|De|Envoyé|À|Objet|Para|Enviado(?: el)?|Asunto|Da"
+    r"|Inviato|Oggetto|Assunto|Van|Verzonden|Aan|Onderwerp)[ \u00a0]?:"
+)
+_HEADER: Final = re.compile(rf"[ \t>*]*{_HEADERS}\*{{0,2}}[ \t]")
+_MAIL: Final = re.compile(rf"(?:(?:\A|\n)[ \t>*]*{_HEADERS}\*{{0,2}}[ \t]\S[^\n]*){{3}}")
+#: The line above a mail that is answered or passed on.
+_ANSWERED: Final = re.compile(
+    r"(?im)^[ \t]*-{2,}[ \t]?(?:original message|forwarded message|ursprüngliche nachricht|weitergeleitete nachricht"
+    r"|message d'origine|message transféré|mensaje original|mensaje reenviado|messaggio originale|messaggio inoltrato"
+    r"|mensagem original|oorspronkelijk bericht)\b"
+)
+_HEADER_LINE: Final = re.compile(rf"(?m)^[ \t]*{_HEADERS}[^\n]*")
+_OWN_WORDS: Final = 5
+_BUTTONS: Final = lexicon("speech")["buttons"]
+_BUTTON: Final = 40  # characters
+_WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_FEWEST: Final = 2  # buttons of a page; beside fewer a number alone may be an answer
+_COUNTER: Final = 8  # characters of a number that a page counts with
+
+
+def is_mail(text: str) -> bool:
+    """Whether a text holds the lines that programs write above a mail."""
+    return ":" in text and _MAIL.search(text) is not None
+
+
+def beside(text: str, spans: Sequence[Span]) -> frozenset[int]:
+    """Indices of the statements that are no more than that."""
+    quoted = _quoted_from(text)
+    said = [span.of(text).strip() if not span.kind else "" for span in spans]
+    buttons = {i for i, piece in enumerate(said) if 0 < len(piece) <= _BUTTON and _is_button(piece)}
+    if len(buttons) >= _FEWEST:
+        buttons.update(i for i, piece in enumerate(said) if 0 < len(piece) <= _COUNTER and not _WORD.search(piece))
+    return frozenset(
+        i
+        for i, piece in enumerate(said)
+        if piece and (i in buttons or spans[i].start >= quoted or _is_header(text, spans, i) or _is_source(text, spans[i]))
+    )
+
+
+def _quoted_from(text: str) -> int:
+    """Where the mail begins that this one answers or passes on in words of its own; the text's length where it does not."""
+    found = _ANSWERED.search(text) if "--" in text else None
+    own = _HEADER_LINE.sub("", text[: found.start()]) if found else ""
+    return found.start() if found and len(own.split()) >= _OWN_WORDS else len(text)
+
+
+def _is_button(piece: str) -> bool:
+    said = _WORD.findall(piece.lower())
+    return bool(said) and _BUTTONS.issuperset(said)
+
+
+def _is_header(text: str, spans: Sequence[Span], i: int) -> bool:
+    """Whether it is a quoted line, or a line above a mail, of which the name may be a label of its own."""
+    if text.startswith(">", spans[i].start) or _HEADER.match(text, spans[i].start):
+        return True
+    return i > 0 and spans[i - 1].kind == "label" and _HEADER.match(text, spans[i - 1].start) is not None
+
+
+def _is_source(text: str, span: Span) -> bool:
+    """ "^ Nolan, C. (2008). Wars of the age of Louis XIV. ...", as an encyclopedia lists them."""
+    return text.startswith("^ ", text.rfind("\n", 0, span.start) + 1)
