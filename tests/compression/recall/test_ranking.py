@@ -505,3 +505,33 @@ def test_evidence_at_a_tenth(name: str, limit: int, floor: float) -> None:
 
 def test_a_single_sign_says_nothing_of_a_subject() -> None:
     assert [has_content(said) for said in ("猫", "네", "猫粮", "価格")] == [False, False, True, True]
+
+
+# ---------------------------------------------------------------- what stands beside a question
+
+_TOLD = [
+    "Jonas: The ferry to Texel broke down, so we stood in the harbour of Den Helder with two crates of cheese until it was dark.",
+    "Traceback (most recent call last):\n  File \"harbour.py\", line 12, in load\n    crates = read(path)\nKeyError: 'cheese'",
+    "Our plan for the summer: two weeks on Texel, then a week of work on the harbour wall, and cheese from the farm.",
+]
+
+
+@pytest.mark.parametrize("told", _TOLD)
+@pytest.mark.parametrize("template", ["{told}\n{question}", "{question}\n\n{told}"])
+@pytest.mark.parametrize("question", ["When does the berth end?", "Summarise what was said of the berth."])
+def test_a_question_is_read_before_what_stands_beside_it(told: str, template: str, question: str) -> None:
+    crates = [source(f"Crate {i} of cheese stood in the harbour of Den Helder, behind the ferry.") for i in range(8)]
+    berth = source("The berth ends in October, they wrote.")
+
+    quotes = asked([*FILLER[:20], *crates, berth, *FILLER[20:]], template.format(told=told, question=question), 90)
+
+    assert berth.text in quoted([*FILLER[:20], *crates, berth, *FILLER[20:]], quotes)
+
+
+def test_what_stands_beside_a_question_still_has_a_say() -> None:
+    error = source("The KeyError in harbour.py came from the cheese that nobody had counted.")
+    sources = [*FILLER[:30], error, *FILLER[30:]]
+
+    quotes = asked(sources, "How did we solve this?\nTraceback in harbour.py, line 12\nKeyError: 'cheese'", 120)
+
+    assert error.text in quoted(sources, quotes)

@@ -24,6 +24,7 @@ from turnfold.compression.scorers.bm25 import Field, Hashes, fields_joined
 from turnfold.compression.text import words
 from turnfold.compression.text.passages import estimates, passages
 from turnfold.compression.text.quotes import Quotable
+from turnfold.compression.text.turns import turn_starts
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -47,7 +48,8 @@ class Leaves:
         languages: by message, as the stemmer names it.
         words, grams: terms.
         heads: terms of the speaker's label, or of the title that the passage stands under.
-        blocks: the first passage of its paragraph, counted in its message.
+        blocks: the first passage of its paragraph, or its turn, counted in its message.
+        spoken: whether it is a message, or a turn of a conversation in one, or part of such a turn.
         costs: estimated tokens.
         asking: whether the passage ends with a question mark.
         stamps: by message, terms of a bracketed header such as a date.
@@ -60,6 +62,7 @@ class Leaves:
     grams: Field
     heads: Field
     blocks: Ints
+    spoken: npt.NDArray[np.bool_]
     costs: Floats
     asking: npt.NDArray[np.bool_]
     stamps: tuple[Hashes, ...]
@@ -83,6 +86,7 @@ class Leaves:
             self.grams.part(a, b),
             self.heads.part(a, b),
             self.blocks[a:b],
+            self.spoken[a:b],
             self.costs[a:b],
             self.asking[a:b],
             self.stamps[start:stop],
@@ -134,6 +138,7 @@ def _joined(runs: Sequence[Leaves]) -> Leaves:
         fields_joined([run.grams for run in runs]),
         fields_joined([run.heads for run in runs]),
         np.concatenate([run.blocks for run in runs]),
+        np.concatenate([run.spoken for run in runs]),
         np.concatenate([run.costs for run in runs]),
         np.concatenate([run.asking for run in runs]),
         tuple(chain.from_iterable(run.stamps for run in runs)),
@@ -156,6 +161,7 @@ def _read(texts: Sequence[str]) -> Leaves:
         Field(*words.grams(folded)),
         heads.of_passages(titles.of_passage),
         np.array(titles.blocks, np.int64),
+        np.array(titles.spoken, bool),
         np.array([cost for text, ranges in zip(texts, spans, strict=True) for cost in estimates(text, ranges)]),
         np.array([text.endswith(_QUESTION_MARKS, a, b) for text, a, b in places], bool),
         tuple([_stamp_terms(stamp, name) for stamp, name in zip(stamped, languages, strict=True)]),
@@ -177,23 +183,27 @@ class _Titles(NamedTuple):
         owners: number of the message.
         of_passage: for each passage the number of its title.
         blocks: for each passage the first passage of its paragraph, counted in its message.
+        spoken: for each passage whether it is a message, or of a turn.
     """
 
     texts: list[str]
     owners: list[int]
     of_passage: list[int]
     blocks: list[int]
+    spoken: list[bool]
 
 
 def _titles(texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]) -> _Titles:
-    found = _Titles([], [], [], [])
+    found = _Titles([], [], [], [], [])
     for number, (text, ranges) in enumerate(zip(texts, spans, strict=True)):
-        titles, blocks = _titles_of(text, ranges)
+        starts = turn_starts(text) if len(ranges) > 1 else []
+        titles, blocks = _speakers_of(text, ranges, starts) if starts else _titles_of(text, ranges)
         place = {title: at for at, title in enumerate(dict.fromkeys(titles), len(found.texts))}
         found.texts.extend(map(words.fold, place))
         found.owners.extend([number] * len(place))
         found.of_passage.extend([place[title] for title in titles])
         found.blocks.extend(blocks)
+        found.spoken.extend([len(ranges) == 1 or bool(starts)] * len(ranges))
     return found
 
 
@@ -202,14 +212,26 @@ def _titles_of(text: str, ranges: Sequence[tuple[int, int]]) -> tuple[list[str],
     titles: list[str] = []
     blocks: list[int] = []
     if len(ranges) == 1:
-        start = stamp.end() if (stamp := _STAMP.match(text)) else 0
-        speaker = _SPEAKER.match(text, start)
-        return [speaker.group(1) if speaker else ""], [0]
+        return [_speaker(text, 0)], [0]
     for i, (start, end) in enumerate(ranges):
         goes_on = i > 0 and "\n" not in text[ranges[i - 1][1] : start]
         titles.append(titles[-1] if goes_on else text[start : min(end, start + _TITLE)])
         blocks.append(blocks[-1] if goes_on else i)
     return titles, blocks
+
+
+def _speakers_of(text: str, ranges: Sequence[tuple[int, int]], starts: Sequence[int]) -> tuple[list[str], list[int]]:
+    """For each passage who speaks, and the first passage of the turn."""
+    turn = np.searchsorted(starts, [start for start, _ in ranges], "right")
+    first = np.searchsorted(turn, turn)
+    speakers = {at: _speaker(text, ranges[at][0]) for at in set(first.tolist())}
+    return [speakers[at] for at in first.tolist()], first.tolist()
+
+
+def _speaker(text: str, at: int) -> str:
+    start = stamp.end() if (stamp := _STAMP.match(text, at)) else at
+    speaker = _SPEAKER.match(text, start)
+    return speaker.group(1) if speaker else ""
 
 
 def _terms(folded: Sequence[str], counts: Ints, titles: _Titles) -> tuple[tuple[str, ...], Field, Field]:

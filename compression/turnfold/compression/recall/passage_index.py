@@ -41,6 +41,7 @@ class PassageIndex:
         blocks: number of the passage with which the paragraph begins.
         source_of: number of the source.
         whole: whether the passage is a message of its own.
+        spoken: whether it is that, or of a turn of a conversation that stands in one message.
     """
 
     sources: tuple[Quotable, ...]
@@ -59,6 +60,7 @@ class PassageIndex:
     asking: npt.NDArray[np.bool_]
     source_of: Ints
     whole: npt.NDArray[np.bool_]
+    spoken: npt.NDArray[np.bool_]
     _derived: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def derived(self, key: Hashable, make: Callable[[], T]) -> T:
@@ -90,10 +92,17 @@ class PassageIndex:
         return self.derived(("norms", k1, b), lambda: norms(lengths, mean_length(lengths), k1, b))
 
     @cached_property
+    def turns(self) -> Ints:
+        """The number of the message, or of the turn in it where a conversation stands in one, of each passage."""
+        other = np.diff(self.source_of, prepend=-1) > 0
+        return np.cumsum(other | (self.spoken & (np.diff(self.blocks, prepend=-1) > 0))) - 1
+
+    @cached_property
     def has_speakers(self) -> bool:
         """Whether at least half of the messages say at their beginning who speaks."""
-        labelled = int(np.count_nonzero(self.whole & (self.heads.lengths > 0)))
-        return 2 * labelled >= max(4, len(self.keys))
+        begins = np.diff(self.turns, prepend=-1) > 0
+        labelled = int(np.count_nonzero(begins & self.spoken & (self.heads.lengths > 0)))
+        return 2 * labelled >= max(4, int(np.count_nonzero(begins)))
 
     @cached_property
     def characters(self) -> Ints:
@@ -101,11 +110,12 @@ class PassageIndex:
         return np.array([end - start for _, start, end in self.quotes], np.int64)
 
     @cached_property
-    def median_source(self) -> float:
-        """Estimated tokens of a source: the median. Where one side's are far longer, as a model's answers beside a person's
-        questions, the median of these: that of both would fall on either side by chance."""
-        sizes = np.bincount(self.source_of, self.costs, len(self.sources))
-        roles = np.array([source.role for source in self.sources])
+    def median_turn(self) -> float:
+        """Estimated tokens of a message or turn: the median. Where one side's are far longer, as a model's answers beside a
+        person's questions, the median of these: that of both would fall on either side by chance."""
+        sizes = np.bincount(self.turns, self.costs)
+        firsts = np.flatnonzero(np.diff(self.turns, prepend=-1)).tolist()
+        roles = np.array([self.sources[self.quotes[first].source].role for first in firsts])
         sides = [float(np.median(sizes[roles == role])) for role in ("user", "assistant") if (roles == role).any()]
         longer = max(sides, default=0.0)
         return longer if longer >= _FAR_LONGER * min(sides, default=0.0) else float(np.median(sizes))
@@ -175,6 +185,7 @@ def _join(sources: tuple[Quotable, ...], keys: tuple[bytes, ...], new: Leaves, k
         asking=np.append(known.asking, new.asking),
         source_of=np.append(known.source_of, source_of),
         whole=np.append(known.whole, new.counts[number] == 1),
+        spoken=np.append(known.spoken, new.spoken),
         _derived={key: dict(value) for key, value in known._derived.items() if value.__class__ is dict},
     )
 
@@ -200,4 +211,5 @@ _EMPTY: Final = PassageIndex(
     asking=_NO_BOOLS,
     source_of=_NO_INTS,
     whole=_NO_BOOLS,
+    spoken=_NO_BOOLS,
 )

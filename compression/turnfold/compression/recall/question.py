@@ -7,8 +7,9 @@ Lives here: from a user's message to weighted terms. Does not belong here: which
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Final
 
 import numpy as np
@@ -21,6 +22,8 @@ from turnfold.compression.text.quotes import Source
 _MOST_READ: Final = 2000  # characters from each end
 _MOST_WORDS: Final = 64  # of a question; beyond them a pasted text asks for everything and so for nothing
 _MOST_SIGNS: Final = 96
+_QUESTION_MARKS: Final = ("?", "？", "؟")
+_SAID: Final = re.compile(r"\s{0,4}(?:\[[^\]\n]{4,60}\]\s{1,4})?[^\W\d_][\w.'’ -]{0,40}[:：]\s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +75,31 @@ def _weighted_words(folded: str, tuning: Tuning) -> dict[str, float]:
 
 def normal_text(question: Question) -> str:
     """The question folded; of a pasted text the beginning and the end, where people ask."""
-    text = question.text
-    return words.fold(text if len(text) <= 2 * _MOST_READ else f"{text[:_MOST_READ]}\n{text[-_MOST_READ:]}")
+    return words.fold(_read(question.text))
+
+
+def _read(text: str) -> str:
+    return text if len(text) <= 2 * _MOST_READ else f"{text[:_MOST_READ]}\n{text[-_MOST_READ:]}"
+
+
+def _parts(text: str) -> tuple[str, str]:
+    """The lines that ask, folded, where the last ones do, or else the first; and the others.
+
+    What was pasted beside a question, or joined with it on the way, tells less of what it is about than its own words.
+    """
+    lines = [line for line in _read(text).splitlines() if line.strip()]
+    last = len(lines) - sum(1 for _ in takewhile(_asks, reversed(lines)))
+    first = sum(1 for _ in takewhile(_asks, lines))
+    for asking, others in ((lines[last:], lines[:last]), (lines[:first], lines[first:])):
+        if others and has_content(folded := words.fold("\n".join(asking))):
+            return folded, words.fold("\n".join(others))
+    return words.fold(_read(text)), ""
+
+
+def _asks(line: str) -> bool:
+    """Whether a line asks, and nobody is named who says so, as in a transcript."""
+    asks = line.rstrip().endswith(_QUESTION_MARKS) or requests.asks_for_cover(words.fold(line))
+    return asks and not _SAID.match(line)
 
 
 def has_content(folded: str) -> bool:
@@ -90,21 +116,15 @@ def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> Qu
 
     Of an identifier that stands there whole, the parts are no terms: they would find all that merely look like it.
     """
-    folded = normal_text(question)
+    folded, beside = _parts(question.text)
+    borrowed = not has_content(normal_text(question))
     weights = _weighted_words(folded, tuning)
     signs = dict.fromkeys(words.run_on_terms(folded).tolist(), 1.0)
-    borrowed = not has_content(folded)
+    earlier = [beside] if beside else []
     if borrowed or (len(weights) <= 3 and not requests.POINTERS.isdisjoint(words.words(folded))):
-        earlier = [words.fold(s.text[:_MOST_READ]) for s in question.before[-2:]][::-1]
-        lent_words = [w for w in dict.fromkeys(chain.from_iterable(map(content_words, earlier))) if w not in weights]
-        lent_signs = [
-            t for t in dict.fromkeys(chain.from_iterable(words.run_on_terms(e).tolist() for e in earlier)) if t not in signs
-        ]
-        own, lent = (tuning.own_borrowed, 1.0) if borrowed else (1.0, tuning.before)
-        if not borrowed:  # a long answer before it has a hundred words, which must not drown its own
-            lent = min(lent, tuning.lent_most * (sum(weights.values()) + len(signs)) / max(1, len(lent_words) + len(lent_signs)))
-        weights = {w: own * weight for w, weight in weights.items()} | dict.fromkeys(lent_words, lent)
-        signs = dict.fromkeys(signs, own) | dict.fromkeys(lent_signs, lent)
+        earlier += [words.fold(s.text[:_MOST_READ]) for s in question.before[-2:]][::-1]
+    own = frozenset(weights) if beside else None
+    weights, signs = _with_lent(weights, signs, earlier, tuning, borrowed=borrowed)
     exact = [w for w in weights if _is_identifier(w) and int(index.words.having(np.array([words.term(w)], np.uint32))[0])]
     parts = {part for w in exact for part in words.words(w)} - set(exact)
     kept = [w for w in weights if w not in parts][:_MOST_WORDS]
@@ -115,8 +135,26 @@ def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> Qu
     return QuestionTerms(
         groups + [[t] for t in taken],
         np.array(figures + [signs[t] for t in taken]),
-        " ".join(w for w in kept if w not in exact) or ("" if exact else folded),
+        " ".join(w for w in kept if w not in exact and (own is None or w in own)) or ("" if exact else folded),
         borrowed,
+    )
+
+
+def _with_lent(
+    weights: dict[str, float], signs: dict[int, float], earlier: Sequence[str], tuning: Tuning, *, borrowed: bool
+) -> tuple[dict[str, float], dict[int, float]]:
+    """The words and signs of a question with those that it takes from other texts, the nearest first."""
+    if not earlier:
+        return weights, signs
+    lent_words = [w for w in dict.fromkeys(chain.from_iterable(map(content_words, earlier))) if w not in weights]
+    said_signs = dict.fromkeys(chain.from_iterable(words.run_on_terms(text).tolist() for text in earlier))
+    lent_signs = [t for t in said_signs if t not in signs]
+    own, lent = (tuning.own_borrowed, 1.0) if borrowed else (1.0, tuning.before)
+    if not borrowed:  # a long answer before it has a hundred words, which must not drown its own
+        lent = min(lent, tuning.lent_most * (sum(weights.values()) + len(signs)) / max(1, len(lent_words) + len(lent_signs)))
+    return (
+        {w: own * weight for w, weight in weights.items()} | dict.fromkeys(lent_words, lent),
+        dict.fromkeys(signs, own) | dict.fromkeys(lent_signs, lent),
     )
 
 

@@ -73,7 +73,7 @@ def score(
     known = {term for group in asked.groups for term in group}
     feedback = _normalise(_term_scores(index, _feedback(index, first, known, tuning), tuning))
     hop = _normalise(_term_scores(index, _second_hop(index, sources, first, known, tuning), tuning))
-    share = index.derived(("hop", tuning), lambda: np.where(index.whole, tuning.hop_chat, tuning.hop_document))
+    share = index.derived(("hop", tuning), lambda: np.where(index.spoken, tuning.hop_chat, tuning.hop_document))
     total = total + tuning.feedback * feedback + share * hop
     return _with_regions(index, _lend(index, total, tuning), tuning)
 
@@ -130,7 +130,7 @@ def _shares(index: PassageIndex, tuning: Tuning) -> list[tuple[Floats, Floats]]:
         if distance >= len(index.quotes):
             break
         chat, block, across = shares
-        other = index.source_of[distance:] != index.source_of[:-distance]
+        other = index.turns[distance:] != index.turns[:-distance]
         same = index.blocks[distance:] == index.blocks[:-distance]
         share = np.where(other, chat, np.where(same, block, across))
         asks = index.asking[:-distance] & other & (distance == 1)
@@ -164,9 +164,9 @@ def _cells(index: PassageIndex, tuning: Tuning) -> tuple[Ints, Floats]:
 
 def _region_share(index: PassageIndex, tuning: Tuning) -> float:
     """How much regions count: the more, the shorter messages are."""
-    if len(index.stamps.lengths) <= tuning.region_least:
+    if int(index.turns[-1]) < tuning.region_least:
         return 0.0
-    return float(np.clip((tuning.region_long - index.median_source) / (tuning.region_long - tuning.region_short), 0.0, 1.0))
+    return float(np.clip((tuning.region_long - index.median_turn) / (tuning.region_long - tuning.region_short), 0.0, 1.0))
 
 
 # "Anna Karenina: ...", or "## Anna Karenina" and "**Anna Karenina**" on a line above the text.

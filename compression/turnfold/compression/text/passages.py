@@ -3,7 +3,7 @@
 Lives here: where a passage begins and ends. Does not belong here: its relevance.
 
 A message of up to about 150 tokens is one passage; a longer one is cut into chunks of about 25 tokens at sentence or line
-borders, never across a blank line. Time is linear in the text.
+borders, never across a blank line. So is each turn of a conversation that stands in one message. Time is linear in the text.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Final
 
 from turnfold.compression.text.heads import SAYS_WHEN, SPEAKER
+from turnfold.compression.text.turns import turn_starts
 from turnfold.compression.text.unmarked_speech import unmarked_speech
 from turnfold.compression.text.wrapped_lines import broken_lines
 
@@ -52,6 +53,20 @@ def passages(text: str) -> list[Range]:
     """Half-open ranges, in order, that cover a text except white space at their borders."""
     if estimate(text) <= WHOLE:
         return _trim(text, [(0, len(text))])
+    starts = turn_starts(text)
+    if starts:
+        return [found for start, end in pairwise([0, *starts, len(text)]) for found in _of_turn(text, start, end)]
+    return _chunks(text)
+
+
+def _of_turn(text: str, start: int, end: int) -> list[Range]:
+    said = text[start:end]
+    parts = [(0, len(said))] if estimate(said) <= WHOLE else _chunks(said)
+    return [(start + a, start + b) for a, b in _trim(said, parts)]
+
+
+def _chunks(text: str) -> list[Range]:
+    """Ranges of about `CHUNK` tokens."""
     found: list[Range] = []
     start = last = 0
     size = 0.0

@@ -1,0 +1,29 @@
+"""Turns of a conversation that stands in one text: a transcript that was pasted, a chat that was exported, messages that a wire
+joined.
+
+Lives here: where each turn begins. Does not belong here: cutting turns into passages (``passages``), which lines of such a text a
+label governs (``near_ties``), layouts that name the speaker on a line above (``heads``).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from turnfold.compression.text.transcripts import STAMPED
+
+# "Anna: ...", also below a line with a date, "[27 March 2023, 10:14]"; a name begins with a capital where its script has them.
+_NAMED: Final = re.compile(r"^(?:\[[^\]\n]{4,60}\]\s{1,4})?([^\W\d_a-z][\w.'’ -]{0,40})(?:：|:[ \t])", re.MULTILINE)
+_LINE: Final = re.compile(r"^.*\S", re.MULTILINE)
+_MOSTLY: Final = 0.5  # of the lines
+_OFTEN: Final = 2  # times that a name comes on average: keys of settings come once
+
+
+def turn_starts(text: str) -> list[int]:
+    """Where turns begin, in order; none unless most lines begin one."""
+    named = {m.start(): m.group(1) for m in _NAMED.finditer(text)}
+    if len(named) < _OFTEN * len(set(named.values())):
+        named = {}
+    lines = [m.start() for m in _LINE.finditer(text)]
+    starts = sorted(named.keys() | {at for at in lines if STAMPED.match(text, at)})
+    return starts if len(starts) > 1 and len(starts) >= _MOSTLY * len(lines) else []
