@@ -33,9 +33,10 @@ def headline(totals: Mapping[str, Any]) -> str:
     return " ".join(told if 2 * observed["requests"] > totals["served"] else reversed(told))
 
 
-def uncounted(queued: int) -> str:
-    """What is said behind it of requests that no report counts yet."""
-    return f"Not counted, since the store takes no receipts now: {_requests(queued)}."
+def uncounted(queued: int, problem: str = "") -> str:
+    """What is said behind it of requests that no report counts yet, and why the store does not take them."""
+    why = f" It says: {problem.rstrip('.')}." if problem else ""
+    return f"Not counted, since the store takes no receipts now: {_requests(queued)}.{why}"
 
 
 def _saved(totals: Mapping[str, Any], requests: str) -> str:
