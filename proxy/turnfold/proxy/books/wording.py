@@ -12,6 +12,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+#: What the dollars of a report are, for whoever holds them against a bill. Folding changes no fee.
+DOLLARS_ARE: Final = (
+    "Dollars are for tokens at list prices. Fees for searches, tools, containers and storage, discounts and taxes are not in"
+    " them."
+)
 _WHAT_TO_DO: Final = "`turnfold report --group-by conversation` shows where; TURNFOLD_MODE=observe stops folding while you look"
 
 _PLACES: Final = 3  # a sum has two or four

@@ -212,7 +212,8 @@ def print_report(result: dict[str, Any]) -> None:
         console.print(_paces(result["groups"]))
     if result["held_out"]:
         console.print(_comparison(result["held_out"]))
-    for note in (*_notes(result["totals"], result["group_by"]), *_learned(result.get("windows", []))):
+    priced = [result["dollars_are"]] if result["totals"]["dollars"]["paid"] and "dollars_are" in result else []
+    for note in (*_notes(result["totals"], result["group_by"]), *priced, *_learned(result.get("windows", []))):
         console.print(note, markup=False, highlight=False)
 
 

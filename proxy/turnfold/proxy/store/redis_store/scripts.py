@@ -49,8 +49,8 @@ return 1
 """
 
 # KEYS: the batch, then logs and tables. ARGV: milliseconds to live for the batch's name; then for each key "l" or "n",
-# milliseconds to live, how many values, the values. A script that fails half-way leaves what it wrote, and a batch that is marked is
-# not taken again: so what its user may do is asked first (Redis 7, Valkey 8), and only what is damaged is replaced.
+# milliseconds to live, how many values, the values. A script that fails half-way leaves what it wrote, and a batch that is marked
+# is not taken again: so what its user may do is asked first (Redis 7, Valkey 8), and only what is damaged is replaced.
 RECORD: Final = """
 local asked = redis.acl_check_cmd and {
   {'TYPE'}, {'UNLINK'}, {'PTTL'}, {'RPUSH', '1'}, {'PEXPIRE', '1'}, {'HINCRBY', '1', '1'}, {'HSET', '1', '1'}
