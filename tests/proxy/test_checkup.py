@@ -25,13 +25,13 @@ from tests.support.tiny_encoder import write_model
 from tests.support.valkeys import Node
 from turnfold.config.settings import Settings
 from turnfold.config.sources import LoadedSettings
-from turnfold.proxy import checkup
+from turnfold.proxy import checkup, store_trial
 from turnfold.proxy.checkup import _why_silent, examine
 from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.semantic.encoder import EncoderFailed
 from turnfold.proxy.semantic.onnx_encoder import OnnxEncoder
-from turnfold.proxy.store import open_store, trial
+from turnfold.proxy.store import open_store
 
 FILES = Path(__file__).parent / "golden"
 _ALWAYS = ("tokens", "versions")
@@ -90,7 +90,7 @@ def test_why_an_upstream_is_silent() -> None:
 @pytest.mark.parametrize(("took", "verdict"), [(0.5, "ok"), (0.501, "note")])
 async def test_a_store_that_takes_twice_its_time_is_slow(took: float, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([100.0, 100.0 + took])
-    monkeypatch.setattr(trial, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    monkeypatch.setattr(store_trial, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
     settings = settings_for("http://127.0.0.1:9/v1")
     settings = settings.model_copy(update={"store": settings.store.model_copy(update={"timeout": 0.25})})
     (first, *_) = await checkup._store(LoadedSettings(settings))

@@ -39,7 +39,7 @@ from turnfold.proxy.semantic.encoder import EncoderFailed
 from turnfold.proxy.semantic.local_encoder import open_local
 from turnfold.proxy.semantic.upstream_encoder import UpstreamEncoder
 from turnfold.proxy.store import OpenStore, StoreError, StoreForbidden, open_store
-from turnfold.proxy.store.trial import try_store
+from turnfold.proxy.store_trial import try_store
 
 Verdict = Literal["ok", "note", "fault"]
 _PATIENCE: Final = 10.0

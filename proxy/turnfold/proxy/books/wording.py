@@ -40,7 +40,7 @@ def headline(totals: Mapping[str, Any]) -> str:
 
 def uncounted(queued: int, problem: str = "") -> str:
     """What is said behind it of requests that no report counts yet, and why the store does not take them."""
-    why = f" It says: {problem.rstrip('.')}." if problem else ""
+    why = f" Why: {problem.rstrip('.')}." if problem else ""
     return f"Not counted, since the store takes no receipts now: {_requests(queued)}.{why}"
 
 

@@ -11,7 +11,7 @@ import uuid
 from dataclasses import replace
 from typing import Final
 
-from turnfold.proxy.store.base import Batch, Item, Key, Scope, Store
+from turnfold.proxy.store import Batch, Item, Key, Scope, Store
 
 _LIFE: Final = 60.0  # seconds for what a trial that is cut off leaves behind
 
