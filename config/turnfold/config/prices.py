@@ -54,6 +54,14 @@ _HOUR_WRITE: Final = 2.0  # of an input token's price (Anthropic, "Prompt cachin
 _GPT_VERSION: Final = re.compile(r"gpt-(\d{1,3})(?:\.(\d{1,3}))?(?:$|[-:@])")
 _FIRST_WITH_BREAKPOINTS: Final = (5, 6)
 
+# Processing in one region costs a tenth more: with OpenAI at the addresses of regions, for models released since March 5, 2026
+# (developers.openai.com, "Data residency"); with Anthropic where the answer's usage names the region (platform.claude.com, "Data
+# residency").
+_IN_ONE_REGION: Final = 1.1
+_REGIONAL_HOST: Final = re.compile(r"https://[a-z]{2}\.api\.openai\.com(?:[:/]|$)", re.IGNORECASE)
+_FIRST_DEARER_IN_REGIONS: Final = (5, 4)
+_REGION_OF_CLAUDE: Final = "us"
+
 #: Name of a family -> ratios, for what the packaged table does not know; a longer name that begins so is meant too.
 _RATIOS: Final[Mapping[str, CachePrices]] = {
     "gpt-5.6": CachePrices(read=0.1, write=1.25),
@@ -185,8 +193,13 @@ def _ratio(part: float | None, whole: float | None) -> float:
 
 def takes_breakpoints(model: str) -> bool:
     """Whether a model is known to take ``prompt_cache_breakpoint`` on a text part."""
+    return _gpt_version(model) >= _FIRST_WITH_BREAKPOINTS
+
+
+def _gpt_version(model: str) -> tuple[int, int]:
+    """Its numbers; zeros for another model."""
     match = _GPT_VERSION.match(bare_name(model))
-    return match is not None and (int(match[1]), int(match[2] or 0)) >= _FIRST_WITH_BREAKPOINTS
+    return (int(match[1]), int(match[2] or 0)) if match else (0, 0)
 
 
 def _known_ratios(model: str) -> CachePrices:
@@ -254,6 +267,7 @@ class TokenUse:
         written_hour: those of `written` that the cache keeps for an hour.
         audio, audio_completion: those of `prompt` and of `completion` that are sound.
         tier: the provider's name for how it was processed ("flex", "priority", "fast"); "" for the usual way.
+        region: the provider's name for the only region where it was processed; "" if it names none.
     """
 
     prompt: int
@@ -264,6 +278,7 @@ class TokenUse:
     audio: int = 0
     audio_completion: int = 0
     tier: str = ""
+    region: str = ""
 
     def bounded(self) -> TokenUse:
         """The same with every part within its whole."""
@@ -348,11 +363,23 @@ def dollars(model: str, use: TokenUse, at: float, upstream_url: str = "", own: M
     found = _look_up(model, upstream_url)
     if found is None or found.guessed:
         return None
+    anywhere = _dollars_anywhere(found, model, use, at, upstream_url)
+    return None if anywhere is None else anywhere * _times_in_region(found, model, use, upstream_url)
+
+
+def _dollars_anywhere(found: _PricedModel, model: str, use: TokenUse, at: float, upstream_url: str) -> float | None:
     flat = _flat_rates(model, upstream_url)
     usual = use.tier in _USUAL_TIERS or (found.provider.id, use.tier) in _SAME_PRICE
     if flat is not None and usual and not use.audio and not use.audio_completion and use.prompt < flat.below:
         return _bill(flat, use)
     return _listed_dollars(found, use, datetime.fromtimestamp(at, UTC), {} if usual else _context(use.tier))
+
+
+def _times_in_region(found: _PricedModel, model: str, use: TokenUse, upstream_url: str) -> float:
+    """How many times the usual price it costs where it was processed."""
+    of_claude = found.provider.id == "anthropic" and use.region == _REGION_OF_CLAUDE
+    of_gpt = _REGIONAL_HOST.match(upstream_url) is not None and _gpt_version(model) >= _FIRST_DEARER_IN_REGIONS
+    return _IN_ONE_REGION if of_claude or of_gpt else 1.0
 
 
 def _context(tier: str) -> dict[str, str]:

@@ -38,7 +38,8 @@ from turnfold.proxy.running.sharing import default_url, is_turnfold
 from turnfold.proxy.semantic.encoder import EncoderFailed
 from turnfold.proxy.semantic.local_encoder import open_local
 from turnfold.proxy.semantic.upstream_encoder import UpstreamEncoder
-from turnfold.proxy.store import Item, Key, OpenStore, StoreError, open_store
+from turnfold.proxy.store import OpenStore, StoreError, StoreForbidden, open_store
+from turnfold.proxy.store_trial import try_store
 
 Verdict = Literal["ok", "note", "fault"]
 _PATIENCE: Final = 10.0
@@ -202,37 +203,32 @@ def _clock(response: httpx.Response, wall: float) -> Finding:
     return Finding("clock", "ok", "agrees with the upstream's within a minute")
 
 
-#: What a store's error says -> what to do.
-_MENDS: Final = {"full": "make room for it", "no permissions": "let its user run this command (ACL SETUSER)"}
+_GRANT: Final = "grant its user what it lacks (ACL SETUSER)"
+_MAKE_ROOM: Final = "make room for it"
 
 
 async def _store(loaded: LoadedSettings) -> list[Finding]:
     settings = loaded.settings.store
     url = without_password(settings.url or default_store_url())
-    probe = Item(Key("", "doctor", "probe"), b"1", ttl=60)
     if settings.is_off:
         return [Finding("store", "note", f"{url} keeps nothing: {_missing(settings)}", "use SQLite or Redis for these")]
     opened = open_store(settings)
     store = opened.patient  # a file that is made only now, on a busy machine, may take its time
     try:
         await store.ping()
-        started = time.perf_counter()
-        await store.put([probe])
-        held = await store.get([probe.key])
-        took = (time.perf_counter() - started) * 1000
-        await store.discard([probe.key])
+        took = await try_store(store)
         evicts = await _eviction(opened)
     except StoreError as exc:
-        mend = next((mend for sign, mend in _MENDS.items() if sign in str(exc)), "check TURNFOLD_STORE_URL")
+        mend = _GRANT if isinstance(exc, StoreForbidden) else _MAKE_ROOM if "full" in str(exc) else "check TURNFOLD_STORE_URL"
         advice = f"requests are served all the same, but drill-down and the report are not: {mend}"
         return [Finding("store", "fault", f"{url}: {exc}", advice)]
     finally:
         await opened.close()
-    if held != [b"1"]:
+    if took is None:
         return [Finding("store", "fault", f"{url} does not give back what it was given", "use another store")]
-    found = [Finding("store", "ok", f"{url} writes and reads ({took:.0f} ms)")]
-    if took > 2000 * settings.timeout:
-        found = [Finding("store", "note", f"{url} is slow ({took:.0f} ms)", "requests go on without it: use a faster one")]
+    found = [Finding("store", "ok", f"{url} writes and reads ({1000 * took:.0f} ms)")]
+    if took > 2 * settings.timeout:
+        found = [Finding("store", "note", f"{url} is slow ({1000 * took:.0f} ms)", "requests go on without it: use a faster one")]
     if url.startswith("sqlite:"):
         found += await asyncio.to_thread(_damage, url.removeprefix("sqlite:///"))
     found += evicts

@@ -222,7 +222,8 @@ async def test_a_report_says_what_the_store_does_not_take_and_the_log_says_it_on
         while not await book.flush():  # noqa: ASYNC110 - the store gives no sign when it is back
             await asyncio.sleep(0.02)
         until = (await admin.get(f"/admin/report?from={NOON}", headers=ADMIN)).json()["headline"]
-    assert told == ["No requests yet. Not counted, since the store takes no receipts now: 5 requests."] * 3
+    waits = "No requests yet. Not counted, since the store takes no receipts now: 5 requests."
+    assert told == [f"{waits} Why: not used until it answers again: database or disk is full."] * 3
     assert "over 4 requests" in until
     assert "takes no receipts" not in until
     waiting, _ = caplog.messages

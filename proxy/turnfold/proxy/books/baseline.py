@@ -198,6 +198,7 @@ def token_use(usage: Usage) -> TokenUse | None:
         usage.audio_prompt_tokens or 0,
         usage.audio_completion_tokens or 0,
         usage.service_tier or "",
+        usage.inference_geo or "",
     )
 
 

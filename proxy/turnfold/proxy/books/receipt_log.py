@@ -78,7 +78,7 @@ def _is_sound(made: dict[str, Any]) -> bool:
 
 
 def _is_figure(name: str, value: Any) -> bool:
-    return value is None or type(value) is (str if name == "service_tier" else int)
+    return value is None or type(value) is (str if name in {"service_tier", "inference_geo"} else int)
 
 
 def _is_list_of_texts(value: Any) -> bool:

@@ -23,7 +23,7 @@ from turnfold.proxy.books.csv_rows import as_csv
 from turnfold.proxy.books.figures import figures, served_requests, sides
 from turnfold.proxy.books.pacing import OptionsOf, Pacing, pacing
 from turnfold.proxy.books.rollups import SumRow
-from turnfold.proxy.books.wording import headline, in_words
+from turnfold.proxy.books.wording import DOLLARS_ARE, headline, in_words
 from turnfold.proxy.chat.holdout import HELD_OUT
 from turnfold.proxy.store import Store
 
@@ -258,6 +258,7 @@ async def report(store: Store, query: Query, options_of: OptionsOf | None = None
     totals = figures(rollups.total(sums for _, sums in every))
     return {
         "headline": headline(totals),
+        "dollars_are": DOLLARS_ARE,
         "from": first.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "to": end.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "group_by": query.group_by,

@@ -12,6 +12,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+#: What the dollars of a report are, for whoever holds them against a bill. Folding changes no fee.
+DOLLARS_ARE: Final = (
+    "Dollars are for tokens at list prices. Fees for searches, tools, containers and storage, discounts and taxes are not in"
+    " them."
+)
 _WHAT_TO_DO: Final = "`turnfold report --group-by conversation` shows where; TURNFOLD_MODE=observe stops folding while you look"
 
 _PLACES: Final = 3  # a sum has two or four
@@ -33,9 +38,10 @@ def headline(totals: Mapping[str, Any]) -> str:
     return " ".join(told if 2 * observed["requests"] > totals["served"] else reversed(told))
 
 
-def uncounted(queued: int) -> str:
-    """What is said behind it of requests that no report counts yet."""
-    return f"Not counted, since the store takes no receipts now: {_requests(queued)}."
+def uncounted(queued: int, problem: str = "") -> str:
+    """What is said behind it of requests that no report counts yet, and why the store does not take them."""
+    why = f" Why: {problem.rstrip('.')}." if problem else ""
+    return f"Not counted, since the store takes no receipts now: {_requests(queued)}.{why}"
 
 
 def _saved(totals: Mapping[str, Any], requests: str) -> str:

@@ -24,6 +24,7 @@ class Usage:
         cache_write_hour_tokens: those of `cache_write_tokens` that the cache keeps for an hour, and not for minutes.
         audio_prompt_tokens, audio_completion_tokens: those of the prompt and of the completion that are sound.
         service_tier: the provider's name for how the request was processed, such as "default", "flex" or "priority".
+        inference_geo: Anthropic's name for where it was processed, such as "global" or "us".
     """
 
     prompt_tokens: int | None = None
@@ -34,6 +35,7 @@ class Usage:
     audio_prompt_tokens: int | None = None
     audio_completion_tokens: int | None = None
     service_tier: str | None = None
+    inference_geo: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

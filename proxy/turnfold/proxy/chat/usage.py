@@ -87,7 +87,9 @@ def merged(before: Usage, reported: dict[str, Any]) -> Usage:
         return Usage()
     found["prompt_tokens"] = _whole_prompt(before, reported, found)
     found["completion_tokens"] = _whole_completion(reported, found)
-    return Usage(**found, service_tier=_tier(reported) or before.service_tier)
+    return Usage(
+        **found, service_tier=_tier(reported) or before.service_tier, inference_geo=_region(reported) or before.inference_geo
+    )
 
 
 def _whole_completion(reported: dict[str, Any], found: dict[str, int | None]) -> int | None:
@@ -116,6 +118,12 @@ def _tier(reported: dict[str, Any]) -> str | None:
         return "fast"
     tier = reported.get("service_tier")
     return tier[:_LONGEST_TIER].lower() if isinstance(tier, str) else None
+
+
+def _region(reported: dict[str, Any]) -> str | None:
+    """Where Anthropic says that a request was processed: "us", "global", or another word of few letters."""
+    region = reported.get("inference_geo")
+    return region[:_LONGEST_TIER].lower() if isinstance(region, str) else None
 
 
 def _whole_prompt(before: Usage, reported: dict[str, Any], found: dict[str, int | None]) -> int | None:

@@ -26,7 +26,7 @@ from turnfold.proxy.books.report import report as figures_of
 from turnfold.proxy.cli.failure import Failure
 from turnfold.proxy.cli.plain import plain, wide_console
 from turnfold.proxy.cli.remote import admin_headers, ask
-from turnfold.proxy.store import OpenStore, StoreAway, StoreError, open_store
+from turnfold.proxy.store import OpenStore, StoreAway, StoreError, StoreUnavailable, open_store
 
 
 async def _from_store(settings: Settings, query: Query) -> dict[str, Any]:
@@ -38,8 +38,10 @@ async def _from_store(settings: Settings, query: Query) -> dict[str, Any]:
         return with_tenant_names(await figures_of(store, query, options_of), settings.tenants) | learned
     except StoreAway as exc:
         raise Failure(str(exc)) from exc
-    except StoreError as exc:
+    except StoreUnavailable as exc:
         raise Failure(f"the store does not answer: {exc}") from exc
+    except StoreError as exc:
+        raise Failure(f"the store answers with an error: {exc}") from exc
     finally:
         await store.close()
 
@@ -191,12 +193,13 @@ def _caches(caches: list[dict[str, Any]]) -> list[str]:
 
 
 _SHOWN_WINDOWS = 5
+_IF_THERE_WERE = " If you have sent some, `turnfold doctor` says what is wrong."
 
 
 def print_report(result: dict[str, Any]) -> None:
     console = wide_console()
     if not result["groups"]:
-        more = result["headline"].removeprefix("No requests yet.")  # those that the store has not taken
+        more = result["headline"].removeprefix("No requests yet.") or _IF_THERE_WERE  # those that the store has not taken
         console.print(
             f"No requests from {result['from']} to {result['to']}.{more}", markup=False, highlight=False, soft_wrap=True
         )
@@ -209,7 +212,8 @@ def print_report(result: dict[str, Any]) -> None:
         console.print(_paces(result["groups"]))
     if result["held_out"]:
         console.print(_comparison(result["held_out"]))
-    for note in (*_notes(result["totals"], result["group_by"]), *_learned(result.get("windows", []))):
+    priced = [result["dollars_are"]] if result["totals"]["dollars"]["paid"] and "dollars_are" in result else []
+    for note in (*_notes(result["totals"], result["group_by"]), *priced, *_learned(result.get("windows", []))):
         console.print(note, markup=False, highlight=False)
 
 

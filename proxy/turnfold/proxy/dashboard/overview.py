@@ -20,7 +20,7 @@ from turnfold.proxy.books import rollups
 from turnfold.proxy.books.figures import figures
 from turnfold.proxy.books.report import GroupName, Groups, Query, TimedRow, grouped, list_groups, read_rows, rows_by_tag
 from turnfold.proxy.books.rollups import SumRow
-from turnfold.proxy.books.wording import headline, in_words
+from turnfold.proxy.books.wording import DOLLARS_ARE, headline, in_words
 from turnfold.proxy.chat.holdout import HELD_OUT
 from turnfold.proxy.store import Store
 
@@ -107,6 +107,7 @@ def _figures(found: _Found, names: Mapping[str, str]) -> dict[str, Any]:
     totals = figures(rollups.total(one.sums for one in found.every))
     return {
         "headline": headline(totals),
+        "dollars_are": DOLLARS_ARE,
         "from": found.first.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "to": found.last.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "step": found.step,

@@ -131,7 +131,7 @@ def _reporter(store: OpenStore, ledger: Ledger, options_of: OptionsOf, tenants: 
         if form == "csv":
             return Response(report_csv(result), media_type="text/csv")
         if not complete:
-            result = {**result, "headline": f"{result['headline']} {uncounted(ledger.queued)}"}
+            result = {**result, "headline": f"{result['headline']} {uncounted(ledger.queued, ledger.problem)}"}
         return as_json(result | await learned_of(store.patient, query, time.time(), options_of))
 
     return get_report

@@ -21,7 +21,7 @@ from turnfold.proxy.asking.operations import ModelMissing
 from turnfold.proxy.books.section_records import SectionExpired
 from turnfold.proxy.http.refusals import Refused, error_body
 from turnfold.proxy.incidents import catchable_panics
-from turnfold.proxy.store import StoreAway, StoreError, StoreOff
+from turnfold.proxy.store import StoreAway, StoreError, StoreFailed, StoreOff
 
 Handler = Callable[[Request], Awaitable[Response]]
 #: Exceptions, and the answer to each.
@@ -33,6 +33,10 @@ _ADMIN_NEEDED: Final = (
 
 
 _STORE_OFF: Final = "This Turnfold keeps nothing (TURNFOLD_STORE_URL is none://), so this call has nothing to work on."
+
+
+#: For clients; what the store said may name its users and hosts.
+_STORE_FAILED: Final = "The store answers with an error. `turnfold doctor`, run where Turnfold runs, says which and what to do."
 
 
 class Gatekeeper(Protocol):
@@ -80,6 +84,10 @@ def missing_model(exc: ModelMissing) -> Response:
     return error(409, "model_missing", str(exc), exc.field)
 
 
+def _told_operators(exc: StoreFailed) -> Response:
+    return error(503, "store_unavailable", f"The store answers with an error: {exc}.")
+
+
 def _refusal(refused: Refused) -> Response:
     answer = error(refused.status, refused.code, refused.message, refused.param)
     for name, value in refused.headers:
@@ -104,8 +112,15 @@ _ANSWERS: Final[Answers] = MappingProxyType(
         StoreAway: lambda exc: error(
             503, "store_unavailable", f"{exc} Requests are served without it; nothing is lost, try again."
         ),
+        StoreFailed: lambda _: error(503, "store_unavailable", _STORE_FAILED),
         StoreError: lambda _: error(503, "store_unavailable", "The store does not answer now; nothing is lost, try again."),
     }
+)
+
+
+#: As above, for those who may see what the store says.
+_FOR_ADMINS: Final[Answers] = MappingProxyType(
+    {kind: _told_operators if kind is StoreFailed else render for kind, render in _ANSWERS.items()}
 )
 
 
@@ -138,7 +153,7 @@ def refuse_strangers(request: Request, gate: Gatekeeper) -> Response | None:
 
 def only_admins(work: Handler, gate: Gatekeeper) -> Handler:
     """A handler for requests with the admin token, whose expected exceptions are answers."""
-    handler = with_error_answers(work)
+    handler = with_error_answers(work, _FOR_ADMINS)
 
     async def check_admin(request: Request) -> Response:
         return refuse_strangers(request, gate) or await handler(request)

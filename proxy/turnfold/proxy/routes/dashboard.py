@@ -166,7 +166,7 @@ def _overview(store: OpenStore, ledger: Ledger, names: Mapping[str, str]) -> Han
         complete = await ledger.flush(REPORT_PATIENCE)
         await store.check()
         found = await overview(store.patient, *asked, names)
-        more = "" if complete else f" {uncounted(ledger.queued)}"
+        more = "" if complete else f" {uncounted(ledger.queued, ledger.problem)}"
         return as_json({**found, "headline": f"{found['headline']}{more}"})
 
     return get_overview

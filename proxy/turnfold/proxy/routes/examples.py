@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from turnfold.proxy.books.wording import DOLLARS_ARE
 from turnfold.proxy.http.refusals import error_body, messages_error_body
 
 _TALK: Final = [
@@ -180,6 +181,7 @@ _RECEIPT: Final = {
         "audio_prompt_tokens": None,
         "audio_completion_tokens": None,
         "service_tier": None,
+        "inference_geo": None,
     },
     "upstream_status": 200,
     "overhead_ms": 9.6,
@@ -320,6 +322,7 @@ EXAMPLES: Final[dict[tuple[str, str], dict[str, Any]]] = {
     ("GET", "/admin/report"): {
         "response": {
             "headline": "You saved $12.40 of $31.02 (40%), 1.9 M tokens, over 1,204 requests.",
+            "dollars_are": DOLLARS_ARE,
             "from": "2025-12-02T00:00:00Z",
             "to": "2026-01-01T00:00:00Z",
             "group_by": "model",

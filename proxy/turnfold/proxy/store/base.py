@@ -12,6 +12,7 @@ is sent several times counts once.
     │   └── StoreAway        the same for an operator: its address and the cause
     └── StoreFailed          it answered with an error: a full disk, a damaged file, a wrong password
         ├── StoreRefused     this call can never succeed, because of what it brings or finds; others can
+        ├── StoreForbidden   its user may not do this; the text says what to grant
         └── StoreOff         it keeps nothing, by setting
 """
 
@@ -48,6 +49,10 @@ class StoreFailed(StoreError):
 
 class StoreRefused(StoreFailed):
     """The store works, but cannot do this with these values."""
+
+
+class StoreForbidden(StoreFailed):
+    """The store's user lacks a permission. Once it is granted, the same call succeeds."""
 
 
 class StoreOff(StoreFailed):

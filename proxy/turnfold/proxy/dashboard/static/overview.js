@@ -67,6 +67,7 @@ function sections(found, asked, range) {
       el("code", {}, `ANTHROPIC_BASE_URL=${location.origin}`), "."),
     el("p", { class: "faint" }, `${found.from.replace("T", " ").replace(":00Z", "")} to ${found.to.replace("T", " ").replace(":00Z", "")}, UTC`),
     tiles(totals),
+    priced && el("p", { class: "faint" }, found.dollars_are),
     el("div", { class: "columns" },
       priced ? chart({ title: "Dollars saved", unit: found.step, points: saved, write: money, writeTick: (value) => money(value).replace(/(\.\d\d)00$/, "$1").replace(/\.00$/, "") })
         : el("section", { class: "sheet" }, el("h2", {}, "Dollars saved"), el("p", { class: "faint" }, "No request of known price reported its usage in this range.")),

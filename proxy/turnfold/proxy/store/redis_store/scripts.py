@@ -49,8 +49,19 @@ return 1
 """
 
 # KEYS: the batch, then logs and tables. ARGV: milliseconds to live for the batch's name; then for each key "l" or "n",
-# milliseconds to live, how many values, the values.
+# milliseconds to live, how many values, the values. A script that fails half-way leaves what it wrote, and a batch that is marked
+# is not taken again: so what its user may do is asked first (Redis 7, Valkey 8), and only what is damaged is replaced.
 RECORD: Final = """
+local asked = redis.acl_check_cmd and {
+  {'TYPE'}, {'UNLINK'}, {'PTTL'}, {'RPUSH', '1'}, {'PEXPIRE', '1'}, {'HINCRBY', '1', '1'}, {'HSET', '1', '1'}
+} or {}
+for k = 2, #KEYS do
+  for _, one in ipairs(asked) do
+    if not redis.acl_check_cmd(one[1], KEYS[k], unpack(one, 2)) then
+      return redis.error_reply("NOPERM this user has no permissions to run '" .. one[1]:lower() .. "' on Turnfold's keys")
+    end
+  end
+end
 if not redis.call('SET', KEYS[1], '', 'NX', 'PX', ARGV[1]) then return {} end
 local a, damaged = 2, {}
 for k = 2, #KEYS do
@@ -66,6 +77,7 @@ for k = 2, #KEYS do
   else
     for i = a, a + n - 1, 2 do
       local sum = redis.pcall('HINCRBY', KEYS[k], ARGV[i], ARGV[i + 1])
+      if type(sum) == 'table' and not (sum.err:find('not an integer') or sum.err:find('overflow')) then return sum end
       if type(sum) == 'table' then
         redis.call('HSET', KEYS[k], ARGV[i], ARGV[i + 1])
         table.insert(damaged, KEYS[k])

@@ -29,6 +29,7 @@ from turnfold.proxy.store.base import (
     Scope,
     StoreError,
     StoreFailed,
+    StoreForbidden,
     StoreRefused,
     StoreUnavailable,
     blob,
@@ -395,6 +396,16 @@ _AWAY: Final = (
     errors.ConnectionError, errors.TimeoutError, errors.BusyLoadingError, errors.ClusterError, errors.TryAgainError,
     errors.RedisClusterException, OSError, AttributeError,
 )  # fmt: skip
+#: How Redis 6 and 7, Valkey 8 and 9, and a script that they run say that the user lacks a permission; the last two: for a key.
+_FORBIDDEN: Final = (
+    "no permissions to",
+    "can't run this command or subcommand",
+    "can't access at least one of the keys",
+    "can't access one of the keys",
+)
+#: What a user needs for all that Turnfold asks of a server; in a cluster also where keys lie.
+_GRANTS: Final = "~turnfold:* +@read +@write +@scripting +@connection +info"
+_GRANTS_OF_CLUSTER: Final = "+cluster +command"
 #: What a server that is of another kind than the URL says answers, and what to do.
 _KNOWN_CAUSES: Final = (
     ("Cluster mode is not enabled", "the server is no cluster's: use redis://"),
@@ -412,6 +423,9 @@ _KNOWN_CAUSES: Final = (
 
 def _translate(exc: Exception) -> StoreError:
     said = str(exc)
+    if isinstance(exc, errors.NoPermissionError) or any(words in said for words in _FORBIDDEN):
+        grants = f"{_GRANTS} (in a cluster also {_GRANTS_OF_CLUSTER})"
+        return StoreForbidden(f"Redis: {said}; what Turnfold's user needs: ACL SETUSER NAME {grants}")
     if isinstance(exc, (errors.DataError, ValueError, TypeError, OverflowError)) or said.startswith(_WRONG_TYPE):
         return StoreRefused(f"Redis: {exc}")
     advice = next((advice for words, advice in _KNOWN_CAUSES if words.lower() in said.lower()), "")
