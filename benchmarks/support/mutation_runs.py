@@ -110,7 +110,7 @@ class Runner:
             chosen = [name for name in listed if name in items]
             tried += len(chosen)
             limit = round(60 + 3 * self._map.seconds(chosen))
-            place = place_of(mutation) if self._map.tests_of(mutation) else None  # what no test runs may have run at import
+            place = place_of(mutation) if self._map.is_run(mutation) else None
             caught = _in_fork([items[name] for name in chosen], (mutation, place), limit) if place else _IMPORTED
             if caught == _IMPORTED:
                 caught = _in_new_process(chosen, limit)
