@@ -110,6 +110,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=60.0, help="after which no test (map) or mutation (run) is begun")
     parser.add_argument("--seconds", type=float, default=40.0, help="of tests of the room, and again of the others")
     parser.add_argument("--room", action="append", default=[], help="draw from these only: how their names begin; or a file")
+    parser.add_argument("--kind", action="append", default=[], help="draw from these only (constant, dropped call, ...)")
     args = parser.parse_args()
     maps = [str(path.resolve()) for path in args.map]
     if args.step == "map":
@@ -119,7 +120,8 @@ def main() -> None:
     if args.step in ("run", "retry"):
         again = args.step == "retry"
         output = str(args.output.resolve())
-        task = mutation_runs.Task(maps, output, args.sample, args.seed, args.minutes, args.seconds, args.room, again)
+        drawn = (args.sample, args.seed, args.minutes, args.seconds, args.room, args.kind)
+        task = mutation_runs.Task(maps, output, *drawn, again)
         _pytest("benchmarks.support.mutation_runs", *args.tests, **{mutation_runs.TASK: json.dumps(asdict(task))})
     print(summary(mutation_runs.results(args.output)))
 

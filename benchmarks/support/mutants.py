@@ -149,27 +149,29 @@ def _differ(first: ast.expr, second: ast.expr) -> bool:
     return ast.dump(first) != ast.dump(second) and not isinstance(first, ast.Starred) and not isinstance(second, ast.Starred)
 
 
-def sample(number: int, seed: int, some: Sequence[str] = ()) -> list[Mutation]:
+def sample(number: int, seed: int, some: Sequence[str] = (), kinds: Sequence[str] = ()) -> list[Mutation]:
     """So many mutations (one or two more or less), in random order; the same for the same code and seed.
 
     Args:
         some: the beginnings of the names of the rooms to draw from, and paths of single files; none for all.
+        kinds: to draw from; none for all.
     """
     rooms: dict[str, list[Mutation]] = {}
     for folder in SOURCES:
         for path in sorted((ROOT / folder).rglob("*.py")):
             for mutation in mutations_of(path):
-                if not some or mutation.room.startswith(tuple(some)) or mutation.path in some:
+                is_there = not some or mutation.room.startswith(tuple(some)) or mutation.path in some
+                if is_there and (not kinds or mutation.kind in kinds):
                     rooms.setdefault(mutation.room, []).append(mutation)
     places = sum(map(len, rooms.values()))
     chance = random.Random(seed)
     drawn: list[Mutation] = []
     for name in sorted(rooms):
         share = max(1, round(number * len(rooms[name]) / places))
-        kinds: dict[str, list[Mutation]] = {}
+        by_kind: dict[str, list[Mutation]] = {}
         for mutation in chance.sample(rooms[name], len(rooms[name])):
-            kinds.setdefault(mutation.kind, []).append(mutation)
-        in_turn = (one for row in zip_longest(*kinds.values()) for one in row if one is not None)
+            by_kind.setdefault(mutation.kind, []).append(mutation)
+        in_turn = (one for row in zip_longest(*by_kind.values()) for one in row if one is not None)
         drawn += islice(in_turn, share)
     chance.shuffle(drawn)
     return drawn

@@ -62,6 +62,7 @@ class Task:
         minutes: after which no other mutation is begun.
         seconds: of tests of the mutation's room, and again of the others.
         rooms: the beginnings of the names of rooms to draw from; none for all.
+        kinds: to draw from; none for all.
         again: try the survivors of the output again, by every test that may notice them, instead of drawing a sample.
     """
 
@@ -72,6 +73,7 @@ class Task:
     minutes: float
     seconds: float
     rooms: Sequence[str] = ()
+    kinds: Sequence[str] = ()
     again: bool = False
 
 
@@ -87,7 +89,7 @@ class Runner:
         output, until = Path(self._task.output), time.monotonic() + 60 * self._task.minutes
         again = self._task.again
         done = set[tuple[str, int, str]]() if again else {_key(one) for one in results(output)}
-        drawn = [*survivors(output)] if again else sample(self._task.number, self._task.seed, self._task.rooms)
+        drawn = [*survivors(output)] if again else sample(self._task.number, self._task.seed, self._task.rooms, self._task.kinds)
         _adopt_orphans()
         for number, mutation in enumerate(drawn):
             if time.monotonic() > until:
@@ -110,7 +112,7 @@ class Runner:
             chosen = [name for name in listed if name in items]
             tried += len(chosen)
             limit = round(60 + 3 * self._map.seconds(chosen))
-            place = place_of(mutation) if self._map.tests_of(mutation) else None  # what no test runs may have run at import
+            place = place_of(mutation) if self._map.is_run(mutation) else None
             caught = _in_fork([items[name] for name in chosen], (mutation, place), limit) if place else _IMPORTED
             if caught == _IMPORTED:
                 caught = _in_new_process(chosen, limit)

@@ -82,11 +82,15 @@ class TestMap:
     def write(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self)), "utf-8")
 
+    def is_run(self, mutation: Mutation) -> bool:
+        """Whether a test runs its block; what none runs may have run at import."""
+        return bool(self._around(mutation.path, self._line_then(mutation)))
+
     def tests_of(self, mutation: Mutation) -> list[int]:
-        """The tests that run its block; for what runs at import those that run a block that uses it, or else all of its file
-        and of its room."""
+        """The tests that run its block; for what runs at import, or may have, those that run a block that uses it, or else all of
+        its file and of its room."""
         line = self._line_then(mutation)
-        if (around := self._around(mutation.path, line)) is not None:
+        if around := self._around(mutation.path, line):
             return around
         before = {mutation.path: (ROOT / mutation.path).read_text("utf-8"), **self.sources}
         used = [self._around(*place) or [] for place in uses(mutation.path, line, before)]

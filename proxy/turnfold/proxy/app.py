@@ -257,6 +257,7 @@ class Parts:
         self.decisions = Decisions(self.store, settings.store.ttl, self.warmth, self.blocks.of, learns=learns)
         self.forgetting = Forgetting(self.store, self.ledger, deletions)
         self.forgetting.subscribe(lambda deletion: self.windows.forget_in_memory(deletion.is_of))
+        self.forgetting.subscribe(lambda deletion: self.warmth.forget_in_memory(deletion.takes))
         self.forgetting.subscribe(lambda _: self.asker.forget_in_memory())
         self.forgetting.subscribe(lambda _: self.blocks.forget_in_memory())
         self.forgetting.subscribe(lambda _: self.likenesses.forget_in_memory())

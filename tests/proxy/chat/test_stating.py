@@ -114,6 +114,7 @@ def test_what_is_laid_down_persists(enforcing: Chat) -> None:
     answer = enforcing.say("use docker")
     assert told(answer) == "State updated.\nuse: docker"
     assert (answer.header("x-turnfold-status"), answer.header("x-turnfold-reason")) == ("answered", "state-acknowledge")
+    assert answer.header("content-length") == str(len(answer.body))
     assert not enforcing.upstream.seen
     enforcing.say("how do I start it?")
     assert enforcing.forwarded() == [f"{DOCKER}\n\nuse docker", "State updated.\nuse: docker", "how do I start it?"]

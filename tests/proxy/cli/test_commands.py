@@ -99,6 +99,7 @@ def test_help_is_broken_by_the_terminal_alone(run: RunCommand, monkeypatch: pyte
 def test_version(run: RunCommand) -> None:
     code, out, _ = run("version")
     assert (code, out.split()[0]) == (0, "turnfold")
+    assert run("--version") == (0, out, "")
 
 
 def test_config_shows_values_origins_and_no_secret(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,8 +153,11 @@ def test_serve_prints_a_link_to_the_dashboard_where_there_is_one(run: RunCommand
     run("serve", "--store", "memory://", "--host", "0.0.0.0")  # noqa: S104 - nothing listens
     assert served[0].startswith("http://127.0.0.1:8420/admin/#link=")
     assert served[1] == "http://here/admin/ (closed: set TURNFOLD_ADMIN_TOKEN to open it)"
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
     code, out, err = run("dashboard", "--port", "9")
-    assert code == 0
+    assert (code, opened) == (0, [])
+    assert [run("dashboard", "--port", "9", "--open")[1].strip()] == opened
     assert out.startswith("http://127.0.0.1:9/admin/#link=")
     assert "no Turnfold answers at http://127.0.0.1:9 now" in err
     monkeypatch.setenv("TURNFOLD_HOST", "0.0.0.0")  # noqa: S104

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -53,6 +54,19 @@ def test_a_link_works_once_whichever_process_it_reaches() -> None:
         used = list(threads.map(lambda worker: worker.redeem(link, [HERE]), workers))
     assert sum(used) == 1
     assert not workers[0].redeem(link, [HERE])
+
+
+def test_what_marks_a_link_as_used_goes_once_the_link_is_too_old(home: Path) -> None:
+    def use() -> None:
+        assert Entrance(settings()).redeem(pass_of(entry_link(settings())), [HERE])
+
+    use()
+    (used,) = home.rglob("links/*")
+    for age, left in ((1190, 2), (1210, 2)):  # each leaves one of its own
+        os.utime(used, (time.time() - age,) * 2)
+        use()
+        assert len([*home.rglob("links/*")]) == left
+    assert not used.exists()
 
 
 def test_a_link_is_in_the_part_of_an_address_that_no_server_sees() -> None:

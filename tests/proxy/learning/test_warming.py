@@ -9,7 +9,7 @@ from turnfold.compression.options import FoldDecision, Warmth
 from turnfold.proxy.learning.warming import WarmthMemory
 from turnfold.proxy.learning.warmth_records import list_warmth
 from turnfold.proxy.learning.window_records import Spot
-from turnfold.proxy.store.base import Key, StoreUnavailable
+from turnfold.proxy.store.base import Item, Key, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
 
 SPOT = Spot("t1", "https://api.example", "m")
@@ -95,3 +95,35 @@ def test_a_brake_holds_for_one_conversation_of_one_tenant() -> None:
     assert not memory.decision(Spot("t2", SPOT.upstream, "m"), "c", USUAL).brake
     memory.set_brake("t1", "c", on=False)
     assert not memory.decision(SPOT, "c", USUAL).brake
+
+
+async def test_what_was_deleted_is_neither_believed_nor_written_again() -> None:
+    store, other = MemoryStore(), SPOT._replace(tenant="t2")
+    memory = WarmthMemory(store)
+    for spot in (SPOT, other):
+        cold(memory, spot)
+        memory.set_brake(spot.tenant, "c1", on=True)
+        memory.set_brake(spot.tenant, "c2", on=True)
+
+    def brakes() -> list[bool]:
+        return [memory.decision(spot, name, USUAL).brake for spot in (SPOT, other) for name in ("c1", "c2")]
+
+    memory.forget_in_memory(lambda tenant, conversation: (tenant, conversation) == (SPOT.tenant, "c2"))
+    assert brakes() == [True, False, True, True]
+    memory.forget_in_memory(lambda tenant, _: tenant == SPOT.tenant)
+    assert brakes() == [False, False, True, True]
+    await memory.sync()
+    assert (await list_warmth(store, SPOT.tenant), len(await list_warmth(store, other.tenant))) == ([], 1)
+
+
+async def test_what_is_deleted_while_it_is_written_is_taken_back() -> None:
+    class Deleting(MemoryStore):
+        async def swap(self, expected: bytes | None, item: Item) -> bool:
+            memory.forget_in_memory(lambda tenant, _: tenant == SPOT.tenant)
+            return await super().swap(expected, item)
+
+    store = Deleting()
+    memory = WarmthMemory(store)
+    cold(memory, SPOT)
+    await memory.sync()
+    assert await list_warmth(store, SPOT.tenant) == []

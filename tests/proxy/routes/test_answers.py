@@ -187,13 +187,16 @@ def bare(value: Any, name: str = "") -> Any:
 
 def shown(answer: Answer) -> str:
     headers = {key.lower(): value for key, value in answer.headers if key.lower() in _NAMED}
+    others = " ".join(sorted(key.lower() for key, _ in answer.headers if key.lower() not in _NAMED))
     body = answer.body.decode()
     try:
         body = json.dumps(bare(json.loads(body)), ensure_ascii=False)
     except ValueError:
         body = json.dumps(body)
     body = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "#", body)
-    return f"  {answer.status} {json.dumps(headers)} {body if len(body) < 900 else body[:300] + ' ' + golden.name_of(body)}"
+    return (
+        f"  {answer.status} {json.dumps(headers)} {others} {body if len(body) < 900 else body[:300] + ' ' + golden.name_of(body)}"
+    )
 
 
 def asked(origin: str, calls: Callable[[], Iterator[Call]]) -> Iterator[str]:

@@ -78,6 +78,18 @@ class Counting(MemoryStore):
         return await super().get(keys)
 
 
+class Slow(MemoryStore):
+    """A store that takes a second to read, and another one to write each value."""
+
+    async def get(self, keys: Sequence[Key]) -> list[bytes | None]:
+        await asyncio.sleep(1)
+        return await super().get(keys)
+
+    async def swap(self, expected: bytes | None, item: Item) -> bool:
+        await asyncio.sleep(1)
+        return await super().swap(expected, item)
+
+
 def made_of(
     encoder: Encoder, store: MemoryStore | None = None, incidents: Incidents | None = None, **groups: Any
 ) -> PassageVectors:
@@ -294,6 +306,23 @@ def test_what_is_deleted_while_it_is_made_does_not_come_back() -> None:
 
     in_no_time(work(served=False))
     in_no_time(work(served=True))
+
+
+def test_what_is_deleted_while_the_store_is_slow_does_not_come_back() -> None:
+    async def work(after: float, calls: int, *, served: bool) -> None:
+        encoder, store = Encoder(only_while_served=served), Slow()
+        vectors = made_of(encoder, store)
+        messages = said("1", "22", "333")
+        vectors.begin(errand(), messages)
+        await asyncio.sleep(after)  # while it looks whether there are any, or while the second one is being written
+        await store.delete(Scope("anna"))
+        vectors.forget_in_memory()
+        await settled(vectors)
+        assert (await store.keys(Scope("anna")), len(encoder.calls)) == ([], calls)
+
+    for served in (False, True):
+        in_no_time(work(0.5, 0, served=served))
+        in_no_time(work(2.5, 1, served=served))
 
 
 def test_a_call_that_fails_is_made_again_with_the_next_request() -> None:

@@ -64,7 +64,11 @@ class Deletion:
 
     def covers(self, tenant: str, conversation: str | None, at: float) -> bool:
         """Whether what was recorded at a Unix time went."""
-        if at > self.until or not self.is_of(tenant):
+        return at <= self.until and self.takes(tenant, conversation)
+
+    def takes(self, tenant: str, conversation: str | None) -> bool:
+        """Whether it is about this tenant, or this conversation of it (None: about all that it has)."""
+        if not self.is_of(tenant):
             return False
         return self.conversation is None or (conversation is not None and self.conversation == _digest(tenant, conversation))
 

@@ -113,6 +113,7 @@ class Decisions:
         """Forget all that the store has; what was decided without it is all that there is, and stays."""
         for place in [place for place in self._kept if place not in self._alone]:
             del self._kept[place]
+        self._models = {conversation: place for conversation, place in self._models.items() if place in self._kept}
 
     async def fold(self, options: FoldOptions, place: Place, work: Callable[[FoldOptions], Awaitable[T]]) -> T:
         """What `work` makes under the options and all decisions; what it decides is kept before this returns."""

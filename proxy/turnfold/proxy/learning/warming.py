@@ -12,13 +12,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
 from typing import Final
 
 from turnfold.compression.options import FoldDecision
 from turnfold.compression.warmth import WarmthCounts, belief, merge, observe
-from turnfold.proxy.learning.warmth_records import add_counts, read_counts
+from turnfold.proxy.learning.warmth_records import add_counts, discard_counts, read_counts
 from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.store.base import Store, StoreError
 
@@ -48,6 +49,7 @@ class WarmthMemory:
         self._braked: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._unheard = asyncio.Event()
         self._lock = Lock()
+        self._forgotten = 0
 
     def decision(self, spot: Spot, conversation: str, usual: FoldDecision) -> FoldDecision:
         """What is to be decided of a conversation now, if something is."""
@@ -75,6 +77,15 @@ class WarmthMemory:
             while len(self._braked) > _KEPT:
                 self._braked.popitem(last=False)
 
+    def forget_in_memory(self, is_gone: Callable[[str, str | None], bool]) -> None:
+        """Forget what was deleted, of a tenant (None) or of its conversation; what this process has seen of it is not written."""
+        with self._lock:
+            self._forgotten += 1
+            for spot in [spot for spot in self._entries if is_gone(spot.tenant, None)]:
+                del self._entries[spot]
+            for place in [place for place in self._braked if is_gone(*place)]:
+                del self._braked[place]
+
     async def run(self) -> None:
         """Tell the store what was seen here, and hear what others have seen, until cancelled."""
         while True:
@@ -95,10 +106,15 @@ class WarmthMemory:
 
     async def _sync(self, store: Store, spot: Spot, entry: _WarmthEntry) -> None:
         with self._lock:
+            if self._entries.get(spot) is not entry:  # it was forgotten meanwhile
+                return
+            forgotten = self._forgotten
             before, seen = entry.shared, entry.own
             entry.shared, entry.own = merge(before, seen), WarmthCounts()  # what comes meanwhile is the next exchange's
         try:
             entry.shared = await (add_counts(store, spot, seen) if seen.seen else read_counts(store, spot))
+            if forgotten != self._forgotten and self._entries.get(spot) is not entry:  # deleted while it was written
+                await discard_counts(store, spot)
         except StoreError:
             with self._lock:
                 entry.shared, entry.own = before, merge(seen, entry.own)

@@ -75,6 +75,15 @@ async def add_counts(store: Store, spot: Spot, seen: WarmthCounts) -> WarmthCoun
     return counts
 
 
+async def discard_counts(store: Store, spot: Spot) -> None:
+    """Take back what was added.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    await store.discard([_key(spot)])
+
+
 async def list_warmth(store: Store, tenant: str) -> list[WarmthRecord]:
     """A tenant's records, by upstream and model.
 

@@ -50,6 +50,10 @@ class VectorRecords:
         lost = [message for message, first in zip(vectors, won, strict=True) if not first]
         return {**vectors, **(await self.find(tenant, lost) if lost else {})}
 
+    async def discard(self, tenant: str, message: bytes) -> None:
+        """Take back those of a message."""
+        await self._store.discard([self._key(tenant, message)])
+
     def _key(self, tenant: str, message: bytes) -> Key:
         return Key(tenant, _VECTORS, blake2b(message, digest_size=16, key=self._encoder.name.encode()).hexdigest())
 

@@ -116,7 +116,7 @@ class PassageVectors:
             return end_nothing
         self._size += size
         forgotten = self._forgotten
-        task = asyncio.get_running_loop().create_task(self._make_all(tenant, texts), name="vectors")
+        task = asyncio.get_running_loop().create_task(self._make_all(tenant, texts, forgotten), name="vectors")
         self._served.add(task)
         self._under_way.update((tenant, one.key) for one in texts)  # before another request asks for them too
 
@@ -199,10 +199,10 @@ class PassageVectors:
             self._waiting.move_to_end(tenant)
             if not queue:
                 del self._waiting[tenant]
-            await self._make_all(tenant, part)
+            await self._make_all(tenant, part, self._forgotten)
 
-    async def _make_all(self, tenant: str, part: Sequence[_WaitingText]) -> None:
-        """Make what the store does not have; each call is for one conversation."""
+    async def _make_all(self, tenant: str, part: Sequence[_WaitingText], forgotten: int) -> None:
+        """Make what the store does not have, unless more than so much is `forgotten`; each call is for one conversation."""
         keys = {(tenant, one.key) for one in part}
         self._under_way |= keys
         try:
@@ -212,35 +212,37 @@ class PassageVectors:
                 if one.key not in known:
                     by_errand.setdefault(one.errand.payer.conversation, []).append(one)
             for texts in by_errand.values():
-                await self._make(tenant, texts)
+                await self._make(tenant, texts, forgotten)
         except (StoreError, EncoderFailed) as exc:  # they are missing again at the next request
             _log.info("no vectors: %s", exc if isinstance(exc, EncoderFailed) else type(exc).__name__)
         finally:
             self._under_way -= keys
 
-    async def _make(self, tenant: str, texts: Sequence[_WaitingText]) -> None:
+    async def _make(self, tenant: str, texts: Sequence[_WaitingText], forgotten: int) -> None:
         """Make the vectors of messages of one conversation; a message is kept as soon as it has all of its own."""
-        forgotten = self._forgotten
         passages = await asyncio.to_thread(lambda: [self._passages(one) for one in texts])
         waiting = deque(zip(texts, map(len, passages), strict=True))
         every = [passage for found in passages for passage in found]
         at_once, made = self.encoder.most_texts, list[bytes]()
         for i in range(0, max(len(every), 1), at_once):
+            if forgotten != self._forgotten:  # what is deleted meanwhile must not come back
+                return
             if part := every[i : i + at_once]:
                 encoded = await self.encoder.encode(part, texts[0].errand)
                 made += encoded.vectors
                 await asyncio.sleep(encoded.seconds * (1 / self._settings.cpu_share - 1))
-            if forgotten != self._forgotten:  # what is deleted meanwhile must not come back
-                return
-            while waiting and waiting[0][1] <= len(made):
+            while waiting and waiting[0][1] <= len(made) and forgotten == self._forgotten:
                 one, number = waiting.popleft()
-                await self._keep(tenant, one, b"".join(made[:number]))
+                await self._keep(tenant, one, b"".join(made[:number]), forgotten)
                 del made[:number]
 
-    async def _keep(self, tenant: str, one: _WaitingText, value: bytes) -> None:
+    async def _keep(self, tenant: str, one: _WaitingText, value: bytes, forgotten: int) -> None:
         if value:
             conversation = one.errand.payer.conversation or ""
             value = (await self._records.keep_first(tenant, {one.key: value}, conversation)).get(one.key, value)
+            if forgotten != self._forgotten:  # it was deleted while it was written
+                await self._records.discard(tenant, one.key)
+                return
         self._remember(tenant, one.key, value)
 
     def _passages(self, one: _WaitingText) -> list[str]:
