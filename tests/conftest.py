@@ -24,7 +24,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.effort import USUAL
-from tests.support.known_statements import remember_statements
+from tests.support.known_texts import remember_texts
 from tests.support.known_tokens import remember_tokens
 
 _ANYWHERE = settings(deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -44,7 +44,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 remember_tokens()
 if os.environ.get("HYPOTHESIS_PROFILE") != "small":  # it is recorded there which tests run what
-    remember_statements()
+    remember_texts()
 
 gc.disable()  # what is collected stays: looking at it again and again takes a seventh of the time
 
