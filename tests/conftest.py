@@ -1,7 +1,7 @@
 """What holds for every test: how hard Hypothesis tries, that log handlers stay open, that nothing is left behind.
 
-Lives here: Hypothesis' profiles, these guards, how many processes run the tests. Does not belong here: fixtures that one folder
-needs.
+Lives here: Hypothesis' profiles, these guards, how many processes run the tests, and in which order. Does not belong here:
+fixtures that one folder needs.
 
 The profile is `HYPOTHESIS_PROFILE`, or `--hypothesis-profile`; by default `ci` where `CI` is set, else `quick`. None has a time
 limit for an example: such a limit says how busy the machine is. A test with costly examples takes its settings from
@@ -18,13 +18,14 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
 
 from tests.support.effort import USUAL
-from tests.support.known_statements import remember_statements
+from tests.support.known_texts import remember_texts
 from tests.support.known_tokens import remember_tokens
 
 _ANYWHERE = settings(deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -44,7 +45,19 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 remember_tokens()
 if os.environ.get("HYPOTHESIS_PROFILE") != "small":  # it is recorded there which tests run what
-    remember_statements()
+    remember_texts()
+
+_LOADING: Final = frozenset(
+    {
+        "test_anthropic_sdk.py",
+        "test_clients_doc.py",
+        "test_elsewhere.py",
+        "test_examples.py",
+        "test_openai_sdk.py",
+        "test_responses_sdk.py",
+        "test_sdk_sessions.py",
+    }
+)
 
 gc.disable()  # what is collected stays: looking at it again and again takes a seventh of the time
 
@@ -56,12 +69,19 @@ def pytest_xdist_auto_num_workers() -> int:
     return cores + 1
 
 
+@pytest.hookimpl(trylast=True)  # behind pytest-randomly
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put what loads much in front, where one process has it: each of the providers' SDKs takes a second to import."""
+    items.sort(key=lambda item: item.path.name not in _LOADING)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Tell each worker whether it collects the whole suite."""
     node.workerinput["whole"] = node.config.args_source is pytest.Config.ArgsSource.TESTPATHS
 
 
+@pytest.hookimpl(trylast=True)  # behind Hypothesis' own, before which nothing may be drawn
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Import a share of the test modules before all others, in each worker another one.
 
@@ -70,6 +90,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     error in the workers that import the module later.
     """
     worker = getattr(session.config, "workerinput", {"workercount": 1})
+    if worker.get("workerid", "gw0") == "gw0":
+        st.text().validate()  # which signs there are: found once in 1.5 s, and kept in .hypothesis for the other processes too
     if worker["workercount"] == 1 or not worker["whole"]:
         return
     number = int(worker["workerid"].removeprefix("gw"))

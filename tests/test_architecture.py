@@ -6,6 +6,7 @@ Lives here: the verdict on the source roots, and for every rule samples that bre
 from __future__ import annotations
 
 import contextlib
+import csv
 import importlib
 import re
 import tomllib
@@ -50,7 +51,8 @@ def brought_by(requirements: Iterable[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name in {re.split(r"[^\w.-]", requirement, maxsplit=1)[0] for requirement in requirements}:
         with contextlib.suppress(PackageNotFoundError):  # this Python, or this environment, needs none
-            for top in {file.parts[0].split(".")[0] for file in distribution(name).files or ()}:
+            files = csv.reader((distribution(name).read_text("RECORD") or "").splitlines())  # paths, sums and sizes
+            for top in {file[0].split("/")[0].split(".")[0] for file in files}:
                 found.setdefault(top, []).append(name)
     return found
 

@@ -1,4 +1,4 @@
-"""The books beside the provider's own bill, through a real process."""
+"""The books beside the provider's own bill, over HTTP."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import pytest
 
 from benchmarks.odd_bills import ADMIN, AIM, play
 from benchmarks.support.billing_upstream import Provider, billing
-from benchmarks.support.proxy import turnfold
+from tests.proxy.harness import api_server
+from turnfold.config.settings import AuthSettings
 
 
 def test_what_was_saved_is_the_difference_of_two_bills() -> None:
     provider = Provider()
-    with billing(provider) as origin, turnfold(f"{origin}/v1", admin_token=ADMIN, log_level="warning") as served:
+    auth = AuthSettings.model_validate({"admin_token": ADMIN})
+    with billing(provider) as origin, api_server("memory://", f"{origin}/v1", auth=auth) as served:
         for course in ("model switched", "usage at times", "other tools"):
-            row = play(course, "gpt-4o", provider, origin, served.removesuffix("/v1"))
+            row = play(course, "gpt-4o", provider, origin, served)
             assert not row.wrong
             assert row.paid == pytest.approx(row.paid_truth, rel=1e-4)
             assert row.without_truth > 1.1 * row.paid_truth

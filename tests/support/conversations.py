@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 Size = Literal["short", "middle", "long", "huge"]
 #: Sentences of a text (about 20 tokens each).
-_SENTENCES: Final[dict[Size, tuple[int, int]]] = {"short": (1, 3), "middle": (4, 25), "long": (30, 150), "huge": (600, 1500)}
+_SENTENCES: Final[dict[Size, tuple[int, int]]] = {"short": (1, 3), "middle": (4, 25), "long": (30, 110), "huge": (600, 1000)}
 
 _SEEDS = st.integers(0, 2**16)
 _LANGUAGES = st.sampled_from(sorted(words.LANGUAGES, key=lambda name: (name != "en", name)))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
-from tests.support.known_statements import read_anew
+from tests.support.known_texts import read_anew
 from tests.support.known_tokens import encoded_anew
 
 T = TypeVar("T")

@@ -191,8 +191,7 @@ def test_without_any_figure_a_usual_window_is_tried_that_takes_the_newest_messag
     assert json.loads(call.forwarded.body)["messages"][-17:] == json.loads(body)["messages"][-17:]
 
 
-@pytest.mark.parametrize("fold", [fold, never_folds])
-@pytest.mark.parametrize("window", [2731, 4096, 12_000])
+@pytest.mark.parametrize(("window", "fold"), [(2731, fold), (2731, never_folds), (4096, fold), (12_000, never_folds)])
 @pytest.mark.parametrize("shape", CURABLE)
 def test_without_any_figure_three_times_a_window_of_any_size_is_cured(shape: str, window: int, fold: Fold) -> None:
     body = encoded(overfull(shape, 2 * window))  # by our count

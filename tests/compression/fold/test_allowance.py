@@ -37,12 +37,23 @@ def chat(turns: int, sentences: int) -> list[Message]:
     return messages
 
 
-@pytest.mark.parametrize("column", ["gpt-4o", "claude"])
-@pytest.mark.parametrize("miss", [0.0, 0.3])
-@pytest.mark.parametrize("messages", [agent(26, 60), agent(9, 300), chat(26, 12)], ids=["steps", "large results", "chat"])
-def test_a_conversation_that_ends_at_any_request_has_cost_little_more(messages: list[Message], column: str, miss: float) -> None:
+KINDS = {"steps": agent(26, 60), "large results": agent(9, 300), "chat": chat(26, 12)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "column", "miss"),
+    [
+        ("steps", "gpt-4o", 0.3),
+        ("steps", "claude", 0.0),
+        ("large results", "gpt-4o", 0.0),
+        ("large results", "claude", 0.3),
+        ("chat", "gpt-4o", 0.3),
+        ("chat", "claude", 0.0),
+    ],
+)
+def test_a_conversation_that_ends_at_any_request_has_cost_little_more(kind: str, column: str, miss: float) -> None:
     tenant = Tenant("one", COLUMNS[column], WarmthMemory(), miss)
-    *_, done = tenant.play(messages, 0, 400)
+    *_, done = tenant.play(KINDS[kind], 0, 400)
     assert max(done.ends) <= 1.02
     assert done.ratio <= 1.0
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 import pytest
 
 from tests.support.bodies import encode, messages_of
+from tests.support.effort import every
 from tests.support.prefix import Kind, classify
 from tests.support.text_agents import FORMATS, Session, session
 from tests.support.warm import WARM
@@ -74,10 +75,12 @@ def missing(made: Session, text: str) -> list[str]:
     return [said for said in (made.asked, *made.limits, made.last) if said not in text]
 
 
-@pytest.mark.parametrize("name", sorted(FORMATS))
-@pytest.mark.parametrize(("tasks", "steps", "chosen"), [(1, 14, _OPTIONS), (2, 9, _OPTIONS[1::2]), (3, 6, _OPTIONS[::2])])
-def test_task_limits_and_newest_result_are_sent(name: str, tasks: int, steps: int, chosen: Sequence[FoldOptions]) -> None:
+@pytest.mark.parametrize(("place", "name"), [*enumerate(sorted(FORMATS))])
+@pytest.mark.parametrize(("tasks", "steps"), [(1, 14), (2, 9), (3, 6)])
+def test_task_limits_and_newest_result_are_sent(place: int, name: str, tasks: int, steps: int) -> None:
+    """Each format meets each of the options once, and each number of tasks meets each of the options in some format."""
     made = session(name, tasks, steps, seed=tasks)
+    chosen = every(3, _OPTIONS, place + tasks)
     read = CHAT.read(as_chat(made.messages), WARM)
     kept = [missing(made, sent(fit(read, options, WARM))) for options in chosen]
     assert kept == [[]] * len(kept)
@@ -107,8 +110,10 @@ def test_an_agent_with_native_calls_keeps_its_task_within_a_budget_or_a_window(t
     assert kept == [[]] * len(kept)
 
 
-@pytest.mark.parametrize("wire", sorted(WIRES))
-@pytest.mark.parametrize("name", ["smolagents", "react", "cline", "mini-swe", "openhands", "autogen", "chinese"])
+_NAMES: Final = ("smolagents", "react", "cline", "mini-swe", "openhands", "autogen", "chinese")
+
+
+@pytest.mark.parametrize(("name", "wire"), every(2, [(name, wire) for name in _NAMES for wire in sorted(WIRES)]))
 def test_on_every_wire(name: str, wire: str) -> None:
     made = session(name, 2, 10, seed=9)
     on, encoded = WIRES[wire]
@@ -124,7 +129,7 @@ def test_on_every_wire(name: str, wire: str) -> None:
 @pytest.mark.parametrize("name", ["smolagents", "terminus", "langchain", "swe-agent", "german"])
 def test_a_growing_session_repeats_itself_but_at_fold_events(name: str) -> None:
     """As in a loop of tool calls: what was recalled for a person may go when a person speaks again, and nothing in between."""
-    made = session(name, 2, 18, seed=4)
+    made = session(name, 2, 12, seed=4)
     ends = [i for i, m in enumerate(made.messages, 1) if m["role"] == "user"]
     bodies = [as_chat(made.messages[:end]) for end in ends]
     folds = [fold(CHAT.read(body, WARM), _OPTIONS[0], WARM) for body in bodies]

@@ -82,8 +82,7 @@ def compacted(wire: Wire, said: str, budget: int, history: list[Part] | None = N
 
 
 @pytest.mark.parametrize("name", COMPACT)
-@pytest.mark.parametrize("wire", [CHAT, MESSAGES], ids=["chat", "messages"])
-@pytest.mark.parametrize("budget", [2500, 6000])
+@pytest.mark.parametrize(("wire", "budget"), [(CHAT, 2500), (MESSAGES, 2500), (CHAT, 6000)], ids=["chat", "messages", "roomy"])
 def test_all_that_the_users_asked_for_is_there(name: str, wire: Wire, budget: int) -> None:
     found = compacted(wire, COMPACT[name], budget)
     there = "\n".join(m.text for m in found.forwarded.messages)

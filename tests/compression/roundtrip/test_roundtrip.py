@@ -155,8 +155,7 @@ EXACT = {
 }
 
 
-@pytest.mark.parametrize("role", ["user", "assistant", "tool"])
-@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize(("name", "role"), every(2, [(name, role) for name in EXACT for role in ("user", "assistant", "tool")]))
 def test_blocks_and_secrets_stay_byte_for_byte(name: str, role: str) -> None:
     prose = " ".join(CHAT * 4)
     behind = "" if name == "unclosed" else f"\n\n{prose}"
@@ -246,7 +245,7 @@ def _reports(count: int) -> list[Message]:
 
 
 @pytest.mark.parametrize("share", [None, 0.5, 0.1])
-@pytest.mark.parametrize("messages", [_logs(80), _reports(30), _reports(2), talk(30)], ids=["logs", "reports", "two", "talk"])
+@pytest.mark.parametrize("messages", [_logs(40), _reports(15), _reports(2), talk(30)], ids=["logs", "reports", "two", "talk"])
 def test_near_references_never_make_it_larger(messages: list[Message], share: float | None) -> None:
     budget = None if share is None else int(share * sum(map(default_token_counter, messages)))
     sizes = []

@@ -111,8 +111,7 @@ def sessions(turns: int, loops: int, every: int) -> Iterator[list[Message]]:
         found.append(said("assistant", 900 + turn, 10))
 
 
-@pytest.mark.parametrize("budget", [None, 2000, 6000])
-@pytest.mark.parametrize("loops", [0, 4])
+@pytest.mark.parametrize(("loops", "budget"), [(0, None), (0, 2000), (4, None), (4, 6000)])
 def test_a_fold_of_a_session_is_never_refused_for_them(loops: int, budget: int | None) -> None:
     options, memo, folds = FoldOptions(budget=budget, prices=CachePrices(1.0, 1.0)), WARM, 0
     for messages in sessions(9 if loops else 24, loops, 3):

@@ -120,18 +120,18 @@ async def test_a_copy_keeps_its_sections_when_the_first_conversation_is_deleted(
 
 async def test_concurrent_adds_of_one_process_keep_their_order(store: Store) -> None:
     kept = conversations(store)
-    await asyncio.gather(*(kept.add("anna", "c", note(n), SETTINGS) for n in range(64)))
-    assert told((await kept.read("anna", "c")).history) == [str(n) for n in range(64)]
+    await asyncio.gather(*(kept.add("anna", "c", note(n), SETTINGS) for n in range(40)))
+    assert told((await kept.read("anna", "c")).history) == [str(n) for n in range(40)]
 
 
 async def test_several_services_on_one_store_lose_nothing(store: Store) -> None:
     services = [conversations(store) for _ in range(4)]
-    await asyncio.gather(*(services[n % 4].add("anna", "c", note(n), SETTINGS) for n in range(64)))
+    await asyncio.gather(*(services[n % 4].add("anna", "c", note(n), SETTINGS) for n in range(32)))
     found = [told((await service.read("anna", "c")).history) for service in services]
-    assert sorted(found[0], key=int) == [str(n) for n in range(64)]
+    assert sorted(found[0], key=int) == [str(n) for n in range(32)]
     assert found[1:] == found[:1] * 3
     # What one service was asked for in order is in order.
-    assert all([n for n in found[0] if int(n) % 4 == k] == [str(n) for n in range(k, 64, 4)] for k in range(4))
+    assert all([n for n in found[0] if int(n) % 4 == k] == [str(n) for n in range(k, 32, 4)] for k in range(4))
 
 
 async def test_deleting_leaves_nothing_and_others_whole(store: Store) -> None:

@@ -1,7 +1,8 @@
 """Folds that take too long, through whole proxies: what one replica has learned of a conversation, all of them act on, and no
 prefix changes for it.
 
-Lives here: replicas, workers, and what they ask the store. Does not belong here: one process's rules (``test_abandoning``).
+Lives here: replicas, and what they ask the store. Does not belong here: one process's rules (``test_abandoning``), folds in
+processes (``test_elsewhere``).
 """
 
 from __future__ import annotations
@@ -9,9 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
-import signal
-import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -22,9 +20,9 @@ from typing import Any
 import pytest
 import redis
 
+from tests.proxy.chat.abandoned import kept_records
 from tests.proxy.harness import ProxyServer, UpstreamServer, proxy_server, reply, until
-from tests.proxy.processes import chat, serve_process
-from tests.support.words import prose
+from tests.proxy.processes import chat
 from turnfold.compression.fold import Folded, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
@@ -32,7 +30,6 @@ from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Conversation
 from turnfold.config.fold import fold_options
 from turnfold.config.settings import FoldingSettings, Settings
-from turnfold.proxy.chat.elsewhere import LARGE
 from turnfold.proxy.learning.abandoned_records import KIND, AbandonedFold, keep_abandoned
 
 OK = reply(b'{"id": "c", "model": "gpt-4o", "choices": []}')  # without usage, so that no window is learned
@@ -174,62 +171,6 @@ def records(url: str) -> list[bytes]:
     client: Any = redis.Redis.from_url(url)
     with contextlib.closing(client):
         return [key for key in client.scan_iter("*", count=1000) if b":i:" + KIND.encode() + b":" in key]
-
-
-@contextlib.contextmanager
-def folds_that_never_end(group: int) -> Iterator[set[int]]:
-    """Stop each process that folds for a process group, as soon as it is there and long before it can fold; gives their ids."""
-    stopped: set[int] = set()
-    done = threading.Event()
-
-    def look() -> None:
-        while not done.wait(0.01):
-            for entry in Path("/proc").iterdir():
-                if entry.name.isdigit() and int(entry.name) not in stopped:
-                    with contextlib.suppress(OSError):
-                        if os.getpgid(int(entry.name)) == group and b"fold_process" in (entry / "cmdline").read_bytes():
-                            os.kill(int(entry.name), signal.SIGSTOP)
-                            stopped.add(int(entry.name))
-
-    thread = threading.Thread(target=look)
-    thread.start()
-    try:
-        yield stopped
-    finally:
-        done.set()
-        thread.join()
-
-
-def kept_records(path: Path) -> int:
-    """How many there are in a SQLite file."""
-    with contextlib.closing(sqlite3.connect(path, timeout=20)) as connection:
-        (number,) = connection.execute("SELECT count(*) FROM items WHERE kind = ?", (KIND.encode(),)).fetchone()
-        return int(number)
-
-
-def test_workers_share_it(upstream: UpstreamServer, tmp_path: Path) -> None:
-    """Requests of one conversation, each on a connection of its own, so that both workers get some.
-
-    How long a fold takes is not left to the machine: none comes to an end.
-    """
-    upstream.handler = OK
-    messages = [{"role": ("user", "assistant")[i % 2], "content": prose(i, "en", 140)} for i in range(61)]
-    body = json.dumps({"model": "gpt-4o", "messages": messages}).encode()
-    assert len(body) > LARGE, "it is folded in a process"
-    settings = {"WORKERS": "2", "FOLD_TIMEOUT": "4", "STORE_URL": f"sqlite:///{tmp_path}/t.db", "CACHE_HIT_SHARE": "0.7"}
-    with serve_process(upstream, tmp_path, **settings) as served, folds_that_never_end(served.process.pid) as folds:
-        answers = [served.post(body)]
-        until(lambda: kept_records(tmp_path / "t.db"))
-
-        def both_have_been_asked() -> bool:
-            answers.append(served.post(body))
-            return len(folds) == 2  # a process of each
-
-        until(both_have_been_asked)
-        answers += [served.post(body) for _ in range(8)]
-        assert served.stop() == 0, "both workers end in good order"
-    seen = [(answer.header("x-turnfold-status"), answer.header("x-turnfold-reason")) for answer in answers]
-    assert seen == [SLOW, *[KEPT_RAW] * (len(seen) - 1)]
 
 
 def test_what_was_learned_last_is_written_before_the_process_ends(

@@ -7,8 +7,9 @@ import http.client
 import json
 import os
 import signal
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 from pydantic import SecretStr
 from starlette.types import Receive, Scope, Send
 
+from tests.proxy.chat.abandoned import kept_records
 from tests.proxy.harness import Answer, Running, UpstreamServer, api_server, call, call_on, reply, until
 from tests.proxy.processes import ADMIN, chat
 from tests.support.block_conversations import Kind, conversation
@@ -56,9 +58,9 @@ def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextlib.contextmanager
-def proxied(upstream: UpstreamServer, **limits: float) -> Iterator[str]:
+def proxied(upstream: UpstreamServer, store: str = "memory://", **limits: float) -> Iterator[str]:
     auth = AuthSettings(admin_token=SecretStr("adm"))
-    with api_server("memory://", upstream.origin + "/v1", auth=auth, limits=LimitSettings.model_validate(limits)) as origin:
+    with api_server(store, upstream.origin + "/v1", auth=auth, limits=LimitSettings.model_validate(limits)) as origin:
         yield origin
 
 
@@ -249,22 +251,40 @@ def test_what_cannot_be_read_goes_out_as_it_came(upstream: UpstreamServer, origi
         assert upstream.seen[-1].body == data
 
 
+@contextlib.contextmanager
+def folds_that_never_end(before: Collection[int]) -> Iterator[None]:
+    """While it lasts, each new process of ours that folds is stopped as soon as it is there, long before it can fold."""
+    stopped, done = {*before}, threading.Event()
+
+    def look() -> None:
+        while not done.wait(0.01):
+            for pid in {*children()} - stopped:
+                os.kill(pid, signal.SIGSTOP)
+                stopped.add(pid)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
 @pytest.mark.usefixtures("everything_is_large")
-def test_a_fold_that_takes_too_long_is_not_tried_again_until_it_is_done(upstream: UpstreamServer) -> None:
+def test_a_fold_that_takes_too_long_is_tried_on_no_server_of_its_store(upstream: UpstreamServer, tmp_path: Path) -> None:
+    """How long a fold takes is not left to the machine: none comes to an end. Servers end in good order all the same."""
     upstream.handler = OK
-    data = body("/v1/chat/completions", 150)
-    with proxied(upstream, fold_timeout=0.3) as origin:
-        ask(origin, "/v1/chat/completions", body("/v1/chat/completions", 2))  # the process starts
-        seen = []
-
-        def is_given_up() -> bool:
-            seen.append(status(ask(origin, "/v1/chat/completions", data)))
-            assert upstream.seen[-1].body == data
-            return ("passthrough", "slow-before") in seen
-
-        until(is_given_up, pause=0.1)
-        # On a busy machine the first ones wait for the start of the process, whose place is taken.
-        assert set(seen) <= {("failed-open", "slow"), ("passthrough", "slow-before"), ("passthrough", "busy")}
+    path, before = "/v1/chat/completions", {*children()}
+    data, file = body(path, 20), tmp_path / "t.db"
+    with folds_that_never_end(before), contextlib.ExitStack() as stack:
+        one, other = (stack.enter_context(proxied(upstream, f"sqlite:///{file}", fold_timeout=1.0)) for _ in range(2))
+        assert status(ask(one, path, data)) == ("failed-open", "slow")
+        until(lambda: file.exists() and kept_records(file))
+        assert {status(ask(to, path, data)) for to in (other, one, other)} == {("passthrough", "slow-before")}
+        assert {seen.body for seen in upstream.seen} == {data}
+        assert len({*children()} - before) == 2, "a process of each"
+    until(lambda: not {*children()} - before)
 
 
 def test_a_process_that_dies_costs_one_fold(origin: str) -> None:

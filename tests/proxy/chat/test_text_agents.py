@@ -18,7 +18,7 @@ from tests.support.warm import warm_fold
 
 Message = dict[str, Any]
 
-_PARTS: Final = 9  # that each task has
+_PARTS: Final = 6  # that each task has
 _ANSWERS: Final = {
     "/v1/chat/completions": b'{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":1}}',
     "/v1/messages": b'{"content":[],"usage":{"input_tokens":9,"output_tokens":1}}',

@@ -47,15 +47,18 @@ async def test_items_come_back_in_the_order_asked_for(store: Store) -> None:
     assert await store.get([A]) == [b"new"]
 
 
-@pytest.mark.parametrize("odd", ODD)
-async def test_odd_names_are_names_like_any(store: Store, odd: str) -> None:
-    keys = [Key(odd, "section", "x"), Key("anna", odd, "x"), Key("anna", "section", odd)]
-    for number, key in enumerate(keys):
-        await store.put([item(key, str(number).encode(), conversation=odd)])
-    assert await store.get(keys) == [b"0", b"1", b"2"]
-    assert await everything(store, Scope("anna", conversation=odd)) == sorted(keys[1:])
-    assert await store.delete(Scope(odd)) == 1
-    assert await store.get(keys) == [None, b"1", b"2"]
+async def test_odd_names_are_names_like_any(store: Store) -> None:
+    """Each beside those before it, which it must not touch."""
+    for odd in ODD:
+        keys = [Key(odd, "section", "x"), Key("anna", odd, "x"), Key("anna", "section", odd)]
+        for number, key in enumerate(keys):
+            await store.put([item(key, str(number).encode(), conversation=odd)])
+        assert await store.get(keys) == [b"0", b"1", b"2"], odd
+        assert await everything(store, Scope("anna", conversation=odd)) == sorted(keys[1:]), odd
+        assert await store.delete(Scope(odd)) == 1, odd
+        assert await store.get(keys) == [None, b"1", b"2"], odd
+    kept = [Key("anna", *names) for odd in ODD for names in ((odd, "x"), ("section", odd))]
+    assert await store.get(kept) == [b"1", b"2"] * len(ODD)
 
 
 async def test_no_tenant_sees_another(store: Store) -> None:
@@ -122,27 +125,28 @@ async def test_listing_by_tenant_kind_and_conversation(store: Store) -> None:
     assert await store.keys(Scope("anna", "unheard of")) == []
 
 
-@pytest.mark.parametrize(
-    ("scope", "gone"),
-    [
-        (Scope("anna"), [A, B, STATE]),
-        (Scope("anna", "section"), [A, B]),
-        (Scope("anna", conversation="c"), [A, STATE]),
-        (Scope("anna", "section", "c"), [A]),
-        (Scope("anna", conversation="unheard of"), []),
-    ],
-)
-async def test_deletion(store: Store, scope: Scope, gone: Sequence[Key]) -> None:
+DELETED: list[tuple[Scope, Sequence[Key]]] = [
+    (Scope("anna"), [A, B, STATE]),
+    (Scope("anna", "section"), [A, B]),
+    (Scope("anna", conversation="c"), [A, STATE]),
+    (Scope("anna", "section", "c"), [A]),
+    (Scope("anna", conversation="unheard of"), []),
+]
+
+
+async def test_deletion(store: Store) -> None:
     other = Key("bert", "section", "s1")
-    await store.put([item(A, conversation="c"), item(B), item(STATE, conversation="c"), item(other, conversation="c")])
-    assert await store.delete(scope) == len(gone)
-    left = sorted({A, B, STATE} - set(gone))
-    assert await everything(store, Scope("anna")) == left
-    assert [key for key in (A, B, STATE) if (await store.get([key]))[0] is None] == list(gone)
-    assert await store.get([other]) == [b"v"]
-    assert await store.delete(scope) == 0
-    await store.put([item(A, conversation="c")])
-    assert await store.keys(Scope("anna", conversation="c", kind="section")) == [A]
+    for scope, gone in DELETED:
+        await store.put([item(A, conversation="c"), item(B), item(STATE, conversation="c"), item(other, conversation="c")])
+        assert await store.delete(scope) == len(gone), scope
+        left = sorted({A, B, STATE} - set(gone))
+        assert await everything(store, Scope("anna")) == left, scope
+        assert [key for key in (A, B, STATE) if (await store.get([key]))[0] is None] == list(gone), scope
+        assert await store.get([other]) == [b"v"], scope
+        assert await store.delete(scope) == 0, scope
+        await store.put([item(A, conversation="c")])
+        assert await store.keys(Scope("anna", conversation="c", kind="section")) == [A], scope
+        await store.delete(Scope("anna"))
 
 
 async def test_a_label_does_not_outlive_its_item(store: Store) -> None:

@@ -1,0 +1,76 @@
+"""What a test process has read out of texts before.
+
+Lives here: remembering it, and reading anew where time is measured. Does not belong here: reading, tokens (``known_tokens``).
+
+Tests shorten the same texts again and again: in other sizes, with other words, on other wires, with an empty memory. More than
+half of all statements are read out of a text out of which they were read before. What is read depends on the arguments alone.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache, wraps
+from importlib import import_module
+from typing import Any, Final
+
+#: Functions of a text, each behind those that its module imports.
+_READERS: Final = (
+    ("text.kinds", "parts"),
+    ("text.sentences", "sentences"),
+    ("text.statements", "statements"),
+    ("text.entities", "entities"),
+    ("shorten.plain", "rows"),
+    ("shorten.plain", "sentence_rows"),
+    ("shorten.registry", "facts"),
+)
+#: Characters; the few longer texts would take most of the memory.
+_LONGEST: Final = 8_000
+_anew: Final[list[None]] = []  # an entry while time is measured
+
+
+def _known(read: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function with a memory; a list of its results is the caller's own."""
+    remembered = lru_cache(maxsize=8_192)(read)
+
+    @wraps(read)
+    def known(text: str, *others: Any, **named: Any) -> Any:
+        if _anew or len(text) > _LONGEST or not _are_keys((*others, *named.values())):
+            return read(text, *others, **named)
+        found = remembered(text, *others, **named)
+        return [*found] if isinstance(found, list) else found
+
+    return known
+
+
+def _are_keys(values: tuple[Any, ...]) -> bool:
+    try:
+        hash(values)
+    except TypeError:
+        return False
+    return True
+
+
+def remember_texts() -> None:
+    """From now on what was read out of a text lately is not read again. Call it before others import what reads.
+
+    Raises:
+        RuntimeError: a module has a reader already.
+    """
+    for name, reader in _READERS:
+        module = import_module(f"turnfold.compression.{name}")
+        read = getattr(module, reader)
+        if early := [one for one, has in [*sys.modules.items()] if has is not module and vars(has).get(reader) is read]:
+            raise RuntimeError(f"{early} imported {reader} too early")
+        setattr(module, reader, _known(read))
+
+
+@contextmanager
+def read_anew() -> Iterator[None]:
+    """Read whatever is asked for, as a server does: for what measures time."""
+    _anew.append(None)
+    try:
+        yield
+    finally:
+        _anew.pop()
