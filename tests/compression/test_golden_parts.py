@@ -301,7 +301,7 @@ def test_how_often_a_hard_limit_is_tried() -> None:
             asked.append(len(said))
             return 41 if len(asked) < patience else len(said) // 40
 
-        made = registry.Shortener(frozenset(), stubborn).within(text, 40)
+        made = registry.within(text, 40, frozenset(), stubborn)
         lines.append(f"{patience} {len(asked)} {len(made)}")
     golden.agrees(FILES / "tries.txt", lines)
 
