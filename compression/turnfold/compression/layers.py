@@ -342,7 +342,7 @@ class Compressor:
         best = max(said, key=lambda i: (source.scores[i] if not source.spans[i].kind else -1.0, -i))
         most = _TIMES_LONGER * (source.spans[last - 1].end - source.spans[first].start)
         if best in source.in_data:
-            rows = short_data(source.spans[best].of(source.text), source.spans[best].kind, _ROW, source.words, self._count)
+            rows = short_data(source, source.spans[best].of(source.text), source.spans[best].kind, _ROW)
             if rows.strip():
                 heads = data_heads_within(source, [best], most)
                 return None if heads is None else write(source, ChosenText(frozenset(heads), {best: rows})).strip()
@@ -356,7 +356,7 @@ class Compressor:
             if i in source.in_data:
                 piece = source.spans[i].of(source.text)
                 limit = max(_ROW, int(ratio * self._count(piece)))
-                short[i] = short_data(piece, source.spans[i].kind, limit, source.words, self._count)
+                short[i] = short_data(source, piece, source.spans[i].kind, limit)
         return {i: text for i, text in short.items() if text.strip()}
 
 

@@ -218,7 +218,9 @@ def own_routes(parts: Parts, settings: Settings, options_for: OptionsOf) -> list
         *admin_data_routes(parts.forgetting, parts.gate),
         *dashboard_routes(parts.entrance, parts.gate, parts.store, parts.ledger, parts.workshop, settings),
         *admin_window_routes(parts.windows, parts.store.patient, options_for, parts.gate),
-        *state_routes(StateRecords(parts.store.patient, settings.store.ttl), partial(_tenant_of, parts.gate), models),
+        *state_routes(
+            StateRecords(parts.store.patient, settings.store.ttl), partial(_tenant_of, parts.gate), models, parts.workshop
+        ),
     ]
 
 

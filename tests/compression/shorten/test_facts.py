@@ -13,7 +13,7 @@ from tests.support.effort import draws
 from tests.support.growth import assert_linear, repeated
 from turnfold.compression.shorten import diff
 from turnfold.compression.shorten.facts import facts_tokens
-from turnfold.compression.shorten.lines import CEILING, FLOOR, WeighedLine, choose, fit_to_limit, visible_parts
+from turnfold.compression.shorten.lines import CEILING, FLOOR, RankedLines, WeighedLine, choose, fit_to_limit, visible_parts
 from turnfold.compression.shorten.registry import facts, facts_arguments
 from turnfold.compression.text.sentences import LONGEST
 from turnfold.compression.tokens import count
@@ -115,7 +115,7 @@ def test_headings_come_with_their_hits() -> None:
         WeighedLine(" 9:z", under=2, weight=-9.0),
     ]
     rows = [*hits, *[WeighedLine("zz " * 40)] * 3]
-    assert choose(rows, 20, NOBODY, count).startswith("a.py (2)\n 3:alpha_beta")
+    assert choose(RankedLines(rows, NOBODY, count), 20).startswith("a.py (2)\n 3:alpha_beta")
 
 
 @pytest.mark.parametrize("keep", [40, 100, 400])

@@ -21,7 +21,7 @@ from turnfold.compression.shorten.evidence import grade, grades, is_outcome, odd
 from turnfold.compression.shorten.facts import facts_tokens
 from turnfold.compression.shorten.html_depth import with_few_open
 from turnfold.compression.shorten.judged_text import JudgedText
-from turnfold.compression.shorten.lines import name_worth, names, needed_above, needed_remarks, rank_lines, short_lines
+from turnfold.compression.shorten.lines import RankedLines, name_worth, names, needed_above, needed_remarks, short_lines
 from turnfold.compression.shorten.reading import Reader, columns_of, holds_exact
 from turnfold.compression.shorten.registry import ROOMY, ROWS
 from turnfold.compression.shorten.stack_trace import rows as trace_rows
@@ -108,7 +108,7 @@ def test_lines_of_every_kind() -> None:
     lines, of_kind = list[str](), dict[str, list[Any]]()
     for name, text in _outputs():
         made = {kind: make(text, WORDS) for kind, make in {**ROWS, **ROOMY}.items()}
-        ranked = [rank_lines(made[kind], 60, WORDS, len, ()) for kind in ("log", "csv", "json", "diff", "prose") if made[kind]]
+        ranked = [RankedLines(made[kind], WORDS, len).order(60) for kind in ("log", "csv", "json", "diff", "prose") if made[kind]]
         worth = sum(row.weight + row.evidence for rows in made.values() for row in rows)
         lines.append(
             f"{name}: {sum(map(len, made.values()))} lines, worth {worth:.2f} {golden.name_of((list(made.values()), ranked))}"

@@ -69,7 +69,7 @@ def test_no_line_stands_under_the_head_of_another(text: str, is_head: object) ->
     repeated = {line for line in text.split("\n") if text.split("\n").count(line) > 1}
     heads = _heads(text, is_head)
     for limit in range(12, count(text)):
-        shown = _heads(registry.within(text, limit, frozenset(), count), is_head)
+        shown = _heads(registry.Shortener(frozenset(), count).within(text, limit), is_head)
         for line, head in shown.items():
             if line in heads and line not in repeated:
                 assert head == heads[line], (limit, line)
@@ -94,9 +94,9 @@ M3 is out of order, its figure is to be ignored"""
 
 
 def test_a_short_table_shows_its_odd_row_and_the_note_below_it() -> None:
-    assert "72,Bruun,refunded" in registry.within(ORDERS, count(ORDERS) // 2, frozenset(), count)
+    assert "72,Bruun,refunded" in registry.Shortener(frozenset(), count).within(ORDERS, count(ORDERS) // 2)
     for limit in range(36, count(METERS)):
-        shown = registry.within(METERS, limit, frozenset(), count)
+        shown = registry.Shortener(frozenset(), count).within(METERS, limit)
         assert "out of order" in shown, limit
 
 
@@ -104,5 +104,5 @@ def test_no_row_is_shown_without_the_names_of_its_columns() -> None:
     for text in (ORDERS, METERS):
         header, *rows = text.split("\n")[:-1]
         for limit in range(8, count(text)):
-            shown = registry.within(text, limit, frozenset(), count).split("\n")
+            shown = registry.Shortener(frozenset(), count).within(text, limit).split("\n")
             assert header in shown or not set(rows) & set(shown), limit

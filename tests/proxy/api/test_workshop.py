@@ -8,9 +8,13 @@ from typing import Any, cast
 
 import pytest
 
+from turnfold.compression.budgeted import History, HistoryMessage
+from turnfold.config.settings import StoreSettings
+from turnfold.proxy.api.conversations import Conversations
 from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.http.refusals import Refused
 from turnfold.proxy.lanes.processes import FoldProcesses
+from turnfold.proxy.store.memory import MemoryStore
 
 
 class Failing:
@@ -42,3 +46,21 @@ async def test_large_work_that_fails_in_its_process_is_refused() -> None:
         workshop.close()
     assert (refused.value.status, refused.value.code) == (503, "too_slow")
     assert processes.turns == [("anna", b"")]
+
+
+async def test_a_context_that_reads_much_text_is_made_in_a_process_however_few_tokens_it_has() -> None:
+    processes = Failing()
+    workshop = Workshop(1, cast(FoldProcesses, processes))
+    conversations = Conversations(MemoryStore(), StoreSettings(), workshop)
+    try:
+        await conversations.replace("anna", "short", _said(199_000))
+        assert processes.turns == []
+        with pytest.raises(Refused):
+            await conversations.replace("anna", "long", _said(200_000))
+    finally:
+        workshop.close()
+    assert processes.turns == [("anna", b"")]
+
+
+def _said(size: int) -> History:
+    return History(recent=(HistoryMessage("user", "one two " * (size // 8)),), recent_tokens=(9,), raw_tokens=9, messages=1)

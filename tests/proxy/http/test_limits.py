@@ -13,7 +13,7 @@ from starlette.types import Message
 
 from tests.support.cases import each
 from turnfold.config.serving import LimitSettings
-from turnfold.proxy.http import limits
+from turnfold.proxy.http import inbound
 from turnfold.proxy.http.inbound import Inbound, while_present
 from turnfold.proxy.http.limits import UnfinishedBodies, check_head, check_host, check_path, plain_body, read_body
 from turnfold.proxy.http.refusals import Refused
@@ -126,7 +126,7 @@ async def test_work_ends_when_its_client_leaves() -> None:
 
 @pytest.mark.parametrize("declared", [None, b"10", b"soon"])
 async def test_a_body(declared: bytes | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "_LONG_JOIN", 9)
+    monkeypatch.setattr(inbound, "_LONG_JOIN", 9)
     assert await read([b"1234", b"", b"567890"], declared) == (b"1234567890", 0)
     assert await read([b"1234", b"5678"], declared) == (b"12345678", 0)
     with pytest.raises(Refused, match=r"larger than 10 bytes \(TURNFOLD_MAX_BODY_BYTES\)") as exc:

@@ -19,6 +19,7 @@ from starlette.requests import Request
 from tests.proxy.harness import NO_LOGGING, Receipts, running
 from turnfold.compression.state import Record, create_engine, read_record
 from turnfold.config.settings import Settings
+from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.asking.asker import ModelAsker
 from turnfold.proxy.asking.operations import OperationModels
 from turnfold.proxy.client import Client, errors
@@ -64,7 +65,7 @@ def records() -> Records:
 
 @pytest.fixture(scope="module")
 def url(records: Records) -> Iterator[str]:
-    app = Starlette(routes=list(state_routes(records, authorise, NO_MODEL)))
+    app = Starlette(routes=list(state_routes(records, authorise, NO_MODEL, Workshop(1))))
     with running(uvicorn.Config(app, **NO_LOGGING, lifespan="off")) as server:
         yield server.origin
 

@@ -22,7 +22,7 @@ from pydantic_core import from_json
 
 from turnfold.compression.shorten.evidence import MOST_ODD, grade, grades
 from turnfold.compression.shorten.exact_json import Number
-from turnfold.compression.shorten.lines import Count, WeighedLine, rank_lines, short_lines, within
+from turnfold.compression.shorten.lines import Count, RankedLines, WeighedLine, short_lines, within
 
 _EXACT: Final = json.JSONDecoder(parse_float=Number, parse_int=Number, parse_constant=Number)
 _LONGEST: Final = 160  # characters of a string that are shown
@@ -324,7 +324,7 @@ def facts(text: str, keep: int, words: frozenset[str], count: Count, known: Cont
     rows = [leaf.row for leaf in leaves]
     if not isinstance(value, (dict, list)) or not rows:
         return _scalar(value)
-    order = rank_lines(rows, keep, words, count, known)
+    order = RankedLines(rows, words, count, known).order(keep)
     taken = within(rows, order, lambda some: count(_prune(value, leaves, some)), keep)
     return _prune(value, leaves, taken)
 

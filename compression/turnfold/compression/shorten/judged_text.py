@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Final
 
 from turnfold.compression.shorten.lines import is_longer
+from turnfold.compression.shorten.registry import Shortener
 from turnfold.compression.text.beside import beside
 from turnfold.compression.text.entities import Entity
 from turnfold.compression.text.sections import leading_spans
@@ -69,6 +70,11 @@ class JudgedText:
     count: Count = field(repr=False)
     words: frozenset[str] = _NO_WORDS
     partial: frozenset[int] = frozenset()
+
+    @cached_property
+    def shortener(self) -> Shortener:
+        """Shortens its data."""
+        return Shortener(self.words, self.count)
 
     @property
     def spans(self) -> Sequence[Span]:

@@ -19,7 +19,6 @@ from itertools import pairwise
 from math import fsum
 from typing import Final
 
-from turnfold.compression.shorten import registry
 from turnfold.compression.shorten.coverage import CoverageItem, cover_closely
 from turnfold.compression.shorten.evidence import grades
 from turnfold.compression.shorten.judged_text import ROWED, JudgedText
@@ -190,7 +189,7 @@ def _least(source: JudgedText, budget: int) -> ChosenText:
     if not said:
         first = next((f for f, _ in source.data), 0)
         last = source.data_ends.get(first, 1)
-        text = registry.within(source.slice(first, last), max(_LEAST, budget), source.words, source.count)
+        text = source.shortener.within(source.slice(first, last), max(_LEAST, budget))
         return ChosenText(frozenset(), {first: text}) if text.strip() else ChosenText(frozenset({first}), {})
 
     def value(i: int, needed: Iterable[int]) -> tuple[float, int]:
@@ -229,7 +228,7 @@ def _shortened(source: JudgedText, budget: int) -> dict[int, str]:
         over = source.count(needed) + 1 if needed else 0
         least = int(budget * _PART) if first in source.partial else _LEAST
         limit = min(left - over, max(int(budget * sizes[first] / total), min(least, sizes[first])))
-        text = short_data(source.slice(first, last), source.spans[first].kind, limit, source.words, source.count)
+        text = short_data(source, source.slice(first, last), source.spans[first].kind, limit)
         if text.strip() and _tells(source, first, last, text):
             out[first] = text
             left -= source.count(text) + 1 + over
@@ -267,15 +266,15 @@ def _with_parts(source: JudgedText, shown: Iterable[int]) -> set[int]:
     return begun.union(*(range(i, source.data_ends[i]) for i in begun if i in source.data_ends))
 
 
-def short_data(text: str, kind: str, limit: int, words: frozenset[str], count: Count) -> str:
-    """Data in `limit` tokens at most, "" where it can't be; a fence stays closed."""
+def short_data(source: JudgedText, text: str, kind: str, limit: int) -> str:
+    """Data of a text in `limit` tokens at most, "" where it can't be; a fence stays closed."""
     if limit <= 0:
         return ""
     if kind != "fence":
-        return registry.within(text.strip("\n"), limit, words, count)
+        return source.shortener.within(text.strip("\n"), limit)
     opening, _, body = text.strip("\n").partition("\n")
     body, _, closing = body.rpartition("\n")
-    inner = registry.within(body, limit - count(f"{opening}\n\n{closing}"), words, count) if limit > 0 and body else ""
+    inner = source.shortener.within(body, limit - source.count(f"{opening}\n\n{closing}")) if body else ""
     return f"{opening}\n{inner}\n{closing}" if inner.strip() else ""
 
 
@@ -350,7 +349,7 @@ def _telling_rows(source: JudgedText, most: int, budget: int) -> dict[int, str]:
     first, last = groups[0]
     budget -= sum(source.count(source.spans[i].of(source.text)) + 1 for i in data_heads(source, [first]))
     limit = min(budget, _ROW * slots)
-    text = short_data(source.slice(first, last), source.spans[first].kind, limit, source.words, source.count)
+    text = short_data(source, source.slice(first, last), source.spans[first].kind, limit)
     return {first: text} if text.strip() else {}
 
 

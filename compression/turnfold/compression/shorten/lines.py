@@ -15,6 +15,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from copy import copy
+from functools import cached_property
 from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
@@ -121,6 +123,12 @@ class _Worth:
         }
         self._alike: Counter[str] = Counter()
 
+    def afresh(self) -> _Worth:
+        """The same with no line chosen; only of one with none."""
+        copied = copy(self)
+        copied._value, copied._alike = dict(self._value), Counter()
+        return copied
+
     def of(self, index: int) -> float:
         """The line's current worth: repeated names count nothing, and each line like a chosen one counts half."""
         row = self._rows[index]
@@ -214,42 +222,77 @@ def _foremost(entries: list[tuple[bool, float, int]], cost: Mapping[int, float],
     return [entry for entry, so_far in zip(entries, spent, strict=True) if so_far <= room or not entry[0]]
 
 
-def rank_lines(
-    rows: Sequence[WeighedLine], keep: int, words: frozenset[str], count: Count, known: Container[str] = ()
-) -> list[int]:
-    """Indices of lines in the order in which to take them, evidence first; more than fit `keep` tokens.
+class _Weighed(NamedTuple):
+    """Lines by index.
 
-    Of similar lines only the best remaining one is in the heap; of the others only those of highest initial worth, a few times as
-    many as fit; and worth is recomputed only a few times per line. So time is linear in the text.
+    Attributes:
+        queues: lines that are alike, whether each is no evidence, and the negative of its worth per token; the best last.
+        best: of each of these the best, best first.
     """
-    rate = _rate(rows, count)
-    looked_at = _lines_to_weigh(rows, words)
-    cost = {i: _cost(rows[i], rate) for i in looked_at}
-    worth = _Worth(rows, looked_at, words, known)
-    queues: dict[str, list[tuple[bool, float, int]]] = {}
-    for i in looked_at:
-        queues.setdefault(rows[i].like or f"\n{i}", []).append((not rows[i].evidence, -worth.of(i) / cost[i], i))
-    for queue in queues.values():
-        queue.sort(reverse=True)
-    room = keep * CEILING * 1.3 + 50
-    heap = _foremost(sorted(queue.pop() for queue in queues.values()), cost, _WIDTH * room)
-    looks = _LOOKS * len(heap)
-    order: list[int] = []
-    while heap and room > 0:
-        tier, _, index = heapq.heappop(heap)
-        now = -worth.of(index) / cost[index]
-        looks -= 1
-        if looks > 0 and heap and (tier, now) > heap[0][:2]:
-            heapq.heappush(heap, (tier, now, index))
-            continue
-        if now >= 0:
-            continue
-        worth.take(index)
-        order.append(index)
-        room -= cost[index]
-        if rows[index].like and (queue := queues[rows[index].like]):
-            heapq.heappush(heap, queue.pop())
-    return order
+
+    cost: dict[int, float]
+    worth: _Worth
+    queues: dict[str, list[tuple[bool, float, int]]]
+    best: list[tuple[bool, float, int]]
+
+
+class RankedLines:
+    """Lines that are taken to one length or to several, and weighed once."""
+
+    def __init__(self, rows: Sequence[WeighedLine], words: frozenset[str], count: Count, known: Container[str] = ()) -> None:
+        self.rows = rows
+        self.count = count
+        self._words, self._known = words, known
+
+    @cached_property
+    def whole(self) -> str:
+        """All of them."""
+        return "\n".join([row.text for row in self.rows])
+
+    @cached_property
+    def _weighed(self) -> _Weighed:
+        rows = self.rows
+        rate = _rate(rows, self.count)
+        looked_at = _lines_to_weigh(rows, self._words)
+        cost = {i: _cost(rows[i], rate) for i in looked_at}
+        worth = _Worth(rows, looked_at, self._words, self._known)
+        queues: dict[str, list[tuple[bool, float, int]]] = {}
+        for i in looked_at:
+            queues.setdefault(rows[i].like or f"\n{i}", []).append((not rows[i].evidence, -worth.of(i) / cost[i], i))
+        for queue in queues.values():
+            queue.sort(reverse=True)
+        return _Weighed(cost, worth, queues, sorted([queue[-1] for queue in queues.values()]))
+
+    def order(self, keep: int) -> list[int]:
+        """Indices of lines in the order in which to take them, evidence first; more than fit `keep` tokens.
+
+        Of similar lines only the best remaining one is in the heap; of the others only those of highest initial worth, a few
+        times as many as fit; and worth is recomputed only a few times per line. So time is linear in the text.
+        """
+        rows, (cost, weighed, queues, best) = self.rows, self._weighed
+        worth = weighed.afresh()
+        taken: Counter[str] = Counter()  # of those that are alike
+        room = keep * CEILING * 1.3 + 50
+        heap = _foremost(best, cost, _WIDTH * room)
+        looks = _LOOKS * len(heap)
+        order: list[int] = []
+        while heap and room > 0:
+            tier, _, index = heapq.heappop(heap)
+            now = -worth.of(index) / cost[index]
+            looks -= 1
+            if looks > 0 and heap and (tier, now) > heap[0][:2]:
+                heapq.heappush(heap, (tier, now, index))
+                continue
+            if now >= 0:
+                continue
+            worth.take(index)
+            order.append(index)
+            room -= cost[index]
+            if like := rows[index].like:
+                taken[like] += 1
+                if taken[like] < len(queues[like]):
+                    heapq.heappush(heap, queues[like][-1 - taken[like]])
+        return order
 
 
 def _with_needed(rows: Sequence[WeighedLine], chosen: Sequence[int]) -> set[int]:
@@ -359,15 +402,7 @@ def _beginning(text: str, keep: int, count: Count) -> str:
     return f"{text[:size].rstrip()}… [{size} of {len(text)} characters]"
 
 
-def choose(
-    rows: Sequence[WeighedLine],
-    keep: int,
-    words: frozenset[str],
-    count: Count,
-    known: Container[str] = (),
-    *,
-    spoken: bool = False,
-) -> str:
+def choose(ranked: RankedLines, keep: int, *, spoken: bool = False) -> str:
     """The best lines that fit `keep` tokens (evidence: `CEILING` times that), written in order.
 
     If all lines fit they are written without a note. Linear in the text, except for a heap of its lines.
@@ -375,10 +410,11 @@ def choose(
     Args:
         spoken: whether they are language: where none fits, the best is written whole, as its beginning could say something else.
     """
-    whole = "\n".join(row.text for row in rows)
+    rows, count = ranked.rows, ranked.count
+    whole = ranked.whole
     if len(whole) <= 12 * keep and count(whole) <= keep:
         return whole
-    order = rank_lines(rows, keep, words, count, known)
+    order = ranked.order(keep)
     taken = within(rows, order, lambda some: count(write_lines(rows, some)), keep)
     if taken:
         return write_lines(rows, taken)

@@ -29,7 +29,7 @@ from turnfold.compression.shorten import (
 )
 from turnfold.compression.shorten.arguments import facts_arguments
 from turnfold.compression.shorten.evidence import is_outcome
-from turnfold.compression.shorten.lines import FLOOR, Count, WeighedLine, choose, is_longer
+from turnfold.compression.shorten.lines import FLOOR, Count, RankedLines, WeighedLine, choose, is_longer
 from turnfold.compression.text.data_blocks import reads_as_language
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.own_words import own_words
@@ -38,7 +38,7 @@ from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statements import statements
 from turnfold.compression.text.wrapped_lines import broken_lines
 
-__all__ = ["facts", "facts_arguments", "within"]
+__all__ = ["Shortener", "facts", "facts_arguments", "within"]
 
 RowMaker = Callable[[str, frozenset[str]], list[WeighedLine]]
 
@@ -170,7 +170,7 @@ class _Content:
     def __init__(self, text: str, words: frozenset[str], known: Container[str], count: Count, role: str = "tool") -> None:
         self._text, self._words, self._known, self._count, self._role = text, words, known, count, role
         self._spans = parts(text)
-        self._rows: dict[bool, tuple[list[WeighedLine], bool]] = {}
+        self._lines: dict[bool, tuple[RankedLines, bool]] = {}
 
     def shortened(self, keep: int) -> str:
         text, words, known, count = self._text, self._words, self._known, self._count
@@ -180,10 +180,11 @@ class _Content:
             except ValueError:  # it only looked like JSON
                 self._spans = [Span(0, len(text), "plain")]
         is_roomy = len(text) <= 12 * keep and count(text) <= _ROOMY * keep
-        if is_roomy not in self._rows:
-            self._rows[is_roomy] = self._read(ROWS | ROOMY if is_roomy else ROWS)
-        rows, spoken = self._rows[is_roomy]
-        return choose(rows, keep, words, count, known, spoken=spoken)
+        if is_roomy not in self._lines:
+            rows, spoken = self._read(ROWS | ROOMY if is_roomy else ROWS)
+            self._lines[is_roomy] = RankedLines(rows, words, count, known), spoken
+        lines, spoken = self._lines[is_roomy]
+        return choose(lines, keep, spoken=spoken)
 
     def _read(self, table: Mapping[str, RowMaker]) -> tuple[list[WeighedLine], bool]:
         """Its lines, and whether all of them are language."""
@@ -234,18 +235,33 @@ def facts(
     return short if is_longer(text, count(short), count) else text
 
 
+class Shortener:
+    """Shortens texts for one task, each of them read once, to however many lengths."""
+
+    def __init__(self, words: frozenset[str], count: Count) -> None:
+        self._words, self._count = words, count
+        self._contents: dict[str, _Content] = {}
+
+    def within(self, text: str, limit: int) -> str:
+        """The lossy form of a text in `limit` tokens at most, however few; "" where none is so short."""
+        count = self._count
+        if not is_longer(text, limit, count):
+            return text
+        content = self._contents.get(text)
+        if content is None:
+            content = self._contents[text] = _Content(text, self._words, frozenset(), count)
+        keep = limit
+        for _ in range(_TRIES):
+            short = content.shortened(keep)
+            size = count(short)
+            if size <= limit:
+                return short
+            keep = int(keep * min(0.9, limit / size))
+            if keep < 1:
+                break
+        return ""
+
+
 def within(text: str, limit: int, words: frozenset[str], count: Count) -> str:
-    """The lossy form of a text in `limit` tokens at most, however few; "" where none is so short."""
-    if not is_longer(text, limit, count):
-        return text
-    content = _Content(text, words, frozenset(), count)
-    keep = limit
-    for _ in range(_TRIES):
-        short = content.shortened(keep)
-        size = count(short)
-        if size <= limit:
-            return short
-        keep = int(keep * min(0.9, limit / size))
-        if keep < 1:
-            break
-    return ""
+    """The lossy form of one text in `limit` tokens at most, however few; "" where none is so short."""
+    return Shortener(words, count).within(text, limit)

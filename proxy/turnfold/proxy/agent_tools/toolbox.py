@@ -19,7 +19,7 @@ from turnfold.config.fold import fold_options
 from turnfold.config.settings import Settings
 from turnfold.proxy.api.cache import CompressionCache
 from turnfold.proxy.api.compressions import Compressions
-from turnfold.proxy.api.section_layers import section_layer
+from turnfold.proxy.api.section_layers import section_layer, section_size
 from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.books.report import Query, moment, report
 from turnfold.proxy.books.section_records import find_section
@@ -111,7 +111,7 @@ class Toolbox:
         if layer not in (0, 1, 2):
             raise InvalidInput("layer", "must be 0, 1 or 2")
         section = await find_section(self._store.patient, TENANT, section_id)
-        found = await self._workshop.run(TENANT, section_layer, section, layer)
+        found = await self._workshop.run_sized(TENANT, section_size(section, layer), section_layer, section, layer)
         return SectionText(section_id=found.section_id, layer=layer, text=found.text, tokens=found.tokens)
 
     async def savings(self, since: str) -> Savings:

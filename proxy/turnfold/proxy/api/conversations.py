@@ -117,8 +117,11 @@ class _HistoryRecord:
     ids: tuple[tuple[str, float], ...] = ()
     tokens: tuple[_DoneAdd, ...] = ()
 
-    def done(self, token: str, message: HistoryMessage) -> Action | None:
+    def done(self, token: str, message: str) -> Action | None:
         """The action of an add that was applied before; None if it was not.
+
+        Args:
+            message: the digest of its message.
 
         Raises:
             TokenTaken: the token named an add of another message.
@@ -126,13 +129,9 @@ class _HistoryRecord:
         found = next((one for one in self.tokens if one.token == token), None)
         if found is None:
             return None
-        if found.message not in ("", _digest(message)):  # "" where an earlier release wrote it
+        if found.message not in ("", message):  # "" where an earlier release wrote it
             raise TokenTaken
         return found.action
-
-
-def _digest(message: HistoryMessage) -> str:
-    return message.key.hex()
 
 
 _EMPTY: Final = _HistoryRecord(History(), HistorySettings())
@@ -208,6 +207,12 @@ def _public(message: HistoryMessage) -> HistoryMessage:
     return replace(message, content=redact(message.content))
 
 
+def _public_and_digest(message: HistoryMessage) -> tuple[HistoryMessage, str]:
+    """A message without its private text, and the digest of that."""
+    public = _public(message)
+    return public, public.key.hex()
+
+
 def _public_block(number: int, block: Block) -> Block:
     messages = tuple(map(_public, block.messages))
     facts, summary = map(redact, block.texts)
@@ -233,6 +238,12 @@ def _public_history(state: History) -> History:
 def _recent_size(state: History, message: HistoryMessage) -> int:
     """Characters that an add looks at."""
     return len(message.content) + sum(len(one.content) for one in state.recent)
+
+
+def _told_size(state: History) -> int:
+    """Characters that the context is chosen from."""
+    whole = sum(len(one.content) for one in (*state.pinned, *state.recent))
+    return whole + sum(told.end - told.start for block in state.blocks for told in block.quotes)
 
 
 def _section(block: Block) -> Layered:
@@ -336,18 +347,18 @@ class Conversations:
         async def change(held: bytes | None) -> tuple[Item | None, tuple[History, Action]]:
             head = await self._read_head(tenant, conversation_id, held) or _EMPTY
             whole = await self._whole(key, head)
-            if done := head.done(token, message):
+            if done := head.done(token, digest):
                 return None, (whole, done)
             after, action = await self._workshop.run_sized(
                 tenant, _recent_size(whole, message), history.add, whole, message, settings
             )
             ids = await self._write_blocks(key, after.blocks, dict(head.ids))
-            tokens = (*head.tokens, _DoneAdd(token, action, _digest(message)))[-_MOST_TOKENS:]
+            tokens = (*head.tokens, _DoneAdd(token, action, digest))[-_MOST_TOKENS:]
             fresh = await self._workshop.run(tenant, _pack, _HistoryRecord(after, settings, ids, tokens))
             return Item(key, fresh, self._ttl, conversation_id), (after, action)
 
         async with self._turns.of(key):  # before anything is waited for, so that adds keep their order
-            message = await self._workshop.run(tenant, _public, message)
+            message, digest = await self._workshop.run(tenant, _public_and_digest, message)
             after, action = await compare_and_set(self._store, key, change, patience=_PATIENCE, outlast=_OUTLAST)
         # Outside the lock: telling takes as long as the add itself, and nobody else has to wait for it.
         return AddResult(await self._with_context(tenant, after, settings), action)
@@ -427,9 +438,9 @@ class Conversations:
         return None if held is None else await self._workshop.run(tenant, _readable, conversation_id, held)
 
     async def _with_context(self, tenant: str, whole: History, settings: HistorySettings) -> StoredConversation:
-        return StoredConversation(
-            whole, settings, await self._workshop.run_sized(tenant, whole.raw_tokens, history.context, whole, settings)
-        )
+        size = await self._workshop.run(tenant, _told_size, whole)
+        context = await self._workshop.run_sized(tenant, size, history.context, whole, settings)
+        return StoredConversation(whole, settings, context)
 
     async def _whole(self, key: Key, head: _HistoryRecord) -> History:
         """The history with its blocks."""

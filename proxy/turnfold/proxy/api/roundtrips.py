@@ -151,7 +151,7 @@ class Roundtrips:
     async def _find_results(self, tenant: str, messages: Sequence[Any], depth: int) -> Results:
         """All results that the messages refer to, those that their originals refer to, and so on."""
         found: dict[str, dict[str, Any]] = {}
-        wanted = _results_of(messages)
+        wanted = await self._workshop.run(tenant, _results_of, messages)
         for _ in range(depth):
             if not wanted:
                 break
@@ -159,8 +159,9 @@ class Roundtrips:
             kept = {name: value for name, value in zip(wanted, values, strict=True) if value is not None}
             new = await self._workshop.run(tenant, _originals, kept)
             found |= new
-            originals = (original for one in new.values() for original in one.values())
-            wanted = [name for name in _results_of(originals) if name not in found]
+            originals = [original for one in new.values() for original in one.values()]
+            named = await self._workshop.run(tenant, _results_of, originals)
+            wanted = [name for name in named if name not in found]
         return Results(found)
 
 

@@ -15,6 +15,11 @@ from turnfold.compression.scorers.conversation import ConversationScorer
 from turnfold.proxy.books.section_records import Layered
 
 
+def section_size(section: Section | Layered, layer: int) -> int:
+    """Characters that `section_layer` reads; 0 where what it tells is stored."""
+    return sum(map(len, section.messages)) if isinstance(section, Section) and layer else 0
+
+
 def section_layer(section: Section | Layered, layer: int) -> SectionLayer:
     """Layer 0, 1 or 2. For a folded section layer 0 is the JSON text of its messages, one per line, byte for byte; layers 1 and 2
     are computed from their texts, which takes CPU time."""

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, ParamSpec, TypeVar
 
+from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.http.refusals import Refused
 from turnfold.proxy.lanes.processes import FoldProcesses, ProcessFailed
 from turnfold.proxy.lanes.threads import ThreadLane
@@ -37,6 +38,22 @@ class ApiResult:
     """What came of it, pickled, is the body."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Invalid:
+    """What an `InvalidInput` says: exceptions cannot be pickled as they are."""
+
+    field: str
+    problem: str
+
+
+def _done(job: Callable[..., T], args: tuple[Any, ...]) -> T | _Invalid:
+    """What a job returns, or what it says of its input."""
+    try:
+        return job(*args)
+    except InvalidInput as exc:
+        return _Invalid(exc.field, exc.problem)
+
+
 class Workshop:
     """Runs at most `threads` jobs at the same time; the others wait, and tenants take turns.
 
@@ -59,15 +76,16 @@ class Workshop:
         return await self._lane.run(tenant, functools.partial(job, *args, **kwargs))
 
     async def run_sized(self, tenant: str, size: int, job: Callable[..., T], *args: Any) -> T:
-        """The same for a job on a text of `size` characters that raises nothing; its arguments and its result can be pickled.
+        """The same for a job on a text of `size` characters; its arguments and its result can be pickled.
 
         Raises:
+            InvalidInput: the job does; it raises nothing else.
             Refused: it took too long, or its process ended.
         """
         if self._processes is None or size < LARGE:
             return await self.run(tenant, job, *args)
         try:
-            packed = await self.run(tenant, pickle.dumps, (job, args))
+            packed = await self.run(tenant, pickle.dumps, (_done, (job, args)))
             async with asyncio.timeout(_LONGEST), self._processes.session(tenant, b"") as process:
                 await process.send(ApiWork(), packed)
                 done, result, _ = await process.receive()
@@ -75,7 +93,9 @@ class Workshop:
             raise Refused(503, "too_slow", "This text takes too long, or too much memory.") from exc
         if not isinstance(done, ApiResult):
             raise Refused(503, "too_slow", "This text could not be worked on.")
-        found: T = await self.run(tenant, pickle.loads, result)
+        found: T | _Invalid = await self.run(tenant, pickle.loads, result)
+        if isinstance(found, _Invalid):
+            raise InvalidInput(found.field, found.problem)
         return found
 
     def close(self) -> None:

@@ -22,7 +22,7 @@ from turnfold.compression.wire.conversation import Conversation, Message
 from turnfold.compression.wire.wires import read_any
 from turnfold.config.fold import fold_options
 from turnfold.config.prices import prices_of
-from turnfold.config.settings import Settings
+from turnfold.config.settings import Settings, StoreSettings
 from turnfold.proxy.books.pacing import pacing
 from turnfold.proxy.books.wording import in_words
 
@@ -100,6 +100,14 @@ def inspect(body: bytes, settings: Settings, budget: int | None = None) -> dict[
         ],
         "messages": list(_rows(fitted)),
     }
+
+
+def without_keys(settings: Settings) -> Settings:
+    """What `inspect` depends on: whatever process does it has no need of keys, nor of the store's address."""
+    groups = {name: getattr(settings, name).model_copy(update={"api_key": None}) for name in ("upstream", "summary")}
+    kept = {name: getattr(settings, name) for name in ("folding", "limits", "models")}
+    store = StoreSettings(url=None if settings.store.keeps_originals else "none://")
+    return Settings().model_copy(update={**kept, **groups, "store": store})
 
 
 def _economics(request: Conversation, options: FoldOptions, settings: Settings) -> dict[str, Any]:

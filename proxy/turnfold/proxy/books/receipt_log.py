@@ -18,7 +18,7 @@ import orjson
 from turnfold.proxy.books import rollups
 from turnfold.proxy.books.rollups import RequestCost
 from turnfold.proxy.chat.receipts import Receipt, Usage
-from turnfold.proxy.store.base import Store, lines_of
+from turnfold.proxy.store.base import Store, line_pages, lines_of
 from turnfold.proxy.store.records import VERSION, UnreadableRecord, decode_record, encode_record
 
 #: What the name of each log of receipts begins with; the hour follows.
@@ -98,17 +98,32 @@ def receipt_logs(first: datetime, end: datetime) -> Iterator[str]:
         yield log_name(at.timestamp())
 
 
-async def receipts_between(store: Store, start: float, end: float) -> AsyncIterator[dict[str, Any]]:
-    """The logged receipts of a time range as decoded objects, read page by page.
+async def receipt_pages(store: Store, start: float, end: float) -> AsyncIterator[Sequence[bytes]]:
+    """The lines of all hours that a time range touches, in pages, none of them empty; `read_page` reads one.
 
     Raises:
         StoreError: the store does not answer.
     """
     for name in receipt_logs(*rollups.whole_hours(start, end)):
-        async for line in lines_of(store, name):
-            receipt = read_line(line)
-            if receipt is not None and start <= receipt["at"] < end:
-                yield receipt
+        async for page in line_pages(store, name):
+            if page:
+                yield page
+
+
+def read_page(lines: Sequence[bytes], start: float, end: float) -> list[dict[str, Any]]:
+    """The receipts of a time range among these lines, as decoded objects."""
+    return [receipt for line in lines if (receipt := read_line(line)) is not None and start <= receipt["at"] < end]
+
+
+async def receipts_between(store: Store, start: float, end: float) -> AsyncIterator[dict[str, Any]]:
+    """The logged receipts of a time range as decoded objects, one by one.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    async for page in receipt_pages(store, start, end):
+        for receipt in read_page(page, start, end):
+            yield receipt
 
 
 async def find_receipt(store: Store, request_id: str, start: float, end: float) -> dict[str, Any] | None:

@@ -118,9 +118,14 @@ async def _read(store: Store, tables: Sequence[tuple[str, datetime]], only: Mapp
     for start in range(0, len(tables), _TABLES_AT_ONCE):
         page = tables[start : start + _TABLES_AT_ONCE]
         for (_, at), table in zip(page, await store.counts([name for name, _ in page]), strict=True):
-            rows = await asyncio.to_thread(rollups.rows, table)  # tens of thousands of fields in a large store
-            found += [TimedRow(at, row, sums) for row, sums in rows.items() if all(of(row) == value for of, value in wanted)]
+            found += await asyncio.to_thread(_rows, at, table, wanted)  # tens of thousands of fields in a large store
     return found
+
+
+def _rows(at: datetime, table: Mapping[str, int], wanted: Sequence[tuple[Callable[[SumRow], str], str]]) -> list[TimedRow]:
+    """The rows of a table that have these values."""
+    rows = rollups.rows(table)
+    return [TimedRow(at, row, sums) for row, sums in rows.items() if all(of(row) == value for of, value in wanted)]
 
 
 async def read_rows(store: Store, query: Query) -> list[TimedRow]:
@@ -144,8 +149,16 @@ async def rows_by_tag(store: Store, query: Query, every: Sequence[TimedRow]) -> 
     Raises:
         StoreError: the store does not answer.
     """
-    chosen = query.only.get("tag")
     tagged = await _read(store, [(rollups.BY_TAG + name, at) for name, at in _tables(query)], query.only)
+    return await asyncio.to_thread(_told_apart, tagged, query.only.get("tag"), every)
+
+
+def _told_apart(tagged: Sequence[TimedRow], chosen: str | None, every: Sequence[TimedRow]) -> list[TimedRow]:
+    """Rows by tag, out of those that are stored and those without tags.
+
+    Args:
+        chosen: the one tag that is asked for; None or "": all.
+    """
     named = [one for one in tagged if one.row.tag and chosen in (None, one.row.tag)]
     if chosen:
         return named
@@ -176,11 +189,8 @@ def grouped(rows: Iterable[TimedRow], group_by: str) -> Groups:
     return {name: found for name, found in groups.items() if sum(sums.get("requests", 0) for _, sums in found)}
 
 
-async def _comparison(store: Store, query: Query, every: Iterable[SumRow]) -> dict[str, Any] | None:
-    """The held-out conversations compared with the others, over whole days; None if nothing was held out, or where the query is
-    narrowed to a tag."""
-    if "tag" in query.only or not any(row.reason == HELD_OUT for row in every):
-        return None
+async def _comparison(store: Store, query: Query) -> dict[str, Any]:
+    """The held-out conversations compared with the others, over whole days."""
     found = await read_rows(store, replace(query, group_by="conversation"))
     return await asyncio.to_thread(_sides, found)  # of every conversation
 
@@ -243,19 +253,14 @@ async def report(store: Store, query: Query, options_of: OptionsOf | None = None
         StoreError: the store does not answer.
     """
     query.check()
-    rows = await read_rows(store, query)
-    groups = grouped(rows, query.group_by)
-    first, end = query.covered
+    rows = every = await read_rows(store, query)
     if query.group_by == "tag" and "tag" not in query.only:  # in the total a request with several tags counts once
-        rows = await read_rows(store, replace(query, group_by="model"))
-    every = [pair for pairs in grouped(rows, query.group_by).values() for pair in pairs]
-    listed = list_groups(groups, query.group_by)
-    if query.group_by == "conversation" and options_of is not None:
-        listed = [
-            {**group, "pacing": _pacing(groups[GroupName(group["conversation"], group["tenant"])], options_of)}
-            for group in listed
-        ]
-    totals = figures(rollups.total(sums for _, sums in every))
+        every = await read_rows(store, replace(query, group_by="model"))
+    totals, holds_out = await asyncio.to_thread(_totals, every, query.group_by)
+    groups = await asyncio.to_thread(_listed, rows, query.group_by, options_of)
+    for read in (rows, every):  # of a large store, letting go of them takes as long as a dozen small requests
+        await asyncio.to_thread(read.clear)
+    first, end = query.covered
     return {
         "headline": headline(totals),
         "dollars_are": DOLLARS_ARE,
@@ -264,9 +269,26 @@ async def report(store: Store, query: Query, options_of: OptionsOf | None = None
         "group_by": query.group_by,
         "filters": dict(query.only),
         "totals": totals,
-        "held_out": await _comparison(store, query, (row for row, _ in every)),
-        "groups": listed,
+        "held_out": await _comparison(store, query) if holds_out and "tag" not in query.only else None,
+        "groups": groups,
     }
+
+
+def _totals(rows: Iterable[TimedRow], group_by: str) -> tuple[dict[str, Any], bool]:
+    """The figures of all groups together, and whether conversations were held out in them."""
+    every = [pair for pairs in grouped(rows, group_by).values() for pair in pairs]
+    return figures(rollups.total(sums for _, sums in every)), any(row.reason == HELD_OUT for row, _ in every)
+
+
+def _listed(rows: Iterable[TimedRow], group_by: str, options_of: OptionsOf | None) -> list[dict[str, Any]]:
+    """The figures of each group; of a conversation also why it folds as often as it does."""
+    groups = grouped(rows, group_by)
+    listed = list_groups(groups, group_by)
+    if group_by != "conversation" or options_of is None:
+        return listed
+    return [
+        {**group, "pacing": _pacing(groups[GroupName(group["conversation"], group["tenant"])], options_of)} for group in listed
+    ]
 
 
 def with_tenant_names(result: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

@@ -11,11 +11,13 @@ so it can still be found; the stored text says ``[private]`` instead.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from turnfold.compression.errors import SectionUnknown
 from turnfold.compression.fold import Section
@@ -25,10 +27,13 @@ from turnfold.proxy.chat.receipts import PackedSection
 from turnfold.proxy.store import Item, Key, Store
 from turnfold.proxy.store.records import VERSION, UnreadableRecord, decode_record, inflate_record
 
+T = TypeVar("T")
+
 _KIND: Final = "section"
 _TOMBSTONE: Final = "section-seen"
 _INSTEAD: Final = "section-instead"
 _TOMBSTONE_LIVES: Final = 12  # times as long as the original
+_LONG: Final = 2**12  # bytes of a record that is read in a thread
 # How the first release, whose records were lists, named the two forms.
 _FORMS_BY_NUMBER: Final = {1: "folded", 2: "layered"}
 
@@ -155,10 +160,15 @@ async def find_section(store: Store, tenant: str, section_id: str) -> Section | 
         StoreError: the store cannot say.
     """
     value, seen = await store.get([Key(tenant, _KIND, section_id), Key(tenant, _TOMBSTONE, section_id)])
-    section = None if value is None else unpack_section(section_id, value)
+    section = None if value is None else await _read(value, partial(unpack_section, section_id))
     if section is not None:
         return section
     raise SectionUnknown(section_id) if seen is None else SectionExpired(section_id)
+
+
+async def _read(value: bytes, read: Callable[[bytes], T]) -> T:
+    """A record, read in a thread where it is long: an original may have megabytes."""
+    return read(value) if len(value) < _LONG else await asyncio.to_thread(read, value)
 
 
 async def find_section_and_replacements(store: Store, tenant: str, section_id: str) -> Section | Layered:
@@ -169,10 +179,14 @@ async def find_section_and_replacements(store: Store, tenant: str, section_id: s
     """
     section = await find_section(store, tenant, section_id)
     (instead,) = await store.get([Key(tenant, _INSTEAD, section_id)])
-    texts = None if instead is None else decode_record("replacement", instead, _texts, parse=_parse)
+    texts = None if instead is None else await _read(instead, _read_texts)
     if texts is None or not isinstance(section, Section):
         return section
     return replace(section, instead=texts)
+
+
+def _read_texts(value: bytes) -> tuple[str | None, ...] | None:
+    return decode_record("replacement", value, _texts, parse=_parse)
 
 
 def _texts(value: Any) -> tuple[str | None, ...]:

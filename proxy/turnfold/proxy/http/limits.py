@@ -7,18 +7,14 @@ forwarded unchanged rather than refused.
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
-from typing import Final
 
 from turnfold.config.serving import LimitSettings
 from turnfold.proxy.http import codings
 from turnfold.proxy.http.dots import has_dot_segments
 from turnfold.proxy.http.headers import first
-from turnfold.proxy.http.inbound import Inbound
+from turnfold.proxy.http.inbound import Inbound, joined
 from turnfold.proxy.http.refusals import RawHeaders, Refused
-
-_LONG_JOIN: Final = 2**21
 
 
 def check_head(headers: RawHeaders, limits: LimitSettings) -> None:
@@ -119,8 +115,7 @@ async def read_body(inbound: Inbound, limits: LimitSettings, unfinished: Unfinis
             chunks.append(chunk)
     finally:
         unfinished.drop(tenant, size)
-    # Joining 60 MB takes as long as hundreds of small requests; of large ones Python lets go of the interpreter meanwhile.
-    return b"".join(chunks) if size < _LONG_JOIN else await asyncio.to_thread(b"".join, chunks)
+    return await joined(chunks, size)
 
 
 def plain_body(body: bytes, coding: str, limits: LimitSettings) -> bytes | None:

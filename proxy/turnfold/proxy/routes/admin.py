@@ -6,9 +6,10 @@ gate).
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Final
 
 import orjson
@@ -22,7 +23,7 @@ from turnfold.proxy.books.csv_rows import as_csv
 from turnfold.proxy.books.learned import learned_of
 from turnfold.proxy.books.ledger import REPORT_PATIENCE, Ledger
 from turnfold.proxy.books.pacing import OptionsOf
-from turnfold.proxy.books.receipt_log import has_value, receipts_between
+from turnfold.proxy.books.receipt_log import has_value, read_page, receipt_pages
 from turnfold.proxy.books.report import FILTERS, Query, report, report_csv, with_tenant_names, with_tenants_by_name
 from turnfold.proxy.books.request_details import request_details
 from turnfold.proxy.books.wording import uncounted
@@ -66,19 +67,34 @@ def _format(parameters: Mapping[str, str], *known: str) -> str:
 
 async def _export(store: Store, query: Query, form: str) -> AsyncIterator[bytes]:
     header = True
-    async for receipt in receipts_between(store, query.start, query.end):
-        if not all(has_value(receipt, name, value) for name, value in query.only.items()):
-            continue
-        if form == "csv":
-            yield as_csv([receipt], header).encode()
+    async for page in receipt_pages(store, query.start, query.end):
+        if told := await asyncio.to_thread(_exported, page, query, form, header):
+            yield told
             header = False
-        else:
-            yield orjson.dumps(receipt) + b"\n"
+
+
+def _exported(lines: Sequence[bytes], query: Query, form: str, header: bool) -> bytes:
+    """Those of a page of receipts that are asked for.
+
+    Args:
+        header: whether the names of the columns stand above CSV.
+    """
+    read = read_page(lines, query.start, query.end)
+    chosen = [one for one in read if all(has_value(one, name, value) for name, value in query.only.items())]
+    if form == "csv":
+        return as_csv(chosen, header).encode()
+    return b"".join(orjson.dumps(receipt) + b"\n" for receipt in chosen)
 
 
 def _as_lenient_json(value: Any) -> Response:
     """Originals may contain lone surrogates from a client's JSON; the standard library escapes them as the client did."""
     return Response(json.dumps(value), media_type="application/json")
+
+
+def _rendered(result: dict[str, Any], tenants: Mapping[str, str], form: str) -> Response:
+    """A report, which may have a group for each conversation of a large store."""
+    named = with_tenant_names(result, tenants)
+    return Response(report_csv(named), media_type="text/csv") if form == "csv" else as_json(named)
 
 
 def _scope(request: Request) -> Scope:
@@ -127,12 +143,12 @@ def _reporter(store: OpenStore, ledger: Ledger, options_of: OptionsOf, tenants: 
         complete = await ledger.flush(REPORT_PATIENCE)
         await store.check()
         query = query_of(request.query_params, request.headers.get(TENANT), time.time(), tenants)
-        result = with_tenant_names(await report(store.patient, query, options_of), tenants)
-        if form == "csv":
-            return Response(report_csv(result), media_type="text/csv")
-        if not complete:
-            result = {**result, "headline": f"{result['headline']} {uncounted(ledger.queued, ledger.problem)}"}
-        return as_json(result | await learned_of(store.patient, query, time.time(), options_of))
+        result = await report(store.patient, query, options_of)
+        if form == "json":
+            more = "" if complete else f" {uncounted(ledger.queued, ledger.problem)}"
+            learned = await learned_of(store.patient, query, time.time(), options_of)
+            result |= {"headline": f"{result['headline']}{more}", **learned}
+        return await asyncio.to_thread(_rendered, result, tenants, form)
 
     return get_report
 
@@ -185,7 +201,7 @@ def _request_finder(store: OpenStore, ledger: Ledger) -> Handler:
         found = await request_details(store.patient, sought, since, until, request.headers.get(TENANT))
         if found is None:
             return error(404, "request_unknown", f"There is no receipt of {sought!r} in this range of time.", "request_id")
-        return _as_lenient_json(found)
+        return await asyncio.to_thread(_as_lenient_json, found)  # its originals may have megabytes
 
     return get_request
 

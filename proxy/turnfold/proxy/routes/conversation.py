@@ -6,6 +6,7 @@ history.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import Any, Final
 
@@ -62,13 +63,14 @@ def _figures(kept: StoredConversation) -> dict[str, Any]:
     }
 
 
-def _view(conversation_id: str, kept: StoredConversation, export: str | None) -> ConversationView:
+def _view(conversation_id: str, kept: StoredConversation, *, exports: bool) -> ConversationView:
+    """Takes as long as the conversation is long."""
     state = kept.history
     return ConversationView(
         conversation_id=conversation_id,
         recent=[ConversationMessage(role=message.role, content=message.content) for message in state.recent],
         sections=[ConversationSection(id=one.id, tokens=one.tokens[0], messages=len(one.messages)) for one in state.blocks],
-        export=export,
+        export=export_history(state, kept.settings) if exports else None,
         **_figures(kept),
     )
 
@@ -110,16 +112,17 @@ def conversation_operations(conversations: Conversations, workshop: Workshop) ->
     async def read(call: OperationCall, _: Nothing) -> ConversationView:
         name, wanted = _name(call), _wants_export(call)
         kept = await conversations.read(call.tenant, name)
-        return _view(name, kept, await workshop.run(call.tenant, export_history, kept.history, kept.settings) if wanted else None)
+        return await asyncio.to_thread(_view, name, kept, exports=wanted)
 
     async def put(call: OperationCall, body: ImportBody) -> ConversationView:
         name = _name(call)
         try:
-            imported = await workshop.run(call.tenant, read_export, body.export)
+            imported = await workshop.run_sized(call.tenant, len(body.export), read_export, body.export)
         except InvalidInput as exc:
             field = exc.field.replace("history", "export", 1)  # as the caller calls it
             raise Refused(422, "invalid_export", f"{field}: {exc.problem}", field) from exc
-        return _view(name, await conversations.replace(call.tenant, name, imported.history, imported.settings), None)
+        kept = await conversations.replace(call.tenant, name, imported.history, imported.settings)
+        return await asyncio.to_thread(_view, name, kept, exports=False)
 
     async def delete(call: OperationCall, _: Nothing) -> Deleted:
         name = _name(call)

@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Final
 from urllib.parse import parse_qs
 
 import orjson
@@ -21,7 +21,7 @@ from starlette.routing import Route
 from turnfold.compression.errors import InvalidInput
 from turnfold.config.settings import Settings
 from turnfold.proxy.api.workshop import Workshop
-from turnfold.proxy.books.inspection import inspect
+from turnfold.proxy.books.inspection import inspect, without_keys
 from turnfold.proxy.books.ledger import REPORT_PATIENCE, Ledger
 from turnfold.proxy.books.report import FILTERS, with_tenants_by_name
 from turnfold.proxy.books.wording import uncounted
@@ -197,15 +197,22 @@ def _requests(store: OpenStore, ledger: Ledger, names: Mapping[str, str]) -> Han
 
 
 def _inspection(workshop: Workshop, settings: Settings) -> Handler:
+    kept = without_keys(settings)
+
     async def post_inspect(request: Request) -> Response:
         refuse_unknown(request.query_params, "budget")
         budget = request.query_params.get("budget") or None
         if budget is not None and not (budget.isascii() and budget.isdigit() and int(budget[:12]) > 0):
             raise InvalidInput("budget", "must be a positive whole number of tokens")
         body = await _body(request, settings.limits.max_text_bytes)
-        found: dict[str, Any] = await workshop.run("", inspect, body, settings, budget and int(budget[:12]))
-        rows = [asdict(row) for row in found["messages"]]
-        # The standard library's JSON, for a text may hold lone surrogates, as a client's JSON did.
-        return Response(json.dumps({**found, "messages": rows}), media_type="application/json")
+        data = await workshop.run_sized("", len(body), _inspected, body, kept, budget and int(budget[:12]))
+        return Response(data, media_type="application/json")
 
     return post_inspect
+
+
+def _inspected(body: bytes, settings: Settings, budget: int | None) -> bytes:
+    found = inspect(body, settings, budget)
+    rows = [asdict(row) for row in found["messages"]]
+    # The standard library's JSON, for a text may hold lone surrogates, as a client's JSON did.
+    return json.dumps({**found, "messages": rows}).encode("ascii")

@@ -7,7 +7,7 @@ Lives here: id in, text out. Does not belong here: how originals are kept (``sec
 from __future__ import annotations
 
 from turnfold.proxy.api.bodies import DrillDownAnswer, DrillDownBody
-from turnfold.proxy.api.section_layers import section_layer
+from turnfold.proxy.api.section_layers import section_layer, section_size
 from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.books.section_records import find_section
 from turnfold.proxy.routes.operations import Operation, OperationCall
@@ -22,7 +22,8 @@ def drilldown_operations(store: Store, workshop: Workshop) -> list[Operation[Dri
 
     async def drill_down(call: OperationCall, body: DrillDownBody) -> DrillDownAnswer:
         section = await find_section(store, call.tenant, body.section_id)
-        found = await workshop.run(call.tenant, section_layer, section, body.target_layer)
+        size = section_size(section, body.target_layer)
+        found = await workshop.run_sized(call.tenant, size, section_layer, section, body.target_layer)
         # Not validated: a folded section may hold lone surrogates, which a client's JSON brought.
         return DrillDownAnswer.model_construct(
             section_id=found.section_id, layer=body.target_layer, text=found.text, tokens=found.tokens

@@ -5,11 +5,12 @@ Lives here: headers to a demand, the result to an answer. Does not belong here: 
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import Final
 
 from turnfold.compression.errors import InvalidInput, SectionUnknown
-from turnfold.compression.layers import CompressRequest, SectionLayer
+from turnfold.compression.layers import CompressedResult, CompressRequest, SectionLayer
 from turnfold.compression.negotiate import Demand, ExchangeResult, encodings, negotiate, to_a2a_part, to_mcp_resource
 from turnfold.proxy.api.bodies import DrillDownAnswer, ExchangeAnswer, ExchangeBody, SectionSummary
 from turnfold.proxy.api.compressions import Compressions
@@ -125,6 +126,12 @@ def _headers(exchanged: ExchangeResult) -> dict[str, str]:
     return dict(zip(_REPLY, values, strict=True))
 
 
+def _reply(result: CompressedResult, demand: Demand, drilled: list[SectionLayer], form: str) -> OperationReply:
+    """Takes as long as the text is long: it may have thousands of sections."""
+    exchanged = negotiate(result, demand, drilled)
+    return OperationReply(_answer(exchanged, section_summaries(result), form), _headers(exchanged))
+
+
 def exchange_operations(compressions: Compressions, store: Store) -> list[Operation[ExchangeBody]]:
     """The operation."""
 
@@ -133,8 +140,8 @@ def exchange_operations(compressions: Compressions, store: Store) -> list[Operat
         demand, names = _demand(call), _section_ids(call)
         options = body.model_dump(exclude={"format"})
         result = (await compressions.compress(call.tenant, CompressRequest(**options))).result
-        exchanged = negotiate(result, demand, await _originals(store, call.tenant, names))
-        return OperationReply(_answer(exchanged, section_summaries(result), body.format), _headers(exchanged))
+        drilled = await _originals(store, call.tenant, names)
+        return await asyncio.to_thread(_reply, result, demand, drilled, body.format)
 
     return [
         Operation(

@@ -5,11 +5,12 @@ Lives here: body to request, result to answer. Does not belong here: compression
 
 from __future__ import annotations
 
-import json
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
+from turnfold.compression import Compressed
 from turnfold.compression.flows.roundtrip import summarised_steps
 from turnfold.compression.roundtrip.values import readable
 from turnfold.compression.summary.asking import ProseWish
@@ -34,8 +35,7 @@ _CONVERSATION: Final = Parameter(
 
 
 def _is_private(messages: Sequence[Any]) -> bool:
-    raw = json.dumps(messages)
-    return "private" in raw.lower() and is_private("\n".join(readable(message) for message in messages))
+    return is_private("\n".join(map(readable, messages)))
 
 
 def _wish(body: SummarizerBody) -> ProseWish:
@@ -82,25 +82,29 @@ def _compressing(
         label, part = call.headers.get("x-turnfold-conversation") or None, None
         if body.summarizer is not None:
             models.require("summarizer")
-        if body.summarizer is None or _is_private(body.messages):  # private text goes to no model
+        if body.summarizer is None or await asyncio.to_thread(_is_private, body.messages):  # private text goes to no model
             result, stored = await roundtrips.compress(call.tenant, body.messages, options, label)
         else:
             flow = summarised_steps(body.messages, options, _wish(body.summarizer))
             made, bill = await models.drive(flow, call.tenant, call.headers, "messages")
             part = SummarizerPart(name=models.model, calls=bill.asked, dollars=round(bill.dollars, 9), why=bill.why)
             result, stored = made, await roundtrips.keep(call.tenant, made, label)
-        # Not validated: these are the client's own values.
-        return CompressMessagesAnswer.model_construct(
-            messages=result.messages,
-            verbatim=dict(result.verbatim),
-            compression=MessageFigures(**asdict(result.compression)),
-            result_id=result.result_id,
-            stored=stored,
-            fits=result.fits,
-            token_count=result.token_count,
-            recency_window=result.recency_window,
-            model=part,
-            trace=None if result.trace is None else [MessageDecision(**asdict(decision)) for decision in result.trace],
-        )
+        return await asyncio.to_thread(_answer, result, stored, part)
 
     return compress_messages
+
+
+def _answer(result: Compressed, stored: bool, part: SummarizerPart | None) -> CompressMessagesAnswer:
+    """Not validated: these are the client's own values. A trace has an entry for each of them."""
+    return CompressMessagesAnswer.model_construct(
+        messages=result.messages,
+        verbatim=dict(result.verbatim),
+        compression=MessageFigures(**asdict(result.compression)),
+        result_id=result.result_id,
+        stored=stored,
+        fits=result.fits,
+        token_count=result.token_count,
+        recency_window=result.recency_window,
+        model=part,
+        trace=None if result.trace is None else [MessageDecision(**asdict(decision)) for decision in result.trace],
+    )

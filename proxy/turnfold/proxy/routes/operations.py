@@ -149,7 +149,8 @@ class _Path:
         if data is None:
             raise _too_large(limit)
         coding = (first(inbound.headers, b"content-encoding") or b"").strip().lower().decode("latin-1")
-        plain = plain_body(data, coding, self._limits)
+        # What is packed may be a thousand times as long as what came.
+        plain = await asyncio.to_thread(plain_body, data, coding, self._limits) if coding else data
         if plain is None:
             raise Refused(415, "unsupported_encoding", "The body's content-encoding cannot be undone.", "content-encoding")
         if len(plain) > limit:

@@ -6,6 +6,7 @@ records are stored (a store of three methods), rules of the state.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from types import MappingProxyType
 from typing import Any, Final, Protocol
@@ -33,6 +34,7 @@ from turnfold.compression.state.machine import FRESH, Machine
 from turnfold.compression.state.placement import place
 from turnfold.compression.state.serial import checkpoint_value, parse_json, read_checkpoint, read_state, state_value
 from turnfold.compression.text.private import is_private
+from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.asking.operations import ModelMissing, OperationModels
 from turnfold.proxy.http.front import Endpoint
 from turnfold.proxy.http.inbound import Inbound
@@ -83,12 +85,12 @@ class RecordStore(Protocol):
         ...
 
 
-def state_routes(store: RecordStore, authorise: Authorise, models: OperationModels) -> list[Route]:
+def state_routes(store: RecordStore, authorise: Authorise, models: OperationModels, workshop: Workshop) -> list[Route]:
     """The routes.
 
     GET, PUT (body: a state or a checkpoint), DELETE ``/v1/state/{conversation}``; POST ``/v1/state/preview``.
     """
-    calls = _Calls(store, models)
+    calls = _Calls(store, models, workshop)
 
     def route(path: str, call: Callable[[Request, str], Awaitable[Response]], method: str) -> Route:
         async def endpoint(request: Request) -> Response:
@@ -120,22 +122,23 @@ async def _refuse_method(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 class _Calls:
-    def __init__(self, store: RecordStore, models: OperationModels) -> None:
+    def __init__(self, store: RecordStore, models: OperationModels, workshop: Workshop) -> None:
         self._store = store
         self._models = models
+        self._workshop = workshop
 
     async def read(self, request: Request, tenant: str) -> Response:
         name = _name(request)
         record = await self._record(tenant, name)
         if record is None:
             raise _unknown(name)
-        return as_json(_render(name, record))
+        return await asyncio.to_thread(_answer, name, record)
 
     async def write(self, request: Request, tenant: str) -> Response:
         name = _name(request)
-        machine = _machine_in(await _body(request))
+        machine = await asyncio.to_thread(_machine_in, await _body(request))
         record = await self._store.update(tenant, name, lambda kept: kept.put(machine))
-        return as_json(_render(name, record))
+        return await asyncio.to_thread(_answer, name, record)
 
     async def forget(self, request: Request, tenant: str) -> Response:
         name = _name(request)
@@ -144,7 +147,8 @@ class _Calls:
         return as_json({"object": "conversation.state.deleted", "conversation": name, "deleted": True})
 
     async def preview(self, request: Request, tenant: str) -> Response:
-        body = await _body(request)
+        data = await _body(request)
+        body = await asyncio.to_thread(_parsed, data)
         text = body.get("input")
         if not isinstance(text, str):
             raise InvalidInput("input", "must be a text")
@@ -153,23 +157,22 @@ class _Calls:
                 (name, name in _PREVIEW_FIELDS, "is no field of a preview"),
                 (name, name not in _SWITCHES or value is None or isinstance(value, bool), "must be true or false"),
             )
-        engine = Engine()
-        engine.machine = await self._machine_for(body, tenant)
-        taken, drafted = preprocess(engine, text) if body.get("with_preprocessor") else text, {}
+        machine = await self._machine_for(body, tenant, len(data))
+        taken, drafted, rewrites = text, {}, bool(body.get("with_preprocessor"))
         if body.get("with_model"):
-            draft = await self._draft(engine, text, request, tenant)
-            taken = text if draft is None else draft.directive
+            draft = await self._draft(machine, text, request, tenant)
+            taken, rewrites = text if draft is None else draft.directive, False
             told = None if draft is None else {"directive": taken, "by_model": draft.by_model, "prompt_to_user": draft.prompt}
             drafted = {"draft": told}
-        sure = certainty(taken, engine.machine.state)
-        return as_json({**preview(engine, taken), "input": taken, "guard": why_ordinary(taken), "certainty": sure, **drafted})
+        shown = await self._workshop.run_sized(tenant, len(taken), _previewed, machine, taken, rewrites)
+        return await asyncio.to_thread(as_json, {**shown, **drafted})
 
-    async def _draft(self, engine: Engine, text: str, request: Request, tenant: str) -> DirectiveDraft | None:
+    async def _draft(self, machine: Machine, text: str, request: Request, tenant: str) -> DirectiveDraft | None:
         """A directive that the user may have meant, by rules or by the model; nothing is applied."""
-        if is_private(text):
+        if await asyncio.to_thread(is_private, text):
             return None
         self._models.require("with_model")
-        drafted, _ = await self._models.drive(draft_steps(engine, text), tenant, request.headers, "state")
+        drafted, _ = await self._models.drive(draft_steps(_engine(machine), text), tenant, request.headers, "state")
         return drafted
 
     async def _record(self, tenant: str, name: str) -> Record | None:
@@ -180,8 +183,8 @@ class _Calls:
             report_unreadable("conversation state", str(exc))
             return None
 
-    async def _machine_for(self, body: dict[str, Any], tenant: str) -> Machine:
-        """Where the preview begins: at most one of the four fields."""
+    async def _machine_for(self, body: dict[str, Any], tenant: str, size: int) -> Machine:
+        """Where the preview begins: at most one of the four fields of a body of so many bytes."""
         given = [field for field in _STARTS if body.get(field) is not None]
         if len(given) > 1:
             raise InvalidInput(given[1], f"cannot stand beside {given[0]}")
@@ -195,7 +198,7 @@ class _Calls:
             if record is None:
                 raise _unknown(value)
             return record.machine
-        return _READERS[given[0]](value)
+        return await self._workshop.run_sized(tenant, size, _READERS[given[0]], value)
 
 
 def _replay(value: object) -> Machine:
@@ -204,20 +207,43 @@ def _replay(value: object) -> Machine:
     return place([turn_of(message) for message in value]).machine
 
 
+def _begin(value: object) -> Machine:
+    return Machine(read_state(value))
+
+
 _READERS: Final[dict[str, Callable[[object], Machine]]] = {
-    "state": lambda value: Machine(read_state(value)),
+    "state": _begin,
     "checkpoint": read_checkpoint,
     "messages": _replay,
 }
 
 
-def _machine_in(body: dict[str, Any]) -> Machine:
+def _engine(machine: Machine) -> Engine:
+    engine = Engine()
+    engine.machine = machine
+    return engine
+
+
+def _previewed(machine: Machine, text: str, rewrites: bool) -> dict[str, Any]:
+    """What would become of a message.
+
+    Args:
+        rewrites: near forms into the exact one, by rules, first.
+    """
+    engine = _engine(machine)
+    taken = preprocess(engine, text) if rewrites else text
+    sure = certainty(taken, machine.state)
+    return {**preview(engine, taken), "input": taken, "guard": why_ordinary(taken), "certainty": sure}
+
+
+def _machine_in(data: bytes) -> Machine:
+    body = _parsed(data)
     return read_checkpoint(body) if "checkpoint_version" in body else Machine(read_state(body))
 
 
-def _render(name: str, record: Record) -> dict[str, Any]:
+def _answer(name: str, record: Record) -> Response:
     machine = record.machine
-    return {
+    value = {
         "object": "conversation.state",
         "conversation": name,
         "state": state_value(machine.state),
@@ -226,6 +252,7 @@ def _render(name: str, record: Record) -> dict[str, Any]:
         "block": render_block(machine.state),
         "messages_seen": record.seen,
     }
+    return as_json(value)
 
 
 def _name(request: Request) -> str:
@@ -239,10 +266,14 @@ def _unknown(name: str) -> Refused:
     return Refused(404, "conversation_not_found", f"no state is kept for conversation {name[:80]!r}", "conversation")
 
 
-async def _body(request: Request) -> dict[str, Any]:
+async def _body(request: Request) -> bytes:
     data = await Inbound(request.scope, request.receive).body(MAX_BODY)
     if data is None:
         raise Refused(413, "body_too_large", f"the body must have at most {MAX_BODY} bytes")
+    return data
+
+
+def _parsed(data: bytes) -> dict[str, Any]:
     body = parse_json(data.decode("utf-8", "replace"), "body")
     if not isinstance(body, dict):
         raise InvalidInput("body", "must be an object")

@@ -275,8 +275,8 @@ def text_of(data: bytes) -> str:
     return data.decode("utf-8", "surrogatepass")
 
 
-async def lines_of(store: Store, name: str) -> AsyncIterator[bytes]:
-    """All lines of a log in order, read page by page.
+async def line_pages(store: Store, name: str) -> AsyncIterator[Sequence[bytes]]:
+    """All lines of a log in order, a page at a time.
 
     Raises:
         StoreError: the store does not answer.
@@ -284,6 +284,16 @@ async def lines_of(store: Store, name: str) -> AsyncIterator[bytes]:
     position: int | None = 0
     while position is not None:
         page, position = await store.log(name, position)
+        yield page
+
+
+async def lines_of(store: Store, name: str) -> AsyncIterator[bytes]:
+    """All lines of a log in order, read page by page.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    async for page in line_pages(store, name):
         for line in page:
             yield line
 
