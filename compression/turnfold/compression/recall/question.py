@@ -88,7 +88,8 @@ def has_content(folded: str) -> bool:
 def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> QuestionTerms:
     """The question's terms in each of the languages that the sources are in.
 
-    Of an identifier that stands there whole, the parts are no terms: they would find all that merely look like it.
+    Of an identifier that stands there whole, the parts are no terms: they would find all that merely look like it. Those of a
+    speaker's name are.
     """
     folded = normal_text(question)
     weights = _weighted_words(folded, tuning)
@@ -105,7 +106,8 @@ def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> Qu
             lent = min(lent, tuning.lent_most * (sum(weights.values()) + len(signs)) / max(1, len(lent_words) + len(lent_signs)))
         weights = {w: own * weight for w, weight in weights.items()} | dict.fromkeys(lent_words, lent)
         signs = dict.fromkeys(signs, own) | dict.fromkeys(lent_signs, lent)
-    exact = [w for w in weights if _is_identifier(w) and int(index.words.having(np.array([words.term(w)], np.uint32))[0])]
+    speakers = set(map(words.fold, index.names))
+    exact = [w for w in weights if _is_identifier(w) and w not in speakers and _stands_whole(w, index)]
     parts = {part for w in exact for part in words.words(w)} - set(exact)
     kept = [w for w in weights if w not in parts][:_MOST_WORDS]
     by_language = [words.stem_table(kept, name) for name in index.languages]
@@ -118,6 +120,10 @@ def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> Qu
         " ".join(w for w in kept if w not in exact) or ("" if exact else folded),
         borrowed,
     )
+
+
+def _stands_whole(word: str, index: PassageIndex) -> bool:
+    return bool(index.words.having(np.array([words.term(word)], np.uint32))[0])
 
 
 def _is_identifier(word: str) -> bool:
