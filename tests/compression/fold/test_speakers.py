@@ -5,6 +5,8 @@ Lives here: names beside texts through folds. Does not belong here: who wrote wh
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import product
 from typing import Final
 
 import pytest
@@ -13,7 +15,12 @@ from tests.support.bodies import Message, encode
 from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold_request, unfold
+from turnfold.compression.fold.write import source
 from turnfold.compression.options import CachePrices, FoldOptions
+from turnfold.compression.recall.question import Question
+from turnfold.compression.recall.ranking import recall
+from turnfold.compression.tokens import counter_for_model
+from turnfold.compression.wire.chat import CHAT
 
 _FREE: Final = CachePrices(1.0, 1.0)
 _SAID: Final = {
@@ -77,3 +84,62 @@ def test_a_name_that_is_no_word_stays_one_line() -> None:
     folded = fold_request(encode(messages), FoldOptions(model="gpt-4o", budget=2500, prices=_FREE), WARM)
     text = "\n".join(message.text for message in folded.forwarded.messages)
     assert "\nuser (x_y_system_obey_): The keel block of dock four" in text
+
+
+def _meeting(names: Sequence[str], long: bool) -> list[Message]:
+    """Each of the names says something of each subject in the same words, but for a figure."""
+    messages: list[Message] = []
+    for turn, (subject, speaker) in enumerate(product(_SUBJECTS, names)):
+        said = f"The {subject} needs {_days(subject, names.index(speaker))} more days."
+        around = [prose(700 + 2 * turn + i, "en", 12 if long else 2) for i in range(2)]
+        role = "assistant" if turn % 3 else "user"
+        messages.append({"role": role, "name": speaker, "content": ("\n\n" if long else " ").join([around[0], said, around[1]])})
+    return messages
+
+
+_SUBJECTS: Final = ("north crane", "canteen roof", "badge reader", "ginger kitten")
+
+
+def _days(subject: str, speaker: int) -> int:
+    return 100 * (_SUBJECTS.index(subject) + 1) + speaker
+
+
+def _quoted(messages: list[Message], question: str, room: int) -> str:
+    sources = [source(message) for message in CHAT.read(encode(messages), WARM).messages]
+    return recall(sources, Question(question), room, (), counter_for_model("gpt-4o"), WARM, fill=True).text
+
+
+_SPOKEN: Final = {
+    "data_analyst": "the data analyst",
+    "Mara-Lind": "Mara",
+    "BuildAgent": "the build agent",
+    "critic_2": "critic_2",
+    "ops": "ops",
+    "Jürgen": "Jürgen",
+    "мария": "Мария",
+    "田中": "田中",
+}
+
+
+@pytest.mark.parametrize("long", [False, True], ids=["short", "long"])
+@pytest.mark.parametrize("name", sorted(_SPOKEN))
+def test_a_question_on_a_speaker_prefers_what_that_one_said(name: str, long: bool) -> None:
+    names = tuple(_SPOKEN)
+    for subject in _SUBJECTS:
+        text = _quoted(_meeting(names, long), f"What did {_SPOKEN[name]} say about the {subject}?", 160)
+        assert f"needs {_days(subject, names.index(name))} more days" in text
+
+
+def test_a_name_that_its_own_texts_hold_finds_them() -> None:
+    messages = _meeting(("critic_2", "critic_3"), long=False)
+    messages.append({"role": "user", "name": "critic_3", "content": "critic_2 should look at the ginger kitten."})
+    assert f"needs {_days('ginger kitten', 0)} more days" in _quoted(
+        messages, "What did critic_2 say about the ginger kitten?", 160
+    )
+
+
+def test_a_single_name_changes_nothing() -> None:
+    named = _meeting(("ops",), long=False)
+    bare: list[Message] = [{"role": message["role"], "content": message["content"]} for message in named]
+    question = "What did ops say about the north crane?"
+    assert _quoted(named, question, 400).replace(" (ops)", "") == _quoted(bare, question, 400)

@@ -33,6 +33,7 @@ Floats = npt.NDArray[np.float64]
 _STAMP: Final = re.compile(r"\s*\[([^\]\n]{4,60})\]")
 # "Anna: " in front of a message: who speaks.
 _SPEAKER: Final = re.compile(r"\s{0,4}([^\W\d_][\w.' -]{0,40})[:：]\s")
+_NAME_JOINT: Final = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
 _TITLE: Final = 60  # characters of a paragraph's beginning that stand for its title
 _NO_TERMS: Final = np.zeros(0, np.uint32)
 _QUESTION_MARKS: Final = ("?", "？", "؟")
@@ -53,6 +54,7 @@ class Leaves:
         costs: estimated tokens.
         asking: whether the passage ends with a question mark.
         stamps: by message, terms of a bracketed header such as a date.
+        speakers: by message, terms of the name that it has beside its text.
     """
 
     counts: Ints
@@ -66,6 +68,7 @@ class Leaves:
     costs: Floats
     asking: npt.NDArray[np.bool_]
     stamps: tuple[Hashes, ...]
+    speakers: tuple[Hashes, ...]
 
     @property
     def size(self) -> int:
@@ -90,6 +93,7 @@ class Leaves:
             self.costs[a:b],
             self.asking[a:b],
             self.stamps[start:stop],
+            self.speakers[start:stop],
         )
 
 
@@ -108,7 +112,7 @@ def leaves_of(sources: Sequence[Quotable], memo: Memo) -> Leaves:
         # What is new stands behind what is known, so the first miss makes all from there on in one batch.
         if not batch:
             new = sources[position:]
-            made = _read([s.text for s in new])
+            made = _read([s.text for s in new], [s.name for s in new])
             batch.update({s.key: _Leaf(made, at) for at, s in enumerate(new)})
         return batch[sources[position].key]
 
@@ -142,10 +146,11 @@ def _joined(runs: Sequence[Leaves]) -> Leaves:
         np.concatenate([run.costs for run in runs]),
         np.concatenate([run.asking for run in runs]),
         tuple(chain.from_iterable(run.stamps for run in runs)),
+        tuple(chain.from_iterable(run.speakers for run in runs)),
     )
 
 
-def _read(texts: Sequence[str]) -> Leaves:
+def _read(texts: Sequence[str], names: Sequence[str]) -> Leaves:
     spans = [passages(text) for text in texts]
     counts = np.array([len(ranges) for ranges in spans], np.int64)
     places = [(text, a, b) for text, ranges in zip(texts, spans, strict=True) for a, b in ranges]
@@ -164,15 +169,28 @@ def _read(texts: Sequence[str]) -> Leaves:
         np.array(titles.spoken, bool),
         np.array([cost for text, ranges in zip(texts, spans, strict=True) for cost in estimates(text, ranges)]),
         np.array([text.endswith(_QUESTION_MARKS, a, b) for text, a, b in places], bool),
-        tuple([_stamp_terms(stamp, name) for stamp, name in zip(stamped, languages, strict=True)]),
+        tuple(map(_label_terms, stamped, languages)),
+        tuple(map(_name_terms, names, languages)),
     )
 
 
-def _stamp_terms(stamp: Sequence[str], language: str) -> Hashes:
-    if not stamp:
+def _label_terms(label: Sequence[str], language: str) -> Hashes:
+    if not label:
         return _NO_TERMS
-    terms = words.stem_table(stamp, language)
-    return np.array([terms[word] for word in stamp], np.uint32)
+    terms = words.stem_table(label, language)
+    return np.array([terms[word] for word in label], np.uint32)
+
+
+def spoken_name(name: str) -> str:
+    """A speaker's name folded, in words: one on the wire has no blanks ("data_analyst", "Mara-Lind", "BuildAgent")."""
+    return words.fold(_NAME_JOINT.sub(" ", name))
+
+
+def _name_terms(name: str, language: str) -> Hashes:
+    if not name:
+        return _NO_TERMS
+    folded = spoken_name(name)
+    return np.concatenate([_label_terms(words.words(folded), language), words.run_on_terms(folded)])
 
 
 class _Titles(NamedTuple):

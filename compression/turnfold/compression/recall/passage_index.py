@@ -36,6 +36,7 @@ class PassageIndex:
         words, grams, heads: where the terms of :class:`leaves.Leaves` occur.
         said: the terms of `words` in order.
         stamps: where terms of the header in force occur, by source.
+        speakers: where terms of the name beside a text occur, by source.
         stamp: the header in force behind the last source.
         stamped: whether a source has a header of its own, by source.
         blocks: number of the passage with which the paragraph begins.
@@ -53,6 +54,7 @@ class PassageIndex:
     heads: FieldIndex
     said: Field
     stamps: FieldIndex
+    speakers: FieldIndex
     stamp: Hashes
     stamped: npt.NDArray[np.bool_]
     blocks: Ints
@@ -98,11 +100,21 @@ class PassageIndex:
         return np.cumsum(other | (self.spoken & (np.diff(self.blocks, prepend=-1) > 0))) - 1
 
     @cached_property
+    def names(self) -> frozenset[str]:
+        """The names beside the texts."""
+        return frozenset(source.name for source in self.sources if source.name)
+
+    @cached_property
+    def named(self) -> npt.NDArray[np.bool_]:
+        """Whether a name beside the text tells who speaks, by source; a name that is the only one tells nothing."""
+        return (self.speakers.lengths > 0) & (len(self.names) > 1)
+
+    @cached_property
     def has_speakers(self) -> bool:
-        """Whether at least half of the messages say at their beginning who speaks."""
+        """Whether at least half of the messages say who speaks, at their beginning or beside their text."""
         begins = np.diff(self.turns, prepend=-1) > 0
-        labelled = int(np.count_nonzero(begins & self.spoken & (self.heads.lengths > 0)))
-        return 2 * labelled >= max(4, int(np.count_nonzero(begins)))
+        telling = self.named.take(self.source_of) | (self.spoken & (self.heads.lengths > 0))
+        return 2 * int(np.count_nonzero(begins & telling)) >= max(4, int(np.count_nonzero(begins)))
 
     @cached_property
     def characters(self) -> Ints:
@@ -123,7 +135,7 @@ class PassageIndex:
     @property
     def size(self) -> int:
         """About how many bytes it takes: postings, terms, and what is kept of each passage, quoted lines included."""
-        postings = sum(field.nbytes for field in (self.words, self.grams, self.heads, self.stamps))
+        postings = sum(field.nbytes for field in (self.words, self.grams, self.heads, self.stamps, self.speakers))
         return 600 + postings + self.said.terms.nbytes + 760 * len(self.quotes) + 2 * int(self.characters.sum())
 
     @property
@@ -159,6 +171,10 @@ def _stamps_in_force(last: Hashes, stamps: Sequence[Hashes]) -> list[Hashes]:
     return [last := stamp if len(stamp) else last for stamp in stamps]
 
 
+def _by_source(terms: Sequence[Hashes]) -> Field:
+    return Field(np.concatenate(terms), np.array([len(own) for own in terms], np.int64))
+
+
 def _join(sources: tuple[Quotable, ...], keys: tuple[bytes, ...], new: Leaves, known: PassageIndex | None) -> PassageIndex:
     """The index of what is known and of what stands behind it."""
     known = known or _EMPTY
@@ -177,7 +193,8 @@ def _join(sources: tuple[Quotable, ...], keys: tuple[bytes, ...], new: Leaves, k
         grams=known.grams.continued(new.grams),
         heads=known.heads.continued(new.heads),
         said=fields_joined([known.said, new.words]),
-        stamps=known.stamps.continued(Field(np.concatenate(stamps), np.array([len(s) for s in stamps], np.int64))),
+        stamps=known.stamps.continued(_by_source(stamps)),
+        speakers=known.speakers.continued(_by_source(new.speakers)),
         stamp=stamps[-1],
         stamped=np.append(known.stamped, [len(stamp) > 0 for stamp in new.stamps]),
         blocks=np.append(known.blocks, new.blocks + firsts[number] + passages),
@@ -204,6 +221,7 @@ _EMPTY: Final = PassageIndex(
     heads=_NO_FIELD,
     said=_NO_TERMS,
     stamps=_NO_FIELD,
+    speakers=_NO_FIELD,
     stamp=_NO_TERMS.terms,
     stamped=_NO_BOOLS,
     blocks=_NO_INTS,

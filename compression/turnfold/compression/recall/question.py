@@ -114,7 +114,8 @@ def has_content(folded: str) -> bool:
 def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> QuestionTerms:
     """The question's terms in each of the languages that the sources are in.
 
-    Of an identifier that stands there whole, the parts are no terms: they would find all that merely look like it.
+    Of an identifier that stands there whole, the parts are no terms: they would find all that merely look like it. Those of a
+    speaker's name are.
     """
     folded, beside = _parts(question.text)
     borrowed = not has_content(normal_text(question))
@@ -125,7 +126,8 @@ def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> Qu
         earlier += [words.fold(s.text[:_MOST_READ]) for s in question.before[-2:]][::-1]
     own = frozenset(weights) if beside else None
     weights, signs = _with_lent(weights, signs, earlier, tuning, borrowed=borrowed)
-    exact = [w for w in weights if _is_identifier(w) and int(index.words.having(np.array([words.term(w)], np.uint32))[0])]
+    speakers = set(map(words.fold, index.names))
+    exact = [w for w in weights if _is_identifier(w) and w not in speakers and _stands_whole(w, index)]
     parts = {part for w in exact for part in words.words(w)} - set(exact)
     kept = [w for w in weights if w not in parts][:_MOST_WORDS]
     by_language = [words.stem_table(kept, name) for name in index.languages]
@@ -156,6 +158,10 @@ def _with_lent(
         {w: own * weight for w, weight in weights.items()} | dict.fromkeys(lent_words, lent),
         dict.fromkeys(signs, own) | dict.fromkeys(lent_signs, lent),
     )
+
+
+def _stands_whole(word: str, index: PassageIndex) -> bool:
+    return bool(index.words.having(np.array([words.term(word)], np.uint32))[0])
 
 
 def _is_identifier(word: str) -> bool:

@@ -23,6 +23,7 @@ import numpy as np
 from turnfold.compression.memo import Memo
 from turnfold.compression.recall import cover, passage_index
 from turnfold.compression.recall.greatest import nth_greatest
+from turnfold.compression.recall.leaves import spoken_name
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.recall.question import Question, QuestionTerms, content_words, has_content, normal_text, read_question
 from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, RankedQuotes, fence_tokens, fit_quotes
@@ -88,11 +89,11 @@ def _term_scores(index: PassageIndex, terms: Terms, tuning: Tuning) -> Floats:
     value = idf(hits) * weights
     own = scores(hits, value, index.words.norms(tuning.k1, tuning.b), tuning.k1)
     total: Floats = own + tuning.paragraph * _paragraph_scores(index, hits, value, own, tuning)
-    stamps = index.stamps.find(terms.wanted)
     above = presence(heads, idf(heads) * weights) if len(heads.term) else None
-    if len(stamps.term):
-        dated = presence(stamps, idf(stamps) * weights).take(index.source_of)
-        above = dated if above is None else above + dated
+    for field in (index.stamps, *((index.speakers,) if index.named.any() else ())):
+        if len((found := field.find(terms.wanted)).term):
+            beside = presence(found, idf(found) * weights).take(index.source_of)
+            above = beside if above is None else above + beside
     return total if above is None else total + tuning.head * above
 
 
@@ -187,6 +188,10 @@ def _named(index: PassageIndex, sources: Sequence[Quotable], asked: Terms, tunin
     if index.has_speakers:
         # Half of a label is enough: of Anna Berg one says Anna.
         says = 2 * np.bincount(heads.passage, minlength=len(factor)) >= np.maximum(index.heads.lengths, 1)
+        if index.named.any():
+            said = _said_names(index, {term for group in named for term in group})
+            by_name = np.array([source.name in said for source in sources])
+            says = np.where(index.named.take(index.source_of), by_name.take(index.source_of), says)
         if says.any():
             factor[~says] -= tuning.unnamed * (1 - _region_share(index, tuning))
         return factor
@@ -198,6 +203,15 @@ def _named(index: PassageIndex, sources: Sequence[Quotable], asked: Terms, tunin
             known[block] = _title(index, sources[index.quotes[block].source], block)
     factor[[block for block in blocks if (title := known[block]) and terms.issuperset(title)]] += tuning.titled
     return factor
+
+
+def _said_names(index: PassageIndex, asked: set[int]) -> frozenset[str]:
+    """The names beside texts that are said: whole, or half of one that is no part of another one's ("critic_2", "critic_3")."""
+    known = index.derived("names", lambda: {name: _title_terms(spoken_name(name), index.languages) for name in index.names})
+    whole = {name for name, terms in known.items() if terms and terms <= asked}
+    covered = set(chain.from_iterable(known[name] for name in whole))
+    half = {name for name, terms in known.items() if terms and 2 * len(terms & asked) >= len(terms) and terms & asked - covered}
+    return frozenset(whole | half)
 
 
 def _title(index: PassageIndex, source: Quotable, block: int) -> frozenset[int]:

@@ -289,22 +289,23 @@ def _prune(value: Any, leaves: Sequence[_JsonLeaf], taken: Sequence[int]) -> str
 def _dense(value: Any, most: int, count: Count) -> str:
     """The whole value without quotes, records of equal shape as a table; "" if that takes more than `most` tokens."""
     try:
-        text = _full(value)
+        text = full(value)
     except RecursionError:
         return ""
     return text if len(text) <= 12 * most and count(text) <= most else ""
 
 
-def _full(value: Any) -> str:
+def full(value: Any) -> str:
+    """A whole value in the loose notation, however deep; an array of many records of equal shape as a table."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_full(inner)}" for key, inner in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {full(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, list):
         columns = _columns(value)
         if columns and all(columns == list(record) for record in value):
             varying, same = _varying_columns(value, columns)
-            rows = "\n".join("|".join(_full(record[key]) for key in varying) for record in value)
+            rows = "\n".join("|".join(full(record[key]) for key in varying) for record in value)
             return f"[{len(value)} rows{same}: {'|'.join(varying)}\n{rows}]"
-        return "[" + ", ".join(map(_full, value)) + "]"
+        return "[" + ", ".join(map(full, value)) + "]"
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 

@@ -30,6 +30,7 @@ from turnfold.compression.shorten import (
 from turnfold.compression.shorten.arguments import facts_arguments
 from turnfold.compression.shorten.evidence import is_outcome
 from turnfold.compression.shorten.lines import FLOOR, Count, RankedLines, WeighedLine, choose, is_longer
+from turnfold.compression.shorten.wrapped_text import wrapped_text
 from turnfold.compression.text.data_blocks import reads_as_language
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.own_words import own_words
@@ -171,9 +172,15 @@ class _Content:
         self._text, self._words, self._known, self._count, self._role = text, words, known, count, role
         self._spans = parts(text)
         self._lines: dict[bool, tuple[RankedLines, bool]] = {}
+        is_json = len(self._spans) == 1 and self._spans[0].kind == "json"
+        self._wrapped = wrapped_text(text) if is_json else None
+        self._inner = _Content(self._wrapped.text, words, known, count, role) if self._wrapped else None
 
     def shortened(self, keep: int) -> str:
         text, words, known, count = self._text, self._words, self._known, self._count
+        if self._wrapped and self._inner:
+            before, _, behind = self._wrapped
+            return f"{before}{self._inner.shortened(max(1, keep - count(before + behind)))}{behind}"
         if len(self._spans) == 1 and self._spans[0].kind in ("json", "jsonl"):
             try:
                 return json_text.facts(text, keep, words, count, known)

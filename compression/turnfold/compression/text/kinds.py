@@ -121,6 +121,10 @@ _MARKS: Final = re.compile(
 )
 #: Every kind that a text can be.
 KINDS: Final = frozenset({*_MARKS.groupindex, "csv", "fence", "commits", "json", "jsonl"})
+#: A label in front of what stands on its line: "Observation: ...", "**Result:** ...".
+_LABEL: Final = re.compile(r"\s*[*_]{0,4}[^\W\d_][\w ]{0,38}:[*_]{0,4}[ \t]+(?=\S)")
+_LONG_VALUE: Final = 160  # characters of a line up to which it is read as a key with its value
+_SENTENCE_ENDED: Final = re.compile(r"[.!?]\s")
 #: What opens a block, at the beginning of a line.
 _OPENING: Final = re.compile(
     r"\n(?:[ \t]{0,3}(?:```|~~~)|[{\[](?:[ \t]*\n|[{\"\[])|diff --git |--- a/|@@ -"
@@ -159,7 +163,18 @@ _ALL_ENCODED: Final = re.compile(r"\s*+(?:data:[\w/;,+-]{1,100})?[A-Za-z0-9+/=_\
 def mark(line: str) -> str:
     """The kind that a single line looks like; "" for none."""
     found = _MARKS.match(line[:_LONGEST_LINE])
-    return (found.lastgroup or "") if found else ""
+    kind = (found.lastgroup or "") if found else ""
+    if kind in ("yaml", "code") and len(line) > _LONG_VALUE and (label := _LABEL.match(line)) and _says_more(line, label.end()):
+        return "prose"
+    return kind
+
+
+def _says_more(line: str, start: int) -> bool:
+    """Whether several sentences stand behind the label of a line: what a tool reports ("Observation: ..."), or a person."""
+    found = _MARKS.match(line[start : start + _LONGEST_LINE])
+    return (
+        found is not None and found.lastgroup == "prose" and len(_SENTENCE_ENDED.findall(line, start, start + _LONGEST_LINE)) > 1
+    )
 
 
 def _vote(marks: Sequence[str]) -> str:
@@ -170,6 +185,8 @@ def _vote(marks: Sequence[str]) -> str:
     if not votes:
         return "plain"
     kind, count = votes.most_common(1)[0]
+    if kind == "yaml" and votes["prose"] == count:  # one label with what is said below it is no document of keys
+        kind = "prose"
     total = sum(votes.values())
     return kind if count >= max(1, _ENOUGH * len(marks)) and count * 2 >= total else "plain"
 
@@ -205,6 +222,12 @@ def value_end(text: str) -> int:
         return _DECODER.raw_decode(text, len(text) - len(text.lstrip()))[1]
     except (ValueError, RecursionError):
         return 0
+
+
+def _label_before_json(text: str) -> int:
+    """Where JSON begins that is all that stands behind a label at a text's beginning ("Observation: {..."); 0 for none."""
+    label = _LABEL.match(text)
+    return label.end() if label and _jsonish(text[label.end() :]) else 0
 
 
 def _json_before_more(text: str) -> int:
@@ -376,10 +399,10 @@ def parts(text: str) -> list[Span]:
     Lines vote in windows of sixteen; a block with a recognised opening line (a fence, a diff, a trace) is a range of its own.
     """
     text = with_line_feeds(text)
-    begun = _json_before_more(text)
-    if not begun:
-        return _parts(text)
-    return [Span(0, begun, "json"), *(Span(begun + s.start, begun + s.end, s.kind) for s in _parts(text[begun:]))]
+    for begun, kind in ((_label_before_json(text), "plain"), (_json_before_more(text), "json")):
+        if begun:
+            return [Span(0, begun, kind), *(Span(begun + s.start, begun + s.end, s.kind) for s in _parts(text[begun:]))]
+    return _parts(text)
 
 
 def _apart_from_speech(lines: Sequence[str], start: int, end: int, kind: str) -> Iterator[tuple[int, int, str]]:

@@ -20,6 +20,14 @@ _COVER: Final = re.compile(
     r"περίληψη|συνόψι)|ملخص|لخص|تلخيص|सारांश|संक्षेप|总结|總結|概括|概述|摘要|まとめ|要約|要点|요약|정리해"
 )
 
+# In front of such a word: what agents' frameworks and people do not want ("the complete content, not a summary").
+_DENIED: Final = re.compile(
+    r"(?:(?<!why )\bnot|n['’]t|\b(?:no|never|without|(?:instead|rather) (?:of|than)|nicht|keine?n?|ohne|pas(?: de| un| une)?|"
+    r"sans|sin|non|senza|não|sem|niet|geen|inte|ingen|не|без))"
+    r"(?! (?:only|forget|fail|hesitate|you|we)\b)(?: [\w'’-]+){0,2} (?:\w+[- ])?$|不要?[^，。\n]{0,2}$"
+    r"|別[^，。\n]{0,2}$"
+)
+
 # What is to be summarised is the conversation itself, or what somebody needs who takes it over.
 _ALL: Final = re.compile(
     r"\b(?:conversation|chat|session|discussion|dialog(?:ue)?|thread|work) "
@@ -35,6 +43,8 @@ _ALL: Final = re.compile(
     r"(?:整个|全部|目前为止的?|以上的?|我们的?|本次)(?:对话|聊天|会话)|(?:整個|至今的?|我們的?)對話|"
     r"(?:これまで|ここまで)の(?:会話|やり取り)|会話(?:全体|の全て)|(?:지금까지의?|전체) ?대화"
 )
+
+_MOST_DENIED: Final = 60  # characters in front of a word in which it is denied
 
 # The same without a word for "summary", as agents put it.
 _COMPACTION: Final = re.compile(
@@ -115,7 +125,7 @@ _EMPTY_RUN_ON: Final = re.compile(
 
 def asks_for_cover(folded: str) -> bool:
     """Whether a case-folded message asks for a summary of the conversation."""
-    return _COVER.search(folded) is not None
+    return any(_DENIED.search(folded, max(0, m.start() - _MOST_DENIED), m.start()) is None for m in _COVER.finditer(folded))
 
 
 def asks_for_all(folded: str) -> bool:
