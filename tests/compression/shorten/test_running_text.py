@@ -54,6 +54,19 @@ def test_a_line_of_up_to_four_hundred_characters_may_be_typed(size: int, typed: 
     assert ("must use every means" in quoted_orders(text)) is typed
 
 
+@pytest.mark.parametrize(("size", "stays"), [(105, True), (106, False)])
+def test_a_short_order_stays_wherever_it_stands(size: int, stays: bool) -> None:
+    sentence = f"The guild laid down that a {'rope' * 20}"[: size - 44] + " must never be sold below the harbour price."
+    assert len(sentence) == size
+    assert (sentence in quoted_orders(in_article(sentence))) is stays
+
+
+@pytest.mark.parametrize(("size", "stays"), [(1469, True), (1470, False)])
+def test_a_message_of_some_length_may_be_pasted(size: int, stays: bool) -> None:
+    text = f"{prose(1, 'en', 9)} {TOLD[0]} {prose(2, 'en', 60)}"[: size - 1] + "."
+    assert ("must use every means" in quoted_orders(text)) is stays
+
+
 @pytest.mark.parametrize("sentence", TOLD)
 def test_the_same_in_a_message_of_its_own_stays_an_order(sentence: str) -> None:
     assert sentence in quoted_orders(sentence)
