@@ -199,7 +199,7 @@ def kinds(**fixed: Any) -> st.SearchStrategy[Kind]:
         **{
             "turns": st.integers(1, 8),
             "loops": st.integers(0, 5),
-            "sentences": st.integers(2, 60),
+            "sentences": st.integers(2, 45),
             "thinks": st.sampled_from([0.0, 0.5, 1.0]),
             "odd": st.booleans(),
             "marks": st.booleans(),

@@ -131,8 +131,7 @@ BRINGS_TOOLS: dict[str, tuple[Wire, list[Part]]] = {
 }
 
 
-@pytest.mark.parametrize("name", BRINGS_TOOLS)
-@pytest.mark.parametrize("budget", [None, 1200])
+@pytest.mark.parametrize(("name", "budget"), [(name, (None, 1200)[i % 2]) for i, name in enumerate(BRINGS_TOOLS)])
 def test_what_brings_tools_stays(name: str, budget: int | None) -> None:
     """Folded away, the model could not call what it had found; OpenAI would ask the MCP server again with every request."""
     wire, history = BRINGS_TOOLS[name]
