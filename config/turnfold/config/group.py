@@ -9,6 +9,9 @@ from pydantic import BaseModel, ConfigDict
 
 
 class SettingsGroup(BaseModel):
-    """Settings that are given together. A name that is none is refused, and nothing changes once the process runs."""
+    """Settings that are given together. A name that is none is refused, and nothing changes once the process runs.
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    Infinity is refused too: no timer of the HTTP client takes it, so every request would fail.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)

@@ -6,12 +6,17 @@ Lives here: a real server and its access control lists, a real Turnfold in front
 
 from __future__ import annotations
 
+import contextlib
+import socket
+import ssl
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+import trustme
 import uvicorn
 from pydantic import SecretStr
 from typer.testing import CliRunner
@@ -114,3 +119,22 @@ def test_a_report_that_may_not_read_names_the_permission_to_operators_alone(node
     assert printed.exit_code == 1
     assert str(printed.exception).startswith("the store answers with an error: Redis: ")
     assert "ACL SETUSER" in str(printed.exception)
+
+
+def test_a_certificate_that_is_not_trusted_is_told_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    authority, context = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("localhost").configure_cert(context)
+    listener = socket.create_server(("localhost", 0))
+
+    def answer() -> None:
+        for _ in range(2):
+            with contextlib.suppress(OSError):
+                peer, _ = listener.accept()
+                context.wrap_socket(peer, server_side=True).close()
+
+    thread = threading.Thread(target=answer, daemon=True)
+    thread.start()
+    monkeypatch.setenv("TURNFOLD_STORE_URL", f"rediss://localhost:{listener.getsockname()[1]}/0")
+    printed = CliRunner().invoke(build(), ["report"])
+    listener.close()
+    assert "?ssl_ca_certs=" in str(printed.exception)

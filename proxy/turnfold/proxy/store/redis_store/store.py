@@ -403,6 +403,7 @@ _FORBIDDEN: Final = (
     "can't access at least one of the keys",
     "can't access one of the keys",
 )
+_TRUST: Final = "its certificate is not trusted: name its authority's file in the URL, as in ?ssl_ca_certs=/etc/redis-ca.pem"
 #: What a user needs for all that Turnfold asks of a server; in a cluster also where keys lie.
 _GRANTS: Final = "~turnfold:* +@read +@write +@scripting +@connection +info"
 _GRANTS_OF_CLUSTER: Final = "+cluster +command"
@@ -428,6 +429,8 @@ def _translate(exc: Exception) -> StoreError:
         return StoreForbidden(f"Redis: {said}; what Turnfold's user needs: ACL SETUSER NAME {grants}")
     if isinstance(exc, (errors.DataError, ValueError, TypeError, OverflowError)) or said.startswith(_WRONG_TYPE):
         return StoreRefused(f"Redis: {exc}")
+    if "CERTIFICATE_VERIFY_FAILED" in said:
+        return StoreUnavailable(f"Redis: {_TRUST} ({exc})")
     advice = next((advice for words, advice in _KNOWN_CAUSES if words.lower() in said.lower()), "")
     if isinstance(exc, errors.MovedError):
         advice = "the server belongs to a cluster: use redis+cluster://"
