@@ -43,7 +43,7 @@ def held(root: object, name: str) -> dict[str, int]:
     while waiting:
         one, way = waiting.pop()
         if isinstance(one, str | bytes | bytearray):  # whoever shares it
-            if name in one if isinstance(one, str) else name.encode() in one:
+            if (one.find(name) if isinstance(one, str) else one.find(name.encode())) >= 0:
                 found[" > ".join(way)] = found.get(" > ".join(way), 0) + 1
             continue
         if id(one) in seen or isinstance(one, type | ModuleType):
