@@ -49,7 +49,7 @@ def test_what_an_index_knows() -> None:
         held = sources(said)
         index = passage_index.build(held, memo)
         known: list[Any] = [index.quotes, index.languages, index.blocks.tolist(), _rounded(index.costs), index.asking.tolist()]
-        known += [index.stamped.tolist(), index.days.tolist(), index.is_chat, index.has_speakers, round(index.median_source, 4)]
+        known += [index.stamped.tolist(), index.days.tolist(), index.is_chat, index.has_speakers, round(index.median_turn, 4)]
         known += [index.block_lengths.tolist(), index.whole.tolist(), index.characters.tolist(), index.size, index.most_lines]
         told = list[Any]()
         for field in (index.words, index.heads, index.grams):
