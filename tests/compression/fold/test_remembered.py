@@ -289,3 +289,45 @@ def test_a_question_with_a_topic_of_its_own_is_told_about_that(question: str, pr
     text = forwarded(told, question, prices)
     assert "larch beams" in text
     assert "80 kg of snow" in text
+
+
+@pytest.mark.parametrize("prices", _PRICES.values(), ids=list(_PRICES))
+@pytest.mark.parametrize("order", ["shorter please", "no bullet points please", "bitte kürzer", "plus court s'il te plaît"])
+def test_a_manner_of_answering_outlives_the_talk_around_it(order: str, prices: CachePrices) -> None:
+    answered = prose(801, "en", 9)
+    assert order in forwarded([(12, (order, answered))], "What is the capital of Peru?", prices)
+    assert order in forwarded([(12, (order, answered))], "What is the capital of Peru?", prices, budget=1500)
+
+
+@pytest.mark.parametrize("budget", [None, 4000, 1500])
+@pytest.mark.parametrize(
+    ("old", "new", "question"),
+    [
+        ("The roofer comes on Tuesday.", "they moved it to Saturday. do I need to clear the yard?", "When does the roofer come?"),
+        ("We are 14 people for the boat.", "no, 17, not 14. is the boat large enough?", "For how many people is the boat?"),
+        ("Der Klempner kommt am Montag.", "verschoben auf Freitag. Was soll ich bereitlegen?", "Wann kommt der Klempner?"),
+    ],
+)
+def test_what_no_longer_holds_does_not_stand_alone(old: str, new: str, question: str, budget: int | None) -> None:
+    told = [(8, (old, prose(811, "en", 9))), (24, (new, prose(812, "en", 9)))]
+    text = forwarded(told, question, _PRICES["no cache"], budget=budget)
+    assert new.partition(". ")[0] in text
+
+
+@pytest.mark.parametrize("prices", _PRICES.values(), ids=list(_PRICES))
+def test_a_brief_that_is_given_one_message_at_a_time_is_kept(prices: CachePrices) -> None:
+    brief = [
+        "I need a text for my kennel.",
+        "it's called Paw & Order",
+        "the tone should be calm but not dull",
+        "mention the pond",
+    ]
+    told = [(n, (one, "Got it.")) for n, one in enumerate(brief)]
+    towns = ["Oslo", "Turin", "Ghent", "Lviv", "Cork", "Porto", "Graz", "Bergen", "Malmo", "Vigo"]
+    for n, town in enumerate(towns):
+        asked = (
+            f"I need to know whether our project {n}4{n} in {town} must have its own server, since my team never had one there."
+        )
+        told.append((10 + 2 * n, (asked, prose(820 + n, "en", 9))))
+    text = forwarded(told, "Now write it.", prices)
+    assert [one for one in brief if one not in text] == []

@@ -31,6 +31,7 @@ from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.scorers.bm25 import Hits, Wanted, idf, presence, rarity, scores, wanted_terms
 from turnfold.compression.text import requests, words
 from turnfold.compression.text.quotes import Quotable
+from turnfold.compression.text.renewals import renewals
 from turnfold.compression.tokens import ModelCounter, count_tail
 
 _MOST_GRAMS: Final = 400
@@ -354,7 +355,7 @@ def recall(
             return Quoted()
         if not fill:
             budget = min(budget, max(tuning.room_least, int(budget * _room(strength, tuning, borrowed=asked.borrowed))))
-        ranking = _ranked(index, sources, question, asked, terms, floor, tuning)
+        ranking = _ranked(index, sources, question, asked, terms, floor, tuning, memo)
         if first:
             ranking = cover.beginning(ranking, sources, first, room)
     costs = QuoteTokens(sources, count, index, "\0".join(present), ranking.more)
@@ -375,21 +376,49 @@ def _ranked(
     terms: Terms,
     floor: float | None,
     tuning: Tuning,
+    memo: Memo,
 ) -> RankedQuotes:
     """The passages that are worth more to the question than a share of the best one; none where the share is None."""
     worth = score(index, sources, asked.text, terms, tuning)
     least = np.inf if floor is None else floor * float(worth.max())
     named = _named(index, sources, terms, tuning, borrowed=asked.borrowed)
-    worth = worth * named
+    worth = _renewed(index, sources, worth * named, memo)
     bears = worth > least
     like = _like(index, question.likeness, tuning) if question.likeness else None
     if like is not None and floor is not None:  # how many bear on it is for the words to say; vectors have a say in which
         number = len(worth) if floor == 0.0 else int(bears.sum())
         # Rounded, so that no machine's arithmetic changes the order.
-        worth = np.round(score(index, sources, asked.text, terms, tuning, like) * named, 6)
+        worth = np.round(_renewed(index, sources, score(index, sources, asked.text, terms, tuning, like) * named, memo), 6)
         bears = np.zeros(len(worth), dtype=bool)
         bears[_best(worth, number)] = True
     return RankedQuotes(np.flatnonzero(bears), worth)
+
+
+def _renewed(index: PassageIndex, sources: Sequence[Quotable], worth: Floats, memo: Memo) -> Floats:
+    """The worth of passages, that of a message which renews another no less than that of what it renews, so that it is quoted
+    before it: what no longer holds is never all that is said."""
+    pairs = index.derived("renewals", lambda: _renewing(index, sources, memo))
+    if not pairs:
+        return worth
+    found = worth.copy()
+    for newer, older in pairs:
+        found[newer] = max(found[newer], _AHEAD * found[older])
+    return found
+
+
+_AHEAD: Final = 1.001
+
+
+def _renewing(index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> list[tuple[int, int]]:
+    """Passages that renew others, with these, in order."""
+    firsts = np.searchsorted(index.source_of, np.arange(len(sources) + 1)).tolist()
+    found = []
+    for newer, older, start in renewals(sources, memo):
+        behind = (n for n in range(firsts[older], firsts[older + 1]) if index.quotes[n].end > start)
+        renewed = next(behind, None)
+        if renewed is not None and firsts[newer] < firsts[newer + 1]:
+            found.append((firsts[newer], renewed))
+    return found
 
 
 def _floor(matched: float, tuning: Tuning, *, borrowed: bool) -> float | None:

@@ -11,7 +11,7 @@ that contradict each other. What a message asks is no such statement: its words 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo
@@ -19,6 +19,7 @@ from turnfold.compression.shorten.answers import asked, merely_agrees
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.own_words import beside_output
 from turnfold.compression.text.quotes import Quote, Source
+from turnfold.compression.text.renewals import renewals
 from turnfold.compression.text.self_statements import changes, statement_weight
 from turnfold.compression.text.sentences import rough_sentences
 from turnfold.compression.text.spans import bare_range
@@ -82,13 +83,14 @@ def told(sources: Sequence[Source], room: ToldRoom, count: Callable[[str], int],
     left = {True: room.opened, False: room.tokens}
     found: set[Quote] = set()
     misses = 0
+    newer = _newer(sources, memo)
     for one in sorted(_candidates(sources, room.opening, memo), reverse=True):
         if misses == _MISSES or max(left.values()) < _SHORTEST:
             break
         rooms = (True, False) if one.opens else (False,)
         if _PER_QUOTE + count(sources[one.source].text[one.said.start : one.said.end]) > max(left[kind] for kind in rooms):
             continue
-        new = _quotes(sources, one, memo) - found
+        new = _quotes(sources, one, newer, memo) - found
         cost = sum(count(sources[quote.source].text[quote.start : quote.end]) + _PER_QUOTE for quote in new)
         taken = next((kind for kind in rooms if cost <= left[kind]), None)
         if taken is None:
@@ -99,12 +101,28 @@ def told(sources: Sequence[Source], room: ToldRoom, count: Callable[[str], int],
     return sorted(found)
 
 
-def _quotes(sources: Sequence[Source], one: _ToldCandidate, memo: Memo) -> set[Quote]:
-    """A candidate with its question, and what both need."""
+def _newer(sources: Sequence[Source], memo: Memo) -> dict[int, int]:
+    """The newest message that renews each, in a chain of such too."""
+    newest: dict[int, int] = {}
+    for one in reversed(renewals(sources, memo)):
+        newest.setdefault(one.older, newest.get(one.newer, one.newer))
+    return newest
+
+
+def _quotes(sources: Sequence[Source], one: _ToldCandidate, newer: Mapping[int, int], memo: Memo) -> set[Quote]:
+    """A candidate with its question, what both need, and the message that renews it."""
     new = {Quote(one.source, *place) for place in _with_needs(sources[one.source], one.said, memo)}
+    if one.source in newer:
+        new |= {Quote(newer[one.source], *place) for place in _renewing(sources[newer[one.source]], memo)}
     if one.asked:
         new |= {Quote(one.source - 1, *place) for place in _with_needs(sources[one.source - 1], one.asked, memo)}
     return new
+
+
+def _renewing(source: Source, memo: Memo) -> Iterable[tuple[int, int]]:
+    """What a message that renews another tells; all of it where no sentence does."""
+    said = [one for one in _told_in(source, memo) if one.end > one.start]
+    return [place for one in said for place in _with_needs(source, one, memo)] or [(0, len(source.text))]
 
 
 def _candidates(sources: Sequence[Source], opening: int | None, memo: Memo) -> Iterable[_ToldCandidate]:
@@ -115,7 +133,7 @@ def _candidates(sources: Sequence[Source], opening: int | None, memo: Memo) -> I
         if source.role != "user":
             continue
         question = _question(sources, i, memo)
-        opens = i == opening or (opens and question is not None)
+        opens = i == opening or (opens and (question is not None or _is_brief(sources[i - 1])))
         more = _NODDED * _is_nodded(sources, i) + _ANSWERS * (question is not None and not merely_agrees(source.text))
         for one in _told_in(source, memo):
             weight = one.weight + more + _OPENS * (opens and (question is not None or one.end - one.start > _NAUGHT))
@@ -140,6 +158,11 @@ def _is_nodded(sources: Sequence[Source], index: int) -> bool:
     if answer is None or answer.role != "assistant" or not 0 < len(text) <= _LONGEST or _ASKS.search(text):
         return False
     return len(answer.text) <= _NOD and not _ASKS.search(answer.text)
+
+
+def _is_brief(answer: Source) -> bool:
+    """Whether the assistant has answered hardly anything: it waits for more."""
+    return answer.role == "assistant" and len(answer.text) <= _NOD
 
 
 def _told_in(source: Source, memo: Memo) -> tuple[_Told, ...]:

@@ -4,9 +4,9 @@ Lives here: finding such sentences in languages that put blanks between words. D
 (``signals``), the words and phrases (``lexicon/orders.txt``), scripts without blanks (``run_on_orders``).
 
 Orders are recognised by form: an imperative verb together with a rule word ("Use pnpm, never npm"), a rule word or a prohibition
-where a command begins ("Never sign", but not "I never sign" nor "Never been there"), or a phrase about the future in a sentence
-that is not about the speaker. For each language the table lists the phrases of each part (a blank is written as ``_``), and verbs
-in full or as stems and endings.
+where a command begins ("Never sign", but not "I never sign" nor "Never been there"), a phrase about the future in a sentence
+that is not about the speaker, or a clause of nothing but manners of answering (``manner``). For each language the table lists the
+phrases of each part (a blank is written as ``_``), and verbs in full or as stems and endings.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Final, NamedTuple
 from turnfold.compression.text.heard import HeardWords
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.lower import lower_text, words
+from turnfold.compression.text.manner import MANNER_CUES, tells_manner
 from turnfold.compression.text.run_on_orders import run_on_orders
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.spans import Span
@@ -171,7 +172,7 @@ _BEFORE_VERBS: Final = frozenset(word for one in _SPACED for part in ("please", 
 # As written too: without its accent "só" is a word of half the sentences in English.
 _WRITTEN: Final = frozenset(word for section, phrases in _TABLE.items() for p in phrases for word in p.split("_") if section)
 #: In scripts with blanks between words every order has one of these, or a word that begins with "n'".
-ORDER_CUES: Final = frozenset(word for one in _SPACED for word in one.triggers if word in _WRITTEN or len(word) >= _SURE)
+ORDER_CUES: Final = MANNER_CUES.union(word for one in _SPACED for word in one.triggers if word in _WRITTEN or len(word) >= _SURE)
 
 
 def _by_longest_word(parts: Iterable[str]) -> Mapping[str, Sequence[frozenset[str]]]:
@@ -198,6 +199,8 @@ def is_standing_order(sentence: str, known: Sequence[str] | None = None) -> bool
     """
     if not sentence.isascii() and _RUN_ON.search(sentence):
         return not _ASKS.search(sentence)
+    if tells_manner(sentence, known):
+        return True
     if known is not None and ORDER_CUES.isdisjoint(known) and not _may_elide(sentence, known):
         return False
     if known and _commands_nothing(sentence, known):

@@ -1,0 +1,62 @@
+"""Which messages put something else in place of what an earlier one told."""
+
+from __future__ import annotations
+
+import pytest
+
+from turnfold.compression.memo import Memo
+from turnfold.compression.text.quotes import Source
+from turnfold.compression.text.renewals import renewals
+
+
+def _pairs(*said: str) -> list[tuple[int, int]]:
+    """Renewals among messages; those of the assistant begin with ">"."""
+    roles = [("assistant", text[1:]) if text.startswith(">") else ("user", text) for text in said]
+    sources = [Source(role, text, str(n).encode()) for n, (role, text) in enumerate(roles)]
+    return [(one.newer, one.older) for one in renewals(sources, Memo())]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("We fly from the 12th to the 19th of April.", "no wait, the 14th, not the 12th. what would that cost?"),
+        ("The plumber comes on Monday at 9.", "they moved it to Wednesday. anything to prepare?"),
+        ("I take 10 mg of it.", "The doctor raised it to 15 mg yesterday."),
+        ("Es kommen acht Gäste.", "nein, zehn, nicht acht. Wie viel Reis?"),
+        ("le rendez-vous est mardi", "c'est jeudi finalement, pas mardi"),
+        ("llega el martes", "al final es el jueves, no el martes"),
+        ("vengono dodici bambini", "non dodici, quattordici"),
+        ("usta salı günü gelecek", "salı değil perşembe olmuş"),
+        ("мастер придёт в субботу", "перенёс на воскресенье"),
+        ("будет 11 метров", "не 11, а 9 метров"),
+        ("五月三号去", "不对，是五月五号，不是三号"),
+        ("会議は十時からです", "時間が十四時に変わりました"),
+        ("6월 7일에 가요", "7일이 아니라 9일이에요"),
+        ("نصل يوم 12", "لا، يوم 14 وليس 12"),
+        ("पार्सल सोमवार को आएगा", "अब बुधवार को आएगा, सोमवार को नहीं।"),
+    ],
+)
+def test_a_value_told_anew_renews_the_message_that_told_it(old: str, new: str) -> None:
+    assert _pairs(old, ">Good.", "And how is the weather?", ">Fine.", new) == [(4, 0)]
+
+
+def test_what_the_answer_says_again_is_renewed_too() -> None:
+    assert _pairs("It is on Monday.", ">Monday, then.", "They moved it to Friday.") == [(2, 0), (2, 1)]
+
+
+def test_of_several_messages_the_one_about_the_same_is_renewed() -> None:
+    assert _pairs("The rent is 600 euros.", ">Ok.", "The bike was 250 euros.", ">Ok.", "The rent is 650 euros now.") == [(4, 0)]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("There are 12 eggs.", ">Ok.", "I am not hungry now."),
+        ("There are 12 eggs.", ">Ok.", "We now have 3 cats."),
+        ("Does it open on Monday?", ">Yes.", "They moved the desk on Friday."),
+        (">It is on Monday.", "They moved it to Friday."),
+        ("[8 May, 2023] Anna: hi", ">Ben: hi", "[9 May, 2023] Anna: I changed my hair"),
+    ],
+)
+def test_another_thing_of_another_kind_or_speaker_is_not(said: tuple[str, ...]) -> None:
+    assert not _pairs(*said)
