@@ -142,7 +142,7 @@ def holds_orders(source: Source, memo: Memo) -> bool:
 
 
 def _may_order(source: Source, said: Sequence[str]) -> bool:
-    return source.role in TELLS and (not source.text.isascii() or may_order(said))
+    return source.role in TELLS and (not source.text.isascii() or may_order(said, source.text))
 
 
 def _objections(sources: Sequence[Source], places: range, memo: Memo) -> list[Quote]:

@@ -24,7 +24,7 @@ from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.manner import MANNER_CUES, tells_manner
 from turnfold.compression.text.run_on_orders import run_on_orders
-from turnfold.compression.text.sentences import sentences
+from turnfold.compression.text.sentences import rough_sentences, sentences
 from turnfold.compression.text.spans import Span
 
 Phrases = Mapping[str, tuple[tuple[str, ...], ...]]
@@ -173,6 +173,7 @@ _BEFORE_VERBS: Final = frozenset(word for one in _SPACED for part in ("please", 
 _WRITTEN: Final = frozenset(word for section, phrases in _TABLE.items() for p in phrases for word in p.split("_") if section)
 #: In scripts with blanks between words every order has one of these, or a word that begins with "n'".
 ORDER_CUES: Final = MANNER_CUES.union(word for one in _SPACED for word in one.triggers if word in _WRITTEN or len(word) >= _SURE)
+_RULE_CUES: Final = ORDER_CUES - MANNER_CUES | {word for one in _SPACED for word in one.triggers if word in MANNER_CUES}
 
 
 def _by_longest_word(parts: Iterable[str]) -> Mapping[str, Sequence[frozenset[str]]]:
@@ -206,7 +207,7 @@ def is_standing_order(sentence: str, known: Sequence[str] | None = None) -> bool
     if known and _commands_nothing(sentence, known):
         return False
     low = lower_text(sentence)
-    if (known is None and not may_order(words(low))) or (_ASKS.search(low) and not _ASKS_YOU.search(low)):
+    if (known is None and not may_order(words(low), low)) or (_ASKS.search(low) and not _ASKS_YOU.search(low)):
         return False
     pieces = _PIECE.findall(_plain(low))
     if "'" in low:
@@ -258,9 +259,12 @@ def _begins_with_command(language: _Language, runs: Sequence[Sequence[str]]) -> 
     return False
 
 
-def may_order(known: Sequence[str]) -> bool:
-    """Whether the words of a text may contain an order; for scripts with blanks, False is certain."""
-    return not ORDER_CUES.isdisjoint(known) or ("n'" in " ".join(known) and any(word.startswith("n'") for word in known))
+def may_order(known: Sequence[str], text: str = "") -> bool:
+    """Whether the words of a text, or a sentence of it, may be an order; for scripts with blanks, False is certain."""
+    if not _RULE_CUES.isdisjoint(known) or ("n'" in " ".join(known) and any(word.startswith("n'") for word in known)):
+        return True
+    # Words of manner are common, and a sentence of nothing else is told at once.
+    return not MANNER_CUES.isdisjoint(known) and any(tells_manner(text[start:end]) for start, end in rough_sentences(text))
 
 
 def may_be_orders(text: str, heard: HeardWords) -> Sequence[int]:
@@ -277,12 +281,12 @@ def may_elide(text: str) -> bool:
 
 def _may_elide(sentence: str, known: Sequence[str]) -> bool:
     """Whether a word of a sentence may begin with a French "n'"."""
-    return ("'" in sentence or "’" in sentence) and may_order(known)
+    return ("'" in sentence or "’" in sentence) and may_order(known, sentence)
 
 
 def standing_orders(text: str) -> list[Span]:
     """The sentences of a text that are standing orders, including the white space after them; kind ``order``."""
-    if text.isascii() and not may_order(words(lower_text(text))):
+    if text.isascii() and not may_order(words(lower_text(text)), text):
         return []
     return [Span(s.start, s.end, "order") for s in sentences(text) if not s.kind and _is_order(s.of(text))]
 
