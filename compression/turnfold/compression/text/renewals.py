@@ -19,6 +19,7 @@ from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.lower import MARKS, joined_words, lower_text, words
 from turnfold.compression.text.quotes import Quotable
 from turnfold.compression.text.self_statements import changes
+from turnfold.compression.text.sentences import rough_sentences
 from turnfold.compression.text.words import is_function_word
 
 _LONGEST: Final = 240  # characters of a message that renews something
@@ -109,14 +110,18 @@ def _values_of(text: str) -> _ToldValues:
     values = tuple(sorted(_values(bare), key=lambda one: one.start))
     if not values:
         return _NOTHING
-    said = words(low)
     short = len(text) <= _LONGEST
-    changed = short and (changes(said) or not _CHANGED.isdisjoint(said) or bool(_RUN_ON_CHANGED.search(low)))
+    changed = short and any(_tells_change(low[a:b]) for a, b in rough_sentences(low) if any(a <= v.start < b for v in values))
     denied = tuple(one for one in values if short and _is_denied(low, one))
     values = tuple(one for one in values if not _ASKED.match(low, one.start))
     about = {word[:6] for word in joined_words(low) if len(word) > 3 and not is_function_word(word)}
     about |= {run[i : i + 2] for run in _HAN_RUN.findall(low) for i in range(len(run) - 1)}
     return _ToldValues(values, denied, changed, frozenset(about - {one.value[:6] for one in values}))
+
+
+def _tells_change(sentence: str) -> bool:
+    said = words(sentence)
+    return changes(said) or not _CHANGED.isdisjoint(said) or bool(_RUN_ON_CHANGED.search(sentence))
 
 
 def _values(low: str) -> Iterator[_Value]:
