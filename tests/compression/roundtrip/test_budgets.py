@@ -81,7 +81,7 @@ def test_one_giant_message_leaves_no_cliff(share: float, role: str) -> None:
 
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
 def test_no_more_of_a_long_sentence_gives_way_than_has_to(share: float) -> None:
-    text = " ".join(prose(n).rstrip(".").lower() for n in range(30))
+    text = ", ".join(prose(n).rstrip(".").lower() for n in range(30))
     messages = [{"role": "user", "content": text}, {"role": "assistant", "content": "Well."}]
     result = forced(messages, int(share * size(messages)), recency_window=0)
     left = result.messages[0]["content"]

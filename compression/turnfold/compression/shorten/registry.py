@@ -6,6 +6,7 @@ choosing lines.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Container, Mapping, Sequence
 from itertools import accumulate, chain, pairwise
@@ -86,6 +87,9 @@ def _with_ties(rows: list[WeighedLine], text: str) -> list[WeighedLine]:
     return [row._replace(needs=(*row.needs, *needs[i])) if needs.get(i) else row for i, row in enumerate(rows)]
 
 
+_SENTENCE_END: Final = re.compile(r"[^\W_][\"'”’)\]]*[.!?。！？](?:\s|\Z)")
+
+
 def _with_wrapped_sentences(rows: list[WeighedLine], text: str) -> list[WeighedLine]:
     """The same where only some of the lines are language, whose sentences go on from one to the next: a remark below a table."""
     lines = text.rstrip("\n").split("\n")
@@ -97,7 +101,8 @@ def _with_wrapped_sentences(rows: list[WeighedLine], text: str) -> list[WeighedL
     out: list[WeighedLine] = []
     for first, last in pairwise(begins):
         said = "\n".join(lines[first:last])
-        out += _with_ties(rows[first:last], said) if last - first > 1 and reads_as_language("plain", said) else rows[first:last]
+        is_said = last - first > 1 and _SENTENCE_END.search(said) is not None and reads_as_language("plain", said)
+        out += _with_ties(rows[first:last], said) if is_said else rows[first:last]
     return out
 
 

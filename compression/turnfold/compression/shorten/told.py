@@ -33,6 +33,7 @@ _LEAST: Final = 0.25
 _CHANGED: Final = 0.3  # what a message is worth more that takes an earlier one back
 _NODDED: Final = 0.25  # and one that got no more than a nod: it was to be kept, not to be worked on
 _NOD: Final = 120  # characters of one, at most
+_WAITS: Final = 40  # characters of an answer that only waits for more: "Got it.", "Noted, what else?"
 _NEWEST: Final = 0.1  # and the newest of a block
 _OPENS: Final = 0.5  # and what somebody opens a chat with: it says what all of it is about
 _ANSWERS: Final = 0.3  # and one that is quoted with the question that it answers
@@ -41,6 +42,7 @@ _SHORTEST: Final = 8  # tokens of a quote with its mark, as a rule
 _MISSES: Final = 8  # candidates of which all that they need does not fit, before no others are read
 _PER_QUOTE: Final = 3  # tokens of a quote's mark
 _ASKS: Final = re.compile(r"[?？؟]")
+_FIGURE: Final = re.compile(r"\d")
 
 
 class ToldRoom(NamedTuple):
@@ -162,7 +164,7 @@ def _is_nodded(sources: Sequence[Source], index: int) -> bool:
 
 def _is_brief(answer: Source) -> bool:
     """Whether the assistant has answered hardly anything: it waits for more."""
-    return answer.role == "assistant" and len(answer.text) <= _NOD
+    return answer.role == "assistant" and len(answer.text) <= _WAITS and not _FIGURE.search(answer.text)
 
 
 def _told_in(source: Source, memo: Memo) -> tuple[_Told, ...]:

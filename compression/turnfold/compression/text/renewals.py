@@ -3,9 +3,10 @@
 Lives here: which message renews which. Does not belong here: what is made of it (``shorten.told``, ``recall.ranking``), the words
 (``lexicon/renewals.txt``).
 
-A message renews another if it denies a value that the other told ("not the 12th"), or says that something changed ("now",
-"moved") and tells a value of the same kind: a day, a time, a date, a figure with the same unit. Of several earlier messages it
-renews the one that shares most of its words, of equal ones the last.
+A message renews another of the same speaker if it denies a value that the other told ("not the 12th"), or says that something
+changed ("now", "moved") and tells a value of the same kind: a day, a time, a date, a figure with the same unit. A bare figure tells
+nothing of its kind, and must be denied. Of several earlier messages it renews the one that shares most of its words, of equal ones
+the last.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ _STAMP: Final = re.compile(r"\[[^\]\n]{4,60}\]")  # when a message was written
 _ASKED: Final = re.compile(r"[^.!?。！？؟।\n]{0,200}[?？؟]")
 _HAN_RUN: Final = re.compile(r"[\u3400-\u9fff\u30a0-\u30ff]{2,}")
 _LEAST: Final = 2  # what speaks for two messages being of the same thing
-_OF_KIND, _BARE = 2, 0  # what a value of the same kind speaks for it: a day, a time, a figure with a unit; a bare figure
+_OF_KIND: Final = 2  # what a value of the same kind speaks for it: a day, a time, a figure with a unit
+_LABEL: Final = re.compile(r"\s*([^\W\d_][\w.'’ -]{0,40})[:：]\s")
 
 
 def _one_of(section: str) -> str:
@@ -72,15 +74,16 @@ class _Value(NamedTuple):
 
 
 class _ToldValues(NamedTuple):
-    """What a message tells: its values, those of them that it denies, whether something changed, and what it is about."""
+    """What a message tells: its values, those of them that it denies, whether something changed, what it is about, who speaks."""
 
     values: tuple[_Value, ...]
     denied: tuple[_Value, ...]
     changed: bool
     about: frozenset[str]
+    speaker: str
 
 
-_NOTHING: Final = _ToldValues((), (), False, frozenset())
+_NOTHING: Final = _ToldValues((), (), False, frozenset(), "")
 
 
 def renewals(sources: Sequence[Quotable], memo: Memo) -> list[Renewal]:
@@ -91,7 +94,7 @@ def renewals(sources: Sequence[Quotable], memo: Memo) -> list[Renewal]:
     for newer, said in enumerate(read):
         if len(said.values) > len(said.denied) and (said.denied or said.changed):
             older = _renewed(said, read, telling[-_FARTHEST:])
-            if older is not None:
+            if older is not None and sources[older[0]].name == sources[newer].name:
                 found += (Renewal(newer, at, start) for at, start in _repeated(older, sources, read[older[0]], memo))
         if said.values:
             telling.append(newer)
@@ -116,7 +119,8 @@ def _values_of(text: str) -> _ToldValues:
     values = tuple(one for one in values if not _ASKED.match(low, one.start))
     about = {word[:6] for word in joined_words(low) if len(word) > 3 and not is_function_word(word)}
     about |= {run[i : i + 2] for run in _HAN_RUN.findall(low) for i in range(len(run) - 1)}
-    return _ToldValues(values, denied, changed, frozenset(about - {one.value[:6] for one in values}))
+    speaker = label.group(1) if (label := _LABEL.match(bare)) else ""
+    return _ToldValues(values, denied, changed, frozenset(about - {one.value[:6] for one in values}), speaker)
 
 
 def _tells_change(sentence: str) -> bool:
@@ -169,7 +173,7 @@ def _renewed(said: _ToldValues, read: Sequence[_ToldValues], telling: Sequence[i
     denied = {one.value for one in said.denied}
     best: tuple[float, int, int] | None = None
     for at in telling:
-        for one in read[at].values:
+        for one in read[at].values if read[at].speaker == said.speaker else ():
             speaks = 3.0 if one.value in denied else _likeness(one, said, read[at]) if said.changed else 0.0
             if speaks >= _LEAST and (best is None or (speaks, at) >= best[:2]):
                 best = speaks, at, one.start
@@ -179,10 +183,9 @@ def _renewed(said: _ToldValues, read: Sequence[_ToldValues], telling: Sequence[i
 def _likeness(one: _Value, said: _ToldValues, older: _ToldValues) -> float:
     """What speaks for a value's being renewed by a message: none of the same kind is there, 0."""
     kinds = [new.kind for new in said.values if new.kind == one.kind and new.value != one.value]
-    if not kinds or one.value in {new.value for new in said.values}:
+    if not kinds or one.kind == "number" or one.value in {new.value for new in said.values}:
         return 0.0
-    own = _BARE if one.kind == "number" else _OF_KIND
-    return own + min(2, len(said.about & older.about))
+    return _OF_KIND + min(2, len(said.about & older.about))
 
 
 def _repeated(older: tuple[int, int], sources: Sequence[Quotable], read: _ToldValues, memo: Memo) -> Iterator[tuple[int, int]]:
