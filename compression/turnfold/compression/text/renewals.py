@@ -4,9 +4,9 @@ Lives here: which message renews which. Does not belong here: what is made of it
 (``lexicon/renewals.txt``).
 
 A message renews another of the same speaker if it denies a value that the other told ("not the 12th"), or says that something
-changed ("now", "moved") and tells a value of the same kind: a day, a time, a date, a figure with the same unit. A bare figure tells
-nothing of its kind, and must be denied. Of several earlier messages it renews the one that shares most of its words, of equal ones
-the last.
+changed ("now", "moved") and tells a value of the same kind: a day, a time, a date, a figure with the same unit. A bare figure
+tells nothing of its kind, and must be denied. Of several earlier messages it renews the one that shares most of its words, of
+equal ones the last.
 """
 
 from __future__ import annotations
