@@ -36,7 +36,7 @@ ARTICLE = "\n".join(f"Paragraph {i} speaks of boats: they were built of oak, and
         (MEETING, 9),
         (f"Minutes of the second meeting\n{MEETING}", 9),
         (WHATSAPP, 30),
-        ("[1:08 pm on 11 August, 2023]\nJohn: I took a trip.\nJohn: It was amazing.", 2),
+        ("[1:08 pm on 11 August, 2023]\nJohn: I took a trip.\nJohn: It was amazing.\nJohn: Shall I tell you?", 3),
         ("Мария: Когда?\nИван: В среду.\nМария: Хорошо.\nИван: До встречи.", 4),
         ("安娜：几点？\n本：三点。\n安娜：好。\n本：再见。", 4),
         (SETTINGS, 0),

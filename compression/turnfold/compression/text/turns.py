@@ -16,6 +16,7 @@ from turnfold.compression.text.transcripts import STAMPED
 _NAMED: Final = re.compile(r"^(?:\[[^\]\n]{4,60}\]\s{1,4})?([^\W\d_a-z][\w.'’ -]{0,40})(?:：|:[ \t])", re.MULTILINE)
 _LINE: Final = re.compile(r"^.*\S", re.MULTILINE)
 _MOSTLY: Final = 0.5  # of the lines
+_FEWEST: Final = 3  # two turns in one message are its parts
 _OFTEN: Final = 2  # times that a name comes on average: keys of settings come once
 
 
@@ -26,4 +27,4 @@ def turn_starts(text: str) -> list[int]:
         named = {}
     lines = [m.start() for m in _LINE.finditer(text)]
     starts = sorted(named.keys() | {at for at in lines if STAMPED.match(text, at)})
-    return starts if len(starts) > 1 and len(starts) >= _MOSTLY * len(lines) else []
+    return starts if len(starts) >= _FEWEST and len(starts) >= _MOSTLY * len(lines) else []
