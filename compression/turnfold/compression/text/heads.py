@@ -24,14 +24,15 @@ SECTION: Final = re.compile(r"\[[\w. :/@\"-]{1,60}\][ \t\r]*(?:\n|\Z)")
 SETTING: Final = re.compile(r"[#;]?[ \t]*(?:[\w.-]+|\"[^\"\n]{1,80}\"|'[^'\n]{1,80}')[ \t]*[=:]")
 _CLOCK: Final = r"\d{1,2}:\d\d(?::\d\d)?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?"
 _CLOCKED: Final = re.compile(r"\d:\d\d")
+_AGO_WORDS: Final = (" ago", "vor ", "il y a ", "hace ", "há ", " fa\n", " geleden", " temu", " назад", " önce")
 #: "3 days ago", "5h ago", "vor 3 Tagen", as forums and comments have it.
 _AGO: Final = (
     r"(?:(?:about )?(?:\d{1,3}|an?) ?(?:s|sec|second|m|min|minute|h|hr|hour|d|day|w|wk|week|mo|month|y|yr|year)s? ago"
     r"|vor (?:\d{1,3}|eine[mr]?) [^\W\d_]{3,8}\.?|il y a (?:\d{1,3}|une?) [^\W\d_]{1,8}|hace (?:\d{1,3}|una?) [^\W\d_]{1,8}"
     r"|há (?:\d{1,3}|uma?) [^\W\d_]{1,8}|\d{1,3} [^\W\d_]{3,9} (?:fa|geleden|temu|назад|önce))"
 )
-#: What one of the lines holds that say who wrote what stands below them; without it there are none.
-SAYS_WHEN: Final = re.compile(
+#: What one of the lines holds that say who wrote what stands below them.
+_SAYS_WHEN: Final = re.compile(
     r"\d:\d\d|\b(?:ago|vor \w+ \w{3,}|il y a \w+|hace \w+|há \w+|\d{1,3} [^\W\d_]{3,9} (?:fa|geleden|temu|назад|önce))\b"
 )
 _HANDLE: Final = r"(?:u/|/u/|@)[\w.-]{1,40}|\[deleted\]"
@@ -56,6 +57,11 @@ _REMARKED: Final = 4  # lines of which a remark above them speaks at most
 #: Words of a remark by which the line under it must not be taken for what it looks like.
 _TELLING: Final = lexicon("ties")["remarks"]
 _WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+
+
+def may_name_speakers(text: str) -> bool:
+    """Whether a text may have lines that say who wrote what stands below them, and when; of most it is told by a few looks."""
+    return any(map(text.__contains__, _AGO_WORDS)) or _CLOCKED.search(text) is not None
 
 
 def heads(lines: Sequence[str], *, headings: bool) -> dict[int, int]:
@@ -171,7 +177,7 @@ def in_turns(lines: Sequence[str]) -> dict[int, int]:
 
 def speaker_lines(lines: Sequence[str]) -> frozenset[int]:
     """Indices of the lines that say who wrote those below them; none where two follow on each other, as in a timetable."""
-    named = (i for i, line in enumerate(lines) if len(line) <= _LONGEST and SAYS_WHEN.search(line))
+    named = (i for i, line in enumerate(lines) if len(line) <= _LONGEST and _SAYS_WHEN.search(line))
     at = frozenset(i for i in named if SPEAKER.match(lines[i]))
     return at if len(at) >= _RECORDS and all(_has_words_below(lines, i, at) for i in at) else frozenset()
 
@@ -189,7 +195,7 @@ def named_above(lines: Sequence[str]) -> frozenset[int]:
     times = (
         i
         for i, line in enumerate(lines)
-        if i and len(line) <= _LONGEST and SAYS_WHEN.search(line) and _TIME_ALONE.fullmatch(line)
+        if i and len(line) <= _LONGEST and _SAYS_WHEN.search(line) and _TIME_ALONE.fullmatch(line)
     )
     at = frozenset(i - 1 for i in times if _NAME_ALONE.fullmatch(lines[i - 1]))
     return at if len(at) >= _RECORDS else frozenset()

@@ -20,7 +20,7 @@ import orjson
 
 from turnfold.compression.text.beside import is_mail
 from turnfold.compression.text.blocks import unclosed_end
-from turnfold.compression.text.heads import SAYS_WHEN, named_above, speaker_lines
+from turnfold.compression.text.heads import may_name_speakers, named_above, speaker_lines
 from turnfold.compression.text.spans import Span, with_line_feeds
 from turnfold.compression.text.transcripts import is_transcript
 from turnfold.compression.text.unmarked_speech import is_unmarked_speech
@@ -303,7 +303,7 @@ def _tabular(text: str) -> str:
 
 def _has_speakers(text: str) -> bool:
     """Whether lines that say who wrote what stands below them, and when, are a good part of a text."""
-    if not SAYS_WHEN.search(text, 0, 2 * _LONGEST_LINE):
+    if not may_name_speakers(text[: 2 * _LONGEST_LINE]):
         return False
     lines = text.split("\n")
     at = speaker_lines(lines) | named_above(lines)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from turnfold.compression.text.heads import SAYS_WHEN, SPEAKER
+from turnfold.compression.text.heads import SPEAKER, may_name_speakers
 from turnfold.compression.text.turns import turn_starts
 from turnfold.compression.text.unmarked_speech import unmarked_speech
 from turnfold.compression.text.wrapped_lines import broken_lines
@@ -113,7 +113,7 @@ def _sentence_ends(text: str) -> list[int]:
 
 def _behind_speakers(text: str, borders: Sequence[int]) -> Iterator[int]:
     """The ends of lines that say who wrote what stands below them: no passage ends there."""
-    if SAYS_WHEN.search(text):
+    if may_name_speakers(text):
         for start, end in pairwise([0, *borders]):
             if text[end - 1] == "\n" and not text[start].isspace() and SPEAKER.match(text, start, end):
                 yield end

@@ -28,6 +28,7 @@ _LONGEST_TOLD: Final = 600  # and of one that is renewed
 _FARTHEST: Final = 200  # messages of users between them
 _TABLE: Final = lexicon("renewals")
 _CHANGED: Final = _TABLE["changed"]
+_DAYS, _NUMBER_WORDS = _TABLE["days"], _TABLE["numbers"]
 _RUN_ON_CHANGED: Final = re.compile("|".join(sorted(map(re.escape, _TABLE["run-on changed"]))))
 _HAN: Final = "一二三四五六七八九十百千万萬两兩〇零"
 _LETTER: Final = rf"[^\W\d_][{MARKS}]*"
@@ -36,6 +37,8 @@ _NUMBER: Final = re.compile(
     rf"(?P<sign>[$€£¥₹])?\s?(?P<value>(?:(?<![\w.,:-])|(?<=[^\W\d_a-zà-ÿ])){_DIGITS}|[{_HAN}]{{1,9}}(?=[^\W\d_{_HAN}]))"
     rf"(?:[ \u00a0]?(?P<unit>[€$£%\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|(?:{_LETTER})+))?"
 )
+_ASCII_WORD: Final = re.compile(r"[a-z]+")
+_FIGURES: Final = re.compile(rf"[\d{_HAN}]")
 _WORD: Final = re.compile(rf"(?:{_LETTER})+(?:-(?:{_LETTER})+)?")
 _BEHIND: Final = re.compile(rf" ((?:{_LETTER})+)")
 _DAY: Final = re.compile(r"(?:星期|周|週|礼拜)[一二三四五六日天]|[月火水木金土日]曜日?|[월화수목금토일]요일")
@@ -109,8 +112,9 @@ def _read(source: Quotable, memo: Memo) -> _ToldValues:
 
 def _values_of(text: str) -> _ToldValues:
     low = lower_text(text)
-    bare = _STAMP.sub(lambda stamp: " " * len(stamp.group()), low)
-    values = tuple(sorted(_values(bare), key=lambda one: one.start))
+    bare = _STAMP.sub(lambda stamp: " " * len(stamp.group()), low) if "[" in low else low
+    said = _ASCII_WORD.findall(low) if low.isascii() else words(low)
+    values = tuple(sorted(_values(bare, said), key=lambda one: one.start))
     if not values:
         return _NOTHING
     short = len(text) <= _LONGEST
@@ -128,7 +132,18 @@ def _tells_change(sentence: str) -> bool:
     return changes(said) or not _CHANGED.isdisjoint(said) or bool(_RUN_ON_CHANGED.search(sentence))
 
 
-def _values(low: str) -> Iterator[_Value]:
+def _values(low: str, said: Sequence[str]) -> Iterator[_Value]:
+    """The values in a text; `said` are its words. Most texts have none, which is told by a few looks."""
+    if _FIGURES.search(low):
+        yield from _figures(low)
+    if not (_DAYS.isdisjoint(said) and _NUMBER_WORDS.isdisjoint(said)):
+        yield from _in_words(low)
+    if not low.isascii():
+        for match in _DAY.finditer(low):
+            yield _Value("day", match.group()[-2:] if match.group()[-1] not in "日일" else match.group()[:1], match.start())
+
+
+def _figures(low: str) -> Iterator[_Value]:
     for match in _NUMBER.finditer(low):
         value, unit = match["value"], match["unit"] or match["sign"] or ""
         kind = _kind(value, unit)
@@ -139,15 +154,16 @@ def _values(low: str) -> Iterator[_Value]:
             and _AT.search(low, max(0, match.start("value") - 6), match.start("value"))
         )
         yield _Value("clock" if timed else kind, value, match.start("value"))
+
+
+def _in_words(low: str) -> Iterator[_Value]:
     for match in _WORD.finditer(low):
         word = match.group()
-        if word in _TABLE["days"]:
+        if word in _DAYS:
             yield _Value("day", word[:_SAME], match.start())
-        elif word in _TABLE["numbers"]:
+        elif word in _NUMBER_WORDS:
             behind = _BEHIND.match(low, match.end())
             yield _Value(_kind(word, behind.group(1) if behind else ""), word, match.start())
-    for match in _DAY.finditer(low):
-        yield _Value("day", match.group()[-2:] if match.group()[-1] not in "日일" else match.group()[:1], match.start())
 
 
 def _kind(value: str, unit: str) -> str:

@@ -23,7 +23,7 @@ from turnfold.compression.text.correcting_ties import correcting_ties
 from turnfold.compression.text.cues import sentence_cues
 from turnfold.compression.text.farther_ties import farther_ties
 from turnfold.compression.text.following_ties import following_ties
-from turnfold.compression.text.heads import SAYS_WHEN, named_above, speaker_lines
+from turnfold.compression.text.heads import may_name_speakers, named_above, speaker_lines
 from turnfold.compression.text.hints import Hints
 from turnfold.compression.text.layout_ties import layout_ties
 from turnfold.compression.text.lower import joined_words_within, words_within
@@ -342,7 +342,7 @@ def _with_labels(text: str, spans: Sequence[Span]) -> list[Span]:
 
 def _with_speakers(text: str, spans: Sequence[Span]) -> Sequence[Span]:
     """The spans with lines that say who wrote what stands below them ("Maria Lopez  9:14 AM") as labels."""
-    if "\n" not in text or not SAYS_WHEN.search(text):
+    if "\n" not in text or not may_name_speakers(text):
         return spans
     lines = text.split("\n")
     at, above = speaker_lines(lines), named_above(lines)

@@ -31,6 +31,7 @@ _LEANING: Final = (
 _LEAST: Final = 250  # characters without a mark that are worth asking about
 _MARKS: Final = re.compile(r"[.!?…,;。！？、，؟।]")
 _ENDS: Final = frozenset(".!?…:。！？：।؟")
+_SIGNS: Final = frozenset("-*+•–#|>=`{}<")  # with one of which lists, tables, headings and code begin
 _LINE: Final = re.compile(r"[^\n]+\n?")
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d[\d.,:]*|\S")
 _TIME: Final = r"\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,3})?"
@@ -40,8 +41,11 @@ _WHEN: Final = re.compile(
 )
 #: The same in front of what is said.
 _WHEN_FIRST: Final = re.compile(rf"[ \t]*[\[(]?{_TIME}[\])]?[ \t]*(?:[-–][ \t]+)?")
+_PLAIN_WORD: Final = re.compile(r"[^\W\d_]+")
+_BEGIN: Final = 400  # characters of a stretch that are looked at first
 _FEWEST_WORDS: Final = 60
 _RARE: Final = 40  # words for each mark of the end of a sentence, or comma, at least
+_SIGNS_A_WORD: Final = 4  # characters that a word and its blank take at least, on average
 _LEADING_SHARE: Final = 0.25  # of the words that are function words
 _LINES_LEADING_ON: Final = 0.12  # of its lines that end with one
 _SMALL: Final = 0.7  # of its lines that begin with a small letter
@@ -54,7 +58,8 @@ def unmarked_speech(text: str, start: int, end: int) -> list[list[int]]:
     """The stretches of a range that are such speech: where the passages of each begin, and where its last one ends."""
     if not _may_hold(text, start, end):
         return []
-    return [[*_passages(text, run), run[-1][1]] for run in _runs(text, start, end) if _is_speech(text, run)]
+    runs = (run for run in _runs(text, start, end) if run[-1][1] - run[0][0] >= _LEAST)
+    return [[*_passages(text, run), run[-1][1]] for run in runs if _begins_like_speech(text, run) and _is_speech(text, run)]
 
 
 def is_unmarked_speech(text: str) -> bool:
@@ -74,7 +79,8 @@ def _runs(text: str, start: int, end: int) -> Iterator[list[Range]]:
     run: list[Range] = []
     for line in _LINE.finditer(text, start, end):
         said = line.group()
-        ended = said.rstrip()[-1:] in _ENDS or len(_MARKS.findall(said)) * _LEAST > 5 * len(said) + _LEAST
+        begins = said.lstrip()[:1]
+        ended = begins in _SIGNS or said.rstrip()[-1:] in _ENDS or len(_MARKS.findall(said)) * _LEAST > 5 * len(said) + _LEAST
         if run and (ended or (text.endswith("\n\n", start, line.start()) and not _is_caption(text, run[0], line.span()))):
             yield run
             run = []
@@ -95,6 +101,14 @@ def _said(text: str, line: Range) -> Range:
         return line[1], line[1]
     first = _WHEN_FIRST.match(text, *line)
     return (first.end() if first else line[0]), line[1]
+
+
+def _begins_like_speech(text: str, run: Sequence[Range]) -> bool:
+    """Whether it has few marks, and enough function words at its beginning: of most lists and code it is told so."""
+    if len(_MARKS.findall(text, run[0][0], run[-1][1])) * _RARE > (run[-1][1] - run[0][0]) / _SIGNS_A_WORD:
+        return False
+    words = _PLAIN_WORD.findall(text[run[0][0] : min(run[-1][1], run[0][0] + _BEGIN)].lower())
+    return sum(word in _LEADING_ON for word in words) > _LEADING_SHARE / 2 * len(words)
 
 
 def _is_speech(text: str, run: Sequence[Range]) -> bool:
