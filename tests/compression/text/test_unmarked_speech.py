@@ -26,6 +26,8 @@ from turnfold.compression.tokens import count
 PAN, PUMP, ORCHIDS = (
     " ".join(talk.split()) for talk in (Path(__file__).parent / "cases" / "talks.txt").read_text(encoding="utf-8").split("\n\n")
 )
+#: Those in scripts without blanks, line by line.
+POT, FLAT_PAN = (Path(__file__).parent / "cases" / "talks_in_lines.txt").read_text(encoding="utf-8").strip().split("\n\n")
 #: A claim, and what it is not to be read without.
 LIMITED: Final = {
     PAN: [
@@ -34,12 +36,19 @@ LIMITED: Final = {
         ("use electrolysis", "battery charger"),
     ],
     PUMP: [("die pumpe auf keinen", "fall direkt an die grenze"), ("direkt an die grenze", "schriftlich zu")],
+    POT: [
+        ("用电解的方法", "千万不要用不锈钢"),
+        ("泡半个小时", "再久的话"),
+        ("用亚麻籽油", "它会掉皮"),
+        ("洗洁精没有碱", "不能把它泡"),
+    ],
+    FLAT_PAN: [("電気分解でもいい", "使わないで"), ("三十分漬けます", "それ以上は"), ("亜麻仁油がいい", "剥がれました")],
     ORCHIDS: [("cerca de una ventana", "nunca al sol"), ("agua de lluvia", "del grifo")],
 }
 
 
 def _forms(talk: str) -> list[str]:
-    lines = textwrap.wrap(talk, 40)
+    lines = talk.split("\n") if "\n" in talk else textwrap.wrap(talk, 40)
     stamped = "\n".join(f"{7 * i // 60}:{7 * i % 60:02d}\n{line}" for i, line in enumerate(lines))
     beside = "\n".join(f"[{7 * i // 60:02d}:{7 * i % 60:02d}] {line}" for i, line in enumerate(lines))
     return [talk, "\n".join(lines), stamped, beside]
@@ -49,7 +58,7 @@ def _flat(text: str) -> str:
     return " ".join(re.sub(r"\[?\b\d{1,2}:\d\d\b\]?", " ", text).split())
 
 
-@each("talk", [PAN, PUMP, ORCHIDS])
+@each("talk", LIMITED)
 def test_no_output_shows_half_of_what_is_said(talk: str) -> None:
     for text in _forms(talk):
         outputs = [facts(text, role=role, words=frozenset(), known=frozenset(), count=count) for role in ("user", "tool")]
@@ -83,6 +92,8 @@ def test_its_forms_are_cut_at_the_same_words(talk: str) -> None:
         "seo marketing content email funnel landing page audit keyword research backlink outreach local business " * 6,
         "git add readme\nnpm run build\nmake test\ndocker compose up web\nls src\npython manage migrate\n" * 8,
         "The pump was serviced on Monday. " * 30,
+        "床前明月光\n疑是地上霜\n举头望明月\n低头思故乡\n" * 15,
+        "苹果和香蕉\n牛奶\n鸡蛋十二个\n给妈妈的花\n洗衣粉\n面包一个\n大米十斤\n番茄两斤\n酱油\n白糖一包\n" * 6,
         "Rent, heating, water, power, waste, the lift, the garden, the roof and the stairs are paid by the tenant, " * 6,
     ],
 )

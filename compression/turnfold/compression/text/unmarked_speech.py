@@ -51,6 +51,14 @@ _LINES_LEADING_ON: Final = 0.12  # of its lines that end with one
 _SMALL: Final = 0.7  # of its lines that begin with a small letter
 _LEAST_WORDS, _MOST_WORDS, _USUAL_WORDS = 18, 50, 32
 
+_DENSE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_DENSE_GOES_ON, _DENSE_LEANING = tuple(_WORDS["goes-on run-on"]), tuple(_WORDS["leaning run-on"])
+_DENSE_ENDS: Final = tuple(_WORDS["ends run-on"])
+_SPOKEN: Final = _WORDS["spoken run-on"]
+_FEWEST_LINES, _LENGTHS, _LONGEST_LINE = 8, 4, 40  # characters, of lines in such a script
+_MOSTLY, _SPOKEN_SHARE = 0.8, 0.15  # of the characters
+_LEAST_DENSE, _USUAL_DENSE, _MOST_DENSE = 35, 80, 120  # characters of a passage
+
 Range = tuple[int, int]
 
 
@@ -58,8 +66,17 @@ def unmarked_speech(text: str, start: int, end: int) -> list[list[int]]:
     """The stretches of a range that are such speech: where the passages of each begin, and where its last one ends."""
     if not _may_hold(text, start, end):
         return []
-    runs = (run for run in _runs(text, start, end) if run[-1][1] - run[0][0] >= _LEAST)
-    return [[*_passages(text, run), run[-1][1]] for run in runs if _begins_like_speech(text, run) and _is_speech(text, run)]
+    found: list[list[int]] = []
+    for run in _runs(text, start, end):
+        if run[-1][1] - run[0][0] < _LEAST:
+            continue
+        if _is_dense(text, run):
+            begins = _dense_passages(text, run) if _is_dense_speech(text, run) else []
+        else:
+            begins = _passages(text, run) if _begins_like_speech(text, run) and _is_speech(text, run) else []
+        if begins:
+            found.append([*begins, run[-1][1]])
+    return found
 
 
 def is_unmarked_speech(text: str) -> bool:
@@ -162,3 +179,42 @@ def _fitness(words: Sequence[str], k: int, size: int) -> float:
     else:
         begins = 2.5 if word in _GOES_ON else 1.0 if word in _SPEAKERS else 0.0
     return begins - abs(size - _USUAL_WORDS) / _USUAL_WORDS
+
+
+# ---------------------------------------------------------------- scripts without blanks
+
+
+def _is_dense(text: str, run: Sequence[Range]) -> bool:
+    begin = text[run[0][0] : run[0][0] + _BEGIN]
+    return not begin.isascii() and len(_DENSE.findall(begin)) * 3 > len(begin)
+
+
+def _is_dense_speech(text: str, run: Sequence[Range]) -> bool:
+    """Whether the lines are parts of sentences: short, of many lengths, as verses are not, with the signs of grammar."""
+    lines = [said for line in run if (said := text[slice(*_said(text, line))].strip())]
+    everything = "".join(lines)
+    if len(lines) < _FEWEST_LINES or len({*map(len, lines)}) < _LENGTHS or max(map(len, lines)) > _LONGEST_LINE:
+        return False
+    if len(_MARKS.findall(everything)) * _LEAST > len(everything) or len(_DENSE.findall(everything)) < _MOSTLY * len(everything):
+        return False
+    return sum(map(everything.count, _SPOKEN)) >= _SPOKEN_SHARE * len(everything)
+
+
+def _dense_passages(text: str, run: Sequence[Range]) -> list[int]:
+    """Where the passages begin: each at a line that goes on to something, or at any that does not lean on the one in front."""
+    found, size, front, ended = [run[0][0]], 0, -1, False
+    for line in run:
+        start, end = _said(text, line)
+        if start == end:
+            front = line[0] if front < 0 else front
+            continue
+        said = text[start:end].strip()
+        least = (
+            _LEAST_DENSE if said.startswith(_DENSE_GOES_ON) else _MOST_DENSE if said.startswith(_DENSE_LEANING) else _USUAL_DENSE
+        )
+        if size >= (min(least, _LEAST_DENSE + 5) if ended and least < _MOST_DENSE else least):
+            found.append(front if front >= 0 else line[0])
+            size = 0
+        size += len(said)
+        front, ended = -1, said.endswith(_DENSE_ENDS)
+    return found
