@@ -51,11 +51,12 @@ def _forms(talk: str) -> list[str]:
     lines = talk.split("\n") if "\n" in talk else textwrap.wrap(talk, 40)
     stamped = "\n".join(f"{7 * i // 60}:{7 * i % 60:02d}\n{line}" for i, line in enumerate(lines))
     beside = "\n".join(f"[{7 * i // 60:02d}:{7 * i % 60:02d}] {line}" for i, line in enumerate(lines))
-    return [talk, "\n".join(lines), stamped, beside]
+    captions = "".join(f"{i}\n00:00:{i:02d},000 --> 00:00:{i + 1:02d},500\n{line}\n\n" for i, line in enumerate(lines, start=1))
+    return [talk, "\n".join(lines), stamped, beside, captions.rstrip()]
 
 
 def _flat(text: str) -> str:
-    return " ".join(re.sub(r"\[?\b\d{1,2}:\d\d\b\]?", " ", text).split())
+    return " ".join(re.sub(r"(?m)^\d+$|^.* --> .*$|\[?\b\d{1,2}:\d\d\b\]?", " ", text).split())
 
 
 @each("talk", LIMITED)
@@ -65,7 +66,8 @@ def test_no_output_shows_half_of_what_is_said(talk: str) -> None:
         for ratio in (0.15, 0.3, 0.5):
             layers = Compressor().compress(CompressRequest(text, l1_ratio=ratio)).layers
             outputs += [layers[1].text, layers[2].text]
-            assert 0.3 * ratio * layers[0].tokens < layers[1].tokens <= max(110, ratio * layers[0].tokens)
+            if "-->" not in text:  # most of a caption is its times
+                assert 0.3 * ratio * layers[0].tokens < layers[1].tokens <= max(110, ratio * layers[0].tokens)
         for shown in map(_flat, outputs):
             assert all(limit in shown for claim, limit in LIMITED[talk] if claim in shown), shown
 
@@ -81,7 +83,10 @@ def test_its_forms_are_cut_at_the_same_words(talk: str) -> None:
         assert said == [_flat(talk[begin:end]) for begin, end in pairwise(unmarked_speech(talk, 0, len(talk))[0])]
         assert [_flat(span.of(text)) for span in statements(text).spans] == said
         recalled = [_flat(text[begin:end]) for begin, end in passages(text)]
-        assert recalled == said or (recalled == [talk] and count(text) < 200)  # a short message is quoted whole
+        if "-->" in text:  # with its times a passage may be too long for recall
+            assert " ".join(recalled) == talk
+        else:
+            assert recalled == said or (recalled == [talk] and count(text) < 200)  # a short message is quoted whole
 
 
 @each(

@@ -102,13 +102,21 @@ def _sentence_ends(text: str) -> list[int]:
         borders = sorted({*(border for border in borders if not begins[0] < border <= behind), *begins[1:], behind})
     for border in [*borders, len(text)]:
         while border - last > _LONGEST:
-            soft = [m.end() for m in _SOFT_BORDER.finditer(text, last + _LONGEST // 2, last + _LONGEST)]
-            last = soft[-1] if soft else last + _LONGEST
+            last = _soft_border(text, last + _LONGEST // 2, last + _LONGEST)
             ends.append(last)
         if border > last:
             ends.append(border)
             last = border
     return ends
+
+
+def _soft_border(text: str, start: int, end: int) -> int:
+    """Where a range without a border is cut: at a blank line, as between captions, a comma, a blank, or at its end."""
+    paragraph = text.rfind("\n\n", start, end)
+    if paragraph >= 0:
+        return paragraph + 2
+    soft = [m.end() for m in _SOFT_BORDER.finditer(text, start, end)]
+    return soft[-1] if soft else end
 
 
 def _behind_speakers(text: str, borders: Sequence[int]) -> Iterator[int]:

@@ -34,7 +34,8 @@ _ENDS: Final = frozenset(".!?…:。！？：।؟")
 _SIGNS: Final = frozenset("-*+•–#|>=`{}<")  # with one of which lists, tables, headings and code begin
 _LINE: Final = re.compile(r"[^\n]+\n?")
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d[\d.,:]*|\S")
-_TIME: Final = r"\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,3})?"
+_TIME: Final = r"\d{1,2}:\d\d(?::\d\d)?(?:[.,:]\d{1,3})?"
+_FRACTION: Final = re.compile(r"(?<=:\d\d)[.,](?=\d{3}\b)")
 #: A line that only says when: "0:03", "3 seconds" beside it, the number and the times of a caption.
 _WHEN: Final = re.compile(
     rf"[ \t]*(?:[\[(]?{_TIME}[\])]?(?: --> {_TIME}.*)?|(?:\d+ (?:hours?|minutes?|seconds?),? ?){{1,3}}|\d{{1,5}})[ \t]*\n?\Z"
@@ -55,6 +56,7 @@ _DENSE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _DENSE_GOES_ON, _DENSE_LEANING = tuple(_WORDS["goes-on run-on"]), tuple(_WORDS["leaning run-on"])
 _DENSE_ENDS: Final = tuple(_WORDS["ends run-on"])
 _SPOKEN: Final = _WORDS["spoken run-on"]
+_FIRST_LINES: Final = 24
 _FEWEST_LINES, _LENGTHS, _LONGEST_LINE = 8, 4, 40  # characters, of lines in such a script
 _MOSTLY, _SPOKEN_SHARE = 0.8, 0.15  # of the characters
 _LEAST_DENSE, _USUAL_DENSE, _MOST_DENSE = 35, 80, 120  # characters of a passage
@@ -64,6 +66,8 @@ Range = tuple[int, int]
 
 def unmarked_speech(text: str, start: int, end: int) -> list[list[int]]:
     """The stretches of a range that are such speech: where the passages of each begin, and where its last one ends."""
+    if " --> " in text:
+        text = _FRACTION.sub(":", text)  # else the times of captions would be marks
     if not _may_hold(text, start, end):
         return []
     found: list[list[int]] = []
@@ -185,7 +189,7 @@ def _fitness(words: Sequence[str], k: int, size: int) -> float:
 
 
 def _is_dense(text: str, run: Sequence[Range]) -> bool:
-    begin = text[run[0][0] : run[0][0] + _BEGIN]
+    begin = "".join(text[slice(*_said(text, line))] for line in run[:_FIRST_LINES])[:_BEGIN]
     return not begin.isascii() and len(_DENSE.findall(begin)) * 3 > len(begin)
 
 
