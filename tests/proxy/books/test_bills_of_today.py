@@ -10,13 +10,11 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-import httpx
 import pytest
-import uvicorn
 
-from tests.proxy.harness import NO_LOGGING, UpstreamServer, api_server, reply, running, until
+from tests.proxy.books.billed import billed, receipts_by_tag
+from tests.proxy.harness import reply
 from turnfold.config.prices import TokenUse, dollars
-from turnfold.config.settings import AuthSettings
 
 NOW: Final = 1_795_900_000.0  # 28 November 2026
 CHAT, RESPONSES, MESSAGES = "/v1/chat/completions", "/v1/responses", "/v1/messages"
@@ -87,19 +85,12 @@ def _answer(path: str, model: str, usage: Mapping[str, Any], more: Mapping[str, 
 
 
 def test_what_was_paid_is_the_bill() -> None:
-    auth = AuthSettings.model_validate({"admin_token": "adm"})
-    upstream = UpstreamServer()
-    with (
-        running(uvicorn.Config(upstream, **NO_LOGGING)) as served,
-        api_server("memory://", f"{served.origin}/v1", anthropic={"url": f"{served.origin}/v1"}, auth=auth) as origin,
-        httpx.Client(base_url=origin, headers={"x-turnfold-admin-token": "adm"}) as client,
-    ):
+    with billed() as (upstream, client):
         for number, (path, model, usage, more, _) in enumerate(ANSWERS):
             body, answer = _answer(path, model, usage, more)
             upstream.handler = reply(answer)
             assert client.post(path, json=body, headers={"x-turnfold-tag": f"n{number}"}).content == answer
-        until(lambda: len(client.get("/admin/receipts").text.splitlines()) == len(ANSWERS))
-        receipts = {one["tags"][0]: one for one in map(json.loads, client.get("/admin/receipts").text.splitlines())}
+        receipts = receipts_by_tag(client, len(ANSWERS))
         report = client.get("/admin/report").json()
     bills = [bill / 1e6 for *_, bill in ANSWERS]
     assert [receipts[f"n{number}"]["paid"] for number in range(len(ANSWERS))] == [pytest.approx(bill) for bill in bills]

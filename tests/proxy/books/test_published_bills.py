@@ -10,16 +10,14 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-import httpx
 import pytest
-import uvicorn
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.proxy.harness import NO_LOGGING, UpstreamServer, api_server, reply, running, until
+from tests.proxy.books.billed import billed, receipts_by_tag
+from tests.proxy.harness import reply
 from tests.support.cases import each
 from turnfold.config.prices import TokenUse, dollars, packaged_window, prices_of
-from turnfold.config.settings import AuthSettings
 
 NOW: Final = 1_793_000_000.0  # October 2026, when the tiers of service were published as below
 OPENAI: Final = "https://api.openai.com/v1"
@@ -177,23 +175,12 @@ SERVED: Final = {
 
 
 def test_receipts_say_what_was_paid() -> None:
-    auth = AuthSettings.model_validate({"admin_token": "adm"})
-    upstream = UpstreamServer()
-    with (
-        running(uvicorn.Config(upstream, **NO_LOGGING)) as served,
-        api_server("memory://", f"{served.origin}/v1", anthropic={"url": f"{served.origin}/v1"}, auth=auth) as origin,
-        httpx.Client(base_url=origin, headers={"x-turnfold-admin-token": "adm"}) as client,
-    ):
+    with billed() as (upstream, client):
         for name, ((path, body, answer), _) in SERVED.items():
             upstream.handler = reply(answer)
             assert client.post(path, json=body, headers={"x-turnfold-tag": name.replace(",", "")}).content == answer
-
-        def receipts() -> dict[str, Any]:
-            lines = client.get("/admin/receipts").text.splitlines()
-            return {one["tags"][0]: one for one in map(json.loads, lines)}
-
-        until(lambda: len(receipts()) == len(SERVED))
-        paid = {name: receipts()[name.replace(",", "")]["paid"] for name in SERVED}
+        receipts = receipts_by_tag(client, len(SERVED))
+        paid = {name: receipts[name.replace(",", "")]["paid"] for name in SERVED}
         report = client.get("/admin/report?group_by=tag").json()
     assert paid == {name: wanted if wanted is None else pytest.approx(wanted) for name, (_, wanted) in SERVED.items()}
     assert report["totals"]["dollars"]["paid"] == pytest.approx(sum(one or 0.0 for one in paid.values()), abs=1e-6)

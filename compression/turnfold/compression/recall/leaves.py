@@ -24,15 +24,13 @@ from turnfold.compression.scorers.bm25 import Field, Hashes, fields_joined
 from turnfold.compression.text import words
 from turnfold.compression.text.passages import estimates, passages
 from turnfold.compression.text.quotes import Quotable
-from turnfold.compression.text.turns import turn_starts
+from turnfold.compression.text.turns import SPEAKER_LABEL, turn_starts
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 # "[27 March 2023, 10:14]" in front of a message: holds for the messages after it too, until the next one.
 _STAMP: Final = re.compile(r"\s*\[([^\]\n]{4,60})\]")
-# "Anna: " in front of a message: who speaks.
-_SPEAKER: Final = re.compile(r"\s{0,4}([^\W\d_][\w.' -]{0,40})[:：]\s")
 _NAME_JOINT: Final = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
 _TITLE: Final = 60  # characters of a paragraph's beginning that stand for its title
 _NO_TERMS: Final = np.zeros(0, np.uint32)
@@ -248,7 +246,7 @@ def _speakers_of(text: str, ranges: Sequence[tuple[int, int]], starts: Sequence[
 
 def _speaker(text: str, at: int) -> str:
     start = stamp.end() if (stamp := _STAMP.match(text, at)) else at
-    speaker = _SPEAKER.match(text, start)
+    speaker = SPEAKER_LABEL.match(text, start)
     return speaker.group(1) if speaker else ""
 
 

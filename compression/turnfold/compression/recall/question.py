@@ -18,12 +18,12 @@ from turnfold.compression.recall.passage_index import Floats, PassageIndex
 from turnfold.compression.recall.tuning import Tuning
 from turnfold.compression.text import requests, words
 from turnfold.compression.text.quotes import Source
+from turnfold.compression.text.turns import SPEAKER_LABEL
 
 _MOST_READ: Final = 2000  # characters from each end
 _MOST_WORDS: Final = 64  # of a question; beyond them a pasted text asks for everything and so for nothing
 _MOST_SIGNS: Final = 96
 _QUESTION_MARKS: Final = ("?", "？", "؟")
-_SAID: Final = re.compile(r"\s{0,4}(?:\[[^\]\n]{4,60}\]\s{1,4})?[^\W\d_][\w.'’ -]{0,40}[:：]\s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def _parts(text: str) -> tuple[str, str]:
 def _asks(line: str) -> bool:
     """Whether a line asks, and nobody is named who says so, as in a transcript."""
     asks = line.rstrip().endswith(_QUESTION_MARKS) or requests.asks_for_cover(words.fold(line))
-    return asks and not _SAID.match(line)
+    return asks and not SPEAKER_LABEL.match(line)
 
 
 def has_content(folded: str) -> bool:

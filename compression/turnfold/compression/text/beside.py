@@ -30,7 +30,8 @@ _OWN_WORDS: Final = 5
 _BUTTONS: Final = lexicon("speech")["buttons"]
 _BUTTON: Final = 40  # characters
 _WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
-_FEWEST: Final = 2  # buttons of a page; beside fewer a number alone may be an answer
+_FEWEST: Final = 3  # buttons of a page
+_SAID: Final = frozenset(".!?:…。！？：")  # with which a sentence ends, and no button
 _COUNTER: Final = 8  # characters of a number that a page counts with
 
 
@@ -43,14 +44,27 @@ def beside(text: str, spans: Sequence[Span]) -> frozenset[int]:
     """Indices of the statements that are no more than that."""
     quoted = _quoted_from(text)
     said = [span.of(text).strip() if not span.kind else "" for span in spans]
-    buttons = {i for i, piece in enumerate(said) if 0 < len(piece) <= _BUTTON and _is_button(piece)}
-    if len(buttons) >= _FEWEST:
-        buttons.update(i for i, piece in enumerate(said) if 0 < len(piece) <= _COUNTER and not _WORD.search(piece))
+    buttons, mail = _buttons(said), is_mail(text)
     return frozenset(
         i
         for i, piece in enumerate(said)
-        if piece and (i in buttons or spans[i].start >= quoted or _is_header(text, spans, i) or _is_source(text, spans[i]))
+        if piece
+        and (
+            i in buttons
+            or spans[i].start >= quoted
+            or text.startswith(">", spans[i].start)
+            or (mail and _is_header(text, spans, i))
+            or _is_source(text, spans[i])
+        )
     )
+
+
+def _buttons(said: Sequence[str]) -> set[int]:
+    """Buttons and counters; none where there are not several: one such line may be a request ("Add comments")."""
+    found = {i for i, piece in enumerate(said) if 0 < len(piece) <= _BUTTON and _is_button(piece)}
+    if len(found) < _FEWEST:
+        return set()
+    return found | {i for i, piece in enumerate(said) if 0 < len(piece) <= _COUNTER and not _WORD.search(piece)}
 
 
 def _quoted_from(text: str) -> int:
@@ -62,12 +76,12 @@ def _quoted_from(text: str) -> int:
 
 def _is_button(piece: str) -> bool:
     said = _WORD.findall(piece.lower())
-    return bool(said) and _BUTTONS.issuperset(said)
+    return bool(said) and _BUTTONS.issuperset(said) and piece[-1] not in _SAID
 
 
 def _is_header(text: str, spans: Sequence[Span], i: int) -> bool:
-    """Whether it is a quoted line, or a line above a mail, of which the name may be a label of its own."""
-    if text.startswith(">", spans[i].start) or _HEADER.match(text, spans[i].start):
+    """Whether it is a line above a mail, of which the name may be a label of its own."""
+    if _HEADER.match(text, spans[i].start):
         return True
     return i > 0 and spans[i - 1].kind == "label" and _HEADER.match(text, spans[i - 1].start) is not None
 

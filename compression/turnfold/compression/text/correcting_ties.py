@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.lexicon import all_words, lexicon
 from turnfold.compression.text.statement_pieces import StatementPiece
 
 Pair = tuple[int, int]
@@ -34,7 +34,7 @@ _LABEL: Final = re.compile(r"[^\n:：.,!?]{1,40}[:：]")
 _WEAK: Final = frozenset(("well",))  # begins what limits a little, or nothing
 _IN_BRACKETS: Final = re.compile(r"[^\n=]*[(（][^\n()（）\d=]*[^\W\d_][^\n()（）\d=]*[)）]\n\s*\Z")
 _DEMONSTRATIVES: Final = lexicon("ties")["demonstratives"]
-_FUNCTION_WORDS: Final = frozenset().union(*lexicon("function_words").values())
+_FUNCTION_WORDS: Final = all_words("function_words")
 _NO_LETTERS: Final = re.compile(r"[\W\d_]+")
 _CORRECTING: Final = frozenset(("verdicts", "retracts"))
 

@@ -13,12 +13,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.lexicon import all_words
 from turnfold.compression.text.statement_pieces import StatementPiece
 
 Pair = tuple[int, int]
 
-_FUNCTION_WORDS: Final = frozenset().union(*lexicon("function_words").values())
+_FUNCTION_WORDS: Final = all_words("function_words")
 _BLANK_LINE: Final = re.compile(r"\n[ \t>\r]*\n\s*\Z")
 _QUOTED: Final = re.compile(r"[ \t]*((?:>[ \t]?)+)")
 _ENDS: Final = frozenset(".!?…。！？।॥؟۔｡")

@@ -21,6 +21,7 @@ from turnfold.compression.text.lower import MARKS, joined_words, lower_text, wor
 from turnfold.compression.text.quotes import Quotable
 from turnfold.compression.text.self_statements import changes
 from turnfold.compression.text.sentences import rough_sentences
+from turnfold.compression.text.turns import SPEAKER_LABEL
 from turnfold.compression.text.words import is_function_word
 
 _LONGEST: Final = 240  # characters of a message that renews something
@@ -49,7 +50,6 @@ _ASKED: Final = re.compile(r"[^.!?。！？؟।\n]{0,200}[?？؟]")
 _HAN_RUN: Final = re.compile(r"[\u3400-\u9fff\u30a0-\u30ff]{2,}")
 _LEAST: Final = 2  # what speaks for two messages being of the same thing
 _OF_KIND: Final = 2  # what a value of the same kind speaks for it: a day, a time, a figure with a unit
-_LABEL: Final = re.compile(r"\s*([^\W\d_][\w.'’ -]{0,40})[:：]\s")
 
 
 def _one_of(section: str) -> str:
@@ -123,7 +123,7 @@ def _values_of(text: str) -> _ToldValues:
     values = tuple(one for one in values if not _ASKED.match(low, one.start))
     about = {word[:6] for word in joined_words(low) if len(word) > 3 and not is_function_word(word)}
     about |= {run[i : i + 2] for run in _HAN_RUN.findall(low) for i in range(len(run) - 1)}
-    speaker = label.group(1) if (label := _LABEL.match(bare)) else ""
+    speaker = label.group(1) if (label := SPEAKER_LABEL.match(low)) else ""
     return _ToldValues(values, denied, changed, frozenset(about - {one.value[:6] for one in values}), speaker)
 
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final
 
 from turnfold.compression.text.hints import ASCII_NAMES, DENSE, Hints
-from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.lexicon import all_words, lexicon
 from turnfold.compression.text.listed_phrases import LISTED, OPENING, RARE_PHRASES, RARE_WORDS
 from turnfold.compression.text.spans import Span
 
@@ -80,7 +80,7 @@ _ELLIPSES: Final = frozenset(_TIES["ellipses"])
 _AMENDING: Final = frozenset(LISTED["amends"])
 #: Words of which one, anywhere in a sentence that revokes or limits something, tells that it is what was said last.
 _POINTING: Final = (_PERSONS | frozenset(LISTED["pronouns"]) | frozenset(_TIES["demonstratives"])) - {"her"}
-_FUNCTION_WORDS: Final = frozenset().union(*lexicon("function_words").values())
+_FUNCTION_WORDS: Final = all_words("function_words")
 _NO_OPENINGS: Final[Mapping[str, int]] = MappingProxyType({})
 _FIRST_WORD: Final = re.compile(r"[^\w\n]{0,9}([\w'-]+)")
 _OBJECTING: Final = (

@@ -1,8 +1,9 @@
 """Turns of a conversation that stands in one text: a transcript that was pasted, a chat that was exported, messages that a wire
 joined.
 
-Lives here: where each turn begins. Does not belong here: cutting turns into passages (``passages``), which lines of such a text a
-label governs (``near_ties``), layouts that name the speaker on a line above (``heads``).
+Lives here: where each turn begins, and the label with a speaker's name. Does not belong here: cutting turns into passages
+(``passages``), which lines of such a text a label governs (``near_ties``), layouts that name the speaker on a line above
+(``heads``).
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Final
 
 from turnfold.compression.text.transcripts import STAMPED
 
+#: What a message or a line begins with that says who speaks, "Anna: ", also behind a date in brackets.
+SPEAKER_LABEL: Final = re.compile(r"\s{0,4}(?:\[[^\]\n]{4,60}\]\s{1,4})?([^\W\d_][\w.'’ -]{0,40})[:：]\s")
 # "Anna: ...", also below a line with a date, "[27 March 2023, 10:14]"; a name begins with a capital where its script has them.
 _NAMED: Final = re.compile(r"^(?:\[[^\]\n]{4,60}\]\s{1,4})?([^\W\d_a-z][\w.'’ -]{0,40})(?:：|:[ \t])", re.MULTILINE)
 _LINE: Final = re.compile(r"^.*\S", re.MULTILINE)

@@ -14,14 +14,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.lexicon import all_words, lexicon
 
 _WORDS: Final = lexicon("speech")
 _GOES_ON: Final = _WORDS["goes-on"]
 _AND: Final = _WORDS["and"]
 _SUBJECTS: Final = _WORDS["subjects"]
 _SPEAKERS: Final = _WORDS["speakers"]  # no objects too, as "it" and "you" are
-_LEADING_ON: Final = frozenset().union(*lexicon("function_words").values())
+_LEADING_ON: Final = all_words("function_words")
 _LEANING: Final = (
     lexicon("ties")["joining"]
     | {first for phrase in lexicon("ties")["restricts"] for first in phrase.split("_")[:1]}

@@ -16,7 +16,7 @@ from itertools import chain, islice, pairwise
 from typing import Final
 
 from turnfold.compression.text.heads import SPEAKER
-from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.lexicon import all_words
 from turnfold.compression.text.transcripts import STAMPED, cues
 
 _MAY_GO_ON: Final = re.compile(r"[^\W_][,;.’'\")\]»”*_、，；）」』-]{0,3}[ \t]?\n[ \t>]*[\"'“‘„«(\[*_$€£¥「『（]{0,2}[^\W_]")
@@ -45,7 +45,7 @@ _CLOSING: Final = frozenset(")）」』】")
 _LEAST_DENSE: Final = 16
 _NEARLY: Final = 0.6  # of the width is full for whoever breaks lines by hand
 _MOST_LINES: Final = 8  # without the end of a sentence: more are a list without marks, or verses
-_FUNCTION_WORDS: Final = frozenset().union(*lexicon("function_words").values())
+_FUNCTION_WORDS: Final = all_words("function_words")
 
 
 def is_latex(text: str) -> bool:

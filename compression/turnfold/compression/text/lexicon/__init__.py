@@ -24,3 +24,9 @@ def lexicon(name: str) -> Mapping[str, frozenset[str]]:
         elif line:
             table[section] += map(sys.intern, line.split())
     return MappingProxyType({section: frozenset(words) for section, words in table.items()})
+
+
+@cache
+def all_words(name: str) -> frozenset[str]:
+    """The words of all sections of a table."""
+    return frozenset().union(*lexicon(name).values())
