@@ -20,10 +20,12 @@ from turnfold.compression.fold.write import source
 from turnfold.compression.memo import Memo, begin_alike, digest
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.recall.fence import Passage
-from turnfold.compression.recall.question import Question
+from turnfold.compression.recall.question import Question, WantedWork
 from turnfold.compression.recall.ranking import recall
 from turnfold.compression.recall.tuning import TUNING, UNCACHED
+from turnfold.compression.text import words
 from turnfold.compression.text.quotes import Quotable, Source
+from turnfold.compression.text.works import asked_work
 from turnfold.compression.wire.conversation import Message, Messages, family
 
 
@@ -48,7 +50,7 @@ class Recall:
 
 
 def recall_for(
-    given: FoldTask, asker: Asker, stays: frozenset[int], askers: int, present: tuple[str, ...], budget: int
+    given: FoldTask, asker: Asker, stays: frozenset[int], askers: int, present: tuple[str, ...], budget: int, works: int
 ) -> Recall:
     """The passages that go behind a user message's own text; none where nothing bears on it.
 
@@ -57,24 +59,26 @@ def recall_for(
         askers: how many user messages of the request get recall.
         present: texts of the fold itself, which need no second quoting.
         budget: tokens that the text may take.
+        works: tokens that it may take where it quotes a work which is asked for as a whole.
     """
     conversation, cut, _, options, memo = given
     messages = conversation.messages
     indices, folded, name = _remembered(messages, cut, asker, stays, options, memo)
     user = cut[asker.unit].start
     like = _likeness(options, user, indices)
-    question = Question(messages[user].own, _exchange(messages[:user]), like)
+    question = Question(messages[user].own, _exchange(messages[:user]), like, _work(messages, indices, user, works))
     fill = options.budget is not None
     tuning = TUNING if options.prices.read < options.prices.write else UNCACHED
     count = tokens.counter_for_model(options.model)
-    names = (question.text, tuple([s.key for s in question.before]), name, present)
+    behind = tuple([s.key for s in question.work.behind]) if question.work else None
+    names = (question.text, tuple([s.key for s in question.before]), name, present, behind)
 
     def make() -> Recall:
         found = recall(folded, question, budget, present, count, memo, fill=fill, tuning=tuning)
         border_tokens = dict(zip(count.vocabularies, found.counts, strict=False)).get(tokens.BORDER_ENCODING)
         return Recall(found.text, found.passages, any(like), border_tokens)
 
-    asked = (names, like, budget, fill, tuning.bearing, options.model)
+    asked = (names, like, budget, works, fill, tuning.bearing, options.model)
     key = ("recall", b"".join(messages.keys[:_TELLING]))
     known: dict[Hashable, Recall] = memo.find(key) or {}
     found = known.get(asked)
@@ -166,6 +170,15 @@ def _folded(
                 if unit not in stays:
                     found += range(cut[unit].start, cut[unit].end)
     return [i for i in found if not messages[i].pinned and (options.recall_tool_text or not messages[i].is_output)]
+
+
+def _work(messages: Messages, folded: Sequence[int], user: int, room: int) -> WantedWork | None:
+    """The work that a user's message asks for as a whole, if it does."""
+    asked = asked_work(words.fold(messages[user].own)) if room else None
+    if asked is None:
+        return None
+    behind = messages[(folded[-1] + 1 if folded else 0) : user]
+    return WantedWork(asked, tuple([source(message) for message in behind]), room)
 
 
 def _exchange(before: Sequence[Message]) -> tuple[Source, ...]:

@@ -16,7 +16,7 @@ from turnfold.compression.fold.counts import conversation_tokens, message_tokens
 from turnfold.compression.fold.fold_task import FoldTask, fold_task
 from turnfold.compression.fold.keeping import kept_messages
 from turnfold.compression.fold.marks import move_marks
-from turnfold.compression.fold.pieces import Asker, most_recall_tokens
+from turnfold.compression.fold.pieces import Asker, most_recall_tokens, saved_by
 from turnfold.compression.fold.plan import Plan, plan
 from turnfold.compression.fold.thinking import decided, dropping, first_thought
 from turnfold.compression.fold.units import Unit, question_start, staying, units
@@ -227,11 +227,12 @@ def _recalls(given: FoldTask, stays: frozenset[int], plan: Plan, drafted: FoldDr
     for asker in plan.askers:
         if options.budget is None:
             budget = _recall_share(asker, spent, options, stays=stays_on)
+            works = max(0, min(_WORKS, saved_by(asker.pieces)[0] // 2 - spent))
         elif asker.last:
-            budget = int(room * _recall_room(given, plan, drafted, options.budget))
+            budget = works = int(room * _recall_room(given, plan, drafted, options.budget))
         else:
             continue
-        found = recall_for(given, asker, stays, len(plan.askers), present, budget)
+        found = recall_for(given, asker, stays, len(plan.askers), present, budget, works)
         if found.text:
             present = (*present, found.text)
             spent += found.tokens if stays_on else 0
@@ -249,7 +250,7 @@ def _recall_share(asker: Asker, spent: int, options: FoldOptions, *, stays: bool
     share = most_recall_tokens(asker, options)
     if not stays:
         return share
-    return max(0, min(share, sum(p.tokens - p.size for p in asker.pieces) // 2 - spent))
+    return max(0, min(share, saved_by(asker.pieces)[0] // 2 - spent))
 
 
 def _recall_room(given: FoldTask, plan: Plan, drafted: FoldDraft, budget: int) -> int:
@@ -263,4 +264,6 @@ def _recall_room(given: FoldTask, plan: Plan, drafted: FoldDraft, budget: int) -
     return max(0, budget - _JOINT - bare + sum(message_tokens(m, given.options.model, given.memo) for m in behind))
 
 
+#: Tokens that a work which is asked for as a whole may take without a budget: some 400 lines of code.
+_WORKS: Final = 4_000
 _JOINT: Final = 4  # tokens where recall joins the user's text: line breaks, and what merges differently across the seam

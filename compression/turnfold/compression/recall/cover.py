@@ -14,7 +14,7 @@ import numpy as np
 
 from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.passage_index import PassageIndex
-from turnfold.compression.recall.quote_choice import RankedQuotes
+from turnfold.compression.recall.quote_choice import RankedQuotes, in_front
 from turnfold.compression.recall.tuning import Tuning
 from turnfold.compression.text.passages import estimate, sentences
 from turnfold.compression.text.quotes import Quotable, Quote
@@ -45,9 +45,7 @@ def beginning(ranking: RankedQuotes, sources: Sequence[Quotable], messages: int,
         asked.append(answer)
     each = min(_GIVEN, room / max(1, len(asked)) - FRAME)
     quotes = [_beginning(sources, Quote(n, 0, len(sources[n].text)), each) for n in asked]
-    size = len(ranking.worth)
-    worth = np.append(ranking.worth, ranking.worth.max(initial=0.0) + np.arange(len(quotes), 0, -1, dtype=np.float64))
-    return RankedQuotes(np.append(ranking.numbers, np.arange(size, size + len(quotes))), worth, (*ranking.more, *quotes))
+    return in_front(ranking, quotes)
 
 
 # A call with which an agent writes down what is to be done (Claude Code, Codex, LangChain, Cline), and the beginning of its JSON.

@@ -17,13 +17,29 @@ import numpy as np
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
 from turnfold.compression.recall.tuning import Tuning
 from turnfold.compression.text import requests, words
-from turnfold.compression.text.quotes import Source
+from turnfold.compression.text.quotes import Quotable, Source
 from turnfold.compression.text.turns import SPEAKER_LABEL
+from turnfold.compression.text.works import AskedWork
 
 _MOST_READ: Final = 2000  # characters from each end
 _MOST_WORDS: Final = 64  # of a question; beyond them a pasted text asks for everything and so for nothing
 _MOST_SIGNS: Final = 96
 _QUESTION_MARKS: Final = ("?", "？", "؟")
+
+
+@dataclass(frozen=True, slots=True)
+class WantedWork:
+    """A work that is asked for as a whole.
+
+    Attributes:
+        asked: which one.
+        behind: what the request holds as it was, between what is folded and the question.
+        room: tokens that quotes may take with it.
+    """
+
+    asked: AskedWork
+    behind: tuple[Quotable, ...]
+    room: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +50,13 @@ class Question:
         text: the last user message's own text.
         before: the exchange before it, oldest first; read where the text has no content of its own.
         likeness: per source, how like the question its passages are (``options.Likeness``); () where nobody knows.
+        work: the work that it asks for as a whole, if it does.
     """
 
     text: str
     before: tuple[Source, ...] = ()
     likeness: tuple[bytes, ...] = ()
+    work: WantedWork | None = None
 
 
 @dataclass(frozen=True, slots=True)

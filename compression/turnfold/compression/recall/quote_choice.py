@@ -52,6 +52,14 @@ class RankedQuotes(NamedTuple):
     more: tuple[Quote, ...] = ()
 
 
+def in_front(ranking: RankedQuotes, quotes: Sequence[Quote], numbers: Ints | None = None) -> RankedQuotes:
+    """A ranking with quotes that are no passages in front, the first the best; of the others only those `numbers`, if given."""
+    size = len(ranking.worth)
+    worth = np.append(ranking.worth, ranking.worth.max(initial=0.0) + np.arange(len(quotes), 0, -1, dtype=np.float64))
+    others = ranking.numbers if numbers is None else numbers
+    return RankedQuotes(np.append(others, np.arange(size, size + len(quotes))), worth, (*ranking.more, *quotes))
+
+
 class QuotedLine(NamedTuple):
     """What is quoted of one message.
 

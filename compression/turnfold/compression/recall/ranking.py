@@ -28,6 +28,7 @@ from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.recall.question import Question, QuestionTerms, content_words, has_content, normal_text, read_question
 from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, RankedQuotes, fence_tokens, fit_quotes
 from turnfold.compression.recall.tuning import TUNING, Tuning
+from turnfold.compression.recall.works import find_work, with_work
 from turnfold.compression.scorers.bm25 import Hits, Wanted, idf, presence, rarity, scores, wanted_terms
 from turnfold.compression.text import requests, words
 from turnfold.compression.text.quotes import Quotable
@@ -325,7 +326,7 @@ def recall(
     Args:
         sources: folded messages, oldest first.
         question: what is asked now.
-        budget: tokens that the quotes in their fence may take at most.
+        budget: tokens that the quotes in their fence may take at most; a work that is asked for as a whole has room of its own.
         present: texts that the request holds already; a passage that is wholly in one of them is not quoted again.
         count: counts the tokens of a text.
         memo: keeps what is derived from the sources alone.
@@ -339,6 +340,7 @@ def recall(
     terms = Terms.asked(asked, index)
     matched, alone = _coverage(terms)
     asks, room = normal_text(question), budget - fence_tokens(count)
+    work = find_work(sources, question.work, asks, count, memo)
     whole = requests.asks_for_whole(asks) and not has_content(requests.without_whole(asks))
     first = requests.asks_for_beginning(asks)
     covers_all = whole or requests.asks_for_all(asks)
@@ -351,13 +353,16 @@ def recall(
     else:
         strength = matched * tuning.lone if alone and not asked.borrowed else matched
         floor = 0.0 if fill else _floor(strength, tuning, borrowed=asked.borrowed)
-        if floor is None and not first:
+        if floor is None and not (first or work.quotes):
             return Quoted()
         if not fill:
             budget = min(budget, max(tuning.room_least, int(budget * _room(strength, tuning, borrowed=asked.borrowed))))
         ranking = _ranked(index, sources, question, asked, terms, floor, tuning, memo)
         if first:
             ranking = cover.beginning(ranking, sources, first, room)
+    if question.work:
+        ranking = with_work(ranking, index, work)
+        budget = budget if fill else max(budget, min(question.work.room, budget + work.tokens))
     costs = QuoteTokens(sources, count, index, "\0".join(present), ranking.more)
     found = fit_quotes(ranking, budget, costs)
     if found.text and isinstance(count, ModelCounter):
