@@ -117,6 +117,23 @@ def test_what_the_request_holds_already_is_not_quoted_in_an_older_form() -> None
     assert 'self.items.append({"sku": sku, "price": price' not in quoted
 
 
+@pytest.mark.parametrize("question", ["Rewrite the class I pasted with dataclasses.", "Show my cart class again, all of it."])
+def test_code_that_a_user_pasted_without_a_fence_is_a_work_too(question: str) -> None:
+    pasted = _CART.strip("`").removeprefix("python\n")
+    chat = [*_exchange(f"Here is our cart class, it feels clumsy\n\n{pasted}", "It is fine as it is."), *_talk(7, 24)]
+    chat[4:4] = _exchange(_WORKS["java"]["request"], _WORKS["java"]["answer"])
+    quoted, _ = _recalled(chat, question)
+    assert all(line in quoted for line in _said(pasted))
+
+
+def test_who_brought_it_tells_two_works_apart() -> None:
+    fenced = _CART.replace("Cart", "Basket").replace("sku", "article")
+    chat = [*_exchange(f"This is my class:\n\n{fenced}", "I see."), *_exchange("Write a class for a cart as well.", _CART)]
+    for question, wanted in (("Rewrite the class I sent you.", fenced), ("Show the class that you wrote again.", _CART)):
+        quoted, _ = _recalled([*chat, *_talk(7, 24)], question)
+        assert all(line in quoted for line in _said(wanted))
+
+
 @pytest.mark.parametrize(
     "question",
     [

@@ -10,7 +10,7 @@ anyway, since its turn is not folded, needs no quote, nor do older forms of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final, NamedTuple
@@ -27,6 +27,7 @@ from turnfold.compression.recall.quote_choice import RankedQuotes, in_front
 from turnfold.compression.scorers.bm25 import rarity, wanted_terms
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import fences
+from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.works import WANTED_WORDS, AskedWork
@@ -36,14 +37,15 @@ Range = tuple[int, int]
 _TELLING: Final = 3.0  # weight of a word between "the" and the noun
 _ALIKE: Final = 2.0  # the same of another noun for it
 _REQUEST: Final = 400  # characters up to which a user's message says what is asked for, and little else
-_BESIDE: Final = 0.6  # share of a word's weight where it stands in the work and not in the request for it
+_BESIDE: Final = 0.6  # share of a word's weight where it stands in an answer and not in the request for it
 _LIKE_BEST: Final = 0.8  # share of the best score from which a work may be meant as well
 _RIVAL: Final = 0.9  # the same from which another work may as well be meant
 _SHARED_LINES: Final = 0.3  # of the shorter one's lines, from which two that fit are forms of one work
 _MOST_LINES: Final = 0.5  # the same whatever was asked for
 _WHOLE: Final = 0.6  # share of the longest form's lines from which a form is no mere part
 _OPENING: Final = (":", "{")
-_FEWEST_LINES: Final = 3  # of a fence
+_FEWEST_LINES: Final = 3  # of code
+_CODE: Final = frozenset({"code", "html", "xml", "yaml", "json", "sql"})
 _PROSE_TOKENS: Final = 60  # shorter messages are quoted as they are
 _TELLING_LINE: Final = 8  # characters; shorter ones stand in any code
 _FILE_LINE: Final = 80  # characters up to which the line above a fence may name its file
@@ -126,7 +128,7 @@ def _works(sources: Sequence[Quotable], asked: AskedWork, folded: str, memo: Mem
     if not held:
         return []
     index = passage_index.build(sources, memo)
-    fits = _fits(index, sources, asked, folded)
+    fits = _fits(index, sources, held, asked, folded)
     if asked.kind != "code" and asked.telling and not any(fits[n] for n in held):
         return []
     return [_HeldWork(n, ranges, _lines(sources[n].text, ranges), float(fits[n])) for n, ranges in held.items()]
@@ -135,13 +137,22 @@ def _works(sources: Sequence[Quotable], asked: AskedWork, folded: str, memo: Mem
 def _ranges(source: Quotable, asked: AskedWork) -> tuple[Range, ...]:
     """Where a message holds a work of the kind."""
     text = source.text
-    if source.role not in ("user", "assistant"):
+    if source.role not in ((asked.by,) if asked.by else ("user", "assistant")):
         return ()
-    if asked.kind != "prose":
-        found = [(start, end) for start, end in fences(f"\n{text}") if text.count("\n", start, end) > _FEWEST_LINES]
-        if found or asked.kind == "code":
-            return tuple((_with_file_name(text, start), end) for start, end in found)
-    return ((0, len(text)),) if estimate(text) >= _PROSE_TOKENS else ()
+    if asked.kind == "prose":
+        return ((0, len(text)),) if estimate(text) >= _PROSE_TOKENS else ()
+    found = [
+        (_with_file_name(text, start), end) for start, end in fences(f"\n{text}") if text.count("\n", start, end) > _FEWEST_LINES
+    ]
+    if not found and source.role == "user" and text.count("\n") > _FEWEST_LINES:  # people paste code as it is
+        found = [
+            (part.start, part.end)
+            for part in parts(text)
+            if part.kind in _CODE and text.count("\n", part.start, part.end) > _FEWEST_LINES
+        ]
+    if not found and asked.kind == "either" and estimate(text) >= _PROSE_TOKENS:
+        found = [(0, len(text))]
+    return tuple(found)
 
 
 def _with_file_name(text: str, start: int) -> int:
@@ -155,7 +166,13 @@ def _lines(text: str, ranges: Sequence[Range]) -> frozenset[str]:
     return frozenset(line for line in said if len(line) >= _TELLING_LINE)
 
 
-def _fits(index: PassageIndex, sources: Sequence[Quotable], asked: AskedWork, folded: str) -> Floats:
+def _size(ranges: Sequence[Range]) -> int:
+    return sum(end - start for start, end in ranges)
+
+
+def _fits(
+    index: PassageIndex, sources: Sequence[Quotable], held: Mapping[int, Sequence[Range]], asked: AskedWork, folded: str
+) -> Floats:
     """The weight of the question's words in the user's request before each message, less where only the message has them."""
     told = dict.fromkeys(word for word in content_words(folded) if word not in WANTED_WORDS and word not in asked.telling)
     groups = [_terms([word], index) for word in (*told, *sorted(asked.telling))]
@@ -170,7 +187,11 @@ def _fits(index: PassageIndex, sources: Sequence[Quotable], asked: AskedWork, fo
     worth = np.array(weights + [1.0] * len(signs)) * rarity(has.sum(0), len(sources))
     short = np.array([len(source.text) <= _REQUEST for source in sources])
     requests = _requests(sources)
-    said: Floats = np.maximum(_BESIDE * has, has[requests] * np.where(short[requests], 1.0, _BESIDE)[:, None]) @ worth
+    brought = (
+        source.role == "user" and len(source.text) - _size(held.get(n, ())) <= _REQUEST for n, source in enumerate(sources)
+    )
+    own = np.array([[1.0 if one else _BESIDE] for one in brought])
+    said: Floats = np.maximum(own * has, has[requests] * np.where(short[requests], 1.0, _BESIDE)[:, None]) @ worth
     return said
 
 

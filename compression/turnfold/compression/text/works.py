@@ -39,6 +39,24 @@ _PHRASES: Final = re.compile(
 _CODE_NAME: Final = re.compile(
     r"\b[a-z_][\w.]*\(\)|\b[\w-]+\.(?:py|js|jsx|ts|tsx|sh|sql|css|html?|java|kt|go|rs|rb|php|c|cc|cpp|cs|h|swift|ya?ml|toml|r|lua)\b"
 )
+_BROUGHT: Final = (
+    (
+        "user",
+        re.compile(
+            r"\b(?:i|we)(?:'ve| have| had)? (?:just )?(?:pasted|sent|shared|gave|given|posted|uploaded|attached|wrote|showed)\b"
+            r"|\b(?:ich|wir) (?:dir )?(?:vorhin |oben )?(?:geschickt|gepostet|eingefügt|gegeben|gezeigt)"
+            r"|\bque (?:j'ai|he|ho|te|ti) |我(?:贴|发|给)"
+        ),
+    ),
+    (
+        "assistant",
+        re.compile(
+            r"\byou(?:'ve| have| had)? (?:just |once )?(?:wrote|written|gave|given|made|sent|created|drafted|generated|built)\b"
+            r"|\bdu (?:mir )?(?:vorhin |oben )?(?:geschrieben|gegeben|erstellt|gemacht|geschickt)"
+            r"|\bque (?:tu as|m'as|me has|mi hai|você) |你(?:写|给|做|发)"
+        ),
+    ),
+)
 _MOST_APART: Final = 4  # words from a noun back to what makes it a known one
 _SHORT: Final = 120  # characters of one that names no kind of work
 _LONGEST: Final = 600  # characters of a message that asks so; a longer one brings its own text
@@ -52,11 +70,13 @@ class AskedWork(NamedTuple):
         kind: "code" stands in a fence, "prose" is a message, "either" may be both.
         telling: words that say which one is meant: the noun, unless it may name anything, and those between "the" and it.
         alike: other nouns that it may have been asked for by.
+        by: role of whoever is said to have brought it; "" where nobody is.
     """
 
     kind: WorkKind
     telling: frozenset[str]
     alike: frozenset[str] = frozenset()
+    by: str = ""
 
 
 def asked_work(folded: str) -> AskedWork | None:
@@ -66,6 +86,12 @@ def asked_work(folded: str) -> AskedWork | None:
     words = _WORD.findall(folded)
     if WANTED_WORDS.isdisjoint(words) and not _PHRASES.search(folded) and not _is_run_on_wanted(folded):
         return None
+    found = _named_work(words, folded)
+    by = next((role for role, pattern in _BROUGHT if pattern.search(folded)), "") if found else ""
+    return found._replace(by=by) if found and by else found
+
+
+def _named_work(words: list[str], folded: str) -> AskedWork | None:
     if _CODE_NAME.search(folded):
         return AskedWork("code", frozenset(_WORD.findall(" ".join(_CODE_NAME.findall(folded)))))
     known = [found for at in range(len(words)) if (found := _known(words, at)) is not None]
