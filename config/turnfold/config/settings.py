@@ -277,6 +277,15 @@ class StoreSettings(SettingsGroup):
             description="Maximum number of tags per tenant with their own totals. Requests with further tags count as (other).",
         ),
     ] = 100
+    max_models: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=10_000,
+            description="Maximum number of model names per tenant with their own totals. Requests with further names count as"
+            " (other). Names that no upstream has served get at most half.",
+        ),
+    ] = 200
     max_bytes: Annotated[
         int,
         Field(
