@@ -70,6 +70,8 @@ def test_empty_variables_and_service_links_count_as_not_set(monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("name", "value", "parts"),
     [
+        ("TURNFOLD_WORKERS", "10000000", ["TURNFOLD_WORKERS", "1024"]),
+        ("TURNFOLD_MAX_FOLD_WORKERS", "10000000", ["TURNFOLD_MAX_FOLD_WORKERS", "1024"]),
         ("TURNFOLD_PORT", "abc", ["TURNFOLD_PORT (from the environment)", "integer", "'abc'"]),
         ("TURNFOLD_PORT", "tcp://10.0.0.1:8420", ["enableServiceLinks"]),
         ("TURNFOLD_PORT", "70000", ["TURNFOLD_PORT", "65535"]),
