@@ -44,7 +44,11 @@ class LimitSettings(SettingsGroup):
     ] = 64 * 2**10
     max_fold_workers: Annotated[
         int,
-        Field(gt=0, le=MOST_WORKERS, description="Maximum number of threads that fold at the same time, and of processes that fold large bodies."),
+        Field(
+            gt=0,
+            le=MOST_WORKERS,
+            description="Maximum number of threads that fold at the same time, and of processes that fold large bodies.",
+        ),
     ] = 2
     max_memo_bytes: Annotated[
         int,
