@@ -144,8 +144,11 @@ def test_a_certificate_that_is_not_trusted_is_told_with_what_to_do(monkeypatch: 
 
 
 class _EverybodyIsAdmin:
-    def is_admin(self, headers: object, method: str) -> bool:
+    def is_admin(self, headers: object, method: str = "") -> bool:
         return True
+
+    def tenant(self, headers: object) -> str:
+        return "anna"
 
 
 async def test_what_a_store_says_ends_in_one_full_stop() -> None:
