@@ -467,3 +467,15 @@ def test_a_deletion_may_take_half_an_hour_and_other_calls_a_minute(run: RunComma
         assert (code, out) == (1, "")
         assert "too late" in err
     assert waits == [1800, 60]
+
+
+@pytest.mark.parametrize("whose", [("--tenant", "anna"), ("--key", "sk-1")])
+@pytest.mark.parametrize("name", ["", " ", "\t"])
+def test_a_blank_conversation_does_not_delete_the_tenant(
+    run: RunCommand, server: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch, whose: tuple[str, str], name: str
+) -> None:
+    monkeypatch.setenv("TURNFOLD_ADMIN_TOKEN", "adm")
+    code, out, err = run("forget", "--yes", *whose, "--conversation", name, "--url", server[0])
+    assert (code, out) == (2, "")
+    assert "--conversation" in err
+    assert not server[1]
