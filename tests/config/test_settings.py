@@ -196,6 +196,18 @@ def test_no_open_relay_on_the_operators_key(monkeypatch: pytest.MonkeyPatch, hos
     assert load().settings.server.host == host
 
 
+@pytest.mark.parametrize("tokens", ["adm-1", "anna,adm-1", " adm-1 , bert"])
+def test_a_clients_token_is_not_the_administrators(monkeypatch: pytest.MonkeyPatch, tokens: str) -> None:
+    monkeypatch.setenv("TURNFOLD_ADMIN_TOKEN", "adm-1")
+    monkeypatch.setenv("TURNFOLD_CLIENT_TOKENS", tokens)
+    text = refusal()
+    assert "TURNFOLD_CLIENT_TOKENS" in text
+    assert "TURNFOLD_ADMIN_TOKEN" in text
+    assert "adm-1" not in text
+    monkeypatch.setenv("TURNFOLD_CLIENT_TOKENS", "anna,adm-11")
+    assert len(load().settings.auth.client_tokens) == 2
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "[::1]", "localhost", "127.9.9.9"])
 def test_loopback_needs_no_client_tokens(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
     monkeypatch.setenv("TURNFOLD_UPSTREAM_API_KEY", "sk-1")

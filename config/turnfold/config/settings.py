@@ -421,6 +421,15 @@ class Settings(SettingsGroup):
             raise ValueError(problem)
         return self
 
+    @model_validator(mode="after")
+    def _no_clients_as_administrators(self) -> Settings:
+        if self.auth.admin_token is not None and self.auth.admin_token in self.auth.client_tokens:
+            raise ValueError(
+                "TURNFOLD_CLIENT_TOKENS holds the value of TURNFOLD_ADMIN_TOKEN: clients with it could read and delete all"
+                " tenants' data; choose another one for either"
+            )
+        return self
+
 
 def exposure(settings: Settings) -> str | None:
     """The problem with settings that would let other machines spend the operator's key; None if there is none."""

@@ -225,8 +225,7 @@ async def test_one_tenant_does_not_fill_the_queue_for_others(monkeypatch: pytest
     assert book.queued == 1
 
 
-async def test_made_up_model_names_do_not_grow_the_tables() -> None:
-    store = MemoryStore()
+async def test_made_up_model_names_do_not_grow_the_tables(store: Store) -> None:
     for start in (0, 20):  # nor does a restart begin anew
         book = ledger(store, max_models=3)
         for number in range(start, start + 20):
