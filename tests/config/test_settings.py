@@ -178,11 +178,12 @@ def test_the_path_of_a_file_is_shown_as_it_is(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_white_space_around_a_key_is_the_files_and_not_the_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("UPSTREAM_API_KEY", "ANTHROPIC_API_KEY", "ADMIN_TOKEN", "CLIENT_TOKENS"):
+    for name in ("UPSTREAM_API_KEY", "ANTHROPIC_API_KEY", "ADMIN_TOKEN"):
         monkeypatch.setenv(f"TURNFOLD_{name}", " s3cret\n")
+    monkeypatch.setenv("TURNFOLD_CLIENT_TOKENS", " t0ken\n")
     settings = load().settings
     given = (settings.upstream.api_key, settings.anthropic.api_key, settings.auth.admin_token, *settings.auth.client_tokens)
-    assert [one and one.get_secret_value() for one in given] == ["s3cret"] * 4
+    assert [one and one.get_secret_value() for one in given] == [*["s3cret"] * 3, "t0ken"]
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "turnfold.internal", "10.1.2.3"])  # noqa: S104 - the refusal is the point
