@@ -23,8 +23,9 @@ from turnfold.proxy.books import ledger as module
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.receipt_log import receipts_between
 from turnfold.proxy.books.report import Query, report
+from turnfold.proxy.books.rollups import RequestCost
 from turnfold.proxy.books.section_records import SectionExpired, find_section
-from turnfold.proxy.chat.receipts import OwnCall, Usage
+from turnfold.proxy.chat.receipts import OwnCall, Receipt, Usage
 from turnfold.proxy.store import Batch, Key, Scope, Store, StoreTimedOut, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
 
@@ -238,11 +239,19 @@ async def test_made_up_model_names_do_not_grow_the_tables(store: Store) -> None:
 
 
 async def test_a_model_beyond_the_limit_is_still_billed_at_its_price() -> None:
-    store = MemoryStore()
-    book = ledger(store, max_models=1)
+    store, seen = MemoryStore(), list[str]()
+
+    class Seeing:
+        def observe(self, receipt: Receipt, priced: RequestCost) -> None:
+            seen.append(receipt.model)
+
+        def tick(self) -> None: ...
+
+    book = Ledger(store, StoreSettings(max_models=1), dollars, [Seeing()])
     for name in ("mine", "gpt-4o", "gpt-4o"):
         book.record(receipt(model=name, conversation=None), ())
     await book.flush()
+    assert seen == ["mine", "gpt-4o", "gpt-4o"]
     groups = {group["model"]: group for group in (await report(store, Query(NOON, NOON + 3600)))["groups"]}
     alone = dollars("gpt-4o", TokenUse(prompt=400, completion=50, cached=100), NOON)
     assert groups["(other)"]["dollars"]["paid"] == pytest.approx(2 * (alone or 0))

@@ -31,14 +31,13 @@ from turnfold.config.prices import PriceOf
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.books import rollups
 from turnfold.proxy.books.baseline import PastRequest
-from turnfold.proxy.books.naming import SummedNames
 from turnfold.proxy.books.pricing import RequestPricing
 from turnfold.proxy.books.receipt_log import line_of, log_name
 from turnfold.proxy.books.rollups import RequestCost
 from turnfold.proxy.books.section_records import section_items
 from turnfold.proxy.chat.receipts import Originals, PackedSection, Receipt, Usage
 from turnfold.proxy.incidents import Incidents, outcome, supervise
-from turnfold.proxy.learning.places import MODELS, TAGS
+from turnfold.proxy.learning.places import MODELS, TAGS, SummedNames
 from turnfold.proxy.learning.window_records import storable_name
 from turnfold.proxy.store import Batch, Item, Key, NewestWrites, Store, StoreError, StoreRefused
 from turnfold.proxy.store.records import left_out
@@ -407,7 +406,8 @@ class Ledger:
         found = ((key, PastRequest.from_bytes(value)) for key, value in zip(keys, held, strict=True) if value is not None)
         pasts = {key: past for key, past in found if past is not None}
         # The entries leave the queue only when the batch is written.
-        names = await SummedNames.read(self._store, [entry.receipt for entry in entries], self._settings)
+        tagging = [entry.receipt.tenant for entry in entries if entry.receipt.tags]
+        names = await SummedNames.read(self._store, [entry.receipt.tenant for entry in entries], tagging, self._settings)
         work = partial(self._attempt, entries, pasts, names)
         pending = await _apart(len(entries), work, sum(entry.size for entry in entries))
         return replace(pending, entries=len(taken), built=built)
@@ -450,8 +450,9 @@ class Ledger:
                 pasts[key] = touched[key] = past
             if self._settings.save_receipts:
                 lines.setdefault(log_name(receipt.at), []).append(line_of(receipt, priced, entry.carried))
-                receipt = names.summed(receipt)
-                sums.add(receipt, priced)
+                if receipt.tags:
+                    receipt = replace(receipt, tags=names.tags.placed(receipt.tenant, receipt.tags, receipt.at))
+                sums.add(_summed(receipt, names), priced)
             done.append((receipt, priced))
         kept = [Item(key, past.to_bytes(), _PAST_TTL, key.id) for key, past in touched.items()]
         batch = Batch(
@@ -474,6 +475,12 @@ async def _apart(entries: int, work: Callable[[], T], originals: int = 0) -> T:
 
 def _with_storable_model(receipt: Receipt) -> Receipt:
     name = storable_name(receipt.model)
+    return receipt if name == receipt.model else replace(receipt, model=name)
+
+
+def _summed(receipt: Receipt, names: SummedNames) -> Receipt:
+    """The receipt under the name that its model has in the sums."""
+    name = names.placed_model(receipt.tenant, receipt.model, receipt.at, served=rollups.is_served(receipt))
     return receipt if name == receipt.model else replace(receipt, model=name)
 
 

@@ -11,8 +11,10 @@ survive a restart; processes that write them at the same time may exceed the lim
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
+from turnfold.config.settings import StoreSettings
 from turnfold.proxy.store import Item, Key, Store
 from turnfold.proxy.store.records import VERSION, UnreadableRecord, decode_record, encode_record
 
@@ -35,7 +37,7 @@ def _seen(value: Any) -> dict[str, int]:
     return seen
 
 
-class Places:
+class NamePlaces:
     """The places of one batch of receipts in one kind of list.
 
     Args:
@@ -51,7 +53,7 @@ class Places:
         self._changed: set[str] = set()
 
     @classmethod
-    async def read(cls, store: Store, kind: str, tenants: Iterable[str], most: int) -> Places:
+    async def read(cls, store: Store, kind: str, tenants: Iterable[str], most: int) -> NamePlaces:
         """The places of these tenants as the store has them.
 
         Raises:
@@ -94,3 +96,34 @@ class Places:
             Item(Key(tenant, self._kind, ""), encode_record({VERSION: 1, "seen": self._seen[tenant]}), ttl)
             for tenant in sorted(self._changed)
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class SummedNames:
+    """The places of a batch's tags and models."""
+
+    tags: NamePlaces
+    models: NamePlaces
+
+    @classmethod
+    async def read(cls, store: Store, tenants: Iterable[str], tagging: Iterable[str], settings: StoreSettings) -> SummedNames:
+        """As the store has them.
+
+        Args:
+            tagging: tenants that sent tags.
+
+        Raises:
+            StoreError: the store does not answer.
+        """
+        return cls(
+            await NamePlaces.read(store, TAGS, tagging, settings.max_tags),
+            await NamePlaces.read(store, MODELS, tenants, settings.max_models),
+        )
+
+    def placed_model(self, tenant: str, model: str, at: float, *, served: bool) -> str:
+        """A model as its requests are summed; the rest as for `NamePlaces.placed`."""
+        return self.models.placed(tenant, [model], at, served=served)[0]
+
+    def items(self, ttl: float) -> list[Item]:
+        """The lists that changed, to be stored."""
+        return [*self.tags.items(ttl), *self.models.items(ttl)]
