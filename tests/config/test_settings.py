@@ -70,6 +70,8 @@ def test_empty_variables_and_service_links_count_as_not_set(monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("name", "value", "parts"),
     [
+        ("TURNFOLD_WORKERS", "10000000", ["TURNFOLD_WORKERS", "1024"]),
+        ("TURNFOLD_MAX_FOLD_WORKERS", "10000000", ["TURNFOLD_MAX_FOLD_WORKERS", "1024"]),
         ("TURNFOLD_PORT", "abc", ["TURNFOLD_PORT (from the environment)", "integer", "'abc'"]),
         ("TURNFOLD_PORT", "tcp://10.0.0.1:8420", ["enableServiceLinks"]),
         ("TURNFOLD_PORT", "70000", ["TURNFOLD_PORT", "65535"]),
@@ -176,11 +178,12 @@ def test_the_path_of_a_file_is_shown_as_it_is(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_white_space_around_a_key_is_the_files_and_not_the_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("UPSTREAM_API_KEY", "ANTHROPIC_API_KEY", "ADMIN_TOKEN", "CLIENT_TOKENS"):
+    for name in ("UPSTREAM_API_KEY", "ANTHROPIC_API_KEY", "ADMIN_TOKEN"):
         monkeypatch.setenv(f"TURNFOLD_{name}", " s3cret\n")
+    monkeypatch.setenv("TURNFOLD_CLIENT_TOKENS", " t0ken\n")
     settings = load().settings
     given = (settings.upstream.api_key, settings.anthropic.api_key, settings.auth.admin_token, *settings.auth.client_tokens)
-    assert [one and one.get_secret_value() for one in given] == ["s3cret"] * 4
+    assert [one and one.get_secret_value() for one in given] == [*["s3cret"] * 3, "t0ken"]
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "turnfold.internal", "10.1.2.3"])  # noqa: S104 - the refusal is the point
@@ -192,6 +195,18 @@ def test_no_open_relay_on_the_operators_key(monkeypatch: pytest.MonkeyPatch, hos
     assert "sk-1" not in text
     monkeypatch.setenv("TURNFOLD_CLIENT_TOKENS", "t")
     assert load().settings.server.host == host
+
+
+@pytest.mark.parametrize("tokens", ["adm-1", "anna,adm-1", " adm-1 , bert"])
+def test_a_clients_token_is_not_the_administrators(monkeypatch: pytest.MonkeyPatch, tokens: str) -> None:
+    monkeypatch.setenv("TURNFOLD_ADMIN_TOKEN", "adm-1")
+    monkeypatch.setenv("TURNFOLD_CLIENT_TOKENS", tokens)
+    text = refusal()
+    assert "TURNFOLD_CLIENT_TOKENS" in text
+    assert "TURNFOLD_ADMIN_TOKEN" in text
+    assert "adm-1" not in text
+    monkeypatch.setenv("TURNFOLD_CLIENT_TOKENS", "anna,adm-11")
+    assert len(load().settings.auth.client_tokens) == 2
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "[::1]", "localhost", "127.9.9.9"])

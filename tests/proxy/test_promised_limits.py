@@ -13,7 +13,7 @@ from turnfold.proxy.chat import abandoning, elsewhere
 from turnfold.proxy.dashboard import entrance, newest
 from turnfold.proxy.deletion import deletions
 from turnfold.proxy.http import http11, inbound
-from turnfold.proxy.learning import tags, windows
+from turnfold.proxy.learning import places, windows
 from turnfold.proxy.outbound import upstream
 from turnfold.proxy.semantic import embeddings_wire, likenesses, upstream_encoder
 from turnfold.proxy.store import guard
@@ -56,7 +56,7 @@ PROMISES = {
     "a link to it, again": ("security.md", "a link that works once", entrance.LINK_LIFE, "min"),
     "what is deleted elsewhere": ("security.md", "Other processes forget", deletions.NOTICED_WITHIN, "s"),
     "a window that is to be forgotten": ("operations.md", "This takes effect in every process", windows.FORGOTTEN_WITHIN, "s"),
-    "a tag that nobody uses": ("dashboard.md", "A tag that has not been used", tags._UNUSED, "days"),
+    "a tag that nobody uses": ("dashboard.md", "A tag that has not been used", places._UNUSED, "days"),
     "a tombstone": ("scale.md", "| tombstones |", section_records._TOMBSTONE_LIVES, "times"),
     "what Redis may lose at a failover": ("operations.md", "writes them again", redis_store._AGE, "s"),
     "and how much of it is kept": ("operations.md", "writes them again", redis_store._MOST_BYTES, "MB"),
@@ -67,6 +67,7 @@ PROMISES = {
     "tokens of such a text": ("models.md", "OpenAI's limits", embeddings_wire.MOST_INPUT_TOKENS, "tokens"),
     "a server of vectors that refuses": ("models.md", "A 401, 403, 404 or 429", upstream_encoder._FIRST_PAUSE, "s"),
     "and one that fails": ("models.md", "A 401, 403, 404 or 429", upstream_encoder._FAILURES, "other failures"),
+    "models in the metrics": ("dashboard.md", "names that an upstream has served", metrics._MOST_MODELS, "names"),
     "tags in the metrics": ("dashboard.md", "lists the first", metrics._MOST_TAGS, "tags"),
     "latency on the dashboard": ("dashboard.md", "Median", newest.MOST, "requests"),
 }

@@ -301,7 +301,8 @@ def _bare(block: Any) -> Any:
 
 
 def newest_step(wire: str, body: bytes) -> list[Any]:
-    """What stands behind the user's newest message but for instructions; of a tool loop its last step."""
+    """What stands behind the user's newest message but for instructions; of a tool loop its last step. Without the white space at
+    the end of what the assistant says in Anthropic's format, which a folded request leaves out (``fold.endings``)."""
     history = json.loads(body)["input" if wire == "responses" else "messages"]
     history = history if isinstance(history, list) else []
     asked = next((i for i in range(len(history) - 1, -1, -1) if _asks(history[i])), -1)
@@ -309,7 +310,21 @@ def newest_step(wire: str, body: bytes) -> list[Any]:
     last = len(history)
     while last > asked + 1 and (history[last - 1]["role"] in results if wire != "responses" else _is_result(history[last - 1])):
         last -= 1
-    return [item for item in history[max(asked + 1, last - 1) :] if item.get("role") not in ("system", "developer")]
+    step = [item for item in history[max(asked + 1, last - 1) :] if item.get("role") not in ("system", "developer")]
+    return [_trimmed(item) for item in step] if wire == "messages" else step
+
+
+def _trimmed(item: Body) -> Body:
+    content = item["content"]
+    if item["role"] != "assistant" or not content:
+        return item
+    if isinstance(content, str):
+        return item | {"content": content.rstrip() or content}
+    last = max((i for i, block in enumerate(content) if block["type"] == "text"), default=None)
+    if last is None:
+        return item
+    said = content[last]["text"]
+    return item | {"content": [*content[:last], content[last] | {"text": said.rstrip() or said}, *content[last + 1 :]]}
 
 
 def _is_result(item: Body) -> bool:

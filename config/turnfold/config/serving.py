@@ -7,7 +7,7 @@ conversation, and what is kept of it (``settings``).
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -16,6 +16,9 @@ from turnfold.config.values import host_name, http_url
 
 LogLevel = Literal["debug", "info", "warning", "error", "off"]
 LogFormat = Literal["text", "json"]
+
+#: A slip of the hand must not fill the machine with processes.
+MOST_WORKERS: Final = 1024
 
 
 class LimitSettings(SettingsGroup):
@@ -41,7 +44,11 @@ class LimitSettings(SettingsGroup):
     ] = 64 * 2**10
     max_fold_workers: Annotated[
         int,
-        Field(gt=0, description="Maximum number of threads that fold at the same time, and of processes that fold large bodies."),
+        Field(
+            gt=0,
+            le=MOST_WORKERS,
+            description="Maximum number of threads that fold at the same time, and of processes that fold large bodies.",
+        ),
     ] = 2
     max_memo_bytes: Annotated[
         int,
@@ -69,7 +76,7 @@ class ServerSettings(SettingsGroup):
             " are still served."
         ),
     ] = None
-    workers: Annotated[int, Field(gt=0, description="Number of server processes.")] = 1
+    workers: Annotated[int, Field(gt=0, le=MOST_WORKERS, description="Number of server processes.")] = 1
     drain_delay: Annotated[
         float,
         Field(

@@ -277,6 +277,15 @@ class StoreSettings(SettingsGroup):
             description="Maximum number of tags per tenant with their own totals. Requests with further tags count as (other).",
         ),
     ] = 100
+    max_models: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=10_000,
+            description="Maximum number of model names per tenant with their own totals. Requests with further names count as"
+            " (other). Names that no upstream has served get at most half.",
+        ),
+    ] = 200
     max_bytes: Annotated[
         int,
         Field(
@@ -410,6 +419,15 @@ class Settings(SettingsGroup):
     def _no_open_relay(self) -> Settings:
         if problem := exposure(self):
             raise ValueError(problem)
+        return self
+
+    @model_validator(mode="after")
+    def _no_clients_as_administrators(self) -> Settings:
+        if self.auth.admin_token is not None and self.auth.admin_token in self.auth.client_tokens:
+            raise ValueError(
+                "TURNFOLD_CLIENT_TOKENS holds the value of TURNFOLD_ADMIN_TOKEN: clients with it could read and delete all"
+                " tenants' data; choose another one for either"
+            )
         return self
 
 

@@ -23,9 +23,9 @@ from turnfold.proxy.books import ledger as module
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.books.receipt_log import receipts_between
 from turnfold.proxy.books.report import Query, report
-from turnfold.proxy.books.rollups import ModelNames
+from turnfold.proxy.books.rollups import RequestCost
 from turnfold.proxy.books.section_records import SectionExpired, find_section
-from turnfold.proxy.chat.receipts import OwnCall, Usage
+from turnfold.proxy.chat.receipts import OwnCall, Receipt, Usage
 from turnfold.proxy.store import Batch, Key, Scope, Store, StoreTimedOut, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
 
@@ -226,16 +226,50 @@ async def test_one_tenant_does_not_fill_the_queue_for_others(monkeypatch: pytest
     assert book.queued == 1
 
 
-async def test_made_up_model_names_do_not_grow_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "ModelNames", lambda: ModelNames(3))
-    store = MemoryStore()
-    book = ledger(store)
-    for number in range(20):
-        book.record(receipt(model=f"m{number}\ud800" + "x" * 1000, conversation=None), ())
-    await book.flush()
+async def test_made_up_model_names_do_not_grow_the_tables(store: Store) -> None:
+    for start in (0, 20):  # nor does a restart begin anew
+        book = ledger(store, max_models=3)
+        for number in range(start, start + 20):
+            book.record(receipt(model=f"m{number}\ud800" + "x" * 1000, conversation=None), ())
+        await book.flush()
     groups = (await report(store, Query(NOON, NOON + 3600)))["groups"]
     assert sorted(group["model"][:7] for group in groups) == ["(other)", "m0?xxxx", "m1?xxxx", "m2?xxxx"]
     assert max(len(group["model"]) for group in groups) == 200
+    assert [line["model"][:5] for line in await logged(store)][-1] == "m39?x", "a receipt keeps its name"
+
+
+async def test_a_model_beyond_the_limit_is_still_billed_at_its_price() -> None:
+    store, seen = MemoryStore(), list[str]()
+
+    class Seeing:
+        def observe(self, receipt: Receipt, priced: RequestCost) -> None:
+            seen.append(receipt.model)
+
+        def tick(self) -> None: ...
+
+    book = Ledger(store, StoreSettings(max_models=1), dollars, [Seeing()])
+    for name in ("mine", "gpt-4o", "gpt-4o"):
+        book.record(receipt(model=name, conversation=None), ())
+    await book.flush()
+    assert seen == ["mine", "gpt-4o", "gpt-4o"]
+    groups = {group["model"]: group for group in (await report(store, Query(NOON, NOON + 3600)))["groups"]}
+    alone = dollars("gpt-4o", TokenUse(prompt=400, completion=50, cached=100), NOON)
+    assert groups["(other)"]["dollars"]["paid"] == pytest.approx(2 * (alone or 0))
+
+
+async def test_names_that_no_upstream_served_leave_room_for_those_it_serves() -> None:
+    store = MemoryStore()
+    book = ledger(store, max_models=4)
+    for number in range(9):
+        book.record(receipt(model=f"invented-{number}", upstream_status=404, conversation=None), ())
+    for name in ("gpt-4o", "gpt-5", "gpt-6", "invented-0"):
+        book.record(receipt(model=name, conversation=None), ())
+    book.record(receipt(tenant="bert", model="gpt-6", conversation=None), ())
+    await book.flush()
+    names = {group["model"] for group in (await report(store, Query(NOON, NOON + 3600, only={"tenant": "anna"})))["groups"]}
+    assert names == {"invented-0", "invented-1", "gpt-4o", "gpt-5", "(other)"}
+    (his,) = (await report(store, Query(NOON, NOON + 3600, only={"tenant": "bert"})))["groups"]
+    assert his["model"] == "gpt-6", "one tenant's inventions take no other's names"
 
 
 async def test_a_record_costs_no_more_behind_a_long_queue() -> None:

@@ -159,7 +159,7 @@ async def test_a_batch_holds_two_thousand_receipts() -> None:
 
 
 async def test_what_a_batch_writes_is_kept_as_long_as_the_settings_say() -> None:
-    """Originals, their tombstones, the cache model, tags, lines and sums, each with a time of its own."""
+    """Originals, their tombstones, the cache model, names of models and tags, lines and sums, each with a time of its own."""
     store = Noting()
     book = ledger(store, ttl=100, receipts_ttl=2000, report_ttl=30_000)
     book.record(receipt(tags=("team-a",)), (SECTION,))
@@ -167,6 +167,7 @@ async def test_what_a_batch_writes_is_kept_as_long_as_the_settings_say() -> None
     (batch,) = store.batches
     assert sorted((item.key.kind, item.ttl, item.conversation) for item in batch.items) == [
         ("cache-model", 86_400.0, "c"),
+        ("models", 30_000.0, None),
         ("section", 100.0, "c"),
         ("section-seen", 1200.0, None),
         ("tags", 30_000.0, None),

@@ -19,7 +19,7 @@ from tests.proxy.receipts import receipt
 from tests.support.growth import assert_linear
 from turnfold.config.settings import Settings, StoreSettings
 from turnfold.proxy.app import Parts
-from turnfold.proxy.books.rollups import UNPRICED, ModelNames, RequestCost
+from turnfold.proxy.books.rollups import UNPRICED, RequestCost
 from turnfold.proxy.chat.holdout import is_held_out
 from turnfold.proxy.telemetry import metrics as module
 from turnfold.proxy.telemetry.labels import BoundedLabel
@@ -115,7 +115,7 @@ async def test_the_books_feed_the_metrics() -> None:
 WORKER = """
 from tests.proxy.receipts import receipt
 from turnfold.proxy.telemetry.metrics import Health, Metrics
-from turnfold.proxy.books.rollups import ModelNames, RequestCost
+from turnfold.proxy.books.rollups import RequestCost
 import os, sys, time
 for number in map(int, sys.argv[1:]):
     if worker := os.fork():
@@ -170,26 +170,7 @@ def test_the_held_out_share_is_a_share_and_stands() -> None:
     assert not any(is_held_out(name, 0.0) for name in names)
 
 
-def test_one_tenants_inventions_take_no_others_names() -> None:
-    names = ModelNames(each=3)
-    assert [names.bounded("greedy", f"m{i}") for i in range(5)] == ["m0", "m1", "m2", "(other)", "(other)"]
-    assert names.bounded("patient", "gpt-4o") == "gpt-4o"
-    assert names.bounded("third", "x" * 300) == "x" * 200
-    for i in range(2100):  # what a tenant has used is known as long as it goes on asking
-        names.bounded(f"tenant {i}", "m")
-        assert names.bounded("greedy", "m9") == "(other)"
-    names = ModelNames()
-    assert [names.bounded("t0", f"m{i}") for i in (*range(499), 499, 500)][-2:] == ["m499", "(other)"]
-    for i in range(1, 2000):
-        names.bounded(f"t{i}", "m")
-    assert names.bounded("t0", "m500") == "(other)"
-    for i in range(2000, 3999):
-        names.bounded(f"t{i}", "m")
-    assert names.bounded("t0", "m501") == "(other)", "one of the last two thousand tenants"
-    names.bounded("t3999", "m")
-    for i in range(4000, 6000):
-        names.bounded(f"t{i}", "m")
-    assert names.bounded("t0", "m500") == "m500", "forgotten meanwhile"
+def test_one_tenants_inventions_take_no_others_labels() -> None:
     label = BoundedLabel(5, each=3)
     assert [label("greedy", f"m{i}", admit=True) for i in range(5)] == ["m0", "m1", "m2", "other", "other"]
     assert label("patient", "gpt-4o", admit=False) == "other"  # no upstream has answered for it

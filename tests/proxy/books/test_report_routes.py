@@ -237,6 +237,9 @@ async def test_deletion_wants_a_tenant(client: httpx.AsyncClient) -> None:
     response = await client.delete("/admin/data", headers=ADMIN)
     assert response.status_code == 400
     assert error_of(response)["param"] == "x-turnfold-tenant"
+    for name in ("conversation", "kind"):
+        response = await client.delete(f"/admin/data?{name}=", headers={**ADMIN, "x-turnfold-tenant": "anna"})
+        assert (response.status_code, response.json()["error"]["param"]) == (400, name)
 
 
 async def test_metrics_are_for_administrators(client: httpx.AsyncClient) -> None:

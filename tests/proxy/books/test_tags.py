@@ -21,7 +21,7 @@ from turnfold.proxy.books.report import Query, report, with_tenants_by_name
 from turnfold.proxy.books.rollups import UNPRICED
 from turnfold.proxy.http.refusals import Refused
 from turnfold.proxy.http.tags import tags_of
-from turnfold.proxy.learning.tags import OTHER, TagPlaces
+from turnfold.proxy.learning.places import OTHER, TAGS, NamePlaces
 from turnfold.proxy.routes.admin import query_of
 from turnfold.proxy.store import Store
 from turnfold.proxy.store.memory import NothingStore
@@ -111,14 +111,14 @@ async def test_the_limit_holds_where_nothing_is_kept() -> None:
 
 @given(st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=3, unique=True), max_size=30), st.integers(0, 5))
 def test_no_tenant_has_more_places_than_the_limit(sent: list[list[str]], most: int) -> None:
-    places = TagPlaces(most, {})
+    places = NamePlaces(TAGS, most, {})
     named = {tag for tags in sent for tag in places.placed("anna", tags, NOON)}
     assert len(named - {OTHER}) <= most
 
 
 def test_an_unused_tag_gives_its_place_away() -> None:
     today = int(NOON) // DAY
-    places = TagPlaces(2, {"anna": {"old": today - 31, "new": today - 1}})
+    places = NamePlaces(TAGS, 2, {"anna": {"old": today - 31, "new": today - 1}})
     assert places.placed("anna", ("fresh", "new", "more"), NOON) == ("fresh", "new", OTHER)
     (item,) = places.items(60)
     assert json.loads(item.value)["seen"] == {"new": today, "fresh": today}

@@ -104,7 +104,7 @@ def test_version(run: RunCommand) -> None:
 
 def test_config_shows_values_origins_and_no_secret(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TURNFOLD_ADMIN_TOKEN", "hunter2")
-    monkeypatch.setenv("TURNFOLD_CLIENT_TOKENS", "hunter2")
+    monkeypatch.setenv("TURNFOLD_CLIENT_TOKENS", "hunter3")
     rows = {row["variable"]: row for row in json.loads(run("config", "--json")[1])}
     assert rows["TURNFOLD_STORE_URL"]["value"] == "sqlite:///turnfold.db"
     assert rows["TURNFOLD_STORE_URL"]["origin"] == "TURNFOLD_STORE_URL (the environment)"
@@ -113,7 +113,7 @@ def test_config_shows_values_origins_and_no_secret(run: RunCommand, monkeypatch:
     assert "8420" in out
     shown = {cells[1].strip(): cells[2].strip() for line in out.splitlines() if len(cells := re.split("[│┃]", line)) > 3}
     assert (shown["TURNFOLD_SUMMARY_MODEL"], shown["TURNFOLD_MODELS"], shown["TURNFOLD_HOST"]) == ("-", "-", "127.0.0.1")
-    assert "hunter2" not in out + json.dumps(rows)
+    assert "hunter" not in out + json.dumps(rows)
 
 
 def test_wrong_settings_are_one_line_and_exit_code_2(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -467,3 +467,15 @@ def test_a_deletion_may_take_half_an_hour_and_other_calls_a_minute(run: RunComma
         assert (code, out) == (1, "")
         assert "too late" in err
     assert waits == [1800, 60]
+
+
+@pytest.mark.parametrize("whose", [("--tenant", "anna"), ("--key", "sk-1")])
+@pytest.mark.parametrize("name", ["", " ", "\t"])
+def test_a_blank_conversation_does_not_delete_the_tenant(
+    run: RunCommand, server: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch, whose: tuple[str, str], name: str
+) -> None:
+    monkeypatch.setenv("TURNFOLD_ADMIN_TOKEN", "adm")
+    code, out, err = run("forget", "--yes", *whose, "--conversation", name, "--url", server[0])
+    assert (code, out) == (2, "")
+    assert "--conversation" in err
+    assert not server[1]

@@ -29,8 +29,8 @@ from turnfold.proxy.server import configuration
 NAME = "".join(("Quil", "bra", "zor"))
 #: The tenant's own.
 TENANT = blake2b(b"anna", digest_size=16).hexdigest()
-#: What keeps that for its bounds: of names in the report, which a tenant does not delete, and of servers that refused a text.
-HASHES = {"ModelNames", "UpstreamEncoder"}
+#: What keeps that for its bounds: of servers that refused a text.
+HASHES = {"UpstreamEncoder"}
 #: What holds something of the name while it is there.
 HOLDERS = {"Decisions", "BlockSummaries", "ModelAsker", "Windows", "Memo", "Conversations"}
 

@@ -510,6 +510,7 @@ def test_a_head_of_a_mebibyte_is_refused_in_words(proxy: ProxyServer) -> None:
     assert first.startswith(b"HTTP/1.1 431 Request Header Fields Too Large\r\n")
     assert b"\r\ncontent-length: %d" % len(body) in first
     assert json.loads(body)["error"]["code"] == "headers_too_large"
+    assert "TURNFOLD_MAX_HEADER_BYTES" in json.loads(body)["error"]["message"]
 
 
 def test_connections_go_on_between_requests(

@@ -10,7 +10,7 @@ from tests.support.no_time import in_no_time, now
 from turnfold.compression.calibration import Learned
 from turnfold.compression.options import FoldDecision, FoldOptions, Precedent, Warmth
 from turnfold.proxy.learning.deciding import Decisions, Place
-from turnfold.proxy.learning.tags import TagPlaces
+from turnfold.proxy.learning.places import TAGS, NamePlaces
 from turnfold.proxy.learning.warming import WarmthMemory
 from turnfold.proxy.learning.window_records import Spot, WindowRecord, write_record
 from turnfold.proxy.learning.windows import Windows
@@ -245,7 +245,7 @@ async def test_longest_reports_are_remembered_of_ten_thousand_conversations() ->
 
 
 def test_a_tag_gives_up_its_place_after_thirty_days() -> None:
-    places = TagPlaces(2, {"anna": {"old": 100, "new": 101}})
+    places = NamePlaces(TAGS, 2, {"anna": {"old": 100, "new": 101}})
     day = [(number * DAY + DAY - 1) for number in range(140)]
     assert places.placed("anna", ["third"], day[129]) == ("(other)",)
     assert places.placed("anna", ["third", "fourth", "fifth", "new"], day[130]) == ("third", "(other)", "new")
@@ -253,5 +253,5 @@ def test_a_tag_gives_up_its_place_after_thirty_days() -> None:
     assert item.value.endswith(b'"seen":{"new":130,"third":130}}')
     assert places.placed("anna", ["new"], day[120]) == ("new",)
     assert places.items(60.0) == [item]
-    assert TagPlaces(2, {"anna": {"new": 130}}).items(60.0) == []
-    assert TagPlaces(0, {}).placed("anna", ["new"], day[1]) == ("(other)",)
+    assert NamePlaces(TAGS, 2, {"anna": {"new": 130}}).items(60.0) == []
+    assert NamePlaces(TAGS, 0, {}).placed("anna", ["new"], day[1]) == ("(other)",)

@@ -19,6 +19,8 @@ import pytest
 import trustme
 import uvicorn
 from pydantic import SecretStr
+from starlette.requests import Request
+from starlette.responses import Response
 from typer.testing import CliRunner
 
 from benchmarks.support.ports import free_port
@@ -26,7 +28,8 @@ from tests.proxy.harness import NO_LOGGING, UpstreamServer, api_server, reply, r
 from tests.support.valkeys import Node
 from turnfold.config.settings import AuthSettings, StoreSettings
 from turnfold.proxy.cli import build
-from turnfold.proxy.store import Batch, StoreForbidden, open_store
+from turnfold.proxy.routes.answers import only_admins
+from turnfold.proxy.store import Batch, StoreFailed, StoreForbidden, open_store
 
 ADMIN = {"x-turnfold-admin-token": "adm"}
 ANSWER = b'{"id":"c","model":"gpt-4o","choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12}}'
@@ -138,3 +141,19 @@ def test_a_certificate_that_is_not_trusted_is_told_with_what_to_do(monkeypatch: 
     printed = CliRunner().invoke(build(), ["report"])
     listener.close()
     assert "?ssl_ca_certs=" in str(printed.exception)
+
+
+class _EverybodyIsAdmin:
+    def is_admin(self, headers: object, method: str = "") -> bool:
+        return True
+
+    def tenant(self, headers: object) -> str:
+        return "anna"
+
+
+async def test_what_a_store_says_ends_in_one_full_stop() -> None:
+    async def fail(request: Request) -> Response:
+        raise StoreFailed("Redis: Authentication required.")
+
+    answer = await only_admins(fail, _EverybodyIsAdmin())(Request({"type": "http", "method": "GET", "headers": []}))
+    assert bytes(answer.body).find(b'"The store answers with an error: Redis: Authentication required."') > 0

@@ -33,11 +33,12 @@ from turnfold.proxy.books import rollups
 from turnfold.proxy.books.baseline import PastRequest
 from turnfold.proxy.books.pricing import RequestPricing
 from turnfold.proxy.books.receipt_log import line_of, log_name
-from turnfold.proxy.books.rollups import ModelNames, RequestCost
+from turnfold.proxy.books.rollups import RequestCost
 from turnfold.proxy.books.section_records import section_items
 from turnfold.proxy.chat.receipts import Originals, PackedSection, Receipt, Usage
 from turnfold.proxy.incidents import Incidents, outcome, supervise
-from turnfold.proxy.learning.tags import TagPlaces
+from turnfold.proxy.learning.places import MODELS, TAGS, SummedNames
+from turnfold.proxy.learning.window_records import storable_name
 from turnfold.proxy.store import Batch, Item, Key, NewestWrites, Store, StoreError, StoreRefused
 from turnfold.proxy.store.records import left_out
 
@@ -57,7 +58,7 @@ _MOST_REMEMBERED: Final = 50_000
 _WRITE_AGAIN: Final = 3600.0
 _PAST_TTL: Final = 86_400.0
 # Other processes write these too, and may have written newer ones to a server that took over: they are not repeated.
-_CHANGING: Final = frozenset({"cache-model", "tags"})
+_CHANGING: Final = frozenset({"cache-model", TAGS, MODELS})
 
 _log = logging.getLogger(__name__)
 _WAITING: Final = (
@@ -211,7 +212,6 @@ class Ledger:
         self._shares = _QueueShares()
         self._queue: deque[_QueuedReceipt] = deque()
         self._kept: OrderedDict[tuple[str, str], float] = OrderedDict()
-        self._models = ModelNames()
         self._waiting: _PendingWrite | None = None
         self._at_once = _AT_ONCE
         self._task: asyncio.Task[None] | None = None
@@ -406,9 +406,9 @@ class Ledger:
         found = ((key, PastRequest.from_bytes(value)) for key, value in zip(keys, held, strict=True) if value is not None)
         pasts = {key: past for key, past in found if past is not None}
         # The entries leave the queue only when the batch is written.
-        tagged = [entry.receipt.tenant for entry in entries if entry.receipt.tags]
-        tags = await TagPlaces.read(self._store, tagged, self._settings.max_tags)
-        work = partial(self._attempt, entries, pasts, tags)
+        tagging = [entry.receipt.tenant for entry in entries if entry.receipt.tags]
+        names = await SummedNames.read(self._store, [entry.receipt.tenant for entry in entries], tagging, self._settings)
+        work = partial(self._attempt, entries, pasts, names)
         pending = await _apart(len(entries), work, sum(entry.size for entry in entries))
         return replace(pending, entries=len(taken), built=built)
 
@@ -436,16 +436,14 @@ class Ledger:
         for section in entry.sections:
             yield from section_items(entry.receipt.tenant, section, float(self._settings.ttl), entry.receipt.conversation)
 
-    def _attempt(self, entries: list[_QueuedReceipt], pasts: dict[Key, PastRequest], tags: TagPlaces) -> _PendingWrite:
+    def _attempt(self, entries: list[_QueuedReceipt], pasts: dict[Key, PastRequest], names: SummedNames) -> _PendingWrite:
         originals = [item for entry in entries for item in self._originals(entry)]
         lines: dict[str, list[bytes]] = {}
         sums = rollups.Additions()
         touched: dict[Key, PastRequest] = {}
         done: list[tuple[Receipt, RequestCost]] = []
         for entry in entries:
-            receipt = entry.receipt
-            name = self._models.bounded(receipt.tenant, receipt.model)
-            receipt = receipt if name == receipt.model else replace(receipt, model=name)
+            receipt = _with_storable_model(entry.receipt)
             key = _past_key(receipt)
             priced, past = self._pricing.price(receipt, pasts.get(key) if key else None, entry.fingerprint)
             if key and past:
@@ -453,8 +451,8 @@ class Ledger:
             if self._settings.save_receipts:
                 lines.setdefault(log_name(receipt.at), []).append(line_of(receipt, priced, entry.carried))
                 if receipt.tags:
-                    receipt = replace(receipt, tags=tags.placed(receipt.tenant, receipt.tags, receipt.at))
-                sums.add(receipt, priced)
+                    receipt = replace(receipt, tags=names.tags.placed(receipt.tenant, receipt.tags, receipt.at))
+                sums.add(_summed(receipt, names), priced)
             done.append((receipt, priced))
         kept = [Item(key, past.to_bytes(), _PAST_TTL, key.id) for key, past in touched.items()]
         batch = Batch(
@@ -462,7 +460,7 @@ class Ledger:
             lines=lines,
             additions=sums.tables(),
             ttl=float(self._settings.report_ttl),
-            items=[*originals, *kept, *tags.items(float(self._settings.report_ttl))],
+            items=[*originals, *kept, *names.items(float(self._settings.report_ttl))],
             lines_ttl=float(self._settings.receipts_ttl),
         )
         return _PendingWrite(batch, tuple(done), len(entries), 0.0)
@@ -473,6 +471,17 @@ async def _apart(entries: int, work: Callable[[], T], originals: int = 0) -> T:
     there."""
     at_hand = entries <= _AT_HAND and originals <= _BYTES_AT_HAND
     return work() if at_hand else await asyncio.to_thread(work)
+
+
+def _with_storable_model(receipt: Receipt) -> Receipt:
+    name = storable_name(receipt.model)
+    return receipt if name == receipt.model else replace(receipt, model=name)
+
+
+def _summed(receipt: Receipt, names: SummedNames) -> Receipt:
+    """The receipt under the name that its model has in the sums."""
+    name = names.placed_model(receipt.tenant, receipt.model, receipt.at, served=rollups.is_served(receipt))
+    return receipt if name == receipt.model else replace(receipt, model=name)
 
 
 def _may_pass(failure: object) -> bool:

@@ -12,7 +12,6 @@ the requests without any tag are those of the ordinary tables less those of the 
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -33,37 +32,8 @@ DAY: Final = "day:"
 CONVERSATIONS: Final = "conversations:"
 BY_TAG: Final = "tag-"
 
-_LONGEST_NAME: Final = 200
-_MOST_TENANTS: Final = 2000  # whose names of models are remembered
-
 _HOUR: Final = timedelta(hours=1)
 _DAY: Final = timedelta(days=1)
-
-
-class ModelNames:
-    """Bounds names of models, which come from clients: no table may grow with every invented name, nor one tenant's inventions
-    take the names of another.
-
-    Args:
-        each: names of one tenant.
-    """
-
-    def __init__(self, each: int = 500) -> None:
-        self._each = each
-        self._by_tenant: OrderedDict[str, set[str]] = OrderedDict()
-
-    def bounded(self, tenant: str, model: str) -> str:
-        """A model's name; "(other)" where there are too many."""
-        name = model[:_LONGEST_NAME].encode("utf-8", "replace").decode()
-        own = self._by_tenant.setdefault(tenant, set())
-        self._by_tenant.move_to_end(tenant)
-        if len(self._by_tenant) > _MOST_TENANTS:
-            self._by_tenant.popitem(last=False)
-        if name not in own:
-            if len(own) >= self._each:
-                return "(other)"
-            own.add(name)
-        return name
 
 
 class SumRow(NamedTuple):

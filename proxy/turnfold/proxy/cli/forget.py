@@ -21,7 +21,7 @@ _PATIENCE = 1800.0  # seconds: a large tenant's data, and a file of an earlier r
 
 def forget(
     tenant: Annotated[str, typer.Option(help="Tenant id, as shown by: turnfold report --group-by tenant.")] = "",
-    conversation: Annotated[str, typer.Option(help="Delete only this conversation.")] = "",
+    conversation: Annotated[str | None, typer.Option(help="Delete only this conversation.")] = None,
     key: Annotated[str, typer.Option(help="API key of a client, instead of a tenant; receipts are kept.")] = "",
     url: Annotated[str, typer.Option(help="URL of the running Turnfold; default: the host and port in your settings.")] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
@@ -33,6 +33,8 @@ def forget(
     """
     if bool(tenant) == bool(key):
         raise typer.BadParameter("give either --tenant or --key", param_hint="forget")
+    if conversation is not None and not conversation.strip():  # a variable that is not set must not widen what is deleted
+        raise typer.BadParameter("must not be blank", param_hint="--conversation")
     settings = load().settings
     base = base_of(url, settings)
     headers = key_headers(key) if key else admin_headers(settings)

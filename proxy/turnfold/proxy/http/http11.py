@@ -43,7 +43,7 @@ _NO_REQUEST: Final = (
     b"content-length: 30\r\n\r\nInvalid HTTP request received."
 )
 _MESSAGE: Final = (
-    b'{"error":{"message":"The request\'s headers are far larger than limits.max_header_bytes.",'
+    b'{"error":{"message":"The request\'s headers are far larger than TURNFOLD_MAX_HEADER_BYTES.",'
     b'"type":"invalid_request_error","param":null,"code":"headers_too_large"}}'
 )
 _HEAD_TOO_LARGE: Final = (

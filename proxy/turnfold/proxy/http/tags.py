@@ -1,6 +1,6 @@
 """``x-turnfold-tag``: the names under which a client wants a request counted.
 
-Lives here: reading the header. Does not belong here: how many tags have sums of their own (``learning.tags``).
+Lives here: reading the header. Does not belong here: how many tags have sums of their own (``learning.places``).
 """
 
 from __future__ import annotations

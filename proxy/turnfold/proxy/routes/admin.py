@@ -102,6 +102,9 @@ def _scope(request: Request) -> Scope:
     if not tenant:
         raise InvalidInput(TENANT, "must name the tenant whose data is to be deleted")
     refuse_unknown(request.query_params, "kind", "conversation")
+    for name in ("kind", "conversation"):
+        if request.query_params.get(name) == "":
+            raise InvalidInput(name, "must not be empty")
     return Scope(tenant, request.query_params.get("kind"), request.query_params.get("conversation"))
 
 

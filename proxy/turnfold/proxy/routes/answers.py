@@ -85,7 +85,7 @@ def missing_model(exc: ModelMissing) -> Response:
 
 
 def _told_operators(exc: StoreFailed) -> Response:
-    return error(503, "store_unavailable", f"The store answers with an error: {exc}.")
+    return error(503, "store_unavailable", f"The store answers with an error: {str(exc).rstrip('.')}.")
 
 
 def _refusal(refused: Refused) -> Response:

@@ -49,6 +49,7 @@ class Described:
 
 
 _TEXT: Final = {"type": "string"}
+_SOME_TEXT: Final = {"type": "string", "minLength": 1}
 _KEPT: Final = "(tool:[A-Za-z0-9_-]{1,64}|role:(user|assistant|tool))"
 _HEADERS: Final = (
     Parameter("x-turnfold-mode", "header", "How this request is treated.", {"type": "string", "enum": ["on", "observe", "off"]}),
@@ -129,8 +130,8 @@ def _admin(
 _REQUEST_ID: Final = Parameter("request_id", "path", "The answer's x-turnfold-request-id.", {"type": "string", "minLength": 1})
 _TENANT_PATH: Final = Parameter("tenant", "path", "The tenant, as reports show it.", {"type": "string", "minLength": 1})
 _OF_TENANT: Final = Parameter(TENANT, "header", "Whose; required.", {"type": "string", "minLength": 1})
-_CONVERSATION: Final = Parameter("conversation", "query", "Of this conversation only.", _TEXT)
-_KIND: Final = Parameter("kind", "query", "Of this kind of records only.", _TEXT)
+_CONVERSATION: Final = Parameter("conversation", "query", "Of this conversation only.", _SOME_TEXT)
+_KIND: Final = Parameter("kind", "query", "Of this kind of records only.", _SOME_TEXT)
 
 DESCRIBED: Final[tuple[Described, ...]] = (
     _model_call("/v1/chat/completions", "Ask a model (OpenAI's chat format)", bodies.ChatCompletionsBody),

@@ -190,7 +190,7 @@ class MemoryStore:
 
 
 #: Kinds of items without text that bound the sums, and are held as these are.
-_OF_THE_BOOKS: Final = frozenset({"tags"})
+_OF_THE_BOOKS: Final = frozenset({"tags", "models"})
 
 
 class NothingStore(MemoryStore):

@@ -27,7 +27,7 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 from turnfold.proxy.books.baseline import is_folded
 from turnfold.proxy.books.rollups import RequestCost, is_served
 from turnfold.proxy.chat.receipts import Receipt
-from turnfold.proxy.learning.tags import OTHER
+from turnfold.proxy.learning.places import OTHER
 from turnfold.proxy.telemetry.in_flight import InFlightCount
 from turnfold.proxy.telemetry.labels import BoundedLabel
 from turnfold.proxy.telemetry.process_metrics import ProcessMetrics
