@@ -28,9 +28,8 @@ for line, stream in json.loads(sys.argv[1]):
     if isinstance(stream, str):
         os.dup2(os.open(stream, os.O_WRONLY), 1)
     else:
-        closed = stream
-        os.close(closed)
-        setattr(sys, ("stdin", "stdout", "stderr")[closed], None)
+        os.close(stream)
+        setattr(sys, ("stdin", "stdout", "stderr")[stream], None)
     sys.argv = ["turnfold", *line.split()]
     cli.main()
 print(*codes, file=sys.stderr)
@@ -53,7 +52,7 @@ def run_forked(tmp_path: Path, commands: list[tuple[str, int | str]]) -> list[tu
 def test_an_output_that_takes_nothing_is_told_in_a_line_and_a_stream_that_is_closed_is_empty(tmp_path: Path) -> None:
     full = ["turnfold: what was to be written is not whole: no space left on device"]
     blank = ["turnfold: standard input: is blank"]
-    commands = {
+    commands: dict[tuple[str, int | str], tuple[int, list[str]]] = {
         ("report", "/dev/full"): (1, full),
         ("report --json", "/dev/full"): (1, full),
         ("version", "/dev/full"): (1, full),
