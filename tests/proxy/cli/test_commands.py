@@ -467,3 +467,13 @@ def test_a_deletion_may_take_half_an_hour_and_other_calls_a_minute(run: RunComma
         assert (code, out) == (1, "")
         assert "too late" in err
     assert waits == [1800, 60]
+
+
+@pytest.mark.parametrize(("typed", "said"), [("", "aborted"), ("n\n", "nothing was deleted")])
+def test_a_question_that_nobody_affirms_deletes_nothing_and_says_so(
+    run: RunCommand, monkeypatch: pytest.MonkeyPatch, typed: str, said: str
+) -> None:
+    """The input of a job of cron ends before there is an answer."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+    code, _, err = run("forget", "--key", "k", "--url", "http://127.0.0.1:9")
+    assert (code, err.splitlines()[-1].rpartition("turnfold: ")[2]) == (1, said)
