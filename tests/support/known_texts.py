@@ -17,6 +17,9 @@ from typing import Any, Final
 
 #: Functions of a text, each behind those that its module imports.
 _READERS: Final = (
+    ("text.wrapped_lines", "broken_lines"),
+    ("text.unmarked_speech", "unmarked_speech"),
+    ("text.protect", "uncut_spans"),
     ("text.kinds", "parts"),
     ("text.sentences", "sentences"),
     ("text.statements", "statements"),
@@ -31,7 +34,7 @@ _anew: Final[list[None]] = []  # an entry while time is measured
 
 
 def _known(read: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function with a memory; a list of its results is the caller's own."""
+    """The same function with a memory; a list or set that it gives is the caller's own."""
     remembered = lru_cache(maxsize=8_192)(read)
 
     @wraps(read)
@@ -39,7 +42,7 @@ def _known(read: Callable[..., Any]) -> Callable[..., Any]:
         if _anew or len(text) > _LONGEST or not _are_keys((*others, *named.values())):
             return read(text, *others, **named)
         found = remembered(text, *others, **named)
-        return [*found] if isinstance(found, list) else found
+        return type(found)(found) if isinstance(found, list | set) else found
 
     return known
 

@@ -75,12 +75,12 @@ ODD: dict[str, Callable[[list[Message]], bool]] = {
 
 
 def test_every_ingredient_is_drawn() -> None:
-    drawn = sample(conversations(1, 4, sizes=("short",)), 80)
+    drawn = sample(conversations(1, 4, sizes=("short",)), 50)
     assert not [name for name, holds in INGREDIENTS.items() if not any(map(holds, drawn))]
 
 
 def test_every_oddity_is_drawn() -> None:
-    drawn = sample(odd_conversations(1, 2), 160)
+    drawn = sample(odd_conversations(1, 2), 80)
     assert not [name for name, holds in ODD.items() if not any(map(holds, drawn))]
     assert any("tool result without its call" in own_faults(messages) for messages in drawn)
 

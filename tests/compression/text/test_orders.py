@@ -57,6 +57,9 @@ ORDERS = [
     "I want you to always use metric units.",
     "Use pnpm, never npm.",
     "Remember that I am allergic to nuts.",
+    "N'oublie pas les tests.",  # no word of it alone orders anything
+    "N'ajoute rien au fichier.",
+    "N’oublie pas de citer tes sources.",
     "Bitte antworte immer auf Deutsch, bitte nie auf Englisch.",
     "Ab jetzt nur noch in Metern.",
     "Verwende niemals globale Variablen.",

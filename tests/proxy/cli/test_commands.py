@@ -479,3 +479,13 @@ def test_a_blank_conversation_does_not_delete_the_tenant(
     assert (code, out) == (2, "")
     assert "--conversation" in err
     assert not server[1]
+
+
+@pytest.mark.parametrize(("typed", "said"), [("", "aborted"), ("n\n", "nothing was deleted")])
+def test_a_question_that_nobody_affirms_deletes_nothing_and_says_so(
+    run: RunCommand, monkeypatch: pytest.MonkeyPatch, typed: str, said: str
+) -> None:
+    """The input of a job of cron ends before there is an answer."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+    code, _, err = run("forget", "--key", "k", "--url", "http://127.0.0.1:9")
+    assert (code, err.splitlines()[-1].rpartition("turnfold: ")[2]) == (1, said)

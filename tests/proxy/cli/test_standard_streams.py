@@ -13,42 +13,54 @@ from pathlib import Path
 
 import pytest
 
-#: Runs the commands of its arguments as processes of their own, one after the other, each with one descriptor closed or none.
-#: What they import is imported once. Python has no stream for a descriptor that is closed as it starts.
+#: Runs the commands of its arguments as processes of their own, one after the other, each with one descriptor closed or with its
+#: output in a file. What they import is imported once. Python has no stream for a descriptor that is closed as it starts.
 FORKS = """
 import json, os, sys
 from turnfold.proxy import cli
 from turnfold.proxy.cli import compress, inspect_request, report
 codes = []
-for line, closed in json.loads(sys.argv[1]):
+for line, stream in json.loads(sys.argv[1]):
     if child := os.fork():
         codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        print("--", file=sys.stderr)
         continue
-    if closed is not None:
-        os.close(closed)
-        setattr(sys, ("stdin", "stdout", "stderr")[closed], None)
+    if isinstance(stream, str):
+        os.dup2(os.open(stream, os.O_WRONLY), 1)
+    else:
+        os.close(stream)
+        setattr(sys, ("stdin", "stdout", "stderr")[stream], None)
     sys.argv = ["turnfold", *line.split()]
     cli.main()
 print(*codes, file=sys.stderr)
 """
 
 
-def run_forked(tmp_path: Path, commands: list[tuple[str, int | None]], stdout: str) -> tuple[list[str], list[int]]:
-    """What commands say on standard error, and how they end."""
+def run_forked(tmp_path: Path, commands: list[tuple[str, int | str]]) -> list[tuple[int, list[str]]]:
+    """How commands end, and what each says on standard error."""
     environment = os.environ | {"TURNFOLD_STORE_URL": f"sqlite:///{tmp_path}/t.db"}
     environment["PYTHONPATH"] = os.pathsep.join([os.getcwd(), *sys.path])
-    with Path(stdout).open("wb") as out:
-        command = [sys.executable, "-c", FORKS, json.dumps(commands)]
-        done = subprocess.run(command, env=environment, stdout=out, stderr=subprocess.PIPE, check=True)  # noqa: S603 - ours
-    *said, codes = done.stderr.decode().splitlines()
-    return said, [int(code) for code in codes.split()]
+    command = [sys.executable, "-c", FORKS, json.dumps(commands)]
+    done = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True)  # noqa: S603 - ours
+    *_, codes = lines = done.stderr.decode().splitlines()
+    ends = [place for place, line in enumerate(lines) if line == "--"]
+    said = [lines[begin:end] for begin, end in zip([0, *(end + 1 for end in ends)], ends, strict=False)]
+    return list(zip(map(int, codes.split()), said, strict=True))
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's full device")
-def test_an_output_that_takes_nothing_is_told_in_a_line(tmp_path: Path) -> None:
-    said, codes = run_forked(tmp_path, [("report", None), ("report --json", None), ("version", None)], "/dev/full")
-    assert codes == [1] * 3
-    assert said == ["turnfold: what was to be written is not whole: no space left on device"] * 3
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's full device, and forks")
+def test_an_output_that_takes_nothing_is_told_in_a_line_and_a_stream_that_is_closed_is_empty(tmp_path: Path) -> None:
+    full = ["turnfold: what was to be written is not whole: no space left on device"]
+    blank = ["turnfold: standard input: is blank"]
+    commands: dict[tuple[str, int | str], tuple[int, list[str]]] = {
+        ("report", "/dev/full"): (1, full),
+        ("report --json", "/dev/full"): (1, full),
+        ("version", "/dev/full"): (1, full),
+        ("inspect -", 0): (1, blank),
+        ("state", 0): (0, []),
+        ("compress /nonexistent/a.txt", 2): (1, []),
+    }
+    assert dict(zip(commands, run_forked(tmp_path, [*commands]), strict=True)) == commands
 
 
 @pytest.mark.parametrize(
@@ -60,9 +72,3 @@ def test_streams_that_are_closed_are_empty(line: str, code: int, said: str) -> N
         ["/bin/sh", "-c", f'exec "$0" -m turnfold.proxy.cli {line}', sys.executable], capture_output=True, text=True, check=False
     )
     assert (ran.returncode, ran.stderr) == (code, said)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="forks")
-def test_streams_of_other_commands_that_are_closed_are_empty(tmp_path: Path) -> None:
-    said, codes = run_forked(tmp_path, [("inspect -", 0), ("state", 0), ("compress /nonexistent/a.txt", 2)], os.devnull)
-    assert (said, codes) == (["turnfold: standard input: is blank"], [1, 0, 1])
