@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnfold.compression.shorten.prose import has_order
+from turnfold.compression.shorten.reading import holds_exact
 from turnfold.compression.text import inline, words
 from turnfold.compression.text.cues import cues_in_columns, cues_one_by_one
 from turnfold.compression.text.figures import figures, figures_by_span, figures_by_start
@@ -20,7 +21,7 @@ from turnfold.compression.text.self_statements import fact_weight
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statement_pieces import StatementPiece
-from turnfold.compression.text.statements import statements
+from turnfold.compression.text.statements import objection, statements
 
 _SIGNS = st.text("aB1_-./:@#'’ \n\té\x1c\x00", max_size=30)
 _COMMANDS = st.lists(
@@ -190,6 +191,26 @@ def test_a_line_that_surely_orders_nothing_has_no_order_in_any_statement(text: s
 def test_most_talk_in_one_line_is_told_to_order_nothing() -> None:
     assert orders_nothing("I never thought of that, honestly. It always rains here. Will you come?")
     assert not orders_nothing("It always rains here. Never sign them.")
+
+
+@given(st.lists(_SAID, min_size=1, max_size=6), st.sampled_from([" ", "\n", "\n\n"]))
+def test_an_objection_is_the_first_statement(said: list[str], between: str) -> None:
+    text = between.join(said)
+    assert objection(text) in (None, statements(text).spans[0])
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["xoxb-12345678", "eyJhbGciOi.x", "sk-abcdefghijkl1", "hello", "src/main/thing.py", "a_long_identifier", "x", "3.14"]
+        ),
+        max_size=6,
+    ),
+    st.sampled_from([" ", "  ", "\t", "\x1c"]),
+)
+def test_a_line_holds_a_secret_where_one_of_its_words_is_one(said: list[str], between: str) -> None:
+    line = between.join(said)
+    assert holds_exact(line) == any(span.kind == "secret" for span in inline.tokens(line))
 
 
 @given(st.text("aB1I'm ,;@`/:.-xY", max_size=40))
