@@ -8,15 +8,20 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from turnfold.compression.shorten.prose import has_order
+from turnfold.compression.shorten.reading import holds_exact
 from turnfold.compression.text import inline, words
 from turnfold.compression.text.cues import cues_in_columns, cues_one_by_one
 from turnfold.compression.text.figures import figures, figures_by_span, figures_by_start
 from turnfold.compression.text.hints import Hints
 from turnfold.compression.text.lower import joined_words, joined_words_within, lower_text, words_within
 from turnfold.compression.text.lower import words as plain_words
+from turnfold.compression.text.orders import orders_nothing
+from turnfold.compression.text.self_statements import fact_weight
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statement_pieces import StatementPiece
+from turnfold.compression.text.statements import objection, statements
 
 _SIGNS = st.text("aB1_-./:@#'’ \n\té\x1c\x00", max_size=30)
 _COMMANDS = st.lists(
@@ -154,3 +159,64 @@ def test_whatever_makes_a_figure_makes_one_in_many_texts_too(said: list[str], be
         starts = np.cumsum([0, *map(len, pieces[:-1])])
         found = figures_by_start("".join(pieces), starts)
         assert found == {i: held for i, piece in enumerate(pieces) if (held := figures(piece))}
+
+
+_SAID = st.sampled_from(
+    [
+        "Never sign them.",
+        "I never sign them, you know.",
+        "Use pnpm, never npm!",
+        "Always?",
+        "From now on it rains.",
+        "Shorter please.",
+        "Yes.",
+        "No, not for Dr. Voss.",
+        "But only on Mondays...",
+        "n'utilise jamais ça.",
+        "Bitte immer auf Deutsch.",
+        "We moved 3 pumps to pier 7, e.g. No. 4",
+        "it's fine; always use tabs 🙂",
+    ]
+)
+
+
+@given(st.lists(_SAID, min_size=1, max_size=6).map(" ".join))
+def test_a_line_that_surely_orders_nothing_has_no_order_in_any_statement(text: str) -> None:
+    if orders_nothing(text):
+        read = statements(text)
+        found = [span for span, size in zip(read.spans, read.sizes, strict=True) if has_order(*_heard(span.of(text)), size)]
+        assert not found
+
+
+def test_most_talk_in_one_line_is_told_to_order_nothing() -> None:
+    assert orders_nothing("I never thought of that, honestly. It always rains here. Will you come?")
+    assert not orders_nothing("It always rains here. Never sign them.")
+
+
+@given(st.lists(_SAID, min_size=1, max_size=6), st.sampled_from([" ", "\n", "\n\n"]))
+def test_an_objection_is_the_first_statement(said: list[str], between: str) -> None:
+    text = between.join(said)
+    assert objection(text) in (None, statements(text).spans[0])
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["xoxb-12345678", "eyJhbGciOi.x", "sk-abcdefghijkl1", "hello", "src/main/thing.py", "a_long_identifier", "x", "3.14"]
+        ),
+        max_size=6,
+    ),
+    st.sampled_from([" ", "  ", "\t", "\x1c"]),
+)
+def test_a_line_holds_a_secret_where_one_of_its_words_is_one(said: list[str], between: str) -> None:
+    line = between.join(said)
+    assert holds_exact(line) == any(span.kind == "secret" for span in inline.tokens(line))
+
+
+@given(st.text("aB1I'm ,;@`/:.-xY", max_size=40))
+def test_facts_of_a_sentence_weigh_the_same_beside_another_script(sentence: str) -> None:
+    assert fact_weight(sentence) == fact_weight(f"{sentence} ё")
+
+
+def _heard(piece: str) -> tuple[str, list[str]]:
+    return piece, plain_words(lower_text(piece))

@@ -22,9 +22,9 @@ import numpy.typing as npt
 from turnfold.compression.memo import Memo
 from turnfold.compression.scorers.bm25 import Field, Hashes, fields_joined
 from turnfold.compression.text import words
-from turnfold.compression.text.passages import estimates, passages
+from turnfold.compression.text.passages import estimates, passages, turns
 from turnfold.compression.text.quotes import Quotable
-from turnfold.compression.text.turns import SPEAKER_LABEL, turn_starts
+from turnfold.compression.text.turns import SPEAKER_LABEL
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -149,11 +149,12 @@ def _joined(runs: Sequence[Leaves]) -> Leaves:
 
 
 def _read(texts: Sequence[str], names: Sequence[str]) -> Leaves:
-    spans = [passages(text) for text in texts]
+    starts = [*map(turns, texts)]
+    spans = [*map(passages, texts, starts)]
     counts = np.array([len(ranges) for ranges in spans], np.int64)
     places = [(text, a, b) for text, ranges in zip(texts, spans, strict=True) for a, b in ranges]
     folded = [words.fold(text[a:b]) for text, a, b in places]
-    titles = _titles(texts, spans)
+    titles = _titles(texts, spans, starts)
     languages, said, heads = _terms(folded, counts, titles)
     stamped = [words.words(words.fold(stamp.group(1))) if (stamp := _STAMP.match(text)) else [] for text in texts]
     return Leaves(
@@ -209,11 +210,10 @@ class _Titles(NamedTuple):
     spoken: list[bool]
 
 
-def _titles(texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]) -> _Titles:
+def _titles(texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]], turns_of: Sequence[Sequence[int]]) -> _Titles:
     found = _Titles([], [], [], [], [])
-    for number, (text, ranges) in enumerate(zip(texts, spans, strict=True)):
-        starts = turn_starts(text) if len(ranges) > 1 else []
-        titles, blocks = _speakers_of(text, ranges, starts) if starts else _titles_of(text, ranges)
+    for number, (text, ranges, starts) in enumerate(zip(texts, spans, turns_of, strict=True)):
+        titles, blocks = _speakers_of(text, ranges, starts) if starts and len(ranges) > 1 else _titles_of(text, ranges)
         place = {title: at for at, title in enumerate(dict.fromkeys(titles), len(found.texts))}
         found.texts.extend(map(words.fold, place))
         found.owners.extend([number] * len(place))

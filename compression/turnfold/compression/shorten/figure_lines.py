@@ -9,6 +9,7 @@ line.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence, Set
 from typing import Final
 
@@ -21,6 +22,7 @@ _HOLE: Final = "§"
 _GAP: Final = "…"
 _FEWEST: Final = 4  # lines that make a table
 _LONG: Final = 240  # characters from which a line is looked at sentence by sentence
+_WITH_DIGIT: Final = re.compile(r"(?<![^ ])[^ 0-9]*+[0-9][^ ]*+")
 
 
 def line_figures(text: str) -> list[tuple[str, ...]]:
@@ -82,9 +84,12 @@ def _needed_sentences(line: str, said: Set[str]) -> str:
 
 
 def _tables(lines: Sequence[str]) -> Iterator[str]:
+    shapes = [*map(_shape, lines)]
     at = 0
     while at < len(lines):
-        end = _end_of_run(lines, at)
+        end = at + 1
+        while shapes[at] and end < len(lines) and shapes[end] == shapes[at]:
+            end += 1
         if end - at >= _FEWEST:
             yield from _table(lines[at:end])
         else:
@@ -92,21 +97,15 @@ def _tables(lines: Sequence[str]) -> Iterator[str]:
         at = end
 
 
-def _end_of_run(lines: Sequence[str], at: int) -> int:
-    """Behind the last line that has the shape of the one at a place."""
-    shape = _shape(lines[at])
-    end = at + 1
-    while shape and end < len(lines) and _shape(lines[end]) == shape:
-        end += 1
-    return end
-
-
-def _shape(line: str) -> tuple[str, ...]:
-    """A line's words, a mark for each that holds a digit; empty where it can be no row of a table."""
+def _shape(line: str) -> str:
+    """A line with a mark for each word that holds a digit; empty where it can be no row of a table."""
     if _HOLE in line:
-        return ()
-    shape = tuple(_HOLE if any(map(str.isdigit, word)) else word for word in line.split(" "))
-    return shape if _HOLE in shape else ()
+        return ""
+    if line.isascii():
+        shape = _WITH_DIGIT.sub(_HOLE, line)
+    else:
+        shape = " ".join(_HOLE if any(map(str.isdigit, word)) else word for word in line.split(" "))
+    return shape if _HOLE in shape else ""
 
 
 def _table(lines: Sequence[str]) -> Iterator[str]:

@@ -250,6 +250,14 @@ class RankedLines:
         return "\n".join([row.text for row in self.rows])
 
     @cached_property
+    def _total(self) -> int:
+        return _total(self.rows)
+
+    def written(self, chosen: Sequence[int]) -> str:
+        """Some of them (``write_lines``)."""
+        return write_lines(self.rows, chosen, self._total)
+
+    @cached_property
     def _weighed(self) -> _Weighed:
         rows = self.rows
         rate = _rate(rows, self.count)
@@ -308,23 +316,27 @@ def _with_needed(rows: Sequence[WeighedLine], chosen: Sequence[int]) -> set[int]
     return kept
 
 
-def write_lines(rows: Sequence[WeighedLine], chosen: Sequence[int]) -> str:
+def _total(rows: Sequence[WeighedLine]) -> int:
+    return sum([row.lines for row in rows])
+
+
+def write_lines(rows: Sequence[WeighedLine], chosen: Sequence[int], total: int | None = None) -> str:
     """The chosen lines in order, with a mark for each gap and, at the end, how many of how many lines are shown.
 
-    `chosen` need not be sorted; what chosen lines need is written too.
+    `chosen` need not be sorted; what chosen lines need is written too. `total` are all lines, if they are counted already.
     """
-    kept = _with_needed(rows, chosen)
+    kept = sorted(_with_needed(rows, chosen))
     out: list[str] = []
     last = -1
-    for index in sorted(kept):
-        gap = any(rows[i].text.strip() for i in range(last + 1, index))
-        if gap and out and not rows[index].unmarked and not rows[index].under:
+    for index in kept:
+        row = rows[index]
+        parted = index > last + 1 and out and not (row.unmarked or row.under)
+        if parted and any(rows[i].text.strip() for i in range(last + 1, index)):
             out.append(_GAP)
-        out.append(rows[index].text)
+        out.append(row.text)
         last = index
-    total = sum(row.lines for row in rows)
-    shown = sum(rows[i].lines for i in kept)
-    out.append(f"[{shown} of {total} lines]")
+    shown = sum([rows[i].lines for i in kept])
+    out.append(f"[{shown} of {_total(rows) if total is None else total} lines]")
     return "\n".join(out)
 
 
@@ -415,7 +427,7 @@ def choose(ranked: RankedLines, keep: int, *, spoken: bool = False) -> str:
     if len(whole) <= 12 * keep and count(whole) <= keep:
         return whole
     order = ranked.order(keep)
-    taken = within(rows, order, lambda some: count(write_lines(rows, some)), keep)
+    taken = within(rows, order, lambda some: count(ranked.written(some)), keep)
     if taken:
-        return write_lines(rows, taken)
-    return write_lines(rows, order[:1]) if spoken and order else _beginning(whole, keep, count)
+        return ranked.written(taken)
+    return ranked.written(order[:1]) if spoken and order else _beginning(whole, keep, count)

@@ -459,7 +459,11 @@ def _looks_exact(piece: str) -> bool:
     """The costly check after a cheaper one: long words of plain letters are not secrets."""
     if "{" in piece or "[" in piece or _has_sql_word(piece) or inline.SECRET_WORDS.search(piece):
         return any(span.kind in _EXACT_INLINE for span in protected_spans(piece))
-    return _has_long_token(piece) and any(span.kind in _EXACT_INLINE for span in inline.tokens(piece))
+    if not _has_long_token(piece):
+        return False
+    if piece.isascii():  # a token is a word there, and no shorter one is a secret
+        piece = " ".join([word for word in piece.split() if len(word) >= _LONG_TOKEN])
+    return any(span.kind in _EXACT_INLINE for span in inline.tokens(piece))
 
 
 def _has_long_token(text: str) -> bool:

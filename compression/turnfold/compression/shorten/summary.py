@@ -25,7 +25,7 @@ from turnfold.compression.shorten.prose import TELLS, has_order
 from turnfold.compression.shorten.running_text import without_told_in_passing
 from turnfold.compression.shorten.told import NO_ROOM, ToldRoom, told
 from turnfold.compression.text.lower import lower_text, words, words_within
-from turnfold.compression.text.orders import may_order
+from turnfold.compression.text.orders import may_order, orders_nothing
 from turnfold.compression.text.own_words import beside_pasted
 from turnfold.compression.text.quotes import Quote, Source
 from turnfold.compression.text.signals import signal_weight
@@ -245,6 +245,8 @@ def _orders_of(source: Source, memo: Memo) -> Sequence[tuple[int, int]]:
         candidates: tuple[_QuoteCandidate, ...] | None = memo.find(_rated(source))
         if candidates is not None:
             return [(c.start, c.end) for c in candidates if c.order]
+        if orders_nothing(source.text):  # as most messages with a word of rule
+            return []
         read, pieces, _, orders = _read(source)
         return [bare_range(read.spans[i], pieces[i]) for i in sorted(orders)]
 

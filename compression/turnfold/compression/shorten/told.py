@@ -177,19 +177,20 @@ def _read(text: str) -> Iterator[_Told]:
     """What a message tells: all of it, or single sentences."""
     found = rough_sentences(text)
     if len(text) <= _LONGEST and not _ASKS.search(text):
-        weight = max((statement_weight(text[start:end]) for start, end in found), default=0.0)
-        yield _Told(weight + _changed(text), 0, len(text))
+        said = words(lower_text(text))
+        if len(found) == 1:
+            weight = statement_weight(text[slice(*found[0])], said)
+        else:
+            weight = max((statement_weight(text[start:end]) for start, end in found), default=0.0)
+        yield _Told(weight + _CHANGED * changes(said), 0, len(text))
         return
     own = beside_output(text)
     less = _OF_OTHERS if len(text) > _LONG else 0.0
     for start, end in found:
         piece = text[start:end]
         if not _ASKS.search(piece) and (not own or any(begin <= start < stop for begin, stop in own)):
-            yield _Told(statement_weight(piece) + _changed(piece) - less, start, end)
-
-
-def _changed(text: str) -> float:
-    return _CHANGED * changes(words(lower_text(text)))
+            said = words(lower_text(piece))
+            yield _Told(statement_weight(piece, said) + _CHANGED * changes(said) - less, start, end)
 
 
 def _with_needs(source: Source, one: _Told, memo: Memo) -> Sequence[tuple[int, int]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from turnfold.compression.text.spans import Span
 
+_MOST_KNOWN: Final = 64  # characters of a token that is remembered
 # Most sentences have none of these marks and need no closer look. All begin with one class, which the regex engine finds fast.
 _HINT: Final = re.compile(
     r"[\d_/\\@`#=¼½¾²³一二三四五六七八九十百千万萬億亿零〇A-Z.:()-]"
@@ -129,19 +131,30 @@ def figures(piece: str) -> tuple[str, ...]:
     for raw in piece.split() if piece.isascii() and "`" not in piece else _PIECE.findall(piece):
         if not bare and raw[1:].islower() and raw.isalpha() and raw.isascii():  # most tokens
             continue
-        token = _stripped(raw)
+        token, tells, is_bare = _known(raw) if len(raw) <= _MOST_KNOWN else _read(raw)
         if bare:
             found[f"{bare} {token.lower()}"] = None
             bare = ""
-        if not _tells(token):
+        if not tells:
             continue
-        if _is_bare(token, raw):
+        if is_bare:
             bare = token
         else:
             found[token] = None
     if bare:
         found[bare] = None
     return tuple(found)
+
+
+def _read(raw: str) -> tuple[str, bool, bool]:
+    """A token without the punctuation around it, whether it may have to be copied, and whether it is a bare number then."""
+    token = _stripped(raw)
+    tells = _tells(token)
+    return token, tells, tells and _is_bare(token, raw)
+
+
+#: Lines of output have the same tokens again and again.
+_known: Final = lru_cache(maxsize=2048)(_read)
 
 
 def _stripped(raw: str) -> str:

@@ -42,10 +42,10 @@ def tells_manner(sentence: str, known: Sequence[str] | None = None) -> bool:
     """
     if len(sentence) > _LONGEST:
         return False
-    low = lower_text(sentence)
     dense = not sentence.isascii() and _DENSE.search(sentence)
-    if not dense and MANNER_CUES.isdisjoint(words(low) if known is None else known):
+    if not dense and MANNER_CUES.isdisjoint(words(lower_text(sentence)) if known is None else known):
         return False
+    low = lower_text(sentence)
     clauses = list(_clauses(low))
     kinds = [_kinds(clause) for clause in clauses]
     asked = any("courtesy" in found for clause, found in zip(clauses, kinds, strict=True) if found == {"courtesy"})

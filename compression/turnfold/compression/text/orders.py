@@ -24,7 +24,7 @@ from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.manner import MANNER_CUES, tells_manner
 from turnfold.compression.text.run_on_orders import run_on_orders
-from turnfold.compression.text.sentences import rough_sentences, sentences
+from turnfold.compression.text.sentences import LONGEST, rough_sentences, sentences
 from turnfold.compression.text.spans import Span
 
 Phrases = Mapping[str, tuple[tuple[str, ...], ...]]
@@ -57,6 +57,8 @@ _RUN_ON_WORDS: Final = 30  # from which words without punctuation are several se
 _COMMON: Final = frozenset({"from", "make", "von"})  # words of phrases that many sentences have: another one tells more
 _NEAR: Final = 3  # words within which a "you must" has its verb or its "never"
 _ELIDED: Final = re.compile("(?<![A-Za-z])[nN]'")
+#: Nothing in it may hold the end of a sentence, nor is it in a script with other ends.
+_ONE_LINE: Final = re.compile(r"[^\n\"()\[\]{}<>`\u2018\u201c-\u201e\u00ab\u00bb\u0370-\u1fff\u2e80-\uffee]*\Z")
 _ASKS: Final = re.compile(r"[?？؟]\s*\Z")
 _ASKS_YOU: Final = re.compile(r"\b(?:can|could|would|will) you\b|\bplease\b|\bbitte\b|por favor|s'il (?:te|vous)")
 
@@ -265,6 +267,11 @@ def may_order(known: Sequence[str], text: str = "") -> bool:
         return True
     # Words of manner are common, and a sentence of nothing else is told at once.
     return not MANNER_CUES.isdisjoint(known) and any(tells_manner(text[start:end]) for start, end in rough_sentences(text))
+
+
+def orders_nothing(text: str) -> bool:
+    """Whether a text surely holds no standing order: it is one line, cut alike in any part of it, and no sentence is one."""
+    return len(text) <= LONGEST and _ONE_LINE.match(text) is not None and not standing_orders(text)
 
 
 def may_be_orders(text: str, heard: HeardWords) -> Sequence[int]:

@@ -49,11 +49,17 @@ def estimates(text: str, ranges: Sequence[Range]) -> list[float]:
     return [estimate(text[start:end]) for start, end in ranges]
 
 
-def passages(text: str) -> list[Range]:
-    """Half-open ranges, in order, that cover a text except white space at their borders."""
+def turns(text: str) -> list[int]:
+    """Where the turns of a text begin that is more than one passage."""
+    return turn_starts(text) if estimate(text) > WHOLE else []
+
+
+def passages(text: str, starts: Sequence[int] | None = None) -> list[Range]:
+    """Half-open ranges, in order, that cover a text except white space at their borders. `starts` are its ``turns``, if known."""
     if estimate(text) <= WHOLE:
         return _trim(text, [(0, len(text))])
-    starts = turn_starts(text)
+    if starts is None:
+        starts = turn_starts(text)
     if starts:
         return [found for start, end in pairwise([0, *starts, len(text)]) for found in _of_turn(text, start, end)]
     return _chunks(text)

@@ -55,7 +55,8 @@ _SIGN: Final = re.compile(r"\s*[,.;:!?…—–،。，！？、-]")
 #: So many words, and a sign behind the last.
 _SIGN_BEHIND: Final = [re.compile(rf"(?:[^\W_]+\W+){{{n - 1}}}[^\W_]+{_SIGN.pattern}" if n else r"\Z.") for n in range(6)]
 _TIES: Final = lexicon("ties")
-_RUN_ON: Final = {name: tuple(_TIES.get(f"{name}-run-on", ())) for name in LISTED}
+_RUN_ON: Final = {name: tuple(marks) for name in LISTED if (marks := _TIES.get(f"{name}-run-on", ()))}
+_ANY_RUN_ON: Final = {name: re.compile("|".join(sorted(map(re.escape, marks)))) for name, marks in _RUN_ON.items()}
 _LISTS_BY_OPENING: Final = {
     word: tuple((name, phrases[word]) for name, phrases in OPENING.items() if word in phrases)
     for listed in OPENING.values()
@@ -149,7 +150,8 @@ class StatementPiece:
         #: Words of the listed phrase that it begins with, by the list's name.
         self.opens = opens = _openings(said) if said and said[0] in _LISTS_BY_OPENING else _NO_OPENINGS
         if self.dense:
-            self.opens = opens = {name: 1 for name, marks in _RUN_ON.items() if self.body.startswith(marks)} | {**opens}
+            body = self.body
+            self.opens = opens = {name: 1 for name, marks in _RUN_ON.items() if body.startswith(marks)} | {**opens}
         size = len(said)
         #: Whether it is about the sentence before it by its form.
         self.narrows = narrows = not begins and (size <= _NARROWING_WORDS or sign in "(（") and self._is_bare_addition()
@@ -207,7 +209,7 @@ class StatementPiece:
 
     def holds(self, name: str) -> bool:
         """Whether a listed phrase is anywhere in it."""
-        if self.dense and any(mark in self.body for mark in _RUN_ON[name]):
+        if self.dense and name in _ANY_RUN_ON and _ANY_RUN_ON[name].search(self._whole, self._begin, self.span.end):
             return True
         first = LISTED[name]
         if first.keys().isdisjoint(self.said):

@@ -166,9 +166,13 @@ class Statements:
 
 def statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
     """The text as statements; linear. `blocks` as for ``sentences``."""
+    return Statements(*_read(text, blocks, _RULES))
+
+
+def _read(text: str, blocks: Sequence[Span] | None, rules: Sequence[_Rule]) -> _Columns:
     text = with_line_feeds(text)
     cut = [_with_labels(text, sentences(text, blocks))]
-    return Statements(*_of([text], cut, _pieces([text], cut) if len(cut[0]) > 1 else [[]])[0])
+    return _of([text], cut, _pieces([text], cut) if len(cut[0]) > 1 else [[]], rules)[0]
 
 
 def limits(texts: Sequence[str]) -> list[Statements]:
@@ -313,7 +317,10 @@ def _ends_surely(begin: str, first: int) -> bool:
 
 def objection(text: str) -> Span | None:
     """The first statement of a message that ``objects``; else None."""
-    return statements(text).spans[0] if objects(text) else None
+    if not objects(text):
+        return None
+    spans, _, _ = _read(text, None, ())  # nobody asks what it needs
+    return spans[0]
 
 
 def _with_labels(text: str, spans: Sequence[Span]) -> list[Span]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
 from turnfold.compression.text.lexicon import all_words, lexicon
@@ -66,11 +67,16 @@ Range = tuple[int, int]
 
 def unmarked_speech(text: str, start: int, end: int) -> list[list[int]]:
     """The stretches of a range that are such speech: where the passages of each begin, and where its last one ends."""
+    return [[*run] for run in _found(text, start, end)] if end - start >= _LEAST else []
+
+
+@lru_cache(maxsize=16)  # sentences of a text are cut, then tied, a few texts at a time
+def _found(text: str, start: int, end: int) -> Sequence[Sequence[int]]:
     if " --> " in text:
         text = _FRACTION.sub(":", text)  # else the times of captions would be marks
     if not _may_hold(text, start, end):
-        return []
-    found: list[list[int]] = []
+        return ()
+    found: list[Sequence[int]] = []
     for run in _runs(text, start, end):
         if run[-1][1] - run[0][0] < _LEAST:
             continue
@@ -79,8 +85,8 @@ def unmarked_speech(text: str, start: int, end: int) -> list[list[int]]:
         else:
             begins = _passages(text, run) if _begins_like_speech(text, run) and _is_speech(text, run) else []
         if begins:
-            found.append([*begins, run[-1][1]])
-    return found
+            found.append((*begins, run[-1][1]))
+    return tuple(found)
 
 
 def is_unmarked_speech(text: str) -> bool:
@@ -91,8 +97,10 @@ def is_unmarked_speech(text: str) -> bool:
 def _may_hold(text: str, start: int, end: int) -> bool:
     """Whether a range has so many characters without a mark; of most texts it is told by a few looks."""
     half = _LEAST // 2
-    blank = any(_MARKS.search(text, at, at + half) is None for at in range(start, end - half + 1, half))
-    return blank and max(map(len, _MARKS.split(text[start:end]))) >= _LEAST
+    for at in range(start, end - half + 1, half):
+        if not _MARKS.search(text, at, at + half):
+            return max(map(len, _MARKS.split(text[start:end]))) >= _LEAST
+    return False
 
 
 def _runs(text: str, start: int, end: int) -> Iterator[list[Range]]:

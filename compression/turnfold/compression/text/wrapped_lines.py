@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Set
+from functools import cached_property
 from itertools import chain, islice, pairwise
 from typing import Final
 
@@ -88,11 +89,14 @@ class _Paragraph:
         self._lines = [range(*m.span()) for m in _LINE.finditer(text, start, end)]
         self._width = max((len(line) for line in self._lines if len(line) <= _MOST_WIDTH), default=0)
 
-    def _pairs(self) -> Iterator[tuple[range, range, str, int]]:
-        """Each line that may go on, the next one, that one's first letter and how long its first word is."""
-        for one, after in pairwise(self._lines):
-            if _goes_on(self._text, one, after) and (self._may_follow(after) or self._leads_on(one)):
-                yield one, after, *_first(self._text, after)
+    @cached_property
+    def _pairs(self) -> list[tuple[range, str, int]]:
+        """Each line that may go on, the next one's first letter and how long its first word is."""
+        return [
+            (one, *_first(self._text, after))
+            for one, after in pairwise(self._lines)
+            if _goes_on(self._text, one, after) and (self._may_follow(after) or self._leads_on(one))
+        ]
 
     def _may_follow(self, line: range) -> bool:
         """Whether a line is nearly full too, or one with which a sentence or the paragraph ends."""
@@ -101,11 +105,13 @@ class _Paragraph:
 
     def small(self) -> list[range]:
         """Lines that are nearly full, or end with a word that leads on, where a small letter begins the next one."""
+        if not self._pairs:
+            return []
         begin, end = self._lines[0].start, self._lines[-1].stop
         is_list = _first(self._text, self._lines[0])[0].islower() and not _ENDS.search(self._text, begin, end)
         return [
             one
-            for one, _, first, word in self._pairs()
+            for one, first, word in self._pairs
             if first.islower() and not is_list and (self._leads_on(one) or self._is_nearly_full(one, word))
         ]
 
@@ -127,7 +133,7 @@ class _Paragraph:
         Args:
             column: the widest line of the text that goes on with a small letter; 0: there is none.
         """
-        for one, _, first, word in self._pairs():
+        for one, first, word in self._pairs:
             size = len(self._text[one.start : one.stop].rstrip())
             if _DENSE.match(first):  # such a line with a bracket at its end is a title or a remark
                 if size >= max(_LEAST_DENSE, self._width - 2) and self._text[one.start + size - 1] not in _CLOSING:
@@ -144,15 +150,16 @@ class _Paragraph:
         """Lines of a caption, and of a chat the one that says who speaks, where the next one is more of it."""
         at = next((i for i, line in enumerate(self._lines) if "-->" in self._of(line)), -1) if captions else -1
         for i, (one, after) in enumerate(pairwise(self._lines)):
+            inside = 0 <= at < i
+            if not (inside or self._text[after.start].islower()):
+                continue
             said, following = self._of(one), self._of(after)
-            if (
+            if (inside or STAMPED.match(said)) and not (
                 _LABEL.match(following)
                 or _MARK.match(following)
                 or STAMPED.match(following)
                 or said.rstrip(_BACK)[-1:] in _TERMINATORS
             ):
-                continue
-            if 0 <= at < i or (STAMPED.match(said) and following[:1].islower()):
                 yield one
 
     def typeset(self) -> Iterator[range]:
@@ -182,25 +189,20 @@ class _Paragraph:
 
 
 def _goes_on(text: str, line: range, after: range) -> bool:
-    """Whether a line has not surely ended and the next is no item, label or code."""
+    """Whether a line has not surely ended and the next is no item, label or code. What most lines are told by is asked first."""
     said, following = text[line.start : line.stop], text[after.start : after.stop]
-    front, own = _FRONT.match(following), _FRONT.match(said)
-    if (
-        SPEAKER.match(said)
-        or said.endswith(_HARD_BREAK)
-        or front is None
-        or own is None
-        or front[1].count(">") != own[1].count(">")
-    ):
-        return False
-    if _CODE.search(said) or _CODE.search(following) or not _is_said(said):
-        return False
-    if _MARK.match(following, front.end(1)) or _LABEL.match(following, front.end(1)):
-        return False
     end = said.rstrip(_BACK)
-    if end[-1:] == ".":  # where the sentence ends is for the segmenter to say
-        return _SHORT_FORM.search(end) is not None or following[front.end() : front.end() + 1].islower()
-    return end[-1:] not in _TERMINATORS
+    last = end[-1:]
+    if (last in _TERMINATORS and last != ".") or said.endswith(_HARD_BREAK) or _CODE.search(said) or _CODE.search(following):
+        return False
+    front, own = _FRONT.match(following), _FRONT.match(said)
+    if front is None or own is None or front[1].count(">") != own[1].count(">"):
+        return False
+    if last == "." and not following[front.end() : front.end() + 1].islower() and not _SHORT_FORM.search(end):
+        return False  # where the sentence ends is for the segmenter to say
+    if not _is_said(said) or _MARK.match(following, front.end(1)) or _LABEL.match(following, front.end(1)):
+        return False
+    return not SPEAKER.match(said)
 
 
 def _is_said(line: str) -> bool:
