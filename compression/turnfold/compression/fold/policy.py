@@ -165,10 +165,11 @@ def _facts_worth(shape: Shape, spared: float, price: float) -> float:
     """How much may stand at FACTS, in tails.
 
     A user message gets recall, so a chat needs little there, and one of short turns hardly shrinks. Of long texts that somebody
-    pastes, half at FACTS is sent with each question and holds the answer by chance; quotes hold it more often. A tool loop gets none: what
-    its next step needs must stand in the blocks, and long results shrink to a third with what they are about. Small ones hardly
-    shrink: the latest of them stand there where tails are short, none where a fold has to save much to pay. Tails are long where
-    a token is cheap to send again; what stands at FACTS is not, since a loop goes on sending it long after it was needed.
+    pastes, half at FACTS is sent with each question and holds the answer by chance; quotes hold it more often. A tool loop gets
+    none: what its next step needs must stand in the blocks, and long results shrink to a third with what they are about. Small
+    ones hardly shrink: the latest of them stand there where tails are short, none where a fold has to save much to pay. Tails are
+    long where a token is cheap to send again; what stands at FACTS is not, since a loop goes on sending it long after it was
+    needed.
     """
     pasted = min(1.0, max(0.0, (shape.pace - _TYPED) / (_PASTED - _TYPED)))
     most = _CHAT_FACTS[0] + (_CHAT_FACTS[1] - _CHAT_FACTS[0]) * pasted

@@ -381,15 +381,15 @@ def _ranked(
     tuning: Tuning,
     memo: Memo,
 ) -> RankedQuotes:
-    """The passages that are worth more to the question than a share of the best one, and of all that bear on it at all the best
-    in about so many `given` tokens; none where the share is None."""
+    """The passages that are worth more to the question than a share of the best one, and the best of those worth half as much in
+    about so many `given` tokens; none where the share is None."""
     worth = score(index, sources, asked.text, terms, tuning)
     least = np.inf if floor is None else floor * float(worth.max())
     named = _named(index, sources, terms, tuning, borrowed=asked.borrowed)
     worth = _renewed(index, sources, worth * named, memo)
     bears = worth > least
     if given:
-        bears[_first(index, worth, given)] = True
+        bears[_first(index, worth, _HALF * least, given)] = True
     like = _like(index, question.likeness, tuning) if question.likeness else None
     if like is not None and floor is not None:  # how many bear on it is for the words to say; vectors have a say in which
         number = len(worth) if floor == 0.0 else int(bears.sum())
@@ -400,13 +400,14 @@ def _ranked(
     return RankedQuotes(np.flatnonzero(bears), worth)
 
 
-def _first(index: PassageIndex, worth: Floats, room: float) -> Ints:
-    """The best passages that fit into so many tokens, about."""
+def _first(index: PassageIndex, worth: Floats, least: float, room: float) -> Ints:
+    """The best passages that are worth more than the least and fit into so many tokens, about."""
     best = np.array(_best(worth, int(room / _SHORTEST)), np.int64)
-    best = best[worth[best] > 0]
+    best = best[worth[best] > least]
     return best[np.cumsum(index.costs[best] + FRAME) <= room]
 
 
+_HALF: Final = 0.5
 _SHORTEST: Final = 10  # tokens of a quote and its label, as a rule at least
 
 

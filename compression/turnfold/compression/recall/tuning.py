@@ -45,7 +45,7 @@ class Tuning:
         covered_borrowed: the same for a question whose words are those of the exchange before.
         topical: share that a passage must hold for a request to summarise to have a topic.
         bearing: without fill, share of the best score below which a passage no longer bears on the question.
-        given: without fill, tokens that a covered question takes whatever they reach of the best score: what a second hop leads to
+        given: without fill, tokens in which a covered question takes what reaches half of that share: where a second hop leads to
             shares few words with it.
         bearing_uncached: the same where no token is ever cached, so that each one is paid, and waited for, in full.
         bearing_hinted: the same where the question is hardly covered.
