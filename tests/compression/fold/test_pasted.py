@@ -29,7 +29,8 @@ def _titled(found: Sequence[Passage]) -> str:
 
 
 def _in_one(found: Sequence[Passage], other: str) -> Turns:
-    return [(f"Reference passages:\n\n{_titled(found)}\n\nWhich is the longest?", "The third."), (f"{other} And of these?", "One.")]
+    first = f"Reference passages:\n\n{_titled(found)}\n\nWhich is the longest?"
+    return [(first, "The third."), (f"{other} And of these?", "One.")]
 
 
 def _in_several(found: Sequence[Passage], other: str) -> Turns:
@@ -40,7 +41,8 @@ def _in_several(found: Sequence[Passage], other: str) -> Turns:
 
 def _as_a_document(found: Sequence[Passage], other: str) -> Turns:
     text = "\n\n".join(" ".join(said for _, said in found[at : at + 4]) for at in range(0, len(found), 4))
-    return [(f"Here is a report. I will ask about it later.\n\n{text}", "Ready."), (f"First this: {other} What is it about?", "A port.")]
+    first = f"Here is a report. I will ask about it later.\n\n{text}"
+    return [(first, "Ready."), (f"First this: {other} What is it about?", "A port.")]
 
 
 SHAPES: Final[dict[str, Shape]] = {"in one": _in_one, "in several": _in_several, "as a document": _as_a_document}

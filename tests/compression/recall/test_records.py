@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 import pytest
@@ -112,7 +113,7 @@ def test_both_records_of_a_question_in_two_steps_are_quoted(
 )
 def test_where_records_begin(text: str, records: list[str]) -> None:
     cuts = [0, *record_starts(text), len(text)]
-    found = [text[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+    found = [text[a:b] for a, b in pairwise(cuts)]
     assert len(found) == len(records)
     assert all(record in part for record, part in zip(records, found, strict=True))
 

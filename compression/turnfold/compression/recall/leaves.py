@@ -22,9 +22,9 @@ import numpy.typing as npt
 from turnfold.compression.memo import Memo
 from turnfold.compression.scorers.bm25 import Field, Hashes, fields_joined
 from turnfold.compression.text import words
-from turnfold.compression.text.records import record_starts
 from turnfold.compression.text.passages import estimates, passages
 from turnfold.compression.text.quotes import Quotable
+from turnfold.compression.text.records import record_starts
 from turnfold.compression.text.turns import SPEAKER_LABEL, turn_starts
 
 Ints = npt.NDArray[np.int64]

@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -357,7 +357,7 @@ def recall(
         if not fill:
             budget = min(budget, max(tuning.room_least, int(budget * _room(strength, tuning, borrowed=asked.borrowed))))
         given = tuning.given * _room(strength, tuning, borrowed=False) if floor == tuning.bearing else 0.0
-        ranking = _ranked(index, sources, question, asked, terms, floor, given, tuning, memo)
+        ranking = _ranked(index, sources, question, asked, terms, _Bearing(floor, given), tuning, memo)
         if first:
             ranking = cover.beginning(ranking, sources, first, room)
     costs = QuoteTokens(sources, count, index, "\0".join(present), ranking.more)
@@ -370,19 +370,30 @@ def recall(
 _NOTHING: Final = np.zeros(0, np.int64)
 
 
+class _Bearing(NamedTuple):
+    """When a passage bears on a question.
+
+    Attributes:
+        floor: share of the best passage's worth from which on it does; None: none does.
+        given: tokens in which the best of those worth half as much do too.
+    """
+
+    floor: float | None
+    given: float
+
+
 def _ranked(
     index: PassageIndex,
     sources: Sequence[Quotable],
     question: Question,
     asked: QuestionTerms,
     terms: Terms,
-    floor: float | None,
-    given: float,
+    bearing: _Bearing,
     tuning: Tuning,
     memo: Memo,
 ) -> RankedQuotes:
-    """The passages that are worth more to the question than a share of the best one, and the best of those worth half as much in
-    about so many `given` tokens; none where the share is None."""
+    """The passages that bear on the question."""
+    floor, given = bearing
     worth = score(index, sources, asked.text, terms, tuning)
     least = np.inf if floor is None else floor * float(worth.max())
     named = _named(index, sources, terms, tuning, borrowed=asked.borrowed)

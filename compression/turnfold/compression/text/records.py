@@ -3,7 +3,7 @@
 Lives here: where one record ends and the next begins. Does not belong here: reading values, shortening them
 (``shorten.json_text``).
 
-What a search returns is a list of texts. Each is a paragraph of its own: nothing in it limits or introduces what the next one says.
+What a search returns is a list of texts. Each is a paragraph of its own: it neither limits nor introduces what the next one says.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ _JSON_JOINT: Final = re.compile(r'[}\]]\s{0,99},\s{0,99}(?=[{\[])|"\s{0,99},\s{0
 _JSON_OPENS: Final = re.compile(r'[\[{]\s{0,99}["\[{]')
 _FAR: Final = 200  # characters in which JSON opens: a tool may say first how much it has found
 # Between two elements of one name, but not those of a line of text or of a row.
-_XML_JOINT: Final = re.compile(r"</(?!(?:td|th|span|a|b|i|em|strong|code)>)([\w.:-]{1,60})>[^\S\n]{0,99}(?=<\1[\s>])", re.IGNORECASE)
+_XML_JOINT: Final = re.compile(
+    r"</(?!(?:td|th|span|a|b|i|em|strong|code)>)([\w.:-]{1,60})>[^\S\n]{0,99}(?=<\1[\s>])", re.IGNORECASE
+)
 
 
 def record_starts(text: str) -> list[int]:
