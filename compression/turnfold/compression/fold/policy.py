@@ -47,6 +47,8 @@ _RECALL_SPARED: Final = 0.85  # of what recall takes elsewhere: it would mostly 
 #: Tokens up to which nothing is folded without a budget: the least that `Thresholds.start` can be.
 EARLIEST: Final = int(min(start for _, start, _ in _PROFILES) * (1 - _START_SPARED))
 _LOOP_FACTS: Final = (16.0, 5.0)  # tails of them that may stand
+_CHAT_FACTS: Final = (4.0, 0.5)  # the same of a chat at most: of what is typed, and of long texts that are pasted
+_TYPED, _PASTED = 500, 1500  # tokens that a request adds
 _CHEAP: Final = 0.4  # price of sending a token again; where it is less, tails are longer
 _HARDLY_SHRINKS: Final = 0.7
 _EPOCH_LEAST: Final = 1_500  # raw tokens between two folds at least: a tail that moves all the time helps nobody
@@ -162,12 +164,16 @@ def _spared(shape: Shape) -> float:
 def _facts_worth(shape: Shape, spared: float, price: float) -> float:
     """How much may stand at FACTS, in tails.
 
-    A user message gets recall, so a chat needs little there, and one of short turns hardly shrinks. A tool loop gets none: what
-    its next step needs must stand in the blocks, and long results shrink to a third with what they are about. Small ones hardly
-    shrink: the latest of them stand there where tails are short, none where a fold has to save much to pay. Tails are long where
-    a token is cheap to send again; what stands at FACTS is not, since a loop goes on sending it long after it was needed.
+    A user message gets recall, so a chat needs little there, and one of short turns hardly shrinks. Of long texts that somebody
+    pastes, half at FACTS is sent with each question and holds the answer by chance; quotes hold it more often. A tool loop gets
+    none: what its next step needs must stand in the blocks, and long results shrink to a third with what they are about. Small
+    ones hardly shrink: the latest of them stand there where tails are short, none where a fold has to save much to pay. Tails are
+    long where a token is cheap to send again; what stands at FACTS is not, since a loop goes on sending it long after it was
+    needed.
     """
-    chat = min(4.0, max(0.2, float((0.5 / max(shape.facts_ratio, 0.01)) ** 4.5)))
+    pasted = min(1.0, max(0.0, (shape.pace - _TYPED) / (_PASTED - _TYPED)))
+    most = _CHAT_FACTS[0] + (_CHAT_FACTS[1] - _CHAT_FACTS[0]) * pasted
+    chat = min(most, max(0.2, float((0.5 / max(shape.facts_ratio, 0.01)) ** 4.5)))
     if shape.facts_ratio > _HARDLY_SHRINKS and not spared:
         return chat
     loop = _LOOP_FACTS[0] + (_LOOP_FACTS[1] - _LOOP_FACTS[0]) * spared

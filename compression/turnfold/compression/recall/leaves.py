@@ -24,6 +24,7 @@ from turnfold.compression.scorers.bm25 import Field, Hashes, fields_joined
 from turnfold.compression.text import words
 from turnfold.compression.text.passages import estimates, passages, turns
 from turnfold.compression.text.quotes import Quotable
+from turnfold.compression.text.records import record_starts
 from turnfold.compression.text.turns import SPEAKER_LABEL
 
 Ints = npt.NDArray[np.int64]
@@ -229,8 +230,9 @@ def _titles_of(text: str, ranges: Sequence[tuple[int, int]]) -> tuple[list[str],
     blocks: list[int] = []
     if len(ranges) == 1:
         return [_speaker(text, 0)], [0]
+    records = frozenset(record_starts(text))
     for i, (start, end) in enumerate(ranges):
-        goes_on = i > 0 and "\n" not in text[ranges[i - 1][1] : start]
+        goes_on = i > 0 and start not in records and "\n" not in text[ranges[i - 1][1] : start]
         titles.append(titles[-1] if goes_on else text[start : min(end, start + _TITLE)])
         blocks.append(blocks[-1] if goes_on else i)
     return titles, blocks

@@ -16,12 +16,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.recall import cover, passage_index
+from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.greatest import nth_greatest
 from turnfold.compression.recall.leaves import spoken_name
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
@@ -357,7 +358,8 @@ def recall(
             return Quoted()
         if not fill:
             budget = min(budget, max(tuning.room_least, int(budget * _room(strength, tuning, borrowed=asked.borrowed))))
-        ranking = _ranked(index, sources, question, asked, terms, floor, tuning, memo)
+        given = tuning.given * _room(strength, tuning, borrowed=False) if floor == tuning.bearing else 0.0
+        ranking = _ranked(index, sources, question, asked, terms, _Bearing(floor, given), tuning, memo)
         if first:
             ranking = cover.beginning(ranking, sources, first, room)
     if question.work:
@@ -373,22 +375,37 @@ def recall(
 _NOTHING: Final = np.zeros(0, np.int64)
 
 
+class _Bearing(NamedTuple):
+    """When a passage bears on a question.
+
+    Attributes:
+        floor: share of the best passage's worth from which on it does; None: none does.
+        given: tokens in which the best of those worth half as much do too.
+    """
+
+    floor: float | None
+    given: float
+
+
 def _ranked(
     index: PassageIndex,
     sources: Sequence[Quotable],
     question: Question,
     asked: QuestionTerms,
     terms: Terms,
-    floor: float | None,
+    bearing: _Bearing,
     tuning: Tuning,
     memo: Memo,
 ) -> RankedQuotes:
-    """The passages that are worth more to the question than a share of the best one; none where the share is None."""
+    """The passages that bear on the question."""
+    floor, given = bearing
     worth = score(index, sources, asked.text, terms, tuning)
     least = np.inf if floor is None else floor * float(worth.max())
     named = _named(index, sources, terms, tuning, borrowed=asked.borrowed)
     worth = _renewed(index, sources, worth * named, memo)
     bears = worth > least
+    if given:
+        bears[_first(index, worth, _HALF * least, given)] = True
     like = _like(index, question.likeness, tuning) if question.likeness else None
     if like is not None and floor is not None:  # how many bear on it is for the words to say; vectors have a say in which
         number = len(worth) if floor == 0.0 else int(bears.sum())
@@ -397,6 +414,17 @@ def _ranked(
         bears = np.zeros(len(worth), dtype=bool)
         bears[_best(worth, number)] = True
     return RankedQuotes(np.flatnonzero(bears), worth)
+
+
+def _first(index: PassageIndex, worth: Floats, least: float, room: float) -> Ints:
+    """The best passages that are worth more than the least and fit into so many tokens, about."""
+    best = np.array(_best(worth, int(room / _SHORTEST)), np.int64)
+    best = best[worth[best] > least]
+    return best[np.cumsum(index.costs[best] + FRAME) <= room]
+
+
+_HALF: Final = 0.5
+_SHORTEST: Final = 10  # tokens of a quote and its label, as a rule at least
 
 
 def _renewed(index: PassageIndex, sources: Sequence[Quotable], worth: Floats, memo: Memo) -> Floats:

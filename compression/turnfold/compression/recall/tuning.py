@@ -45,6 +45,8 @@ class Tuning:
         covered_borrowed: the same for a question whose words are those of the exchange before.
         topical: share that a passage must hold for a request to summarise to have a topic.
         bearing: without fill, share of the best score below which a passage no longer bears on the question.
+        given: without fill, tokens in which a covered question takes what reaches half of that share: where a second hop leads to
+            shares few words with it.
         bearing_uncached: the same where no token is ever cached, so that each one is paid, and waited for, in full.
         bearing_hinted: the same where the question is hardly covered.
         bearing_borrowed: the same for a question whose words are those of the exchange before.
@@ -93,6 +95,7 @@ class Tuning:
     covered_borrowed: float = 0.1
     topical: float = 0.4
     bearing: float = 0.2
+    given: float = 500
     bearing_uncached: float = 0.25
     bearing_hinted: float = 0.5
     bearing_borrowed: float = 0.25

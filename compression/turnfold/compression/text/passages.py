@@ -3,17 +3,19 @@
 Lives here: where a passage begins and ends. Does not belong here: its relevance.
 
 A message of up to about 150 tokens is one passage; a longer one is cut into chunks of about 25 tokens at sentence or line
-borders, never across a blank line. So is each turn of a conversation that stands in one message. Time is linear in the text.
+borders, never across a blank line or from a record into the next (of JSON or XML, on one line; small ones stand together). So is
+each turn of a conversation that stands in one message. Time is linear in the text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
 from turnfold.compression.text.heads import SPEAKER, may_name_speakers
+from turnfold.compression.text.records import record_starts
 from turnfold.compression.text.turns import turn_starts
 from turnfold.compression.text.unmarked_speech import unmarked_speech
 from turnfold.compression.text.wrapped_lines import broken_lines
@@ -77,9 +79,11 @@ def _chunks(text: str) -> list[Range]:
     start = last = 0
     size = 0.0
     plain = text.isascii()
-    for end in _sentence_ends(text):
+    records = frozenset(record_starts(text))
+    for end in _sentence_ends(text, records):
         piece = (end - last) / _SIGNS if plain else estimate(text[last:end])
-        if size and (size + piece > 1.25 * CHUNK or text.endswith("\n\n", start, last)):
+        apart = text.endswith("\n\n", start, last) or (last in records and size > CHUNK / 2)
+        if size and (size + piece > 1.25 * CHUNK or apart):
             found.append((start, last))
             start, size = last, 0.0
         size += piece
@@ -93,10 +97,12 @@ def sentences(text: str, start: int, end: int) -> list[Range]:
     return _trim(text, list(pairwise(ends)))
 
 
-def _sentence_ends(text: str) -> list[int]:
+def _sentence_ends(text: str, records: Collection[int] = ()) -> list[int]:
     ends: list[int] = []
     last = 0
     borders = [m.end() for m in _BORDER.finditer(text)]
+    if records:
+        borders = sorted({*borders, *records})
     broken = broken_lines(text, 0, len(text)) if "\n" in text else ()
     if broken:
         borders = [border for border in borders if border - 1 not in broken]
