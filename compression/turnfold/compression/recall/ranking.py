@@ -30,6 +30,7 @@ from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, Ranked
 from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.scorers.bm25 import Hits, Wanted, idf, presence, rarity, scores, wanted_terms
 from turnfold.compression.text import requests, words
+from turnfold.compression.text.picks import picks
 from turnfold.compression.text.quotes import Quotable
 from turnfold.compression.text.renewals import renewals
 from turnfold.compression.tokens import ModelCounter, count_tail
@@ -396,12 +397,12 @@ def _ranked(
 
 def _renewed(index: PassageIndex, sources: Sequence[Quotable], worth: Floats, memo: Memo) -> Floats:
     """The worth of passages, that of a message which renews another no less than that of what it renews, so that it is quoted
-    before it: what no longer holds is never all that is said."""
+    before it: what no longer holds is never all that is said. What is picked is worth as much as what picks it."""
     pairs = index.derived("renewals", lambda: _renewing(index, sources, memo))
     if not pairs:
         return worth
     found = worth.copy()
-    for newer, older in pairs:
+    for newer, older in (*pairs, *pairs):  # what one pair raises may be raised again by one before it
         found[newer] = max(found[newer], _AHEAD * found[older])
     return found
 
@@ -410,14 +411,22 @@ _AHEAD: Final = 1.001
 
 
 def _renewing(index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> list[tuple[int, int]]:
-    """Passages that renew others, with these, in order."""
+    """Passages that renew others, with these, in order; before them what is picked and the messages that pick it, each with the
+    other: neither says anything alone."""
     firsts = np.searchsorted(index.source_of, np.arange(len(sources) + 1)).tolist()
-    found = []
-    for newer, older, start in renewals(sources, memo):
+
+    def passages(newer: int, older: int, start: int) -> list[tuple[int, int]]:
         behind = (n for n in range(firsts[older], firsts[older + 1]) if index.quotes[n].end > start)
         renewed = next(behind, None)
-        if renewed is not None and firsts[newer] < firsts[newer + 1]:
-            found.append((firsts[newer], renewed))
+        return [] if renewed is None or firsts[newer] == firsts[newer + 1] else [(firsts[newer], renewed)]
+
+    found: list[tuple[int, int]] = []
+    for one in picks(sources, memo):
+        for by, item in passages(one.by, one.of, one.item[0]):
+            found += [(item, by), (by, item)]
+        found += passages(one.by, one.instead, 0) if one.instead is not None else []
+    for renewal in renewals(sources, memo):
+        found += passages(*renewal)
     return found
 
 

@@ -18,6 +18,7 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.shorten.answers import asked, merely_agrees
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.own_words import beside_output
+from turnfold.compression.text.picks import picks
 from turnfold.compression.text.quotes import Quote, Source
 from turnfold.compression.text.renewals import renewals
 from turnfold.compression.text.self_statements import changes, statement_weight
@@ -75,7 +76,7 @@ class _ToldCandidate(NamedTuple):
     source: int
     opens: bool
     said: _Told
-    asked: _Told | None  # of the message before, whose answer it is
+    asked: Quote | None  # what it answers, or picks, of a message before
 
 
 def told(sources: Sequence[Source], room: ToldRoom, count: Callable[[str], int], memo: Memo) -> list[Quote]:
@@ -106,8 +107,10 @@ def told(sources: Sequence[Source], room: ToldRoom, count: Callable[[str], int],
 def _newer(sources: Sequence[Source], memo: Memo) -> dict[int, int]:
     """The newest message that renews each, in a chain of such too."""
     newest: dict[int, int] = {}
-    for one in reversed(renewals(sources, memo)):
-        newest.setdefault(one.older, newest.get(one.newer, one.newer))
+    renewed = [(one.newer, one.older) for one in renewals(sources, memo)]
+    renewed += [(one.by, one.instead) for one in picks(sources, memo) if one.instead is not None]
+    for newer, older in sorted(renewed, reverse=True):
+        newest.setdefault(older, newest.get(newer, newer))
     return newest
 
 
@@ -117,7 +120,8 @@ def _quotes(sources: Sequence[Source], one: _ToldCandidate, newer: Mapping[int, 
     if one.source in newer:
         new |= {Quote(newer[one.source], *place) for place in _renewing(sources[newer[one.source]], memo)}
     if one.asked:
-        new |= {Quote(one.source - 1, *place) for place in _with_needs(sources[one.source - 1], one.asked, memo)}
+        asking = sources[one.asked.source]
+        new |= {Quote(one.asked.source, *place) for place in _with_needs(asking, _Told(0.0, *one.asked[1:]), memo)}
     return new
 
 
@@ -131,27 +135,28 @@ def _candidates(sources: Sequence[Source], opening: int | None, memo: Memo) -> I
     """What users tell, equal ones once: the last."""
     latest: dict[tuple[str, str], _ToldCandidate] = {}
     opens = False
+    elsewhere = {one.by: Quote(one.of, *one.item) for one in picks(sources, memo)}
     for i, source in enumerate(sources):
         if source.role != "user":
             continue
-        question = _question(sources, i, memo)
+        question = elsewhere.get(i) or _question(sources, i, memo)
         opens = i == opening or (opens and (question is not None or _is_brief(sources[i - 1])))
         more = _NODDED * _is_nodded(sources, i) + _ANSWERS * (question is not None and not merely_agrees(source.text))
         for one in _told_in(source, memo):
             weight = one.weight + more + _OPENS * (opens and (question is not None or one.end - one.start > _NAUGHT))
             if weight >= _LEAST:
-                key = sources[i - 1].text[question.start : question.end] if question else "", source.text[one.start : one.end]
+                key = sources[question.source].text[question.start : question.end] if question else "", source.text[one.start : one.end]
                 latest[key] = _ToldCandidate(weight + _NEWEST * i / len(sources), i, opens, one, question)
     return latest.values()
 
 
-def _question(sources: Sequence[Source], index: int, memo: Memo) -> _Told | None:
+def _question(sources: Sequence[Source], index: int, memo: Memo) -> Quote | None:
     """What the message before asks, where one answers it and needs it."""
     if not index:
         return None
     before, answer = sources[index - 1], sources[index]
     place = memo.get(("asked", before.key, answer.key), lambda: asked(before, answer))
-    return _Told(0.0, *place) if place else None
+    return Quote(index - 1, *place) if place else None
 
 
 def _is_nodded(sources: Sequence[Source], index: int) -> bool:
