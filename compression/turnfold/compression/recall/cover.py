@@ -44,7 +44,11 @@ def beginning(ranking: RankedQuotes, sources: Sequence[Quotable], messages: int,
     if answer < len(sources) and sources[answer].role == "assistant" and sources[answer].text.strip():
         asked.append(answer)
     each = min(_GIVEN, room / max(1, len(asked)) - FRAME)
-    quotes = [_beginning(sources, Quote(n, 0, len(sources[n].text)), each) for n in asked]
+    return in_front(ranking, [_beginning(sources, Quote(n, 0, len(sources[n].text)), each) for n in asked])
+
+
+def in_front(ranking: RankedQuotes, quotes: Sequence[Quote]) -> RankedQuotes:
+    """A ranking with other quotes in front, the first of them the best."""
     size = len(ranking.worth)
     worth = np.append(ranking.worth, ranking.worth.max(initial=0.0) + np.arange(len(quotes), 0, -1, dtype=np.float64))
     return RankedQuotes(np.append(ranking.numbers, np.arange(size, size + len(quotes))), worth, (*ranking.more, *quotes))

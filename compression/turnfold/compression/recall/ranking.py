@@ -29,7 +29,9 @@ from turnfold.compression.recall.question import Question, QuestionTerms, conten
 from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, RankedQuotes, fence_tokens, fit_quotes
 from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.scorers.bm25 import Hits, Wanted, idf, presence, rarity, scores, wanted_terms
+from turnfold.compression.shorten.told import ToldRoom, told
 from turnfold.compression.text import requests, words
+from turnfold.compression.text.orders import begins_with_command
 from turnfold.compression.text.picks import picks
 from turnfold.compression.text.quotes import Quotable
 from turnfold.compression.text.renewals import renewals
@@ -359,6 +361,9 @@ def recall(
         ranking = _ranked(index, sources, question, asked, terms, floor, tuning, memo)
         if first:
             ranking = cover.beginning(ranking, sources, first, room)
+        elif fill and (begins_with_command(question.text[:_OPENING]) or strength < tuning.hinted):
+            told_room = ToldRoom(int(tuning.told * room), 0, int(tuning.told * room / 2))
+            ranking = cover.in_front(ranking, told(sources, told_room, count, memo))
     costs = QuoteTokens(sources, count, index, "\0".join(present), ranking.more)
     found = fit_quotes(ranking, budget, costs)
     if found.text and isinstance(count, ModelCounter):
@@ -366,6 +371,7 @@ def recall(
     return found
 
 
+_OPENING: Final = 240  # characters of a message in which it begins with a command
 _NOTHING: Final = np.zeros(0, np.int64)
 
 

@@ -14,7 +14,7 @@ from typing import Final
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.picks import picked, place_named
-from turnfold.compression.text.quotes import Source
+from turnfold.compression.text.quotes import Quotable
 from turnfold.compression.text.requests import EMPTY
 from turnfold.compression.text.sentences import rough_sentences
 
@@ -31,7 +31,7 @@ _PLEASE: Final = re.compile(
 )
 
 
-def asked(before: Source, answer: Source) -> Range | None:
+def asked(before: Quotable, answer: Quotable) -> Range | None:
     """Where a message of the assistant asks what a user's message answers in so few words that they need the question;
     or the item of its list that the answer picks."""
     if item := picked(before, answer):

@@ -19,7 +19,7 @@ from turnfold.compression.shorten.answers import asked, merely_agrees
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.own_words import beside_output
 from turnfold.compression.text.picks import picks
-from turnfold.compression.text.quotes import Quote, Source
+from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.renewals import renewals
 from turnfold.compression.text.self_statements import changes, statement_weight
 from turnfold.compression.text.sentences import rough_sentences
@@ -79,7 +79,7 @@ class _ToldCandidate(NamedTuple):
     asked: Quote | None  # what it answers, or picks, of a message before
 
 
-def told(sources: Sequence[Source], room: ToldRoom, count: Callable[[str], int], memo: Memo) -> list[Quote]:
+def told(sources: Sequence[Quotable], room: ToldRoom, count: Callable[[str], int], memo: Memo) -> list[Quote]:
     """The most telling of the users' statements, in order, as many as there is room for; of equal ones the last."""
     if room.tokens <= 0:
         return []
@@ -104,7 +104,7 @@ def told(sources: Sequence[Source], room: ToldRoom, count: Callable[[str], int],
     return sorted(found)
 
 
-def _newer(sources: Sequence[Source], memo: Memo) -> dict[int, int]:
+def _newer(sources: Sequence[Quotable], memo: Memo) -> dict[int, int]:
     """The newest message that renews each, in a chain of such too."""
     newest: dict[int, int] = {}
     renewed = [(one.newer, one.older) for one in renewals(sources, memo)]
@@ -114,7 +114,7 @@ def _newer(sources: Sequence[Source], memo: Memo) -> dict[int, int]:
     return newest
 
 
-def _quotes(sources: Sequence[Source], one: _ToldCandidate, newer: Mapping[int, int], memo: Memo) -> set[Quote]:
+def _quotes(sources: Sequence[Quotable], one: _ToldCandidate, newer: Mapping[int, int], memo: Memo) -> set[Quote]:
     """A candidate with its question, what both need, and the message that renews it."""
     new = {Quote(one.source, *place) for place in _with_needs(sources[one.source], one.said, memo)}
     if one.source in newer:
@@ -125,13 +125,13 @@ def _quotes(sources: Sequence[Source], one: _ToldCandidate, newer: Mapping[int, 
     return new
 
 
-def _renewing(source: Source, memo: Memo) -> Iterable[tuple[int, int]]:
+def _renewing(source: Quotable, memo: Memo) -> Iterable[tuple[int, int]]:
     """What a message that renews another tells; all of it where no sentence does."""
     said = [one for one in _told_in(source, memo) if one.end > one.start]
     return [place for one in said for place in _with_needs(source, one, memo)] or [(0, len(source.text))]
 
 
-def _candidates(sources: Sequence[Source], opening: int | None, memo: Memo) -> Iterable[_ToldCandidate]:
+def _candidates(sources: Sequence[Quotable], opening: int | None, memo: Memo) -> Iterable[_ToldCandidate]:
     """What users tell, equal ones once: the last."""
     latest: dict[tuple[str, str], _ToldCandidate] = {}
     opens = False
@@ -150,7 +150,7 @@ def _candidates(sources: Sequence[Source], opening: int | None, memo: Memo) -> I
     return latest.values()
 
 
-def _question(sources: Sequence[Source], index: int, memo: Memo) -> Quote | None:
+def _question(sources: Sequence[Quotable], index: int, memo: Memo) -> Quote | None:
     """What the message before asks, where one answers it and needs it."""
     if not index:
         return None
@@ -159,7 +159,7 @@ def _question(sources: Sequence[Source], index: int, memo: Memo) -> Quote | None
     return Quote(index - 1, *place) if place else None
 
 
-def _is_nodded(sources: Sequence[Source], index: int) -> bool:
+def _is_nodded(sources: Sequence[Quotable], index: int) -> bool:
     """Whether a user's message that asks nothing is answered by hardly anything."""
     text, answer = sources[index].text, sources[index + 1] if index + 1 < len(sources) else None
     if answer is None or answer.role != "assistant" or not 0 < len(text) <= _LONGEST or _ASKS.search(text):
@@ -167,12 +167,12 @@ def _is_nodded(sources: Sequence[Source], index: int) -> bool:
     return len(answer.text) <= _NOD and not _ASKS.search(answer.text)
 
 
-def _is_brief(answer: Source) -> bool:
+def _is_brief(answer: Quotable) -> bool:
     """Whether the assistant has answered hardly anything: it waits for more."""
     return answer.role == "assistant" and len(answer.text) <= _WAITS and not _FIGURE.search(answer.text)
 
 
-def _told_in(source: Source, memo: Memo) -> tuple[_Told, ...]:
+def _told_in(source: Quotable, memo: Memo) -> tuple[_Told, ...]:
     if source.role != "user" or len(source.text) > _LONGEST_READ or not source.text.strip():
         return ()
     return memo.get(("told", source.key), lambda: tuple(_read(source.text)), lambda found: 64 + 120 * len(found))
@@ -197,7 +197,7 @@ def _changed(text: str) -> float:
     return _CHANGED * changes(words(lower_text(text)))
 
 
-def _with_needs(source: Source, one: _Told, memo: Memo) -> Sequence[tuple[int, int]]:
+def _with_needs(source: Quotable, one: _Told, memo: Memo) -> Sequence[tuple[int, int]]:
     """The ranges of the statements that a range lies in, and of all that they need."""
     text = source.text
     if one.end - one.start == len(text):
