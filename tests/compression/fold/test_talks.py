@@ -1,7 +1,7 @@
 """Talks as people have them: what they picked, took back and changed is in what the next question is answered from.
 
-Lives here: whole talks through ``fold_request``, with long answers between. Does not belong here: which message picks or takes back
-what (``text.test_picks``, ``text.test_withdrawals``).
+Lives here: whole talks through ``fold_request``, with long answers between. Does not belong here: which message picks or takes
+back what (``text.test_picks``, ``text.test_withdrawals``).
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ def said(*exchanges: tuple[str, str], question: str, between: int = 10) -> list[
 
 
 def forwarded(messages: list[Message], budget: int | None) -> str:
-    return "\n".join(message.text for message in fold_request(encode(messages), replace(FREE, budget=budget), WARM).forwarded.messages)
+    return "\n".join(
+        message.text for message in fold_request(encode(messages), replace(FREE, budget=budget), WARM).forwarded.messages
+    )
 
 
 @pytest.mark.parametrize("budget", [700, 1000, 1500])
@@ -66,7 +68,7 @@ def test_a_date_that_was_moved_never_stands_alone() -> None:
 
 
 def test_there_is_room_for_the_passage_that_answers_where_facts_keep_values() -> None:
-    customer = '{"id": "C-88213", "name": "Priya Raman", "email": "priya@example.net", "phone": "+44 20 7946 0018", "store_credit": 12.4}'
+    customer = '{"id": "C-88213", "name": "Priya Raman", "mail": "p@example.net", "phone": "+44 20 7946 0018", "credit": 12}'
     messages: list[Message] = [{"role": "user", "content": "I am Priya Raman, customer number C-88213. An order is damaged."}]
     for number in range(40018, 40034):
         name, result = ("get_order", f'{{"order": "{number}", "carrier": "GLS", "stages": "{prose(number, "en", 3)}"}}')
@@ -74,10 +76,17 @@ def test_there_is_room_for_the_passage_that_answers_where_facts_keep_values() ->
             name, result = "get_customer", customer
         function = {"name": name, "arguments": f'{{"id": "{number}"}}'}
         messages += [
-            {"role": "assistant", "content": None, "tool_calls": [{"id": f"c{number}", "type": "function", "function": function}]},
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"id": f"c{number}", "type": "function", "function": function}],
+            },
             {"role": "tool", "tool_call_id": f"c{number}", "content": result},
             {"role": "assistant", "content": f"Order {number} is on its way; the tracking number is {number * 7919}."},
             {"role": "user", "content": f"And what about order {number + 1}?"},
         ]
-    messages += [{"role": "assistant", "content": "It was sent."}, {"role": "user", "content": "Which phone number do you have for me?"}]
+    messages += [
+        {"role": "assistant", "content": "It was sent."},
+        {"role": "user", "content": "Which phone number do you have for me?"},
+    ]
     assert "+44 20 7946 0018" in forwarded(messages, None)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.quotes import Source
-from turnfold.compression.text.withdrawals import withdrawals
+from turnfold.compression.text.withdrawals import withdrawals, withdrawn
 
 
 def _pairs(*said: str) -> list[tuple[int, int]]:
     """Withdrawals among messages; those of the assistant begin with ">"."""
     roles = [("assistant", text[1:]) if text.startswith(">") else ("user", text) for text in said]
     sources = [Source(role, text, str(n).encode()) for n, (role, text) in enumerate(roles)]
-    return [(newer, older) for newer, older, _ in withdrawals(sources)]
+    lowered = [lower_text(source.text) if source.role == "user" else "" for source in sources]
+    named = [withdrawn(low, words(low)) for low in lowered]
+    return [(newer, older) for newer, older, _ in withdrawals(sources, named)]
 
 
 @pytest.mark.parametrize(
@@ -56,6 +59,8 @@ def test_what_is_taken_back_is_found_by_its_name(old: str, new: str) -> None:
         ("We go by tram.", ">Ok.", "Is there a tram without steps?"),
         ("The report is due on Friday.", ">Ok.", "I can't open the report."),
         ("Ich mag Tee.", ">Ok.", "Das ist nicht schlimm."),
+        ("I took some pictures.", ">Nice.", "Cool! Don't forget to take some nice pictures now!"),
+        ("No wonder you are tired.", ">Yes.", "No wonder. Now I can't wait for the summer."),
         # A word that most messages have tells nothing.
         *[("add apples", "add pears", "add plums", "add figs", "add nuts", "do not add, but wait")],
     ],

@@ -145,7 +145,10 @@ def _candidates(sources: Sequence[Quotable], opening: int | None, memo: Memo) ->
         for one in _told_in(source, memo):
             weight = one.weight + more + _OPENS * (opens and (question is not None or one.end - one.start > _NAUGHT))
             if weight >= _LEAST:
-                key = sources[question.source].text[question.start : question.end] if question else "", source.text[one.start : one.end]
+                key = (
+                    sources[question.source].text[question.start : question.end] if question else "",
+                    source.text[one.start : one.end],
+                )
                 latest[key] = _ToldCandidate(weight + _NEWEST * i / len(sources), i, opens, one, question)
     return latest.values()
 

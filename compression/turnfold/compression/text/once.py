@@ -22,9 +22,8 @@ def _one_of(section: str) -> str:
     return "|".join(sorted((re.escape(phrase.replace("_", " ")) for phrase in _TABLE[section]), key=lambda one: (-len(one), one)))
 
 
-_ONCE: Final = re.compile(
-    rf"(?<!\w)(?:{_one_of('once')}|(?:{_one_of('for')}) (?:{_one_of('this')}) ?(?:{_one_of('works')}))(?!\w)|{_one_of('run-on once')}"
-)
+_THIS_WORK: Final = rf"(?:{_one_of('for')}) (?:{_one_of('this')}) ?(?:{_one_of('works')})"
+_ONCE: Final = re.compile(rf"(?<!\w)(?:{_one_of('once')}|{_THIS_WORK})(?!\w)|{_one_of('run-on once')}")
 
 
 def is_for_once(sentence: str) -> bool:

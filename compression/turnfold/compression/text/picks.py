@@ -27,7 +27,9 @@ _LONGEST_PROSE: Final = 400  # of one that has no items, but counts
 _MOST: Final = 9  # items of a list that one picks from
 _ASKS: Final = re.compile(r"[?？؟]")
 _MARK: Final = r"[ \t>*•-]{0,6}\**"
-_ITEM: Final = re.compile(rf"^{_MARK}(?:(?P<number>[1-9]|[一二三四五六七八九])[.)、:．）]|(?P<letter>[A-Ia-i])[.):])", re.MULTILINE)
+_ITEM: Final = re.compile(
+    rf"^{_MARK}(?:(?P<number>[1-9]|[一二三四五六七八九])[.)、:．）]|(?P<letter>[A-Ia-i])[.):])", re.MULTILINE
+)
 _HAN: Final = "一二三四五六七八九"
 _TABLE: Final = lexicon("picks")
 _PLACES: Final = {word: int(section) for section, listed in _TABLE.items() if section.lstrip("-").isdigit() for word in listed}
@@ -106,7 +108,7 @@ def place_named(text: str) -> int | None:
 
 
 def _listed(text: str, place: int) -> Range | None:
-    """The item of a list at a place, up to the next item or the end of its paragraph; a short text that counts in words, whole."""
+    """The item of a list at a place, up to the next one or the end of its paragraph; a short text that counts in words, whole."""
     if len(text) > _LONGEST_LIST:
         return None
     items = list(_items(text))

@@ -22,7 +22,7 @@ from turnfold.compression.text.quotes import Quotable
 from turnfold.compression.text.self_statements import changes
 from turnfold.compression.text.sentences import rough_sentences
 from turnfold.compression.text.turns import SPEAKER_LABEL
-from turnfold.compression.text.withdrawals import withdrawals
+from turnfold.compression.text.withdrawals import withdrawals, withdrawn
 from turnfold.compression.text.words import is_function_word
 
 _LONGEST: Final = 240  # characters of a message that renews something
@@ -64,6 +64,7 @@ _NOT_BEFORE: Final = re.compile(rf"(?:(?<!\w)(?:{_one_of('not')})(?!\w)|不是|�
 _AT: Final = re.compile(rf"(?<!\w)(?:{_one_of('clock before')}) \Z")
 _HOURS: Final = 24
 _MONTHS: Final = _one_of("months")
+_ANY_MONTH: Final = re.compile(_MONTHS)
 _LONGEST_MONTH: Final = 16  # characters, with what stands behind it
 _IN_MONTH: Final = re.compile(rf"(?:\.|st|nd|rd|th|er|º)? ?(?:of |de |d')?(?:{_MONTHS})(?!\w)")
 _MONTH: Final = re.compile(rf"(?<!\w)(?:{_MONTHS}) (?:the )?\Z")
@@ -85,13 +86,15 @@ class _Value(NamedTuple):
 
 
 class _ToldValues(NamedTuple):
-    """What a message tells: its values, those of them that it denies, whether something changed, what it is about, who speaks."""
+    """What a message tells: its values, those of them that it denies, whether something changed, what it is about, who speaks;
+    and words for what it takes back."""
 
     values: tuple[_Value, ...]
     denied: tuple[_Value, ...]
     changed: bool
     about: frozenset[str]
     speaker: str
+    takes_back: tuple[str, ...] = ()
 
 
 _NOTHING: Final = _ToldValues((), (), False, frozenset(), "")
@@ -110,7 +113,9 @@ def renewals(sources: Sequence[Quotable], memo: Memo) -> list[Renewal]:
         if said.values:
             telling.append(newer)
     known = {(one.newer, one.older) for one in found}
-    return sorted([*found, *(Renewal(*one) for one in withdrawals(sources) if one[:2] not in known)])
+    return sorted(
+        [*found, *(Renewal(*one) for one in withdrawals(sources, [one.takes_back for one in read]) if one[:2] not in known)]
+    )
 
 
 def _read(source: Quotable, memo: Memo) -> _ToldValues:
@@ -124,8 +129,9 @@ def _values_of(text: str) -> _ToldValues:
     bare = _STAMP.sub(lambda stamp: " " * len(stamp.group()), low) if "[" in low else low
     said = _ASCII_WORD.findall(low) if low.isascii() else words(low)
     values = tuple(sorted(_values(bare, said), key=lambda one: one.start))
+    takes_back = withdrawn(low, said)
     if not values:
-        return _NOTHING
+        return _NOTHING._replace(takes_back=takes_back) if takes_back else _NOTHING
     short = len(text) <= _LONGEST
     changed = short and any(_tells_change(low[a:b]) for a, b in rough_sentences(low) if any(a <= v.start < b for v in values))
     denied = tuple(one for one in values if short and _is_denied(low, one))
@@ -134,7 +140,7 @@ def _values_of(text: str) -> _ToldValues:
     about |= {run[i : i + 2] for run in _HAN_RUN.findall(low) for i in range(len(run) - 1)}
     label = SPEAKER_LABEL.match(low)
     speaker = label.group(1) if label and not _tells_change(label.group(1)) else ""
-    return _ToldValues(values, denied, changed, frozenset(about - {one.value[:6] for one in values}), speaker)
+    return _ToldValues(values, denied, changed, frozenset(about - {one.value[:6] for one in values}), speaker, takes_back)
 
 
 def _tells_change(sentence: str) -> bool:
@@ -154,9 +160,10 @@ def _values(low: str, said: Sequence[str]) -> Iterator[_Value]:
 
 
 def _figures(low: str) -> Iterator[_Value]:
+    months = _ANY_MONTH.search(low) is not None
     for match in _NUMBER.finditer(low):
         value, unit = match["value"], match["unit"] or match["sign"] or ""
-        kind = "date" if _is_in_month(low, match.start("value"), match.end("value")) else _kind(value, unit)
+        kind = "date" if months and _is_in_month(low, match.start("value"), match.end("value")) else _kind(value, unit)
         timed = (
             kind == "number"
             and value.isdigit()

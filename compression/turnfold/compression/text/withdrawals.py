@@ -16,7 +16,7 @@ from itertools import accumulate
 from typing import Final
 
 from turnfold.compression.text.lexicon import lexicon
-from turnfold.compression.text.lower import joined_words, lower_text, words
+from turnfold.compression.text.lower import joined_words, lower_text
 from turnfold.compression.text.quotes import Quotable
 from turnfold.compression.text.self_statements import changes
 from turnfold.compression.text.words import is_function_word
@@ -36,46 +36,65 @@ def _one_of(*sections: str) -> str:
     return "|".join(sorted(map(re.escape, listed), key=lambda phrase: (-len(phrase), phrase)))
 
 
-_WITHDRAWS: Final = re.compile(rf"(?<!\w)(?:{_one_of('withdrawn')})(?!\w)|{_one_of('run-on withdrawn')}")
 _SIGNS: Final = r".,;:!?\n…，。；：！？،؛।"
 _CLAUSE: Final = re.compile(rf"[^{_SIGNS}]+")
-# "Not the green one" where a clause begins, or "not the green one, but": "I'm not sure" denies nothing that was said.
-_DENIES: Final = re.compile(
-    rf"(?:^|[{_SIGNS}—]\s*)(?:(?:{_one_of('contrast')}) )?(?:{_one_of('not')}) (?P<first>[^{_SIGNS}]+)"
-    rf"|(?<!\w)(?:{_one_of('not')}) (?P<parted>[^{_SIGNS}]{{1,40}}), ?(?:{_one_of('contrast')})(?!\w)"
+_WITHDRAWS: Final = re.compile(rf"(?<!\w)(?:{_one_of('withdrawn')})(?!\w)|{_one_of('run-on withdrawn')}")
+_RUN_ON: Final = re.compile(_one_of("run-on withdrawn"))
+# "Don't forget the towels" takes nothing back.
+_KEEPS: Final = re.compile(rf"(?<!\w)(?:don't|do not|never|{_one_of('not')}) (?:{_one_of('withdrawn')})(?!\w)")
+# "Not the green one" where a clause begins, or "not the green one, but": "I'm not sure" and "no wonder" deny nothing.
+_BUT: Final = (
+    r"(?!(?:just|only|much|many|yet|really|sure|too|bad"
+    r"|nur|seulement|solo|sólo|só|apenas|soltanto|alleen|только|тільки|tylko|bara)\b)"
 )
+_DENIES: Final = re.compile(
+    rf"(?:^|[{_SIGNS}—]\s*)(?:(?:{_one_of('contrast')}) )?(?!no )(?:{_one_of('not')}) {_BUT}(?P<first>[^{_SIGNS}]+)"
+    rf"|(?<!\w)(?:{_one_of('not')}) {_BUT}(?P<parted>[^{_SIGNS}]{{1,40}}), ?(?:{_one_of('contrast')})(?!\w)"
+)
+#: One of these words is in every message that takes something back, but for scripts without blanks: of a phrase the longest.
+_CUES: Final = frozenset(max(phrase.split("_"), key=len).split("'")[0] for phrase in _TABLE["withdrawn"])
+_NOT: Final = frozenset(phrase.split("_")[0] for phrase in _TABLE["not"])
 _RUN: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]{2,}")
 _HANGUL: Final = re.compile(r"[\uac00-\ud7af]{2,}")
 
 
-def withdrawals(sources: Sequence[Quotable]) -> Iterator[tuple[int, int, int]]:
-    """Which message takes back what which earlier one says, and where that says it, in order of the former."""
-    short = [lower_text(source.text) if _is_said(source) else "" for source in sources]
+def withdrawals(sources: Sequence[Quotable], named: Sequence[Sequence[str]]) -> Iterator[tuple[int, int, int]]:
+    """Which message takes back what which earlier one says, and where that says it, in order of the former.
+
+    Args:
+        sources: the messages.
+        named: what each takes back, as of `withdrawn`.
+    """
     told: tuple[str, list[int]] | None = None
-    for newer, low in enumerate(short):
-        if not low or len(low) > _LONGEST or sources[newer].role != "user":
-            continue
-        named = _withdrawn(low)
-        if named:
-            told = told or ("\n".join(short), list(accumulate((len(one) + 1 for one in short), initial=0)))
-            yield from ((newer, older, start) for older, start in _naming(named, newer, *told))
+    for newer, things in enumerate(named):
+        if things:
+            told = told or _told(sources)
+            yield from ((newer, older, start) for older, start in _naming(things, newer, *told))
+
+
+def _told(sources: Sequence[Quotable]) -> tuple[str, list[int]]:
+    """What short messages say, one a line, and where each begins; nothing of longer ones."""
+    short = [lower_text(source.text).replace("\n", " ") if _is_said(source) else "" for source in sources]
+    return "\n".join(short), list(accumulate((len(one) + 1 for one in short), initial=0))
 
 
 def _is_said(source: Quotable) -> bool:
     return source.role in ("user", "assistant") and len(source.text) <= _LONGEST_TOLD
 
 
-def _withdrawn(low: str) -> list[str]:
-    """The words for what a message takes back."""
+def withdrawn(low: str, said: Sequence[str]) -> tuple[str, ...]:
+    """The words for what a lowered message takes back, `said` being its words."""
+    if len(low) > _LONGEST:
+        return ()
     found: dict[str, None] = {}
-    if _WITHDRAWS.search(low):
+    if (not _CUES.isdisjoint(said) or (not low.isascii() and _RUN_ON.search(low))) and not _KEEPS.search(low):
         for clause in _CLAUSE.findall(low):
             if _WITHDRAWS.search(clause):
                 found |= dict.fromkeys(_things(_WITHDRAWS.sub(" ", clause)))
-    for denied in _DENIES.finditer(low):
-        if denied["parted"] or changes(said := words(low)) or not _CONTRAST.isdisjoint(said):
+    if not _NOT.isdisjoint(said) and (changes(said) or not _CONTRAST.isdisjoint(said)):
+        for denied in _DENIES.finditer(low):
             found |= dict.fromkeys(_things(denied["first"] or denied["parted"]))
-    return list(found)
+    return tuple(found)
 
 
 def _things(clause: str) -> Iterator[str]:
