@@ -66,3 +66,20 @@ def test_a_later_pick_replaces_the_first() -> None:
 def test_a_list_in_a_sentence_is_quoted_whole() -> None:
     text = "My first suggestion is the floor lamp (229). Second, a lantern (39)."
     assert _picked("lamps?", f">{text}", "go with your first suggestion") == [text]
+
+
+@pytest.mark.parametrize(
+    ("advice", "said"),
+    [
+        ("Laminate is cheap, quartz lasts. With children I'd recommend quartz.", "ok, I follow your advice"),
+        ("Le granit coûte 260 euros. Avec des enfants, je conseille le quartz.", "D'accord, va pour ton conseil."),
+        # Written before the rule was run on them, and not changed after.
+        ("Beides geht. Bei Regen würde ich warten. Ich empfehle den Zug.", "dann folge ich deiner Empfehlung"),
+        ("Hay dos rutas. Recomiendo la costa.", "hacemos caso a tu recomendación"),
+        ("Оба хороши. Советую второй дом у реки.", "последую твоему совету"),
+        ("Ci sono due hotel. Consiglio il Danieli.", "accetto il tuo consiglio"),
+    ],
+)
+def test_what_was_advised_is_picked(advice: str, said: str) -> None:
+    [item] = _picked("What should I take?", f">{advice}", said)
+    assert advice.endswith(item.strip())

@@ -1,4 +1,4 @@
-"""What a message picks by its place in a list: "the second one", "option B, but without the starter", "第三个".
+"""What a message picks by its place in a list ("the second one", "option B, but no starter", "第三个"), or takes as advised.
 
 Lives here: which item of a list a short message names by number, letter or position. Does not belong here: what is made of it
 (``shorten.told``, ``recall.ranking``), other messages that say little without the one before (``shorten.answers``), the words
@@ -20,6 +20,7 @@ from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.lower import joined_words, lower_text, words
 from turnfold.compression.text.quotes import Quotable
 from turnfold.compression.text.self_statements import changes
+from turnfold.compression.text.sentences import rough_sentences
 
 _LONGEST: Final = 120  # characters of a message that picks
 _LONGEST_LIST: Final = 4000
@@ -36,6 +37,12 @@ _PLACES: Final = {word: int(section) for section, listed in _TABLE.items() if se
 _LABELS: Final = "|".join(sorted(map(re.escape, _TABLE["label"])))
 _LABELLED: Final = re.compile(rf"(?<!\w)(?:{_LABELS}) ?(?P<name>[1-9a-i])(?!\w)")
 _NAMED: Final = re.compile(r"\s*(?P<name>[1-9a-i])(?:[).]| please| bitte)?[\s.!]*(?:$|[,;:])")
+#: The place of what was advised: "I'll take your advice".
+ADVISED: Final = 0
+_ADVICE, _YOURS = _TABLE["advice"], _TABLE["yours"]
+_ADVISES: Final = re.compile(
+    rf"(?<!\w)(?:{'|'.join(sorted(re.escape(one.replace('_', ' ')) for one in _TABLE['advises']))})(?!\w)"
+)
 _RUN_ON: Final = (
     (re.compile("第?一(?:番目|つ目|[个個种種款])|^最初|첫 ?번째|첫째|(?:รุ่น|อัน|ตัว|ข้อ)(?:แรก|ที่หนึ่ง)"), 1),
     (re.compile("第?二(?:番目|つ目|[个個种種款])|두 ?번째|둘째|ที่สอง"), 2),
@@ -79,7 +86,7 @@ def picks(sources: Sequence[Quotable], memo: Memo) -> list[Pick]:
 def picked(before: Quotable, answer: Quotable) -> Range | None:
     """What a message picks of the one before it."""
     place = place_named(answer.text)
-    return _listed(before.text, place) if place is not None and before.role == "assistant" else None
+    return _offered(before.text, place) if place is not None and before.role == "assistant" else None
 
 
 def _place(source: Quotable, memo: Memo) -> int | None:
@@ -89,11 +96,12 @@ def _place(source: Quotable, memo: Memo) -> int | None:
 
 
 def _item(source: Quotable, place: int, memo: Memo) -> Range | None:
-    return memo.get(("picked", source.key, place), lambda: _listed(source.text, place), lambda _: 80)
+    return memo.get(("picked", source.key, place), lambda: _offered(source.text, place), lambda _: 80)
 
 
 def place_named(text: str) -> int | None:
-    """The place in a list that a message names, from 1; -1 for the last; None where it names none, or asks."""
+    """The place in a list that a message names, from 1; -1 for the last, 0 for what was advised; None where it names none, or
+    asks."""
     if not 0 < len(text) <= _LONGEST or _ASKS.search(text):
         return None
     low = lower_text(text)
@@ -104,7 +112,17 @@ def place_named(text: str) -> int | None:
     found = next((_PLACES[word] for word in joined_words(low) if word in _PLACES), None)
     if found is None and not low.isascii():
         found = next((place for pattern, place in _RUN_ON if pattern.search(low)), None)
+    if found is None and (said := joined_words(low)) and not (_ADVICE.isdisjoint(said) or _YOURS.isdisjoint(said)):
+        return ADVISED
     return found
+
+
+def _offered(text: str, place: int) -> Range | None:
+    """The item of a list at a place, or the last sentence that advises."""
+    if place != ADVISED:
+        return _listed(text, place)
+    said = rough_sentences(text) if _ADVISES.search(lower_text(text)) else ()
+    return next(((start, end) for start, end in reversed(said) if _ADVISES.search(lower_text(text[start:end]))), None)
 
 
 def _listed(text: str, place: int) -> Range | None:
