@@ -14,7 +14,10 @@ from tests.support.bodies import Message, encode
 from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold_request
-from turnfold.compression.options import CachePrices, FoldOptions
+from turnfold.compression.fold.shortening import shorten_messages
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import CachePrices, FoldOptions, Prose
+from turnfold.compression.wire.chat import CHAT
 
 FREE = FoldOptions(model="gpt-4o", prices=CachePrices(1.0, 1.0))
 HOTELS = "Three of them:\n\n1. Kanra, 240 euros\n2. Mitsui Garden, 165 euros\n3. Piece Hostel, 95 euros"
@@ -57,6 +60,17 @@ def test_what_was_taken_back_never_stands_alone(budget: int | None) -> None:
     )
     text = forwarded(said(*talk, question="How do we run background jobs?"), budget)
     assert "Let's drop Celery. We'll go with arq" in text
+
+
+def test_a_short_list_stays_whole_where_the_next_message_picks_from_it() -> None:
+    laptops = (
+        "Для архитектуры важны видеокарта и экран. Вот варианты:\n\n1. ASUS Vivobook Pro 15: 104 990 ₽, RTX 3050, OLED\n"
+        "2. Lenovo Legion Slim 5: 118 500 ₽, RTX 4060\n3. Acer Swift X: 99 900 ₽, RTX 3050, 1,4 кг"
+    )
+    messages = said(("Привет! Помоги выбрать ноутбук для дочери.", laptops), question="Давай третий, он легче.", between=0)
+    read = CHAT.read(encode(messages), Memo()).messages
+    assert shorten_messages(read[:2], [{}, {}], frozenset(), Prose())[1]
+    assert not shorten_messages(read, [{}, {}, {}], frozenset(), Prose())[1]
 
 
 def test_a_date_that_was_moved_never_stands_alone() -> None:
