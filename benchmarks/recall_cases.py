@@ -15,8 +15,8 @@ from typing import Any
 from turnfold.compression import tokens
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.recall import fence
+from turnfold.compression.recall.choosing import recall
 from turnfold.compression.recall.question import Question
-from turnfold.compression.recall.ranking import recall
 from turnfold.compression.text.quotes import Quote, Source
 
 CASES = Path(__file__).parent / "cases"

@@ -27,8 +27,8 @@ from benchmarks.support.vectors import Comparison
 from turnfold.compression import tokens
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.recall import fence
+from turnfold.compression.recall.choosing import recall
 from turnfold.compression.recall.question import Question
-from turnfold.compression.recall.ranking import recall
 from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.text.quotes import Source
 

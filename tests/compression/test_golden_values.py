@@ -42,7 +42,7 @@ _MODULES: Final = (
     ),
     *(
         "recall.question",
-        "recall.ranking",
+        "recall.choosing",
         "roundtrip.values",
         "roundtrip.budget",
         "shorten.registry",

@@ -92,6 +92,10 @@ def test_there_is_room_for_a_passage_even_where_nearly_nothing_is_saved() -> Non
     assert most_recall_tokens(options(WEAK), WARMTH, Shape(60, 0, 0.5), 10, 400) >= 100
 
 
+def test_there_is_room_for_a_passage_where_facts_keep_the_values_of_records_too() -> None:
+    assert recall_tokens(options(WEAK), WARMTH, CLERK, 400, 1_000) >= 160
+
+
 @pytest.mark.parametrize("prices", [NONE, WEAK, STRONG])
 def test_recall_takes_less_where_facts_keep_the_values_of_records(prices: CachePrices) -> None:
     files = recall_tokens(options(prices), WARMTH, Shape(300, 0.5, 0.6, lines=0.3), 8_000, 20_000)

@@ -17,8 +17,8 @@ from tests.support.words import prose
 from turnfold.compression.fold import fold_request, unfold
 from turnfold.compression.fold.write import source
 from turnfold.compression.options import CachePrices, FoldOptions
+from turnfold.compression.recall.choosing import recall
 from turnfold.compression.recall.question import Question
-from turnfold.compression.recall.ranking import recall
 from turnfold.compression.tokens import counter_for_model
 from turnfold.compression.wire.chat import CHAT
 

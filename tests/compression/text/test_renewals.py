@@ -34,6 +34,20 @@ def _pairs(*said: str) -> list[tuple[int, int]]:
         ("6월 7일에 가요", "7일이 아니라 9일이에요"),
         ("نصل يوم 12", "لا، يوم 14 وليس 12"),
         ("पार्सल सोमवार को आएगा", "अब बुधवार को आएगा, सोमवार को नहीं।"),
+        ("Minha prova é no dia 21 de novembro.", "A prova foi adiada para 5 de dezembro."),
+        ("We fly home on April 17 from Kansai.", "Our flight is on April 19 now."),
+        ("पार्टी 14 जून को है", "पार्टी अब 21 जून को होगी"),
+        ("Дія відбувається 1991 року.", "Я передумала: дія відбувається 2004 року."),
+        ("Budget is 7,500 euros without flights.", "My brother gives us 1,000 on top, so we have 8,500 now."),
+        ("lights to 30 percent at nine", "make the lights 20 instead"),
+        ("We need 2 kg of potatoes.", "make it 5 kg, we have guests"),
+        # Written before the rule was run on them, and not changed after.
+        ("La cena es el 3 de mayo.", "La cena se retrasó, ahora el 10 de mayo."),
+        ("Das Seminar beginnt am 2. März.", "Das Seminar wurde verschoben, es beginnt am 9. April."),
+        ("The deposit is 1,250 dollars.", "The landlord changed his mind, so we pay 1,400 now."),
+        ("Set the oven to 180 degrees.", "make the oven 200 instead"),
+        ("Нужно 3 килограмма муки.", "пусть будет 4 килограмма"),
+        ("งบประมาณ 600,000 บาท", "งบตอนนี้เป็น 750,000 บาท"),
     ],
 )
 def test_a_value_told_anew_renews_the_message_that_told_it(old: str, new: str) -> None:
@@ -55,6 +69,8 @@ def test_of_several_messages_the_one_about_the_same_is_renewed() -> None:
         ("There are 12 eggs.", ">Ok.", "We now have 3 cats."),
         ("Does it open on Monday?", ">Yes.", "They moved the desk on Friday."),
         (">It is on Monday.", "They moved it to Friday."),
+        ("The rent is 900 euros.", ">Ok.", "We have 3 cats now."),
+        ("The car costs 18,500 euros.", ">Ok.", "It was built in 2019, they changed the tyres."),
         ("[8 May, 2023] Anna: hi", ">Ben: hi", "[9 May, 2023] Anna: I changed my hair"),
     ],
 )

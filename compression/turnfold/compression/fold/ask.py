@@ -19,9 +19,9 @@ from turnfold.compression.fold.units import Unit
 from turnfold.compression.fold.write import source
 from turnfold.compression.memo import Memo, begin_alike, digest
 from turnfold.compression.options import FoldOptions
+from turnfold.compression.recall.choosing import recall
 from turnfold.compression.recall.fence import Passage
 from turnfold.compression.recall.question import Question, WantedWork
-from turnfold.compression.recall.ranking import recall
 from turnfold.compression.recall.tuning import TUNING, UNCACHED
 from turnfold.compression.text import words
 from turnfold.compression.text.quotes import Quotable, Source

@@ -299,7 +299,7 @@ def recall_tokens(options: FoldOptions, warmth: Warmth, shape: Shape, saved: int
     price = options.prices.reread(warmth.turns) / options.prices.write
     usual = max(_RECALL_LEAST, min(int(_RECALL_USUAL * saved * price), _RECALL_BASE + int(_RECALL_SHARE * folded)))
     spared = _spared(shape) if options.prices.read >= _SHORT_TAILS else 0.0
-    return int(usual * (1 - _RECALL_SPARED * spared))
+    return max(_RECALL_LEAST, int(usual * (1 - _RECALL_SPARED * spared)))
 
 
 def most_recall_tokens(options: FoldOptions, warmth: Warmth, shape: Shape, saved: int, folded: int) -> int:

@@ -15,9 +15,11 @@ from turnfold.compression.fold.shape import references
 from turnfold.compression.options import Prose
 from turnfold.compression.shorten.facts import arguments, facts
 from turnfold.compression.shorten.lines import names, visible_parts
+from turnfold.compression.text.picks import picked
 from turnfold.compression.wire.conversation import Message, Path, Texts
 
 _WORD: Final = re.compile(r"\w{3,}")
+_OFFER: Final = 240  # tokens
 
 
 def shorten_messages(messages: Sequence[Message], forms: Sequence[Texts], words: frozenset[str], prose: Prose) -> list[Texts]:
@@ -30,11 +32,17 @@ def shorten_messages(messages: Sequence[Message], forms: Sequence[Texts], words:
     out: list[Texts] = []
     for index in reversed(range(len(messages))):
         message = messages[index]
-        new = repeated.get(index) or ({} if message.sealed else dict(_shorten_texts(message, forms[index], words, known, prose)))
+        stays = message.sealed or (index + 1 < len(messages) and _is_picked_from(message, messages[index + 1]))
+        new = repeated.get(index) or ({} if stays else dict(_shorten_texts(message, forms[index], words, known, prose)))
         for text in message.texts:
             known |= visible_parts(new.get(text.path, text.text))
         out.append(new)
     return out[::-1]
+
+
+def _is_picked_from(message: Message, answer: Message) -> bool:
+    """Whether a short message offers a list that the next one picks from: "the third one" says nothing without it."""
+    return answer.speaker == "user" and message.tokens <= _OFFER and picked(message, answer) is not None
 
 
 def _shorten_texts(

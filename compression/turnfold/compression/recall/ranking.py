@@ -1,8 +1,7 @@
-"""Recall: the passages of folded messages that the current question needs, word for word.
+"""What each passage of folded messages is worth to the current question.
 
 Lives here: scoring passages for a question. Does not belong here: reading it (see ``question``), cutting and indexing (see
-``passage_index``), how many of them fit (see ``quote_choice``), rendering (see ``fence``), where the result goes, whether recall
-pays.
+``passage_index``), which are quoted (see ``choosing``), how many of them fit (see ``quote_choice``), rendering (see ``fence``).
 
 The score of a passage is BM25 over stems, with a share for its paragraph and for the title or speaker above it, plus a share of
 BM25 over character n-grams. Neighbours lend to each other: messages of a chat much, chunks of a document little. The words of the
@@ -13,28 +12,21 @@ hop, from who wrote the book to where the writer was born.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
-from turnfold.compression.memo import Memo
-from turnfold.compression.recall import cover, passage_index
-from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.greatest import nth_greatest
 from turnfold.compression.recall.leaves import spoken_name
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
-from turnfold.compression.recall.question import Question, QuestionTerms, content_words, has_content, normal_text, read_question
-from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, RankedQuotes, fence_tokens, fit_quotes
-from turnfold.compression.recall.tuning import TUNING, Tuning
-from turnfold.compression.recall.works import find_work, with_work
+from turnfold.compression.recall.question import QuestionTerms, content_words
+from turnfold.compression.recall.tuning import Tuning
 from turnfold.compression.scorers.bm25 import Hits, Wanted, idf, presence, rarity, scores, wanted_terms
-from turnfold.compression.text import requests, words
+from turnfold.compression.text import words
 from turnfold.compression.text.quotes import Quotable
-from turnfold.compression.text.renewals import renewals
-from turnfold.compression.tokens import ModelCounter, count_tail
 
 _MOST_GRAMS: Final = 400
 
@@ -177,7 +169,7 @@ def _region_share(index: PassageIndex, tuning: Tuning) -> float:
 _TITLE: Final = re.compile(r"[#*\s]{0,8}([^\n:：]{2,60})[:：\n]")
 
 
-def _named(index: PassageIndex, sources: Sequence[Quotable], asked: Terms, tuning: Tuning, *, borrowed: bool) -> Floats:
+def named_factor(index: PassageIndex, sources: Sequence[Quotable], asked: Terms, tuning: Tuning, *, borrowed: bool) -> Floats:
     """The factor of each passage for whom or what the question names.
 
     A question on Anna is answered by what Anna says rather than by what is said to her; in meetings the region counts, whoever
@@ -229,7 +221,7 @@ def _title_terms(folded: str, languages: Sequence[str]) -> frozenset[int]:
     return frozenset(chain(words.run_on_terms(folded).tolist(), *stems))
 
 
-def _like(index: PassageIndex, likeness: Sequence[bytes], tuning: Tuning) -> Floats | None:
+def vector_likeness(index: PassageIndex, likeness: Sequence[bytes], tuning: Tuning) -> Floats | None:
     """What sentence vectors say of each passage, 0 to 1; None where they say nothing.
 
     Most passages are somewhat like any question, so only those most like it count. One of which nothing is known has its words.
@@ -245,7 +237,7 @@ def _like(index: PassageIndex, likeness: Sequence[bytes], tuning: Tuning) -> Flo
     return like
 
 
-def _best(values: Floats, number: int) -> list[int]:
+def best_places(values: Floats, number: int) -> list[int]:
     """Where the greatest values stand, the greatest first; of equal ones the first."""
     if 4 * number >= len(values):
         best: list[int] = np.argsort(-values, kind="stable")[:number].tolist()
@@ -267,7 +259,7 @@ def _strongest(index: PassageIndex, found: Mapping[tuple[int, ...], float], numb
     else:
         hits, having = None, index.words.having(np.array([group[0] for group in groups], dtype=np.uint32))
     present = having > 0  # a function word is in no passage
-    top = _best(rarity(having, len(index.quotes)) * weights * present, min(number, int(present.sum())))
+    top = best_places(rarity(having, len(index.quotes)) * weights * present, min(number, int(present.sum())))
     if hits is None:  # the order in which hits come is that of all groups: sums must not depend on it
         chosen = sorted(top)
         number_of = {term: place for place, term in enumerate(chosen)}
@@ -281,7 +273,7 @@ def _strongest(index: PassageIndex, found: Mapping[tuple[int, ...], float], numb
 
 def _feedback(index: PassageIndex, worth: Floats, known: set[int], tuning: Tuning) -> Terms:
     found: dict[tuple[int, ...], float] = {}
-    for i in _best(worth, tuning.feedback_passages):
+    for i in best_places(worth, tuning.feedback_passages):
         for term in dict.fromkeys(index.said.of(i).tolist()):
             if term not in known:
                 found[(term,)] = found.get((term,), 0.0) + float(worth[i])
@@ -293,7 +285,7 @@ _NAME: Final = re.compile(r"\b[^\W\d_a-z][\w’'-]*\w")
 
 def _second_hop(index: PassageIndex, sources: Sequence[Quotable], worth: Floats, known: set[int], tuning: Tuning) -> Terms:
     value: dict[str, float] = {}
-    for i in _best(worth, tuning.hop_passages):
+    for i in best_places(worth, tuning.hop_passages):
         quote = index.quotes[i]
         for name in dict.fromkeys(_NAME.findall(sources[quote.source].text, quote.start, quote.end)):
             word = words.fold(name)
@@ -306,176 +298,3 @@ def _second_hop(index: PassageIndex, sources: Sequence[Quotable], worth: Floats,
         if known.isdisjoint(group):
             found[group] = found.get(group, 0.0) + weight
     return _strongest(index, found, tuning.hop_names)
-
-
-# ---------------------------------------------------------------- the choice
-
-
-def recall(
-    sources: Sequence[Quotable],
-    question: Question,
-    budget: int,
-    present: Sequence[str],
-    count: Callable[[str], int],
-    memo: Memo,
-    *,
-    fill: bool = False,
-    tuning: Tuning = TUNING,
-) -> Quoted:
-    """The passages of ``sources`` that bear on the question, as they are quoted.
-
-    Args:
-        sources: folded messages, oldest first.
-        question: what is asked now.
-        budget: tokens that the quotes in their fence may take at most; a work that is asked for as a whole has room of its own.
-        present: texts that the request holds already; a passage that is wholly in one of them is not quoted again.
-        count: counts the tokens of a text.
-        memo: keeps what is derived from the sources alone.
-        fill: use the budget up as long as anything bears on the question at all, not only what clearly does.
-        tuning: the figures of score and choice.
-    """
-    if budget <= fence_tokens(count) or not any(s.text.strip() for s in sources):
-        return Quoted()
-    index = passage_index.build(sources, memo)
-    asked = read_question(question, index, tuning)
-    terms = Terms.asked(asked, index)
-    matched, alone = _coverage(terms)
-    asks, room = normal_text(question), budget - fence_tokens(count)
-    work = find_work(sources, question.work, asks, count, memo)
-    whole = requests.asks_for_whole(asks) and not has_content(requests.without_whole(asks))
-    first = requests.asks_for_beginning(asks)
-    covers_all = whole or requests.asks_for_all(asks)
-    if whole or ((covers_all or requests.asks_for_cover(asks)) and matched < tuning.topical):
-        ranking = cover.cover(index, sources, room, tuning)
-        if covers_all:
-            ranking = cover.users_first(ranking, index, sources, room)
-    elif first and not has_content(requests.without_beginning(asks)):
-        ranking = cover.beginning(RankedQuotes(_NOTHING, np.zeros(len(index.quotes))), sources, first, room)
-    else:
-        strength = matched * tuning.lone if alone and not asked.borrowed else matched
-        floor = 0.0 if fill else _floor(strength, tuning, borrowed=asked.borrowed)
-        if floor is None and not (first or work.quotes):
-            return Quoted()
-        if not fill:
-            budget = min(budget, max(tuning.room_least, int(budget * _room(strength, tuning, borrowed=asked.borrowed))))
-        given = tuning.given * _room(strength, tuning, borrowed=False) if floor == tuning.bearing else 0.0
-        ranking = _ranked(index, sources, question, asked, terms, _Bearing(floor, given), tuning, memo)
-        if first:
-            ranking = cover.beginning(ranking, sources, first, room)
-    if question.work:
-        ranking = with_work(ranking, index, work)
-        budget = budget if fill else max(budget, min(question.work.room, budget + work.tokens))
-    costs = QuoteTokens(sources, count, index, "\0".join(present), ranking.more)
-    found = fit_quotes(ranking, budget, costs)
-    if found.text and isinstance(count, ModelCounter):
-        count_tail(found.text, dict(zip(count.vocabularies, found.counts, strict=True)), memo)
-    return found
-
-
-_NOTHING: Final = np.zeros(0, np.int64)
-
-
-class _Bearing(NamedTuple):
-    """When a passage bears on a question.
-
-    Attributes:
-        floor: share of the best passage's worth from which on it does; None: none does.
-        given: tokens in which the best of those worth half as much do too.
-    """
-
-    floor: float | None
-    given: float
-
-
-def _ranked(
-    index: PassageIndex,
-    sources: Sequence[Quotable],
-    question: Question,
-    asked: QuestionTerms,
-    terms: Terms,
-    bearing: _Bearing,
-    tuning: Tuning,
-    memo: Memo,
-) -> RankedQuotes:
-    """The passages that bear on the question."""
-    floor, given = bearing
-    worth = score(index, sources, asked.text, terms, tuning)
-    least = np.inf if floor is None else floor * float(worth.max())
-    named = _named(index, sources, terms, tuning, borrowed=asked.borrowed)
-    worth = _renewed(index, sources, worth * named, memo)
-    bears = worth > least
-    if given:
-        bears[_first(index, worth, _HALF * least, given)] = True
-    like = _like(index, question.likeness, tuning) if question.likeness else None
-    if like is not None and floor is not None:  # how many bear on it is for the words to say; vectors have a say in which
-        number = len(worth) if floor == 0.0 else int(bears.sum())
-        # Rounded, so that no machine's arithmetic changes the order.
-        worth = np.round(_renewed(index, sources, score(index, sources, asked.text, terms, tuning, like) * named, memo), 6)
-        bears = np.zeros(len(worth), dtype=bool)
-        bears[_best(worth, number)] = True
-    return RankedQuotes(np.flatnonzero(bears), worth)
-
-
-def _first(index: PassageIndex, worth: Floats, least: float, room: float) -> Ints:
-    """The best passages that are worth more than the least and fit into so many tokens, about."""
-    best = np.array(_best(worth, int(room / _SHORTEST)), np.int64)
-    best = best[worth[best] > least]
-    return best[np.cumsum(index.costs[best] + FRAME) <= room]
-
-
-_HALF: Final = 0.5
-_SHORTEST: Final = 10  # tokens of a quote and its label, as a rule at least
-
-
-def _renewed(index: PassageIndex, sources: Sequence[Quotable], worth: Floats, memo: Memo) -> Floats:
-    """The worth of passages, that of a message which renews another no less than that of what it renews, so that it is quoted
-    before it: what no longer holds is never all that is said."""
-    pairs = index.derived("renewals", lambda: _renewing(index, sources, memo))
-    if not pairs:
-        return worth
-    found = worth.copy()
-    for newer, older in pairs:
-        found[newer] = max(found[newer], _AHEAD * found[older])
-    return found
-
-
-_AHEAD: Final = 1.001
-
-
-def _renewing(index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> list[tuple[int, int]]:
-    """Passages that renew others, with these, in order."""
-    firsts = np.searchsorted(index.source_of, np.arange(len(sources) + 1)).tolist()
-    found = []
-    for newer, older, start in renewals(sources, memo):
-        behind = (n for n in range(firsts[older], firsts[older + 1]) if index.quotes[n].end > start)
-        renewed = next(behind, None)
-        if renewed is not None and firsts[newer] < firsts[newer + 1]:
-            found.append((firsts[newer], renewed))
-    return found
-
-
-def _floor(matched: float, tuning: Tuning, *, borrowed: bool) -> float | None:
-    """Share of the best score that a passage must reach; None where nothing bears on the question."""
-    if borrowed:
-        return tuning.bearing_borrowed if matched >= tuning.covered_borrowed else None
-    if matched >= tuning.covered:
-        return tuning.bearing
-    return tuning.bearing_hinted if matched >= tuning.hinted else None
-
-
-def _room(strength: float, tuning: Tuning, *, borrowed: bool) -> float:
-    """Part of the budget that a question may take: what one tells in passing shares words with everything, and needs little."""
-    if borrowed:
-        return tuning.room_borrowed
-    return float(np.clip((strength - tuning.hinted) / (tuning.full - tuning.hinted), 0.0, 1.0))
-
-
-def _coverage(asked: Terms) -> tuple[float, bool]:
-    """The greatest share of the question's weight that a passage holds, itself or in its title; whether that is one word of
-    several."""
-    hits, heads = asked.hits, asked.heads
-    value = idf(hits) * asked.weights
-    both = presence(hits, value) + presence(heads, value)
-    best = int(both.argmax())
-    found = {*hits.term[hits.passage == best].tolist(), *heads.term[heads.passage == best].tolist()}
-    return float(both[best]) / max(float(value.sum()), 1e-9), len(found) == 1 < len(value)

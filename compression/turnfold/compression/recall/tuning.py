@@ -51,6 +51,7 @@ class Tuning:
         bearing_hinted: the same where the question is hardly covered.
         bearing_borrowed: the same for a question whose words are those of the exchange before.
         own_borrowed: weight of such a question's own words; those of the exchange have 1.
+        told: part of an explicit budget for what users told, where something is to be written or nothing bears on the question.
         cover_least, cover_parts: for a cover of everything, the room that makes one more part, and parts up to which it does.
         cover_tokens: the room that makes one more part beyond these.
         cover_asking: factor for passages that ask in a cover.
@@ -100,6 +101,7 @@ class Tuning:
     bearing_hinted: float = 0.5
     bearing_borrowed: float = 0.25
     own_borrowed: float = 0.2
+    told: float = 0.4
     cover_least: float = 25
     cover_parts: int = 12
     cover_tokens: float = 60

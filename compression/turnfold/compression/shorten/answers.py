@@ -1,7 +1,7 @@
-"""Answers that say nothing without their question: "Which city do you live in?", "Porto."
+"""Answers that say nothing without their question: "Which city do you live in?", "Porto."; or without the list they pick from.
 
 Lives here: whether a message answers the one before it so, and what that one asks. Does not belong here: whether either is
-quoted (``told``).
+quoted (``told``), what is picked (``text.picks``).
 
 An answer is told by its place alone: a short message that asks nothing, behind one that ends with a question.
 """
@@ -13,7 +13,8 @@ from typing import Final
 
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.lower import lower_text, words
-from turnfold.compression.text.quotes import Source
+from turnfold.compression.text.picks import picked, place_named
+from turnfold.compression.text.quotes import Quotable
 from turnfold.compression.text.requests import EMPTY
 from turnfold.compression.text.sentences import rough_sentences
 
@@ -30,8 +31,11 @@ _PLEASE: Final = re.compile(
 )
 
 
-def asked(before: Source, answer: Source) -> Range | None:
-    """Where a message of the assistant asks what a user's message answers in so few words that they need the question."""
+def asked(before: Quotable, answer: Quotable) -> Range | None:
+    """Where a message of the assistant asks what a user's message answers in so few words that they need the question;
+    or the item of its list that the answer picks."""
+    if item := picked(before, answer):
+        return item
     if before.role != "assistant" or not 0 < len(answer.text) <= _LONGEST or _QUESTION.search(answer.text):
         return None
     text = before.text
@@ -46,7 +50,7 @@ def asked(before: Source, answer: Source) -> Range | None:
 
 def merely_agrees(text: str) -> bool:
     """Whether an answer is "Yes, please" or the like: what comes of it is said by what follows."""
-    return EMPTY.issuperset(words(lower_text(text))) and not _FIGURE.search(text)
+    return EMPTY.issuperset(words(lower_text(text))) and not _FIGURE.search(text) and place_named(text) is None
 
 
 def _asks(sentence: str) -> bool:

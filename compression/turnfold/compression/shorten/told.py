@@ -18,7 +18,8 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.shorten.answers import asked, merely_agrees
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.own_words import beside_output
-from turnfold.compression.text.quotes import Quote, Source
+from turnfold.compression.text.picks import picks
+from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.renewals import renewals
 from turnfold.compression.text.self_statements import changes, statement_weight
 from turnfold.compression.text.sentences import rough_sentences
@@ -75,10 +76,10 @@ class _ToldCandidate(NamedTuple):
     source: int
     opens: bool
     said: _Told
-    asked: _Told | None  # of the message before, whose answer it is
+    asked: Quote | None  # what it answers, or picks, of a message before
 
 
-def told(sources: Sequence[Source], room: ToldRoom, count: Callable[[str], int], memo: Memo) -> list[Quote]:
+def told(sources: Sequence[Quotable], room: ToldRoom, count: Callable[[str], int], memo: Memo) -> list[Quote]:
     """The most telling of the users' statements, in order, as many as there is room for; of equal ones the last."""
     if room.tokens <= 0:
         return []
@@ -103,58 +104,65 @@ def told(sources: Sequence[Source], room: ToldRoom, count: Callable[[str], int],
     return sorted(found)
 
 
-def _newer(sources: Sequence[Source], memo: Memo) -> dict[int, int]:
+def _newer(sources: Sequence[Quotable], memo: Memo) -> dict[int, int]:
     """The newest message that renews each, in a chain of such too."""
     newest: dict[int, int] = {}
-    for one in reversed(renewals(sources, memo)):
-        newest.setdefault(one.older, newest.get(one.newer, one.newer))
+    renewed = [(one.newer, one.older) for one in renewals(sources, memo)]
+    renewed += [(one.by, one.instead) for one in picks(sources, memo) if one.instead is not None]
+    for newer, older in sorted(renewed, reverse=True):
+        newest.setdefault(older, newest.get(newer, newer))
     return newest
 
 
-def _quotes(sources: Sequence[Source], one: _ToldCandidate, newer: Mapping[int, int], memo: Memo) -> set[Quote]:
+def _quotes(sources: Sequence[Quotable], one: _ToldCandidate, newer: Mapping[int, int], memo: Memo) -> set[Quote]:
     """A candidate with its question, what both need, and the message that renews it."""
     new = {Quote(one.source, *place) for place in _with_needs(sources[one.source], one.said, memo)}
     if one.source in newer:
         new |= {Quote(newer[one.source], *place) for place in _renewing(sources[newer[one.source]], memo)}
     if one.asked:
-        new |= {Quote(one.source - 1, *place) for place in _with_needs(sources[one.source - 1], one.asked, memo)}
+        asking = sources[one.asked.source]
+        new |= {Quote(one.asked.source, *place) for place in _with_needs(asking, _Told(0.0, *one.asked[1:]), memo)}
     return new
 
 
-def _renewing(source: Source, memo: Memo) -> Iterable[tuple[int, int]]:
+def _renewing(source: Quotable, memo: Memo) -> Iterable[tuple[int, int]]:
     """What a message that renews another tells; all of it where no sentence does."""
     said = [one for one in _told_in(source, memo) if one.end > one.start]
     return [place for one in said for place in _with_needs(source, one, memo)] or [(0, len(source.text))]
 
 
-def _candidates(sources: Sequence[Source], opening: int | None, memo: Memo) -> Iterable[_ToldCandidate]:
+def _candidates(sources: Sequence[Quotable], opening: int | None, memo: Memo) -> Iterable[_ToldCandidate]:
     """What users tell, equal ones once: the last."""
     latest: dict[tuple[str, str], _ToldCandidate] = {}
     opens = False
+    elsewhere = {one.by: Quote(one.of, *one.item) for one in picks(sources, memo)}
     for i, source in enumerate(sources):
         if source.role != "user":
             continue
-        question = _question(sources, i, memo)
+        question = elsewhere.get(i) or _question(sources, i, memo)
         opens = i == opening or (opens and (question is not None or _is_brief(sources[i - 1])))
         more = _NODDED * _is_nodded(sources, i) + _ANSWERS * (question is not None and not merely_agrees(source.text))
         for one in _told_in(source, memo):
             weight = one.weight + more + _OPENS * (opens and (question is not None or one.end - one.start > _NAUGHT))
             if weight >= _LEAST:
-                key = sources[i - 1].text[question.start : question.end] if question else "", source.text[one.start : one.end]
+                key = (
+                    sources[question.source].text[question.start : question.end] if question else "",
+                    source.text[one.start : one.end],
+                )
                 latest[key] = _ToldCandidate(weight + _NEWEST * i / len(sources), i, opens, one, question)
     return latest.values()
 
 
-def _question(sources: Sequence[Source], index: int, memo: Memo) -> _Told | None:
+def _question(sources: Sequence[Quotable], index: int, memo: Memo) -> Quote | None:
     """What the message before asks, where one answers it and needs it."""
     if not index:
         return None
     before, answer = sources[index - 1], sources[index]
     place = memo.get(("asked", before.key, answer.key), lambda: asked(before, answer))
-    return _Told(0.0, *place) if place else None
+    return Quote(index - 1, *place) if place else None
 
 
-def _is_nodded(sources: Sequence[Source], index: int) -> bool:
+def _is_nodded(sources: Sequence[Quotable], index: int) -> bool:
     """Whether a user's message that asks nothing is answered by hardly anything."""
     text, answer = sources[index].text, sources[index + 1] if index + 1 < len(sources) else None
     if answer is None or answer.role != "assistant" or not 0 < len(text) <= _LONGEST or _ASKS.search(text):
@@ -162,12 +170,12 @@ def _is_nodded(sources: Sequence[Source], index: int) -> bool:
     return len(answer.text) <= _NOD and not _ASKS.search(answer.text)
 
 
-def _is_brief(answer: Source) -> bool:
+def _is_brief(answer: Quotable) -> bool:
     """Whether the assistant has answered hardly anything: it waits for more."""
     return answer.role == "assistant" and len(answer.text) <= _WAITS and not _FIGURE.search(answer.text)
 
 
-def _told_in(source: Source, memo: Memo) -> tuple[_Told, ...]:
+def _told_in(source: Quotable, memo: Memo) -> tuple[_Told, ...]:
     if source.role != "user" or len(source.text) > _LONGEST_READ or not source.text.strip():
         return ()
     return memo.get(("told", source.key), lambda: tuple(_read(source.text)), lambda found: 64 + 120 * len(found))
@@ -193,7 +201,7 @@ def _read(text: str) -> Iterator[_Told]:
             yield _Told(statement_weight(piece, said) + _CHANGED * changes(said) - less, start, end)
 
 
-def _with_needs(source: Source, one: _Told, memo: Memo) -> Sequence[tuple[int, int]]:
+def _with_needs(source: Quotable, one: _Told, memo: Memo) -> Sequence[tuple[int, int]]:
     """The ranges of the statements that a range lies in, and of all that they need."""
     text = source.text
     if one.end - one.start == len(text):

@@ -23,6 +23,7 @@ from turnfold.compression.text.heard import HeardWords
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.manner import MANNER_CUES, tells_manner
+from turnfold.compression.text.once import is_for_once
 from turnfold.compression.text.run_on_orders import run_on_orders
 from turnfold.compression.text.sentences import LONGEST, rough_sentences, sentences
 from turnfold.compression.text.spans import Span
@@ -196,10 +197,14 @@ _MARKS: Final = ":;,()\"'-"
 
 def is_standing_order(sentence: str, known: Sequence[str] | None = None) -> bool:
     """Whether a sentence tells the reader how to behave beyond this turn. A question is not an order unless it is a polite
-    request.
+    request, and neither is what is asked for one thing or one time (``once``).
 
     `known` are its words (``words(lower_text(sentence))``) where the caller has them already.
     """
+    return _orders_something(sentence, known) and not is_for_once(sentence)
+
+
+def _orders_something(sentence: str, known: Sequence[str] | None) -> bool:
     if not sentence.isascii() and _RUN_ON.search(sentence):
         return not _ASKS.search(sentence)
     if tells_manner(sentence, known):

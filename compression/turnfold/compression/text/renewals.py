@@ -1,7 +1,7 @@
 """Messages that put something else in place of what an earlier one told: "they moved it, Friday now", "the 14th, not the 12th".
 
-Lives here: which message renews which. Does not belong here: what is made of it (``shorten.told``, ``recall.ranking``), the words
-(``lexicon/renewals.txt``).
+Lives here: which message renews which. Does not belong here: what is made of it (``shorten.told``, ``recall.choosing``), things
+that are taken back by their names (``withdrawals``), the words (``lexicon/renewals.txt``).
 
 A message renews another of the same speaker if it denies a value that the other told ("not the 12th"), or says that something
 changed ("now", "moved") and tells a value of the same kind: a day, a time, a date, a figure with the same unit. A bare figure
@@ -22,6 +22,7 @@ from turnfold.compression.text.quotes import Quotable
 from turnfold.compression.text.self_statements import changes
 from turnfold.compression.text.sentences import rough_sentences
 from turnfold.compression.text.turns import SPEAKER_LABEL
+from turnfold.compression.text.withdrawals import withdrawals, withdrawn
 from turnfold.compression.text.words import is_function_word
 
 _LONGEST: Final = 240  # characters of a message that renews something
@@ -49,6 +50,8 @@ _STAMP: Final = re.compile(r"\[[^\]\n]{4,60}\]")  # when a message was written
 _ASKED: Final = re.compile(r"[^.!?。！？؟।\n]{0,200}[?？؟]")
 _HAN_RUN: Final = re.compile(r"[\u3400-\u9fff\u30a0-\u30ff]{2,}")
 _LEAST: Final = 2  # what speaks for two messages being of the same thing
+_OF_BARE: Final = 1  # what a figure without a unit does, where the other has one
+_LARGE: Final = 4  # characters of a large figure
 _OF_KIND: Final = 2  # what a value of the same kind speaks for it: a day, a time, a figure with a unit
 
 
@@ -56,9 +59,15 @@ def _one_of(section: str) -> str:
     return "|".join(sorted((re.escape(w.replace("_", " ")) for w in _TABLE[section]), key=lambda w: (-len(w), w)))
 
 
+_CHANGING: Final = re.compile(rf"(?<!\w)(?:{_one_of('changing')})(?!\w)")
 _NOT_BEFORE: Final = re.compile(rf"(?:(?<!\w)(?:{_one_of('not')})(?!\w)|不是|而不是|وليس ){_GAP}\Z")
 _AT: Final = re.compile(rf"(?<!\w)(?:{_one_of('clock before')}) \Z")
 _HOURS: Final = 24
+_MONTHS: Final = _one_of("months")
+_ANY_MONTH: Final = re.compile(_MONTHS)
+_LONGEST_MONTH: Final = 16  # characters, with what stands behind it
+_IN_MONTH: Final = re.compile(rf"(?:\.|st|nd|rd|th|er|º)? ?(?:of |de |d')?(?:{_MONTHS})(?!\w)")
+_MONTH: Final = re.compile(rf"(?<!\w)(?:{_MONTHS}) (?:the )?\Z")
 _NOT_BEHIND: Final = re.compile(rf"{_GAP}(?:{_one_of('not behind')})")
 
 
@@ -77,13 +86,15 @@ class _Value(NamedTuple):
 
 
 class _ToldValues(NamedTuple):
-    """What a message tells: its values, those of them that it denies, whether something changed, what it is about, who speaks."""
+    """What a message tells: its values, those of them that it denies, whether something changed, what it is about, who speaks;
+    and words for what it takes back."""
 
     values: tuple[_Value, ...]
     denied: tuple[_Value, ...]
     changed: bool
     about: frozenset[str]
     speaker: str
+    takes_back: tuple[str, ...] = ()
 
 
 _NOTHING: Final = _ToldValues((), (), False, frozenset(), "")
@@ -101,7 +112,10 @@ def renewals(sources: Sequence[Quotable], memo: Memo) -> list[Renewal]:
                 found += (Renewal(newer, at, start) for at, start in _repeated(older, sources, read[older[0]], memo))
         if said.values:
             telling.append(newer)
-    return found
+    known = {(one.newer, one.older) for one in found}
+    return sorted(
+        [*found, *(Renewal(*one) for one in withdrawals(sources, [one.takes_back for one in read]) if one[:2] not in known)]
+    )
 
 
 def _read(source: Quotable, memo: Memo) -> _ToldValues:
@@ -115,21 +129,23 @@ def _values_of(text: str) -> _ToldValues:
     bare = _STAMP.sub(lambda stamp: " " * len(stamp.group()), low) if "[" in low else low
     said = _ASCII_WORD.findall(low) if low.isascii() else words(low)
     values = tuple(sorted(_values(bare, said), key=lambda one: one.start))
+    takes_back = withdrawn(low, said)
     if not values:
-        return _NOTHING
+        return _NOTHING._replace(takes_back=takes_back) if takes_back else _NOTHING
     short = len(text) <= _LONGEST
     changed = short and any(_tells_change(low[a:b]) for a, b in rough_sentences(low) if any(a <= v.start < b for v in values))
     denied = tuple(one for one in values if short and _is_denied(low, one))
     values = tuple(one for one in values if not _ASKED.match(low, one.start))
     about = {word[:6] for word in joined_words(low) if len(word) > 3 and not is_function_word(word)}
     about |= {run[i : i + 2] for run in _HAN_RUN.findall(low) for i in range(len(run) - 1)}
-    speaker = label.group(1) if (label := SPEAKER_LABEL.match(low)) else ""
-    return _ToldValues(values, denied, changed, frozenset(about - {one.value[:6] for one in values}), speaker)
+    label = SPEAKER_LABEL.match(low)
+    speaker = label.group(1) if label and not _tells_change(label.group(1)) else ""
+    return _ToldValues(values, denied, changed, frozenset(about - {one.value[:6] for one in values}), speaker, takes_back)
 
 
 def _tells_change(sentence: str) -> bool:
     said = words(sentence)
-    return changes(said) or not _CHANGED.isdisjoint(said) or bool(_RUN_ON_CHANGED.search(sentence))
+    return changes(said) or not _CHANGED.isdisjoint(said) or bool(_CHANGING.search(sentence) or _RUN_ON_CHANGED.search(sentence))
 
 
 def _values(low: str, said: Sequence[str]) -> Iterator[_Value]:
@@ -144,9 +160,10 @@ def _values(low: str, said: Sequence[str]) -> Iterator[_Value]:
 
 
 def _figures(low: str) -> Iterator[_Value]:
+    months = _ANY_MONTH.search(low) is not None
     for match in _NUMBER.finditer(low):
         value, unit = match["value"], match["unit"] or match["sign"] or ""
-        kind = _kind(value, unit)
+        kind = "date" if months and _is_in_month(low, match.start("value"), match.end("value")) else _kind(value, unit)
         timed = (
             kind == "number"
             and value.isdigit()
@@ -154,6 +171,11 @@ def _figures(low: str) -> Iterator[_Value]:
             and _AT.search(low, max(0, match.start("value") - 6), match.start("value"))
         )
         yield _Value("clock" if timed else kind, value, match.start("value"))
+
+
+def _is_in_month(low: str, start: int, end: int) -> bool:
+    """Whether the figure there has a month beside it: "17 May", "le 3 de mayo", "April 17"."""
+    return bool(_IN_MONTH.match(low, end) or _MONTH.search(low, max(0, start - _LONGEST_MONTH), start))
 
 
 def _in_words(low: str) -> Iterator[_Value]:
@@ -171,7 +193,7 @@ def _kind(value: str, unit: str) -> str:
         return "clock"
     if _starts(unit, "date"):
         return "date"
-    return f"number {unit[:_SAME]}" if unit and not is_function_word(unit) else "number"
+    return f"number {unit[:_SAME]}" if unit and not is_function_word(unit) and not changes((unit,)) else "number"
 
 
 def _starts(unit: str, section: str) -> bool:
@@ -198,10 +220,20 @@ def _renewed(said: _ToldValues, read: Sequence[_ToldValues], telling: Sequence[i
 
 def _likeness(one: _Value, said: _ToldValues, older: _ToldValues) -> float:
     """What speaks for a value's being renewed by a message: none of the same kind is there, 0."""
-    kinds = [new.kind for new in said.values if new.kind == one.kind and new.value != one.value]
-    if not kinds or one.kind == "number" or one.value in {new.value for new in said.values}:
+    if one.kind == "number" or one.value in {new.value for new in said.values}:
         return 0.0
-    return _OF_KIND + min(2, len(said.about & older.about))
+    shared = min(2, len(said.about & older.about))
+    if any(new.kind == one.kind for new in said.values):
+        return _OF_KIND + shared
+    bare = [new for new in said.values if new.kind == "number"] if one.kind.startswith("number") else []
+    return _OF_BARE + max(shared, *(_is_alike(new.value, one.value) for new in bare)) if bare else 0.0
+
+
+def _is_alike(new: str, old: str) -> bool:
+    """Whether two large figures are written alike and of about the same size: "7,500 euros", "8,500"."""
+    if len(new) != len(old) or len(new) < _LARGE:
+        return False
+    return all(a.isdigit() == b.isdigit() for a, b in zip(new, old, strict=True))
 
 
 def _repeated(older: tuple[int, int], sources: Sequence[Quotable], read: _ToldValues, memo: Memo) -> Iterator[tuple[int, int]]:

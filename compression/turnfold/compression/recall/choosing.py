@@ -1,0 +1,250 @@
+"""Recall: the passages of folded messages that the current question needs, word for word.
+
+Lives here: which passages are quoted for a question. Does not belong here: what each is worth (``ranking``), reading the question
+(``question``), how many of them fit (``quote_choice``), rendering (``fence``), where the result goes, whether recall pays.
+
+Most questions get what bears on them. A request for a summary gets a cover of everything, one for the beginning what stood there,
+one for a work of the chat all of it (``works``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from turnfold.compression.memo import Memo
+from turnfold.compression.recall import cover, passage_index
+from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
+from turnfold.compression.recall.question import Question, QuestionTerms, has_content, normal_text, read_question
+from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, RankedQuotes, fence_tokens, fit_quotes, in_front
+from turnfold.compression.recall.ranking import Terms, best_places, named_factor, score, vector_likeness
+from turnfold.compression.recall.tuning import TUNING, Tuning
+from turnfold.compression.recall.works import find_work, with_work
+from turnfold.compression.scorers.bm25 import idf, presence
+from turnfold.compression.shorten.told import ToldRoom, told
+from turnfold.compression.text import requests
+from turnfold.compression.text.orders import begins_with_command
+from turnfold.compression.text.picks import picks
+from turnfold.compression.text.quotes import Quotable
+from turnfold.compression.text.renewals import renewals
+from turnfold.compression.tokens import ModelCounter, count_tail
+
+_OPENING: Final = 240  # characters of a message in which it begins with a command
+_NOTHING: Final = np.zeros(0, np.int64)
+
+
+def recall(
+    sources: Sequence[Quotable],
+    question: Question,
+    budget: int,
+    present: Sequence[str],
+    count: Callable[[str], int],
+    memo: Memo,
+    *,
+    fill: bool = False,
+    tuning: Tuning = TUNING,
+) -> Quoted:
+    """The passages of ``sources`` that bear on the question, as they are quoted.
+
+    Args:
+        sources: folded messages, oldest first.
+        question: what is asked now.
+        budget: tokens that the quotes in their fence may take at most; a work that is asked for as a whole has room of its own.
+        present: texts that the request holds already; a passage that is wholly in one of them is not quoted again.
+        count: counts the tokens of a text.
+        memo: keeps what is derived from the sources alone.
+        fill: use the budget up as long as anything bears on the question at all, not only what clearly does.
+        tuning: the figures of score and choice.
+    """
+    if budget <= fence_tokens(count) or not any(s.text.strip() for s in sources):
+        return Quoted()
+    index = passage_index.build(sources, memo)
+    asking = _Asking(sources, index, question, read_question(question, index, tuning), fill, tuning)
+    asks = normal_text(question)
+    work = find_work(sources, question.work, asks, count, memo)
+    room = budget - fence_tokens(count)
+    ranking = _all_or_first(asking, asks, room)
+    if ranking is None:
+        first = requests.asks_for_beginning(asks)
+        if asking.floor is None and not (first or work.quotes):
+            return Quoted()
+        budget = asking.room(budget)
+        ranking = asking.ranked(memo)
+        if first:
+            ranking = cover.beginning(ranking, sources, first, room)
+        elif not work.quotes and asking.wants_told:
+            told_room = ToldRoom(int(tuning.told * room), 0, int(tuning.told * room / 2))
+            ranking = in_front(ranking, told(sources, told_room, count, memo))
+    if question.work:
+        ranking = with_work(ranking, index, work)
+        budget = budget if fill else max(budget, min(question.work.room, budget + work.tokens))
+    found = fit_quotes(ranking, budget, QuoteTokens(sources, count, index, "\0".join(present), ranking.more))
+    if found.text and isinstance(count, ModelCounter):
+        count_tail(found.text, dict(zip(count.vocabularies, found.counts, strict=True)), memo)
+    return found
+
+
+def _all_or_first(asking: _Asking, asks: str, room: int) -> RankedQuotes | None:
+    """Quotes for a question about all that was said, or about its beginning alone; None for any other."""
+    whole = requests.asks_for_whole(asks) and not has_content(requests.without_whole(asks))
+    covers_all = whole or requests.asks_for_all(asks)
+    if whole or ((covers_all or requests.asks_for_cover(asks)) and asking.matched < asking.tuning.topical):
+        ranking = cover.cover(asking.index, asking.sources, room, asking.tuning)
+        return cover.users_first(ranking, asking.index, asking.sources, room) if covers_all else ranking
+    first = requests.asks_for_beginning(asks)
+    if first and not has_content(requests.without_beginning(asks)):
+        return cover.beginning(RankedQuotes(_NOTHING, np.zeros(len(asking.index.quotes))), asking.sources, first, room)
+    return None
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """A question to an index of what may be quoted.
+
+    Attributes:
+        asked: the question as terms.
+        fill: as of `recall`.
+    """
+
+    sources: Sequence[Quotable]
+    index: PassageIndex
+    question: Question
+    asked: QuestionTerms
+    fill: bool
+    tuning: Tuning
+
+    @cached_property
+    def terms(self) -> Terms:
+        """Where its terms stand."""
+        return Terms.asked(self.asked, self.index)
+
+    @cached_property
+    def _coverage(self) -> tuple[float, bool]:
+        return _coverage(self.terms)
+
+    @property
+    def matched(self) -> float:
+        """The greatest share of its weight that a passage holds."""
+        return self._coverage[0]
+
+    @property
+    def strength(self) -> float:
+        """The same, less where that is one word of several."""
+        matched, alone = self._coverage
+        return matched * self.tuning.lone if alone and not self.asked.borrowed else matched
+
+    @property
+    def floor(self) -> float | None:
+        """Share of the best passage's worth from which on one bears on it; None: none does."""
+        return 0.0 if self.fill else _floor(self.strength, self.tuning, borrowed=self.asked.borrowed)
+
+    @property
+    def wants_told(self) -> bool:
+        """Whether it needs what users told more than what shares words with it."""
+        begins = begins_with_command(self.question.text[:_OPENING])
+        return self.fill and (begins or self.strength < self.tuning.hinted)
+
+    def room(self, budget: int) -> int:
+        """What it may take of a budget."""
+        if self.fill:
+            return budget
+        part = _room(self.strength, self.tuning, borrowed=self.asked.borrowed)
+        return min(budget, max(self.tuning.room_least, int(budget * part)))
+
+    def ranked(self, memo: Memo) -> RankedQuotes:
+        """The passages that bear on it: those of the floor's worth, and the best of those worth half as much."""
+        index, sources, tuning, floor = self.index, self.sources, self.tuning, self.floor
+        worth = score(index, sources, self.asked.text, self.terms, tuning)
+        least = np.inf if floor is None else floor * float(worth.max())
+        named = named_factor(index, sources, self.terms, tuning, borrowed=self.asked.borrowed)
+        worth = _renewed(index, sources, worth * named, memo)
+        bears = worth > least
+        if floor == tuning.bearing and (given := tuning.given * _room(self.strength, tuning, borrowed=False)):
+            bears[_first(index, worth, _HALF * least, given)] = True
+        like = vector_likeness(index, self.question.likeness, tuning) if self.question.likeness else None
+        if like is not None and floor is not None:  # how many bear on it is for the words to say; vectors have a say in which
+            number = len(worth) if floor == 0.0 else int(bears.sum())
+            # Rounded, so that no machine's arithmetic changes the order.
+            liked = score(index, sources, self.asked.text, self.terms, tuning, like)
+            worth = np.round(_renewed(index, sources, liked * named, memo), 6)
+            bears = np.zeros(len(worth), dtype=bool)
+            bears[best_places(worth, number)] = True
+        return RankedQuotes(np.flatnonzero(bears), worth)
+
+
+def _first(index: PassageIndex, worth: Floats, least: float, room: float) -> Ints:
+    """The best passages that are worth more than the least and fit into so many tokens, about."""
+    best = np.array(best_places(worth, int(room / _SHORTEST)), np.int64)
+    best = best[worth[best] > least]
+    return best[np.cumsum(index.costs[best] + FRAME) <= room]
+
+
+_HALF: Final = 0.5
+_SHORTEST: Final = 10  # tokens of a quote and its label, as a rule at least
+
+
+def _renewed(index: PassageIndex, sources: Sequence[Quotable], worth: Floats, memo: Memo) -> Floats:
+    """The worth of passages, that of a message which renews another no less than that of what it renews, so that it is quoted
+    before it: what no longer holds is never all that is said. What is picked is worth as much as what picks it."""
+    pairs = index.derived("renewals", lambda: _renewing(index, sources, memo))
+    if not pairs:
+        return worth
+    found = worth.copy()
+    for newer, older in (*pairs, *pairs):  # what one pair raises may be raised again by one before it
+        found[newer] = max(found[newer], _AHEAD * found[older])
+    return found
+
+
+_AHEAD: Final = 1.001
+
+
+def _renewing(index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> list[tuple[int, int]]:
+    """Passages that renew others, with these, in order; before them what is picked and the messages that pick it, each with the
+    other: neither says anything alone."""
+    firsts = np.searchsorted(index.source_of, np.arange(len(sources) + 1)).tolist()
+
+    def passages(newer: int, older: int, start: int) -> list[tuple[int, int]]:
+        behind = (n for n in range(firsts[older], firsts[older + 1]) if index.quotes[n].end > start)
+        renewed = next(behind, None)
+        return [] if renewed is None or firsts[newer] == firsts[newer + 1] else [(firsts[newer], renewed)]
+
+    found: list[tuple[int, int]] = []
+    for one in picks(sources, memo):
+        for by, item in passages(one.by, one.of, one.item[0]):
+            found += [(item, by), (by, item)]
+        found += passages(one.by, one.instead, 0) if one.instead is not None else []
+    for renewal in renewals(sources, memo):
+        found += passages(*renewal)
+    return found
+
+
+def _floor(matched: float, tuning: Tuning, *, borrowed: bool) -> float | None:
+    """Share of the best score that a passage must reach; None where nothing bears on the question."""
+    if borrowed:
+        return tuning.bearing_borrowed if matched >= tuning.covered_borrowed else None
+    if matched >= tuning.covered:
+        return tuning.bearing
+    return tuning.bearing_hinted if matched >= tuning.hinted else None
+
+
+def _room(strength: float, tuning: Tuning, *, borrowed: bool) -> float:
+    """Part of the budget that a question may take: what one tells in passing shares words with everything, and needs little."""
+    if borrowed:
+        return tuning.room_borrowed
+    return float(np.clip((strength - tuning.hinted) / (tuning.full - tuning.hinted), 0.0, 1.0))
+
+
+def _coverage(asked: Terms) -> tuple[float, bool]:
+    """The greatest share of the question's weight that a passage holds, itself or in its title; whether that is one word of
+    several."""
+    hits, heads = asked.hits, asked.heads
+    value = idf(hits) * asked.weights
+    both = presence(hits, value) + presence(heads, value)
+    best = int(both.argmax())
+    found = {*hits.term[hits.passage == best].tolist(), *heads.term[heads.passage == best].tolist()}
+    return float(both[best]) / max(float(value.sum()), 1e-9), len(found) == 1 < len(value)

@@ -1,0 +1,31 @@
+"""Orders for one thing or one time: "for this letter only", "just this once".
+
+Lives here: whether a sentence confines itself so. Does not belong here: what makes it an order (``orders``), the words
+(``lexicon/once.txt``).
+
+What stands in front of "this" and the kind of work behind it tell: "in this letter". In a chat, a project or a file one goes on
+working, so an order for these holds on.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.lower import lower_text
+
+_TABLE: Final = lexicon("once")
+
+
+def _one_of(section: str) -> str:
+    return "|".join(sorted((re.escape(phrase.replace("_", " ")) for phrase in _TABLE[section]), key=lambda one: (-len(one), one)))
+
+
+_THIS_WORK: Final = rf"(?:{_one_of('for')}) (?:{_one_of('this')}) ?(?:{_one_of('works')})"
+_ONCE: Final = re.compile(rf"(?<!\w)(?:{_one_of('once')}|{_THIS_WORK})(?!\w)|{_one_of('run-on once')}")
+
+
+def is_for_once(sentence: str) -> bool:
+    """Whether a sentence says that what it asks holds for one thing or one time."""
+    return _ONCE.search(lower_text(sentence)) is not None
