@@ -20,7 +20,8 @@ from functools import cached_property
 from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
-from turnfold.compression.text.heads import heads, in_records, in_sections, in_turns, remarked
+from turnfold.compression.text.heads import heads, in_records, in_sections, remarked
+from turnfold.compression.text.writers import in_turns
 
 Count = Callable[[str], int]
 

@@ -26,7 +26,7 @@ _CLOCK: Final = r"\d{1,2}:\d\d(?::\d\d)?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?"
 _CLOCKED: Final = re.compile(r"\d:\d\d")
 _AGO_WORDS: Final = (" ago", "vor ", "il y a ", "hace ", "há ", " fa\n", " geleden", " temu", " назад", " önce")
 #: "3 days ago", "5h ago", "vor 3 Tagen", as forums and comments have it.
-_AGO: Final = (
+AGO: Final = (
     r"(?:(?:about )?(?:\d{1,3}|an?) ?(?:s|sec|second|m|min|minute|h|hr|hour|d|day|w|wk|week|mo|month|y|yr|year)s? ago"
     r"|vor (?:\d{1,3}|eine[mr]?) [^\W\d_]{3,8}\.?|il y a (?:\d{1,3}|une?) [^\W\d_]{1,8}|hace (?:\d{1,3}|una?) [^\W\d_]{1,8}"
     r"|há (?:\d{1,3}|uma?) [^\W\d_]{1,8}|\d{1,3} [^\W\d_]{3,9} (?:fa|geleden|temu|назад|önce))"
@@ -40,14 +40,16 @@ _HANDLE: Final = r"(?:u/|/u/|@)[\w.-]{1,40}|\[deleted\]"
 #: "u/oldstill · 3 days ago", "oldstill 3 days ago | parent | next [–]".
 SPEAKER: Final = re.compile(
     rf"(?:{_HANDLE}|[^\W_][\w.-]*|[^\W\d_][\w.'’-]*(?: [\w.'’-]+){{1,3}}(?= [·•|—–-] ))(?: OP)?[ \t\u00a0]*"
-    rf"(?:[·•|—–-][ \t]*)?[ \t\u00a0]{_AGO}(?:[ \t]*(?:\(edited\)|[·•|\[][^\n]{{0,40}}))?[ \t\r]*(?:\n|\Z)|"
+    rf"(?:[·•|—–-][ \t]*)?[ \t\u00a0]{AGO}(?:[ \t]*(?:\(edited\)|[·•|\[][^\n]{{0,40}}))?[ \t\r]*(?:\n|\Z)|"
     r"[^\W\d_][\w.'’@()-]*(?: [\w.'’@()-]+){0,3}[ \t\u00a0]*(?:(?:[—–|·,-]|\bAPP\b)[ \t]*)?[ \t\u00a0]"
     r"(?:\[?(?:Today at|Yesterday at|today at|yesterday at|heute um|gestern um|\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4},?(?: at)?)[ \t]+)?"
-    rf"\[?{_CLOCK}\]?:?[ \t\r]*(?:\n|\Z)"
+    rf"\[?{_CLOCK}\]?:?[ \t\r]*(?:\n|\Z)|"
+    rf"\[[^\]\n\d]{{0,20}}[\d/. -]{{0,12}},? ?{_CLOCK}\][ \t]+[^\W\d_][\w.'’-]*(?:,? [\w.'’()-]+){{0,4}}[ \t\r]*(?:\n|\Z)"
 )
 #: The same in two lines, as copied from a browser: "Anna Berg / 9:41 AM".
-_TIME_ALONE: Final = re.compile(rf"[ \t]*(?:\[?{_CLOCK}\]?|(?:[·•][ \t]*)?{_AGO}(?: \(edited\))?)[ \t\r]*")
+_TIME_ALONE: Final = re.compile(rf"[ \t]*(?:\[?{_CLOCK}\]?|(?:[·•][ \t]*)?{AGO}(?: \(edited\))?)[ \t\r]*")
 _NAME_ALONE: Final = re.compile(rf"(?:{_HANDLE})(?: OP)?[ \t\r]*|" r"[^\W\d_][\w.'’-]*(?: [\w.'’()-]+){0,3}[ \t\r]*")
+_LONGEST_NAME: Final = 40  # characters
 #: A field of a record in a line of its own: "Status: done".
 _FIELD: Final = re.compile(r"(?P<name>[^\W\d_][\w .-]{0,30}?)[ \t]*[:=：](?=\s|\Z)")
 _RECORDS: Final = 2  # so many are several
@@ -162,19 +164,6 @@ def in_records(lines: Sequence[str]) -> dict[int, int]:
     return found
 
 
-def in_turns(lines: Sequence[str]) -> dict[int, int]:
-    """By index of a line how far above it the line stands that says who wrote it and when."""
-    at = speaker_lines(lines) | named_above(lines)
-    found: dict[int, int] = {}
-    speaker = -1
-    for i, line in enumerate(lines if at else ()):
-        if i in at:
-            speaker = i
-        elif speaker >= 0 and line.strip():
-            found[i] = i - speaker
-    return found
-
-
 def speaker_lines(lines: Sequence[str]) -> frozenset[int]:
     """Indices of the lines that say who wrote those below them; none where two follow on each other, as in a timetable."""
     named = (i for i, line in enumerate(lines) if len(line) <= _LONGEST and _SAYS_WHEN.search(line))
@@ -199,6 +188,11 @@ def named_above(lines: Sequence[str]) -> frozenset[int]:
     )
     at = frozenset(i - 1 for i in times if _NAME_ALONE.fullmatch(lines[i - 1]))
     return at if len(at) >= _RECORDS else frozenset()
+
+
+def is_name_alone(line: str) -> bool:
+    """Whether a line may be the name of somebody, and no more."""
+    return len(line) <= _LONGEST_NAME and _NAME_ALONE.fullmatch(line) is not None and not line.rstrip().endswith(_ENDS)
 
 
 def _indent(line: str) -> int:

@@ -10,11 +10,13 @@ Each rule goes through the text once and looks a bounded number of sentences bac
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from turnfold.compression.text.lexicon import all_words
 from turnfold.compression.text.statement_pieces import StatementPiece
+from turnfold.compression.text.writers import written_by
 
 Pair = tuple[int, int]
 
@@ -51,7 +53,7 @@ def layout_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
     """Pairs of a sentence and one that it needs; of a text in one line none."""
     if "\n" not in text:
         return []
-    found = [*_enumerations(pieces), *_indented(pieces), *_titled(pieces), *_outcomes(pieces)]
+    found = [*_enumerations(pieces), *_indented(pieces), *_titled(pieces), *_outcomes(pieces), *_signed(text, pieces)]
     if "." in text:
         found += _placed(pieces)
     if ">" in text:
@@ -241,6 +243,18 @@ def _outcomes(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
 
 def _is_short(piece: StatementPiece) -> bool:
     return not piece.dense and 0 < len(piece.said) <= _OUTCOME_WORDS and piece.text.rstrip()[-1:] in _ENDS
+
+
+# ---------------------------------------------------------------- signatures
+
+
+def _signed(text: str, pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+    """What somebody wrote and the lines below it that say who: "Don't reset it. / — heatpro, 12 Jan 2024"."""
+    begins = [piece.span.start for piece in pieces]
+    for first, start, _ in written_by(text).signatures:
+        at = bisect_left(begins, start)
+        if at < len(begins) and begins[at] == start:
+            yield from ((i, at) for i in range(bisect_left(begins, first), at) if pieces[i].kind != "label")
 
 
 # ---------------------------------------------------------------- mails
