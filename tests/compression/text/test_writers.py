@@ -204,12 +204,32 @@ Kofi Osei
 410
 4
 """
+PRINTED: Final = """Birgit Ek <ek@nordbau.example>	Thu, Feb 8, 2024 at 10:11 AM
+To: osei@port.example
+The crane arrives on Thursday, unless the bridge is closed.
+Kofi Osei <osei@port.example>	Thu, Feb 8, 2024 at 11:48 AM
+To: Birgit Ek <ek@nordbau.example>
+We have 17 pallets, 4 of them wet. They must not be stacked.
+Birgit Ek <ek@nordbau.example>	Thu, Feb 8, 2024 at 12:20 PM
+To: osei@port.example
+I didn't order the foam.
+Kofi Osei <osei@port.example>	Fri, Feb 9, 2024 at 9:02 AM
+To: Birgit Ek <ek@nordbau.example>
+The customs office wants the list by noon.
+"""
+KAKAO: Final = """[Birgit Ek] [오전 9:12] The crane arrives on Thursday, unless the bridge is closed.
+[Kofi Osei] [오전 9:14] We have 17 pallets, 4 of them wet. They must not be stacked.
+[Birgit Ek] [오전 9:20] I didn't order the foam.
+[Kofi Osei] [오후 1:31] The customs office wants the list by noon.
+"""
 SAID: Final = {"arrives on Thursday": 0, "17 pallets": 1, "order the foam": 0, "wants the list": 1}
 ABOVE: Final = {
     "brackets": (BRACKETS, ("Ek, Birgit", "Osei, Kofi")),
     "dated": (DATED, ("Birgit Ek", "Kofi Osei")),
     "forum": (FORUM, ("birgit_e", "kofi77")),
     "pictured": (PICTURED, ("birgit_e", "kofi77")),
+    "printed": (PRINTED, ("Birgit Ek <ek@nordbau.example>\t", "Kofi Osei <osei@port.example>\t")),
+    "kakao": (KAKAO, ("[Birgit Ek]", "[Kofi Osei]")),
     "roles": (ROLES, ("BIRGIT.", "KOFI.")),
 }
 BELOW: Final = {

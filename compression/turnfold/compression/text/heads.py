@@ -16,7 +16,7 @@ from turnfold.compression.text.statement_pieces import ITEM
 _HEADING: Final = re.compile(r"#{1,6} \S")
 _COLONS: Final = (":", "：")
 _LONGEST: Final = 300  # characters of a line that can be a head
-_BULLETS: Final = frozenset("-*+•‣◦–([0123456789・●○■□◆◇（")
+_BULLETS: Final = frozenset("-*+•‣◦–([0123456789・●○■□◆◇（!▪▸►✓✔✗✘✅❌☑☐☒⚠⏳")
 #: The mark in front of a remark in code, and what it says.
 REMARK: Final = re.compile(r"\s*(?:#(?!include|define|!)|//|/\*|--|;|<!--|%|REM\b)\s*(.*)")
 #: The name of a section of settings in a line of its own, and a setting.
@@ -54,7 +54,12 @@ _LONGEST_NAME: Final = 40  # characters
 _FIELD: Final = re.compile(r"(?P<name>[^\W\d_][\w .-]{0,30}?)[ \t]*[:=：](?=\s|\Z)")
 _RECORDS: Final = 2  # so many are several
 _ENDS: Final = (*".!?。！？",)
+_STOPS: Final = (*".!。！",)  # a question may be what a list answers
 _SHORTEST: Final = 3  # letters of a title
+_TITLE_WORDS: Final = 3
+#: A block of settings begins, and a setting in it: ``location /admin {``, ``deny all;``, ``replicas = 3``.
+_OPENING: Final = re.compile(r"[A-Za-z_][^(){}=;]*\{")
+_SET: Final = re.compile(r"[A-Za-z_][\w.-]*(?:[ \t]*=(?!=)[^{};]*|[ \t]+[^(){}=]*;)(?:[ \t]*#.*)?")
 _REMARKED: Final = 4  # lines of which a remark above them speaks at most
 #: Words of a remark by which the line under it must not be taken for what it looks like.
 _TELLING: Final = lexicon("ties")["remarks"]
@@ -105,7 +110,7 @@ def heads(lines: Sequence[str], *, headings: bool) -> dict[int, int]:
 
 def _is_listed_below(lines: Sequence[str], i: int) -> bool:
     """Whether the next line with anything in it, at most one blank line below, is a list's item."""
-    if lines[i].rstrip()[-1:] in _ENDS or len(lines[i].strip()) < _SHORTEST:
+    if lines[i].rstrip()[-1:] in _STOPS or len(lines[i].strip()) < _SHORTEST:
         return False
     below = next((line for line in lines[i + 1 : i + 3] if line.strip()), "")
     return below.lstrip()[:1] in _BULLETS and ITEM.match(below) is not None
@@ -143,6 +148,49 @@ def in_sections(lines: Sequence[str]) -> dict[int, int]:
         elif section >= 0 and SETTING.match(line):
             found[i] = i - section
     return found
+
+
+def titled(lines: Sequence[str]) -> dict[int, int]:
+    """By index of a line how far above it the title of its paragraph stands, where several have one: "Blocked"."""
+    found: dict[int, int] = {}
+    title, titles = -1, 0
+    for i, line in enumerate(lines):
+        if not line.strip():
+            title = -1
+        elif i and lines[i - 1].strip():
+            if title >= 0:
+                found[i] = i - title
+        elif i + 1 < len(lines) and lines[i + 1].strip() and _may_be_title(line):
+            title, titles = i, titles + 1
+    return found if titles >= _RECORDS else {}
+
+
+def _may_be_title(line: str) -> bool:
+    """Whether a line that begins a paragraph is one to three words that begin with a letter, without an end."""
+    words = line.split()
+    return len(words) <= _TITLE_WORDS and words[0][0].isalpha() and not words[0][0].islower() and words[-1][-1].isalpha()
+
+
+def opened(lines: Sequence[str]) -> dict[int, int]:
+    """By index of a setting in braces how far above it the line stands that opens them: ``server {``, ``resource "x" "y" {``."""
+    found: dict[int, int] = {}
+    stack: list[int] = []  # the lines that opened what is open, -1 for what is no block of settings
+    for i, line in enumerate(lines if any(line.endswith("{") for line in lines) else ()):
+        body = line.strip()
+        if body.startswith("}") and stack:
+            stack.pop()
+        elif stack and stack[-1] >= 0 and body:
+            found[i] = i - stack[-1]
+        if body.endswith("{"):
+            stack.append(i if _OPENING.fullmatch(body) and _sets_below(lines, i) else -1)
+    return found
+
+
+def _sets_below(lines: Sequence[str], i: int) -> bool:
+    """Whether the next line with anything in it but a remark is a setting, or another block of settings."""
+    below = (line.strip() for line in lines[i + 1 : i + 1 + _REMARKED] if line.strip() and not REMARK.match(line))
+    first = next(below, "")
+    return bool(_SET.fullmatch(first) or _OPENING.fullmatch(first))
 
 
 def in_records(lines: Sequence[str]) -> dict[int, int]:

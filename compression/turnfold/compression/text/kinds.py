@@ -68,7 +68,8 @@ _MARKS: Final = re.compile(
                 r"={3,} .{1,120} ={3,}$|_{3,} .{1,120} _{3,}$|(?:PASS|FAIL|FAILED|PASSED|XFAIL|SKIPPED|ERROR):? [\w./\\-]+"
                 r"|--- (?:PASS|FAIL|SKIP): |=== (?:RUN|PAUSE|CONT) |(?:not )?ok \d+ |ok  \t|test \S+ \.\.\. "
                 r"|\w+ \([\w.]+\)(?: \.\.\. |$)"
-                r"|\S+::\S+ (?:PASSED|FAILED|ERROR|SKIPPED)|\S+\.py [.FEsxX]{2,}|Ran \d+ tests? |collected \d+ item|\s*[✓✔✗✘×√] "
+                r"|\S+::\S+ (?:PASSED|FAILED|ERROR|SKIPPED)|\S+\.py [.FEsxX]{2,}|Ran \d+ tests? |collected \d+ item"
+                r"|\s+[✓✔✗✘×√] |[✓✔✗✘×√] [^\n]{0,200}(?:\d ?m?s\)|::|\.\w{1,4}\b)"
                 r"|[\w\[\]\-]+ (?:ok|F|E|f|s)$|E   ",
             ),
             (

@@ -73,11 +73,14 @@ def _enumerations(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     under: dict[int, list[int]] = {}
     above: list[tuple[int, int]] = []  # the open items: how far each is indented, and which it is
     lead = -1
+    inner: tuple[str | None, ...] | None = None  # the marks of a list that an item of another one leads on to
     for i, piece in enumerate(pieces):
         if piece.kind:
-            above, lead = [], -1
+            above, lead, inner = [], -1, None
         elif piece.item:
             indent = _indent(piece.text)
+            inner = piece.style if i and _opens_another_list(pieces, i) else inner
+            indent += piece.style == inner  # as if it were indented
             while above and above[-1][0] >= indent:
                 above.pop()
             parent = above[-1][1] if above else lead
@@ -94,6 +97,14 @@ def _enumerations(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
         if _is_one_sentence(pieces, parent, items):
             yield from ((parent, item) for item in items)
             yield from ((item, parent) for item in items)
+
+
+def _opens_another_list(pieces: Sequence[StatementPiece], i: int) -> bool:
+    """Whether an item goes on the one in front, which leads on to a list that is marked otherwise: "(2) ... does not apply to /
+    1. guide dogs,"."""
+    before = pieces[i - 1]
+    last = before.tail(60).rstrip().rpartition(" ")[2].lower()
+    return before.item and before.style != pieces[i].style and (last in _FUNCTION_WORDS or last[-1:] in _COLONS)
 
 
 def _is_one_sentence(pieces: Sequence[StatementPiece], parent: int, items: Sequence[int]) -> bool:
@@ -171,8 +182,7 @@ def _is_title(piece: StatementPiece, below: StatementPiece) -> bool:
         _indent(line) != _indent(below.text)
         or len(piece.said) > _TITLE_WORDS
         or not piece.said
-        or said[-1:] in _ENDS | _GOES_ON
-        or piece.asks
+        or (said[-1:] in _ENDS | _GOES_ON and not piece.asks)
         or ": " in said
     ):
         return False

@@ -14,7 +14,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, takewhile
 from typing import Final, NamedTuple
 
 from turnfold.compression.text.heads import AGO, is_name_alone, may_name_speakers, named_above, speaker_lines
@@ -64,6 +64,14 @@ _ROLE: Final = re.compile(
 )
 
 
+_HEADER_LINES: Final = 3  # at least
+_FROM: Final = re.compile(
+    r"[ \t*]*(?:From|Von|De|Da|Van|Från|Fra|От|差出人|发件人|寄件者|보낸 사람)[ \u00a0]?\*{0,2}[:：]\*{0,2}[ \t]?\S"
+)
+_HEADER: Final = re.compile(r"[ \t*]*[^\W\d_][\w ()-]{0,20}?[ \u00a0]?\*{0,2}[:：]\*{0,2}[ \t]?\S")
+_ADDRESSED: Final = re.compile(r"[^<>\n:]{2,50} <[^@\s<>]{1,60}@[^\s<>]{1,60}>[ \t]")
+
+
 class Signature(NamedTuple):
     """Lines `start` to ``stop - 1`` say who wrote lines `first` to ``start - 1``."""
 
@@ -102,7 +110,7 @@ def writers(text: str) -> Writers:
     lines = text.split("\n")
     dated = frozenset(i for i, line in enumerate(lines) if len(line) <= _LONGEST and _DIGIT.search(line) and says_when(line))
     heads = {i: i + 1 for i in speaker_lines(lines) - dated} | {i: i + 2 for i in named_above(lines) - dated}
-    heads |= _several(_dated_heads(lines, dated)) | _roles(lines)
+    heads |= _several(_dated_heads(lines, dated)) | _mailed(lines) | _roles(lines)
     return Writers(_with_words_below(_joined(heads, _several(_pictured(lines))), lines), (*_signatures(lines, dated),))
 
 
@@ -227,6 +235,17 @@ def _is_writer(lines: Sequence[str], i: int, dated: frozenset[int]) -> bool:
 
 def _begins_block(lines: Sequence[str], above: int) -> bool:
     return above < 0 or not lines[above].strip() or is_button(lines[above])
+
+
+def _mailed(lines: Sequence[str]) -> dict[int, int]:
+    """What programs write above a mail: "From: ..." above other fields, or the name, the address and when in one line. Fields at
+    the top are those of the whole text."""
+    found: dict[int, int] = {}
+    for i, line in enumerate(lines):
+        above_fields = i and _FROM.match(line) and len([*takewhile(_HEADER.match, lines[i : i + _HEADER_LINES])]) >= _HEADER_LINES
+        if above_fields or (len(line) <= 2 * _LONGEST and "@" in line and _ADDRESSED.match(line) and _DATE.search(line)):
+            found[i] = i + 1
+    return found
 
 
 def _pictured(lines: Sequence[str]) -> dict[int, int]:
