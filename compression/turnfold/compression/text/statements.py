@@ -58,7 +58,7 @@ _SPEAKERS: Final = 2  # lines that name who speaks: of one alone nobody else cou
 _LABEL: Final = re.compile(
     r"[ \t]*(?:\[[^\]\n]{0,60}\d[:/-]\d[^\]\n]{0,60}\][ \t]*|\d{1,2}:\d\d(?::\d\d)?(?: [A-Z]{2,4})?[ \t]+(?![A-Z]{2,4}[:：]))?"
     r"[*_]{0,2}[^\W\d_][\w.'’()-]*(?: [\w.'’()-]+){0,3}[*_]{0,2}[ \u00a0]?"
-    r"(?::[*_]{0,2}[ \t]+|：[*_]{0,2}[ \t]*)(?=\S)"
+    r"(?:[:：][*_]{0,2}[ \t]+(?=\S)|：(?=[^\W\d_]))"  # a figure behind it is a value
 )
 _ENDED: Final = re.compile(r"[.!?…。！？।॥؟۔｡][\"'”’»」』)\]*_\s]*\Z|\n\s*\Z")
 _TERMINATORS: Final = frozenset(".!?…。！？।॥؟۔｡")

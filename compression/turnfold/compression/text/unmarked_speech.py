@@ -248,16 +248,15 @@ def _by_lines(text: str, run: Sequence[Range], words: _LineWords, size_of: Calla
 
 def _is_captioned(text: str, run: Sequence[Range]) -> bool:
     """Whether times alternate with short lines of a script without capitals: captions of Korean, Thai, Hindi, Arabic."""
-    lines = [text[slice(*said)].strip() for line in run if (said := _said(text, line))[0] < said[1]]
-    timed = sum(_WHEN.match(text, *line) is not None or _WHEN_FIRST.match(text, *line) is not None for line in run)
+    if text[run[0][0] : run[-1][1]].isascii():
+        return False
+    begin = run[:_FIRST_LINES]
+    lines = [text[slice(*said)].strip() for line in begin if (said := _said(text, line))[0] < said[1]]
+    timed = sum(_WHEN.match(text, *line) is not None or _WHEN_FIRST.match(text, *line) is not None for line in begin)
+    if len(lines) < _FEWEST_LINES or timed < _MOSTLY * len(lines) or max(map(len, lines)) > _LONGEST_CAPTION:
+        return False
     letters = [sign for line in lines for sign in line if sign.isalpha()]
-    foreign = sum(sign.lower() == sign.upper() for sign in letters)
-    return (
-        len(lines) >= _FEWEST_LINES
-        and timed >= _MOSTLY * len(lines)
-        and max(map(len, lines)) <= _LONGEST_CAPTION
-        and foreign >= _MOSTLY * len(letters)
-    )
+    return sum(sign.lower() == sign.upper() for sign in letters) >= _MOSTLY * len(letters)
 
 
 def _passages_of_captions(text: str, run: Sequence[Range]) -> list[int]:

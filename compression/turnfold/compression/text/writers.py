@@ -14,6 +14,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import accumulate, pairwise, takewhile
 from typing import Final, NamedTuple
 
@@ -24,12 +25,14 @@ from turnfold.compression.text.lexicon import lexicon
 _WORDS: Final = lexicon("speech")
 _WHEN: Final = _WORDS["when"]
 _BUTTONS: Final = _WORDS["buttons"]
+_MOST_REMEMBERED: Final = 100_000  # characters
 _LONGEST: Final = 60  # characters of such a line
 _FEWEST: Final = 2  # writers: of one alone nobody else could have said the rest
 _FIELDS: Final = 4  # lines between a name and a date that tell of the writer
 _LONGEST_COUNTER: Final = 8  # characters
 _COUNTERS: Final = 4  # lines below a signature that hold no more than figures
 _OFFICES: Final = 4  # lines below a quotation: who said it, his office, when
+_CLOSING: Final = frozenset('"”“»')
 _QUOTATION: Final = 16  # characters
 _SHORTEST: Final = 3  # characters of a name
 _DESCRIBING: Final = 3  # words beside a name that say what a picture shows
@@ -47,12 +50,11 @@ _DATE: Final = re.compile(
     r"|\d{1,3} ?(?:s|m|h|d|w|mo|y|yr|min|hr)\b\.?|\d{1,3} [^\W\d_]{3,8}(?= (?:ago|fa|geleden|temu|назад|önce)\b)"
     r"|(?:\d{2,4}年)?\d{1,2}月\d{1,2}日|(?:\d{4}년 ?)?\d{1,2}월 ?\d{1,2}일"
 )
-#: What a page that names its writers so holds.
-_MAY: Final = re.compile(
-    r"\n[ \t]*(?:—|―|–|--)[ \t]?[^\W\d_][^\n]{1,56}(?:\n[ \t]*\n|\s*\Z)|[\"”»“]\n[^\W\d_]"
-    r"|(?:19|20)\d\d[^\n]{0,12}\n|\d ?(?:y|yr|mo|d|h|w)\.?\n"
-    r"|\n[^\Wa-z\d_][^\n\Wa-z\d_]+(?:[ .'-]{1,2}[^\n\Wa-z\d_]+)*[.:]?(?: \([^\n]*)?\n"
-)
+#: What a page that names its writers so holds: dates at the ends of lines, names in capitals; signatures, ends of quotations.
+_MAY_DATE: Final = re.compile(r"(?:19|20)\d\d[^\n]{0,12}\n|\d ?(?:y|yr|mo|d|h|w)\.?\n")
+_MAY_PLAY: Final = re.compile(r"(?:\A|\n)[^\Wa-z\d_][^\n\Wa-z\d_]+(?:[ .'-]{1,2}[^\n\Wa-z\d_]+)*[.:]?(?: \([^\n]*)?\n")
+_MAY_SIGN: Final = ("\n—", "\n―", "\n–", "\n--", '"\n', "”\n", "»\n", "“\n")
+_UNKNOWN: Final = 3  # words of a line that says when: a month, what a date has between its parts
 _FIELD: Final = re.compile(r"[^\W\d_][\w .]{0,24} ?[:：] ?\S")
 _DASHED: Final = re.compile(r"[ \t]*(?:—|―|–|--)[ \t]?[^\W\d_][^.!?\n]{1,56}\Z")
 _DASH: Final = re.compile(r"[ \t]*(?:—|―|–|--)")
@@ -100,18 +102,42 @@ _NONE: Final = Writers({}, ())
 
 def may_name_writers(text: str) -> bool:
     """Whether a text may have such lines; of most it is told by a few looks."""
-    return "\n" in text and (may_name_speakers(text) or _MAY.search(text) is not None)
+    return "\n" in text and any(_hints(text))
+
+
+def _hints(text: str) -> tuple[bool, bool, bool]:
+    """Whether a text may have dates and names in lines of their own, names in capitals, signatures."""
+    dated = may_name_speakers(text) or _MAY_DATE.search(text) is not None
+    return dated, _MAY_PLAY.search(text) is not None, any(map(text.__contains__, _MAY_SIGN))
 
 
 def writers(text: str) -> Writers:
     """The lines of a text that say who wrote the others; linear."""
-    if not may_name_writers(text):
+    if "\n" not in text:
+        return _NONE
+    return _remembered_writers(text) if len(text) <= _MOST_REMEMBERED else _writers(text)
+
+
+def _writers(text: str) -> Writers:
+    dates, roles, signs = _hints(text)
+    if not (dates or roles or signs):
         return _NONE
     lines = text.split("\n")
-    dated = frozenset(i for i, line in enumerate(lines) if len(line) <= _LONGEST and _DIGIT.search(line) and says_when(line))
-    heads = {i: i + 1 for i in speaker_lines(lines) - dated} | {i: i + 2 for i in named_above(lines) - dated}
-    heads |= _several(_dated_heads(lines, dated)) | _mailed(lines) | _roles(lines)
-    return Writers(_with_words_below(_joined(heads, _several(_pictured(lines))), lines), (*_signatures(lines, dated),))
+    heads: dict[int, int] = {}
+    dated: frozenset[int] = frozenset()
+    if dates:
+        found = (i for i, line in enumerate(lines) if len(line) <= _LONGEST and _DIGIT.search(line) and says_when(line))
+        dated = frozenset(found)
+        heads = {i: i + 1 for i in speaker_lines(lines) - dated} | {i: i + 2 for i in named_above(lines) - dated}
+        heads |= _several(_dated_heads(lines, dated)) | _mailed(lines)
+        heads = _joined(heads, _several(_pictured(lines)))
+    heads |= _roles(lines) if roles else {}
+    signatures = (*(_dashed(lines) if signs else ()), *(_below_quotations(lines) if signs else ()), *_behind_dates(lines, dated))
+    return Writers(_with_words_below(heads, lines) if heads else heads, tuple(sorted(signatures)))
+
+
+#: Several stages ask the same text in a row.
+_remembered_writers: Final = lru_cache(maxsize=16)(_writers)
 
 
 class WrittenBy(NamedTuple):
@@ -157,9 +183,12 @@ def written_by(text: str) -> WrittenBy:
 
 def says_when(line: str) -> bool:
     """Whether a line says no more than when something was written: "Yesterday 4:12 PM", "Posté le 11 déc. 2023 à 09:12"."""
-    rest, found = _DATE.subn(" ", line.strip(" \t·•|"))
+    said = line.strip(" \t·•|")
+    if sum(word not in _WHEN for word in _WORD.findall(said.lower())) > _UNKNOWN:
+        return False
+    rest, found = _DATE.subn(" ", said)
     if not found:
-        rest, found = DATE_WORDS.subn(" ", line.strip(" \t·•|"))
+        rest, found = DATE_WORDS.subn(" ", said)
     return bool(found) and not _DIGIT.search(rest) and _WHEN.issuperset(_WORD.findall(rest.lower()))
 
 
@@ -242,7 +271,12 @@ def _mailed(lines: Sequence[str]) -> dict[int, int]:
     the top are those of the whole text."""
     found: dict[int, int] = {}
     for i, line in enumerate(lines):
-        above_fields = i and _FROM.match(line) and len([*takewhile(_HEADER.match, lines[i : i + _HEADER_LINES])]) >= _HEADER_LINES
+        above_fields = (
+            i
+            and ":" in line
+            and _FROM.match(line)
+            and len([*takewhile(_HEADER.match, lines[i : i + _HEADER_LINES])]) >= _HEADER_LINES
+        )
         if above_fields or (len(line) <= 2 * _LONGEST and "@" in line and _ADDRESSED.match(line) and _DATE.search(line)):
             found[i] = i + 1
     return found
@@ -253,7 +287,7 @@ def _pictured(lines: Sequence[str]) -> dict[int, int]:
     Dana / Dana", "u/kilo avatar / kilo"."""
     found: dict[int, int] = {}
     for i, (above, below) in enumerate(pairwise(lines)):
-        if _describes(above, below.strip()):
+        if len(below) < len(above) <= _LONGEST and _describes(above, below.strip()):
             stop = i + 2
             while stop < min(len(lines), i + _PICTURED) and lines[stop].strip() and _is_aside(lines[stop]):
                 stop += 1
@@ -281,16 +315,11 @@ def _roles(lines: Sequence[str]) -> dict[int, int]:
 
 def _role(line: str) -> str:
     """The name of a role, where a line is nothing else."""
-    found = _ROLE.match(line) if len(line) <= _LONGEST and line[:2] == line[:2].upper() else None
+    found = _ROLE.match(line) if line[:2].isupper() and len(line) <= _LONGEST else None
     return found[1] if found and len(found[1]) >= _SHORTEST and found[1] != found[1].lower() else ""
 
 
 # ---------------------------------------------------------------- below
-
-
-def _signatures(lines: Sequence[str], dated: frozenset[int]) -> Iterator[Signature]:
-    """The signatures of posts, of quotations, and of the posts of pages that name a writer behind the date."""
-    yield from sorted((*_dashed(lines), *_below_quotations(lines), *_behind_dates(lines, dated)))
 
 
 def _posts(stretches: Sequence[tuple[int, int]]) -> Iterator[Signature]:
@@ -320,7 +349,7 @@ def _below_quotations(lines: Sequence[str]) -> Iterator[Signature]:
     """The lines of a paragraph behind a quotation, where they are short and no sentences: a name, an office."""
     found: list[Signature] = []
     for i, line in enumerate(lines):
-        if len(line) < _QUOTATION or not _QUOTED.match(line):
+        if len(line) < _QUOTATION or line.rstrip(" \t.")[-1:] not in _CLOSING or not _QUOTED.match(line):
             continue
         stop = i + 1
         while stop < min(len(lines), i + 1 + _OFFICES) and _is_office(lines[stop]):
