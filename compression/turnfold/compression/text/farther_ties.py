@@ -104,7 +104,8 @@ def _is_title(pieces: Sequence[StatementPiece], i: int) -> bool:
         return piece.asks and below.item
     if below.kind or below.item or len(below.said) > _TITLE_WORDS or not _NOT_ENDED.search(below.text):
         return True
-    return len(piece.said) <= _FEW_WORDS and not _ends_paragraph(piece) and not _ends_paragraph(below)
+    names = len(piece.said) <= _FEW_WORDS and piece.text.rstrip()[-1:].isalpha()
+    return names and not _ends_paragraph(piece) and not _ends_paragraph(below)
 
 
 def _is_section(pieces: Sequence[StatementPiece], i: int) -> bool:
