@@ -63,7 +63,7 @@ print(words.language({"el", "la", "the", "is", "sie", "und"}))
 """,
     "recall": """
 from turnfold.compression.recall.question import *
-from turnfold.compression.recall.ranking import *
+from turnfold.compression.recall.choosing import *
 from turnfold.compression.memo import Memo
 
 said = [Source("user", f"Anna has boat {i}. Der Kahn und das Boot sind rot. 猫が{i}匹", str(i).encode()) for i in range(40)]

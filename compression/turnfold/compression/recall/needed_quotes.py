@@ -22,6 +22,7 @@ from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statements import limits
 from turnfold.compression.text.transcripts import STAMPED, TIMED
+from turnfold.compression.text.writers import WrittenBy, written_by
 
 Range = tuple[int, int]
 #: Ranges of the message, by the number of a passage of it.
@@ -100,7 +101,8 @@ def needs(chosen: Ints, index: PassageIndex, sources: Sequence[Quotable]) -> Nee
         for number in new:
             source, start, end = index.quotes[number]
             head = _head(index.quotes[int(index.blocks[number])].start, sources[source].text)
-            wanted = {*read.get(number, ()), *head, *_speaker(start, sources[source].text)}
+            said_by = [*_speaker(start, sources[source].text), *_writer(start, source, sources, index)]
+            wanted = {*read.get(number, ()), *head, *said_by}
             known[number] = tuple(sorted(one for one in wanted if not (start <= one[0] and one[1] <= end)))
     return {number: known[number] for number in parts.tolist() if known[number]}
 
@@ -159,6 +161,16 @@ def _speaker(at: int, text: str) -> list[Range]:
             return [(start, start + len(found[0].rstrip()))]
         end = start
     return []
+
+
+def _writer(at: int, source: int, sources: Sequence[Quotable], index: PassageIndex) -> list[Range]:
+    """The lines above or below a part of a message that say who wrote it there."""
+    known: dict[int, WrittenBy] = index.derived("writers", dict)
+    text = sources[source].text
+    if source not in known:
+        known[source] = written_by(text)
+    named = known[source].below(at) or known[source].above(at)
+    return [(named[0], named[0] + len(text[slice(*named)].rstrip()))] if named else []
 
 
 def _head(at: int, text: str) -> list[Range]:

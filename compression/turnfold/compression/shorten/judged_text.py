@@ -16,7 +16,7 @@ from typing import Final
 
 from turnfold.compression.shorten.lines import is_longer
 from turnfold.compression.shorten.registry import Shortener
-from turnfold.compression.text.beside import beside
+from turnfold.compression.text.beside import beside, buttons
 from turnfold.compression.text.entities import Entity
 from turnfold.compression.text.sections import leading_spans
 from turnfold.compression.text.spans import Span
@@ -134,7 +134,7 @@ class JudgedText:
     @cached_property
     def places(self) -> list[float]:
         """By span what its place is worth: more near the first and the last of what is said."""
-        said = [i for i, span in enumerate(self.spans) if not span.kind]
+        said = [i for i, span in enumerate(self.spans) if not span.kind and i not in self.buttons]
         out = [0.0] * len(self.spans)
         for rank, i in enumerate(said):
             at = rank / max(1, len(said) - 1)
@@ -146,6 +146,11 @@ class JudgedText:
     def beside(self) -> frozenset[int]:
         """Statements that only stand beside what it says: headers of mails, quoted mails, sources, buttons."""
         return beside(self.text, self.spans)
+
+    @cached_property
+    def buttons(self) -> frozenset[int]:
+        """Statements that are no more than buttons and counters of a page."""
+        return buttons([span.of(self.text).strip() if not span.kind else "" for span in self.spans])
 
     @cached_property
     def repeated(self) -> frozenset[int]:

@@ -35,6 +35,7 @@ _FILLER_FACTOR: Final = 0.3  # of a score without any fact or signal: central wo
 _RELEVANCE_WORTH, _RELEVANCE_POWER = 1.0, 3
 _QUESTION_FACTOR: Final = 0.6  # a question claims nothing
 _BESIDE_FACTOR: Final = 0.3  # what a letter quotes was said before it, and is answered in it; who gets it is not what it says
+_CRUMB_FACTOR: Final = 0.1  # a few words on a page with buttons
 _COUNTER_FACTOR: Final = 0.05  # figures without a word, as subtitles and pages are counted by
 _SAID: Final = re.compile(r"[^\W\d_]")
 _SIGNATURE, _NAME_WORDS = 60, 3  # characters and words of a signature below a letter, or a cheer in a chat
@@ -152,12 +153,13 @@ def _drop_last(order: list[int], read: Statements) -> None:
 
 
 def _pieces(source: JudgedText) -> list[CoverageItem]:
-    """Each span as a thing to choose; heads, data that is shown by its rule, and repetitions are not chosen for themselves."""
+    """Each span as a thing to choose; heads, data that is shown by its rule, repetitions and buttons are not chosen for
+    themselves."""
     facts, repeated = source.facts, source.repeated
     pieces = []
     for i, span in enumerate(source.spans):
         base = _base(source, i) + source.places[i]
-        silent = i in source.in_data or i in repeated or i in source.heads
+        silent = i in source.in_data or i in repeated or i in source.heads or i in source.buttons
         cost = source.count(span.of(source.text).rstrip())
         pieces.append(CoverageItem(cost, base, 0.0 if silent else _factor(source, i), tuple(facts[i])))
     return pieces
@@ -175,7 +177,7 @@ def _factor(source: JudgedText, i: int) -> float:
     if i in source.beside:
         return _BESIDE_FACTOR
     if len(said) <= _SIGNATURE and len(said.split()) <= _NAME_WORDS and all(word.isalpha() for word in said.split()):
-        return 0.0 if i - 1 in source.heads else _FILLER_FACTOR
+        return 0.0 if i - 1 in source.heads else _CRUMB_FACTOR if source.buttons else _FILLER_FACTOR
     if not _SAID.search(said):
         return _COUNTER_FACTOR
     return _QUESTION_FACTOR if said.endswith(("?", "？", "؟")) else 1.0
@@ -288,7 +290,7 @@ def choose_summary(source: JudgedText, most: int, budget: int) -> ChosenText:
     left -= sum(source.count(source.spans[i].of(source.text)) + 1 for i in data_heads(source, short))
     room = most - _slots(source, most) * bool(short)
     facts, repeated = source.facts, source.repeated
-    silent = repeated | source.heads | source.in_data
+    silent = repeated | source.heads | source.in_data | source.buttons
     said = [i for i, span in enumerate(source.spans) if i not in silent and (not span.kind or span.kind in ROWED)]
     worth = {i: _summary_worth(source, i, fsum(source.weights[fact] for fact in facts[i])) for i in said}
     chosen: set[int] = set()

@@ -7,6 +7,7 @@ what a quoted line needs (``layout_ties``).
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -29,6 +30,8 @@ _HEADER_LINE: Final = re.compile(rf"(?m)^[ \t]*{_HEADERS}[^\n]*")
 _OWN_WORDS: Final = 5
 _BUTTONS: Final = lexicon("speech")["buttons"]
 _BUTTON: Final = 40  # characters
+_FIGURE: Final = re.compile(r"\d[\d.,]*")
+_NAMED: Final = re.compile(r"[-*+•>|]|\d+[.)]|.*[:=]")  # items and fields, which may come again
 _WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _FEWEST: Final = 3  # buttons of a page
 _SAID: Final = frozenset(".!?:…。！？：")  # with which a sentence ends, and no button
@@ -44,13 +47,13 @@ def beside(text: str, spans: Sequence[Span]) -> frozenset[int]:
     """Indices of the statements that are no more than that."""
     quoted = _quoted_from(text)
     said = [span.of(text).strip() if not span.kind else "" for span in spans]
-    buttons, mail = _buttons(said), is_mail(text)
+    pressed, mail = buttons(said), is_mail(text)
     return frozenset(
         i
         for i, piece in enumerate(said)
         if piece
         and (
-            i in buttons
+            i in pressed
             or spans[i].start >= quoted
             or text.startswith(">", spans[i].start)
             or (mail and _is_header(text, spans, i))
@@ -59,12 +62,16 @@ def beside(text: str, spans: Sequence[Span]) -> frozenset[int]:
     )
 
 
-def _buttons(said: Sequence[str]) -> set[int]:
-    """Buttons and counters; none where there are not several: one such line may be a request ("Add comments")."""
-    found = {i for i, piece in enumerate(said) if 0 < len(piece) <= _BUTTON and _is_button(piece)}
+def buttons(said: Sequence[str]) -> frozenset[int]:
+    """Indices of buttons and counters, by what each line says; none where there are not several: one such line may be a request
+    ("Add comments"). What comes again and again with other figures is one too: "View 41 upvotes"."""
+    short = {i: piece for i, piece in enumerate(said) if 0 < len(piece) <= _BUTTON and piece[-1] not in _SAID}
+    found = {i for i, piece in short.items() if _is_button(piece)}
     if len(found) < _FEWEST:
-        return set()
-    return found | {i for i, piece in enumerate(said) if 0 < len(piece) <= _COUNTER and not _WORD.search(piece)}
+        return frozenset()
+    alike = Counter(_FIGURE.sub("#", piece) for piece in short.values())
+    found |= {i for i, piece in short.items() if alike[_FIGURE.sub("#", piece)] >= _FEWEST and not _NAMED.match(piece)}
+    return frozenset(found | {i for i, piece in short.items() if len(piece) <= _COUNTER and not _WORD.search(piece)})
 
 
 def _quoted_from(text: str) -> int:

@@ -23,6 +23,7 @@ Pair = tuple[int, int]
 
 _TIES: Final = lexicon("ties")
 _TITLE_WORDS: Final = 8
+_FEW_WORDS: Final = 2  # of a line above two more that is their title whatever they are
 _NOTE_WORDS: Final = 30  # of a note behind a list or a table, or of a postscript
 _FARTHEST: Final = 12  # sentences that one note or postscript speaks of at most
 _FOLLOW_WORDS: Final = 9
@@ -97,9 +98,14 @@ def _is_title(pieces: Sequence[StatementPiece], i: int) -> bool:
         return False
     if (i and pieces[i - 1].kind != "heading" and not _ends_paragraph(pieces[i - 1])) or not piece.text.endswith("\n"):
         return False
-    if not _NOT_ENDED.search(piece.text) or not below.starts_line or below.kind in ("heading", "label"):
+    if not below.starts_line or below.kind in ("heading", "label"):
         return False
-    return bool(below.kind) or below.item or len(below.said) > _TITLE_WORDS or not _NOT_ENDED.search(below.text)
+    if not _NOT_ENDED.search(piece.text):
+        return piece.asks and below.item
+    if below.kind or below.item or len(below.said) > _TITLE_WORDS or not _NOT_ENDED.search(below.text):
+        return True
+    names = len(piece.said) <= _FEW_WORDS and piece.text.rstrip()[-1:].isalpha()
+    return names and not _ends_paragraph(piece) and not _ends_paragraph(below)
 
 
 def _is_section(pieces: Sequence[StatementPiece], i: int) -> bool:

@@ -16,7 +16,7 @@ from turnfold.compression.text.statement_pieces import ITEM
 _HEADING: Final = re.compile(r"#{1,6} \S")
 _COLONS: Final = (":", "：")
 _LONGEST: Final = 300  # characters of a line that can be a head
-_BULLETS: Final = frozenset("-*+•‣◦–([0123456789・●○■□◆◇（")
+_BULLETS: Final = frozenset("-*+•‣◦–([0123456789・●○■□◆◇（!▪▸►✓✔✗✘✅❌☑☐☒⚠⏳")
 #: The mark in front of a remark in code, and what it says.
 REMARK: Final = re.compile(r"\s*(?:#(?!include|define|!)|//|/\*|--|;|<!--|%|REM\b)\s*(.*)")
 #: The name of a section of settings in a line of its own, and a setting.
@@ -26,7 +26,7 @@ _CLOCK: Final = r"\d{1,2}:\d\d(?::\d\d)?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?"
 _CLOCKED: Final = re.compile(r"\d:\d\d")
 _AGO_WORDS: Final = (" ago", "vor ", "il y a ", "hace ", "há ", " fa\n", " geleden", " temu", " назад", " önce")
 #: "3 days ago", "5h ago", "vor 3 Tagen", as forums and comments have it.
-_AGO: Final = (
+AGO: Final = (
     r"(?:(?:about )?(?:\d{1,3}|an?) ?(?:s|sec|second|m|min|minute|h|hr|hour|d|day|w|wk|week|mo|month|y|yr|year)s? ago"
     r"|vor (?:\d{1,3}|eine[mr]?) [^\W\d_]{3,8}\.?|il y a (?:\d{1,3}|une?) [^\W\d_]{1,8}|hace (?:\d{1,3}|una?) [^\W\d_]{1,8}"
     r"|há (?:\d{1,3}|uma?) [^\W\d_]{1,8}|\d{1,3} [^\W\d_]{3,9} (?:fa|geleden|temu|назад|önce))"
@@ -40,19 +40,26 @@ _HANDLE: Final = r"(?:u/|/u/|@)[\w.-]{1,40}|\[deleted\]"
 #: "u/oldstill · 3 days ago", "oldstill 3 days ago | parent | next [–]".
 SPEAKER: Final = re.compile(
     rf"(?:{_HANDLE}|[^\W_][\w.-]*|[^\W\d_][\w.'’-]*(?: [\w.'’-]+){{1,3}}(?= [·•|—–-] ))(?: OP)?[ \t\u00a0]*"
-    rf"(?:[·•|—–-][ \t]*)?[ \t\u00a0]{_AGO}(?:[ \t]*(?:\(edited\)|[·•|\[][^\n]{{0,40}}))?[ \t\r]*(?:\n|\Z)|"
+    rf"(?:[·•|—–-][ \t]*)?[ \t\u00a0]{AGO}(?:[ \t]*(?:\(edited\)|[·•|\[][^\n]{{0,40}}))?[ \t\r]*(?:\n|\Z)|"
     r"[^\W\d_][\w.'’@()-]*(?: [\w.'’@()-]+){0,3}[ \t\u00a0]*(?:(?:[—–|·,-]|\bAPP\b)[ \t]*)?[ \t\u00a0]"
     r"(?:\[?(?:Today at|Yesterday at|today at|yesterday at|heute um|gestern um|\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4},?(?: at)?)[ \t]+)?"
-    rf"\[?{_CLOCK}\]?:?[ \t\r]*(?:\n|\Z)"
+    rf"\[?{_CLOCK}\]?:?[ \t\r]*(?:\n|\Z)|"
+    rf"\[[^\]\n\d]{{0,20}}[\d/. -]{{0,12}},? ?{_CLOCK}\][ \t]+[^\W\d_][\w.'’-]*(?:,? [\w.'’()-]+){{0,4}}[ \t\r]*(?:\n|\Z)"
 )
 #: The same in two lines, as copied from a browser: "Anna Berg / 9:41 AM".
-_TIME_ALONE: Final = re.compile(rf"[ \t]*(?:\[?{_CLOCK}\]?|(?:[·•][ \t]*)?{_AGO}(?: \(edited\))?)[ \t\r]*")
+_TIME_ALONE: Final = re.compile(rf"[ \t]*(?:\[?{_CLOCK}\]?|(?:[·•][ \t]*)?{AGO}(?: \(edited\))?)[ \t\r]*")
 _NAME_ALONE: Final = re.compile(rf"(?:{_HANDLE})(?: OP)?[ \t\r]*|" r"[^\W\d_][\w.'’-]*(?: [\w.'’()-]+){0,3}[ \t\r]*")
+_LONGEST_NAME: Final = 40  # characters
 #: A field of a record in a line of its own: "Status: done".
 _FIELD: Final = re.compile(r"(?P<name>[^\W\d_][\w .-]{0,30}?)[ \t]*[:=：](?=\s|\Z)")
 _RECORDS: Final = 2  # so many are several
 _ENDS: Final = (*".!?。！？",)
+_STOPS: Final = (*".!。！",)  # a question may be what a list answers
 _SHORTEST: Final = 3  # letters of a title
+_TITLE_WORDS: Final = 3
+#: A block of settings begins, and a setting in it: ``location /admin {``, ``deny all;``, ``replicas = 3``.
+_OPENING: Final = re.compile(r"[A-Za-z_][^(){}=;]*\{")
+_SET: Final = re.compile(r"[A-Za-z_][\w.-]*(?:[ \t]*=(?!=)[^{};]*|[ \t]+[^(){}=]*;)(?:[ \t]*#.*)?")
 _REMARKED: Final = 4  # lines of which a remark above them speaks at most
 #: Words of a remark by which the line under it must not be taken for what it looks like.
 _TELLING: Final = lexicon("ties")["remarks"]
@@ -103,7 +110,7 @@ def heads(lines: Sequence[str], *, headings: bool) -> dict[int, int]:
 
 def _is_listed_below(lines: Sequence[str], i: int) -> bool:
     """Whether the next line with anything in it, at most one blank line below, is a list's item."""
-    if lines[i].rstrip()[-1:] in _ENDS or len(lines[i].strip()) < _SHORTEST:
+    if lines[i].rstrip()[-1:] in _STOPS or len(lines[i].strip()) < _SHORTEST:
         return False
     below = next((line for line in lines[i + 1 : i + 3] if line.strip()), "")
     return below.lstrip()[:1] in _BULLETS and ITEM.match(below) is not None
@@ -143,6 +150,49 @@ def in_sections(lines: Sequence[str]) -> dict[int, int]:
     return found
 
 
+def titled(lines: Sequence[str]) -> dict[int, int]:
+    """By index of a line how far above it the title of its paragraph stands, where several have one: "Blocked"."""
+    found: dict[int, int] = {}
+    title, titles = -1, 0
+    for i, line in enumerate(lines):
+        if not line.strip():
+            title = -1
+        elif i and lines[i - 1].strip():
+            if title >= 0:
+                found[i] = i - title
+        elif i + 1 < len(lines) and lines[i + 1].strip() and _may_be_title(line):
+            title, titles = i, titles + 1
+    return found if titles >= _RECORDS else {}
+
+
+def _may_be_title(line: str) -> bool:
+    """Whether a line that begins a paragraph is one to three words that begin with a letter, without an end."""
+    words = line.split()
+    return len(words) <= _TITLE_WORDS and words[0][0].isalpha() and not words[0][0].islower() and words[-1][-1].isalpha()
+
+
+def opened(lines: Sequence[str]) -> dict[int, int]:
+    """By index of a setting in braces how far above it the line stands that opens them: ``server {``, ``resource "x" "y" {``."""
+    found: dict[int, int] = {}
+    stack: list[int] = []  # the lines that opened what is open, -1 for what is no block of settings
+    for i, line in enumerate(lines if any(line.endswith("{") for line in lines) else ()):
+        body = line.strip()
+        if body.startswith("}") and stack:
+            stack.pop()
+        elif stack and stack[-1] >= 0 and body:
+            found[i] = i - stack[-1]
+        if body.endswith("{"):
+            stack.append(i if _OPENING.fullmatch(body) and _sets_below(lines, i) else -1)
+    return found
+
+
+def _sets_below(lines: Sequence[str], i: int) -> bool:
+    """Whether the next line with anything in it but a remark is a setting, or another block of settings."""
+    below = (line.strip() for line in lines[i + 1 : i + 1 + _REMARKED] if line.strip() and not REMARK.match(line))
+    first = next(below, "")
+    return bool(_SET.fullmatch(first) or _OPENING.fullmatch(first))
+
+
 def in_records(lines: Sequence[str]) -> dict[int, int]:
     """By index of a field how far above it the first one of its record stands; nothing where the first name does not come again.
 
@@ -159,19 +209,6 @@ def in_records(lines: Sequence[str]) -> dict[int, int]:
             begun = i
         else:
             found[i] = i - begun
-    return found
-
-
-def in_turns(lines: Sequence[str]) -> dict[int, int]:
-    """By index of a line how far above it the line stands that says who wrote it and when."""
-    at = speaker_lines(lines) | named_above(lines)
-    found: dict[int, int] = {}
-    speaker = -1
-    for i, line in enumerate(lines if at else ()):
-        if i in at:
-            speaker = i
-        elif speaker >= 0 and line.strip():
-            found[i] = i - speaker
     return found
 
 
@@ -199,6 +236,11 @@ def named_above(lines: Sequence[str]) -> frozenset[int]:
     )
     at = frozenset(i - 1 for i in times if _NAME_ALONE.fullmatch(lines[i - 1]))
     return at if len(at) >= _RECORDS else frozenset()
+
+
+def is_name_alone(line: str) -> bool:
+    """Whether a line may be the name of somebody, and no more."""
+    return len(line) <= _LONGEST_NAME and _NAME_ALONE.fullmatch(line) is not None and not line.rstrip().endswith(_ENDS)
 
 
 def _indent(line: str) -> int:

@@ -20,17 +20,18 @@ import orjson
 
 from turnfold.compression.text.beside import is_mail
 from turnfold.compression.text.blocks import unclosed_end
-from turnfold.compression.text.heads import may_name_speakers, named_above, speaker_lines
 from turnfold.compression.text.spans import Span, with_line_feeds
 from turnfold.compression.text.transcripts import is_transcript
 from turnfold.compression.text.unmarked_speech import is_unmarked_speech
 from turnfold.compression.text.wrapped_lines import is_latex
+from turnfold.compression.text.writers import is_button, may_name_writers, writers
 
 _WINDOW: Final = 16  # lines that vote together
 _DECODER: Final = json.JSONDecoder()
 _BLANK_LINES: Final = re.compile(r"[ \t]*\n\s*")
 _QUOTED_CELL: Final = re.compile(r'"(?:[^"]|"")*"')
 _MOST_CELL_LINES: Final = 8
+_FEWEST_SPEAKERS: Final = 2
 _SAID_LINES: Final = 6  # lines, on average, that one says in a chat at most
 _BLANK: Final = "blank"  # lines without anything, which go with what is before them
 _MOST_WINDOWS: Final = 200  # in a long text windows grow, and sixteen lines of each vote
@@ -67,7 +68,8 @@ _MARKS: Final = re.compile(
                 r"={3,} .{1,120} ={3,}$|_{3,} .{1,120} _{3,}$|(?:PASS|FAIL|FAILED|PASSED|XFAIL|SKIPPED|ERROR):? [\w./\\-]+"
                 r"|--- (?:PASS|FAIL|SKIP): |=== (?:RUN|PAUSE|CONT) |(?:not )?ok \d+ |ok  \t|test \S+ \.\.\. "
                 r"|\w+ \([\w.]+\)(?: \.\.\. |$)"
-                r"|\S+::\S+ (?:PASSED|FAILED|ERROR|SKIPPED)|\S+\.py [.FEsxX]{2,}|Ran \d+ tests? |collected \d+ item|\s*[✓✔✗✘×√] "
+                r"|\S+::\S+ (?:PASSED|FAILED|ERROR|SKIPPED)|\S+\.py [.FEsxX]{2,}|Ran \d+ tests? |collected \d+ item"
+                r"|\s+[✓✔✗✘×√] |[✓✔✗✘×√] [^\n]{0,200}(?:\d ?m?s\)|::|\.\w{1,4}\b)"
                 r"|[\w\[\]\-]+ (?:ok|F|E|f|s)$|E   ",
             ),
             (
@@ -302,12 +304,17 @@ def _tabular(text: str) -> str:
 
 
 def _has_speakers(text: str) -> bool:
-    """Whether lines that say who wrote what stands below them, and when, are a good part of a text."""
-    if not may_name_speakers(text[: 2 * _LONGEST_LINE]):
+    """Whether lines that say who wrote what stands beside them, and when, are a good part of a text."""
+    if not may_name_writers(text[: 2 * _LONGEST_LINE]):
         return False
-    lines = text.split("\n")
-    at = speaker_lines(lines) | named_above(lines)
-    return len(at) > 1 and len(at) * _SAID_LINES >= sum(not line.isspace() and line != "" for line in lines)
+    named = writers(text)
+    told = len(named.heads) + len(named.signatures)
+    if told < _FEWEST_SPEAKERS:
+        return False
+    stretches = [*named.heads.items(), *((start, stop) for _, start, stop in named.signatures)]
+    naming = {i for start, stop in stretches for i in range(start, stop)}
+    lines = enumerate(text.split("\n"))
+    return told * _SAID_LINES >= sum(i not in naming and bool(line.strip()) and not is_button(line) for i, line in lines)
 
 
 def _spoken(text: str) -> str:

@@ -10,11 +10,13 @@ Each rule goes through the text once and looks a bounded number of sentences bac
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from turnfold.compression.text.lexicon import all_words
 from turnfold.compression.text.statement_pieces import StatementPiece
+from turnfold.compression.text.writers import written_by
 
 Pair = tuple[int, int]
 
@@ -51,7 +53,7 @@ def layout_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
     """Pairs of a sentence and one that it needs; of a text in one line none."""
     if "\n" not in text:
         return []
-    found = [*_enumerations(pieces), *_indented(pieces), *_titled(pieces), *_outcomes(pieces)]
+    found = [*_enumerations(pieces), *_indented(pieces), *_titled(pieces), *_outcomes(pieces), *_signed(text, pieces)]
     if "." in text:
         found += _placed(pieces)
     if ">" in text:
@@ -71,11 +73,14 @@ def _enumerations(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     under: dict[int, list[int]] = {}
     above: list[tuple[int, int]] = []  # the open items: how far each is indented, and which it is
     lead = -1
+    inner: tuple[str | None, ...] | None = None  # the marks of a list that an item of another one leads on to
     for i, piece in enumerate(pieces):
         if piece.kind:
-            above, lead = [], -1
+            above, lead, inner = [], -1, None
         elif piece.item:
             indent = _indent(piece.text)
+            inner = piece.style if i and _opens_another_list(pieces, i) else inner
+            indent += piece.style == inner  # as if it were indented
             while above and above[-1][0] >= indent:
                 above.pop()
             parent = above[-1][1] if above else lead
@@ -92,6 +97,14 @@ def _enumerations(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
         if _is_one_sentence(pieces, parent, items):
             yield from ((parent, item) for item in items)
             yield from ((item, parent) for item in items)
+
+
+def _opens_another_list(pieces: Sequence[StatementPiece], i: int) -> bool:
+    """Whether an item goes on the one in front, which leads on to a list that is marked otherwise: "(2) ... does not apply to /
+    1. guide dogs,"."""
+    before = pieces[i - 1]
+    last = before.tail(60).rstrip().rpartition(" ")[2].lower()
+    return before.item and before.style != pieces[i].style and (last in _FUNCTION_WORDS or last[-1:] in _COLONS)
 
 
 def _is_one_sentence(pieces: Sequence[StatementPiece], parent: int, items: Sequence[int]) -> bool:
@@ -169,8 +182,7 @@ def _is_title(piece: StatementPiece, below: StatementPiece) -> bool:
         _indent(line) != _indent(below.text)
         or len(piece.said) > _TITLE_WORDS
         or not piece.said
-        or said[-1:] in _ENDS | _GOES_ON
-        or piece.asks
+        or (said[-1:] in _ENDS | _GOES_ON and not piece.asks)
         or ": " in said
     ):
         return False
@@ -241,6 +253,18 @@ def _outcomes(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
 
 def _is_short(piece: StatementPiece) -> bool:
     return not piece.dense and 0 < len(piece.said) <= _OUTCOME_WORDS and piece.text.rstrip()[-1:] in _ENDS
+
+
+# ---------------------------------------------------------------- signatures
+
+
+def _signed(text: str, pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+    """What somebody wrote and the lines below it that say who: "Don't reset it. / — heatpro, 12 Jan 2024"."""
+    begins = [piece.span.start for piece in pieces]
+    for first, start, _ in written_by(text).signatures:
+        at = bisect_left(begins, start)
+        if at < len(begins) and begins[at] == start:
+            yield from ((i, at) for i in range(bisect_left(begins, first), at) if pieces[i].kind != "label")
 
 
 # ---------------------------------------------------------------- mails

@@ -10,15 +10,16 @@ each turn of a conversation that stands in one message. Time is linear in the te
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from turnfold.compression.text.heads import SPEAKER, may_name_speakers
 from turnfold.compression.text.records import record_starts
 from turnfold.compression.text.turns import turn_starts
 from turnfold.compression.text.unmarked_speech import unmarked_speech
 from turnfold.compression.text.wrapped_lines import broken_lines
+from turnfold.compression.text.writers import written_by
 
 #: Tokens up to which a message is quoted whole or not at all, and tokens of a chunk of a longer one.
 WHOLE: Final = 150
@@ -108,7 +109,7 @@ def _sentence_ends(text: str, records: Collection[int] = ()) -> list[int]:
         borders = [border for border in borders if border - 1 not in broken]
     if "\n" in text:
         completed = {text.index("\n", m.start()) + 1 for m in _COMPLETED.finditer(text)} if ") " in text else set()
-        completed.update(_behind_speakers(text, borders))
+        completed.update(_beside_writers(text, borders))
         borders = [border for border in borders if border not in completed] if completed else borders
     for *begins, behind in unmarked_speech(text, 0, len(text)):
         borders = sorted({*(border for border in borders if not begins[0] < border <= behind), *begins[1:], behind})
@@ -131,12 +132,12 @@ def _soft_border(text: str, start: int, end: int) -> int:
     return soft[-1] if soft else end
 
 
-def _behind_speakers(text: str, borders: Sequence[int]) -> Iterator[int]:
-    """The ends of lines that say who wrote what stands below them: no passage ends there."""
-    if may_name_speakers(text):
-        for start, end in pairwise([0, *borders]):
-            if text[end - 1] == "\n" and not text[start].isspace() and SPEAKER.match(text, start, end):
-                yield end
+def _beside_writers(text: str, borders: Sequence[int]) -> Iterator[int]:
+    """The ends of lines that say who wrote what stands below them, and those in front of signatures: no passage ends there."""
+    named = written_by(text)
+    for ranges in (named.heads, [(start - 1, end - 1) for _, start, end in named.signatures]):
+        for start, end in ranges:
+            yield from borders[bisect_right(borders, start) : bisect_right(borders, end)]
 
 
 def _trim(text: str, ranges: list[Range]) -> list[Range]:

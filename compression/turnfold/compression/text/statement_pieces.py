@@ -42,7 +42,8 @@ _CLAUSE: Final = re.compile(r"[^;:：；—–]*+")
 _COLON_SOON: Final = re.compile(r"[^\n.!?]{0,40}[:：]")
 #: The mark in front of a list's item.
 ITEM: Final = re.compile(
-    r"[ \t]*(?:(?:[-*+•‣◦–]|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\((?:[ivx]{2,4}|[a-z]{2})\)|\[[ xX]\])[ \t]"
+    r"[ \t]*(?:(?:[-*+•‣◦–!▪▸►]|[✓✔✗✘✅❌☑☐☒⚠⏳]\ufe0f?"
+    r"|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\((?:[ivx]{2,4}|[a-z]{2})\)|\[[ xX]\])[ \t]"
     r"|[・●○■□◆◇①-⑳]|（?\d{1,2}[、）]|\d{1,2}．)"
 )
 _STYLE: Final = re.compile(r"[ \t]*(\(?)(?:(\d)+|[a-zA-Z]+|(\W))([.)]?)")

@@ -23,7 +23,6 @@ from turnfold.compression.text.correcting_ties import correcting_ties
 from turnfold.compression.text.cues import sentence_cues
 from turnfold.compression.text.farther_ties import farther_ties
 from turnfold.compression.text.following_ties import following_ties
-from turnfold.compression.text.heads import may_name_speakers, named_above, speaker_lines
 from turnfold.compression.text.hints import Hints
 from turnfold.compression.text.layout_ties import layout_ties
 from turnfold.compression.text.lower import joined_words_within, words_within
@@ -39,6 +38,7 @@ from turnfold.compression.text.spans import Span, Tiles, with_line_feeds
 from turnfold.compression.text.statement_pieces import StatementPiece, is_amendment, may_object
 from turnfold.compression.text.transcripts import STAMPED
 from turnfold.compression.text.unmarked_speech import unmarked_speech
+from turnfold.compression.text.writers import written_by
 
 #: Texts of which each rule is asked before the next one, so that its code is still in the processor's caches.
 _TOGETHER: Final = 8
@@ -57,8 +57,8 @@ _SPEAKERS: Final = 2  # lines that name who speaks: of one alone nobody else cou
 # "user:", "**Anna Berg:**", "[10:14] Bob:", "10:14 UTC Bob:", at the beginning of a line.
 _LABEL: Final = re.compile(
     r"[ \t]*(?:\[[^\]\n]{0,60}\d[:/-]\d[^\]\n]{0,60}\][ \t]*|\d{1,2}:\d\d(?::\d\d)?(?: [A-Z]{2,4})?[ \t]+(?![A-Z]{2,4}[:：]))?"
-    r"[*_]{0,2}[^\W\d_][\w.'’()-]*(?: [\w.'’()-]+){0,3}[*_]{0,2}[ \u00a0]?[:：]"
-    r"[*_]{0,2}[ \t]+(?=\S)"
+    r"[*_]{0,2}[^\W\d_][\w.'’()-]*(?: [\w.'’()-]+){0,3}[*_]{0,2}[ \u00a0]?"
+    r"(?:[:：][*_]{0,2}[ \t]+(?=\S)|：(?=[^\W\d_]))"  # a figure behind it is a value
 )
 _ENDED: Final = re.compile(r"[.!?…。！？।॥؟۔｡][\"'”’»」』)\]*_\s]*\Z|\n\s*\Z")
 _TERMINATORS: Final = frozenset(".!?…。！？।॥؟۔｡")
@@ -348,22 +348,30 @@ def _with_labels(text: str, spans: Sequence[Span]) -> list[Span]:
 
 
 def _with_speakers(text: str, spans: Sequence[Span]) -> Sequence[Span]:
-    """The spans with lines that say who wrote what stands below them ("Maria Lopez  9:14 AM") as labels."""
-    if "\n" not in text or not may_name_speakers(text):
-        return spans
-    lines = text.split("\n")
-    at, above = speaker_lines(lines), named_above(lines)
-    if not (at or above):
-        return spans
-    starts = [*accumulate((len(line) + 1 for line in lines), initial=0)]
-    named, twice, times = {starts[i] for i in at}, {starts[i]: starts[i + 2] for i in above}, {starts[i + 1] for i in above}
-    out: list[Span] = []
+    """The spans with lines that say who wrote what stands below them as labels, and signatures as one span each."""
+    named = written_by(text)
+    heads = [Span(start, end, "label") for start, end in named.heads]
+    signed = [Span(start, end) for _, start, end in named.signatures]
+    return [*_with_stretches(spans, sorted(heads + signed))] if heads or signed else spans
+
+
+def _with_stretches(spans: Sequence[Span], stretches: Sequence[Span]) -> Iterator[Span]:
+    """The spans, those stretches of language for themselves; what overlaps a block is none."""
+    at, waiting = 0, iter(stretches)
+    stretch = next(waiting, None)
     for span in spans:
-        if span.start in times and out and out[-1].start in twice and span.end <= twice[out[-1].start] + 1:
-            out[-1] = Span(out[-1].start, span.end, "label")
-        else:
-            out.append(span._replace(kind="label") if not span.kind and span.start in named else span)
-    return out
+        at = max(at, span.start)
+        while stretch and (stretch.start < at or (span.kind and stretch.start < span.end)):
+            stretch = next(waiting, None)
+        while stretch and not span.kind and stretch.start < span.end:
+            if at < stretch.start:
+                yield Span(at, stretch.start)
+            yield stretch
+            at = stretch.end
+            stretch = next(waiting, None)
+        if at < span.end:
+            yield Span(at, span.end, span.kind)
+            at = span.end
 
 
 def label_at(text: str, start: int, end: int) -> re.Match[str] | None:

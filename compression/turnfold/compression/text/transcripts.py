@@ -13,12 +13,13 @@ from typing import Final
 
 _TIME: Final = r"\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?"
 _DATE: Final = r"\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}"
-#: "[12/03/2025, 14:02:11] Anna 🌻: ", "3/12/25, 8:15 PM - Rui: ", "14:02 <@ben> ".
+#: "[12/03/2025, 14:02:11] Anna 🌻: ", "3/12/25, 8:15 PM - Rui: ", "14:02 <@ben> ", "[민수] [오전 9:12] ".
 STAMPED: Final = re.compile(
     rf"[\u200e ]*(?:(?P<log>\[(?:{_DATE},? )?{_TIME}\]|{_DATE},? {_TIME} [-–])[ \t]|(?:\[?{_TIME}\]?[ \t]+)(?=<))"
     r"(?(log)(?!\[|(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b)"
     r"[\u200e~+]?[^\n:：<>\[\]{}=]{1,40}[:：][ \t\u200e]"
     r"|<[ @+%&~]?[^\s<>]{1,32}>[ \t])(?=\S)"
+    rf"|\[[^\W\d][^\]\n]{{0,40}}\][ \t]\[[^\W\d]{{0,4}}[ \t]?{_TIME}\][ \t](?=\S)"
 )
 #: A time in front of a line, with or without a speaker.
 TIMED: Final = re.compile(rf"[\u200e ]*\[?(?:{_DATE},? )?{_TIME}\b")

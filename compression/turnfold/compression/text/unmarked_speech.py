@@ -11,9 +11,9 @@ what stands in front ("because", "unless", "but").
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from turnfold.compression.text.lexicon import all_words, lexicon
 
@@ -54,11 +54,25 @@ _SMALL: Final = 0.7  # of its lines that begin with a small letter
 _LEAST_WORDS, _MOST_WORDS, _USUAL_WORDS = 18, 50, 32
 
 _DENSE: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
-_DENSE_GOES_ON, _DENSE_LEANING = tuple(_WORDS["goes-on run-on"]), tuple(_WORDS["leaning run-on"])
-_DENSE_ENDS: Final = tuple(_WORDS["ends run-on"])
+
+
+class _LineWords(NamedTuple):
+    """With what lines begin that go on to something, or lean on the one in front, and with what sentences end."""
+
+    goes_on: tuple[str, ...]
+    leaning: tuple[str, ...]
+    ends: tuple[str, ...]
+
+
+def _line_words(name: str) -> _LineWords:
+    return _LineWords(*(tuple(sorted(_WORDS[f"{section} {name}"])) for section in ("goes-on", "leaning", "ends")))
+
+
+_DENSE_WORDS, _CAPTION_WORDS = _line_words("run-on"), _line_words("captions")
 _SPOKEN: Final = _WORDS["spoken run-on"]
 _FIRST_LINES: Final = 24
 _FEWEST_LINES, _LENGTHS, _LONGEST_LINE = 8, 4, 40  # characters, of lines in such a script
+_LONGEST_CAPTION: Final = 80  # characters
 _MOSTLY, _SPOKEN_SHARE = 0.8, 0.15  # of the characters
 _LEAST_DENSE, _USUAL_DENSE, _MOST_DENSE = 35, 80, 120  # characters of a passage
 
@@ -82,8 +96,10 @@ def _found(text: str, start: int, end: int) -> Sequence[Sequence[int]]:
             continue
         if _is_dense(text, run):
             begins = _dense_passages(text, run) if _is_dense_speech(text, run) else []
+        elif _begins_like_speech(text, run) and _is_speech(text, run):
+            begins = _passages(text, run)
         else:
-            begins = _passages(text, run) if _begins_like_speech(text, run) and _is_speech(text, run) else []
+            begins = _passages_of_captions(text, run) if _is_captioned(text, run) else []
         if begins:
             found.append((*begins, run[-1][1]))
     return tuple(found)
@@ -214,19 +230,43 @@ def _is_dense_speech(text: str, run: Sequence[Range]) -> bool:
 
 def _dense_passages(text: str, run: Sequence[Range]) -> list[int]:
     """Where the passages begin: each at a line that goes on to something, or at any that does not lean on the one in front."""
-    found, size, front, ended = [run[0][0]], 0, -1, False
+    return _by_lines(text, run, _DENSE_WORDS, len)
+
+
+def _by_lines(text: str, run: Sequence[Range], words: _LineWords, size_of: Callable[[str], float]) -> list[int]:
+    found, size, front, ended = [run[0][0]], 0.0, -1, False
     for line in run:
         start, end = _said(text, line)
         if start == end:
             front = line[0] if front < 0 else front
             continue
         said = text[start:end].strip()
-        least = (
-            _LEAST_DENSE if said.startswith(_DENSE_GOES_ON) else _MOST_DENSE if said.startswith(_DENSE_LEANING) else _USUAL_DENSE
-        )
+        leans = said.startswith(words.leaning)
+        least = _LEAST_DENSE if said.startswith(words.goes_on) else _MOST_DENSE if leans else _USUAL_DENSE
         if size >= (min(least, _LEAST_DENSE + 5) if ended and least < _MOST_DENSE else least):
             found.append(front if front >= 0 else line[0])
             size = 0
-        size += len(said)
-        front, ended = -1, said.endswith(_DENSE_ENDS)
+        size += size_of(said)
+        front, ended = -1, said.endswith(words.ends)
     return found
+
+
+# ---------------------------------------------------------------- captions in scripts with few words that are known here
+
+
+def _is_captioned(text: str, run: Sequence[Range]) -> bool:
+    """Whether times alternate with short lines of a script without capitals: captions of Korean, Thai, Hindi, Arabic."""
+    if text[run[0][0] : run[-1][1]].isascii():
+        return False
+    begin = run[:_FIRST_LINES]
+    lines = [text[slice(*said)].strip() for line in begin if (said := _said(text, line))[0] < said[1]]
+    timed = sum(_WHEN.match(text, *line) is not None or _WHEN_FIRST.match(text, *line) is not None for line in begin)
+    if len(lines) < _FEWEST_LINES or timed < _MOSTLY * len(lines) or max(map(len, lines)) > _LONGEST_CAPTION:
+        return False
+    letters = [sign for line in lines for sign in line if sign.isalpha()]
+    return sum(sign.lower() == sign.upper() for sign in letters) >= _MOSTLY * len(letters)
+
+
+def _passages_of_captions(text: str, run: Sequence[Range]) -> list[int]:
+    """The same, by how much room each line takes: a syllable of Hangul is about two letters of other scripts."""
+    return _by_lines(text, run, _CAPTION_WORDS, lambda said: sum(1 if "\uac00" <= sign <= "\ud7a3" else 0.6 for sign in said))
