@@ -145,9 +145,12 @@ class _Asking:
 
     @property
     def wants_told(self) -> bool:
-        """Whether it needs what users told more than what shares words with it."""
-        begins = begins_with_command(self.question.text[:_OPENING])
-        return self.fill and (begins or self.strength < self.tuning.hinted)
+        """Whether it needs what users told more than what shares words with it. Where names stand beside what is said, a question
+        may share its words with a name."""
+        if not self.fill:
+            return False
+        hardly_matched = self.strength < self.tuning.hinted and not self.index.named.any()
+        return hardly_matched or begins_with_command(self.question.text[:_OPENING])
 
     def room(self, budget: int) -> int:
         """What it may take of a budget."""
