@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from turnfold.compression import tokens
-from turnfold.compression.shorten.terse import compress
-from turnfold.compression.shorten.terse_rules import INTENSITIES, lexicon
+from turnfold.compression.shorten.terse_prose.compress import compress
+from turnfold.compression.shorten.terse_prose.rules import INTENSITIES, lexicon
 from turnfold.compression.text.protect import protected_spans
 from turnfold.compression.text.words import FUNCTION_WORDS
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import mean
 
 from turnfold.compression.shorten.prose import shorten
-from turnfold.compression.text.entities import entities
+from turnfold.compression.text.names.entities import entities
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.tokens import count
 

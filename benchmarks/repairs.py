@@ -19,9 +19,9 @@ from typing import Any, Final
 from benchmarks.support.data import shared_root
 from turnfold.compression import Compressor, CompressRequest, FoldOptions, Memo, fold_request
 from turnfold.compression.options import CachePrices
-from turnfold.compression.shorten.terse import terse
+from turnfold.compression.shorten.terse_prose.compress import terse
 from turnfold.compression.state.placement import Turn, place
-from turnfold.compression.text.entities import entities
+from turnfold.compression.text.names.entities import entities
 from turnfold.compression.tokens import count
 
 _AUDIT: Final = shared_root() / "data" / "audit"

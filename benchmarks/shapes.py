@@ -30,7 +30,7 @@ from turnfold.compression.layers import Compressor, CompressRequest, truncate_to
 from turnfold.compression.memo import Memo
 from turnfold.compression.negotiate import Demand, negotiate, to_a2a_part
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.shorten import terse
+from turnfold.compression.shorten.terse_prose import compress as terse
 from turnfold.compression.state import preprocess_heuristic
 from turnfold.compression.text.private import Redactor
 from turnfold.compression.tokens import count, count_for_model

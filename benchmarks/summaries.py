@@ -38,9 +38,9 @@ from turnfold.compression.options import FoldDecision, FoldOptions, Precedent, W
 from turnfold.compression.shorten.summary import summarise
 from turnfold.compression.summary.asking import write_anchored
 from turnfold.compression.summary.calls import ModelCall, ModelReply
-from turnfold.compression.text.entities import entities
+from turnfold.compression.text.dialogue.signals import signals
+from turnfold.compression.text.names.entities import entities
 from turnfold.compression.text.quotes import Source
-from turnfold.compression.text.signals import signals
 from turnfold.compression.text.statements import statements
 from turnfold.compression.warmth import set_warmth
 from turnfold.compression.wire.chat import CHAT

@@ -212,10 +212,19 @@ def test_rooms_that_need_each_other_are_found() -> None:
     assert not RULES["rooms_have_no_cycle"](modules[:3])
 
 
-@pytest.mark.parametrize(("room", "files", "found"), [("chat", 15, 0), ("chat", 16, 1), ("cli", 30, 0)])
+@pytest.mark.parametrize(
+    ("room", "files", "found"),
+    [
+        ("proxy.chat", 15, 0),
+        ("proxy.chat", 16, 1),
+        ("proxy.cli", 30, 0),
+        ("compression.text", 26, 0),
+        ("compression.text", 27, 1),
+    ],
+)
 def test_rooms_that_grow_too_large_are_found(room: str, files: int, found: int) -> None:
-    modules = [Module.of(f"turnfold.proxy.{room}", DOC, is_package=True)]
-    modules += [Module.of(f"turnfold.proxy.{room}.part{n}", DOC) for n in range(files)]
+    modules = [Module.of(f"turnfold.{room}", DOC, is_package=True)]
+    modules += [Module.of(f"turnfold.{room}.part{n}", DOC) for n in range(files)]
     assert len(RULES["rooms_are_small"](modules)) == found
 
 

@@ -24,12 +24,12 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.shorten.birth import shape
 from turnfold.compression.shorten.registry import facts
-from turnfold.compression.shorten.terse import compress, expand
+from turnfold.compression.shorten.terse_prose.compress import compress, expand
 from turnfold.compression.state import preprocess_heuristic, validate_preprocessor_output, why_ordinary
 from turnfold.compression.state.grammar import parse
-from turnfold.compression.text.entities import entities
+from turnfold.compression.text.dialogue.orders import standing_orders
 from turnfold.compression.text.kinds import kind_of, parts
-from turnfold.compression.text.orders import standing_orders
+from turnfold.compression.text.names.entities import entities
 from turnfold.compression.text.private import Redactor, redact_json
 from turnfold.compression.text.protect import protected_spans
 from turnfold.compression.text.sentences import sentences

@@ -28,7 +28,7 @@ from turnfold.compression.scorers.bm25 import idf, presence, rarity, scores
 from turnfold.compression.shorten import registry
 from turnfold.compression.shorten.facts import facts
 from turnfold.compression.shorten.lines import WeighedLine, fit_to_limit, within, write_lines
-from turnfold.compression.shorten.terse import compress, expand
+from turnfold.compression.shorten.terse_prose.compress import compress, expand
 from turnfold.compression.tokens import ModelCounter, count, count_labelled, count_line, count_tail, count_with_tail
 
 FILES = Path(__file__).parent / "golden"

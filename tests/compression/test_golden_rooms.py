@@ -29,7 +29,8 @@ from turnfold.compression.recall.question import Question, has_content
 from turnfold.compression.roundtrip.condense import LEVELS, OutputText, condense, is_spoken, pieces
 from turnfold.compression.roundtrip.values import characters, default_token_counter, readable, texts_of
 from turnfold.compression.shorten.reading import read
-from turnfold.compression.text import requests, words
+from turnfold.compression.text import words
+from turnfold.compression.text.dialogue import requests
 from turnfold.compression.tokens import count
 from turnfold.compression.wire.media import attachment, media_tokens, source_attachment, source_tokens
 from turnfold.compression.wire.readable import readable_texts, readable_tokens, sealed_tokens

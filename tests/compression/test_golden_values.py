@@ -48,7 +48,7 @@ _MODULES: Final = (
         "shorten.registry",
         "shorten.prose",
         "shorten.sift",
-        "shorten.terse",
+        "shorten.terse_prose.compress",
     ),
     *(
         "shorten.lines",

@@ -48,8 +48,9 @@ WINGS: Final = (
 
 #: The shell's rooms: the packages directly in it. A module that lies loose in it (``app``) is a room of its own.
 SHELL: Final = "turnfold.proxy"
-#: Files of a room at most, ``__init__`` aside.
+#: Files of a room at most, ``__init__`` aside; and of a folder of the engine.
 MOST_FILES: Final = 15
+MOST_FILES_OF_ENGINE: Final = 26
 #: Rooms with a file for each route or command.
 _A_FILE_EACH: Final = frozenset({"routes", "cli"})
 
@@ -291,15 +292,20 @@ def rooms_have_no_cycle(modules: Sequence[Module]) -> list[str]:
 
 
 def rooms_are_small(modules: Sequence[Module]) -> list[str]:
-    """No room of the shell has more than MOST_FILES files, but those that have one for each route or command."""
-    files: dict[str, list[Module]] = {}
+    """No room of the shell has more than MOST_FILES files, but those that have one for each route or command, and no folder of
+    the engine more than MOST_FILES_OF_ENGINE."""
+    files: dict[tuple[str, int], list[Module]] = {}
     for module in modules:
-        if (room := _room(module.name)) and not module.is_package and room not in _A_FILE_EACH:
-            files.setdefault(room, []).append(module)
+        if module.is_package:
+            continue
+        if module.name.startswith(FACE + "."):
+            files.setdefault((module.name.rpartition(".")[0], MOST_FILES_OF_ENGINE), []).append(module)
+        elif (room := _room(module.name)) and room not in _A_FILE_EACH:
+            files.setdefault((room, MOST_FILES), []).append(module)
     return [
         found[0].at(found[0].tree, f"is one of {len(found)} files in {room}")
-        for room, found in files.items()
-        if len(found) > MOST_FILES
+        for (room, most), found in files.items()
+        if len(found) > most
     ]
 
 

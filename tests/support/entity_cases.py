@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from turnfold.compression.text.entities import Entity, entities
+from turnfold.compression.text.names.entities import Entity, entities
 
 CASES: Final = Path(__file__).resolve().parents[1] / "compression" / "text" / "entity_cases"
 _MARK: Final = re.compile(r"⟦([^|⟧]*)\|(\w+)⟧")

@@ -23,9 +23,9 @@ _READERS: Final = (
     ("text.kinds", "parts"),
     ("text.sentences", "sentences"),
     ("text.statements", "statements"),
-    ("text.entities", "entities"),
-    ("shorten.plain", "rows"),
-    ("shorten.plain", "sentence_rows"),
+    ("text.names.entities", "entities"),
+    ("shorten.kinds.plain", "rows"),
+    ("shorten.kinds.plain", "sentence_rows"),
     ("shorten.registry", "facts"),
 )
 #: Characters; the few longer texts would take most of the memory.

@@ -39,10 +39,10 @@ from turnfold.compression.shorten.layer_choice import (
     write,
 )
 from turnfold.compression.text.data_blocks import data_blocks
-from turnfold.compression.text.entities import Entity, entities
+from turnfold.compression.text.dialogue.signals import rule_weight, signal_weight
+from turnfold.compression.text.names.entities import Entity, entities
 from turnfold.compression.text.sections import is_heading, section_starts
 from turnfold.compression.text.sentences import sentences
-from turnfold.compression.text.signals import rule_weight, signal_weight
 from turnfold.compression.text.statements import statements
 
 Count = Callable[[str], int]

@@ -158,7 +158,7 @@ class Prose:
     """How the prose that a fold keeps is worded.
 
     Attributes:
-        intensity: "off" (sentences stay as they were said), "lite", "full" or "ultra" (see ``shorten.terse``).
+        intensity: "off" (sentences stay as they were said), "lite", "full" or "ultra" (see ``shorten.terse_prose.compress``).
         lexicon: TOML of the user's own rules; "" for none.
     """
 

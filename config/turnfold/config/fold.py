@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.fold.thinking import binds_thinking
 from turnfold.compression.options import FoldDecision, FoldOptions, Keep, Prose
-from turnfold.compression.shorten.terse_rules import lexicon
+from turnfold.compression.shorten.terse_prose.rules import lexicon
 from turnfold.compression.warmth import set_warmth, usual_warmth
 from turnfold.config.prices import prices_of
 from turnfold.config.settings import Settings

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp
 
 from turnfold.compression import tokens
 from turnfold.compression.fold import Fold, fold
-from turnfold.compression.shorten.terse import terse
+from turnfold.compression.shorten.terse_prose.compress import terse
 from turnfold.compression.wire.conversation import Wire
 from turnfold.config.fold import fold_options, options_by_model
 from turnfold.config.prices import price_from

@@ -13,7 +13,7 @@ from tests.support.provider_rules import faults, refusals
 from tests.support.warm import WARM
 from turnfold.compression.fold import fold
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.text.agent_context import is_agent_context
+from turnfold.compression.text.dialogue.agent_context import is_agent_context
 from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.messages import MESSAGES
 from turnfold.compression.wire.responses import RESPONSES

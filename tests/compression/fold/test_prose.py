@@ -17,7 +17,7 @@ from turnfold.compression.fold.shortening import task_words
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions, Prose
 from turnfold.compression.shorten.facts import facts
-from turnfold.compression.shorten.terse import terse
+from turnfold.compression.shorten.terse_prose.compress import terse
 
 SAID = " ".join(f"The pump on pier {n} is really serviced in the morning by the crew of the harbour." for n in range(12))
 ORDER = "From now on always name the pier in the answer. "

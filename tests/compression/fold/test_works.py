@@ -19,8 +19,8 @@ from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold_request, unfold
 from turnfold.compression.options import CachePrices, FoldOptions
+from turnfold.compression.text.dialogue.works import asked_work
 from turnfold.compression.text.words import fold
-from turnfold.compression.text.works import asked_work
 
 _WORKS: Final = {
     file.stem: json.loads(file.read_text("utf-8")) for file in sorted((Path(__file__).parent / "cases" / "works").glob("*.json"))

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.support.cases import each
 from tests.support.effort import draws
 from tests.support.growth import assert_linear, repeated
-from turnfold.compression.shorten import diff
 from turnfold.compression.shorten.facts import facts_tokens
+from turnfold.compression.shorten.kinds import diff
 from turnfold.compression.shorten.lines import CEILING, FLOOR, RankedLines, WeighedLine, choose, fit_to_limit, visible_parts
 from turnfold.compression.shorten.registry import facts, facts_arguments
 from turnfold.compression.text.sentences import LONGEST

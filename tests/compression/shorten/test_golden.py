@@ -21,7 +21,7 @@ from turnfold.compression.shorten.prose import shorten
 from turnfold.compression.shorten.registry import facts, facts_arguments, within
 from turnfold.compression.shorten.sift import read, sift
 from turnfold.compression.shorten.summary import summarise
-from turnfold.compression.shorten.terse import compress, expand, terse
+from turnfold.compression.shorten.terse_prose.compress import compress, expand, terse
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import count
 

@@ -10,8 +10,8 @@ from typing import Final
 
 from tests.support import golden
 from turnfold.compression.errors import InvalidInput
-from turnfold.compression.shorten.terse import compress, expand
-from turnfold.compression.shorten.terse_rules import forms, lexicon
+from turnfold.compression.shorten.terse_prose.compress import compress, expand
+from turnfold.compression.shorten.terse_prose.rules import forms, lexicon
 
 FILES = Path(__file__).parent / "golden"
 _RULE: Final = '[[rule]]\nstage = "{stage}"\nlevel = "{level}"\n{more}'

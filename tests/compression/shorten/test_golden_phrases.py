@@ -16,8 +16,8 @@ import pytest
 
 from tests.support import golden
 from turnfold.compression.errors import InvalidInput
-from turnfold.compression.shorten.terse import compress, expand
-from turnfold.compression.shorten.terse_rules import INTENSITIES, LONGEST_PHRASE, STAGES, TerseRule, Words, lexicon
+from turnfold.compression.shorten.terse_prose.compress import compress, expand
+from turnfold.compression.shorten.terse_prose.rules import INTENSITIES, LONGEST_PHRASE, STAGES, TerseRule, Words, lexicon
 
 FILES = Path(__file__).parent / "golden"
 #: Words that rules look for beside a phrase, marks, and what no rule touches.

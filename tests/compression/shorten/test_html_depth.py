@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from turnfold.compression.shorten.html_depth import with_few_open
-from turnfold.compression.shorten.html_text import page_lines
+from turnfold.compression.shorten.kinds.html_depth import with_few_open
+from turnfold.compression.shorten.kinds.html_text import page_lines
 
 
 def _depth(page: str) -> int:

@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from turnfold.compression.shorten.json_text import facts
+from turnfold.compression.shorten.kinds.json_text import facts
 from turnfold.compression.tokens import count
 
 NUMBERS = [

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.growth import assert_linear
 from turnfold.compression.shorten.prose import join, shorten
-from turnfold.compression.text.orders import standing_orders
+from turnfold.compression.text.dialogue.orders import standing_orders
 from turnfold.compression.text.protect import BLOCK_KINDS
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.statements import statements

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turnfold.compression.shorten.stack_trace import rows
+from turnfold.compression.shorten.kinds.stack_trace import rows
 
 FRAMES = """\
 stack backtrace:

@@ -24,9 +24,9 @@ from tests.support.effort import draws, every
 from tests.support.growth import assert_linear
 from turnfold.compression import tokens
 from turnfold.compression.errors import InvalidInput
-from turnfold.compression.shorten import terse
-from turnfold.compression.shorten.terse import compress, expand
-from turnfold.compression.shorten.terse_rules import INTENSITIES, PHRASED, lexicon, saving
+from turnfold.compression.shorten.terse_prose import compress as terse
+from turnfold.compression.shorten.terse_prose.compress import compress, expand
+from turnfold.compression.shorten.terse_prose.rules import INTENSITIES, PHRASED, lexicon, saving
 from turnfold.compression.text.protect import protected_spans
 
 T = TypeVar("T")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.support.words import prose
 from turnfold.compression import tokens
 from turnfold.compression.shorten.facts import facts
-from turnfold.compression.shorten.wrapped_text import wrapped_text
+from turnfold.compression.shorten.kinds.wrapped_text import wrapped_text
 from turnfold.compression.text.kinds import parts
 
 _SENTENCES: Final = re.findall(r"\S[^.]*\.(?=\s|$)", prose(11, "en", 60))

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.support.cases import each
 from tests.support.entity_cases import missed, paragraphs
 from tests.support.growth import assert_linear, repeated
-from turnfold.compression.text.entities import entities
-from turnfold.compression.text.german_nouns import is_common_noun, is_german
+from turnfold.compression.text.names.entities import entities
+from turnfold.compression.text.names.german_nouns import is_common_noun, is_german
 
 CASES = [
     ("We met Ada Lovelace there.", "Ada Lovelace", "person"),

@@ -12,26 +12,27 @@ import pytest
 
 from tests.support import golden, odd_texts
 from tests.support.cases import each
-from turnfold.compression.text import lower, requests, words
-from turnfold.compression.text.amounts import amounts
+from turnfold.compression.text import lower, words
 from turnfold.compression.text.data_blocks import data_blocks
-from turnfold.compression.text.dense_names import dense_names
+from turnfold.compression.text.dialogue import requests
+from turnfold.compression.text.dialogue.orders import begins_with_command, is_standing_order, may_order, standing_orders
+from turnfold.compression.text.dialogue.own_words import asks, own_words
+from turnfold.compression.text.dialogue.self_statements import statement_weight
+from turnfold.compression.text.dialogue.signals import signal_weight, signals
 from turnfold.compression.text.duplicates import duplicates, near_duplicates
-from turnfold.compression.text.entities import entities
 from turnfold.compression.text.figures import figures
 from turnfold.compression.text.inline import tokens
 from turnfold.compression.text.kinds import kind_of, parts
 from turnfold.compression.text.middle import cut_middle
-from turnfold.compression.text.orders import begins_with_command, is_standing_order, may_order, standing_orders
-from turnfold.compression.text.own_words import asks, own_words
+from turnfold.compression.text.names.amounts import amounts
+from turnfold.compression.text.names.dense_names import dense_names
+from turnfold.compression.text.names.entities import entities
 from turnfold.compression.text.passages import estimate, passages
 from turnfold.compression.text.private import Redactor, is_private, redact, redact_json
 from turnfold.compression.text.protect import block_spans, inline_joints, protected_spans
 from turnfold.compression.text.sections import section_starts
-from turnfold.compression.text.self_statements import statement_weight
 from turnfold.compression.text.sentences import language as sentence_language
 from turnfold.compression.text.sentences import sentences
-from turnfold.compression.text.signals import signal_weight, signals
 from turnfold.compression.text.statements import statements
 from turnfold.compression.tokens import count
 

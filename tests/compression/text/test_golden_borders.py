@@ -15,15 +15,15 @@ from tests.support import golden
 from turnfold.compression.shorten.lines import names
 from turnfold.compression.text import words
 from turnfold.compression.text.data_blocks import data_blocks
-from turnfold.compression.text.dense_names import dense_names
-from turnfold.compression.text.entities import entities
+from turnfold.compression.text.dialogue.own_words import asks, own_words
+from turnfold.compression.text.dialogue.self_statements import statement_weight
+from turnfold.compression.text.dialogue.signals import signal_weight
 from turnfold.compression.text.kinds import parts
-from turnfold.compression.text.own_words import asks, own_words
+from turnfold.compression.text.names.dense_names import dense_names
+from turnfold.compression.text.names.entities import entities
 from turnfold.compression.text.passages import estimate, passages
 from turnfold.compression.text.sections import section_starts
-from turnfold.compression.text.self_statements import statement_weight
 from turnfold.compression.text.sentences import sentences
-from turnfold.compression.text.signals import signal_weight
 from turnfold.compression.text.statements import statements
 
 FILES = Path(__file__).parent / "golden"

@@ -16,11 +16,11 @@ from random import Random
 from typing import Any, Final
 
 from tests.support import golden
-from turnfold.compression.text.entities import entities
-from turnfold.compression.text.orders import is_standing_order
-from turnfold.compression.text.self_statements import statement_weight
+from turnfold.compression.text.dialogue.orders import is_standing_order
+from turnfold.compression.text.dialogue.self_statements import statement_weight
+from turnfold.compression.text.dialogue.signals import signal_weight
+from turnfold.compression.text.names.entities import entities
 from turnfold.compression.text.sentences import sentences
-from turnfold.compression.text.signals import signal_weight
 from turnfold.compression.text.statements import objection, statements
 
 FILES = Path(__file__).parent / "golden"

@@ -6,8 +6,8 @@ import pytest
 
 from tests.support.growth import assert_linear, repeated
 from turnfold.compression.shorten.registry import facts
-from turnfold.compression.shorten.terse import compress
-from turnfold.compression.text.self_statements import fact_weight
+from turnfold.compression.shorten.terse_prose.compress import compress
+from turnfold.compression.text.dialogue.self_statements import fact_weight
 from turnfold.compression.text.sentences import LONGEST, sentences
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from turnfold.compression.text.manner import tells_manner
-from turnfold.compression.text.orders import is_standing_order, standing_orders
+from turnfold.compression.text.dialogue.manner import tells_manner
+from turnfold.compression.text.dialogue.orders import is_standing_order, standing_orders
 
 
 @pytest.mark.parametrize(

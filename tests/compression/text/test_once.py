@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from turnfold.compression.text.orders import standing_orders
+from turnfold.compression.text.dialogue.orders import standing_orders
 
 
 @pytest.mark.parametrize(

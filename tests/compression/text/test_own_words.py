@@ -13,8 +13,8 @@ from tests.support.warm import WARM
 from turnfold.compression.fold.engine import fold_request
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.shorten.facts import facts
+from turnfold.compression.text.dialogue.own_words import own_words
 from turnfold.compression.text.kinds import parts
-from turnfold.compression.text.own_words import own_words
 from turnfold.compression.tokens import count
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from turnfold.compression.memo import Memo
+from turnfold.compression.text.dialogue.renewals import renewals
 from turnfold.compression.text.quotes import Source
-from turnfold.compression.text.renewals import renewals
 
 
 def _pairs(*said: str) -> list[tuple[int, int]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from turnfold.compression.text.requests import asks_for_all, asks_for_cover
+from turnfold.compression.text.dialogue.requests import asks_for_all, asks_for_cover
 from turnfold.compression.text.words import fold
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from turnfold.compression.text.self_statements import statement_weight
+from turnfold.compression.text.dialogue.self_statements import statement_weight
 
 LIMITS = (
     "预算不能超过五万元。",

@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 from turnfold.compression.shorten.prose import has_order
 from turnfold.compression.shorten.reading import holds_exact
 from turnfold.compression.text import inline, words
-from turnfold.compression.text.cues import cues_in_columns, cues_one_by_one
+from turnfold.compression.text.dialogue.orders import orders_nothing
+from turnfold.compression.text.dialogue.self_statements import fact_weight
 from turnfold.compression.text.figures import figures, figures_by_span, figures_by_start
-from turnfold.compression.text.hints import Hints
 from turnfold.compression.text.lower import joined_words, joined_words_within, lower_text, words_within
 from turnfold.compression.text.lower import words as plain_words
-from turnfold.compression.text.orders import orders_nothing
-from turnfold.compression.text.self_statements import fact_weight
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.spans import Span
-from turnfold.compression.text.statement_pieces import StatementPiece
 from turnfold.compression.text.statements import objection, statements
+from turnfold.compression.text.ties.cues import cues_in_columns, cues_one_by_one
+from turnfold.compression.text.ties.hints import Hints
+from turnfold.compression.text.ties.pieces import StatementPiece
 
 _SIGNS = st.text("aB1_-./:@#'’ \n\té\x1c\x00", max_size=30)
 _COMMANDS = st.lists(

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
+from turnfold.compression.text.dialogue.turns import turn_starts
 from turnfold.compression.text.passages import passages
-from turnfold.compression.text.turns import turn_starts
 
 MEETING = "\n".join(
     f"{name}: {said}"

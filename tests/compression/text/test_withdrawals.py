@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from turnfold.compression.text.dialogue.withdrawals import withdrawals, withdrawn
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.quotes import Source
-from turnfold.compression.text.withdrawals import withdrawals, withdrawn
 
 
 def _pairs(*said: str) -> list[tuple[int, int]]:

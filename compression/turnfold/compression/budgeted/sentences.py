@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from turnfold.compression.shorten.prose import has_order
+from turnfold.compression.text.dialogue.self_statements import fact_weight, statement_weight
+from turnfold.compression.text.dialogue.signals import signal_weight
 from turnfold.compression.text.lower import lower_text, words
-from turnfold.compression.text.self_statements import fact_weight, statement_weight
-from turnfold.compression.text.signals import signal_weight
 from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statements import objects, statements
 from turnfold.compression.text.words import fold, run_on_terms, term

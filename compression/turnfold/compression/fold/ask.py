@@ -24,8 +24,8 @@ from turnfold.compression.recall.fence import Passage
 from turnfold.compression.recall.question import Question, WantedWork
 from turnfold.compression.recall.tuning import TUNING, UNCACHED
 from turnfold.compression.text import words
+from turnfold.compression.text.dialogue.works import asked_work
 from turnfold.compression.text.quotes import Quotable, Source
-from turnfold.compression.text.works import asked_work
 from turnfold.compression.wire.conversation import Message, Messages, family
 
 

@@ -27,11 +27,11 @@ from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.recall.works import find_work, with_work
 from turnfold.compression.scorers.bm25 import idf, presence
 from turnfold.compression.shorten.told import ToldRoom, told
-from turnfold.compression.text import requests
-from turnfold.compression.text.orders import begins_with_command
-from turnfold.compression.text.picks import picks
+from turnfold.compression.text.dialogue import requests
+from turnfold.compression.text.dialogue.orders import begins_with_command
+from turnfold.compression.text.dialogue.picks import picks
+from turnfold.compression.text.dialogue.renewals import renewals
 from turnfold.compression.text.quotes import Quotable
-from turnfold.compression.text.renewals import renewals
 from turnfold.compression.tokens import ModelCounter, count_tail
 
 _OPENING: Final = 240  # characters of a message in which it begins with a command

@@ -1,7 +1,7 @@
 """What a request for a summary of everything is told, and one for its beginning.
 
 Lives here: a selection that covers all that was folded, or what stood first. Does not belong here: passages that bear on a
-question (``ranking``), how many of them fit (``quote_choice``), telling such requests (``text.requests``).
+question (``ranking``), how many of them fit (``quote_choice``), telling such requests (``text.dialogue.requests``).
 """
 
 from __future__ import annotations

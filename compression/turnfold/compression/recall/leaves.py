@@ -22,10 +22,10 @@ import numpy.typing as npt
 from turnfold.compression.memo import Memo
 from turnfold.compression.scorers.bm25 import Field, Hashes, fields_joined
 from turnfold.compression.text import words
+from turnfold.compression.text.dialogue.turns import SPEAKER_LABEL
 from turnfold.compression.text.passages import estimates, passages, turns
 from turnfold.compression.text.quotes import Quotable
 from turnfold.compression.text.records import record_starts
-from turnfold.compression.text.turns import SPEAKER_LABEL
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -17,11 +17,11 @@ import numpy as np
 
 from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.passage_index import Ints, PassageIndex
+from turnfold.compression.text.dialogue.transcripts import STAMPED, TIMED
 from turnfold.compression.text.heads import SPEAKER
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statements import limits
-from turnfold.compression.text.transcripts import STAMPED, TIMED
 from turnfold.compression.text.writers import WrittenBy, written_by
 
 Range = tuple[int, int]

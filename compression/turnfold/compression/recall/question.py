@@ -1,7 +1,7 @@
 """Reading a question: its words, what each weighs, and what a message without content of its own borrows.
 
-Lives here: from a user's message to weighted terms. Does not belong here: which kind of request it is (``text.requests``), scores
-(``ranking``).
+Lives here: from a user's message to weighted terms. Does not belong here: which kind of request it is
+(``text.dialogue.requests``), scores (``ranking``).
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import numpy as np
 
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
 from turnfold.compression.recall.tuning import Tuning
-from turnfold.compression.text import requests, words
+from turnfold.compression.text import words
+from turnfold.compression.text.dialogue import requests
+from turnfold.compression.text.dialogue.turns import SPEAKER_LABEL
+from turnfold.compression.text.dialogue.works import AskedWork
 from turnfold.compression.text.quotes import Quotable, Source
-from turnfold.compression.text.turns import SPEAKER_LABEL
-from turnfold.compression.text.works import AskedWork
 
 _MOST_READ: Final = 2000  # characters from each end
 _MOST_WORDS: Final = 64  # of a question; beyond them a pasted text asks for everything and so for nothing

@@ -1,7 +1,7 @@
 """A work that is asked for as a whole: the script, the letter, the table that the conversation made before.
 
 Lives here: which message holds it, and what of it is quoted. Does not belong here: whether a message asks for one
-(``text.works``), passages that bear on a question (``ranking``), how much fits (``quote_choice``).
+(``text.dialogue.works``), passages that bear on a question (``ranking``), how much fits (``quote_choice``).
 
 A work is the fences of a message, or a long message. Of those that share most words with the question, in themselves or in the
 request that they answer, the newest whole one is meant; what changed it later is quoted with it. One that the request holds
@@ -27,10 +27,10 @@ from turnfold.compression.recall.quote_choice import RankedQuotes, in_front
 from turnfold.compression.scorers.bm25 import rarity, wanted_terms
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import fences
+from turnfold.compression.text.dialogue.works import WANTED_WORDS, AskedWork
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
-from turnfold.compression.text.works import WANTED_WORDS, AskedWork
 
 Range = tuple[int, int]
 

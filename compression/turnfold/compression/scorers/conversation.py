@@ -1,6 +1,6 @@
 """Importance in a conversation: recency, speaker, decisions, commitments, open questions, standing orders.
 
-Lives here: their weights. Does not belong here: their patterns (``text.signals``, ``text.orders``).
+Lives here: their weights. Does not belong here: their patterns (``text.dialogue.signals``, ``text.dialogue.orders``).
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from turnfold.compression.text.orders import is_standing_order
-from turnfold.compression.text.signals import signal_weight
+from turnfold.compression.text.dialogue.orders import is_standing_order
+from turnfold.compression.text.dialogue.signals import signal_weight
 
 _ROLES: Final = {"system": 1.0, "developer": 1.0, "user": 0.8, "assistant": 0.5, "tool": 0.3}
 _LABEL: Final = re.compile(r"\s*(system|developer|user|human|assistant|ai|tool)\s*:", re.IGNORECASE)

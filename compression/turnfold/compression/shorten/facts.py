@@ -15,10 +15,10 @@ from turnfold.compression.options import Prose
 from turnfold.compression.shorten import registry
 from turnfold.compression.shorten.arguments import facts_arguments
 from turnfold.compression.shorten.prose import shorten
-from turnfold.compression.shorten.terse import terse
+from turnfold.compression.shorten.terse_prose.compress import terse
 from turnfold.compression.text.data_blocks import is_listed_language
+from turnfold.compression.text.dialogue.orders import standing_orders
 from turnfold.compression.text.kinds import parts
-from turnfold.compression.text.orders import standing_orders
 from turnfold.compression.text.sentences import LONGEST
 
 

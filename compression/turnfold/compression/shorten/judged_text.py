@@ -17,7 +17,7 @@ from typing import Final
 from turnfold.compression.shorten.lines import is_longer
 from turnfold.compression.shorten.registry import Shortener
 from turnfold.compression.text.beside import beside, buttons
-from turnfold.compression.text.entities import Entity
+from turnfold.compression.text.names.entities import Entity
 from turnfold.compression.text.sections import leading_spans
 from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statements import Statements

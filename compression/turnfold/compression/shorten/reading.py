@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 from turnfold.compression.scorers.terms import STOP, terms
 from turnfold.compression.shorten.prose import TELLS, has_order
 from turnfold.compression.text import inline
+from turnfold.compression.text.dialogue.orders import ORDER_CUES, may_be_orders, may_elide
+from turnfold.compression.text.dialogue.signals import CUES, LAST, QUESTION, asks, signal_weight, signal_weights
 from turnfold.compression.text.figures import figures_by_span, figures_by_start
 from turnfold.compression.text.heard import HeardWords
 from turnfold.compression.text.lower import lower_text, words
-from turnfold.compression.text.orders import ORDER_CUES, may_be_orders, may_elide
 from turnfold.compression.text.protect import protected_spans
-from turnfold.compression.text.signals import CUES, LAST, QUESTION, asks, signal_weight, signal_weights
 from turnfold.compression.text.spans import Span, Tiles
 from turnfold.compression.text.statements import Statements, heard_statements, objects
 

@@ -12,7 +12,9 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from itertools import accumulate, chain, pairwise
 from typing import Final
 
-from turnfold.compression.shorten import (
+from turnfold.compression.shorten.arguments import facts_arguments
+from turnfold.compression.shorten.evidence import is_outcome
+from turnfold.compression.shorten.kinds import (
     binary,
     commits,
     diff,
@@ -28,16 +30,14 @@ from turnfold.compression.shorten import (
     test_output,
     yaml_text,
 )
-from turnfold.compression.shorten.arguments import facts_arguments
-from turnfold.compression.shorten.evidence import is_outcome
+from turnfold.compression.shorten.kinds.wrapped_text import wrapped_text
 from turnfold.compression.shorten.lines import FLOOR, Count, RankedLines, WeighedLine, choose, is_longer
-from turnfold.compression.shorten.wrapped_text import wrapped_text
 from turnfold.compression.text.data_blocks import reads_as_language
+from turnfold.compression.text.dialogue.own_words import own_words
 from turnfold.compression.text.kinds import parts
-from turnfold.compression.text.own_words import own_words
-from turnfold.compression.text.reaching_ties import telling_ends
 from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statements import statements
+from turnfold.compression.text.ties.reaching import telling_ends
 from turnfold.compression.text.wrapped_lines import broken_lines
 
 __all__ = ["Shortener", "facts", "facts_arguments", "within"]

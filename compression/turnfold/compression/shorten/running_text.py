@@ -1,7 +1,7 @@
 """Sentences of a long pasted text that only look like standing orders: "would never give in", "must use every means".
 
-Lives here: telling them from what a user asks of the reader. Does not belong here: what an order is (``text.orders``), which
-lines of a message are the user's own (``text.own_words``).
+Lives here: telling them from what a user asks of the reader. Does not belong here: what an order is
+(``text.dialogue.orders``), which lines of a message are the user's own (``text.dialogue.own_words``).
 
 In doubt a sentence is an order: one kept too many costs its tokens, a lost one is no longer followed.
 """
@@ -12,12 +12,12 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from turnfold.compression.text.orders import begins_with_command, standing_orders
+from turnfold.compression.text.dialogue.orders import begins_with_command, standing_orders
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.spans import Span
 
 _PASTED: Final = 350  # estimated tokens of a message from which most of it may be pasted
-_TYPED: Final = 95  # of a line that somebody types: 400 characters of ASCII, as ``text.own_words`` has it
+_TYPED: Final = 95  # of a line that somebody types: 400 characters of ASCII, as ``text.dialogue.own_words`` has it
 _SHORT: Final = 25  # of a sentence that is an order as a rule, wherever it stands: what tells something else is longer
 _ORDERING: Final = 10  # a text that orders in a tenth of its statements is a set of rules
 # Who speaks, or is spoken to; nothing of it stands in an article, but in what it quotes.

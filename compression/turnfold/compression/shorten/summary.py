@@ -24,11 +24,11 @@ from turnfold.compression.scorers.terms import terms
 from turnfold.compression.shorten.prose import TELLS, has_order
 from turnfold.compression.shorten.running_text import without_told_in_passing
 from turnfold.compression.shorten.told import NO_ROOM, ToldRoom, told
+from turnfold.compression.text.dialogue.orders import may_order, orders_nothing
+from turnfold.compression.text.dialogue.own_words import beside_pasted
+from turnfold.compression.text.dialogue.signals import signal_weight
 from turnfold.compression.text.lower import lower_text, words, words_within
-from turnfold.compression.text.orders import may_order, orders_nothing
-from turnfold.compression.text.own_words import beside_pasted
 from turnfold.compression.text.quotes import Quote, Source
-from turnfold.compression.text.signals import signal_weight
 from turnfold.compression.text.spans import bare_range
 from turnfold.compression.text.statements import Statements, objection, statements
 

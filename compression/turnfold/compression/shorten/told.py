@@ -2,7 +2,7 @@
 
 Lives here: choosing such statements of a block, for the text that stands for it; a short message that tells and asks nothing is
 taken whole, of any other the sentences that tell, with what they need. Does not belong here: what speaks for a statement
-(``text.self_statements``), standing orders and the best sentences of a block (``summary``).
+(``text.dialogue.self_statements``), standing orders and the best sentences of a block (``summary``).
 
 A later question may need them without sharing a word with them ("what could I cook tonight?"), or need the newest of several
 that contradict each other. What a message asks is no such statement: its words come back when it is asked again.
@@ -16,12 +16,12 @@ from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.shorten.answers import asked, merely_agrees
+from turnfold.compression.text.dialogue.own_words import beside_output
+from turnfold.compression.text.dialogue.picks import picks
+from turnfold.compression.text.dialogue.renewals import renewals
+from turnfold.compression.text.dialogue.self_statements import changes, statement_weight
 from turnfold.compression.text.lower import lower_text, words
-from turnfold.compression.text.own_words import beside_output
-from turnfold.compression.text.picks import picks
 from turnfold.compression.text.quotes import Quotable, Quote
-from turnfold.compression.text.renewals import renewals
-from turnfold.compression.text.self_statements import changes, statement_weight
 from turnfold.compression.text.sentences import rough_sentences
 from turnfold.compression.text.spans import bare_range
 from turnfold.compression.text.statements import statements

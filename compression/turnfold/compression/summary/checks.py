@@ -25,7 +25,7 @@ from typing import Final
 
 from turnfold.compression.summary.claims import Grounds
 from turnfold.compression.summary.template import SummaryLine, plain_reply, read_lines, write_lines
-from turnfold.compression.text.orders import is_standing_order
+from turnfold.compression.text.dialogue.orders import is_standing_order
 from turnfold.compression.text.passages import sentences
 from turnfold.compression.text.quotes import Source
 

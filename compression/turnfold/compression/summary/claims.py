@@ -16,9 +16,9 @@ from functools import cached_property
 from typing import Final
 
 from turnfold.compression.scorers.terms import terms
-from turnfold.compression.text.dense_names import dense_names
 from turnfold.compression.text.figures import figures
 from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.names.dense_names import dense_names
 from turnfold.compression.text.passages import sentences
 
 _TABLE: Final = lexicon("polarity")

@@ -1,7 +1,7 @@
 """What stands beside what a text says: headers of mails, quoted mails, sources of an article, buttons and counters of a page.
 
 Lives here: which statements are such. Does not belong here: how much less they are worth (``shorten``), who speaks (``heads``),
-what a quoted line needs (``layout_ties``).
+what a quoted line needs (``ties.layout``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Figures, identifiers, versions, paths and URLs of a text: what a reader may have to copy exactly.
 
 Lives here: finding them in a piece of text, cheaply enough for every sentence of a long conversation. Does not belong here: names
-and kinds (``entities``), what must stay byte for byte (``protect``), choosing sentences.
+and kinds (``names.entities``), what must stay byte for byte (``protect``), choosing sentences.
 """
 
 from __future__ import annotations

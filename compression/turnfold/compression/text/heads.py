@@ -11,7 +11,7 @@ from collections.abc import Sequence, Set
 from typing import Final
 
 from turnfold.compression.text.lexicon import lexicon
-from turnfold.compression.text.statement_pieces import ITEM
+from turnfold.compression.text.ties.pieces import ITEM
 
 _HEADING: Final = re.compile(r"#{1,6} \S")
 _COLONS: Final = (":", "：")

@@ -3,7 +3,7 @@
 Lives here: which sentences hold a word of a list. Does not belong here: the lists, and what a rule says of such a sentence.
 
 A rule names its cue words once, in a frozen set. A text that holds none of them pays for one intersection, whatever its length.
-Where many rules ask, they ask for cues (``cues``).
+Where many rules ask, they ask for cues (``ties.cues``).
 """
 
 from __future__ import annotations

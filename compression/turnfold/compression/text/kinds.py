@@ -20,8 +20,8 @@ import orjson
 
 from turnfold.compression.text.beside import is_mail
 from turnfold.compression.text.blocks import unclosed_end
+from turnfold.compression.text.dialogue.transcripts import is_transcript
 from turnfold.compression.text.spans import Span, with_line_feeds
-from turnfold.compression.text.transcripts import is_transcript
 from turnfold.compression.text.unmarked_speech import is_unmarked_speech
 from turnfold.compression.text.wrapped_lines import is_latex
 from turnfold.compression.text.writers import is_button, may_name_writers, writers

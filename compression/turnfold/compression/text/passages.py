@@ -15,8 +15,8 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
+from turnfold.compression.text.dialogue.turns import turn_starts
 from turnfold.compression.text.records import record_starts
-from turnfold.compression.text.turns import turn_starts
 from turnfold.compression.text.unmarked_speech import unmarked_speech
 from turnfold.compression.text.wrapped_lines import broken_lines
 from turnfold.compression.text.writers import written_by

@@ -1,7 +1,7 @@
 """Records that a tool sends on one line, as JSON or as elements of XML.
 
 Lives here: where one record ends and the next begins. Does not belong here: reading values, shortening them
-(``shorten.json_text``).
+(``shorten.kinds.json_text``).
 
 What a search returns is a list of texts. Each is a paragraph of its own: it neither limits nor introduces what the next one says.
 """

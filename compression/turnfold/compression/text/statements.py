@@ -1,7 +1,7 @@
 """What of a text may be left out without turning the rest round: statements, and what each of them depends on.
 
 Lives here: the one rule for every stage that shows a part of a text. Does not belong here: where a sentence ends
-(``sentences``), what one sentence is asked (``statement_pieces``), which sentence needs which (the files of ties), which
+(``sentences``), what one sentence is asked (``ties.pieces``), which sentence needs which (the files of ties), which
 statements matter, how a gap is shown.
 
 A sentence is shown whole or not at all, so no negation, condition, exception, attribution, hedge or comparison leaves its clause.
@@ -19,24 +19,24 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
-from turnfold.compression.text.correcting_ties import correcting_ties
-from turnfold.compression.text.cues import sentence_cues
-from turnfold.compression.text.farther_ties import farther_ties
-from turnfold.compression.text.following_ties import following_ties
-from turnfold.compression.text.hints import Hints
-from turnfold.compression.text.layout_ties import layout_ties
+from turnfold.compression.text.dialogue.transcripts import STAMPED
 from turnfold.compression.text.lower import joined_words_within, words_within
-from turnfold.compression.text.near_ties import introduced, near_ties
-from turnfold.compression.text.numbered_ties import numbered_ties
-from turnfold.compression.text.paragraph_ties import paragraph_ties
-from turnfold.compression.text.pointing_ties import pointing_ties
-from turnfold.compression.text.reaching_ties import reaching_ties
-from turnfold.compression.text.referring_ties import referring_ties
-from turnfold.compression.text.scope_ties import scope_ties
 from turnfold.compression.text.sentences import LONGEST, sentences
 from turnfold.compression.text.spans import Span, Tiles, with_line_feeds
-from turnfold.compression.text.statement_pieces import StatementPiece, is_amendment, may_object
-from turnfold.compression.text.transcripts import STAMPED
+from turnfold.compression.text.ties.correcting import correcting_ties
+from turnfold.compression.text.ties.cues import sentence_cues
+from turnfold.compression.text.ties.farther import farther_ties
+from turnfold.compression.text.ties.following import following_ties
+from turnfold.compression.text.ties.hints import Hints
+from turnfold.compression.text.ties.layout import layout_ties
+from turnfold.compression.text.ties.near import introduced, near_ties
+from turnfold.compression.text.ties.numbered import numbered_ties
+from turnfold.compression.text.ties.paragraph import paragraph_ties
+from turnfold.compression.text.ties.pieces import StatementPiece, is_amendment, may_object
+from turnfold.compression.text.ties.pointing import pointing_ties
+from turnfold.compression.text.ties.reaching import reaching_ties
+from turnfold.compression.text.ties.referring import referring_ties
+from turnfold.compression.text.ties.scope import scope_ties
 from turnfold.compression.text.unmarked_speech import unmarked_speech
 from turnfold.compression.text.writers import written_by
 

@@ -16,9 +16,9 @@ from functools import cached_property
 from itertools import chain, islice, pairwise
 from typing import Final
 
+from turnfold.compression.text.dialogue.transcripts import STAMPED, cues
 from turnfold.compression.text.heads import SPEAKER
 from turnfold.compression.text.lexicon import all_words
-from turnfold.compression.text.transcripts import STAMPED, cues
 
 _MAY_GO_ON: Final = re.compile(r"[^\W_][,;.’'\")\]»”*_、，；）」』-]{0,3}[ \t]?\n[ \t>]*[\"'“‘„«(\[*_$€£¥「『（]{0,2}[^\W_]")
 _PARAGRAPH: Final = re.compile(r"(?:[^\n]+\n?)+")

@@ -1,8 +1,8 @@
 """Lines of a page or a chat that say who wrote what: above it, as chats, tickets and forums have it, or below it (signatures).
 
 Lives here: finding these lines by where dates, names, dashes and quotation marks stand. Does not belong here: a speaker and his
-words in one line (``transcripts``, ``turns``), one line with a name and a time (``heads``), what is tied to what
-(``layout_ties``).
+words in one line (``dialogue.transcripts``, ``dialogue.turns``), one line with a name and a time (``heads``), what is tied to
+what (``ties.layout``).
 
 Pages name their writers in lines of their own: a name, perhaps how many messages he wrote, and when. Where such lines follow on
 each other with nothing said between, they are a timetable or captions, and name nobody.

@@ -26,7 +26,7 @@ from typing import Any, Final, Literal
 
 from turnfold.compression.memo import Grown, Memo
 from turnfold.compression.options import StateBlocks
-from turnfold.compression.text.agent_context import is_agent_context
+from turnfold.compression.text.dialogue.agent_context import is_agent_context
 from turnfold.compression.wire.edits import Edit, apply
 
 #: Why a conversation is held whose history, or a part of it, lies upstream.
@@ -145,7 +145,7 @@ class Message:
         pinned: whether it is verbatim for ever: system and developer messages, and those that are `fixed`.
         is_result: whether it answers a tool call and so belongs to the message before it.
         has_kept: whether it is `lasting`, a passage in it is marked to be kept (``fold.keeping``), or it holds what an agent
-            always needs (``text.agent_context``).
+            always needs (``text.dialogue.agent_context``).
         written: what its wire last wrote of it, or looked up in `raw`, to do it once for all requests that hold the message.
     """
 

@@ -20,8 +20,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, Protocol
 
+from turnfold.compression.text.dialogue.own_words import asks, own_words
 from turnfold.compression.text.kinds import parts
-from turnfold.compression.text.own_words import asks, own_words
 
 _LABEL: Final = re.compile(r"(?:[*_#]{1,4} ?)?[^\W\d_][^\n:：.?!,;<>{}]{0,38}(?:：|:(?=[\s*_]|\Z))")
 _LABEL_LINES: Final = re.compile(rf"^{_LABEL.pattern}", re.MULTILINE)

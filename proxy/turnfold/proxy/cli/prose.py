@@ -11,7 +11,7 @@ from typing import Annotated
 import orjson
 import typer
 
-from turnfold.compression.shorten.terse import compress
+from turnfold.compression.shorten.terse_prose.compress import compress
 from turnfold.config.fold import read_lexicon
 from turnfold.proxy.cli.reading import check_output, progress, read_text, write
 

@@ -1,0 +1,90 @@
+"""Test output: names of failed tests, reasons, and totals; passed tests are only counted.
+
+Lives here: patterns of pytest, unittest, jest, mocha, go test, cargo and TAP. Does not belong here: judging whether a failure
+matters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from turnfold.compression.shorten.evidence import grade
+from turnfold.compression.shorten.kinds.plain import template
+from turnfold.compression.shorten.lines import MOST_ROWS, WeighedLine, rows_of, short_lines
+
+_BY_TEMPLATE: Final = "template"  # alike are lines of one template
+_FAILED: Final = re.compile(
+    r"FAILED\b|FAIL\b|ERROR\b|--- FAIL|not ok \d|\s*[✗✘×✕●] |\s*\d+\) |test .* \.\.\. FAILED|.* \.\.\. (?:FAIL|ERROR)"
+    r"|\S+::\S+ (?:FAILED|ERROR)"
+    r"|[\w\[\]-]+ [FEf]$|\s+Failed:|panicked at|thread '.*' panicked"
+)
+_PASSED: Final = re.compile(
+    r"(?:PASS|PASSED|ok)\b|--- (?:PASS|SKIP)|=== (?:RUN|PAUSE|CONT)|\s*[✓✔√] |.* \.\.\. (?:ok|skipped|OK)|\S+::\S+ (?:PASSED"
+    r"|SKIPPED|XFAIL)"
+    r"|[\w\[\]-]+ (?:ok|s)$|\S+ [.sxX]+(?: +\[|$)"
+)
+_REASON: Final = re.compile(
+    r"E  |\s*(?:[\w.]+\.)?\w*(?:Error|Exception|Failure)\b|\s*(?:expected|received|got|want|left|right|actual)\b", re.IGNORECASE
+)
+_COMPARED: Final = re.compile(r"\s*(?:E\s+)?(?:expected|received|got|want|left|right|actual)\b[^\n]{0,40}?[:=]", re.IGNORECASE)
+_HEADING: Final = re.compile(r"[_=]{3,} .* [_=]{3,}$|(?:FAIL|ERROR): ")
+_PLACE: Final = re.compile(r"\S+\.\w+:\d+: |  File \"")
+_TOTALS: Final = re.compile(
+    r"=+ .*\d (?:passed|failed|error).* =+$|Ran \d+ tests?|Tests?:|test result:|Test Suites:|\s*\d+ (?:passing|failing)"
+    r"|tests finished|(?:ℹ|#) (?:tests|suites|pass|fail|cancelled|skipped|todo) [1-9]"
+)
+_PANIC: Final = re.compile(r"^thread '[^'\n]*'.* panicked at \S+:\d+:\d+:$")
+_FRAME: Final = re.compile(r"\s+at |\s+\d+: \w|stack backtrace:|note: |---- .* stdout ----")
+_NEEDED: Final = re.compile(f"{_TOTALS.pattern}|{_FAILED.pattern}|{_REASON.pattern}|{_HEADING.pattern}", re.IGNORECASE)
+
+#: What a line's opening makes of it; the first that matches counts.
+_RULES: Final = (
+    (_TOTALS, WeighedLine("", weight=4, evidence=3)),
+    (_FAILED, WeighedLine("", weight=3, evidence=3)),
+    (_HEADING, WeighedLine("", weight=1.5, evidence=1)),
+    (_PASSED, WeighedLine("", weight=-0.5, scale=0.1, like="passed")),
+    (_FRAME, WeighedLine("", weight=-0.6, scale=0.2, like="frame")),
+    (_REASON, WeighedLine("", weight=2, evidence=2, like=_BY_TEMPLATE)),
+    (_PLACE, WeighedLine("", weight=1.0, like=_BY_TEMPLATE)),
+)
+
+
+def _row(line: str) -> WeighedLine:
+    """The line as weighed by the first matching rule; without one, by failures or outcomes in its words."""
+    for pattern, rule in _RULES:
+        if pattern.match(line):
+            return WeighedLine(
+                line, rule.weight, rule.evidence, rule.scale, template(line) if rule.like == _BY_TEMPLATE else rule.like
+            )
+    return WeighedLine(line, 0.0, evidence=min(grade(line), 1), scale=0.4, like=template(line))
+
+
+def _with_messages(lines: Sequence[str]) -> list[str]:
+    """Lines with a panic's message joined to the line with its location."""
+    out: list[str] = []
+    for line in lines:
+        if out and line.strip() and _PANIC.search(out[-1]) and "\n" not in out[-1]:
+            out[-1] += "\n" + line
+        else:
+            out.append(line)
+    return out
+
+
+def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
+    """Every line; failures and totals before reasons, reasons before places, passes last."""
+    lines = _with_messages(short_lines(text))
+    pairs = {i: _partner(lines, i) for i in range(len(lines))} if len(lines) <= MOST_ROWS else {}
+
+    def row(i: int) -> WeighedLine:
+        return _row(lines[i])._replace(needs=pairs.get(i, ()))
+
+    return rows_of(lines, words, (i for i, line in enumerate(lines) if _NEEDED.match(line)), row)
+
+
+def _partner(lines: Sequence[str], i: int) -> tuple[int, ...]:
+    """How far "expected" stands from "received", which is no more than a line: either says nothing alone."""
+    if not _COMPARED.match(lines[i]):
+        return ()
+    return tuple(d for d in (1, -1) if 0 <= i - d < len(lines) and _COMPARED.match(lines[i - d]))

@@ -1,0 +1,59 @@
+"""YAML and other outlines of `key: value`: shallow lines first, each below the keys that it is in.
+
+Lives here: worth by depth, and which line is in which. Does not belong here: loading YAML (tags and anchors stay as written, no
+objects are built).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from turnfold.compression.shorten.evidence import graded_lines, grades, odd_settings
+from turnfold.compression.shorten.kinds.plain import template
+from turnfold.compression.shorten.lines import MOST_ROWS, WeighedLine, needed_above, rows_of, short_lines
+
+
+def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
+    """Every line; each level of indentation reduces its worth, comments have none."""
+    lines = short_lines(text)
+    found = grades(lines)
+    above = needed_above(lines, headings=False)
+    parents, odd = _parents(lines), odd_settings(lines)
+
+    def row(i: int) -> WeighedLine:
+        body = lines[i].lstrip(" ")
+        depth = (len(lines[i]) - len(body)) // 2
+        worth = -0.5 if body.startswith("#") or not body.strip("{}[](),; ") else max(0.2, 1.5 - 0.4 * depth)
+        return WeighedLine(
+            lines[i],
+            weight=worth,
+            evidence=1 if found[i] == 3 or i in odd else 0,
+            like=template(body) if depth and i not in odd else "",
+            unmarked=len(lines) <= MOST_ROWS,  # without its parents, a line must not seem to follow the one before
+            needs=(*above.get(i, ()), *parents.get(i, ())),
+        )
+
+    return rows_of(lines, words, {*odd, *graded_lines(found)}, row)
+
+
+def _parents(lines: Sequence[str]) -> dict[int, tuple[int]]:
+    """By index of a line how far above it the line stands that it is part of; nothing where `rows_of` samples.
+
+    Shown without it, a line would be read as part of whatever stands above.
+    """
+    if len(lines) > MOST_ROWS:
+        return {}
+    found: dict[int, tuple[int]] = {}
+    open_: list[tuple[int, int]] = []  # the lines that the next one may be part of: how far each is indented, and which it is
+    for i, line in enumerate(lines):
+        body = line.lstrip()
+        if not body:
+            continue
+        depth = 2 * (len(line) - len(body)) + (body == "-" or body.startswith("- "))  # an item may stand right below its key
+        while open_ and open_[-1][0] >= depth:
+            open_.pop()
+        if open_:
+            found[i] = (i - open_[-1][1],)
+        if not body.startswith("#"):
+            open_.append((depth, i))
+    return found

@@ -1,0 +1,426 @@
+"""Standing orders: what a user wants done from now on, in every turn.
+
+Lives here: finding such sentences in languages that put blanks between words. Does not belong here: obeying them, other signals
+(``signals``), the words and phrases (``lexicon/orders.txt``), scripts without blanks (``run_on_orders``).
+
+Orders are recognised by form: an imperative verb together with a rule word ("Use pnpm, never npm"), a rule word or a prohibition
+where a command begins ("Never sign", but not "I never sign" nor "Never been there"), a phrase about the future in a sentence
+that is not about the speaker, or a clause of nothing but manners of answering (``manner``). For each language the table lists the
+phrases of each part (a blank is written as ``_``), and verbs in full or as stems and endings.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from turnfold.compression.text.dialogue.manner import MANNER_CUES, tells_manner
+from turnfold.compression.text.dialogue.once import is_for_once
+from turnfold.compression.text.dialogue.run_on_orders import run_on_orders
+from turnfold.compression.text.heard import HeardWords
+from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.lower import lower_text, words
+from turnfold.compression.text.sentences import LONGEST, rough_sentences, sentences
+from turnfold.compression.text.spans import Span
+
+Phrases = Mapping[str, tuple[tuple[str, ...], ...]]
+
+_PARTS: Final = (
+    "please",
+    "aside",
+    "always",
+    "bound",
+    "not",
+    "fill",
+    "future",
+    "someday",
+    "when",
+    "must",
+    "told",
+    "ensure",
+    "narrators",
+    "talk",
+)
+_NEEDED: Final = ("always", "bound", "not", "future", "someday", "when", "told", "ensure")
+# A clause begins where the sentence does, behind a sign that opens a new thought, or (weaker) behind a comma.
+_PIECE: Final = re.compile(r"\w+(?:'[^\W\d_]+)?|[:;,—–()\"“”«»„]|(?<=\s)-(?=\s)")
+_JOINED: Final = ("n'", "l'", "d'", "qu'", "s'")
+_ACCENTS: Final = re.compile("[\u0300-\u0303\u0327]")
+_LONGEST_ENDING: Final = 5
+_REACH: Final = 12  # words behind a command within which its word of rule stands
+_SURE: Final = 4  # letters from which a word is told by its form without accents
+_RUN_ON_WORDS: Final = 30  # from which words without punctuation are several sentences
+_COMMON: Final = frozenset({"from", "make", "von"})  # words of phrases that many sentences have: another one tells more
+_NEAR: Final = 3  # words within which a "you must" has its verb or its "never"
+_ELIDED: Final = re.compile("(?<![A-Za-z])[nN]'")
+#: Nothing in it may hold the end of a sentence, nor is it in a script with other ends.
+_ONE_LINE: Final = re.compile(r"[^\n\"()\[\]{}<>`\u2018\u201c-\u201e\u00ab\u00bb\u0370-\u1fff\u2e80-\uffee]*\Z")
+_ASKS: Final = re.compile(r"[?？؟]\s*\Z")
+_ASKS_YOU: Final = re.compile(r"\b(?:can|could|would|will) you\b|\bplease\b|\bbitte\b|por favor|s'il (?:te|vous)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Language:
+    """The table of one language: phrases by part, verb stems with their endings, words with which a clause may begin that is no
+    plain command, and the words of which every order has at least one."""
+
+    parts: Mapping[str, Phrases]
+    stems: Mapping[str, frozenset[str]]
+    last: frozenset[str]
+    openers: frozenset[str]
+    triggers: frozenset[str]
+    not_verbs: tuple[str, ...]
+
+    def at(self, part: str, said: Sequence[str], i: int) -> int:
+        """Number of words of the longest phrase of a part at `i`; 0 for none."""
+        longest = 0
+        for phrase in self.parts[part].get(said[i], ()) if i < len(said) else ():
+            size = len(phrase)
+            if size > longest and (size == 1 or tuple(said[i : i + size]) == phrase):
+                longest = size
+        return longest
+
+    def has(self, part: str, said: Sequence[str], start: int = 0, end: int | None = None) -> bool:
+        """Whether a phrase of a part begins in a range of words."""
+        listed = self.parts[part]
+        if listed.keys().isdisjoint(said):
+            return False
+        stop = len(said) if end is None else min(end, len(said))
+        return any(said[i] in listed and self.at(part, said, i) for i in range(start, stop))
+
+    def past(self, part: str, said: Sequence[str], i: int) -> int:
+        """The end of consecutive phrases of a part that begin at `i`."""
+        while step := self.at(part, said, i):
+            i += step
+        return i
+
+    def commands(self, said: Sequence[str], i: int) -> bool:
+        """Whether there is an imperative verb at `i`."""
+        return i < len(said) and _is_form(said[i], self.stems)
+
+    def may_command(self, said: Sequence[str], i: int) -> bool:
+        """Whether the word at `i` may be an imperative: in languages without such a form, any word except those with certain
+        endings."""
+        return bool(self.not_verbs) and i < len(said) and not said[i].endswith(self.not_verbs)
+
+
+def _is_form(word: str, stems: Mapping[str, frozenset[str]]) -> bool:
+    """Whether a word is one of the stems with one of its endings."""
+    cuts = range(max(1, len(word) - _LONGEST_ENDING), len(word) + 1)
+    return True in [word[cut:] in stems.get(word[:cut], ()) for cut in cuts]  # no generator: many words are asked
+
+
+def _plain(text: str) -> str:
+    """The text without accents that people often omit; separate letters (й, ü, ö) stay."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text)))
+
+
+def _split(phrase: str) -> tuple[str, ...]:
+    return tuple(part for word in phrase.split("_") for part in _split_elision(word))
+
+
+def _split_elision(word: str) -> Iterable[str]:
+    """Splits elided French and Italian words: ``n'utilise`` is two words."""
+    for small in _JOINED if "'" in word else ():
+        if word.startswith(small) and len(word) > len(small):
+            return (small, word[len(small) :])
+    return (word,)
+
+
+def _phrases(listed: Iterable[str]) -> Phrases:
+    found: dict[str, tuple[tuple[str, ...], ...]] = {}
+    for phrase in sorted(listed):
+        said = _split(_plain(phrase))
+        found[said[0]] = (*found.get(said[0], ()), said)
+    return found
+
+
+def _language(table: Mapping[str, frozenset[str]], name: str) -> _Language:
+    def of(part: str) -> frozenset[str]:
+        return table.get(f"{name} {part}", frozenset())
+
+    endings = frozenset("" if ending == "-" else _plain(ending) for ending in of("endings"))
+    stems = {_plain(stem): endings for stem in of("stems")}
+    for verb in map(_plain, of("verbs")):
+        stems[verb] = stems.get(verb, frozenset()) | {""}
+    parts = {part: _phrases(of(part)) for part in _PARTS}
+    needed = [phrase for part in _NEEDED for phrase in of(part)]
+    rarest = {
+        max(form.split("_"), key=lambda word: (word not in _COMMON, len(word)))
+        for phrase in needed
+        for form in (phrase, _plain(phrase))
+    }
+    last = frozenset(map(_plain, of("last")))
+    openers = frozenset(word for part in ("talk", "ensure", "always", "not") for word in parts[part])
+    return _Language(
+        parts, stems, last, openers, frozenset(rarest | {_split(word)[-1] for word in rarest}), tuple(sorted(of("not-verbs")))
+    )
+
+
+_TABLE: Final = lexicon("orders")
+_SPACED: Final = tuple(_language(_TABLE, name) for name in ("en", "de", "fr", "es", "pt", "it", "nl", "ru", "pl", "tr"))
+_RUN_ON: Final = run_on_orders(_TABLE)
+# Verbs of all languages, and words with which a sentence may begin before its verb.
+_VERBS: Final = {
+    stem: frozenset().union(*(one.stems.get(stem, ()) for one in _SPACED)) for language in _SPACED for stem in language.stems
+}
+_BEFORE_VERBS: Final = frozenset(word for one in _SPACED for part in ("please", "not") for word in one.parts[part])
+# As written too: without its accent "só" is a word of half the sentences in English.
+_WRITTEN: Final = frozenset(word for section, phrases in _TABLE.items() for p in phrases for word in p.split("_") if section)
+#: In scripts with blanks between words every order has one of these, or a word that begins with "n'".
+ORDER_CUES: Final = MANNER_CUES.union(word for one in _SPACED for word in one.triggers if word in _WRITTEN or len(word) >= _SURE)
+_RULE_CUES: Final = ORDER_CUES - MANNER_CUES | {word for one in _SPACED for word in one.triggers if word in MANNER_CUES}
+
+
+def _by_longest_word(parts: Iterable[str]) -> Mapping[str, Sequence[frozenset[str]]]:
+    """The phrases of some parts in all languages, as sets of words, by their longest word."""
+    found: dict[str, list[frozenset[str]]] = {}
+    for phrases in (one.parts[part] for one in _SPACED for part in parts):
+        for phrase in (phrase for listed in phrases.values() for phrase in listed):
+            found.setdefault(max(phrase, key=len), []).append(frozenset(phrase))
+    return found
+
+
+#: Phrases with one of which a sentence may order although it begins with no command.
+_LEADING: Final = _by_longest_word([*(part for part in _NEEDED if part != "bound"), "must", "aside"])
+_LEADING_WORDS: Final = frozenset(_LEADING)
+_LAST: Final = frozenset().union(*(one.last for one in _SPACED))
+_MARKS: Final = ":;,()\"'-"
+
+
+def is_standing_order(sentence: str, known: Sequence[str] | None = None) -> bool:
+    """Whether a sentence tells the reader how to behave beyond this turn. A question is not an order unless it is a polite
+    request, and neither is what is asked for one thing or one time (``once``).
+
+    `known` are its words (``words(lower_text(sentence))``) where the caller has them already.
+    """
+    return _orders_something(sentence, known) and not is_for_once(sentence)
+
+
+def _orders_something(sentence: str, known: Sequence[str] | None) -> bool:
+    if not sentence.isascii() and _RUN_ON.search(sentence):
+        return not _ASKS.search(sentence)
+    if tells_manner(sentence, known):
+        return True
+    if known is not None and ORDER_CUES.isdisjoint(known) and not _may_elide(sentence, known):
+        return False
+    if known and _commands_nothing(sentence, known):
+        return False
+    low = lower_text(sentence)
+    if (known is None and not may_order(words(low), low)) or (_ASKS.search(low) and not _ASKS_YOU.search(low)):
+        return False
+    pieces = _PIECE.findall(_plain(low))
+    if "'" in low:
+        pieces = [part for piece in pieces for part in _split_elision(piece)]
+    said = frozenset(pieces)
+    return any(_orders(language, _clauses(language, pieces)) for language in _SPACED if not language.triggers.isdisjoint(said))
+
+
+def _commands_nothing(sentence: str, known: Sequence[str]) -> bool:
+    """Whether a sentence of one clause begins with no command, and has no phrase that orders without one: it is no order."""
+    if len(known) >= _RUN_ON_WORDS or _may_begin_command(known[0]) or not _LAST.isdisjoint(known):
+        return False
+    if not sentence.isascii() or any(map(sentence.__contains__, _MARKS)):
+        return False
+    said = frozenset(known)
+    return True not in [words <= said for word in _LEADING_WORDS & said for words in _LEADING[word]]
+
+
+@lru_cache(maxsize=1024)
+def _may_begin_command(word: str) -> bool:
+    """Whether a sentence that begins with a word may begin with a command; few words begin most sentences."""
+    return word in _BEFORE_VERBS or _is_form(word, _VERBS)
+
+
+def begins_with_command(sentence: str) -> bool:
+    """Whether a sentence begins with an imperative or with what forbids one ("don't use"), for now or for good."""
+    plain = _plain(lower_text(sentence))
+    begin = next((m.group() for m in _PIECE.finditer(plain) if m.group()[0].isalnum() or m.group()[0] == "_"), "")
+    first = next(iter(_split_elision(begin)))
+    if first not in _BEFORE_VERBS:  # most sentences: no language needs a closer look
+        return _is_form(first, _VERBS)
+    runs: list[list[str]] = [[]]  # of words between two punctuation marks
+    for piece in _PIECE.findall(plain):
+        if piece[0].isalnum() or piece[0] == "_":
+            runs[-1] += _split_elision(piece)
+        elif runs[-1]:
+            runs.append([])
+    return any(_begins_with_command(language, runs) for language in _SPACED)
+
+
+def _begins_with_command(language: _Language, runs: Sequence[Sequence[str]]) -> bool:
+    """The same in a language: of the first words that are not all of an introduction ("please")."""
+    for said in runs:
+        begin = language.past("please", said, 0)
+        if begin == len(said) >= _RUN_ON_WORDS:
+            begin = next(_joints(language, said), begin)
+        if begin < len(said):
+            return language.commands(said, language.past("not", said, begin))
+    return False
+
+
+def may_order(known: Sequence[str], text: str = "") -> bool:
+    """Whether the words of a text, or a sentence of it, may be an order; for scripts with blanks, False is certain."""
+    if not _RULE_CUES.isdisjoint(known) or ("n'" in " ".join(known) and any(word.startswith("n'") for word in known)):
+        return True
+    # Words of manner are common, and a sentence of nothing else is told at once.
+    return not MANNER_CUES.isdisjoint(known) and any(tells_manner(text[start:end]) for start, end in rough_sentences(text))
+
+
+def orders_nothing(text: str) -> bool:
+    """Whether a text surely holds no standing order: it is one line, cut alike in any part of it, and no sentence is one."""
+    return len(text) <= LONGEST and _ONE_LINE.match(text) is not None and not standing_orders(text)
+
+
+def may_be_orders(text: str, heard: HeardWords) -> Sequence[int]:
+    """Indices of the pieces of a text, given by their words, that may be or hold a standing order; for others none is certain."""
+    if text.isascii() and not ("'" in text and any(word.startswith("n'") for word in heard.distinct)):
+        return heard.holding(ORDER_CUES)
+    return range(len(heard.said))
+
+
+def may_elide(text: str) -> bool:
+    """Whether a word of an ASCII text may begin with a French "n'"."""
+    return "'" in text and _ELIDED.search(text) is not None
+
+
+def _may_elide(sentence: str, known: Sequence[str]) -> bool:
+    """Whether a word of a sentence may begin with a French "n'"."""
+    return ("'" in sentence or "’" in sentence) and may_order(known, sentence)
+
+
+def standing_orders(text: str) -> list[Span]:
+    """The sentences of a text that are standing orders, including the white space after them; kind ``order``."""
+    if text.isascii() and not may_order(words(lower_text(text)), text):
+        return []
+    return [Span(s.start, s.end, "order") for s in sentences(text) if not s.kind and _is_order(s.of(text))]
+
+
+def _is_order(sentence: str) -> bool:
+    return is_standing_order(sentence, words(lower_text(sentence)))
+
+
+class _OrderClause(NamedTuple):
+    """Words between two punctuation marks; `strong` if a command may begin here (not after a mere comma)."""
+
+    said: tuple[str, ...]
+    strong: bool
+
+
+def _clauses(language: _Language, pieces: Sequence[str]) -> list[_OrderClause]:
+    """The clauses of a sentence, without words that introduce a command ("please", "and also")."""
+    found: list[_OrderClause] = []
+    said: list[str] = []
+    strong = True
+    asides = language.parts["aside"].keys()
+    if "".join(pieces).isalnum():  # no punctuation mark, as in most sentences
+        said, pieces = [*pieces], ()
+    for piece in (*pieces, ""):
+        if piece and (piece[0].isalnum() or piece[0] == "_"):
+            said.append(piece)
+            continue
+        begin = language.past("please", said, 0)
+        found.append(_OrderClause(tuple(said[begin:]), strong or begin > 0))
+        # "Could you please always ...": behind such a word a command may begin anew.
+        if not asides.isdisjoint(said):
+            found += [_OrderClause(tuple(said[i + 1 :]), True) for i in range(begin, len(said)) if language.at("aside", said, i)]
+        if len(said) >= _RUN_ON_WORDS:
+            found += [_OrderClause(tuple(said[i:]), True) for i in _joints(language, said)]
+        # Behind "please," alone a command may still begin.
+        said, strong = [], piece != "," or (strong and begin == len(said))
+    return [clause for clause in found if clause.said]
+
+
+def _joints(language: _Language, said: Sequence[str]) -> Iterator[int]:
+    """Where a command may begin in words without any punctuation: at a rule word behind "and", "also" and their like."""
+    for i in range(len(said)):
+        behind = language.past("please", said, i)
+        if behind > i and (language.at("always", said, behind) or language.at("not", said, behind)):
+            yield behind
+
+
+def _orders(language: _Language, clauses: Sequence[_OrderClause]) -> bool:
+    if any(_commands_always(language, clause) or _is_instruction(language, clause) for clause in clauses):
+        return True
+    if any(language.at("always", two.said, 0) and language.commands(one.said, 0) for one, two in pairwise(clauses)):
+        return True  # "Use pnpm, never npm"
+    return _is_about_time_to_come(language, clauses)
+
+
+def _commands_always(language: _Language, clause: _OrderClause) -> bool:
+    """Whether a clause begins with a command that holds beyond this turn."""
+    said = clause.said
+    opens = said[0] in language.openers
+    if opens and language.at("talk", said, 0):
+        return False
+    if (said[-1] in language.last and language.has("bound", said)) or (  # Turkish commands at the end
+        opens and clause.strong and language.at("ensure", said, 0)
+    ):
+        return True
+    if not opens:
+        return language.commands(said, 0) and language.has("bound", said, 1, 1 + _REACH)
+    if opening := language.at("always", said, 0) or language.at("not", said, 0):
+        forbids = not language.at("always", said, 0)
+        verb = language.past("fill", said, opening)
+        if language.commands(said, verb):
+            return clause.strong or not forbids
+        return clause.strong and language.may_command(said, verb)
+    return language.commands(said, 0) and language.has("bound", said, 1, 1 + _REACH)
+
+
+def _is_instruction(language: _Language, clause: _OrderClause) -> bool:
+    """Whether a clause says what the reader must do: "you must not", "I want you to always"."""
+    said = clause.said
+    if not language.parts["told"].keys().isdisjoint(said) and language.has("told", said):
+        return True
+    if language.parts["must"].keys().isdisjoint(said):
+        return False
+    for i in range(len(said)):
+        if step := language.at("must", said, i):
+            near = range(i + step, min(i + step + _NEAR, len(said)))
+            if any(language.at("bound", said, j) or language.at("not", said, j) for j in near):
+                return True
+    return False
+
+
+def _is_about_time_to_come(language: _Language, clauses: Sequence[_OrderClause]) -> bool:
+    """Whether a phrase such as "from now on" or "every time I" goes with a command or, for "from now on", with no other
+    subject."""
+    if not any(language.has(part, c.said) for c in clauses for part in ("future", "someday", "when")):
+        return False
+    commanded = False
+    for clause in reversed(clauses):
+        said = clause.said
+        commanded = commanded or _commands(language, said)
+        for i in range(len(said)):
+            if step := language.at("future", said, i):
+                if commanded or not _narrates(language, clauses, clause, i + step):
+                    return True
+            elif commanded and (language.at("someday", said, i) or (i == 0 and language.at("when", said, i))):
+                return True
+    return False
+
+
+def _commands(language: _Language, said: Sequence[str]) -> bool:
+    """Whether there is a command where one may be: at the start, or after a phrase about the future."""
+    if language.commands(said, 0) or (language.at("not", said, 0) and language.commands(said, language.past("fill", said, 1))):
+        return True
+    bound = language.parts["bound"]
+    return any(
+        said[i + 1] in bound and language.commands(said, i) and language.has("bound", said, i + 1, i + 2)
+        for i in range(1, len(said) - 1)
+    )
+
+
+def _narrates(language: _Language, clauses: Sequence[_OrderClause], clause: _OrderClause, behind: int) -> bool:
+    """Whether the sentence narrates: it begins with a subject, or one follows the phrase."""
+    at = clauses.index(clause)
+    follows = clause.said[behind : behind + 2] or (clauses[at + 1].said[:2] if at + 1 < len(clauses) else ())
+    return any(language.at("narrators", words, i) > 0 for words in (clauses[0].said[:1], follows) for i in range(len(words)))

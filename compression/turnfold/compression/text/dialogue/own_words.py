@@ -1,0 +1,97 @@
+"""What a user says beside what was pasted: the request above a log, the question below a stack trace.
+
+Lives here: telling lines that somebody wrote from lines that a program wrote. Does not belong here: how a pasted text is
+shortened (``shorten``), standing orders themselves (``orders``).
+
+In doubt a line is somebody's own: a line of output that is kept costs a few tokens, a lost request costs the answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Final
+
+from turnfold.compression.text.blocks import Range
+from turnfold.compression.text.dialogue.orders import begins_with_command, is_standing_order
+from turnfold.compression.text.lower import lower_text, words
+
+_MOST: Final = 400  # characters of a line that somebody types
+_PASTED: Final = 400  # characters from which a message may hold a pasted text
+_FEWEST: Final = 3  # words of a line that says something; of scripts without blanks, characters
+_PLAIN_SHARE: Final = 0.55  # of its words that are nothing but letters
+_ENDS: Final = 2  # lines with text at either end among which the first and the last word of a message stand
+_NEAR: Final = 200  # lines with text from either end among which a request may stand right beside what was pasted
+# A program's line: indented, with a prompt, a time or a level in front, or ending as code does.
+_MACHINE: Final = re.compile(
+    r"(?:\t| {4}|[$>#@+|{}<=/\\^~%*]|\[?\d{2,4}[-/:]\d\d|\[[A-Z]+\]|(?:INFO|WARN|WARNING|ERROR|DEBUG|TRACE|FATAL)\b"
+    r"|File \"|at \S+\("
+    r"|(?:def|class|import|from|const|let|var|return|if|for|while|function|public|private|select|insert) \S*[\s({].*[:;{)]$)"
+    r"|[^?]*(?:[{};,\\|]|=>|->)\s*$|[^:]{1,40}:\s*$"
+)
+_WORD: Final = re.compile(r"\S+")
+_LETTERS: Final = re.compile(r"[\"'“‘(]?[^\W\d_]+(?:['’-][^\W\d_]+)*[.,:;!?)\"'”’…]*\Z")
+_DENSE: Final = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
+_ASKS: Final = re.compile(r"[?？؟]\s*[\"'”’)]*\s*\Z")
+_SPEAKING: Final = (
+    "i i'm i'd i've i'll we we're we'd my our please can could would why how instead should want need let's lets bitte ich wir "
+    "kannst können warum wie stattdessen je nous peux pouvez pourquoi comment yo puedes por quiero necesito eu você porque"
+)
+_SPEAKS: Final = frozenset(_SPEAKING.split())
+_OPENS: Final = 4  # words within which a line says that somebody speaks
+
+
+def own_words(lines: Sequence[str]) -> set[int]:
+    """Indices of the lines that somebody wrote to be read: requests and questions anywhere, anything said at either end or in a
+    paragraph of its own."""
+    filled = [i for i, line in enumerate(lines) if line.strip()]
+    near = filled if len(filled) <= 2 * _NEAR else [*filled[:_NEAR], *filled[-_NEAR:]]
+    ends = {*filled[:_ENDS], *filled[-_ENDS:]}
+    alone = {i for i in filled if _stands_alone(lines, i)}
+    return {i for i in sorted({*near, *alone}) if _is_said(lines[i]) and (i in ends or i in alone or asks(lines[i]))}
+
+
+def beside_pasted(text: str) -> list[Range]:
+    """Ranges of a user's own words, where most of a message is pasted."""
+    if len(text) < _PASTED:
+        return []
+    lines = text.split("\n")
+    begins = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    ranges = [(begins[i], begins[i] + len(lines[i])) for i in sorted(own_words(lines))]
+    return ranges if sum(end - start for start, end in ranges) < len(text) / 2 else []
+
+
+def beside_output(text: str) -> list[Range]:
+    """The same where what is pasted is what a program wrote: lines of language may be the user's own, broken at a column."""
+    ranges = beside_pasted(text)
+    if not ranges:
+        return []
+    lines = [line for line in text.split("\n") if line.strip()]
+    return ranges if sum(map(_is_said, lines)) < len(lines) / 2 else []
+
+
+def _stands_alone(lines: Sequence[str], i: int) -> bool:
+    return not any(line.strip() for line in (*lines[max(0, i - 1) : i], *lines[i + 1 : i + 2]))
+
+
+def _is_said(line: str) -> bool:
+    text = line.rstrip()
+    if not text or len(text) > _MOST or _MACHINE.match(text):
+        return False
+    if _DENSE.search(text):
+        return len(_DENSE.findall(text)) > _FEWEST
+    found = _WORD.findall(text)
+    plain = [word.isalpha() or _LETTERS.match(word) is not None for word in found]
+    return len(found) >= _FEWEST and sum(plain) >= _PLAIN_SHARE * len(found)
+
+
+def asks(line: str) -> bool:
+    """Whether somebody asks, orders or speaks of themselves in a line or a sentence."""
+    said = words(lower_text(line))
+    return (
+        _ASKS.search(line) is not None
+        or not _SPEAKS.isdisjoint(said[:_OPENS])
+        or begins_with_command(line)
+        or is_standing_order(line, said)
+    )

@@ -1,0 +1,156 @@
+"""What a message picks by its place in a list ("the second one", "option B, but no starter", "第三个"), or takes as advised.
+
+Lives here: which item of a list a short message names by number, letter or position. Does not belong here: what is made of it
+(``shorten.told``, ``recall.choosing``), other messages that say little without the one before (``shorten.answers``), the words
+(``lexicon/picks.txt``).
+
+The items of a list begin lines with figures or letters that go up by one. A message that asks picks nothing, and neither does a
+long one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from turnfold.compression.memo import Memo
+from turnfold.compression.text.blocks import Range
+from turnfold.compression.text.dialogue.self_statements import changes
+from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.lower import joined_words, lower_text, words
+from turnfold.compression.text.quotes import Quotable
+from turnfold.compression.text.sentences import rough_sentences
+
+_LONGEST: Final = 120  # characters of a message that picks
+_LONGEST_LIST: Final = 4000
+_LONGEST_PROSE: Final = 400  # of one that has no items, but counts
+_MOST: Final = 9  # items of a list that one picks from
+_ASKS: Final = re.compile(r"[?？؟]")
+_MARK: Final = r"[ \t>*•-]{0,6}\**"
+_ITEM: Final = re.compile(
+    rf"^{_MARK}(?:(?P<number>[1-9]|[一二三四五六七八九])[.)、:．）]|(?P<letter>[A-Ia-i])[.):])", re.MULTILINE
+)
+_HAN: Final = "一二三四五六七八九"
+_TABLE: Final = lexicon("picks")
+_PLACES: Final = {word: int(section) for section, listed in _TABLE.items() if section.lstrip("-").isdigit() for word in listed}
+_LABELS: Final = "|".join(sorted(map(re.escape, _TABLE["label"])))
+_LABELLED: Final = re.compile(rf"(?<!\w)(?:{_LABELS}) ?(?P<name>[1-9a-i])(?!\w)")
+_NAMED: Final = re.compile(r"\s*(?P<name>[1-9a-i])(?:[).]| please| bitte)?[\s.!]*(?:$|[,;:])")
+#: The place of what was advised: "I'll take your advice".
+ADVISED: Final = 0
+_ADVICE, _YOURS = _TABLE["advice"], _TABLE["yours"]
+_ADVISES: Final = re.compile(
+    rf"(?<!\w)(?:{'|'.join(sorted(re.escape(one.replace('_', ' ')) for one in _TABLE['advises']))})(?!\w)"
+)
+_RUN_ON: Final = (
+    (re.compile("第?一(?:番目|つ目|[个個种種款])|^最初|첫 ?번째|첫째|(?:รุ่น|อัน|ตัว|ข้อ)(?:แรก|ที่หนึ่ง)"), 1),
+    (re.compile("第?二(?:番目|つ目|[个個种種款])|두 ?번째|둘째|ที่สอง"), 2),
+    (re.compile("第?三(?:番目|つ目|[个個种種款])|세 ?번째|셋째|ที่สาม"), 3),
+    (re.compile("第?四(?:番目|つ目|[个個种種款])|네 ?번째|넷째|ที่สี่"), 4),
+    (re.compile("最后(?:一[个個种種款])?|最後|마지막|สุดท้าย"), -1),
+)
+
+
+class Pick(NamedTuple):
+    """The message at `by` picks the range of the message at `of`; `instead` is the message whose pick it replaces, if any."""
+
+    by: int
+    of: int
+    item: Range
+    instead: int | None = None
+
+
+def picks(sources: Sequence[Quotable], memo: Memo) -> list[Pick]:
+    """What messages of users pick, in order.
+
+    Where one says that something changed, and no list stands right before it, it picks from the list that was picked from last.
+    """
+    found: list[Pick] = []
+    for at, source in enumerate(sources):
+        place = _place(source, memo) if source.role == "user" else None
+        if place is None:
+            continue
+        before = sources[at - 1] if at else source
+        item = _item(before, place, memo) if before.role == "assistant" else None
+        if item:
+            found.append(Pick(at, at - 1, item))
+        elif found and changes(words(lower_text(source.text))):
+            last = found[-1]
+            other = _item(sources[last.of], place, memo)
+            if other and other != last.item:
+                found.append(Pick(at, last.of, other, last.by))
+    return found
+
+
+def picked(before: Quotable, answer: Quotable) -> Range | None:
+    """What a message picks of the one before it."""
+    place = place_named(answer.text)
+    return _offered(before.text, place) if place is not None and before.role == "assistant" else None
+
+
+def _place(source: Quotable, memo: Memo) -> int | None:
+    if not 0 < len(source.text) <= _LONGEST:
+        return None
+    return memo.get(("picks", source.key), lambda: place_named(source.text), lambda _: 40)
+
+
+def _item(source: Quotable, place: int, memo: Memo) -> Range | None:
+    return memo.get(("picked", source.key, place), lambda: _offered(source.text, place), lambda _: 80)
+
+
+def place_named(text: str) -> int | None:
+    """The place in a list that a message names, from 1; -1 for the last, 0 for what was advised; None where it names none, or
+    asks."""
+    if not 0 < len(text) <= _LONGEST or _ASKS.search(text):
+        return None
+    low = lower_text(text)
+    named = _LABELLED.search(low) or _NAMED.match(low)
+    if named:
+        name = named["name"]
+        return int(name) if name.isdigit() else ord(name) - ord("a") + 1
+    found = next((_PLACES[word] for word in joined_words(low) if word in _PLACES), None)
+    if found is None and not low.isascii():
+        found = next((place for pattern, place in _RUN_ON if pattern.search(low)), None)
+    if found is None and (said := joined_words(low)) and not (_ADVICE.isdisjoint(said) or _YOURS.isdisjoint(said)):
+        return ADVISED
+    return found
+
+
+def _offered(text: str, place: int) -> Range | None:
+    """The item of a list at a place, or the last sentence that advises."""
+    if place != ADVISED:
+        return _listed(text, place)
+    said = rough_sentences(text) if _ADVISES.search(lower_text(text)) else ()
+    return next(((start, end) for start, end in reversed(said) if _ADVISES.search(lower_text(text[start:end]))), None)
+
+
+def _listed(text: str, place: int) -> Range | None:
+    """The item of a list at a place, up to the next one or the end of its paragraph; a short text that counts in words, whole."""
+    if len(text) > _LONGEST_LIST:
+        return None
+    items = list(_items(text))
+    if not items and len(text) <= _LONGEST_PROSE:
+        return (0, len(text)) if len({_PLACES[word] for word in words(lower_text(text)) if word in _PLACES}) > 1 else None
+    if not 2 <= len(items) <= _MOST or not (place == -1 or 1 <= place <= len(items)):
+        return None
+    start = items[place if place == -1 else place - 1]
+    behind = next((item for item in items if item > start), len(text))
+    paragraph = text.find("\n\n", start)
+    end = min(behind, paragraph if paragraph >= 0 else len(text))
+    return start, start + len(text[start:end].rstrip())
+
+
+def _items(text: str) -> Iterator[int]:
+    """Where the items of the first list begin whose marks go up by one."""
+    expected = 1
+    for match in _ITEM.finditer(text):
+        if (number := match["number"]) is not None:
+            mark = int(number) if number.isdigit() else _HAN.index(number) + 1
+        else:
+            mark = ord(match["letter"].lower()) - ord("a") + 1
+        if mark == expected:
+            yield match.start()
+            expected += 1
+        elif mark == 1:
+            return

@@ -1,0 +1,252 @@
+"""Messages that put something else in place of what an earlier one told: "they moved it, Friday now", "the 14th, not the 12th".
+
+Lives here: which message renews which. Does not belong here: what is made of it (``shorten.told``, ``recall.choosing``), things
+that are taken back by their names (``withdrawals``), the words (``lexicon/renewals.txt``).
+
+A message renews another of the same speaker if it denies a value that the other told ("not the 12th"), or says that something
+changed ("now", "moved") and tells a value of the same kind: a day, a time, a date, a figure with the same unit. A bare figure
+tells nothing of its kind, and must be denied. Of several earlier messages it renews the one that shares most of its words, of
+equal ones the last.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from turnfold.compression.memo import Memo
+from turnfold.compression.text.dialogue.self_statements import changes
+from turnfold.compression.text.dialogue.turns import SPEAKER_LABEL
+from turnfold.compression.text.dialogue.withdrawals import withdrawals, withdrawn
+from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.lower import MARKS, joined_words, lower_text, words
+from turnfold.compression.text.quotes import Quotable
+from turnfold.compression.text.sentences import rough_sentences
+from turnfold.compression.text.words import is_function_word
+
+_LONGEST: Final = 240  # characters of a message that renews something
+_LONGEST_TOLD: Final = 600  # and of one that is renewed
+_FARTHEST: Final = 200  # messages of users between them
+_TABLE: Final = lexicon("renewals")
+_CHANGED: Final = _TABLE["changed"]
+_DAYS, _NUMBER_WORDS = _TABLE["days"], _TABLE["numbers"]
+_RUN_ON_CHANGED: Final = re.compile("|".join(sorted(map(re.escape, _TABLE["run-on changed"]))))
+_HAN: Final = "一二三四五六七八九十百千万萬两兩〇零"
+_LETTER: Final = rf"[^\W\d_][{MARKS}]*"
+_DIGITS: Final = r"\d+(?:[.,:]\d+)*"
+_NUMBER: Final = re.compile(
+    rf"(?P<sign>[$€£¥₹])?\s?(?P<value>(?:(?<![\w.,:-])|(?<=[^\W\d_a-zà-ÿ])){_DIGITS}|[{_HAN}]{{1,9}}(?=[^\W\d_{_HAN}]))"
+    rf"(?:[ \u00a0]?(?P<unit>[€$£%\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|(?:{_LETTER})+))?"
+)
+_ASCII_WORD: Final = re.compile(r"[a-z]+")
+_FIGURES: Final = re.compile(rf"[\d{_HAN}]")
+_WORD: Final = re.compile(rf"(?:{_LETTER})+(?:-(?:{_LETTER})+)?")
+_BEHIND: Final = re.compile(rf" ((?:{_LETTER})+)")
+_DAY: Final = re.compile(r"(?:星期|周|週|礼拜)[一二三四五六日天]|[月火水木金土日]曜日?|[월화수목금토일]요일")
+_GAP: Final = r"[^,;.!?，、。；！？،؛\n]{0,12}"
+_SAME: Final = 4  # letters by which two units, or two forms of a day, are the same
+_STAMP: Final = re.compile(r"\[[^\]\n]{4,60}\]")  # when a message was written
+_ASKED: Final = re.compile(r"[^.!?。！？؟।\n]{0,200}[?？؟]")
+_HAN_RUN: Final = re.compile(r"[\u3400-\u9fff\u30a0-\u30ff]{2,}")
+_LEAST: Final = 2  # what speaks for two messages being of the same thing
+_OF_BARE: Final = 1  # what a figure without a unit does, where the other has one
+_LARGE: Final = 4  # characters of a large figure
+_OF_KIND: Final = 2  # what a value of the same kind speaks for it: a day, a time, a figure with a unit
+
+
+def _one_of(section: str) -> str:
+    return "|".join(sorted((re.escape(w.replace("_", " ")) for w in _TABLE[section]), key=lambda w: (-len(w), w)))
+
+
+_CHANGING: Final = re.compile(rf"(?<!\w)(?:{_one_of('changing')})(?!\w)")
+_NOT_BEFORE: Final = re.compile(rf"(?:(?<!\w)(?:{_one_of('not')})(?!\w)|不是|而不是|وليس ){_GAP}\Z")
+_AT: Final = re.compile(rf"(?<!\w)(?:{_one_of('clock before')}) \Z")
+_HOURS: Final = 24
+_MONTHS: Final = _one_of("months")
+_ANY_MONTH: Final = re.compile(_MONTHS)
+_LONGEST_MONTH: Final = 16  # characters, with what stands behind it
+_IN_MONTH: Final = re.compile(rf"(?:\.|st|nd|rd|th|er|º)? ?(?:of |de |d')?(?:{_MONTHS})(?!\w)")
+_MONTH: Final = re.compile(rf"(?<!\w)(?:{_MONTHS}) (?:the )?\Z")
+_NOT_BEHIND: Final = re.compile(rf"{_GAP}(?:{_one_of('not behind')})")
+
+
+class Renewal(NamedTuple):
+    """The message at `newer` renews what the one at `older` tells in the range that begins at `start`."""
+
+    newer: int
+    older: int
+    start: int
+
+
+class _Value(NamedTuple):
+    kind: str
+    value: str
+    start: int
+
+
+class _ToldValues(NamedTuple):
+    """What a message tells: its values, those of them that it denies, whether something changed, what it is about, who speaks;
+    and words for what it takes back."""
+
+    values: tuple[_Value, ...]
+    denied: tuple[_Value, ...]
+    changed: bool
+    about: frozenset[str]
+    speaker: str
+    takes_back: tuple[str, ...] = ()
+
+
+_NOTHING: Final = _ToldValues((), (), False, frozenset(), "")
+
+
+def renewals(sources: Sequence[Quotable], memo: Memo) -> list[Renewal]:
+    """Which messages of users renew which before them, in order of the newer ones."""
+    read = [_read(source, memo) if source.role == "user" else _NOTHING for source in sources]
+    telling: list[int] = []
+    found: list[Renewal] = []
+    for newer, said in enumerate(read):
+        if len(said.values) > len(said.denied) and (said.denied or said.changed):
+            older = _renewed(said, read, telling[-_FARTHEST:])
+            if older is not None and sources[older[0]].name == sources[newer].name:
+                found += (Renewal(newer, at, start) for at, start in _repeated(older, sources, read[older[0]], memo))
+        if said.values:
+            telling.append(newer)
+    known = {(one.newer, one.older) for one in found}
+    return sorted(
+        [*found, *(Renewal(*one) for one in withdrawals(sources, [one.takes_back for one in read]) if one[:2] not in known)]
+    )
+
+
+def _read(source: Quotable, memo: Memo) -> _ToldValues:
+    if len(source.text) > _LONGEST_TOLD:
+        return _NOTHING
+    return memo.get(("renewal", source.key), lambda: _values_of(source.text), lambda read: 200 + 120 * len(read.values))
+
+
+def _values_of(text: str) -> _ToldValues:
+    low = lower_text(text)
+    bare = _STAMP.sub(lambda stamp: " " * len(stamp.group()), low) if "[" in low else low
+    said = _ASCII_WORD.findall(low) if low.isascii() else words(low)
+    values = tuple(sorted(_values(bare, said), key=lambda one: one.start))
+    takes_back = withdrawn(low, said)
+    if not values:
+        return _NOTHING._replace(takes_back=takes_back) if takes_back else _NOTHING
+    short = len(text) <= _LONGEST
+    changed = short and any(_tells_change(low[a:b]) for a, b in rough_sentences(low) if any(a <= v.start < b for v in values))
+    denied = tuple(one for one in values if short and _is_denied(low, one))
+    values = tuple(one for one in values if not _ASKED.match(low, one.start))
+    about = {word[:6] for word in joined_words(low) if len(word) > 3 and not is_function_word(word)}
+    about |= {run[i : i + 2] for run in _HAN_RUN.findall(low) for i in range(len(run) - 1)}
+    label = SPEAKER_LABEL.match(low)
+    speaker = label.group(1) if label and not _tells_change(label.group(1)) else ""
+    return _ToldValues(values, denied, changed, frozenset(about - {one.value[:6] for one in values}), speaker, takes_back)
+
+
+def _tells_change(sentence: str) -> bool:
+    said = words(sentence)
+    return changes(said) or not _CHANGED.isdisjoint(said) or bool(_CHANGING.search(sentence) or _RUN_ON_CHANGED.search(sentence))
+
+
+def _values(low: str, said: Sequence[str]) -> Iterator[_Value]:
+    """The values in a text; `said` are its words. Most texts have none, which is told by a few looks."""
+    if _FIGURES.search(low):
+        yield from _figures(low)
+    if not (_DAYS.isdisjoint(said) and _NUMBER_WORDS.isdisjoint(said)):
+        yield from _in_words(low)
+    if not low.isascii():
+        for match in _DAY.finditer(low):
+            yield _Value("day", match.group()[-2:] if match.group()[-1] not in "日일" else match.group()[:1], match.start())
+
+
+def _figures(low: str) -> Iterator[_Value]:
+    months = _ANY_MONTH.search(low) is not None
+    for match in _NUMBER.finditer(low):
+        value, unit = match["value"], match["unit"] or match["sign"] or ""
+        kind = "date" if months and _is_in_month(low, match.start("value"), match.end("value")) else _kind(value, unit)
+        timed = (
+            kind == "number"
+            and value.isdigit()
+            and int(value) <= _HOURS
+            and _AT.search(low, max(0, match.start("value") - 6), match.start("value"))
+        )
+        yield _Value("clock" if timed else kind, value, match.start("value"))
+
+
+def _is_in_month(low: str, start: int, end: int) -> bool:
+    """Whether the figure there has a month beside it: "17 May", "le 3 de mayo", "April 17"."""
+    return bool(_IN_MONTH.match(low, end) or _MONTH.search(low, max(0, start - _LONGEST_MONTH), start))
+
+
+def _in_words(low: str) -> Iterator[_Value]:
+    for match in _WORD.finditer(low):
+        word = match.group()
+        if word in _DAYS:
+            yield _Value("day", word[:_SAME], match.start())
+        elif word in _NUMBER_WORDS:
+            behind = _BEHIND.match(low, match.end())
+            yield _Value(_kind(word, behind.group(1) if behind else ""), word, match.start())
+
+
+def _kind(value: str, unit: str) -> str:
+    if ":" in value or "h" in value or _starts(unit, "clock"):
+        return "clock"
+    if _starts(unit, "date"):
+        return "date"
+    return f"number {unit[:_SAME]}" if unit and not is_function_word(unit) and not changes((unit,)) else "number"
+
+
+def _starts(unit: str, section: str) -> bool:
+    return unit in _TABLE[section] or (unit[:1] > "\u1100" and unit[:1] in _TABLE[section])
+
+
+def _is_denied(low: str, one: _Value) -> bool:
+    if _NOT_BEFORE.search(low, max(0, one.start - 24), one.start):
+        return True
+    return bool(_NOT_BEHIND.match(low, one.start + len(one.value)))
+
+
+def _renewed(said: _ToldValues, read: Sequence[_ToldValues], telling: Sequence[int]) -> tuple[int, int] | None:
+    """The message that is renewed, and where in it."""
+    denied = {one.value for one in said.denied}
+    best: tuple[float, int, int] | None = None
+    for at in telling:
+        for one in read[at].values if read[at].speaker == said.speaker else ():
+            speaks = 3.0 if one.value in denied else _likeness(one, said, read[at]) if said.changed else 0.0
+            if speaks >= _LEAST and (best is None or (speaks, at) >= best[:2]):
+                best = speaks, at, one.start
+    return (best[1], best[2]) if best else None
+
+
+def _likeness(one: _Value, said: _ToldValues, older: _ToldValues) -> float:
+    """What speaks for a value's being renewed by a message: none of the same kind is there, 0."""
+    if one.kind == "number" or one.value in {new.value for new in said.values}:
+        return 0.0
+    shared = min(2, len(said.about & older.about))
+    if any(new.kind == one.kind for new in said.values):
+        return _OF_KIND + shared
+    bare = [new for new in said.values if new.kind == "number"] if one.kind.startswith("number") else []
+    return _OF_BARE + max(shared, *(_is_alike(new.value, one.value) for new in bare)) if bare else 0.0
+
+
+def _is_alike(new: str, old: str) -> bool:
+    """Whether two large figures are written alike and of about the same size: "7,500 euros", "8,500"."""
+    if len(new) != len(old) or len(new) < _LARGE:
+        return False
+    return all(a.isdigit() == b.isdigit() for a, b in zip(new, old, strict=True))
+
+
+def _repeated(older: tuple[int, int], sources: Sequence[Quotable], read: _ToldValues, memo: Memo) -> Iterator[tuple[int, int]]:
+    """What is renewed, and where the answer to it says it again."""
+    yield older
+    at, start = older
+    value = next(one for one in read.values if one.start == start)
+    if at + 1 < len(sources) and sources[at + 1].role == "assistant":
+        said = (
+            _read(sources[at + 1], memo)
+            if len(sources[at + 1].text) <= _LONGEST_TOLD
+            else _values_of(sources[at + 1].text[:_LONGEST_TOLD])
+        )
+        again = next((one for one in said.values if one.value == value.value), None)
+        if again is not None:
+            yield at + 1, again.start

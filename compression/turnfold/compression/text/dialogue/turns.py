@@ -1,0 +1,39 @@
+"""Turns of a conversation that stands in one text: a transcript that was pasted, a chat that was exported, messages that a wire
+joined.
+
+Lives here: where each turn begins, and the label with a speaker's name. Does not belong here: cutting turns into passages
+(``passages``), which lines of such a text a label governs (``ties.near``), layouts that name the speaker on a line above
+(``heads``).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from turnfold.compression.text.dialogue.transcripts import STAMPED
+
+#: What a message or a line begins with that says who speaks, "Anna: ", also behind a date in brackets.
+SPEAKER_LABEL: Final = re.compile(r"\s{0,4}(?:\[[^\]\n]{4,60}\]\s{1,4})?([^\W\d_][\w.'’ -]{0,40})[:：]\s")
+# "Anna: ...", also below a line with a date, "[27 March 2023, 10:14]"; a name begins with a capital where its script has them.
+_NAMED: Final = re.compile(r"^(?:\[[^\]\n]{4,60}\]\s{1,4})?([^\W\d_a-z][\w.'’ -]{0,40})(?:：|:[ \t])", re.MULTILINE)
+_LINE: Final = re.compile(r"^.*\S", re.MULTILINE)
+_TIME: Final = re.compile(r"\d[:.]\d\d")
+_MOSTLY: Final = 0.5  # of the lines
+_FEWEST: Final = 3  # two turns in one message are its parts
+_OFTEN: Final = 2  # times that a name comes on average: keys of settings come once
+
+
+def turn_starts(text: str) -> list[int]:
+    """Where turns begin, in order; none unless most lines begin one."""
+    if text.count(":") + text.count("：") < _FEWEST:
+        return []
+    named = {m.start(): m.group(1) for m in _NAMED.finditer(text)}
+    if len(named) < _OFTEN * len(set(named.values())):
+        named = {}
+    timed = _TIME.search(text) is not None
+    if len(named) < _FEWEST and not timed:
+        return []
+    lines = [m.start() for m in _LINE.finditer(text)]
+    starts = sorted(named.keys() | {at for at in lines if STAMPED.match(text, at)} if timed else named)
+    return starts if len(starts) >= _FEWEST and len(starts) >= _MOSTLY * len(lines) else []

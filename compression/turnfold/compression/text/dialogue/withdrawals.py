@@ -1,0 +1,138 @@
+"""Messages that take back a thing which an earlier one named: "let's drop Celery", "forget what I said about Hakone".
+
+Lives here: which message takes back what which said. Does not belong here: values that are told anew (``renewals``), the words
+themselves (``lexicon/renewals.txt``).
+
+A clause with a word of withdrawal ("drop", "no longer", "instead of"), or one that denies a thing where another is put in its
+place ("not the Ryanair one, but"), names what is taken back. Of the words in it the one that the fewest earlier messages have
+tells which of these it is about; a word that many have tells nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import Final
+
+from turnfold.compression.text.dialogue.self_statements import changes
+from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.lower import joined_words, lower_text
+from turnfold.compression.text.quotes import Quotable
+from turnfold.compression.text.words import is_function_word
+
+_LONGEST: Final = 240  # characters of a message that takes something back
+_LONGEST_TOLD: Final = 600  # and of one that named it
+_RARE: Final = 4  # messages that may name it at most
+_STEM: Final = 6  # letters by which two forms of a word are the same
+_SHORTEST: Final = 3
+_ENDING: Final = 2  # letters that a form may have more
+_TABLE: Final = lexicon("renewals")
+_CONTRAST: Final = _TABLE["contrast"]
+
+
+def _one_of(*sections: str) -> str:
+    listed = {phrase.replace("_", " ") for section in sections for phrase in _TABLE[section]}
+    return "|".join(sorted(map(re.escape, listed), key=lambda phrase: (-len(phrase), phrase)))
+
+
+_SIGNS: Final = r".,;:!?\n…，。；：！？،؛।"
+_CLAUSE: Final = re.compile(rf"[^{_SIGNS}]+")
+_WITHDRAWS: Final = re.compile(rf"(?<!\w)(?:{_one_of('withdrawn')})(?!\w)|{_one_of('run-on withdrawn')}")
+_RUN_ON: Final = re.compile(_one_of("run-on withdrawn"))
+# "Don't forget the towels" takes nothing back.
+_KEEPS: Final = re.compile(rf"(?<!\w)(?:don't|do not|never|{_one_of('not')}) (?:{_one_of('withdrawn')})(?!\w)")
+# "Not the green one" where a clause begins, or "not the green one, but": "I'm not sure" and "no wonder" deny nothing.
+_BUT: Final = (
+    r"(?!(?:just|only|much|many|yet|really|sure|too|bad"
+    r"|nur|seulement|solo|sólo|só|apenas|soltanto|alleen|только|тільки|tylko|bara)\b)"
+)
+_DENIES: Final = re.compile(
+    rf"(?:^|[{_SIGNS}—]\s*)(?:(?:{_one_of('contrast')}) )?(?!no )(?:{_one_of('not')}) {_BUT}(?P<first>[^{_SIGNS}]+)"
+    rf"|(?<!\w)(?:{_one_of('not')}) {_BUT}(?P<parted>[^{_SIGNS}]{{1,40}}), ?(?:{_one_of('contrast')})(?!\w)"
+)
+#: One of these words is in every message that takes something back, but for scripts without blanks: of a phrase the longest.
+_CUES: Final = frozenset(max(phrase.split("_"), key=len).split("'")[0] for phrase in _TABLE["withdrawn"])
+_NOT: Final = frozenset(phrase.split("_")[0] for phrase in _TABLE["not"])
+_RUN: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]{2,}")
+_HANGUL: Final = re.compile(r"[\uac00-\ud7af]{2,}")
+
+
+def withdrawals(sources: Sequence[Quotable], named: Sequence[Sequence[str]]) -> Iterator[tuple[int, int, int]]:
+    """Which message takes back what which earlier one says, and where that says it, in order of the former.
+
+    Args:
+        sources: the messages.
+        named: what each takes back, as of `withdrawn`.
+    """
+    told: tuple[str, list[int]] | None = None
+    for newer, things in enumerate(named):
+        if things:
+            told = told or _told(sources)
+            yield from ((newer, older, start) for older, start in _naming(things, newer, *told))
+
+
+def _told(sources: Sequence[Quotable]) -> tuple[str, list[int]]:
+    """What short messages say, one a line, and where each begins; nothing of longer ones."""
+    short = [lower_text(source.text).replace("\n", " ") if _is_said(source) else "" for source in sources]
+    return "\n".join(short), list(accumulate((len(one) + 1 for one in short), initial=0))
+
+
+def _is_said(source: Quotable) -> bool:
+    return source.role in ("user", "assistant") and len(source.text) <= _LONGEST_TOLD
+
+
+def withdrawn(low: str, said: Sequence[str]) -> tuple[str, ...]:
+    """The words for what a lowered message takes back, `said` being its words."""
+    if len(low) > _LONGEST:
+        return ()
+    found: dict[str, None] = {}
+    if (not _CUES.isdisjoint(said) or (not low.isascii() and _RUN_ON.search(low))) and not _KEEPS.search(low):
+        for clause in _CLAUSE.findall(low):
+            if _WITHDRAWS.search(clause):
+                found |= dict.fromkeys(_things(_WITHDRAWS.sub(" ", clause)))
+    if not _NOT.isdisjoint(said) and (changes(said) or not _CONTRAST.isdisjoint(said)):
+        for denied in _DENIES.finditer(low):
+            found |= dict.fromkeys(_things(denied["first"] or denied["parted"]))
+    return tuple(found)
+
+
+def _things(clause: str) -> Iterator[str]:
+    """The words of a clause that may name a thing, as far as all forms of them begin."""
+    for run in _RUN.findall(clause):
+        yield from (run[i : i + 2] for i in range(len(run) - 1))
+    yield from (run[:2] for run in _HANGUL.findall(clause))
+    for word in joined_words(clause):
+        if len(word) >= _SHORTEST and not is_function_word(word) and not _RUN.match(word) and not _HANGUL.match(word):
+            yield word[:_STEM]
+
+
+def _naming(named: Sequence[str], newer: int, told: str, starts: Sequence[int]) -> list[tuple[int, int]]:
+    """The messages before one that have the rarest of the words, and where in them it stands."""
+    places = [place for word in named if 0 < len(place := _places(word, told, starts, newer)) <= _RARE]
+    return sorted(min(places, key=len, default={}).items())
+
+
+def _places(word: str, told: str, starts: Sequence[int], newer: int) -> dict[int, int]:
+    """The first place of a word in each of the messages before one that have it; of more than a few nothing more is asked."""
+    found: dict[int, int] = {}
+    message, at, end = 0, told.find(word, 0, starts[newer]), starts[newer]
+    while at >= 0 and len(found) <= _RARE:
+        while starts[message + 1] <= at:
+            message += 1
+        if _is_word(word, told, at):
+            found[message] = at - starts[message]
+            at = told.find(word, starts[message + 1], end)
+        else:
+            at = told.find(word, at + 1, end)
+    return found
+
+
+def _is_word(word: str, told: str, at: int) -> bool:
+    """Whether a form of a word begins at a place; in scripts without blanks it may begin anywhere."""
+    if word[0] >= "\u3040":
+        return True
+    if at and (told[at - 1].isalnum() or told[at - 1] == "_"):
+        return False
+    end = at + len(word)
+    return len(word) >= _STEM or not told[end : end + _ENDING + 1].isalpha() or len(told[end : end + _ENDING + 1]) <= _ENDING

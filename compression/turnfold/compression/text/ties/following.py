@@ -1,0 +1,171 @@
+"""What leans on the sentence right in front of it: fragments, orders about it, settings, outcomes of what was reported.
+
+Lives here: pairs of a claim and the sentence behind it that may limit it, told by place, length and reference more than by words.
+Does not belong here: ties by a sentence's first words (``statements``), over several sentences (``reaching``).
+
+Each rule looks one sentence back: all are linear. A sentence that leans on one that leans itself is not tied by its form alone,
+or whole stretches of small talk would be one statement.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.ties.cues import ARTICLES, CUES
+from turnfold.compression.text.ties.pieces import StatementPiece
+
+Pair = tuple[int, int]
+
+_TIES: Final = lexicon("ties")
+_ANAPHORS: Final = _TIES["anaphors"]
+_SETTINGS: Final = _TIES["settings"]
+_DENSE_SETTINGS: Final = tuple(_TIES["settings-run-on"])
+_REPORTS: Final = _TIES["reports"]
+_REPORT_MARKS: Final = tuple(mark.replace("_", " ") for mark in _TIES["reports-run-on"])
+_DIFFERING: Final = _TIES["differing"]
+_COMPARATIVES: Final = _TIES["comparatives"]
+_POINTING: Final = _ANAPHORS | {"that", "then"}
+_NEGATIVE: Final = _TIES["negative"]
+#: Second words of a fragment that leaves out who or what: "Lost by two votes.", "Sold out."
+_LINKS: Final = _SETTINGS | {"to", "out", "off", "free"}
+_COURTESIES: Final = frozenset(("thanks", "thank", "danke", "merci", "gracias", "grazie", "cheers", "sorry", "welcome"))
+_STANDARDS: Final = frozenset(("of", "from", "than", "to"))  # behind a word for a difference: from what
+_SPEAKERS: Final = frozenset(
+    ("i", "i'm", "i've", "i'll", "i'd", "we", "we're", "we've", "we'll", "ich", "wir", "je", "j'ai", "nous")
+)
+_ONES: Final = frozenset(("one", "ones"))
+_LONGEST: Final = 24  # words of a sentence that is asked at all
+_FRAGMENT_WORDS: Final = 6
+_LEANING_WORDS: Final = 10
+_DENYING_WORDS: Final = 18
+_SETTING_WORDS: Final = 20
+_GOVERNED: Final = 3  # sentences that the condition of one before them may govern
+_GOVERNED_WORDS: Final = 5
+_REPORTED_WITHIN: Final = 9
+_DENSE_WORDS: Final = 45  # characters
+_DENSE_BEGIN: Final = 16
+_FIGURE: Final = re.compile(r"\d+(?:[.,:]\d+)*")
+_DENYING, _DIFFERENT, _POINTING_BACK, _REPORTING = (CUES[name] for name in ("negative", "differing", "anaphors", "reports"))
+_BEGINS_SET: Final = CUES["begins-set"]
+_MAY_DENY: Final = _DENYING | CUES["begins-article"]
+_CAPITAL: Final = re.compile(r"[A-Z](?<=[\w,;:] .)")
+_CODE: Final = re.compile(r"\w[._/@]\w|`|\d")
+
+
+def following_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
+    """Pairs of a claim and the sentence behind it."""
+    found: list[Pair] = []
+    leaning = -1  # the last sentence that leans on the one before it
+    hints = pieces[0].hints
+    dense = hints.dense
+    cues, held = hints.cues, hints.held
+    reporting = not hints.ascii or held & _REPORTING > 0
+    denying = bool(held & _DENYING and held & _POINTING_BACK)
+    for i, piece in enumerate(pieces):
+        said, bits, last = piece.said, cues[i], pieces[i - 1]
+        size = len(said)
+        denies = denying and size <= _DENYING_WORDS
+        differs = bits & _DIFFERENT > 0 and _differs(piece)
+        if size > _LEANING_WORDS and not (
+            bits & _BEGINS_SET
+            or (denies and bits & _MAY_DENY)
+            or differs
+            or (reporting and _reports(last))
+            or (dense and piece.dense)
+        ):
+            continue  # most
+        asked = denies or size <= _LEANING_WORDS
+        if not (i and 0 < size <= _LONGEST) or piece.starts_line or piece.kind or last.kind or piece.asks:
+            continue
+        if last.asks:
+            told = size <= _LEANING_WORDS or _is_set(piece)
+        else:
+            leans = asked and leaning != i - 1 and not piece.dense and _leans(piece, last)
+            leaning = i if leans else leaning
+            sets = (piece.dense or bits & _BEGINS_SET > 0) and _is_set(piece)
+            answers = reporting and _reports(last)
+            disputes = answers and not _NEGATIVE.isdisjoint(said) and _reports(piece)
+            points = leans or disputes or _lacks_standard(said) or (sets and not _POINTING.isdisjoint(said[1:2]))
+            points = points or differs
+            told = sets or points or (answers and not _reports(piece))
+            if points:
+                found.append((i, i - 1))
+        if told:
+            found.append((i - 1, i))
+    if "conditions" in hints.opened:
+        found += _under_conditions(pieces)
+    return found
+
+
+def _under_conditions(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+    """ "If it drops below 1 bar, stop the pump. Close valve 3.": short sentences behind one that begins with a condition."""
+    for i, piece in enumerate(pieces):
+        if "conditions" not in piece.opens or piece.kind or piece.asks or piece.is_condition:
+            continue
+        for k in range(i + 1, min(len(pieces), i + 1 + _GOVERNED)):
+            behind = pieces[k]
+            if behind.starts_line or behind.kind or behind.asks or len(behind.said) > _GOVERNED_WORDS:
+                break
+            yield k, i
+
+
+def _is_set(piece: StatementPiece) -> bool:
+    """Whether it begins with when or where it holds: "When the flag is up, ...", "On scans from abroad it was 0.61."."""
+    said = piece.said
+    if piece.dense:
+        begin = piece.body[:_DENSE_BEGIN]
+        return len(piece.body) <= _DENSE_WORDS and any(mark in begin for mark in _DENSE_SETTINGS)
+    if said[0] not in _SETTINGS or len(said) > _SETTING_WORDS or not _SPEAKERS.isdisjoint(said):
+        return False
+    return "conditions" in piece.opens or not _ANAPHORS.isdisjoint(said) or not _CAPITAL.search(piece.body)
+
+
+def _lacks_standard(said: Sequence[str]) -> bool:
+    """Whether it leaves out what it is about, or than what: "The spare one is in the cellar.", "The owner wants more."."""
+    if said[-1] in _COMPARATIVES:
+        return len(said) <= _LEANING_WORDS and said[-2:-1] != ["no"]
+    return said[0] in ARTICLES and not _ONES.isdisjoint(said[2:3])
+
+
+def _leans(piece: StatementPiece, before: StatementPiece) -> bool:
+    """Whether it is a fragment, denies, or is an order or clause about what it does not name: "Halve it for children."."""
+    said = piece.said
+    if said[0] in _SPEAKERS:
+        return False
+    points = not _ANAPHORS.isdisjoint(said)
+    if points and not _NEGATIVE.isdisjoint(said) and not piece.names_something:
+        return True
+    if len(said) > _LEANING_WORDS or not _SPEAKERS.isdisjoint(said):
+        return False
+    if piece.follows or "pronouns" in piece.opens:
+        return len(said) > 1 and said[1].endswith("n't")
+    if points:
+        return not piece.names_something or _names_figures(piece, before)
+    is_fragment = 1 < len(said) <= _FRAGMENT_WORDS and said[1] in _LINKS and said[0] not in _COURTESIES
+    return is_fragment and not piece.names_something
+
+
+def _names_figures(piece: StatementPiece, before: StatementPiece) -> bool:
+    """Whether figures, which the sentence before it has too, are all that it names."""
+    if not _FIGURE.search(before.text):
+        return False
+    rest = _FIGURE.sub("", piece.body)
+    return not (_CAPITAL.search(rest) or _CODE.search(rest))
+
+
+def _reports(piece: StatementPiece) -> bool:
+    """Whether it says early what somebody says, wants or holds."""
+    if not _REPORTS.isdisjoint(piece.said[:_REPORTED_WITHIN]):
+        return True
+    return not piece.hints.ascii and any(mark in piece.body for mark in _REPORT_MARKS)
+
+
+def _differs(piece: StatementPiece) -> bool:
+    """Whether it says that something is different without saying from what: "The opposite is true for Bremen."."""
+    said = piece.said
+    if _DIFFERING.isdisjoint(said):
+        return False
+    return any(word in _DIFFERING and (k + 1 == len(said) or said[k + 1] not in _STANDARDS) for k, word in enumerate(said))

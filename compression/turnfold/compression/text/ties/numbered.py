@@ -1,0 +1,82 @@
+"""What is numbered and a sentence that limits it by its number: "Skip step 2.", "Clauses 4.1 and 4.2 do not apply to ...".
+
+Lives here: pairs of what a number stands in front of and the sentence that says when it does not hold. Does not belong here:
+limits that name no number (the other files of ties), places in an order ("the first of these", ``pointing``).
+
+The whole text is asked first whether it refers to any number; each reference is looked up in a table: all is linear.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.ties.pieces import StatementPiece
+
+Pair = tuple[int, int]
+
+_TIES: Final = lexicon("ties")
+_NUMBER: Final = r"\d{1,3}(?:\.\d{1,3}){0,3}(?:\([a-z]\))?"
+_AND: Final = "and|or|to|und|oder|bis|et|ou|à|y|o|e|i|lub|и|или|ve|veya|en"
+#: "clauses 4.1 and 4.2", "Schritt 3", "第三条", "手順2": a word for something numbered, and numbers.
+_REFERENCE: Final = re.compile(
+    rf"(?:§{{1,2}}|\b(?:{'|'.join(sorted(_TIES['numbered'], key=lambda word: (-len(word), word)))})\b\.?)[ \u00a0]?"
+    rf"(?P<numbers>{_NUMBER}(?:(?:,|,? (?:{_AND})|-|–) ?{_NUMBER}){{0,8}})"
+    r"|第 ?(?P<counted>[\d一二三四五六七八九十]{1,4}) ?[条條步項项款章]"
+    r"|(?:步骤|手順|ステップ|제) ?(?P<dense>\d{1,3})(?:조|항|단계)?",
+    re.IGNORECASE,
+)
+_WORDS: Final = _TIES["numbered"]
+#: With one of these a numbered line begins, or with the word for it.
+_BEGINS: Final = frozenset("0123456789(§第#*>_- \t").union(word[0].upper() for word in _WORDS)
+_SIGNS: Final = re.compile("[§第步骤手順제]")
+_ONE: Final = re.compile(_NUMBER)
+#: What a line is numbered by: "4.1 The Client", "2) Open", "§ 3 Kündigung", "Article 12.", "第三条".
+_NUMBERED: Final = re.compile(
+    rf"[ \t>*_#-]*(?:(?P<word>[^\W\d_]{{3,12}}\.?)[ \u00a0]|§{{1,2}}[ \u00a0]?)?\(?(?P<number>{_NUMBER})"
+    r"(?(word)(?:[.):：、]|[ \t]*(?:[—–-]|\Z|(?=\n)))|[.):：、]?(?=\s))"
+    r"|第 ?(?P<counted>[\d一二三四五六七八九十]{1,4}) ?[条條步項项款章]"
+)
+_LIMITING: Final = frozenset().union(
+    *(_TIES[name] for name in ("limiting", "negative", "skips", "excluding", "only")),
+    ("void", "expires", "ends", "instead", "before"),
+)
+_DENSE_LIMITS: Final = re.compile("不|没有|未|除|仅|只|无|跳过|省略|ない|ません|除く|飛ば|のみ|않|아니|제외|생략|건너|만 ")
+_FARTHEST: Final = 400  # sentences between a number and what limits it
+_MOST: Final = 12  # sentences under one number that are tied
+
+
+def numbered_ties(text: str, pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+    """Pairs of a sentence under a number and one that limits it by that number."""
+    hints = pieces[0].hints
+    if _WORDS.isdisjoint(hints.distinct) and (hints.ascii or not _SIGNS.search(text)):
+        return
+    if "\n" not in text or not any(line[:1] in _BEGINS and _NUMBERED.match(line) for line in text.split("\n")):
+        return
+    if not _REFERENCE.search(text):
+        return
+    limits: list[tuple[int, str]] = []
+    under: dict[str, list[int]] = {}
+    number = ""
+    for i, piece in enumerate(pieces):
+        if piece.kind in ("heading", "label") or piece.starts_line:
+            found = _NUMBERED.match(piece.text)
+            number = (found["number"] or found["counted"] or "") if found else ""
+        if number and len(under.setdefault(number, [])) < _MOST:
+            under[number].append(i)
+        if not piece.kind and _is_limit(piece):
+            own = _NUMBERED.match(piece.text) if piece.starts_line else None
+            limits += [(i, said) for said in _references(piece.text[own.end() if own else 0 :]) if said != number]
+    for i, said in limits:
+        yield from ((k, i) for k in under.get(said, ()) if k != i and abs(k - i) <= _FARTHEST)
+
+
+def _is_limit(piece: StatementPiece) -> bool:
+    return not (piece.asks or _LIMITING.isdisjoint(piece.said)) or (piece.dense and _DENSE_LIMITS.search(piece.text) is not None)
+
+
+def _references(sentence: str) -> Iterator[str]:
+    for found in _REFERENCE.finditer(sentence):
+        yield from _ONE.findall(found["numbers"]) if found["numbers"] else ((found["counted"] or found["dense"]),)

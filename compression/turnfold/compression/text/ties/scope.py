@@ -1,0 +1,64 @@
+"""A claim and the sentence behind it that says for whom, where or how long it holds: "This holds for ...", "It will end in May.".
+
+Lives here: pairs of a claim and a sentence of its line that gives its scope by a verb or by "only". Does not belong here: scopes
+told by their first word (``pieces``), limits in other lines (``paragraph``, ``numbered``).
+
+The words of the whole text are asked first; each rule looks a bounded number of sentences back: all are linear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.ties.pieces import StatementPiece, before_in_line
+
+Pair = tuple[int, int]
+
+_TIES: Final = lexicon("ties")
+_HOLDS, _ENDS, _ONLY = _TIES["holds"], _TIES["ending"], _TIES["only"]
+_WITH: Final = frozenset(("with", "to", "through", "whatever", "regardless", "für", "avec", "com"))
+#: Words behind "only" with which begins when, where or for whom; "only a few" is an amount.
+_SETTINGS: Final = (_TIES["settings"] | _WITH) - {"a", "no", "na"}
+_POINTING: Final = _TIES["anaphors"] | _TIES["demonstratives"]
+_NAMING: Final = _TIES["claims"]
+#: In front of "only" they make another word of it: "not only", "the only shop".
+_NOT: Final = frozenset(("not", "nicht", "non", "no", "não", "niet", "nie", "не", "inte"))
+_UNLIMITED: Final = _NOT | {"the", "a", "an", "its", "their", "his", "her", "our", "my", "your", "one"}
+_FIRST: Final = 4  # words among which a scope's subject and verb stand
+_SUBJECT: Final = 3  # words of its subject
+_LONGEST: Final = 20  # words of a sentence that gives a scope
+_BACK: Final = 3  # sentences among which the one is looked for that "only" limits
+
+
+def scope_ties(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+    """Pairs of a sentence and one that it needs."""
+    distinct = pieces[0].hints.distinct
+    scoped = not (_HOLDS.isdisjoint(distinct) and _ENDS.isdisjoint(distinct))
+    limited = not _ONLY.isdisjoint(distinct)
+    if not (scoped or limited):
+        return
+    for i, piece in enumerate(pieces):
+        if not i or piece.starts_line or piece.kind or piece.asks or not 0 < len(piece.said) <= _LONGEST or pieces[i - 1].kind:
+            continue
+        if scoped and _is_scope(piece.said):
+            yield i - 1, i
+            yield i, i - 1
+        if limited and _limits(piece.said):
+            yield from ((k, i) for k in before_in_line(pieces, i, _BACK) if piece.shares_words(pieces[k]) and not pieces[k].asks)
+
+
+def _limits(said: Sequence[str]) -> bool:
+    """Whether it says when, where or for whom alone something holds: "only on Fridays", "mail only"; "the only one" is none."""
+    last = len(said) - 1
+    places = (k for k, word in enumerate(said) if k and word in _ONLY and said[k - 1] not in _UNLIMITED)
+    return any(k == last or said[k + 1] in _SETTINGS for k in places)
+
+
+def _is_scope(said: Sequence[str]) -> bool:
+    """Whether it says of what was said before it where it holds, or that it ends: "The rule applies to students."."""
+    begins = said[:_FIRST]
+    if said[0] not in _POINTING and _NAMING.isdisjoint(said[:_SUBJECT]):
+        return False
+    return not _HOLDS.isdisjoint(begins) or (said[0] in _POINTING and not _ENDS.isdisjoint(said))
