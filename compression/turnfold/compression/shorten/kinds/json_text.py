@@ -39,6 +39,8 @@ _INEXACT: Final = re.compile(r"[0-9]\.[0-9]*0(?![0-9])|[0-9.]{16}|[0-9][eE]|0\.0
 #: A string, perhaps cut, or a number.
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?|(?P<number>-?(?:[0-9][0-9.eE+-]*+|Infinity)|NaN)', re.DOTALL)
 
+_OPENING: Final = ("{", "[")  # of another value: JSON lines
+
 Path = tuple[Any, ...]
 
 
@@ -331,13 +333,24 @@ def facts(text: str, keep: int, words: frozenset[str], count: Count, known: Cont
 
 
 def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
-    """A value among other text, one line per leaf: `items[3].id: o_3`; a record of a table is one leaf."""
-    del words
+    """A value among other text, one line per leaf: `items[3].id: o_3`; a record of a table is one leaf. One that takes no more
+    than a short line is that line; what stands behind a value are lines of their own."""
+    whole = text.strip()
+    if len(whole) <= _LONGEST and "\n" not in whole:
+        return _plain_rows(text)
+    with suppress(ValueError, RecursionError):
+        _, end = _EXACT.raw_decode(whole)
+        if end < len(whole) and not whole[end:].lstrip().startswith(_OPENING):
+            return [*rows(whole[:end], words), *_plain_rows(whole[end:].lstrip("\n"))]
     try:
         value = parse(text)
     except ValueError:
-        return [WeighedLine(line, weight=0.5) for line in short_lines(text)]
+        return _plain_rows(text)
     return [leaf.row._replace(text=_leaf_line(leaf), over=0.0) for leaf in _leaves(_unwrap(value))]
+
+
+def _plain_rows(text: str) -> list[WeighedLine]:
+    return [WeighedLine(line, weight=0.5) for line in short_lines(text)]
 
 
 def _leaf_line(leaf: _JsonLeaf) -> str:
