@@ -114,8 +114,15 @@ def test_spans_tile_the_text(text: str) -> None:
     assert all(s.start < s.end for s in sentences(text))
 
 
+@pytest.mark.parametrize("opening", ["»", "„"])
+def test_an_opening_mark_begins_the_sentence_behind_it(opening: str) -> None:
+    text = f"Er ging im März. {opening}42 Tage sind genug, rief sie."
+    assert [span.of(text) for span in sentences(text)] == ["Er ging im März. ", f"{opening}42 Tage sind genug, rief sie."]
+
+
 @given(mixtures)
 @example("[\n]0 ")
+@example("Er ging. »42 Tage")
 def test_no_cut_falls_inside_a_protected_span(text: str) -> None:
     spans = protected_spans(text)
     starts = [s.start for s in spans]

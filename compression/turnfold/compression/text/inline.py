@@ -158,7 +158,7 @@ _WALL: Final = (
 def _token_pattern(gap: str) -> re.Pattern[str]:
     """A pattern that skips plain words and stops at each token that may be more than a word."""
     solid = f"[^{gap}]"
-    lead, tail = r"[(\[{<\"'*“‘«¿¡]", r"[.,;:!?)\]}>\"'*]"
+    lead, tail = r"[(\[{<\"'*“‘«»„‚¿¡]", r"[.,;:!?)\]}>\"'*]"
     word = r"(?:[^\W\d_a-z]*+[^\W\d_A-Z]*+)(?:['’][^\W\d_A-Z]++)?+"
     plain = rf"(?={solid}){lead}*+{word}{tail}*+(?!{solid})"
     return re.compile(rf"(?:[{gap}]++|{plain})*+{lead}*+({solid}++|\Z)")

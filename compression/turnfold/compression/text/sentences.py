@@ -36,6 +36,7 @@ _NOTED: Final = re.compile(
 )
 _PORTION: Final = 2000
 _LATE_END: Final = re.compile(r"[.!?][\"')”]?\s+(?=[^\W\d_a-z])|[。！？]")
+_OPENS: Final = "»"  # behind a blank, in German; the segmenter knows it as a closing mark only
 _CLOSED: Final = "。！？｡।॥؟۔!?…」』）”’\"'»)"
 _MARKER: Final = re.compile(
     r"\s*(?:[-*•]\s*)?(?:\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]|#{1,6}|[QA]\."
@@ -200,9 +201,10 @@ def _sentence_cuts(line: str) -> list[int]:
             return [*accumulate(map(len, segments[:-1]))]
         for i, segment in enumerate(segments):
             at += len(segment)
-            if (ends or i < len(segments) - 1) and at < len(line) and _is_border(line, last, at):
-                cuts.append(at)
-                last = at
+            cut = at - 1 if line[at - 2 : at - 1].isspace() and line[at - 1] == _OPENS else at
+            if (ends or i < len(segments) - 1) and at < len(line) and _is_border(line, last, cut):
+                cuts.append(cut)
+                last = cut
     return cuts
 
 
