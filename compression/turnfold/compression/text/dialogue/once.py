@@ -10,18 +10,13 @@ working, so an order for these holds on.
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Final
 
-from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.lexicon import one_of
 from turnfold.compression.text.lower import lower_text
 
-_TABLE: Final = lexicon("once")
-
-
-def _one_of(section: str) -> str:
-    return "|".join(sorted((re.escape(phrase.replace("_", " ")) for phrase in _TABLE[section]), key=lambda one: (-len(one), one)))
-
-
+_one_of: Final = partial(one_of, "once")
 _THIS_WORK: Final = rf"(?:{_one_of('for')}) (?:{_one_of('this')}) ?(?:{_one_of('works')})"
 _ONCE: Final = re.compile(rf"(?<!\w)(?:{_one_of('once')}|{_THIS_WORK})(?!\w)|{_one_of('run-on once')}")
 

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from turnfold.compression.memo import Memo
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.self_statements import changes
-from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.lexicon import lexicon, one_of
 from turnfold.compression.text.lower import joined_words, lower_text, words
 from turnfold.compression.text.quotes import Quotable
 from turnfold.compression.text.sentences import rough_sentences
@@ -34,15 +34,12 @@ _ITEM: Final = re.compile(
 _HAN: Final = "一二三四五六七八九"
 _TABLE: Final = lexicon("picks")
 _PLACES: Final = {word: int(section) for section, listed in _TABLE.items() if section.lstrip("-").isdigit() for word in listed}
-_LABELS: Final = "|".join(sorted(map(re.escape, _TABLE["label"])))
-_LABELLED: Final = re.compile(rf"(?<!\w)(?:{_LABELS}) ?(?P<name>[1-9a-i])(?!\w)")
+_LABELLED: Final = re.compile(rf"(?<!\w)(?:{one_of('picks', 'label')}) ?(?P<name>[1-9a-i])(?!\w)")
 _NAMED: Final = re.compile(r"\s*(?P<name>[1-9a-i])(?:[).]| please| bitte)?[\s.!]*(?:$|[,;:])")
 #: The place of what was advised: "I'll take your advice".
 ADVISED: Final = 0
 _ADVICE, _YOURS = _TABLE["advice"], _TABLE["yours"]
-_ADVISES: Final = re.compile(
-    rf"(?<!\w)(?:{'|'.join(sorted(re.escape(one.replace('_', ' ')) for one in _TABLE['advises']))})(?!\w)"
-)
+_ADVISES: Final = re.compile(rf"(?<!\w)(?:{one_of('picks', 'advises')})(?!\w)")
 _RUN_ON: Final = (
     (re.compile("第?一(?:番目|つ目|[个個种種款])|^最初|첫 ?번째|첫째|(?:รุ่น|อัน|ตัว|ข้อ)(?:แรก|ที่หนึ่ง)"), 1),
     (re.compile("第?二(?:番目|つ目|[个個种種款])|두 ?번째|둘째|ที่สอง"), 2),

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.text.dialogue.self_statements import changes
 from turnfold.compression.text.dialogue.turns import SPEAKER_LABEL
 from turnfold.compression.text.dialogue.withdrawals import withdrawals, withdrawn
-from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.lexicon import lexicon, one_of
 from turnfold.compression.text.lower import MARKS, joined_words, lower_text, words
 from turnfold.compression.text.quotes import Quotable
 from turnfold.compression.text.sentences import rough_sentences
@@ -55,10 +56,7 @@ _LARGE: Final = 4  # characters of a large figure
 _OF_KIND: Final = 2  # what a value of the same kind speaks for it: a day, a time, a figure with a unit
 
 
-def _one_of(section: str) -> str:
-    return "|".join(sorted((re.escape(w.replace("_", " ")) for w in _TABLE[section]), key=lambda w: (-len(w), w)))
-
-
+_one_of: Final = partial(one_of, "renewals")
 _CHANGING: Final = re.compile(rf"(?<!\w)(?:{_one_of('changing')})(?!\w)")
 _NOT_BEFORE: Final = re.compile(rf"(?:(?<!\w)(?:{_one_of('not')})(?!\w)|不是|而不是|وليس ){_GAP}\Z")
 _AT: Final = re.compile(rf"(?<!\w)(?:{_one_of('clock before')}) \Z")

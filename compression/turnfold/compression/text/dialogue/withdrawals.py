@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import accumulate
 from typing import Final
 
 from turnfold.compression.text.dialogue.self_statements import changes
-from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.lexicon import lexicon, one_of
 from turnfold.compression.text.lower import joined_words, lower_text
 from turnfold.compression.text.quotes import Quotable
 from turnfold.compression.text.words import is_function_word
@@ -29,15 +30,9 @@ _SHORTEST: Final = 3
 _ENDING: Final = 2  # letters that a form may have more
 _TABLE: Final = lexicon("renewals")
 _CONTRAST: Final = _TABLE["contrast"]
-
-
-def _one_of(*sections: str) -> str:
-    listed = {phrase.replace("_", " ") for section in sections for phrase in _TABLE[section]}
-    return "|".join(sorted(map(re.escape, listed), key=lambda phrase: (-len(phrase), phrase)))
-
-
 _SIGNS: Final = r".,;:!?\n…，。；：！？،؛।"
 _CLAUSE: Final = re.compile(rf"[^{_SIGNS}]+")
+_one_of: Final = partial(one_of, "renewals")
 _WITHDRAWS: Final = re.compile(rf"(?<!\w)(?:{_one_of('withdrawn')})(?!\w)|{_one_of('run-on withdrawn')}")
 _RUN_ON: Final = re.compile(_one_of("run-on withdrawn"))
 # "Don't forget the towels" takes nothing back.

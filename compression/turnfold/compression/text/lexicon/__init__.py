@@ -5,6 +5,7 @@ Lives here: the one reader of the ``.txt`` tables beside this file. Does not bel
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
 from functools import cache
@@ -30,3 +31,10 @@ def lexicon(name: str) -> Mapping[str, frozenset[str]]:
 def all_words(name: str) -> frozenset[str]:
     """The words of all sections of a table."""
     return frozenset().union(*lexicon(name).values())
+
+
+@cache
+def one_of(name: str, section: str) -> str:
+    """A pattern for any phrase of a section, the longest first; a phrase's blanks are written as ``_`` in the table."""
+    phrases = {phrase.replace("_", " ") for phrase in lexicon(name)[section]}
+    return "|".join(re.escape(phrase) for phrase in sorted(phrases, key=lambda phrase: (-len(phrase), phrase)))
