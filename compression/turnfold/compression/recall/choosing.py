@@ -77,7 +77,7 @@ def recall(
         ranking = asking.ranked(memo)
         if first:
             ranking = cover.beginning(ranking, sources, first, room)
-        elif not work.quotes and asking.wants_told:
+        elif asking.wants_told and not (work.quotes or requests.asks_for_cover(asks)):
             told_room = ToldRoom(int(tuning.told * room), 0, int(tuning.told * room / 2))
             ranking = in_front(ranking, told(sources, told_room, count, memo))
     if question.work:
