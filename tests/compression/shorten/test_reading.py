@@ -52,3 +52,7 @@ def test_centres_are_sums_without_rounding(seeds: list[int]) -> None:
     sums = [fsum(weight[word] for word in some) / (len(some) + 4) for some in said]
     top = max(sums, default=0.0)
     assert _centres(reads, again).tolist() == [round(one / top, 6) if top else 0.0 for one in sums]
+
+
+def test_of_no_texts_nothing_is_kept() -> None:
+    assert sift([], 0.5, keep_figures=True) == []

@@ -42,6 +42,8 @@ def sift(reads: Sequence[Read], share: float, *, at_least_one: bool = False, kee
         keep_figures: keep of each text a sentence for every figure, identifier, version, path and URL in it, whatever they take;
             a sentence that another text of `reads` says word for word is kept there alone.
     """
+    if not reads:  # a run that had nothing but repetitions
+        return []
     again = _repeats(reads)
     first = list(accumulate([len(one.spans) for one in reads], initial=0))
     pieces = _pieces(reads, _centres(reads, again), first)
