@@ -69,6 +69,14 @@ from turnfold.compression.memo import Memo
 said = [Source("user", f"Anna has boat {i}. Der Kahn und das Boot sind rot. 猫が{i}匹", str(i).encode()) for i in range(40)]
 print(recall(said, Question("Which boat has Anna? 猫"), 900, (), len, Memo(), fill=True).quotes)
 """,
+    "works": """
+from turnfold.compression.text.dialogue.works import asked_work
+
+nouns = "code script class carta mail brief plan itinerary letter recipe text lettre lista programme reise".split()
+for noun in nouns:
+    asked = asked_work(f"show me the {noun} again")
+    print(noun, asked.kind, sorted(asked.telling), sorted(asked.alike))
+""",
     "state": """
 from turnfold.compression.state import Turn, create_engine, place
 

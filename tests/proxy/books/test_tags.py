@@ -21,10 +21,11 @@ from turnfold.proxy.books.report import Query, report, with_tenants_by_name
 from turnfold.proxy.books.rollups import UNPRICED
 from turnfold.proxy.http.refusals import Refused
 from turnfold.proxy.http.tags import tags_of
-from turnfold.proxy.learning.places import OTHER, TAGS, NamePlaces
+from turnfold.proxy.learning.places import OTHER, NamePlaces
 from turnfold.proxy.routes.admin import query_of
 from turnfold.proxy.store import Store
 from turnfold.proxy.store.memory import NothingStore
+from turnfold.proxy.store.records import TAGS
 from turnfold.proxy.telemetry.metrics import Metrics
 
 TAG = b"x-turnfold-tag"

@@ -10,12 +10,13 @@ from tests.support.no_time import in_no_time, now
 from turnfold.compression.calibration import Learned
 from turnfold.compression.options import FoldDecision, FoldOptions, Precedent, Warmth
 from turnfold.proxy.learning.deciding import Decisions, Place
-from turnfold.proxy.learning.places import TAGS, NamePlaces
+from turnfold.proxy.learning.places import NamePlaces
 from turnfold.proxy.learning.warming import WarmthMemory
 from turnfold.proxy.learning.window_records import Spot, WindowRecord, write_record
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.store.base import Item, Key, StoreUnavailable
 from turnfold.proxy.store.memory import MemoryStore
+from turnfold.proxy.store.records import TAGS
 
 SPOT = Spot("t1", "https://api.example", "m")
 USUAL = FoldDecision(Warmth(1.0, 1.0))

@@ -3,9 +3,9 @@
 Lives here: which message holds it, and what of it is quoted. Does not belong here: whether a message asks for one
 (``text.dialogue.works``), passages that bear on a question (``ranking``), how much fits (``quote_choice``).
 
-A work is the fences of a message, or a long message. Of those that share most words with the question, in themselves or in the
-request that they answer, the newest whole one is meant; what changed it later is quoted with it. One that the request holds
-anyway, since its turn is not folded, needs no quote, nor do older forms of it.
+A work is the code of a message, in fences or as a user pasted it, or a long message. Of those that share most words with the
+question, in themselves or in the request that they answer, the newest whole one is meant; what changed it later is quoted with
+it. One that the request holds anyway, since its turn is not folded, needs no quote, nor do older forms of it.
 """
 
 from __future__ import annotations
@@ -23,16 +23,14 @@ from turnfold.compression.recall import passage_index
 from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
 from turnfold.compression.recall.question import WantedWork, content_words
-from turnfold.compression.recall.quote_choice import RankedQuotes, in_front
+from turnfold.compression.recall.quote_choice import RankedQuotes, fence_tokens, in_front
 from turnfold.compression.scorers.bm25 import rarity, wanted_terms
 from turnfold.compression.text import words
-from turnfold.compression.text.blocks import fences
+from turnfold.compression.text.blocks import Range, fences
 from turnfold.compression.text.dialogue.works import WANTED_WORDS, AskedWork
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
-
-Range = tuple[int, int]
 
 _TELLING: Final = 3.0  # weight of a word between "the" and the noun
 _ALIKE: Final = 2.0  # the same of another noun for it
@@ -43,7 +41,7 @@ _RIVAL: Final = 0.9  # the same from which another work may as well be meant
 _SHARED_LINES: Final = 0.3  # of the shorter one's lines, from which two that fit are forms of one work
 _MOST_LINES: Final = 0.5  # the same whatever was asked for
 _WHOLE: Final = 0.6  # share of the longest form's lines from which a form is no mere part
-_OPENING: Final = (":", "{")
+_OPENING: Final = (":", "{")  # ends of a line that begins a part of code
 _FEWEST_LINES: Final = 3  # of code
 _CODE: Final = frozenset({"code", "html", "xml", "yaml", "json", "sql"})
 _PROSE_TOKENS: Final = 60  # shorter messages are quoted as they are
@@ -93,7 +91,10 @@ def find_work(
     if not (wanted and found):
         return FoundWork()
     whole, changed, outdated = _forms(found)
-    rivals = [work for work in found if work.fits >= _RIVAL * whole.fits and not _shares(work, whole, _SHARED_LINES)]
+    likely = _RIVAL * max(work.fits for work in found)
+    forms = {work.source for work in (whole, *changed, *outdated)}
+    rivals = [work for work in found if work.fits >= likely and work.source not in forms]
+    room = wanted.room - fence_tokens(count)
     old = tuple(chain.from_iterable(work.quotes for work in outdated))
     if whole.source >= len(sources):
         return FoundWork((), old)
@@ -103,9 +104,9 @@ def find_work(
         if work.source >= len(sources):
             continue
         cost = sum(count(sources[work.source].text[start:end]) + FRAME for start, end in work.ranges)
-        if spent + cost > wanted.room and work is whole:
+        if spent + cost > room and work is whole:
             return FoundWork()
-        if spent + cost <= wanted.room:
+        if spent + cost <= room:
             spent += cost
             quotes += work.quotes
     return FoundWork(tuple(quotes), old, spent)
@@ -114,11 +115,11 @@ def find_work(
 def with_work(ranking: RankedQuotes, index: PassageIndex, work: FoundWork) -> RankedQuotes:
     """A ranking with a work in front, without the passages that stand in it or in its older forms."""
     apart = (*work.quotes, *work.outdated)
-    others = [n for n in ranking.numbers.tolist() if not any(_is_in(index.quotes[n], one) for one in apart)]
+    others = [n for n in ranking.numbers.tolist() if not any(_overlap(index.quotes[n], one) for one in apart)]
     return in_front(ranking, work.quotes, np.array(others, np.int64))
 
 
-def _is_in(quote: Quote, work: Quote) -> bool:
+def _overlap(quote: Quote, work: Quote) -> bool:
     return quote.source == work.source and quote.start < work.end and work.start < quote.end
 
 

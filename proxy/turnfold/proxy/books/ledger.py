@@ -37,10 +37,10 @@ from turnfold.proxy.books.rollups import RequestCost
 from turnfold.proxy.books.section_records import section_items
 from turnfold.proxy.chat.receipts import Originals, PackedSection, Receipt, Usage
 from turnfold.proxy.incidents import Incidents, outcome, supervise
-from turnfold.proxy.learning.places import MODELS, TAGS, SummedNames
+from turnfold.proxy.learning.places import SummedNames
 from turnfold.proxy.learning.window_records import storable_name
 from turnfold.proxy.store import Batch, Item, Key, NewestWrites, Store, StoreError, StoreRefused
-from turnfold.proxy.store.records import left_out
+from turnfold.proxy.store.records import MODELS, TAGS, left_out
 
 T = TypeVar("T")
 

@@ -16,14 +16,10 @@ from typing import Any, Final
 
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.store import Item, Key, Store
-from turnfold.proxy.store.records import VERSION, UnreadableRecord, decode_record, encode_record
+from turnfold.proxy.store.records import MODELS, TAGS, VERSION, UnreadableRecord, decode_record, encode_record
 
 #: Stands for every name without a place.
 OTHER: Final = "(other)"
-
-#: The lists, as kinds of items in the store.
-TAGS: Final = "tags"
-MODELS: Final = "models"
 
 _DAY: Final = 86_400
 _UNUSED: Final = 30  # days

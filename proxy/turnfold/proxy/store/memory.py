@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 
 from turnfold.proxy.store.base import Batch, Item, Key, Scope, StoreOff
 from turnfold.proxy.store.fair import FairMemory
+from turnfold.proxy.store.records import MODELS, TAGS
 
 # What a key, a label and the bookkeeping weigh beside the value, roughly.
 _OVERHEAD = 300
@@ -190,7 +191,7 @@ class MemoryStore:
 
 
 #: Kinds of items without text that bound the sums, and are held as these are.
-_OF_THE_BOOKS: Final = frozenset({"tags", "models"})
+_OF_THE_BOOKS: Final = frozenset({TAGS, MODELS})
 
 
 class NothingStore(MemoryStore):

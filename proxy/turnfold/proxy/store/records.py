@@ -28,6 +28,10 @@ from pydantic import ConfigDict, TypeAdapter
 
 T = TypeVar("T")
 
+#: Kinds of items without text: lists of the names that sums are kept by (``learning.places``).
+TAGS: Final = "tags"
+MODELS: Final = "models"
+
 #: Name of the field that holds a record's version.
 VERSION: Final = "record_version"
 

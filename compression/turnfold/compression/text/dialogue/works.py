@@ -1,7 +1,7 @@
 """What a message asks to have as a whole: a script, a letter, a table that the conversation made before.
 
 Lives here: whether a message asks for such a work, of which kind, and which of its words tell which one. Does not belong here:
-finding it (``recall.works``), requests without words of their own (``requests``), the words themselves (``lexicon/works.txt``).
+finding it (``recall.works``), requests without words of their own (``requests``), single words (``lexicon/works.txt``).
 
 Whoever wants a script changed, translated or shown once more needs all of it: a few of its lines are of no use. Such a request
 names a kind of work that is known already ("the script", "my letter", "sync.py", not "a script"), and says that it is wanted
@@ -23,7 +23,7 @@ _KINDS: Final[tuple[WorkKind, ...]] = ("code", "prose", "either")
 _KIND_OF: Final = {noun: kind for kind in reversed(_KINDS) for noun in _TABLES[kind]}
 #: What says that a work is wanted, and nothing of which one.
 WANTED_WORDS: Final = _TABLES["again"] | _TABLES["changes"] | _TABLES["shows"]
-_ALIKE: Final = {noun: frozenset(group) for line in _TABLES["alike"] for group in [line.split("=")] for noun in group}
+_ALIKE_GROUPS: Final = [frozenset(line.split("=")) for line in _TABLES["alike"]]
 _DEFINITE, _INDEFINITE = _TABLES["definite"], _TABLES["indefinite"]
 #: Languages that build nouns of nouns: "Rechnungsskript", "arbetsplan".
 _HEAD: Final = re.compile(rf"(?:{'|'.join(sorted((noun for noun in _KIND_OF if len(noun) >= 5), key=len, reverse=True))})\Z")
@@ -126,7 +126,8 @@ def _known(words: list[str], at: int) -> AskedWork | None:
 
 def _named(kind: WorkKind, noun: str, between: Sequence[str]) -> AskedWork:
     telling = {word for word in between if word not in WANTED_WORDS}
-    return AskedWork(kind, frozenset(telling if kind == "either" else telling | {noun}), _ALIKE.get(noun, frozenset()))
+    alike = frozenset().union(*(group for group in _ALIKE_GROUPS if noun in group))
+    return AskedWork(kind, frozenset(telling if kind == "either" else telling | {noun}), alike)
 
 
 def _is_run_on_wanted(folded: str) -> bool:
