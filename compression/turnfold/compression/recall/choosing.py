@@ -29,6 +29,7 @@ from turnfold.compression.scorers.bm25 import idf, presence
 from turnfold.compression.shorten.told import ToldRoom, told
 from turnfold.compression.text.dialogue import requests
 from turnfold.compression.text.dialogue.orders import begins_with_command
+from turnfold.compression.text.dialogue.overall import asks_for_overall
 from turnfold.compression.text.dialogue.picks import picks
 from turnfold.compression.text.dialogue.renewals import renewals
 from turnfold.compression.text.quotes import Quotable
@@ -68,7 +69,7 @@ def recall(
     asks = normal_text(question)
     work = find_work(sources, question.work, asks, count, memo)
     room = budget - fence_tokens(count)
-    ranking = _all_or_first(asking, asks, room)
+    ranking = _all_or_first(asking, asks, room, memo)
     if ranking is None:
         first = requests.asks_for_beginning(asks)
         if asking.floor is None and not (first or work.quotes):
@@ -89,17 +90,35 @@ def recall(
     return found
 
 
-def _all_or_first(asking: _Asking, asks: str, room: int) -> RankedQuotes | None:
+def _all_or_first(asking: _Asking, asks: str, room: int, memo: Memo) -> RankedQuotes | None:
     """Quotes for a question about all that was said, or about its beginning alone; None for any other."""
+    if asks_for_overall(asks) and not requests.asks_for_cover(asks):
+        return _with_topic(asking, _cover(asking, room, users=True), room, memo)
     whole = requests.asks_for_whole(asks) and not has_content(requests.without_whole(asks))
     covers_all = whole or requests.asks_for_all(asks)
     if whole or ((covers_all or requests.asks_for_cover(asks)) and asking.matched < asking.tuning.topical):
-        ranking = cover.cover(asking.index, asking.sources, room, asking.tuning)
-        return cover.users_first(ranking, asking.index, asking.sources, room) if covers_all else ranking
+        return _cover(asking, room, users=covers_all)
     first = requests.asks_for_beginning(asks)
     if first and not has_content(requests.without_beginning(asks)):
         return cover.beginning(RankedQuotes(_NOTHING, np.zeros(len(asking.index.quotes))), asking.sources, first, room)
     return None
+
+
+def _cover(asking: _Asking, room: int, *, users: bool) -> RankedQuotes:
+    ranking = cover.cover(asking.index, asking.sources, room, asking.tuning)
+    return cover.users_first(ranking, asking.index, asking.sources, room) if users else ranking
+
+
+def _with_topic(asking: _Asking, covering: RankedQuotes, room: int, memo: Memo) -> RankedQuotes:
+    """A cover of everything, in front of it what bears on the words that the question has beside: "all bugs we found"."""
+    if asking.matched < asking.tuning.hinted:
+        return covering
+    ranked = asking.ranked(memo)
+    best = _first(asking.index, ranked.worth, 0.0, asking.tuning.topic * room)
+    best = best[np.isin(best, covering.numbers)]  # not what stands in a longer quote
+    worth = covering.worth.copy()
+    worth[best] += worth.max(initial=0.0)
+    return RankedQuotes(covering.numbers, worth, covering.more)
 
 
 @dataclass(frozen=True)

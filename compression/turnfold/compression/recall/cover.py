@@ -13,9 +13,12 @@ from typing import Final
 import numpy as np
 
 from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.leaves import QUESTION_MARKS
 from turnfold.compression.recall.passage_index import PassageIndex
+from turnfold.compression.recall.question import has_content
 from turnfold.compression.recall.quote_choice import RankedQuotes, in_front
 from turnfold.compression.recall.tuning import Tuning
+from turnfold.compression.text import words
 from turnfold.compression.text.passages import estimate, sentences
 from turnfold.compression.text.quotes import Quotable, Quote
 
@@ -55,7 +58,7 @@ _PLAN: Final = re.compile(r"^\w*(?:todo|update_plan|task_progress|set_plan)\w* [
 def users_first(ranking: RankedQuotes, index: PassageIndex, sources: Sequence[Quotable], room: float) -> RankedQuotes:
     """A cover with what the users said in front, all of it where there is room, else the beginnings of what is longest, and the
     newest list of what is to be done: whoever goes on from a summary needs these first."""
-    said = [Quote(n, 0, len(s.text)) for n, s in enumerate(sources) if s.role == "user" and s.text.strip()]
+    said = [Quote(n, 0, len(s.text)) for n, s in enumerate(sources) if s.role == "user" and _says_something(n, sources)]
     said += _plan(sources)
     if not said:
         return ranking
@@ -68,6 +71,12 @@ def users_first(ranking: RankedQuotes, index: PassageIndex, sources: Sequence[Qu
     worth = np.concatenate([ranking.worth, ranking.worth.max() + np.array(top, np.float64)])
     kept = np.flatnonzero(~np.array(covered, bool))
     return RankedQuotes(np.append(kept, np.arange(len(covered), len(worth))), worth, (*ranking.more, *quotes))
+
+
+def _says_something(n: int, sources: Sequence[Quotable]) -> bool:
+    """Whether a message is more than "okay, go on"; what answers a question is, however short."""
+    answers = n > 0 and sources[n - 1].text.rstrip().endswith(QUESTION_MARKS)
+    return bool(sources[n].text.strip()) and (answers or has_content(words.fold(sources[n].text)))
 
 
 def _plan(sources: Sequence[Quotable]) -> list[Quote]:

@@ -35,7 +35,7 @@ _STAMP: Final = re.compile(r"\s*\[([^\]\n]{4,60})\]")
 _NAME_JOINT: Final = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
 _TITLE: Final = 60  # characters of a paragraph's beginning that stand for its title
 _NO_TERMS: Final = np.zeros(0, np.uint32)
-_QUESTION_MARKS: Final = ("?", "？", "؟")
+QUESTION_MARKS: Final = ("?", "？", "؟")
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def _read(texts: Sequence[str], names: Sequence[str]) -> Leaves:
         np.array(titles.blocks, np.int64),
         np.array(titles.spoken, bool),
         np.array([cost for text, ranges in zip(texts, spans, strict=True) for cost in estimates(text, ranges)]),
-        np.array([text.endswith(_QUESTION_MARKS, a, b) for text, a, b in places], bool),
+        np.array([text.endswith(QUESTION_MARKS, a, b) for text, a, b in places], bool),
         tuple(map(_label_terms, stamped, languages)),
         tuple(map(_name_terms, names, languages)),
     )

@@ -14,10 +14,12 @@ from typing import Final
 
 import numpy as np
 
+from turnfold.compression.recall.leaves import QUESTION_MARKS
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
 from turnfold.compression.recall.tuning import Tuning
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue import requests
+from turnfold.compression.text.dialogue.overall import without_overall
 from turnfold.compression.text.dialogue.turns import SPEAKER_LABEL
 from turnfold.compression.text.dialogue.works import AskedWork
 from turnfold.compression.text.quotes import Quotable, Source
@@ -25,7 +27,6 @@ from turnfold.compression.text.quotes import Quotable, Source
 _MOST_READ: Final = 2000  # characters from each end
 _MOST_WORDS: Final = 64  # of a question; beyond them a pasted text asks for everything and so for nothing
 _MOST_SIGNS: Final = 96
-_QUESTION_MARKS: Final = ("?", "？", "؟")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ def content_words(folded: str) -> list[str]:
 
 
 def _weighted_words(folded: str, tuning: Tuning) -> dict[str, float]:
-    topic = requests.without_cover_words(folded) if requests.asks_for_cover(folded) else folded
+    topic = requests.without_cover_words(folded) if requests.asks_for_cover(folded) else without_overall(folded)
     own = dict.fromkeys(content_words(requests.without_asking(topic)) or content_words(topic), 1.0)
     label = re.match(r"\s{0,8}(\w{1,40}):\s", topic)
     if label and label.group(1) in own and len(own) > 1:
@@ -117,7 +118,7 @@ def _parts(text: str) -> tuple[str, str]:
 
 def _asks(line: str) -> bool:
     """Whether a line asks, and nobody is named who says so, as in a transcript."""
-    asks = line.rstrip().endswith(_QUESTION_MARKS) or requests.asks_for_cover(words.fold(line))
+    asks = line.rstrip().endswith(QUESTION_MARKS) or requests.asks_for_cover(words.fold(line))
     return asks and not SPEAKER_LABEL.match(line)
 
 

@@ -52,6 +52,7 @@ class Tuning:
         bearing_borrowed: the same for a question whose words are those of the exchange before.
         own_borrowed: weight of such a question's own words; those of the exchange have 1.
         told: part of an explicit budget for what users told, where something is to be written or nothing bears on the question.
+        topic: part of the room for what bears on the words of a request about everything.
         cover_least, cover_parts: for a cover of everything, the room that makes one more part, and parts up to which it does.
         cover_tokens: the room that makes one more part beyond these.
         cover_asking: factor for passages that ask in a cover.
@@ -102,6 +103,7 @@ class Tuning:
     bearing_borrowed: float = 0.25
     own_borrowed: float = 0.2
     told: float = 0.4
+    topic: float = 0.4
     cover_least: float = 25
     cover_parts: int = 12
     cover_tokens: float = 60

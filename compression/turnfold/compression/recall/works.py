@@ -115,7 +115,8 @@ def find_work(
 def with_work(ranking: RankedQuotes, index: PassageIndex, work: FoundWork) -> RankedQuotes:
     """A ranking with a work in front, without the passages that stand in it or in its older forms."""
     apart = (*work.quotes, *work.outdated)
-    others = [n for n in ranking.numbers.tolist() if not any(_overlap(index.quotes[n], one) for one in apart)]
+    ranked = (*index.quotes, *ranking.more)
+    others = [n for n in ranking.numbers.tolist() if not any(_overlap(ranked[n], one) for one in apart)]
     return in_front(ranking, work.quotes, np.array(others, np.int64))
 
 

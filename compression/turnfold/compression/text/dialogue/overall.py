@@ -1,0 +1,170 @@
+"""Requests about the conversation as a whole that no word for "summary" tells.
+
+Lives here: whether a message asks for something that all of the conversation goes into ("give me feedback on all my answers",
+"write the minutes", "what is still open?"). Does not belong here: requests for a summary, or for the beginning (``requests``), a
+work that the conversation made (``works``), which passages make up the whole (``recall.cover``), single words
+(``lexicon/overall.txt``).
+
+Such a request shares no words with what it needs. It names a number of things by whose they are ("all my answers"), by what we
+did ("every bug we found"), or by a time ("all decisions so far"); or it names the conversation itself; or what stands at its end,
+whatever was said: the minutes, the next steps, what is open.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from turnfold.compression.text.lexicon import one_of
+
+_THINGS: Final = one_of("overall", "things")
+_TALKS: Final = one_of("overall", "talks")
+_SAID: Final = one_of("overall", "said")
+_PRODUCTS: Final = one_of("overall", "products")
+_END: Final = r"[\s?.!…？。！]*+$"
+
+_UNTIL_NOW: Final = r"(?:so far|until now|up to now|to date)"
+_NOW: Final = rf"(?:{_UNTIL_NOW}|today|here|overall|in total|altogether|as (?:it|things) stands?(?: now)?)"
+_WE: Final = rf"(?:(?:that|which) )?(?:we|i|you)(?:['’](?:ve|d)| have| had)? (?:just |already |both )?(?:{_SAID})\b"
+_TALK: Final = (
+    rf"(?:(?:this|our|the (?:whole|entire|full|complete)|(?:all|whole) of (?:this|our)) (?:\w+ )?(?:{_TALKS})|"
+    r"(?:our|the whole) (?:meeting|call|thread))\b"
+)
+_TODAY: Final = rf"(?: (?:together|{_NOW}|(?:in|from|during|of) {_TALK}))*"
+_OPEN: Final = (
+    r"(?:(?:left|open|missing|unresolved|unclear|outstanding|remaining|pending|undecided|remains?)(?: (?:open|unclear))?"
+    r"(?: to (?:do|be done|decide|be decided|discuss|clarify))?|to (?:decide|discuss|clarify|be done))"
+)
+
+_ENGLISH: Final = (
+    # "everything we agreed", "all the words we practised", "the problems we ran into".
+    rf"(?<!for )\b(?:everything|all|every|each|any) (?:[\w'-]+ ){{0,4}}?{_WE}",
+    rf"\b(?:the|these|those|new) (?:\w+ )?(?:{_THINGS}) {_WE}",
+    # "all of my answers", "each of our ideas", "all decisions so far", "all the new words from this lesson".
+    rf"\b(?:all|every|each|any)(?: of)? (?:my|our|your) (?:\w+ )?(?:{_THINGS})\b",
+    rf"\b(?:{_THINGS})(?: and [\w-]+)*(?: mentioned| made| given)? (?:{_UNTIL_NOW}|(?:in|from|during|of) {_TALK})",
+    rf"\b(?:all|every|the|list|show)(?: of)?(?: the)? (?:\w+ )?(?:{_THINGS})(?: mentioned| made)? (?:today|here|in total)\b",
+    r"\b(?:about|on|from|of|in|into|up|covers?|translate|turn|convert|score|grade|rate|evaluate|assess|document) " + _TALK,
+    r"\b(?:mentioned|said|discussed|agreed|decided|settled) (?:here|so far|above)\b",
+    r"\beverything (?:that )?(?:happened|came up)\b",
+    rf"\b(?:of|on|from|for|with|into) what (?:we|i)(?:['’]ve| have)? (?:{_SAID})\b",
+    rf"\b(?:what|which) (?:{_THINGS}) (?:did|have) (?:we|i) (?:\w+ )?(?:{_SAID})\b",
+    # What stands at the end of it.
+    rf"\bwhere (?:did|do|were|had|have|are) we (?:leave|left|stop|stopped|at)(?: (?:it|things))?(?: off)?{_END}",
+    rf"\bwhat (?:were we (?:doing|working on)|did we do)(?: (?:before|until|when) .{{1,40}})?{_END}",
+    rf"\b(?:what|which (?:points|questions|issues|topics|tasks|items))(?:['’]s| is| are)? (?:still |yet )?{_OPEN}{_TODAY}{_END}",
+    r"\b(?:the|my|our|all|any) (?:next steps|action items|open (?:points|questions|issues|tasks|items)|to-?dos|"
+    rf"remaining (?:tasks|steps|points))(?: (?:now|then|for me|for us|{_NOW}))*{_END}",
+    rf"\bwho (?:has to|must|should|does|needs to) do(?:es)? what(?: (?:by|until) when)?{_END}",
+    r"\b(?:catch|get|bring) (?:me|us|[\w ]{2,30}) up(?: (?:to (?:speed|date)|on (?:this|everything|it all)))?[\s?.!,]",
+    r"\b(?:write|draft|create|make|prepare|take|send|give (?:me|us)|i need)(?: (?:up|me|us|the|a|an|some|short|brief|now|out))* "
+    rf"(?:{_PRODUCTS})(?: (?:from|of|for|to) [\w ]{{2,40}})?{_END}",
+    r"\b(?:he|she|they|[a-z]+) (?:takes|is taking|will take) (?:this |it )?over from here\b",
+    # How it went.
+    r"\bhow (?:did|have|am|was|were|are) (?:i|we|my performance|our \w+)(?: (?:do|doing|done|perform\w*|score\w*))?"
+    + _TODAY
+    + _END,
+    r"\b(?:my|our) (?:\w+ )?(?:most (?:common|frequent)|biggest|typical|recurring|main) (?:mistakes|errors|weaknesses)\b",
+    r"\b(?:which|what) (?:mistakes|errors) (?:did|have|do) (?:i|we) (?:keep )?(?:make|made|making)\b",
+    r"\bwhat (?:did|have) (?:i|we) (?:learn\w*|accomplish\w*|achieve\w*|do|done|get done|got done)(?: about (?:me|us|it))?"
+    + _TODAY
+    + _END,
+    rf"\bwhat have i told you (?:about (?:me|myself|us)|so far){_TODAY}{_END}",
+    rf"\b(?:main|key|most important) (?:takeaways|points|insights)(?: (?:from|of) (?:today|this|it all|{_TALK}))?{_END}",
+    rf"\bcurrent (?:state|status) of (?:the |our |my )?(?:project|work|plan|things|task|game|discussion){_END}",
+    # How much, how often.
+    rf"\bhow (?:much|many|often) (?:[\w'-]+ )?(?:have|did|do|had) (?:i|we|you) (?:[\w'-]+ ){{0,4}}?{_NOW}",
+    r"\bhow (?:many|often) (?:\w+ )?(?:have |did |had )?(?:i|we) (?:asked?|said|say|mention(?:ed)?|talk(?:ed)? about)\b",
+    r"\b(?:which|any(?:thing)?) (?:of my questions|(?:did )?i (?:ask|asked))\b|\bdid i ask anything\b",
+    # All of it in one.
+    r"\b(?:put|pull|bring|compile|combine|collect|gather|merge|assemble|write) (?:it all|everything|all (?:of )?(?:it|this|that|"
+    r"the \w+))(?: up)? (?:together|into (?:a|one) .{1,40}|in (?:a|one) .{1,40}|as (?:a|one) .{1,40})",
+    rf"\b(?:with|including|apply(?:ing)?) (?:all|every|each)(?: of)?(?: the| our| your)? (?:{_THINGS})(?: {_WE}| included)?",
+    r"\b(?:quiz|test) (?:me|us) on (?:everything|all|what)\b",
+    r"\b(?:commit message|release notes|changelog|pr description|pull request description) for "
+    r"(?:all|everything|what we|these|this session|today|our)",
+)
+
+_GERMAN: Final = (
+    r"\b(?:alles|alle[rnm]?|sämtliche\w*|jede\w*)(?: (?:mein\w*|unser\w*|dein\w*|der|die))? (?:\w+ )?"
+    rf"(?:{_THINGS})\b(?=.{{0,30}}\b(?:wir|ich|du|bisher|heute|bis jetzt)\b)",
+    rf"\b(?:alle[rnm]?|sämtliche\w*) (?:mein\w*|unser\w*|dein\w*) (?:\w+ )?(?:{_THINGS})\b",
+    r"\balles,? was (?:wir|ich|du)\b|\b(?:fass\w*|schreib\w*|stell\w*) (?:\w+ ){0,2}alles (?:noch )?(?:\w+ )?zusammen\b",
+    rf"\b(?:aus|über|zu|von|in) (?:unser\w*|dies\w*|de[rm] (?:ganzen|gesamten)|dem) (?:\w+ )?(?:{_TALKS})\b(?! mit)",
+    r"\bwas (?:ist|wäre|bleibt|fehlt|steht)(?: (?:jetzt|noch|denn|uns))*(?: (?:offen|zu tun|zu klären|übrig|aus|ungeklärt))?"
+    rf"(?<!ist){_END}",
+    rf"\bwo (?:waren|sind) wir(?: (?:stehen ?geblieben|gerade|dran))?{_END}",
+    r"\b(?:was|welche \w+) (?:haben|hatten) wir (?:(?:bisher|heute|alles|bis jetzt) )*(?:beschlossen|entschieden|vereinbart|"
+    rf"besprochen|getroffen|gelernt|geschafft|gemacht|festgelegt){_END}",
+    r"\b(?:welche|was für) fehler (?:habe|hab|mache) ich\b|\bwie (?:habe|hab) ich mich geschlagen|\bwie war ich\b",
+    rf"\b(?:mach|schreib|erstell|verfass)\w* (?:\w+ ){{0,4}}(?:{_PRODUCTS})(?: (?:für|von|daraus|über) [\w ]{{2,40}})?{_END}",
+    rf"\b(?:die|meine|unsere) (?:nächsten schritte|offenen (?:punkte|fragen))(?: (?:jetzt|nun))?{_END}",
+)
+
+_ROMANCE: Final = (
+    r"\b(?:tou(?:te)?s|chacune?|todas?|todos?|tutt[ei]) (?:de )?(?:les |las |los |le |i |gli |as |os )?(?:mes|nos|tes|vos|mis|"
+    rf"nuestr[ao]s|tus|minhas?|meus|nossas?|nossos|(?:le )?mie|(?:i )?miei|nostr[ei]) (?:\w+ )?(?:{_THINGS})",
+    rf"\b(?:{_THINGS}) (?:que|qu['’]|che) (?:nous|on|hemos|he|abbiamo|vimos|tomamos|discutimos|decidimos)\b",
+    rf"\b(?:liste complète|lista completa|elenco completo) (?:de[si]?|das?|dos?|delle|degli|de las|de los) (?:{_THINGS})",
+    r"\b(?:tout|todo|tudo|tutto|quello) (?:ce )?(?:que|qu['’]|che|lo que|o que) (?:nous|on|hemos|he|abbiamo|discutimos|decidimos|"
+    r"combinamos|falamos)",
+    rf"\b(?:notre|cette|toute la|nuestra|esta|toda la|nossa|toda a|nostra|questa|tutta la) (?:{_TALKS})\b",
+    rf"\bqu['’]est-ce qu[i'’] ?(?:il )?(?:nous )?reste(?: (?:à faire|en suspens|ouvert|à décider))?{_END}",
+    rf"\bque reste-t-il (?:à faire|en suspens){_END}",
+    rf"\bqué (?:queda|falta|nos falta)(?: (?:pendiente|por (?:hacer|decidir)|abierto))?{_END}",
+    rf"\bo que (?:falta|resta|ficou)(?: (?:fazer|pendente|por fazer|em aberto|decidir))?{_END}",
+    rf"\b(?:(?:che )?cosa|che) (?:resta|rimane|manca)(?: (?:da fare|in sospeso|da decidere))?{_END}",
+    r"\boù en (?:étions|sommes)-nous|\bd[óo]nde (?:nos quedamos|estábamos|lo dejamos)|\bonde (?:paramos|estávamos)",
+    r"\bdove eravamo(?: rimasti)?",
+    rf"\bquelles? (?:\w+ )?(?:{_THINGS}) (?:avons-nous|a-t-on)\b|\bqu['’]avons-nous (?:décidé|convenu)",
+    rf"\bqué (?:(?:{_THINGS}) )?hemos \w+{_END}",
+    rf"\bo que (?:decidimos|combinamos){_END}|\b(?:che )?cosa abbiamo (?:deciso|concordato|detto){_END}",
+    r"\b(?:fais|rédige|écris|haz|hazme|redacta|escribe|faz|redige|escreve|faça|escreva|scrivi|fai|prepara)\S* (?:\w+ ){0,2}"
+    rf"(?:{_PRODUCTS})\b",
+)
+
+_OTHERS: Final = (
+    rf"\b(?:ons|dit|het hele) (?:{_TALKS})\b|\bal (?:mijn|onze) (?:{_THINGS})|\bwaar waren we(?: gebleven)?",
+    rf"\bwat hebben we (?:\w+ )?(?:besloten|afgesproken|besproken){_END}|\bwat (?:moet|staat|is) er nog (?:\w+ ?)*{_END}",
+    rf"\b(?:co|czego) (?:jeszcze )?(?:zostało|pozostało)(?: (?:jeszcze|nam))?(?: do (?:zrobienia|ustalenia))?{_END}",
+    rf"\bco ustaliliśmy{_END}|\bna czym stanęliśmy|\bwszystkie (?:moje|nasze) (?:{_THINGS})|\bnasz\w+ (?:{_TALKS})",
+    rf"\bчто (?:ещ[её] )?(?:осталось|открыто|не решено)(?: (?:сделать|решить|открытым))?{_END}|\bна ч[её]м мы остановились",
+    rf"\bчто мы (?:решили|обсудили|выяснили){_END}|\bвсе (?:мои|наши) (?:{_THINGS})|\bвсё,? что мы",
+    rf"\b(?:наш|нашего|нашу|нашей|весь|этого) (?:{_TALKS})|\b(?:составь|напиши|сделай)\S* (?:\w+ )?(?:{_PRODUCTS}){_END}",
+    rf"\bneleri? (?:kararlaştırdık|konuştuk){_END}|\bgeriye ne kaldı|\bnerede kalmıştık|\btüm (?:{_THINGS})",
+    rf"\b(?:{_PRODUCTS}) (?:yaz|hazırla|çıkar)\w*",
+    r"(?:我们|咱们)(?:到?目前为止|到现在|今天|都|一共|已经){0,2}(?:讨论|决定|说|谈|聊|学|确定|商定|做)(?:了|过)?"
+    r"(?:的(?:都|所有|全部|内容|东西)|什么|哪些|的(?=.{0,6}(?:整理|写|做成|列)))",
+    r"还(?:有|剩)(?:什么|哪些)(?:没|未|要|问题|事)|(?:会议|谈话|讨论)(?:纪要|记录)|(?:所有|全部)的?决定|我们(?:刚才)?(?:说|讲|聊)到哪",
+    r"(?:我|我们)的?(?:所有|全部)(?:回答|答案|决定|想法|问题|错误)",
+    r"議事録|(?:これまで|ここまで|今日)の(?:話|内容|議論|決定(?:事項)?|会話|やり取り)|どこまで(?:話し|やり|進み)",
+    r"(?:残り|未解決)の(?:タスク|課題|問題|作業|点)|私の(?:回答|答え)(?:を)?(?:すべて|全部|全て)|(?:すべて|全部|全て)の(?:回答|決定)",
+    r"회의록|(?:지금까지|오늘) ?(?:우리가 ?)?(?:결정|논의|이야기|배운|얘기)|남은 ?(?:할 ?일|작업|문제)",
+    r"어디까지 ?(?:했|이야기|얘기)",
+    r"내 ?(?:모든 ?)?(?:답변|대답) ?(?:전부|모두)",
+    r"(?:كل|جميع) ما (?:قررنا|ناقشنا|تحدثنا|قلنا)|ماذا (?:قررنا|بقي)|محضر (?:اجتماع|الاجتماع)|أين توقفنا",
+    r"(?:كل|جميع) (?:إجاباتي|قراراتنا)",
+    r"(?:अब तक|आज) हमने (?:क्या|जो)|क्या (?:बाकी|बचा) (?:है|रह)|हम कहाँ (?:थे|रुके)|मेरे सभी (?:जवाब|उत्तर)",
+)
+
+_OVERALL: Final = re.compile("|".join(f"(?:{pattern})" for pattern in (*_ENGLISH, *_GERMAN, *_ROMANCE, *_OTHERS)))
+_MOST: Final = 300  # characters; whoever writes more brings what it is about
+_THING: Final = re.compile(rf"\b(?:{_THINGS})\b")
+_SCAFFOLD: Final = re.compile(rf"\b(?:{_TALKS}|{_SAID}|{_PRODUCTS})\b")
+# A sentence that tells something, and asks for nothing.
+_TELLS: Final = re.compile(
+    r"\W*(?:(?:yes|yeah|no|well|actually|but|and|so|thanks|ok(?:ay)?)\W+)*(?:i|we|it|this|that|they|s?he|you|there|one)"
+    r"(?:['’]\w+)? (?!(?:need|want|would like|like)\b)[^?]*+\Z"
+)
+
+
+def asks_for_overall(folded: str) -> bool:
+    """Whether a case-folded message asks for something that all of the conversation goes into."""
+    return len(folded) <= _MOST and _OVERALL.search(folded) is not None and _TELLS.match(folded) is None
+
+
+def without_overall(folded: str) -> str:
+    """Such a message without the words that say so: what is left names a topic, if there is one. Any other as it is."""
+    if not asks_for_overall(folded):
+        return folded
+    return _SCAFFOLD.sub(" ", _OVERALL.sub(lambda found: f" {' '.join(_THING.findall(found[0]))} ", folded))
