@@ -4,12 +4,14 @@ Lives here: which message holds it, and what of it is quoted. Does not belong he
 (``text.dialogue.works``), passages that bear on a question (``ranking``), how much fits (``quote_choice``).
 
 A work is the code of a message, in fences or as a user pasted it, or a long message. Of those that share most words with the
-question, in themselves or in the request that they answer, the newest whole one is meant; what changed it later is quoted with
-it. One that the request holds anyway, since its turn is not folded, needs no quote, nor do older forms of it.
+question, in themselves or in the request that they answer, the newest whole version is meant, unless an older one is asked for;
+what changed it later is quoted with it. One that the request holds anyway, since its turn is not folded, needs no quote, nor do
+the versions that are not wanted.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -27,6 +29,7 @@ from turnfold.compression.recall.quote_choice import RankedQuotes, fence_tokens,
 from turnfold.compression.scorers.bm25 import rarity, wanted_terms
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range, fences
+from turnfold.compression.text.dialogue.versions import VERSION_WORDS, WITH_OLDER
 from turnfold.compression.text.dialogue.works import WANTED_WORDS, AskedWork
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.passages import estimate
@@ -40,9 +43,13 @@ _LIKE_BEST: Final = 0.8  # share of the best score from which a work may be mean
 _RIVAL: Final = 0.9  # the same from which another work may as well be meant
 _SHARED_LINES: Final = 0.3  # of the shorter one's lines, from which two that fit are forms of one work
 _MOST_LINES: Final = 0.5  # the same whatever was asked for
+_NEXT: Final = 2  # messages from a work to a version of it that the next request asked for
+_MOST_WORDS: Final = 0.5  # of the shorter one's words, from which two texts are versions of one
 _WHOLE: Final = 0.6  # share of the longest form's lines from which a form is no mere part
 _OPENING: Final = (":", "{")  # ends of a line that begins a part of code
 _FEWEST_LINES: Final = 3  # of code
+_NO_NAMES: Final = WANTED_WORDS | VERSION_WORDS
+_BEFORE: Final = re.compile(r"\b(?:before|bevor|vor|avant|antes|prima)\b")  # behind it stands what a version has not
 _CODE: Final = frozenset({"code", "html", "xml", "yaml", "json", "sql"})
 _PROSE_TOKENS: Final = 60  # shorter messages are quoted as they are
 _TELLING_LINE: Final = 8  # characters; shorter ones stand in any code
@@ -51,11 +58,22 @@ _FILE_LINE: Final = 80  # characters up to which the line above a fence may name
 
 @dataclass(frozen=True, slots=True)
 class _HeldWork:
-    """A message that holds a work: its number, the work's ranges, its lines, and how well it fits the question."""
+    """A message that holds a work.
+
+    Attributes:
+        source: its number.
+        ranges: of the work.
+        lines: its lines.
+        words: its words.
+        is_prose: whether it is the whole message, rather than code in it.
+        fits: how well it fits the question.
+    """
 
     source: int
     ranges: tuple[Range, ...]
     lines: frozenset[str]
+    words: frozenset[str]
+    is_prose: bool
     fits: float
 
     @property
@@ -90,26 +108,26 @@ def find_work(
     found = _works([*sources, *wanted.behind], wanted.asked, folded, memo) if wanted else []
     if not (wanted and found):
         return FoundWork()
-    whole, changed, outdated = _forms(found)
+    forms = _forms(found, wanted.asked, _names(folded, wanted.asked))
     likely = _RIVAL * max(work.fits for work in found)
-    forms = {work.source for work in (whole, *changed, *outdated)}
-    rivals = [work for work in found if work.fits >= likely and work.source not in forms]
+    known = {work.source for work in (*forms.wanted, *forms.changed, *forms.others)}
+    rivals = [work for work in found if work.fits >= likely and work.source not in known]
     room = wanted.room - fence_tokens(count)
-    old = tuple(chain.from_iterable(work.quotes for work in outdated))
-    if whole.source >= len(sources):
-        return FoundWork((), old)
+    apart = tuple(chain.from_iterable(work.quotes for work in forms.others))
     quotes: list[Quote] = []
     spent = 0
-    for work in (whole, *reversed(changed), *rivals[-1:]):
+    for work in (*forms.wanted, *reversed(forms.changed), *rivals[-1:]):
         if work.source >= len(sources):
+            if work is forms.wanted[0] and not wanted.asked.versions[1:]:
+                return FoundWork((), apart)
             continue
         cost = sum(count(sources[work.source].text[start:end]) + FRAME for start, end in work.ranges)
-        if spent + cost > room and work is whole:
+        if spent + cost > room and work is forms.wanted[0]:
             return FoundWork()
         if spent + cost <= room:
             spent += cost
             quotes += work.quotes
-    return FoundWork(tuple(quotes), old, spent)
+    return FoundWork(tuple(quotes), apart, spent)
 
 
 def with_work(ranking: RankedQuotes, index: PassageIndex, work: FoundWork) -> RankedQuotes:
@@ -133,7 +151,14 @@ def _works(sources: Sequence[Quotable], asked: AskedWork, folded: str, memo: Mem
     fits = _fits(index, sources, held, asked, folded)
     if asked.kind != "code" and asked.telling and not any(fits[n] for n in held):
         return []
-    return [_HeldWork(n, ranges, _lines(sources[n].text, ranges), float(fits[n])) for n, ranges in held.items()]
+    return [_held(n, sources[n].text, ranges, float(fits[n])) for n, ranges in held.items()]
+
+
+def _held(number: int, text: str, ranges: tuple[Range, ...], fits: float) -> _HeldWork:
+    said = words.fold("\n".join(text[start:end] for start, end in ranges))
+    terms = frozenset((*words.words(said), *map(str, words.run_on_terms(said).tolist())))
+    is_prose = ranges == ((0, len(text)),) and not any(fences(f"\n{text}"))
+    return _HeldWork(number, ranges, _lines(text, ranges), terms, is_prose, fits)
 
 
 def _ranges(source: Quotable, asked: AskedWork) -> tuple[Range, ...]:
@@ -176,7 +201,7 @@ def _fits(
     index: PassageIndex, sources: Sequence[Quotable], held: Mapping[int, Sequence[Range]], asked: AskedWork, folded: str
 ) -> Floats:
     """The weight of the question's words in the user's request before each message, less where only the message has them."""
-    told = dict.fromkeys(word for word in content_words(folded) if word not in WANTED_WORDS and word not in asked.telling)
+    told = dict.fromkeys(word for word in content_words(folded) if word not in _NO_NAMES and word not in asked.telling)
     groups = [_terms([word], index) for word in (*told, *sorted(asked.telling))]
     weights = [1.0] * len(told) + [_TELLING] * len(asked.telling)
     if asked.alike:
@@ -209,23 +234,65 @@ def _requests(sources: Sequence[Quotable]) -> npt.NDArray[np.int64]:
     return np.maximum.accumulate(users)
 
 
-def _forms(found: Sequence[_HeldWork]) -> tuple[_HeldWork, list[_HeldWork], list[_HeldWork]]:
-    """The newest whole form of the work that fits best, of equal ones the newest; what changed it later, and older forms."""
-    best = max(found, key=lambda work: (work.fits, work.source))
-    meant = [
-        work
-        for work in found
-        if work is best or _shares(work, best, _SHARED_LINES if work.fits >= _LIKE_BEST * best.fits else _MOST_LINES)
-    ]
-    longest = max(len(work.lines) for work in meant)
-    whole = [work for work in meant if len(work.lines) >= _WHOLE * longest][-1]
-    later = [work for work in found if work.source > whole.source and (work in meant or _changes(work, whole))]
-    return whole, later, [work for work in meant if work.source < whole.source]
+class _Forms(NamedTuple):
+    """The versions of the work that is meant: those that are wanted, what changed the newest later, and the others."""
+
+    wanted: tuple[_HeldWork, ...]
+    changed: tuple[_HeldWork, ...]
+    others: tuple[_HeldWork, ...]
 
 
-def _shares(work: _HeldWork, other: _HeldWork, share: float) -> bool:
-    fewer = min(len(work.lines), len(other.lines))
-    return len(work.lines & other.lines) >= share * fewer > 0
+def _forms(found: Sequence[_HeldWork], asked: AskedWork, names: frozenset[str]) -> _Forms:
+    """The versions of the work that fits best, of equal ones the newest."""
+    likely = max(found, key=lambda work: (work.fits, work.source))
+    pattern = [work for work in found if work is likely or _share(work.words, likely.words) >= _MOST_WORDS]
+    best = max(pattern, key=lambda work: (len(names & work.words), work.fits, work.source))
+    meant = _versions(found, best, names)
+    longest = max(map(_length, meant))
+    versions = [work for work in meant if _length(work) >= _WHOLE * longest]
+    newest = versions[-1]
+    numbers = dict.fromkeys(n % len(versions) for n in asked.versions if -len(versions) <= n < len(versions))
+    wanted = tuple([versions[n] for n in numbers]) or (newest,)
+    if newest not in wanted:
+        return _Forms(wanted, (), tuple([work for work in meant if work not in wanted]))
+    later = [work for work in found if work.source > newest.source and (work in meant or _changes(work, newest))]
+    return _Forms(wanted, tuple(later), tuple([work for work in meant if work not in wanted and work not in later]))
+
+
+def _names(folded: str, asked: AskedWork) -> frozenset[str]:
+    """The words of a question that say what the work is about, in whichever version."""
+    if asked.versions == WITH_OLDER:  # what has gone is named
+        return frozenset()
+    return frozenset(content_words(_BEFORE.split(folded)[0])) - _NO_NAMES - asked.telling
+
+
+def _versions(found: Sequence[_HeldWork], best: _HeldWork, names: frozenset[str]) -> list[_HeldWork]:
+    """The versions of the work that fits best, and parts of it, in order. Texts of one pattern may be about different things."""
+    named = names & best.words if best.is_prose else frozenset()
+    alike = [work for work in found if work.is_prose == best.is_prose and named <= work.words]
+    meant = {work.source: work for work in alike if work is best or _is_version(work, best)}
+    for step, ordered in ((_NEXT, alike), (-_NEXT, alike[::-1])):  # each changed as soon as it was made
+        for work in ordered:
+            before = meant.get(work.source - step)
+            if before is not None and _share(work.words, before.words) >= _MOST_WORDS:
+                meant[work.source] = work
+    return [meant[source] for source in sorted(meant)]
+
+
+def _is_version(work: _HeldWork, best: _HeldWork) -> bool:
+    if best.is_prose:
+        return _share(work.words, best.words) >= _MOST_WORDS
+    least = _SHARED_LINES if work.fits >= _LIKE_BEST * best.fits else _MOST_LINES
+    return _share(work.lines, best.lines) >= least
+
+
+def _length(work: _HeldWork) -> int:
+    return len(work.words if work.is_prose else work.lines)
+
+
+def _share(some: frozenset[str], others: frozenset[str]) -> float:
+    """Of the fewer ones the part that they have in common."""
+    return len(some & others) / max(1, min(len(some), len(others)))
 
 
 def _changes(work: _HeldWork, whole: _HeldWork) -> bool:

@@ -14,7 +14,9 @@ import re
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
+from turnfold.compression.text.dialogue.versions import NEWEST, VERSION_WORDS, Versions, asked_versions
 from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.words import is_function_word
 
 WorkKind = Literal["code", "prose", "either"]
 
@@ -58,6 +60,7 @@ _BROUGHT: Final = (
     ),
 )
 _MOST_APART: Final = 4  # words from a noun back to what makes it a known one
+_MOST_BEHIND: Final = 6  # words that name it, where no noun does
 _SHORT: Final = 120  # characters of one that names no kind of work
 _LONGEST: Final = 600  # characters of a message that asks so; a longer one brings its own text
 _MOST_LINES: Final = 6
@@ -71,12 +74,14 @@ class AskedWork(NamedTuple):
         telling: words that say which one is meant: the noun, unless it may name anything, and those between "the" and it.
         alike: other nouns that it may have been asked for by.
         by: role of whoever is said to have brought it; "" where nobody is.
+        versions: which of its versions are wanted.
     """
 
     kind: WorkKind
     telling: frozenset[str]
     alike: frozenset[str] = frozenset()
     by: str = ""
+    versions: Versions = NEWEST
 
 
 def asked_work(folded: str) -> AskedWork | None:
@@ -84,28 +89,34 @@ def asked_work(folded: str) -> AskedWork | None:
     if len(folded) > _LONGEST or folded.strip().count("\n") >= _MOST_LINES:
         return None
     words = _WORD.findall(folded)
-    if WANTED_WORDS.isdisjoint(words) and not _PHRASES.search(folded) and not _is_run_on_wanted(folded):
+    versions = asked_versions(folded)
+    is_wanted = versions or not WANTED_WORDS.isdisjoint(words) or _PHRASES.search(folded) or _is_run_on_wanted(folded)
+    found = _named_work(words, folded) if is_wanted else None
+    if found is None:
         return None
-    found = _named_work(words, folded)
-    by = next((role for role, pattern in _BROUGHT if pattern.search(folded)), "") if found else ""
-    return found._replace(by=by) if found and by else found
+    by = next((role for role, pattern in _BROUGHT if pattern.search(folded)), "")
+    return found._replace(by=by, versions=versions or NEWEST)
 
 
 def _named_work(words: list[str], folded: str) -> AskedWork | None:
     if _CODE_NAME.search(folded):
         return AskedWork("code", frozenset(_WORD.findall(" ".join(_CODE_NAME.findall(folded)))))
     known = [found for at in range(len(words)) if (found := _known(words, at)) is not None]
-    named = next((found for found in known if found.kind == "code"), None) or (known[0] if known else None)
-    return named or _any_thing(words, folded) or _run_on(folded)
+    for kind in _KINDS:  # "the first version of the letter" is a letter
+        if named := next((found for found in known if found.kind == kind), None):
+            return named
+    return _any_thing(words, folded) or _run_on(folded)
 
 
 def _any_thing(words: list[str], folded: str) -> AskedWork | None:
     """What is wanted once more, or all of it, whatever it is: "the cancellation again"."""
     is_again = not _TABLES["again"].isdisjoint(words) or _PHRASES.search(folded)
-    if not is_again or _TABLES["shows"].isdisjoint(words) or len(folded) > _SHORT:
+    is_shown = bool(is_again) and not _TABLES["shows"].isdisjoint(words)
+    if not (is_shown or asked_versions(folded)) or len(folded) > _SHORT:
         return None
     at = next((at for at, word in enumerate(words) if word in _DEFINITE - WANTED_WORDS), len(words))
-    telling = frozenset(words[at + 1 : at + 1 + _MOST_APART]) - WANTED_WORDS - _DEFINITE
+    behind = frozenset(words[at + 1 : at + 1 + _MOST_BEHIND]) - WANTED_WORDS - _DEFINITE - VERSION_WORDS
+    telling = frozenset(word for word in behind if not is_function_word(word))
     return AskedWork("either", telling) if telling else None
 
 
@@ -125,7 +136,7 @@ def _known(words: list[str], at: int) -> AskedWork | None:
 
 
 def _named(kind: WorkKind, noun: str, between: Sequence[str]) -> AskedWork:
-    telling = {word for word in between if word not in WANTED_WORDS}
+    telling = {word for word in between if word not in WANTED_WORDS and word not in VERSION_WORDS}
     alike = frozenset().union(*(group for group in _ALIKE_GROUPS if noun in group))
     return AskedWork(kind, frozenset(telling if kind == "either" else telling | {noun}), alike)
 
