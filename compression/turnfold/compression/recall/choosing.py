@@ -185,6 +185,8 @@ class _Asking:
         least = np.inf if floor is None else floor * float(worth.max())
         named = named_factor(index, sources, self.terms, tuning, borrowed=self.asked.borrowed)
         worth = _renewed(index, sources, worth * named, memo)
+        if self.fill:  # what bears on nothing still says more than nothing, the newest most
+            worth = worth + _RECENCY * float(worth.max(initial=1.0)) * np.arange(1, len(worth) + 1)
         bears = worth > least
         if floor == tuning.bearing and (given := tuning.given * _room(self.strength, tuning, borrowed=False)):
             bears[_first(index, worth, _HALF * least, given)] = True
@@ -207,6 +209,7 @@ def _first(index: PassageIndex, worth: Floats, least: float, room: float) -> Int
 
 
 _HALF: Final = 0.5
+_RECENCY: Final = 1e-9  # of the best worth: less than anything that bears on a question
 _SHORTEST: Final = 10  # tokens of a quote and its label, as a rule at least
 
 
