@@ -30,15 +30,17 @@ _QUESTION_MARKS: Final = ("?", "？", "؟")
 
 @dataclass(frozen=True, slots=True)
 class WantedWork:
-    """A work that is asked for as a whole.
+    """A work that is asked for as a whole, or that something is asked about.
 
     Attributes:
         asked: which one.
+        is_whole: whether all of it is asked for.
         behind: what the request holds as it was, between what is folded and the question.
         room: tokens that quotes may take with it.
     """
 
     asked: AskedWork
+    is_whole: bool
     behind: tuple[Quotable, ...]
     room: int
 

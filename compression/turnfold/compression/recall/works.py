@@ -27,7 +27,7 @@ from turnfold.compression.recall.quote_choice import RankedQuotes, fence_tokens,
 from turnfold.compression.scorers.bm25 import rarity, wanted_terms
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range, fences
-from turnfold.compression.text.dialogue.works import WANTED_WORDS, AskedWork
+from turnfold.compression.text.dialogue.works import WANTED_WORDS, AskedWork, has_form, is_made
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
@@ -40,6 +40,7 @@ _LIKE_BEST: Final = 0.8  # share of the best score from which a work may be mean
 _RIVAL: Final = 0.9  # the same from which another work may as well be meant
 _SHARED_LINES: Final = 0.3  # of the shorter one's lines, from which two that fit are forms of one work
 _MOST_LINES: Final = 0.5  # the same whatever was asked for
+_ASKED_ABOUT: Final = 500  # tokens of a work up to which it is quoted to a question about it
 _WHOLE: Final = 0.6  # share of the longest form's lines from which a form is no mere part
 _OPENING: Final = (":", "{")  # ends of a line that begins a part of code
 _FEWEST_LINES: Final = 3  # of code
@@ -87,9 +88,13 @@ def find_work(
         sources: what may be quoted.
         folded: the question, case-folded.
     """
-    found = _works([*sources, *wanted.behind], wanted.asked, folded, memo) if wanted else []
-    if not (wanted and found):
+    if wanted is None:
         return FoundWork()
+    found = _works([*sources, *wanted.behind], wanted, folded, memo)
+    if not found:
+        return FoundWork()
+    if not wanted.is_whole:
+        return _asked_about(found, sources, wanted, count)
     whole, changed, outdated = _forms(found)
     likely = _RIVAL * max(work.fits for work in found)
     forms = {work.source for work in (whole, *changed, *outdated)}
@@ -112,6 +117,17 @@ def find_work(
     return FoundWork(tuple(quotes), old, spent)
 
 
+def _asked_about(
+    found: Sequence[_HeldWork], sources: Sequence[Quotable], wanted: WantedWork, count: Callable[[str], int]
+) -> FoundWork:
+    """The work that something is asked about, whole if it is short: what it says may share no word with the question."""
+    work = max(found, key=lambda work: (work.fits, work.source))
+    if work.source >= len(sources):
+        return FoundWork()
+    cost = sum(count(sources[work.source].text[start:end]) + FRAME for start, end in work.ranges)
+    return FoundWork(work.quotes, (), cost) if cost <= min(_ASKED_ABOUT, wanted.room - fence_tokens(count)) else FoundWork()
+
+
 def with_work(ranking: RankedQuotes, index: PassageIndex, work: FoundWork) -> RankedQuotes:
     """A ranking with a work in front, without the passages that stand in it or in its older forms."""
     apart = (*work.quotes, *work.outdated)
@@ -123,16 +139,29 @@ def _overlap(quote: Quote, work: Quote) -> bool:
     return quote.source == work.source and quote.start < work.end and work.start < quote.end
 
 
-def _works(sources: Sequence[Quotable], asked: AskedWork, folded: str, memo: Memo) -> list[_HeldWork]:
+def _works(sources: Sequence[Quotable], wanted: WantedWork, folded: str, memo: Memo) -> list[_HeldWork]:
     """What may be meant, in order."""
+    asked = wanted.asked
     held = {n: ranges for n, source in enumerate(sources) if (ranges := _ranges(source, asked))}
+    formed = frozenset(n for n in held if has_form(sources[n].text, asked))
+    if not wanted.is_whole:
+        made = _made(sources, asked)
+        held = {n: ranges for n, ranges in held.items() if n in formed or n in made}
     if not held:
         return []
     index = passage_index.build(sources, memo)
     fits = _fits(index, sources, held, asked, folded)
-    if asked.kind != "code" and asked.telling and not any(fits[n] for n in held):
+    fits[sorted(formed)] += _TELLING
+    if asked.kind != "code" and (asked.telling or asked.alike) and not any(fits[n] for n in held):
         return []
     return [_HeldWork(n, ranges, _lines(sources[n].text, ranges), float(fits[n])) for n, ranges in held.items()]
+
+
+def _made(sources: Sequence[Quotable], asked: AskedWork) -> frozenset[int]:
+    """The answers to short messages of users that ask for a work of this name to be made."""
+    users = (n for n, source in enumerate(sources[:-1]) if source.role == "user" and len(source.text) <= _REQUEST)
+    answered = (n + 1 for n in users if is_made(words.fold(sources[n].text), asked))
+    return frozenset(n for n in answered if sources[n].role == "assistant")
 
 
 def _ranges(source: Quotable, asked: AskedWork) -> tuple[Range, ...]:
@@ -199,7 +228,11 @@ def _fits(
 def _terms(equivalent: Sequence[str], index: PassageIndex) -> list[int]:
     """The terms of words that may stand for each other, in each language of the sources."""
     tables = (words.stem_table(equivalent, name) for name in index.languages)
-    return sorted({table[word] for table in tables for word in equivalent if word in table}) or [0]
+    terms = {table[word] for table in tables for word in equivalent if word in table}
+    for signs in map(words.run_on_terms, equivalent):
+        if len(signs) == 1:  # a noun of two signs is a term of its own
+            terms.update(signs.tolist())
+    return sorted(terms) or [0]
 
 
 def _requests(sources: Sequence[Quotable]) -> npt.NDArray[np.int64]:
