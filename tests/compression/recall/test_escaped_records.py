@@ -37,6 +37,11 @@ def _xml(rows: Rows) -> str:
     return "".join("<row>" + "".join(f"<{key}>{value}</{key}>" for key, value in row.items()) + "</row>" for row in rows)
 
 
+def _html(rows: Rows) -> str:
+    cells = ("".join(f"<td>{value}</td>" for value in row.values()) for row in rows)
+    return "<table>" + "".join(f"<tr>{row}</tr>\n" for row in cells).encode("ascii", "xmlcharrefreplace").decode() + "</table>"
+
+
 FORMS: Final[dict[str, Callable[[Rows], str]]] = {
     "plain": json.dumps,
     "pretty": lambda rows: json.dumps(rows, indent=2),
@@ -52,6 +57,8 @@ FORMS: Final[dict[str, Callable[[Rows], str]]] = {
     "lines": lambda rows: json.dumps({"stdout": "\n".join(map(json.dumps, rows)), "code": 0}),
     "csv": lambda rows: json.dumps({"result": _csv(rows)}),
     "csv with CRLF": lambda rows: json.dumps({"result": _csv(rows).replace("\n", "\r\n")}),
+    "php": lambda rows: json.dumps(rows, separators=(",", ":")).replace("/", "\\/"),
+    "html": _html,
     "markdown": lambda rows: json.dumps({"result": _markdown(rows)}),
 }
 ASKED: Final = [
@@ -115,6 +122,10 @@ def test_line_breaks_in_strings_of_json(text: str, shown: str) -> None:
         (r"\\u5C71\\u7530", "山田"),
         (r"\ud83d\ude00!", "😀!"),
         (r"\\ud83d\\ude00!", "😀!"),
+        (r"https:\/\/x.example\/a", "https://x.example/a"),
+        ("M&uuml;ller &#38; S&#xF6;hne&nbsp;KG", "Müller & Söhne KG"),
+        ("a=1&copy=2&lang;x", "a=1&copy=2⟨x"),
+        ("&unknown; &#0; &#1114112;", "&unknown; &#0; �"),
         (r"lone \ud83d stays", r"lone \ud83d stays"),
         (r"C:\users\ute", r"C:\users\ute"),
     ],

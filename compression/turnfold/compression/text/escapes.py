@@ -1,13 +1,14 @@
-"""What is escaped in strings of JSON, as a reader sees it.
+"""What is escaped in strings of JSON and in HTML, as a reader sees it.
 
-Lives here: line breaks and letters that stand as ``\\n`` and ``\\u00fc`` in a text, also in JSON that is a string of JSON.
-Does not belong here: reading values, records (``records``), escapes of the fence (``recall.fence``).
+Lives here: line breaks and letters that stand as ``\\n``, ``\\u00fc``, ``\\/`` and ``&uuml;`` in a text, also in JSON that is a
+string of JSON. Does not belong here: reading values, records (``records``), escapes of the fence (``recall.fence``).
 
 A tool that answers with text or JSON in a field sends lines that are none and names that nobody writes so.
 """
 
 from __future__ import annotations
 
+import html
 import re
 from typing import Final
 
@@ -20,6 +21,8 @@ _LEVELS: Final = tuple(
     for deep in (1, 2, 4)
 )
 _LETTER: Final = re.compile(r"\\+u(?:(d[89ab][\da-f]{2})\\+u(d[c-f][\da-f]{2})|(?!d[89a-f])([\da-f]{4}))", re.IGNORECASE)
+
+_ENTITY: Final = re.compile(r"&(?:#\d{2,7}|#[xX][\da-fA-F]{2,6}|[a-zA-Z]{2,30}\d{0,2});")
 
 
 def is_json(text: str) -> bool:
@@ -42,8 +45,15 @@ def _break(found: re.Match[str]) -> str:
 
 
 def with_letters(text: str) -> str:
-    """A text with the letters that stand in it by their numbers."""
-    return _LETTER.sub(_letter, text) if "\\u" in text else text
+    """A text with the letters that stand in it by their numbers or names."""
+    if "\\" in text:
+        text = _LETTER.sub(_letter, text).replace("\\/", "/")
+    return _ENTITY.sub(_named, text) if "&" in text else text
+
+
+def _named(found: re.Match[str]) -> str:
+    letter = html.unescape(found[0])
+    return letter if letter.isprintable() else " "
 
 
 def _letter(found: re.Match[str]) -> str:
