@@ -24,7 +24,7 @@ from turnfold.compression.recall.fence import Passage
 from turnfold.compression.recall.question import Question, WantedWork
 from turnfold.compression.recall.tuning import TUNING, UNCACHED
 from turnfold.compression.text import words
-from turnfold.compression.text.dialogue.works import asked_work
+from turnfold.compression.text.dialogue.works import asked_work, named_work
 from turnfold.compression.text.quotes import Quotable, Source
 from turnfold.compression.wire.conversation import Message, Messages, family
 
@@ -173,12 +173,14 @@ def _folded(
 
 
 def _work(messages: Messages, folded: Sequence[int], user: int, room: int) -> WantedWork | None:
-    """The work that a user's message asks for as a whole, if it does."""
-    asked = asked_work(words.fold(messages[user].own)) if room else None
+    """The work that a user's message asks for as a whole, or asks something about, if it does."""
+    asks = words.fold(messages[user].own) if room else ""
+    whole = asked_work(asks)
+    asked = whole or named_work(asks)
     if asked is None:
         return None
     behind = messages[(folded[-1] + 1 if folded else 0) : user]
-    return WantedWork(asked, tuple([source(message) for message in behind]), room)
+    return WantedWork(asked, whole is not None, tuple([source(message) for message in behind]), room)
 
 
 def _exchange(before: Sequence[Message]) -> tuple[Source, ...]:

@@ -21,6 +21,7 @@ from turnfold.compression.fold.decisions import prefixes
 from turnfold.compression.options import Likeness
 from turnfold.compression.recall.question import has_content
 from turnfold.compression.text import words
+from turnfold.compression.text.escapes import with_breaks
 from turnfold.compression.text.passages import passages
 from turnfold.compression.text.private import Range, Redactor, without
 from turnfold.compression.wire.conversation import Message
@@ -35,7 +36,7 @@ Small = npt.NDArray[np.int8]
 
 def passage_texts(text: str, private: Sequence[Range] = ()) -> list[str]:
     """The passages of a message's text, as recall cuts them, without its private parts."""
-    return [without(text, private, start, end) for start, end in passages(text)]
+    return [without(text, private, start, end) for start, end in passages(with_breaks(text))]
 
 
 def private_parts(messages: Sequence[Message]) -> dict[bytes, tuple[Range, ...] | None]:

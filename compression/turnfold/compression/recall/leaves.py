@@ -23,6 +23,7 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.scorers.bm25 import Field, Hashes, fields_joined
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.turns import SPEAKER_LABEL
+from turnfold.compression.text.escapes import with_breaks, with_letters
 from turnfold.compression.text.passages import estimates, passages, turns
 from turnfold.compression.text.quotes import Quotable
 from turnfold.compression.text.records import record_starts
@@ -150,11 +151,12 @@ def _joined(runs: Sequence[Leaves]) -> Leaves:
 
 
 def _read(texts: Sequence[str], names: Sequence[str]) -> Leaves:
+    texts = [*map(with_breaks, texts)]
     starts = [*map(turns, texts)]
     spans = [*map(passages, texts, starts)]
     counts = np.array([len(ranges) for ranges in spans], np.int64)
     places = [(text, a, b) for text, ranges in zip(texts, spans, strict=True) for a, b in ranges]
-    folded = [words.fold(text[a:b]) for text, a, b in places]
+    folded = [words.fold(with_letters(text[a:b])) for text, a, b in places]
     titles = _titles(texts, spans, starts)
     languages, said, heads = _terms(folded, counts, titles)
     stamped = [words.words(words.fold(stamp.group(1))) if (stamp := _STAMP.match(text)) else [] for text in texts]
@@ -216,7 +218,7 @@ def _titles(texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]], tu
     for number, (text, ranges, starts) in enumerate(zip(texts, spans, turns_of, strict=True)):
         titles, blocks = _speakers_of(text, ranges, starts) if starts and len(ranges) > 1 else _titles_of(text, ranges)
         place = {title: at for at, title in enumerate(dict.fromkeys(titles), len(found.texts))}
-        found.texts.extend(map(words.fold, place))
+        found.texts.extend([words.fold(with_letters(title)) for title in place])
         found.owners.extend([number] * len(place))
         found.of_passage.extend([place[title] for title in titles])
         found.blocks.extend(blocks)

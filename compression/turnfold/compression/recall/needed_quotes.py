@@ -18,6 +18,7 @@ import numpy as np
 from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.passage_index import Ints, PassageIndex
 from turnfold.compression.text.dialogue.transcripts import STAMPED, TIMED
+from turnfold.compression.text.escapes import with_breaks
 from turnfold.compression.text.heads import SPEAKER
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.spans import Span
@@ -100,8 +101,9 @@ def needs(chosen: Ints, index: PassageIndex, sources: Sequence[Quotable]) -> Nee
         read = _read([window for window in windows if len(window.around) > 1], index, sources)
         for number in new:
             source, start, end = index.quotes[number]
-            head = _head(index.quotes[int(index.blocks[number])].start, sources[source].text)
-            said_by = [*_speaker(start, sources[source].text), *_writer(start, source, sources, index)]
+            text = _shown(source, sources, index)
+            head = _head(index.quotes[int(index.blocks[number])].start, text)
+            said_by = [*_speaker(start, text), *_writer(start, source, text, index)]
             wanted = {*read.get(number, ()), *head, *said_by}
             known[number] = tuple(sorted(one for one in wanted if not (start <= one[0] and one[1] <= end)))
     return {number: known[number] for number in parts.tolist() if known[number]}
@@ -124,7 +126,9 @@ def _window(begin: int, index: PassageIndex) -> _Window:
 def _read(windows: Sequence[_Window], index: PassageIndex, sources: Sequence[Quotable]) -> dict[int, set[Range]]:
     """What the passages of each cell say and need, by what the window says."""
     quotes = index.quotes
-    texts = [sources[quotes[around[0]].source].text[quotes[around[0]].start : quotes[around[-1]].end] for _, around in windows]
+    begins = [quotes[around[0]] for _, around in windows]
+    ends = [quotes[around[-1]].end for _, around in windows]
+    texts = [_shown(at, sources, index)[start:end] for (at, start, _), end in zip(begins, ends, strict=True)]
     found: dict[int, set[Range]] = {}
     for (cell, around), text, read in zip(windows, texts, limits(texts), strict=True):
         begin = quotes[around[0]].start
@@ -163,10 +167,20 @@ def _speaker(at: int, text: str) -> list[Range]:
     return []
 
 
-def _writer(at: int, source: int, sources: Sequence[Quotable], index: PassageIndex) -> list[Range]:
+def _shown(source: int, sources: Sequence[Quotable], index: PassageIndex) -> str:
+    """The text of a message as its passages were cut: with the line breaks that are escaped in it."""
+    text = sources[source].text
+    if "\\n" not in text:
+        return text
+    known: dict[int, str] = index.derived("breaks", dict)
+    if source not in known:
+        known[source] = with_breaks(text)
+    return known[source]
+
+
+def _writer(at: int, source: int, text: str, index: PassageIndex) -> list[Range]:
     """The lines above or below a part of a message that say who wrote it there."""
     known: dict[int, WrittenBy] = index.derived("writers", dict)
-    text = sources[source].text
     if source not in known:
         known[source] = written_by(text)
     named = known[source].below(at) or known[source].above(at)

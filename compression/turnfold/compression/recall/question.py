@@ -31,15 +31,17 @@ _MOST_SIGNS: Final = 96
 
 @dataclass(frozen=True, slots=True)
 class WantedWork:
-    """A work that is asked for as a whole.
+    """A work that is asked for as a whole, or that something is asked about.
 
     Attributes:
         asked: which one.
+        is_whole: whether all of it is asked for.
         behind: what the request holds as it was, between what is folded and the question.
         room: tokens that quotes may take with it.
     """
 
     asked: AskedWork
+    is_whole: bool
     behind: tuple[Quotable, ...]
     room: int
 

@@ -4,9 +4,10 @@ Lives here: scoring passages for a question. Does not belong here: reading it (s
 ``passage_index``), which are quoted (see ``choosing``), how many of them fit (see ``quote_choice``), rendering (see ``fence``).
 
 The score of a passage is BM25 over stems, with a share for its paragraph and for the title or speaker above it, plus a share of
-BM25 over character n-grams. Neighbours lend to each other: messages of a chat much, chunks of a document little. The words of the
-best passages extend the question (pseudo relevance feedback, after Rocchio 1971). The names in them extend it once more: a second
-hop, from who wrote the book to where the writer was born.
+BM25 over character n-grams. Words that stand side by side as in the question count once more. Neighbours lend to each other:
+messages of a chat much, chunks of a document little. The words of the best passages extend the question (pseudo relevance
+feedback, after Rocchio 1971). The names in them extend it once more: a second hop, from who wrote the book to where the writer
+was born.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.recall.question import QuestionTerms, content_words
 from turnfold.compression.recall.tuning import Tuning
 from turnfold.compression.scorers.bm25 import Hits, Wanted, idf, presence, rarity, scores, wanted_terms
+from turnfold.compression.scorers.proximity import proximity
 from turnfold.compression.text import words
 from turnfold.compression.text.quotes import Quotable
 
@@ -61,7 +63,8 @@ def score(
     What sentence vectors say (`like`, 0 to 1) joins the words before anything is made of them, so that neighbours, feedback and
     the second hop follow both.
     """
-    total = _normalise(_term_scores(index, asked, tuning)) + tuning.grams * _normalise(_gram_scores(index, text, tuning))
+    near = tuning.beside * proximity(index.said, asked.wanted, asked.hits, asked.weights)
+    total = _normalise(_term_scores(index, asked, tuning) + near) + tuning.grams * _normalise(_gram_scores(index, text, tuning))
     if like is not None:
         total = total + tuning.likeness * like
     total = total * index.derived(("asking", tuning.asking), lambda: np.where(index.asking, tuning.asking, 1.0))

@@ -17,6 +17,7 @@ class Tuning:
     Attributes:
         k1, b: of BM25.
         grams: share of the score over character grams.
+        beside: share of the score over neighbouring words of the question.
         paragraph, head: shares of the paragraph's words and of its title's, or of the speaker's name.
         chat, block, across: what neighbours at distance 1, 2, ... lend: messages, chunks of one paragraph, of two paragraphs.
         label: weight of a word that labels the question ("Question: ...").
@@ -61,6 +62,7 @@ class Tuning:
     k1: float = 0.9
     b: float = 0.4
     grams: float = 0.4
+    beside: float = 0.5
     paragraph: float = 0.15
     head: float = 1.1
     chat: tuple[float, ...] = (0.36, 0.24, 0.12, 0.12)

@@ -30,7 +30,7 @@ from turnfold.compression.scorers.bm25 import rarity, wanted_terms
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range, fences
 from turnfold.compression.text.dialogue.versions import VERSION_WORDS, WITH_OLDER
-from turnfold.compression.text.dialogue.works import WANTED_WORDS, AskedWork
+from turnfold.compression.text.dialogue.works import WANTED_WORDS, AskedWork, has_form, is_made
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
@@ -45,6 +45,7 @@ _SHARED_LINES: Final = 0.3  # of the shorter one's lines, from which two that fi
 _MOST_LINES: Final = 0.5  # the same whatever was asked for
 _NEXT: Final = 2  # messages from a work to a version of it that the next request asked for
 _MOST_WORDS: Final = 0.5  # of the shorter one's words, from which two texts are versions of one
+_ASKED_ABOUT: Final = 500  # tokens of a work up to which it is quoted to a question about it
 _WHOLE: Final = 0.6  # share of the longest form's lines from which a form is no mere part
 _OPENING: Final = (":", "{")  # ends of a line that begins a part of code
 _FEWEST_LINES: Final = 3  # of code
@@ -105,10 +106,14 @@ def find_work(
         sources: what may be quoted.
         folded: the question, case-folded.
     """
-    found = _works([*sources, *wanted.behind], wanted.asked, folded, memo) if wanted else []
-    if not (wanted and found):
+    if wanted is None:
+        return FoundWork()
+    found = _works([*sources, *wanted.behind], wanted, folded, memo)
+    if not found:
         return FoundWork()
     forms = _forms(found, wanted.asked, _names(folded, wanted.asked))
+    if not wanted.is_whole:
+        return _asked_about(forms.wanted[0], sources, wanted, count)
     likely = _RIVAL * max(work.fits for work in found)
     known = {work.source for work in (*forms.wanted, *forms.changed, *forms.others)}
     rivals = [work for work in found if work.fits >= likely and work.source not in known]
@@ -130,6 +135,14 @@ def find_work(
     return FoundWork(tuple(quotes), apart, spent)
 
 
+def _asked_about(work: _HeldWork, sources: Sequence[Quotable], wanted: WantedWork, count: Callable[[str], int]) -> FoundWork:
+    """The work that something is asked about, whole if it is short: what it says may share no word with the question."""
+    if work.source >= len(sources):
+        return FoundWork()
+    cost = sum(count(sources[work.source].text[start:end]) + FRAME for start, end in work.ranges)
+    return FoundWork(work.quotes, (), cost) if cost <= min(_ASKED_ABOUT, wanted.room - fence_tokens(count)) else FoundWork()
+
+
 def with_work(ranking: RankedQuotes, index: PassageIndex, work: FoundWork) -> RankedQuotes:
     """A ranking with a work in front, without the passages that stand in it or in its older forms."""
     apart = (*work.quotes, *work.outdated)
@@ -142,14 +155,20 @@ def _overlap(quote: Quote, work: Quote) -> bool:
     return quote.source == work.source and quote.start < work.end and work.start < quote.end
 
 
-def _works(sources: Sequence[Quotable], asked: AskedWork, folded: str, memo: Memo) -> list[_HeldWork]:
+def _works(sources: Sequence[Quotable], wanted: WantedWork, folded: str, memo: Memo) -> list[_HeldWork]:
     """What may be meant, in order."""
+    asked = wanted.asked
     held = {n: ranges for n, source in enumerate(sources) if (ranges := _ranges(source, asked))}
+    formed = frozenset(n for n in held if has_form(sources[n].text, asked))
+    if not wanted.is_whole:
+        made = _made(sources, asked)
+        held = {n: ranges for n, ranges in held.items() if n in formed or n in made}
     if not held:
         return []
     index = passage_index.build(sources, memo)
     fits = _fits(index, sources, held, asked, folded)
-    if asked.kind != "code" and asked.telling and not any(fits[n] for n in held):
+    fits[sorted(formed)] += _TELLING
+    if asked.kind != "code" and (asked.telling or asked.alike) and not any(fits[n] for n in held):
         return []
     return [_held(n, sources[n].text, ranges, float(fits[n])) for n, ranges in held.items()]
 
@@ -159,6 +178,13 @@ def _held(number: int, text: str, ranges: tuple[Range, ...], fits: float) -> _He
     terms = frozenset((*words.words(said), *map(str, words.run_on_terms(said).tolist())))
     is_prose = ranges == ((0, len(text)),) and not any(fences(f"\n{text}"))
     return _HeldWork(number, ranges, _lines(text, ranges), terms, is_prose, fits)
+
+
+def _made(sources: Sequence[Quotable], asked: AskedWork) -> frozenset[int]:
+    """The answers to short messages of users that ask for a work of this name to be made."""
+    users = (n for n, source in enumerate(sources[:-1]) if source.role == "user" and len(source.text) <= _REQUEST)
+    answered = (n + 1 for n in users if is_made(words.fold(sources[n].text), asked))
+    return frozenset(n for n in answered if sources[n].role == "assistant")
 
 
 def _ranges(source: Quotable, asked: AskedWork) -> tuple[Range, ...]:
@@ -225,7 +251,11 @@ def _fits(
 def _terms(equivalent: Sequence[str], index: PassageIndex) -> list[int]:
     """The terms of words that may stand for each other, in each language of the sources."""
     tables = (words.stem_table(equivalent, name) for name in index.languages)
-    return sorted({table[word] for table in tables for word in equivalent if word in table}) or [0]
+    terms = {table[word] for table in tables for word in equivalent if word in table}
+    for signs in map(words.run_on_terms, equivalent):
+        if len(signs) == 1:  # a noun of two signs is a term of its own
+            terms.update(signs.tolist())
+    return sorted(terms) or [0]
 
 
 def _requests(sources: Sequence[Quotable]) -> npt.NDArray[np.int64]:

@@ -165,7 +165,7 @@ class Field:
         first = int(self.ends[start - 1]) if start else 0
         return Field(self.terms[first : int(self.ends[stop - 1]) if stop else 0], self.lengths[start:stop])
 
-    def of_passages(self, numbers: Sequence[int]) -> Field:
+    def of_passages(self, numbers: Sequence[int] | Ints) -> Field:
         """The passages with these numbers, in this order; one may come more than once."""
         chosen = np.array(numbers, np.int64)
         lengths = self.lengths[chosen]

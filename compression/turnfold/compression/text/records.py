@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from turnfold.compression.text.escapes import is_json
+
 # Between two objects or lists, and between two strings of which the second is no key. Each string is looked at once.
 _JSON_JOINT: Final = re.compile(r'[}\]]\s{0,99},\s{0,99}(?=[{\[])|"\s{0,99},\s{0,99}(?="(?:[^"\\]++|\\.)*+"\s{0,99}[,\]])')
-_JSON_OPENS: Final = re.compile(r'[\[{]\s{0,99}["\[{]')
-_FAR: Final = 200  # characters in which JSON opens: a tool may say first how much it has found
 # Between two elements of one name, but not those of a line of text or of a row.
 _XML_JOINT: Final = re.compile(
     r"</(?!(?:td|th|span|a|b|i|em|strong|code)>)([\w.:-]{1,60})>[^\S\n]{0,99}(?=<\1[\s>])", re.IGNORECASE
@@ -23,6 +23,6 @@ _XML_JOINT: Final = re.compile(
 
 def record_starts(text: str) -> list[int]:
     """Where the second record and each later one begins, in order; none in a text that holds no records."""
-    if _JSON_OPENS.search(text, 0, _FAR):
-        return [joint.end() for joint in _JSON_JOINT.finditer(text)]
+    if is_json(text) and (starts := [joint.end() for joint in _JSON_JOINT.finditer(text)]):
+        return starts
     return [joint.end() for joint in _XML_JOINT.finditer(text)] if "</" in text else []

@@ -1,11 +1,12 @@
-"""What a message asks to have as a whole: a script, a letter, a table that the conversation made before.
+"""What a message asks to have as a whole, or asks something about: a script, a letter, a table that the conversation made before.
 
 Lives here: whether a message asks for such a work, of which kind, and which of its words tell which one. Does not belong here:
 finding it (``recall.works``), requests without words of their own (``requests``), single words (``lexicon/works.txt``).
 
 Whoever wants a script changed, translated or shown once more needs all of it: a few of its lines are of no use. Such a request
 names a kind of work that is known already ("the script", "my letter", "sync.py", not "a script"), and says that it is wanted
-again, whole, or otherwise than it was.
+again, whole, or otherwise than it was. Its noun may be a compound ("Kündigungsschreiben"), and of another language than the work:
+``alike`` has the nouns of one kind in all of them. A letter is known by its salutation too.
 """
 
 from __future__ import annotations
@@ -22,13 +23,21 @@ WorkKind = Literal["code", "prose", "either"]
 
 _TABLES: Final = lexicon("works")
 _KINDS: Final[tuple[WorkKind, ...]] = ("code", "prose", "either")
-_KIND_OF: Final = {noun: kind for kind in reversed(_KINDS) for noun in _TABLES[kind]}
+#: Nouns that are known ones without an article: "brevet", "kirje".
+_DEFINITE_NOUNS: Final = _TABLES["definite code"] | _TABLES["definite prose"]
+_KIND_OF: Final = {
+    noun: kind for kind in reversed(_KINDS) for noun in sorted(_TABLES[kind] | _TABLES.get(f"definite {kind}", set()))
+}
 #: What says that a work is wanted, and nothing of which one.
 WANTED_WORDS: Final = _TABLES["again"] | _TABLES["changes"] | _TABLES["shows"]
 _ALIKE_GROUPS: Final = [frozenset(line.split("=")) for line in _TABLES["alike"]]
 _DEFINITE, _INDEFINITE = _TABLES["definite"], _TABLES["indefinite"]
 #: Languages that build nouns of nouns: "Rechnungsskript", "arbetsplan".
-_HEAD: Final = re.compile(rf"(?:{'|'.join(sorted((noun for noun in _KIND_OF if len(noun) >= 5), key=len, reverse=True))})\Z")
+_SHORT_HEADS: Final = frozenset({"plan", "mail", "brev"})
+_HEADS: Final = sorted((noun for noun in _KIND_OF if len(noun) >= 5 or noun in _SHORT_HEADS), key=lambda noun: (-len(noun), noun))
+_HEAD: Final = re.compile(rf"(?:{'|'.join(_HEADS)})\Z")
+_LINKS: Final = ("", "s", "n", "en", "es", "e")  # between the nouns of a compound
+_SHORTEST_PART: Final = 4  # letters of a noun in front of a head
 _WORD: Final = re.compile(r"[^\W\d_](?:['’-]?\w)*")
 _PHRASES: Final = re.compile(
     r"\b(?:once more|one more time|from the (?:beginning|start|top)|from start to (?:finish|end)|in full|line by line"
@@ -64,6 +73,12 @@ _MOST_BEHIND: Final = 6  # words that name it, where no noun does
 _SHORT: Final = 120  # characters of one that names no kind of work
 _LONGEST: Final = 600  # characters of a message that asks so; a longer one brings its own text
 _MOST_LINES: Final = 6
+_TELLING_SIGNS: Final = 2  # of a noun in a question; one sign is part of many words
+_OPENING: Final = 600  # characters of a text in which a letter begins
+_SALUTATION: Final = re.compile(
+    rf"^[^\S\n]{{0,4}}(?:(?:{'|'.join(sorted(_TABLES['salutations']))})\b[^\n]{{0,60}}[,:!，：！、]|[^\n]{{1,20}}様)[^\S\n]*\n",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 class AskedWork(NamedTuple):
@@ -88,7 +103,7 @@ def asked_work(folded: str) -> AskedWork | None:
     """The work that a case-folded message asks for, if it asks for one that is known already."""
     if len(folded) > _LONGEST or folded.strip().count("\n") >= _MOST_LINES:
         return None
-    words = _WORD.findall(folded)
+    words = _words(folded)
     versions = asked_versions(folded)
     is_wanted = versions or not WANTED_WORDS.isdisjoint(words) or _PHRASES.search(folded) or _is_run_on_wanted(folded)
     found = _named_work(words, folded) if is_wanted else None
@@ -98,6 +113,37 @@ def asked_work(folded: str) -> AskedWork | None:
     return found._replace(by=by, versions=versions or NEWEST)
 
 
+def named_work(folded: str) -> AskedWork | None:
+    """The letter, plan or list that a case-folded message asks something about: "what did I demand in the letter?"."""
+    if len(folded) > _LONGEST or folded.strip().count("\n") >= _MOST_LINES:
+        return None
+    words = _words(folded)
+    known = (_known(words, at) for at in range(len(words)))
+    found = next((one for one in known if one is not None and one.kind == "prose"), None)
+    return found or _run_on(folded, ("prose",), _TELLING_SIGNS)
+
+
+def is_made(request: str, work: AskedWork) -> bool:
+    """Whether a case-folded message asks for a work of this name to be made."""
+    words = set(_words(request))
+    names = work.telling | work.alike
+    if not request.isascii() and any(word in request for word in _TABLES["run-on makes"]):
+        return any(name in request for name in names)
+    heads = (found[0] for word in words if (found := _HEAD.search(word)))
+    return not words.isdisjoint(_TABLES["makes"]) and not names.isdisjoint((*words, *heads))
+
+
+def has_form(text: str, work: AskedWork) -> bool:
+    """Whether a text has the form of the work: that of a letter, which begins with whom it is to."""
+    is_letter = not _TABLES["letter"].isdisjoint(work.telling | work.alike)
+    return is_letter and _SALUTATION.search(text, 0, _OPENING) is not None
+
+
+def _words(folded: str) -> list[str]:
+    """The words of a text; of "montre-moi" both."""
+    return [part for word in _WORD.findall(folded) for part in ((word,) if word in _KIND_OF else word.split("-"))]
+
+
 def _named_work(words: list[str], folded: str) -> AskedWork | None:
     if _CODE_NAME.search(folded):
         return AskedWork("code", frozenset(_WORD.findall(" ".join(_CODE_NAME.findall(folded)))))
@@ -105,7 +151,7 @@ def _named_work(words: list[str], folded: str) -> AskedWork | None:
     for kind in _KINDS:  # "the first version of the letter" is a letter
         if named := next((found for found in known if found.kind == kind), None):
             return named
-    return _any_thing(words, folded) or _run_on(folded)
+    return _any_thing(words, folded) or (_run_on(folded) if _is_run_on_wanted(folded) else None)
 
 
 def _any_thing(words: list[str], folded: str) -> AskedWork | None:
@@ -123,31 +169,47 @@ def _any_thing(words: list[str], folded: str) -> AskedWork | None:
 def _known(words: list[str], at: int) -> AskedWork | None:
     """The work that a word names, where the words in front of it make it a known one."""
     noun = words[at]
-    head = _HEAD.search(noun)
-    kind = _KIND_OF.get(noun) or (_KIND_OF[head[0]] if head else None)
-    if kind is None:
+    found = _HEAD.search(noun)
+    head = noun if noun in _KIND_OF else found[0] if found else None
+    if head is None:
         return None
+    if head in _DEFINITE_NOUNS:
+        return _named(noun, head, ())
     for behind in range(at - 1, max(-1, at - 1 - _MOST_APART), -1):
         if words[behind] in _INDEFINITE:
             return None
         if words[behind] in _DEFINITE:
-            return _named(kind, noun, words[behind + 1 : at])
-    return None if noun.isascii() else _named(kind, noun, ())  # languages without articles write the noun alone
+            return _named(noun, head, words[behind + 1 : at])
+    return None if noun.isascii() else _named(noun, head, ())  # languages without articles write the noun alone
 
 
-def _named(kind: WorkKind, noun: str, between: Sequence[str]) -> AskedWork:
+def _named(noun: str, head: str, between: Sequence[str]) -> AskedWork:
+    kind = _KIND_OF[head]
     telling = {word for word in between if word not in WANTED_WORDS and word not in VERSION_WORDS}
-    alike = frozenset().union(*(group for group in _ALIKE_GROUPS if noun in group))
-    return AskedWork(kind, frozenset(telling if kind == "either" else telling | {noun}), alike)
+    return AskedWork(kind, frozenset(telling if kind == "either" else telling | {noun, *_parts(noun, head)}), _alike(noun, head))
+
+
+def _parts(noun: str, head: str) -> list[str]:
+    """What may stand in front of the head of a compound: "kündigung" in "kündigungsschreiben"."""
+    first = noun[: len(noun) - len(head)]
+    parts = [first[: len(first) - len(link)] for link in _LINKS if first.endswith(link)]
+    return [part for part in parts if len(part) >= _SHORTEST_PART]
+
+
+def _alike(*nouns: str) -> frozenset[str]:
+    """Other nouns for a work, in any language."""
+    return frozenset().union(*(group for group in _ALIKE_GROUPS if not group.isdisjoint(nouns)))
 
 
 def _is_run_on_wanted(folded: str) -> bool:
     return not folded.isascii() and any(word in folded for word in _TABLES["run-on again"])
 
 
-def _run_on(folded: str) -> AskedWork | None:
+def _run_on(folded: str, kinds: Sequence[WorkKind] = _KINDS, signs: int = 1) -> AskedWork | None:
     """The same in scripts without blanks between words."""
-    if not _is_run_on_wanted(folded):
+    if folded.isascii():
         return None
-    kinds = (kind for kind in _KINDS if any(word in folded for word in _TABLES[f"run-on {kind}"]))
-    return next((AskedWork(kind, frozenset()) for kind in kinds), None)
+    named = (
+        (kind, sorted(word for word in _TABLES[f"run-on {kind}"] if len(word) >= signs and word in folded)) for kind in kinds
+    )
+    return next((AskedWork(kind, frozenset(), frozenset(nouns) | _alike(*nouns)) for kind, nouns in named if nouns), None)
