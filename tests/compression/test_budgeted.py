@@ -212,6 +212,18 @@ def test_laws(messages: list[HistoryMessage], threshold: int, keep: int) -> None
         assert drill_down(state, block.id, 1) == block.texts[0]
 
 
+@given(conversations, st.integers(1, 200), st.integers(0, 4), st.integers(0, 24))
+def test_an_import_elsewhere_goes_on_alike(messages: list[HistoryMessage], threshold: int, keep: int, moved: int) -> None:
+    chosen = HistorySettings(compress_threshold=threshold, keep_recent=keep)
+    here = played(messages[:moved], chosen)
+    there = read_export(export_history(here, chosen)).history
+    for message in messages[moved:]:
+        (here, one), (there, other) = add(here, message, chosen), add(there, message, chosen)
+        assert one == other
+    assert here == there
+    assert context(here, chosen) == context(there, chosen)
+
+
 def test_standing_orders_are_told_once() -> None:
     chosen = HistorySettings(compress_threshold=400, keep_recent=2)
     order = "Never use tabs in any file."

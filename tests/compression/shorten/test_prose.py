@@ -85,19 +85,27 @@ texts = st.lists(st.tuples(pieces, st.sampled_from([". ", "\n", "\n\n"])), max_s
 _HEAD = re.compile(r"```[^\n]*\n\s*[^\s][^\n]*")
 
 
+#: A fence that opens in a line of prose, of which its last lines are quoted right behind a sentence.
+BROKEN_FENCE = (
+    "Thanks for joining. " * 3
+    + "Kim Lee restarted pool-b at 09:12. Nothing else happened that evening.. Thanks for joining. ```py\nx = 1\n\ny = 2\n```. "
+)
+
+
 def _is_closed(fence: str) -> bool:
     lines = fence.split("\n")
     return len(lines) > 1 and lines[-1].strip() == "```"
 
 
 @given(texts, st.integers(1, 120), st.sampled_from(["user", "assistant", "tool"]))
+@example(BROKEN_FENCE, 25, "user")
 def test_laws(text: str, keep: int, role: str) -> None:
     short = shorten(text, keep, role=role, count=count)
     assert count(short) <= count(text)
     assert short == shorten(text, keep, role=role, count=count)
     # Nothing but the text's own sentences, in their order.
     at = 0
-    flat = short.replace("…", "\n")
+    flat = short.replace("…", "\n\n")  # a paragraph's end: what a single line break parts may read on
     for piece in (s.of(flat) for s in sentences(flat)):
         body = piece.strip()
         assert text.find(body, at) >= 0 or not body

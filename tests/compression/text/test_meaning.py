@@ -85,7 +85,6 @@ STILL_WRONG: Final[frozenset[str]] = frozenset(
         "hold the fair on 27 June => has still to confirm",
         "The deposit of 1,900 is returned => may keep back",
         "sure => allergic",
-        "two bottles of red => not coming",
         "that usually takes two days => Repeat this",
         "The company had wanted 115 => Night shifts",
         "The existing rule goes on => weekends",

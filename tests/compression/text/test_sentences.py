@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
@@ -84,6 +85,16 @@ def test_a_long_json_value_in_a_line_is_a_block() -> None:
 def test_blocks_keep_their_kind() -> None:
     text = "See.\n\n| a | b |\n|---|---|\n| 1. x | 2 |\n\n# Title\nText."
     assert [s.kind for s in sentences(text)] == ["", "table", "heading", ""]
+
+
+_SHORT_FORMS = Path(__file__).with_name("cases") / "short_forms.txt"
+
+
+@each("case", _SHORT_FORMS.read_text(encoding="utf-8").splitlines())
+def test_no_sentence_ends_behind_a_short_form(case: str) -> None:
+    """Of many languages, and of English beside Cyrillic; a bar stands where a sentence ends."""
+    said = case.split(" | ")
+    assert [span.of(" ".join(said)).strip() for span in sentences(" ".join(said))] == said
 
 
 def test_language_goes_by_script() -> None:

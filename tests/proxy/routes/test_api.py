@@ -121,6 +121,12 @@ def test_what_is_wrong_is_named(http: httpx.Client, path: str, body: str, status
     assert error_of(http.post(path, content=body))[:2] == (status, param)
 
 
+@pytest.mark.parametrize("query", ["=", "=1", "&="])
+def test_a_parameter_without_a_name_is_named(http: httpx.Client, query: str) -> None:
+    for path in ("/v1/windows", "/v1/cache/stats", "/v1/conversation/c", "/healthz", "/readyz"):
+        assert error_of(http.get(f"{path}?{query}"))[:2] == (400, '""')
+
+
 def test_our_paths_never_go_upstream(upstream: UpstreamServer) -> None:
     with api_server("memory://", upstream.origin + "/v1") as origin, httpx.Client(base_url=origin) as http:
         for method, path in [("GET", "/v1/compress"), ("DELETE", "/v1/drill-down"), ("PATCH", "/v1/conversation/c")]:

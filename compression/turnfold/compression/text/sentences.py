@@ -14,10 +14,9 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise, repeat
 from typing import Final
 
-import sentencex
-
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.protect import inline_joints, may_be_block, uncut_spans
+from turnfold.compression.text.short_forms import is_short_form, may_be_short, segments
 from turnfold.compression.text.spans import Span, spans_of
 from turnfold.compression.text.unmarked_speech import unmarked_speech
 from turnfold.compression.text.wrapped_lines import broken_lines
@@ -45,15 +44,6 @@ _MARKER: Final = re.compile(
     r"(?:\d{1,3}(?:\.\d{1,3}){0,3}|[IVX]{1,5})\.)\s*\Z"
 )
 _NUMBERED: Final = 24  # characters of "Article 12. " and the like at most
-#: Short forms that the segmenter takes for the end of a sentence: titles before a name, words before a number.
-_SHORT_FORM: Final = re.compile(
-    r"\b(?:Ms|Mx|Mlle|Messrs|Fr|Sra|Srta)\. \Z|\b(?P<number>[Vv]ols?|[Cc]h|[Ee]qs?|[Ff]igs|pp|[Nn]os)\. \Z"
-)
-#: The last four characters of each of them.
-_SHORT_ENDS: Final = frozenset(
-    f"{end}. "
-    for end in ("Ms", "Mx", "le", "rs", "Fr", "ra", "ta", "ol", "ls", "ch", "Ch", "eq", "Eq", "qs", "gs", "pp", "no", "No", "os")
-)
 _NUMERALS: Final = frozenset("ivx")
 _NUMBERS: Final = frozenset("0123456789IVX")
 _MARKER_END: Final = 7
@@ -194,15 +184,15 @@ def _sentence_cuts(line: str) -> list[int]:
     at = last = 0
     for portion, ends in _portions(line):
         readable = portion if portion.isascii() else _readable(portion)
-        segments = sentencex.segment(rules, readable)
-        if "".join(segments) != readable:  # it drops newlines in odd places; a lost character would shift every cut behind it
-            segments = [readable]
-        if len(portion) == len(line) and _are_plain(segments):  # mostly
-            return [*accumulate(map(len, segments[:-1]))]
-        for i, segment in enumerate(segments):
-            at += len(segment)
+        pieces = segments(rules, readable)
+        if "".join(pieces) != readable:  # it drops newlines in odd places; a lost character would shift every cut behind it
+            pieces = [readable]
+        if len(portion) == len(line) and _are_plain(pieces, rules):  # mostly
+            return [*accumulate(map(len, pieces[:-1]))]
+        for i, piece in enumerate(pieces):
+            at += len(piece)
             cut = at - 1 if line[at - 2 : at - 1].isspace() and line[at - 1] == _OPENS else at
-            if (ends or i < len(segments) - 1) and at < len(line) and _is_border(line, last, cut):
+            if (ends or i < len(pieces) - 1) and at < len(line) and _is_border(line, last, cut):
                 cuts.append(cut)
                 last = cut
     return cuts
@@ -228,19 +218,19 @@ def _portions(line: str) -> Iterator[tuple[str, bool]]:
     yield line[at:], True
 
 
-def _are_plain(segments: Sequence[str]) -> bool:
-    """Whether all cuts between the segments of a line are valid at first sight: words or figures begin there, behind a blank and
-    no short form, and no segment is a marker, which has nothing but blanks behind its first five characters."""
-    ends = [segment[-4:] for segment in segments[:-1]]
+def _are_plain(pieces: Sequence[str], rules: str) -> bool:
+    """Whether all cuts between the pieces of a line are valid at first sight: words or figures begin there, behind a blank and
+    no short form, and no piece is a marker, which has nothing but blanks behind its first five characters."""
+    ends = [piece[-4:] for piece in pieces[:-1]]
     return (
-        _SHORT_ENDS.isdisjoint(ends)
+        not may_be_short(pieces, rules)
         and False not in [end[-1:] == " " for end in ends]
-        and True not in [len(segment) <= _NUMBERED and segment[-3:-2] in _NUMBERS for segment in segments[:-1]]
+        and True not in [len(piece) <= _NUMBERED and piece[-3:-2] in _NUMBERS for piece in pieces[:-1]]
         and False
         not in [
-            (segment[:2].isalpha() and segment[0] not in _NUMERALS)
-            or (segment[0].isalnum() and len(segment) > _MARKER_END and not segment[_MARKER_END - 2 : _MARKER_END].isspace())
-            for segment in segments
+            (piece[:2].isalpha() and piece[0] not in _NUMERALS)
+            or (piece[0].isalnum() and len(piece) > _MARKER_END and not piece[_MARKER_END - 2 : _MARKER_END].isspace())
+            for piece in pieces
         ]
     )
 
@@ -250,7 +240,7 @@ def _is_border(line: str, last: int, at: int) -> bool:
     before = line[at - 1]
     if not before.isspace() and (before.isascii() or before not in _CLOSED):
         return False
-    if line[at - 4 : at] in _SHORT_ENDS and _is_short_form(line, last, at):
+    if is_short_form(line, last, at):
         return False
     if not (line[at].isalnum() or _WORD.search(line, at, at + 200)):
         return False
@@ -259,12 +249,6 @@ def _is_border(line: str, last: int, at: int) -> bool:
     if len(begin) == 2 and begin.isalpha() and not (numbered or _NUMERALS.issuperset(begin)):  # a word: most sentences
         return True
     return not _MARKER.match(line, last, at) and bool(_WORD.search(line, last, at))
-
-
-def _is_short_form(line: str, last: int, at: int) -> bool:
-    """Whether the words before a cut belong to what stands behind it: "Ms. Duarte", "vol. 9"."""
-    found = _SHORT_FORM.search(line, max(last, at - 9), at)
-    return found is not None and (line[at].isdigit() if found["number"] else line[at].isupper())
 
 
 def _cut_long_ones(line: str, cuts: list[int]) -> list[int]:

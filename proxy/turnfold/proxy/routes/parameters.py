@@ -14,6 +14,8 @@ from turnfold.proxy.books.report import moment
 
 #: The header in which an administrator names the tenant that a call is about.
 TENANT: Final = "x-turnfold-tenant"
+#: How a parameter without a name is called ("?=1"): an error names what it is about.
+_NAMELESS: Final = '""'
 
 
 def refuse_unknown(given: Iterable[str], *known: str) -> None:
@@ -24,7 +26,7 @@ def refuse_unknown(given: Iterable[str], *known: str) -> None:
     """
     if unknown := sorted(set(given) - set(known)):
         raise InvalidInput(
-            unknown[0], f"is not a parameter of this route; it takes {', '.join(sorted(known)) or 'no parameters'}"
+            unknown[0] or _NAMELESS, f"is not a parameter of this route; it takes {', '.join(sorted(known)) or 'no parameters'}"
         )
 
 
