@@ -21,7 +21,7 @@ from turnfold.config.settings import UpstreamSettings
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
 from turnfold.proxy.chat.folding import Lanes
 from turnfold.proxy.chat.stating import Stating
-from turnfold.proxy.outbound.destinations import Destination
+from turnfold.proxy.outbound.destination import Destination
 from turnfold.proxy.outbound.upstream import Upstream
 from turnfold.proxy.state_records import KIND, StateRecords
 from turnfold.proxy.store import Item, Key, StoreFailed, StoreUnavailable

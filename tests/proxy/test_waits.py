@@ -53,7 +53,7 @@ from turnfold.proxy.learning.abandoned_records import AbandonedFold, keep_abando
 from turnfold.proxy.learning.deciding import Place
 from turnfold.proxy.learning.warmth_records import add_counts
 from turnfold.proxy.learning.window_records import Spot, forget_records
-from turnfold.proxy.outbound.destinations import Destination
+from turnfold.proxy.outbound.destination import Destination
 from turnfold.proxy.outbound.upstream import Answer, Upstream
 from turnfold.proxy.routes.ops import Readiness, ReadinessCheck
 from turnfold.proxy.state_records import StateRecords

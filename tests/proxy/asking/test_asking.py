@@ -59,7 +59,7 @@ from turnfold.proxy.cli.state import Session
 from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.learning.deciding import Place
 from turnfold.proxy.learning.window_records import Spot
-from turnfold.proxy.outbound.destinations import Destination
+from turnfold.proxy.outbound.destination import Destination
 from turnfold.proxy.outbound.upstream import Upstream
 from turnfold.proxy.store import Store
 from turnfold.proxy.store.memory import MemoryStore

@@ -20,7 +20,7 @@ from turnfold.proxy.asking.purse import Payer
 from turnfold.proxy.asking.receipt import record_own_calls
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
 from turnfold.proxy.chat.receipts import OwnCall, Receipt, Usage
-from turnfold.proxy.outbound.destinations import Destination
+from turnfold.proxy.outbound.destination import Destination
 from turnfold.proxy.outbound.upstream import Upstream
 
 READ = CHAT.read(b'{"model": "m", "messages": [{"role": "user", "content": "hi"}]}', Memo())

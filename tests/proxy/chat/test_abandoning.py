@@ -30,7 +30,7 @@ from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.learning.abandoned_records import AbandonedFold, keep_abandoned, read_abandoned
 from turnfold.proxy.learning.deciding import Place
 from turnfold.proxy.learning.window_records import Spot
-from turnfold.proxy.outbound.destinations import Destination
+from turnfold.proxy.outbound.destination import Destination
 from turnfold.proxy.outbound.upstream import Upstream
 from turnfold.proxy.store.base import Item, Scope
 from turnfold.proxy.store.memory import MemoryStore

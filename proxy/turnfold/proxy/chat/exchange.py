@@ -20,7 +20,7 @@ from turnfold.proxy.chat.receipts import Originals, OwnCall, Receipt, Status
 from turnfold.proxy.chat.recovering import Peeked
 from turnfold.proxy.chat.trail import Trails
 from turnfold.proxy.chat.usage import UsageReader
-from turnfold.proxy.outbound.destinations import Destination
+from turnfold.proxy.outbound.destination import Destination
 
 _NOTHING_LEARNED: Final = Learned()
 _SMALL: Final = 4096  # bytes of a body: what is known of the request takes as much

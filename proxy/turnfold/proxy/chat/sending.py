@@ -34,7 +34,8 @@ from turnfold.proxy.lanes.processes import ProcessFailed
 from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.outbound.betas import with_betas
-from turnfold.proxy.outbound.upstream import Answer, UpstreamFailed, refusal
+from turnfold.proxy.outbound.relay import RelayableAnswer
+from turnfold.proxy.outbound.upstream import UpstreamFailed, refusal
 from turnfold.proxy.store.fair import FairMemory
 
 #: Why a request whose context was full could not be helped.
@@ -110,7 +111,7 @@ class Sending:
                 unless_served.pop_all()
         return exchange.but(answer=answer, upstream_status=answer.status)
 
-    async def _send(self, exchange: Exchange, body: bytes, meanwhile: Callable[[], None] | None = None) -> Answer:
+    async def _send(self, exchange: Exchange, body: bytes, meanwhile: Callable[[], None] | None = None) -> RelayableAnswer:
         request = exchange.request
         headers = [pair for pair in request.headers if body is request.body or pair[0] != b"content-encoding"]
         if body is exchange.body:

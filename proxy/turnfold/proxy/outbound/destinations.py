@@ -1,7 +1,7 @@
 """Which upstream a request is for.
 
-Lives here: OpenAI's and Anthropic's upstreams side by side, and the choice between them. Does not belong here: connections
-(``upstream``), credentials (``http.tenancy`` holds one for each).
+Lives here: OpenAI's and Anthropic's upstreams side by side, and the choice between them. Does not belong here: the
+choice's value (``destination``), connections (``upstream``), credentials (``http.tenancy`` holds one for each).
 
 The choice is made by the path, and where both providers have the same path by the header that only one has:
 
@@ -20,44 +20,23 @@ import re
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
 from starlette.types import Scope
-from yarl import URL
 
 from turnfold.config.settings import Settings, anthropic_url
 from turnfold.proxy.http.front import MESSAGES_BEHIND
 from turnfold.proxy.http.headers import first
 from turnfold.proxy.http.refusals import RawHeaders
 from turnfold.proxy.http.tenancy import Keys
+from turnfold.proxy.outbound.destination import Destination
 from turnfold.proxy.outbound.upstream import Upstream
 
 _SAID: Final = re.compile(rb"/(anthropic|openai)(?=/v1(?:/|$))")
 _MESSAGES: Final = re.compile(rb"(?:^|/(?:%s))/messages(?:/|$)" % MESSAGES_BEHIND.encode())
 _VERSION: Final = b"anthropic-version"
 _ANTHROPICS_KEY: Final = re.compile(rb"(?:bearer )?sk-ant-", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Destination:
-    """Where one request goes.
-
-    Attributes:
-        upstream: whose connection it takes.
-        url: the upstream's URL of the request.
-        keys: whose credential it carries.
-    """
-
-    upstream: Upstream
-    url: URL
-    keys: Keys
-
-    @property
-    def origin(self) -> str:
-        """Scheme, host and port of the URL."""
-        return self.upstream.origin
 
 
 class Destinations:

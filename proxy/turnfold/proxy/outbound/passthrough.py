@@ -18,7 +18,8 @@ from turnfold.proxy.http.inbound import Inbound, while_present
 from turnfold.proxy.http.refusals import RawHeaders, Refused
 from turnfold.proxy.http.request_ids import new_request_id
 from turnfold.proxy.http.tenancy import Gate
-from turnfold.proxy.outbound.destinations import Destination, Destinations
+from turnfold.proxy.outbound.destination import Destination
+from turnfold.proxy.outbound.destinations import Destinations
 from turnfold.proxy.outbound.relay import relay, see_nothing
 from turnfold.proxy.outbound.upstream import UpstreamFailed, refusal
 
