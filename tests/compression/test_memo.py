@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.weighed_memo import Weighed
-from turnfold.compression.memo import FEW, Grown, Memo, begin_alike, common_length, continued, digest
+from turnfold.compression.memo import FEW, Grown, Memo, begin_alike, common_length, continued, digest, remembering
 
 words = st.lists(st.sampled_from(["a", "bb", "ccc"]), max_size=24).map(tuple)
 
@@ -169,3 +169,31 @@ def test_what_goes_on_is_of_the_same_line() -> None:
     longer, other = (Grown(("a", "b", "c", last), stem, 3) for last in "de")
     assert stem.line is longer.line
     assert longer.line is not other.line  # it goes on otherwise, so the two have to be compared
+
+
+def test_results_of_the_newest_texts_are_kept_of_long_ones_of_few() -> None:
+    asked: list[tuple[str, int]] = []
+
+    @remembering
+    def first(text: str, at: int) -> str:
+        asked.append((text[:1], at))
+        return text[at]
+
+    short, long = ["a" * 9, "b" * 9, "c" * 9], ["d" * 200_000, "e" * 200_000, "f" * 200_000]
+    for text in (*short, *long, *short, *long[1:], long[0]):
+        assert first(text, 1) == text[0]
+    assert asked == [*((text[0], 1) for text in (*short, *long)), ("d", 1)]
+    assert first(short[0], 2) == "a"
+    assert asked[-1] == ("a", 2)
+
+
+def test_a_text_beyond_all_bounds_is_not_kept() -> None:
+    asked: list[int] = []
+
+    @remembering
+    def size(text: str) -> int:
+        asked.append(len(text))
+        return len(text)
+
+    assert size("a" * 5_000_000) == size("a" * 5_000_000) == 5_000_000
+    assert asked == [5_000_000] * 2

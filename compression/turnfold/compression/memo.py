@@ -8,15 +8,22 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import lru_cache, wraps
 from hashlib import blake2b
 from threading import Lock
-from typing import Any, Final, NamedTuple, Self, TypeVar, cast
+from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, Self, TypeVar, cast
 
 #: Items so few that what is derived of them takes no longer than remembering it.
 FEW: Final = 4
 _NEWEST: Final = 8  # items behind which a client's next request seldom changes anything but by going on, as a cache mark moves
 
+#: How many texts one stage asks for before the next stage asks for them again; of long ones, which stay in memory, fewer.
+_TEXTS, _LONG_TEXTS = 16, 2
+_LONG: Final = 100_000  # characters
+_LONGEST: Final = 2**22  # of a text that is kept
+
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
 def digest(*parts: str) -> bytes:
@@ -27,6 +34,19 @@ def digest(*parts: str) -> bytes:
         h.update(len(data).to_bytes(8, "big"))
         h.update(data)
     return h.digest()
+
+
+def remembering(function: Callable[Concatenate[str, P], T]) -> Callable[Concatenate[str, P], T]:
+    """A pure function of a text, and of numbers, that keeps what it found for the newest texts: several stages ask in a row."""
+    few, many = lru_cache(_LONG_TEXTS)(function), lru_cache(_TEXTS)(function)
+
+    @wraps(function)
+    def remembered(text: str, /, *others: P.args, **named: P.kwargs) -> T:
+        if len(text) <= _LONG:
+            return many(text, *others, **named)  # type: ignore[arg-type]
+        return few(text, *others, **named) if len(text) <= _LONGEST else function(text, *others, **named)  # type: ignore[arg-type]
+
+    return remembered
 
 
 class Memo:

@@ -27,6 +27,8 @@ from turnfold.compression import (
     uncompress,
 )
 from turnfold.compression.roundtrip.provenance import KEY, provenance_of
+from turnfold.compression.text.kinds import parts
+from turnfold.compression.text.spans import Span
 
 # --- E1 ---------------------------------------------------------------------------------------------------------------
 
@@ -420,6 +422,25 @@ def test_work_is_linear(options: dict[str, Any], share: float | None) -> None:
         compress(messages, CompressOptions(**options, token_budget=budget))
 
     assert_linear(compressed, chat, 24)
+
+
+def test_output_is_read_once_for_all_levels(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def reading(text: str) -> list[Span]:
+        read.append(text)
+        return parts(text)
+
+    monkeypatch.setattr("turnfold.compression.shorten.registry.parts", reading)
+    logs = ["\n".join(f"2026-01-01 10:00:{n:02} INFO pump {i}-{n} holds {n * i} bar" for n in range(60)) for i in range(20)]
+    messages: list[Message] = [{"role": "tool", "tool_call_id": f"c{i}", "content": log} for i, log in enumerate(logs)]
+    whole = sum(map(default_token_counter, messages))
+    windows = [compress(messages, {"token_budget": int(share * whole)}).fits for share in (0.8, 0.5, 0.2)]
+    assert windows == [True, True, True]
+    read.clear()
+    compress(messages, {"token_budget": int(0.2 * whole)})
+    assert sorted(read) == sorted(set(read))
+    assert set(read) == set(logs)
 
 
 def test_one_giant_message_is_linear() -> None:

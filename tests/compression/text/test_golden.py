@@ -24,7 +24,7 @@ from turnfold.compression.text.figures import figures
 from turnfold.compression.text.inline import tokens
 from turnfold.compression.text.kinds import kind_of, parts
 from turnfold.compression.text.middle import cut_middle
-from turnfold.compression.text.names.amounts import amounts
+from turnfold.compression.text.names.amounts import amounts, sure_amounts
 from turnfold.compression.text.names.dense_names import dense_names
 from turnfold.compression.text.names.entities import entities
 from turnfold.compression.text.passages import estimate, passages
@@ -56,7 +56,7 @@ STAGES: dict[str, Callable[[str], Any]] = {
     "passages": lambda text: (round(estimate(text), 6), passages(text)),
     "sections": lambda text: section_starts(text, sentences(text)),
     "data": data_blocks,
-    "amounts": lambda text: list(amounts(text)),
+    "amounts": lambda text: [*(sure := list(sure_amounts(text))), *amounts(text, sure)],
     "own words": lambda text: sorted(own_words(text.splitlines())),
     "middle": lambda text: [cut_middle(text, cap, count(text)) for cap in (12, 60)] if len(text) < 900 else [],
 }

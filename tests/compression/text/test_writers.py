@@ -12,6 +12,7 @@ from turnfold.compression.options import CachePrices
 from turnfold.compression.shorten.facts import facts
 from turnfold.compression.shorten.summary import summarise
 from turnfold.compression.text.quotes import Source
+from turnfold.compression.text.statements import statements
 from turnfold.compression.text.writers import says_when, written_by
 from turnfold.compression.tokens import count
 
@@ -318,3 +319,17 @@ def test_a_line_that_only_says_when(line: str) -> None:
 @pytest.mark.parametrize("line", ["2.31.0", "The crane comes at 9:14 AM", "Room 12", "3 pallets", "In 2021 it rained", "10 kg"])
 def test_a_line_that_says_more_or_something_else(line: str) -> None:
     assert not says_when(line)
+
+
+def test_a_long_text_is_asked_once_who_wrote_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def tells_no_date(line: str) -> bool:
+        asked.append(line)
+        return False
+
+    monkeypatch.setattr("turnfold.compression.text.writers.says_when", tells_no_date)
+    text = "It began on 3 May 2024\n" + "".join(f"{n}. pump {n}\n" for n in range(9000))
+    assert len(text) > 100_000
+    statements(text)
+    assert len(asked) == 9001

@@ -96,6 +96,7 @@ class OutputText:
     def __init__(self, text: str) -> None:
         self.text = text
         self._figures: dict[str, list[tuple[str, ...]]] = {}
+        self._shortener = registry.Shortener(_NO_WORDS, _count)
 
     @cached_property
     def _pieces(self) -> list[tuple[str, bool]]:
@@ -109,7 +110,7 @@ class OutputText:
         if len(text) < _DATA_SHORTEST:
             return text
         body = text.strip("\n")
-        short = registry.facts(body, int(level.data * _count(body)), _NO_WORDS, _count)
+        short = self._shortener.facts(body, int(level.data * _count(body)))
         if level.figures:
             if body not in self._figures:
                 self._figures[body] = line_figures(body)

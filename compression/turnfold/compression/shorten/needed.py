@@ -17,6 +17,7 @@ from turnfold.compression.text.statements import MOST_NEEDED
 
 _NONE: Final[Sequence[int]] = ()
 _NOTHING: Final[Set[int]] = frozenset()
+_UNKNOWN: Final[Mapping[int, Set[int]]] = {}
 
 
 class NeededPieces:
@@ -58,12 +59,15 @@ class NeededPieces:
 
     def _follow(self, i: int) -> None:
         needs, chosen, too_much = self._needs, self.chosen, self._needs_too_much
+        known = _UNKNOWN if self._free else self._missing  # which are without the free ones, and these count too
         found, rest = {i}, [i]
         while rest:
             for j in needs[rest.pop()]:
                 if j not in found and j not in chosen:
                     found.add(j)
-                    if j in needs:
+                    if j in known:
+                        found |= known[j]
+                    elif j in needs:
                         rest.append(j)
                     if len(found) > MOST_NEEDED or j in too_much:
                         too_much.add(i)

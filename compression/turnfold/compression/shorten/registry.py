@@ -181,6 +181,11 @@ class _Content:
         self._wrapped = wrapped_text(text) if is_json else None
         self._inner = _Content(self._wrapped.text, words, known, count, role) if self._wrapped else None
 
+    def facts(self, keep: int) -> str:
+        """The lossy form in about `keep` tokens; the text itself where nothing shorter came out."""
+        short = self.shortened(max(keep, FLOOR))
+        return short if is_longer(self._text, self._count(short), self._count) else self._text
+
     def shortened(self, keep: int) -> str:
         text, words, known, count = self._text, self._words, self._known, self._count
         if self._wrapped and self._inner:
@@ -243,8 +248,7 @@ def facts(
     """
     if not text.strip():
         return text
-    short = _Content(text, words, known, count, role).shortened(max(keep, FLOOR))
-    return short if is_longer(text, count(short), count) else text
+    return _Content(text, words, known, count, role).facts(keep)
 
 
 class Shortener:
@@ -259,9 +263,7 @@ class Shortener:
         count = self._count
         if not is_longer(text, limit, count):
             return text
-        content = self._contents.get(text)
-        if content is None:
-            content = self._contents[text] = _Content(text, self._words, frozenset(), count)
+        content = self._content(text)
         keep = limit
         for _ in range(_TRIES):
             short = content.shortened(keep)
@@ -272,6 +274,16 @@ class Shortener:
             if keep < 1:
                 break
         return ""
+
+    def facts(self, text: str, keep: int) -> str:
+        """`facts` of a tool's text."""
+        return self._content(text).facts(keep) if text.strip() else text
+
+    def _content(self, text: str) -> _Content:
+        content = self._contents.get(text)
+        if content is None:
+            content = self._contents[text] = _Content(text, self._words, frozenset(), self._count)
+        return content
 
 
 def within(text: str, limit: int, words: frozenset[str], count: Count) -> str:

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from typing import Final, NamedTuple
 
+from turnfold.compression.memo import remembering
 from turnfold.compression.text.lexicon import all_words, lexicon
 
 _WORDS: Final = lexicon("speech")
@@ -84,7 +84,7 @@ def unmarked_speech(text: str, start: int, end: int) -> list[list[int]]:
     return [[*run] for run in _found(text, start, end)] if end - start >= _LEAST else []
 
 
-@lru_cache(maxsize=16)  # sentences of a text are cut, then tied, a few texts at a time
+@remembering  # sentences of a text are cut, then tied, a few texts at a time
 def _found(text: str, start: int, end: int) -> Sequence[Sequence[int]]:
     if " --> " in text:
         text = _FRACTION.sub(":", text)  # else the times of captions would be marks

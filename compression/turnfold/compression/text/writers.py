@@ -14,10 +14,10 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from itertools import accumulate, pairwise, takewhile
 from typing import Final, NamedTuple
 
+from turnfold.compression.memo import remembering
 from turnfold.compression.text.heads import AGO, is_name_alone, may_name_speakers, named_above, speaker_lines
 from turnfold.compression.text.inline import DATE_WORDS
 from turnfold.compression.text.lexicon import lexicon
@@ -25,7 +25,6 @@ from turnfold.compression.text.lexicon import lexicon
 _WORDS: Final = lexicon("speech")
 _WHEN: Final = _WORDS["when"]
 _BUTTONS: Final = _WORDS["buttons"]
-_MOST_REMEMBERED: Final = 100_000  # characters
 _LONGEST: Final = 60  # characters of such a line
 _FEWEST: Final = 2  # writers: of one alone nobody else could have said the rest
 _FIELDS: Final = 4  # lines between a name and a date that tell of the writer
@@ -113,11 +112,10 @@ def _hints(text: str) -> tuple[bool, bool, bool]:
 
 def writers(text: str) -> Writers:
     """The lines of a text that say who wrote the others; linear."""
-    if "\n" not in text:
-        return _NONE
-    return _remembered_writers(text) if len(text) <= _MOST_REMEMBERED else _writers(text)
+    return _writers(text) if "\n" in text else _NONE
 
 
+@remembering  # several stages ask the same text in a row
 def _writers(text: str) -> Writers:
     dates, roles, signs = _hints(text)
     if not (dates or roles or signs):
@@ -134,10 +132,6 @@ def _writers(text: str) -> Writers:
     heads |= _roles(lines) if roles else {}
     signatures = (*(_dashed(lines) if signs else ()), *(_below_quotations(lines) if signs else ()), *_behind_dates(lines, dated))
     return Writers(_with_words_below(heads, lines) if heads else heads, tuple(sorted(signatures)))
-
-
-#: Several stages ask the same text in a row.
-_remembered_writers: Final = lru_cache(maxsize=16)(_writers)
 
 
 class WrittenBy(NamedTuple):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -220,7 +220,9 @@ def _orders_something(sentence: str, known: Sequence[str] | None) -> bool:
     if "'" in low:
         pieces = [part for piece in pieces for part in _split_elision(piece)]
     said = frozenset(pieces)
-    return any(_orders(language, _clauses(language, pieces)) for language in _SPACED if not language.triggers.isdisjoint(said))
+    return any(
+        _orders(language, _clauses(language, pieces), said) for language in _SPACED if not language.triggers.isdisjoint(said)
+    )
 
 
 def _commands_nothing(sentence: str, known: Sequence[str]) -> bool:
@@ -346,12 +348,12 @@ def _joints(language: _Language, said: Sequence[str]) -> Iterator[int]:
             yield behind
 
 
-def _orders(language: _Language, clauses: Sequence[_OrderClause]) -> bool:
+def _orders(language: _Language, clauses: Sequence[_OrderClause], spoken: Set[str]) -> bool:
     if any(_commands_always(language, clause) or _is_instruction(language, clause) for clause in clauses):
         return True
     if any(language.at("always", two.said, 0) and language.commands(one.said, 0) for one, two in pairwise(clauses)):
         return True  # "Use pnpm, never npm"
-    return _is_about_time_to_come(language, clauses)
+    return _is_about_time_to_come(language, clauses, spoken)
 
 
 def _commands_always(language: _Language, clause: _OrderClause) -> bool:
@@ -365,7 +367,7 @@ def _commands_always(language: _Language, clause: _OrderClause) -> bool:
     ):
         return True
     if not opens:
-        return language.commands(said, 0) and language.has("bound", said, 1, 1 + _REACH)
+        return language.has("bound", said, 1, 1 + _REACH) and language.commands(said, 0)  # few have such a word
     if opening := language.at("always", said, 0) or language.at("not", said, 0):
         forbids = not language.at("always", said, 0)
         verb = language.past("fill", said, opening)
@@ -390,10 +392,11 @@ def _is_instruction(language: _Language, clause: _OrderClause) -> bool:
     return False
 
 
-def _is_about_time_to_come(language: _Language, clauses: Sequence[_OrderClause]) -> bool:
+def _is_about_time_to_come(language: _Language, clauses: Sequence[_OrderClause], spoken: Set[str]) -> bool:
     """Whether a phrase such as "from now on" or "every time I" goes with a command or, for "from now on", with no other
-    subject."""
-    if not any(language.has(part, c.said) for c in clauses for part in ("future", "someday", "when")):
+    subject. `spoken` are the words of all clauses."""
+    told = [part for part in ("future", "someday", "when") if not language.parts[part].keys().isdisjoint(spoken)]
+    if not any(language.has(part, c.said) for part in told for c in clauses):
         return False
     commanded = False
     for clause in reversed(clauses):

@@ -8,7 +8,7 @@ An amount ends with what it counts; a word of grammar behind a figure is not cou
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from turnfold.compression.text.lexicon import lexicon
@@ -90,14 +90,13 @@ _YEAR: Final = re.compile(r"1[0-9]\d\d|20\d\d")
 _SMALL: Final = lexicon("amounts")["small"]
 
 
-def amounts(text: str) -> Iterator[Mention]:
-    """Start, end and kind ("money", "percent", "quantity", "date" for a year) of amounts.
+def amounts(text: str, sure: Iterable[Mention]) -> Iterator[Mention]:
+    """Start, end and kind ("quantity", "date" for a year) of the amounts beside the sure ones of a text, in which nothing else
+    begins.
 
-    They may overlap; of what begins together one is given.
+    They may overlap.
     """
-    sure = list(sure_amounts(text))
     begun = {start for start, _, _ in sure}
-    yield from sure
     for m in _COUNTED.finditer(text):
         start, end = m.span()
         unit = m["unit"]

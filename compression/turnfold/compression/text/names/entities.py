@@ -175,7 +175,8 @@ def entities(text: str) -> list[Entity]:
     found += _months(plain)
     if "«" in plain:
         found += [Entity(m.group(), "organisation", m.start(), m.end()) for m in _IN_QUOTES.finditer(plain)]
-    found += [Entity(plain[start:end], kind, start, end) for start, end, kind in sure_amounts(plain)]
+    certain = list(sure_amounts(plain))
+    found += [Entity(plain[start:end], kind, start, end) for start, end, kind in certain]
     sure = [(e.start, e.end) for e in found]
     found += _technical(plain)
     free = _without(plain, sure)
@@ -183,7 +184,7 @@ def entities(text: str) -> list[Entity]:
     if is_german(text):
         names = [e for e in names if e.kind != "name" or " " in e.text or not is_common_noun(free, e.start, e.end)]
     found += names
-    found += [Entity(plain[start:end], kind, start, end) for start, end, kind in amounts(plain)]
+    found += [Entity(plain[start:end], kind, start, end) for start, end, kind in amounts(plain, certain)]
     if not text.isascii():
         found += [Entity(plain[start:end], kind, start, end) for start, end, kind in dense_names(free)]
         found += [Entity(m.group(), "product", m.start(), m.end()) for m in _KATAKANA.finditer(plain)]
