@@ -97,7 +97,7 @@ _GERMAN: Final = (
     r"\b(?:was|welche \w+) (?:haben|hatten) wir (?:(?:bisher|heute|alles|bis jetzt) )*(?:beschlossen|entschieden|vereinbart|"
     rf"besprochen|getroffen|gelernt|geschafft|gemacht|festgelegt){_END}",
     r"\b(?:welche|was für) fehler (?:habe|hab|mache) ich\b|\bwie (?:habe|hab) ich mich geschlagen|\bwie war ich\b",
-    rf"\b(?:mach|schreib|erstell|verfass)\w* (?:\w+ ){{0,4}}(?:{_PRODUCTS})(?: (?:für|von|daraus|über) [\w ]{{2,40}})?{_END}",
+    rf"\b(?:mach|schreib|erstell|verfass|brauch|hätte|möchte)\w* (?:\w+ ){{0,4}}(?:{_PRODUCTS})(?: (?:für|von|daraus|über) [\w ]{{2,40}})?{_END}",
     rf"\b(?:die|meine|unsere) (?:nächsten schritte|offenen (?:punkte|fragen))(?: (?:jetzt|nun))?{_END}",
 )
 
@@ -153,8 +153,10 @@ _THING: Final = re.compile(rf"\b(?:{_THINGS})\b")
 _SCAFFOLD: Final = re.compile(rf"\b(?:{_TALKS}|{_SAID}|{_PRODUCTS})\b")
 # A sentence that tells something, and asks for nothing.
 _TELLS: Final = re.compile(
-    r"\W*(?:(?:yes|yeah|no|well|actually|but|and|so|thanks|ok(?:ay)?)\W+)*(?:i|we|it|this|that|they|s?he|you|there|one)"
-    r"(?:['’]\w+)? (?!(?:need|want|would like|like)\b)[^?]*+\Z"
+    r"\W*(?:(?:yes|yeah|no|well|actually|but|and|so|thanks|ok(?:ay)?|ja|nein|aber|und|danke|oui|non|mais|merci)\W+)*"
+    r"(?:(?:i|we|it|this|that|they|s?he|you|there|one|ich|wir|es|das|er|man|je|nous|on|ils?|elles?|c['’]est)\b|j['’])"
+    r"(?:['’]\w+)?\s*+(?!(?:need|want|would like|like|brauche\w*|bräuchte\w*|möchte\w*|hätte\w*|will|wollen|veux|voudrai\w*|"
+    r"aimerai\w*|ai besoin|avons besoin)\b)[^?]*+\Z"
 )
 
 
