@@ -22,6 +22,7 @@ from turnfold.compression.text.heads import SPEAKER
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statements import limits
+from turnfold.compression.text.ties.pieces import ITEM
 from turnfold.compression.text.writers import WrittenBy, written_by
 
 Range = tuple[int, int]
@@ -37,6 +38,8 @@ _SPOKEN: Final = frozenset(("", "label", "heading"))
 _FARTHEST: Final = 1500  # characters from a line to the one that introduces it
 _LINES_SAID: Final = 12  # of one message of a chat
 _INTRODUCING: Final = (":", "：")
+_LONGEST_HEAD: Final = 80  # characters of the line above a list
+_STOPS: Final = frozenset(".!。！")
 _LEADING: Final = (":\n", "：\n")
 
 
@@ -174,14 +177,30 @@ def _writer(at: int, source: int, sources: Sequence[Quotable], index: PassageInd
 
 
 def _head(at: int, text: str) -> list[Range]:
-    """The line with a colon that introduces a line further down its paragraph, or the paragraph."""
+    """The line with a colon that introduces a line further down its paragraph, or the paragraph; the line above a list."""
     least = max(0, at - _FARTHEST)
     paragraph = max(least, text.rfind("\n\n", least, at) + 1)
     end = max(text.rfind(sign, paragraph, at) for sign in _LEADING) + 1
     if not end:
         above = text[least:paragraph].rstrip()
         if not above.endswith(_INTRODUCING):
-            return []
+            return _list_head(at, text) if ITEM.match(text, text.rfind("\n", least, at) + 1) else []
         end = least + len(above)
     start = text.rfind("\n", least, end) + 1
     return [(start, end)] if " " in text[start:end].strip() else []  # one word is the name of a value
+
+
+def _list_head(at: int, text: str) -> list[Range]:
+    """The line without a colon above the list in which a line is an item: "Fixed", "Not in this release"."""
+    least = max(0, at - _FARTHEST)
+    end = text.rfind("\n", least, at) + 1
+    while end > least:
+        start = text.rfind("\n", least, end - 1) + 1
+        line = text[start:end].strip()
+        is_item = ITEM.match(text, start) is not None
+        if line and not is_item and not text[start].isspace():
+            return [(start, end - 1)] if len(line) <= _LONGEST_HEAD and line[-1] not in _STOPS else []
+        if not line:
+            return []
+        end = start
+    return []

@@ -1,0 +1,214 @@
+"""Sentences that a page, a caption or a verse cuts in two, and lines that say how others are to be read.
+
+Lives here: that no part of a text shows the one without the other, through layers, facts and summaries.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import pytest
+
+from turnfold.compression import Compressor, CompressRequest, Memo
+from turnfold.compression.shorten.facts import facts
+from turnfold.compression.shorten.summary import summarise
+from turnfold.compression.text.quotes import Source
+from turnfold.compression.text.statements import statements
+from turnfold.compression.tokens import count
+
+
+def outputs(text: str) -> list[str]:
+    """What layers, facts and summaries show of a text, each on one line."""
+    made = [Compressor().compress(CompressRequest(text, l1_ratio=ratio)) for ratio in (0.15, 0.3, 0.45, 0.6)]
+    shown = [layer.text for one in made for layer in one.layers[1:]]
+    shown += [facts(text, role=role, words=frozenset(), known=frozenset(), count=count) for role in ("user", "assistant", "tool")]
+    for budget in (80, 150, 300):
+        quotes = summarise([Source("user", text, b"k")], budget, count, Memo())
+        shown.append("\n".join(text[quote.start : quote.end] for quote in quotes))
+    return [re.sub(r"\s+", " ", one) for one in shown]
+
+
+CAPTIONS: Final = """1
+00:01:02,000 --> 00:01:05,100
+The committee found that the valve
+
+2
+00:01:05,100 --> 00:01:07,900
+had never been tested under load.
+
+3
+00:01:09,000 --> 00:01:12,300
+- The insurer has paid already.
+- The insurer hasn't paid a cent.
+
+4
+00:01:13,000 --> 00:01:15,800
+Don't open the lower gate
+
+5
+00:01:15,800 --> 00:01:18,400
+before the upper one is shut.
+
+6
+00:01:19,000 --> 00:01:22,000
+Nobody slept in the village that night.
+"""
+PAGES: Final = """County of Ardale, report on bridges                         12
+
+The bridge at Tarn was built in 1931 and carries one lane. Its piers were inspected in May by divers,
+who found no damage. Lorries above 7.5 tonnes may not use it until the deck has been re-
+
+(a) Weights without trailer.
+
+County of Ardale, report on bridges                         13
+
+newed and tested. A detour by Holm takes twenty minutes.
+
+The bridge at Skell is closed to all traffic. A new one would cost 4.1 million, which the county does not
+have at present.
+"""
+PROOFS: Final = """Theorem. Every tree with two or more vertices has a leaf.
+
+Wrong proof (by a pupil). Take any vertex and walk on for ever. The walk must come back to where it began.
+
+Conjecture (Ahlers). Every such tree with an even number of vertices has a perfect matching.
+
+Counterexample. A star with three rays has four vertices and no perfect matching of them.
+"""
+EXCHANGE: Final = """> POST /v3/rooms/12/bookings HTTP/1.1
+> Host: rooms.example
+> Accept: application/json
+>
+> {"from": "2026-12-01", "nights": 3}
+< HTTP/1.1 409 Conflict
+< Content-Type: application/json
+<
+< {"error": "room 12 is closed for repairs"}
+> GET /v3/rooms/14 HTTP/1.1
+> Host: rooms.example
+>
+< HTTP/1.1 200 OK
+<
+< {"room": 14, "free": true, "price": "88.00"}
+> DELETE /v3/rooms/9 HTTP/1.1
+> Host: rooms.example
+>
+< HTTP/1.1 403 Forbidden
+<
+< {"error": "not yours"}
+"""
+ELEMENTS: Final = """<?xml version="1.0"?>
+<fleet>
+  <boat id="4" state="sunk">
+    <name>Marguerite</name>
+    <berth>12</berth>
+    <crew>7</crew>
+  </boat>
+  <boat id="5" state="afloat">
+    <name>Old Heron</name>
+    <berth>14</berth>
+    <crew>3</crew>
+  </boat>
+  <boat id="6" state="sold">
+    <name>Petrel</name>
+    <berth>15</berth>
+    <crew>4</crew>
+  </boat>
+  <boat id="7" state="afloat">
+    <name>Little Auk</name>
+    <berth>2</berth>
+  </boat>
+</fleet>
+"""
+COLUMNS: Final = """Dryer D-9
+
+               Cold     Warm     Hot
+Air °C           35       80     160
+Flow l/s         12       18      22
+Noise dB         61       64      70
+
+CAUTION
+Hot surface. Wait ten minutes before you touch the nozzle.
+
+The hot setting is not available on the model for boats.
+"""
+NOTES: Final = """Rowing, women's eights, final
+Rank  Club          500 m    1000 m   Finish
+1     Mere          1:38     3:19     6:44
+2     Ash Vale *    1:40     3:22     6:49
+3     Thorpe        1:41     3:25     6:53
+4     Quay †        1:39     3:24     6:55
+5     St Anne       1:44     3:31     7:02
+
+*  disqualified after the race for a false weight
+†  protest pending
+"""
+SONG: Final = """[Verse 1 – Ada]
+I never asked for silver spoons
+nor for the keys of the car
+you may keep the house by the river
+if you tell me where you are
+
+[Chorus – all]
+Ring the bell for the ferry
+nobody crosses tonight
+
+[Verse 2 – Ben]
+I would have stayed until Sunday
+if you had said one word
+every letter you sent me
+was a letter I never heard
+"""
+RULES: Final = """قواعد المسبح
+
+لا يجوز للزوار
+أ) القفز من الحافة
+ب) إدخال الزجاج إلى القاعة
+ج) ترك الأطفال دون مراقبة
+
+يجوز للزوار
+أ) استعمال الزعانف في الممر السادس
+ب) حجز الممرات قبل يومين
+
+تغلق القاعة في أيام العطل الرسمية.
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "claim", "needed"),
+    [
+        (CAPTIONS, "had never been tested under load", "The committee found"),
+        (CAPTIONS, "Don't open the lower gate", "before the upper one is shut"),
+        (CAPTIONS, "The insurer has paid already", "hasn't paid a cent"),
+        (PAGES, "newed and tested", "may not use it until"),
+        (PAGES, "may not use it until the deck has been re-", "newed and tested"),
+        (PROOFS, "Take any vertex and walk on", "Wrong proof"),
+        (PROOFS, "The walk must come back", "Wrong proof"),
+        (PROOFS, "has a perfect matching", "Conjecture"),
+        (EXCHANGE, "room 12 is closed for repairs", "POST /v3/rooms/12/bookings"),
+        (EXCHANGE, "403 Forbidden", "DELETE /v3/rooms/9"),
+        (ELEMENTS, "<name>Marguerite", 'state="sunk"'),
+        (ELEMENTS, "<name>Petrel", 'state="sold"'),
+        (COLUMNS, "Air °C 35", "Cold Warm Hot"),
+        (NOTES, "Ash Vale * 1:40", "disqualified after the race"),
+        (NOTES, "Mere 1:38", "500 m"),
+        (SONG, "I never asked for silver spoons", "[Verse 1 – Ada]"),
+        (SONG, "I would have stayed until Sunday", "if you had said one word"),
+        (SONG, "you may keep the house by the river", "if you tell me"),
+        (RULES, "إدخال الزجاج إلى القاعة", "لا يجوز للزوار"),
+        (RULES, "ترك الأطفال دون مراقبة", "لا يجوز للزوار"),
+    ],
+)
+def test_no_part_is_shown_without_the_other(text: str, claim: str, needed: str) -> None:
+    shown = [one for one in outputs(text) if claim in one]
+
+    assert shown
+    assert [one for one in shown if needed not in one] == []
+
+
+def test_a_line_in_capitals_belongs_to_what_stands_below() -> None:
+    text = "Never use the dryer in the rain.\n\nCAUTION\nHot surface. Wait ten minutes before you touch the nozzle.\n"
+    read = statements(text)
+
+    assert "CAUTION\n" in [span.of(text) for span in read.spans]
