@@ -173,6 +173,92 @@ RULES: Final = """قواعد المسبح
 
 تغلق القاعة في أيام العطل الرسمية.
 """
+LICENCES: Final = """The list that the lawyers sent us, with all that was added in May.
+
+✔ MIT
+✔ ISC
+✘ SSPL
+✔ Zlib
+✘ Commons Clause
+
+What may go to a supplier:
+✘ names of patients
+✔ plans of the building
+✘ contracts with the county
+✔ price lists
+"""
+STATEMENT: Final = """Date    Value   Text                                  Debit        Credit
+02.03.  02.03.  Direct debit                          41.20
+                Water works Lindau
+05.03.  05.03.  Transfer received                                  1,900.00
+                Hansen Ltd, salary for February
+09.03.  10.03.  Card payment                         212.00
+                Sports shop, Bremen
+12.03.  12.03.  Reversal of card payment                             212.00
+                Sports shop, order cancelled
+19.03.  19.03.  Standing order                       640.00
+                Rent, K. Boll
+"""
+CHAIN: Final = """From: Ida Brandt
+Sent: Monday, 16 November 2026 08:41
+To: Purchasing
+Subject: RE: offer 7731
+
+We cannot accept the price of 18,400 euros. Please ask somebody else for an offer, too.
+
+From: Max Ortmann <max@steel.example>
+Sent: Friday, 13 November 2026 15:02
+To: Ida Brandt
+Subject: RE: offer 7731
+
+We hold the price until the end of the month. There is no discount below fifty pieces.
+
+From: Ida Brandt
+Sent: Thursday, 12 November 2026 09:15
+To: Max Ortmann
+Subject: offer 7731
+
+Could you give us eight per cent? Otherwise we would have to split the lot in two.
+"""
+TRACKER: Final = """PLT-77
+Crash on import of an empty file
+Type: Bug
+Status: Reopened
+
+Activity
+Iris Wu added a comment - 20/Oct/26 10:01 AM
+It only crashes if the file begins with a mark of byte order.
+Jon Beck added a comment - 20/Oct/26 2:15 PM
+It does not crash on Linux with version 4.1 or 4.2.
+Kai Moro added a comment - 22/Oct/26 5:45 PM
+I close this since nobody here can reproduce it.
+Iris Wu added a comment - 23/Oct/26 8:10 AM
+I reopened it, customers in Lund still report it daily.
+"""
+LEAFLET: Final = """相談すること
+1. 次の人は服用しないでください
+（1）本剤でアレルギーを起こしたことがある人
+（2）15歳未満の小児
+2. 次の人は服用前に医師に相談してください
+（1）授乳中の人
+（2）腎臓病の診断を受けた人
+（3）高齢者
+3. 直射日光の当たらない涼しい所に保管してください
+"""
+SHOP: Final = """Norrland chainsaw
+€ 249.00
+Not available for delivery
+
+Customers also bought
+Norrland battery 36 V
+€ 119.00
+Helmet with ear protection
+€ 39.90
+Gloves for the forest, size 9
+€ 21.50
+
+Batteries are not sent to islands. Heavy goods are delivered to the kerb.
+"""
 
 
 @pytest.mark.parametrize(
@@ -197,6 +283,16 @@ RULES: Final = """قواعد المسبح
         (SONG, "I would have stayed until Sunday", "if you had said one word"),
         (SONG, "you may keep the house by the river", "if you tell me"),
         (RULES, "إدخال الزجاج إلى القاعة", "لا يجوز للزوار"),
+        (LICENCES, "✘ names of patients", "What may go to a supplier"),
+        (LICENCES, "✘ contracts with the county", "What may go to a supplier"),
+        (STATEMENT, "Water works Lindau", "Direct debit"),
+        (STATEMENT, "Rent, K. Boll", "Standing order"),
+        (STATEMENT, "order cancelled", "Reversal of card payment"),
+        (CHAIN, "We cannot accept the price", "From: Ida Brandt"),
+        (TRACKER, "I close this since nobody", "Kai Moro added"),
+        (LEAFLET, "授乳中の人", "相談してください"),
+        (LEAFLET, "15歳未満の小児", "服用しないでください"),
+        (SHOP, "€ 119.00", "Norrland battery"),
         (RULES, "ترك الأطفال دون مراقبة", "لا يجوز للزوار"),
     ],
 )
@@ -205,6 +301,20 @@ def test_no_part_is_shown_without_the_other(text: str, claim: str, needed: str) 
 
     assert shown
     assert [one for one in shown if needed not in one] == []
+
+
+def test_boxes_of_a_page_keep_their_marks() -> None:
+    page = (
+        "<html><body><h1>Consent</h1><form>"
+        + "<label><input type='checkbox' checked> I agree to the operation</label>" * 1
+        + "<label><input type='checkbox'> I agree to a transfusion of blood</label>"
+        + "<p>The form is kept for ten years. It may be changed until the day of the operation.</p>" * 8
+        + "</form></body></html>"
+    )
+    short = facts(page, role="tool", words=frozenset(), known=frozenset(), count=count)
+
+    assert "[x] I agree to the operation" in short
+    assert "[ ] I agree to a transfusion" in short
 
 
 def test_a_line_in_capitals_belongs_to_what_stands_below() -> None:

@@ -22,6 +22,7 @@ from turnfold.compression.text.heads import SPEAKER
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statements import limits
+from turnfold.compression.text.ties.marked_lines import openings
 from turnfold.compression.text.ties.pieces import ITEM
 from turnfold.compression.text.writers import WrittenBy, written_by
 
@@ -105,7 +106,7 @@ def needs(chosen: Ints, index: PassageIndex, sources: Sequence[Quotable]) -> Nee
             source, start, end = index.quotes[number]
             head = _head(index.quotes[int(index.blocks[number])].start, sources[source].text)
             said_by = [*_speaker(start, sources[source].text), *_writer(start, source, sources, index)]
-            wanted = {*read.get(number, ()), *head, *said_by}
+            wanted = {*read.get(number, ()), *head, *said_by, *_around(start, source, sources, index)}
             known[number] = tuple(sorted(one for one in wanted if not (start <= one[0] and one[1] <= end)))
     return {number: known[number] for number in parts.tolist() if known[number]}
 
@@ -174,6 +175,15 @@ def _writer(at: int, source: int, sources: Sequence[Quotable], index: PassageInd
         known[source] = written_by(text)
     named = known[source].below(at) or known[source].above(at)
     return [(named[0], named[0] + len(text[slice(*named)].rstrip()))] if named else []
+
+
+def _around(at: int, source: int, sources: Sequence[Quotable], index: PassageIndex) -> list[Range]:
+    """The lines that open the blocks of settings, elements and requests that a line stands in, the outermost first."""
+    known: dict[int, dict[int, tuple[Range, ...]]] = index.derived("around", dict)
+    text = sources[source].text
+    if source not in known:
+        known[source] = openings(text)
+    return [*known[source].get(text.rfind("\n", 0, at) + 1, ())]
 
 
 def _head(at: int, text: str) -> list[Range]:

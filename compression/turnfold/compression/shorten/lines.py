@@ -21,7 +21,15 @@ from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
 from turnfold.compression.text.heads import heads, in_records, in_sections, opened, remarked, titled
-from turnfold.compression.text.ties.marked_lines import exchanged, in_columns, in_elements, noted
+from turnfold.compression.text.ties.marked_lines import (
+    continued,
+    exchanged,
+    in_columns,
+    in_elements,
+    indented,
+    noted,
+    priced,
+)
 from turnfold.compression.text.writers import in_turns
 
 Count = Callable[[str], int]
@@ -208,7 +216,15 @@ def needed_above(lines: Sequence[str], *, headings: bool) -> dict[int, tuple[int
         return {}
     above: dict[int, tuple[int, ...]] = {i: (distance,) for i, distance in heads(lines, headings=headings).items()}
     told = [remarked(lines), in_sections(lines), in_records(lines), in_turns(lines), titled(lines), opened(lines)]
-    told += [noted(lines), in_elements(lines), exchanged(lines), in_columns(lines)]
+    told += [
+        noted(lines),
+        in_elements(lines),
+        exchanged(lines),
+        in_columns(lines),
+        indented(lines),
+        continued(lines),
+        priced(lines),
+    ]
     for i, distance in (pair for pairs in told for pair in pairs.items()):
         above[i] = (*above.get(i, ()), distance)
     return above

@@ -58,6 +58,7 @@ _NUMERALS: Final = frozenset("ivx")
 _NUMBERS: Final = frozenset("0123456789IVX")
 _MARKER_END: Final = 7
 _WORD: Final = re.compile(r"\w")
+_LETTER: Final = re.compile(r"[^\W\d_]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _WIDE_BLANK: Final = re.compile(r"[^\S\x00-\x7f](?=\.)")
 _NOT_LATIN: Final = re.compile(r"[\u0370-\u1fff\u2e80-\uffee]")
@@ -234,7 +235,7 @@ def _are_plain(segments: Sequence[str]) -> bool:
     ends = [segment[-4:] for segment in segments[:-1]]
     return (
         _SHORT_ENDS.isdisjoint(ends)
-        and False not in [end[-1:] == " " for end in ends]
+        and False not in [end[-1:] == " " != end[-2:-1] for end in ends]
         and True not in [len(segment) <= _NUMBERED and segment[-3:-2] in _NUMBERS for segment in segments[:-1]]
         and False
         not in [
@@ -254,6 +255,8 @@ def _is_border(line: str, last: int, at: int) -> bool:
         return False
     if not (line[at].isalnum() or _WORD.search(line, at, at + 200)):
         return False
+    if line[at - 2 : at] == "  " and not _LETTER.search(line, last, at):
+        return False  # "18.11.  ": the first cells of a row
     begin = line[last : last + 2]
     numbered = at - last <= _NUMBERED and line[at - 3 : at - 2] in _NUMBERS
     if len(begin) == 2 and begin.isalpha() and not (numbered or _NUMERALS.issuperset(begin)):  # a word: most sentences

@@ -37,6 +37,9 @@ def page_lines(text: str) -> list[str]:
             cell.insert_before(_MARK)
         elif cell.prev is not None and _before(cell) in _CELLS:
             cell.insert_before(_CELL_GAP)
+    for field in tree.css("input[type=checkbox], input[type=radio], option"):
+        is_set = "checked" in field.attributes or "selected" in field.attributes
+        field.insert_before((_MARK if field.tag == "input" else " ") + ("[x] " if is_set else "[ ] "))
     root = tree.root
     flat = root.text(separator=" ") if root is not None else ""
     return [line for line in (" ".join(piece.split()) for piece in flat.split(_MARK)) if line]

@@ -46,7 +46,7 @@ ITEM: Final = re.compile(
     r"|\(?\d{1,3}[.)°º]|\(?[^\W\d_][.)]|\((?:[ivx]{2,4}|[a-z]{2})\)|\[[ xX*-]\]|\([ xX]\))[ \t]"
     r"|[・●○■□◆◇①-⑳]|（?\d{1,2}[、）]|\d{1,2}．)"
 )
-_STYLE: Final = re.compile(r"[ \t]*(\(?)(?:(\d)+|[^\W\d_]+|(\W))([.)°º]?)")
+_STYLE: Final = re.compile(r"[ \t]*([(（]?)(?:(\d)+|[^\W\d_]+|(\W))([.)°º）、．]?)")
 _NUMBER: Final = re.compile(r"[ \t]*\(?(\d{1,3})[.)]")
 _LEAD: Final = re.compile(r"[\s\"'“”„«»「『(（*_>\-–—•…]*(?:\(?\d{1,3}[.)]\s+)?[\s\"'“”„«»「『(（*_]*")
 # Of scripts with capitals what begins a name is none of these.
