@@ -15,6 +15,7 @@ from turnfold.compression.shorten.facts import facts
 from turnfold.compression.shorten.summary import summarise
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.text.statements import statements
+from turnfold.compression.text.ties.side_by_side import side_by_side
 from turnfold.compression.tokens import count
 
 
@@ -173,6 +174,21 @@ RULES: Final = """قواعد المسبح
 
 تغلق القاعة في أيام العطل الرسمية.
 """
+SIDE_BY_SIDE: Final = """Annals of Kelp Research 7 (2024)                         P. Anders
+
+2. Method                                    was not measured. We do not think
+                                             that light explains the loss, for
+Kelp was planted on twelve ropes in          plants in the shade grew as fast.
+the outer bay. Ropes with more than
+two breaks were left out of the mean         4. Discussion
+and are shown in the annex only.
+                                             Ropes of hemp last two winters in
+3. Results                                   calm water. They must not be used
+                                             near the ferry, where the wash has
+Growth was 11 cm a week in May. In           torn six of eight within a month.
+June it fell to 4 cm, but only where         A cheaper rope was tried by others
+the water was warmer than 16 °C. Salt        and failed.
+"""
 LICENCES: Final = """The list that the lawyers sent us, with all that was added in May.
 
 ✔ MIT
@@ -283,6 +299,10 @@ Batteries are not sent to islands. Heavy goods are delivered to the kerb.
         (SONG, "I would have stayed until Sunday", "if you had said one word"),
         (SONG, "you may keep the house by the river", "if you tell me"),
         (RULES, "إدخال الزجاج إلى القاعة", "لا يجوز للزوار"),
+        (SIDE_BY_SIDE, "that light explains the loss", "We do not think"),
+        (SIDE_BY_SIDE, "June it fell to 4 cm", "warmer than 16 °C"),
+        (SIDE_BY_SIDE, "near the ferry", "must not be used"),
+        (SIDE_BY_SIDE, "Ropes with more than", "were left out of the mean"),
         (LICENCES, "✘ names of patients", "What may go to a supplier"),
         (LICENCES, "✘ contracts with the county", "What may go to a supplier"),
         (STATEMENT, "Water works Lindau", "Direct debit"),
@@ -301,6 +321,30 @@ def test_no_part_is_shown_without_the_other(text: str, claim: str, needed: str) 
 
     assert shown
     assert [one for one in shown if needed not in one] == []
+
+
+def test_sentences_of_columns_side_by_side_go_on_below() -> None:
+    read = [[SIDE_BY_SIDE[start:stop] for start, stop in parts] for place in side_by_side(SIDE_BY_SIDE) for parts in place]
+
+    assert ["Kelp was planted on twelve ropes in", "the outer bay."] in read
+    assert [parts[-2:] for parts in read if parts[-1] == "was not measured."] == [
+        ["the water was warmer than 16 °C. Salt", "was not measured."]
+    ]
+    assert ["They must not be used", "near the ferry, where the wash has", "torn six of eight within a month."] in read
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        STATEMENT,
+        NOTES,
+        COLUMNS,
+        "a  b  c\n" * 9,
+        "Chair, oak, with arms      41.00\nTable, ash, old   99.00\nBench, pine          27.50\nStool           12.00\n",
+    ],
+)
+def test_tables_are_no_columns_of_text(text: str) -> None:
+    assert side_by_side(text) == []
 
 
 def test_boxes_of_a_page_keep_their_marks() -> None:

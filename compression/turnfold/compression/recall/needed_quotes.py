@@ -10,7 +10,8 @@ for all questions.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statements import limits
 from turnfold.compression.text.ties.marked_lines import openings
 from turnfold.compression.text.ties.pieces import ITEM
+from turnfold.compression.text.ties.side_by_side import side_by_side
 from turnfold.compression.text.writers import WrittenBy, written_by
 
 Range = tuple[int, int]
@@ -107,6 +109,7 @@ def needs(chosen: Ints, index: PassageIndex, sources: Sequence[Quotable]) -> Nee
             head = _head(index.quotes[int(index.blocks[number])].start, sources[source].text)
             said_by = [*_speaker(start, sources[source].text), *_writer(start, source, sources, index)]
             wanted = {*read.get(number, ()), *head, *said_by, *_around(start, source, sources, index)}
+            wanted.update(_columns(start, end, source, sources, index))
             known[number] = tuple(sorted(one for one in wanted if not (start <= one[0] and one[1] <= end)))
     return {number: known[number] for number in parts.tolist() if known[number]}
 
@@ -175,6 +178,16 @@ def _writer(at: int, source: int, sources: Sequence[Quotable], index: PassageInd
         known[source] = written_by(text)
     named = known[source].below(at) or known[source].above(at)
     return [(named[0], named[0] + len(text[slice(*named)].rstrip()))] if named else []
+
+
+def _columns(start: int, end: int, source: int, sources: Sequence[Quotable], index: PassageIndex) -> Iterator[Range]:
+    """All parts of the sentences of which a passage of columns side by side holds some."""
+    known: dict[int, list[tuple[Range, ...]]] = index.derived("columns", dict)
+    if source not in known:
+        known[source] = [*chain.from_iterable(side_by_side(sources[source].text))]
+    for parts in known[source]:
+        if len(parts) > 1 and any(at < end and start < stop for at, stop in parts):
+            yield from parts
 
 
 def _around(at: int, source: int, sources: Sequence[Quotable], index: PassageIndex) -> list[Range]:

@@ -19,6 +19,7 @@ import sentencex
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.protect import inline_joints, may_be_block, uncut_spans
 from turnfold.compression.text.spans import Span, spans_of
+from turnfold.compression.text.ties.side_by_side import side_by_side
 from turnfold.compression.text.unmarked_speech import unmarked_speech
 from turnfold.compression.text.wrapped_lines import broken_lines
 
@@ -58,6 +59,7 @@ _NUMERALS: Final = frozenset("ivx")
 _NUMBERS: Final = frozenset("0123456789IVX")
 _MARKER_END: Final = 7
 _WORD: Final = re.compile(r"\w")
+_NEXT_LINE: Final = re.compile(r"\n\s*")
 _LETTER: Final = re.compile(r"[^\W\d_]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _WIDE_BLANK: Final = re.compile(r"[^\S\x00-\x7f](?=\.)")
@@ -116,8 +118,32 @@ def sentences(text: str, blocks: Sequence[Span] | None = None) -> list[Span]:
     _cut_prose(text, at, len(text), starts, values, told=blocks is None)
     if not starts:
         return [Span(0, len(text))] if text else []
+    if beside := side_by_side(text):
+        starts = [*_beside(text, starts, beside)]
     starts[0] = (0, starts[0][1])
     return spans_of([(start, end, kind) for (start, kind), (end, _) in pairwise([*starts, (len(text), "")])])
+
+
+def _beside(
+    text: str, starts: Sequence[tuple[int, str]], beside: Sequence[Sequence[Sequence[Range]]]
+) -> Iterator[tuple[int, str]]:
+    """The starts of sentences and blocks, in columns that stand side by side those of the parts of their sentences."""
+    at = 0
+    kind = ""  # of what the columns end in
+    for region in beside:
+        parts = sorted(part for sentence in region for part in sentence)
+        first, last = parts[0][0], max(stop for _, stop in parts)
+        while at < len(starts) and starts[at][0] < first:
+            yield starts[at]
+            at += 1
+        yield from ((begin, "") for begin, _ in parts)
+        while at < len(starts) and starts[at][0] <= last:
+            kind = starts[at][1]
+            at += 1
+        behind = _NEXT_LINE.search(text, last)
+        if behind and behind.end() < len(text) and (at == len(starts) or starts[at][0] > behind.end()):
+            yield behind.end(), kind
+    yield from starts[at:]
 
 
 def _is_plain_line(text: str) -> bool:

@@ -17,6 +17,7 @@ from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.transcripts import cues
 from turnfold.compression.text.lexicon import all_words
 from turnfold.compression.text.ties.pieces import ITEM, StatementPiece
+from turnfold.compression.text.ties.side_by_side import parts_beside
 
 _PARAGRAPH: Final = re.compile(r"[^\n]*\S[^\n]*(?:\n[^\n]*\S[^\n]*)*+")
 #: A paragraph that does not end, and one that begins with a small letter.
@@ -43,7 +44,7 @@ _STOPS: Final = frozenset(".!?…।॥؟۔")
 
 def interrupted_ties(text: str, pieces: Sequence[StatementPiece]) -> Iterator[tuple[int, int]]:
     """Pairs of a sentence's part and the other one."""
-    found = interruptions(text)
+    found = [*interruptions(text), *parts_beside(text)]
     begins = [piece.span.start for piece in pieces] if found else []
     for stop, start in found:
         one, other = bisect_left(begins, stop) - 1, bisect_right(begins, start) - 1

@@ -135,7 +135,7 @@ class StatementPiece:
     def __init__(self, text: str, span: Span, hints: Hints, words: Callable[[int, int], list[str]]) -> None:
         start, end, kind = span
         self._whole, self.span, self.hints, self.kind = text, span, hints, kind
-        begins = start == 0 or text[start - 1] == "\n"
+        begins = start == 0 or text[start - 1] == "\n" or text[start - 3 : start] == "   "  # as in columns
         item = begins and not kind and ITEM.match(text, start, end) is not None
         self.starts_line, self.item = begins, item
         last = text[end - 2 if text[end - 1] == " " and end - start > 1 else end - 1]
