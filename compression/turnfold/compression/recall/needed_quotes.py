@@ -10,7 +10,8 @@ for all questions.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -23,6 +24,9 @@ from turnfold.compression.text.heads import SPEAKER
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statements import limits
+from turnfold.compression.text.ties.marked_lines import openings
+from turnfold.compression.text.ties.pieces import ITEM
+from turnfold.compression.text.ties.side_by_side import side_by_side
 from turnfold.compression.text.writers import WrittenBy, written_by
 
 Range = tuple[int, int]
@@ -38,6 +42,8 @@ _SPOKEN: Final = frozenset(("", "label", "heading"))
 _FARTHEST: Final = 1500  # characters from a line to the one that introduces it
 _LINES_SAID: Final = 12  # of one message of a chat
 _INTRODUCING: Final = (":", "：")
+_LONGEST_HEAD: Final = 80  # characters of the line above a list
+_STOPS: Final = frozenset(".!。！")
 _LEADING: Final = (":\n", "：\n")
 
 
@@ -104,7 +110,8 @@ def needs(chosen: Ints, index: PassageIndex, sources: Sequence[Quotable]) -> Nee
             text = _shown(source, sources, index)
             head = _head(index.quotes[int(index.blocks[number])].start, text)
             said_by = [*_speaker(start, text), *_writer(start, source, text, index)]
-            wanted = {*read.get(number, ()), *head, *said_by}
+            wanted = {*read.get(number, ()), *head, *said_by, *_around(start, source, text, index)}
+            wanted.update(_columns(start, end, source, text, index))
             known[number] = tuple(sorted(one for one in wanted if not (start <= one[0] and one[1] <= end)))
     return {number: known[number] for number in parts.tolist() if known[number]}
 
@@ -187,15 +194,49 @@ def _writer(at: int, source: int, text: str, index: PassageIndex) -> list[Range]
     return [(named[0], named[0] + len(text[slice(*named)].rstrip()))] if named else []
 
 
+def _columns(start: int, end: int, source: int, text: str, index: PassageIndex) -> Iterator[Range]:
+    """All parts of the sentences of which a passage of columns side by side holds some."""
+    known: dict[int, list[tuple[Range, ...]]] = index.derived("columns", dict)
+    if source not in known:
+        known[source] = [*chain.from_iterable(side_by_side(text))]
+    for parts in known[source]:
+        if len(parts) > 1 and any(at < end and start < stop for at, stop in parts):
+            yield from parts
+
+
+def _around(at: int, source: int, text: str, index: PassageIndex) -> list[Range]:
+    """The lines that open the blocks of settings, elements and requests that a line stands in, the outermost first."""
+    known: dict[int, dict[int, tuple[Range, ...]]] = index.derived("around", dict)
+    if source not in known:
+        known[source] = openings(text)
+    return [*known[source].get(text.rfind("\n", 0, at) + 1, ())]
+
+
 def _head(at: int, text: str) -> list[Range]:
-    """The line with a colon that introduces a line further down its paragraph, or the paragraph."""
+    """The line with a colon that introduces a line further down its paragraph, or the paragraph; the line above a list."""
     least = max(0, at - _FARTHEST)
     paragraph = max(least, text.rfind("\n\n", least, at) + 1)
     end = max(text.rfind(sign, paragraph, at) for sign in _LEADING) + 1
     if not end:
         above = text[least:paragraph].rstrip()
         if not above.endswith(_INTRODUCING):
-            return []
+            return _list_head(at, text) if ITEM.match(text, text.rfind("\n", least, at) + 1) else []
         end = least + len(above)
     start = text.rfind("\n", least, end) + 1
     return [(start, end)] if " " in text[start:end].strip() else []  # one word is the name of a value
+
+
+def _list_head(at: int, text: str) -> list[Range]:
+    """The line without a colon above the list in which a line is an item: "Fixed", "Not in this release"."""
+    least = max(0, at - _FARTHEST)
+    end = text.rfind("\n", least, at) + 1
+    while end > least:
+        start = text.rfind("\n", least, end - 1) + 1
+        line = text[start:end].strip()
+        is_item = ITEM.match(text, start) is not None
+        if line and not is_item and not text[start].isspace():
+            return [(start, end - 1)] if len(line) <= _LONGEST_HEAD and line[-1] not in _STOPS else []
+        if not line:
+            return []
+        end = start
+    return []

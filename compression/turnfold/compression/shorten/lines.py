@@ -21,6 +21,15 @@ from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
 from turnfold.compression.text.heads import heads, in_records, in_sections, opened, remarked, titled
+from turnfold.compression.text.ties.marked_lines import (
+    continued,
+    exchanged,
+    in_columns,
+    in_elements,
+    indented,
+    noted,
+    priced,
+)
 from turnfold.compression.text.writers import in_turns
 
 Count = Callable[[str], int]
@@ -206,18 +215,29 @@ def needed_above(lines: Sequence[str], *, headings: bool) -> dict[int, tuple[int
     if len(lines) > MOST_ROWS:
         return {}
     above: dict[int, tuple[int, ...]] = {i: (distance,) for i, distance in heads(lines, headings=headings).items()}
-    told = (remarked(lines), in_sections(lines), in_records(lines), in_turns(lines), titled(lines), opened(lines))
+    told = [remarked(lines), in_sections(lines), in_records(lines), in_turns(lines), titled(lines), opened(lines)]
+    told += [
+        noted(lines),
+        in_elements(lines),
+        exchanged(lines),
+        in_columns(lines),
+        indented(lines),
+        continued(lines),
+        priced(lines),
+    ]
     for i, distance in (pair for pairs in told for pair in pairs.items()):
         above[i] = (*above.get(i, ()), distance)
     return above
 
 
 def needed_remarks(lines: Sequence[str]) -> dict[int, tuple[int, ...]]:
-    """`needed_above`, where only remarks, and the names of blocks of settings, say how a line is to be read."""
+    """`needed_above`, where only remarks, the names of blocks of settings and open elements say how a line is to be read."""
     if len(lines) > MOST_ROWS:
         return {}
     above: dict[int, tuple[int, ...]] = {i: (distance,) for i, distance in remarked(lines).items()}
-    return above | {i: (*above.get(i, ()), distance) for i, distance in opened(lines).items()}
+    for i, distance in (*opened(lines).items(), *in_elements(lines).items()):
+        above[i] = (*above.get(i, ()), distance)
+    return above
 
 
 def _foremost(entries: list[tuple[bool, float, int]], cost: Mapping[int, float], room: float) -> list[tuple[bool, float, int]]:

@@ -215,12 +215,13 @@ def _candidates(source: Source) -> tuple[_QuoteCandidate, ...]:
     ranges = list(map(bare_range, read.spans, pieces))
     begins, ends = [begin for begin, _ in ranges], [end for _, end in ranges]
     own: set[int] = set()
-    for start, end in beside_pasted(source.text) if source.role == "user" else ():
-        inside = range(bisect_right(ends, start), bisect_left(begins, end))
+    for one in beside_pasted(source.text) if source.role == "user" else ():
+        inside = range(bisect_right(ends, one[0]), bisect_left(begins, one[1]))
         own.update(inside)
         every = read.complete_within(inside, _FARTHEST)
-        if every is None:
+        if every is None or not inside:
             continue
+        start, end = min(one[0], begins[inside[0]]), max(one[1], ends[inside[-1]])  # a line may be a part of a sentence
         needs = tuple(ranges[i] for i in sorted(every.difference(inside)))
         found.append(_QuoteCandidate(start, end, False, *_weighed(source.text[start:end]), needs, asked=True))
     for i, span in enumerate(read.spans):

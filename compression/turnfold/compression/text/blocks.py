@@ -255,6 +255,7 @@ _PIPE_RULE: Final = re.compile(r"\n[ \t]*+:?-{2,}+:?[ \t]*+(?:\|[ \t]*+:?-{2,}+:
 _RULE_ROW: Final = re.compile(r"\n[ \t]*+\|[ \t]*+:?-{2,}+")
 _TAB_ROWS: Final = re.compile(r"(?:\n[^\t\n]++\t[^\t\n]*+\t[^\n]*+){2,}+")
 _COLUMN: Final = r"(?:[^ \n\x1f]| (?! ))++"
+_INDENTED_COLUMNS: Final = re.compile(r"\n {3,}+\S++(?: \S++)*+(?: {2,}+\S++(?: \S++)*+)++ *+")
 _COLUMN_ROWS: Final = re.compile(rf"(?:\n(?! ){_COLUMN}(?<![.!?]) {{2,}}+{_COLUMN}(?<![.!?]) {{2,}}+[^\n]++){{3,}}+")
 
 
@@ -266,6 +267,13 @@ def _header_start(lined: str, start: int) -> int:
     return above if "|" in lined[above:start] else start
 
 
+def _indented_header(lined: str, start: int) -> int:
+    """Where a table in columns begins: at the line above it, if that is indented and has columns too, without a name for the
+    first one."""
+    above = _line_above(lined, start)
+    return above if _INDENTED_COLUMNS.fullmatch(lined, above, start) else start
+
+
 def tables(lined: str) -> list[Range]:
     """Markdown and box tables, tab-separated rows (three columns or more), aligned columns (three rows or more)."""
     found: list[Range] = []
@@ -275,7 +283,7 @@ def tables(lined: str) -> list[Range]:
     if "\t" in lined:
         found += _blocks_of(_TAB_ROWS, lined)
     if "   " in lined:
-        found += _blocks_of(_COLUMN_ROWS, lined)
+        found += [(_indented_header(lined, start), end) for start, end in _blocks_of(_COLUMN_ROWS, lined)]
     return disjoint(found)
 
 

@@ -20,7 +20,7 @@ _BULLETS: Final = frozenset("-*+•‣◦–([0123456789・●○■□◆◇（
 #: The mark in front of a remark in code, and what it says.
 REMARK: Final = re.compile(r"\s*(?:#(?!include|define|!)|//|/\*|--|;|<!--|%|REM\b)\s*(.*)")
 #: The name of a section of settings in a line of its own, and a setting.
-SECTION: Final = re.compile(r"\[[\w. :/@\"-]{1,60}\][ \t\r]*(?:\n|\Z)")
+SECTION: Final = re.compile(r"\[[^\[\]\n]{1,60}(?<=[\w.?!)\"'’])\][ \t\r]*(?:\n|\Z)")
 SETTING: Final = re.compile(r"[#;]?[ \t]*(?:[\w.-]+|\"[^\"\n]{1,80}\"|'[^'\n]{1,80}')[ \t]*[=:]")
 _CLOCK: Final = r"\d{1,2}:\d\d(?::\d\d)?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?"
 _CLOCKED: Final = re.compile(r"\d:\d\d")
@@ -139,13 +139,15 @@ def remarked(lines: Sequence[str]) -> dict[int, int]:
 
 
 def in_sections(lines: Sequence[str]) -> dict[int, int]:
-    """By index of a setting how far above it the name of its section stands: "[production]"."""
+    """By index of a setting, or a line close below, how far above it the name of its section stands: "[production]"."""
     found: dict[int, int] = {}
     section = -1
+    close = False
     for i, line in enumerate(lines):
+        close = close and bool(line.strip())
         if line.startswith("[") and SECTION.match(line):
-            section = i
-        elif section >= 0 and SETTING.match(line):
+            section, close = i, True
+        elif section >= 0 and (close or SETTING.match(line)):
             found[i] = i - section
     return found
 

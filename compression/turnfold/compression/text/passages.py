@@ -17,6 +17,7 @@ from typing import Final
 
 from turnfold.compression.text.dialogue.turns import turn_starts
 from turnfold.compression.text.records import record_starts
+from turnfold.compression.text.ties.interrupted import interruptions
 from turnfold.compression.text.unmarked_speech import unmarked_speech
 from turnfold.compression.text.wrapped_lines import broken_lines
 from turnfold.compression.text.writers import written_by
@@ -25,6 +26,7 @@ from turnfold.compression.text.writers import written_by
 WHOLE: Final = 150
 CHUNK: Final = 25
 _SIGNS: Final = 4.2  # ASCII characters of a token
+_AROUND: Final = 300  # characters that a passage takes along where they cut a sentence in two
 _LONGEST: Final = 500  # characters without a border after which a chunk is cut at a comma, a blank, or anywhere
 
 # The alternatives begin with one class, which the regex engine finds fast.
@@ -110,6 +112,7 @@ def _sentence_ends(text: str, records: Collection[int] = ()) -> list[int]:
     if "\n" in text:
         completed = {text.index("\n", m.start()) + 1 for m in _COMPLETED.finditer(text)} if ") " in text else set()
         completed.update(_beside_writers(text, borders))
+        completed.update(_within_sentences(text, borders))
         borders = [border for border in borders if border not in completed] if completed else borders
     for *begins, behind in unmarked_speech(text, 0, len(text)):
         borders = sorted({*(border for border in borders if not begins[0] < border <= behind), *begins[1:], behind})
@@ -138,6 +141,13 @@ def _beside_writers(text: str, borders: Sequence[int]) -> Iterator[int]:
     for ranges in (named.heads, [(start - 1, end - 1) for _, start, end in named.signatures]):
         for start, end in ranges:
             yield from borders[bisect_right(borders, start) : bisect_right(borders, end)]
+
+
+def _within_sentences(text: str, borders: Sequence[int]) -> Iterator[int]:
+    """The borders where something small on the page cuts a sentence in two."""
+    for stop, start in interruptions(text):
+        if start - stop <= _AROUND:
+            yield from borders[bisect_right(borders, stop) : bisect_right(borders, start)]
 
 
 def _trim(text: str, ranges: list[Range]) -> list[Range]:

@@ -18,6 +18,7 @@ from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.protect import inline_joints, may_be_block, uncut_spans
 from turnfold.compression.text.short_forms import is_short_form, may_be_short, segments
 from turnfold.compression.text.spans import Span, spans_of
+from turnfold.compression.text.ties.side_by_side import side_by_side
 from turnfold.compression.text.unmarked_speech import unmarked_speech
 from turnfold.compression.text.wrapped_lines import broken_lines
 
@@ -48,6 +49,8 @@ _NUMERALS: Final = frozenset("ivx")
 _NUMBERS: Final = frozenset("0123456789IVX")
 _MARKER_END: Final = 7
 _WORD: Final = re.compile(r"\w")
+_NEXT_LINE: Final = re.compile(r"\n\s*")
+_LETTER: Final = re.compile(r"[^\W\d_]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _WIDE_BLANK: Final = re.compile(r"[^\S\x00-\x7f](?=\.)")
 _NOT_LATIN: Final = re.compile(r"[\u0370-\u1fff\u2e80-\uffee]")
@@ -105,8 +108,32 @@ def sentences(text: str, blocks: Sequence[Span] | None = None) -> list[Span]:
     _cut_prose(text, at, len(text), starts, values, told=blocks is None)
     if not starts:
         return [Span(0, len(text))] if text else []
+    if beside := side_by_side(text):
+        starts = [*_beside(text, starts, beside)]
     starts[0] = (0, starts[0][1])
     return spans_of([(start, end, kind) for (start, kind), (end, _) in pairwise([*starts, (len(text), "")])])
+
+
+def _beside(
+    text: str, starts: Sequence[tuple[int, str]], beside: Sequence[Sequence[Sequence[Range]]]
+) -> Iterator[tuple[int, str]]:
+    """The starts of sentences and blocks, in columns that stand side by side those of the parts of their sentences."""
+    at = 0
+    kind = ""  # of what the columns end in
+    for region in beside:
+        parts = sorted(part for sentence in region for part in sentence)
+        first, last = parts[0][0], max(stop for _, stop in parts)
+        while at < len(starts) and starts[at][0] < first:
+            yield starts[at]
+            at += 1
+        yield from ((begin, "") for begin, _ in parts)
+        while at < len(starts) and starts[at][0] <= last:
+            kind = starts[at][1]
+            at += 1
+        behind = _NEXT_LINE.search(text, last)
+        if behind and behind.end() < len(text) and (at == len(starts) or starts[at][0] > behind.end()):
+            yield behind.end(), kind
+    yield from starts[at:]
 
 
 def _is_plain_line(text: str) -> bool:
@@ -224,7 +251,7 @@ def _are_plain(pieces: Sequence[str], rules: str) -> bool:
     ends = [piece[-4:] for piece in pieces[:-1]]
     return (
         not may_be_short(pieces, rules)
-        and False not in [end[-1:] == " " for end in ends]
+        and False not in [end[-1:] == " " != end[-2:-1] for end in ends]
         and True not in [len(piece) <= _NUMBERED and piece[-3:-2] in _NUMBERS for piece in pieces[:-1]]
         and False
         not in [
@@ -244,6 +271,8 @@ def _is_border(line: str, last: int, at: int) -> bool:
         return False
     if not (line[at].isalnum() or _WORD.search(line, at, at + 200)):
         return False
+    if line[at - 2 : at] == "  " and not _LETTER.search(line, last, at):
+        return False  # "18.11.  ": the first cells of a row
     begin = line[last : last + 2]
     numbered = at - last <= _NUMBERED and line[at - 3 : at - 2] in _NUMBERS
     if len(begin) == 2 and begin.isalpha() and not (numbered or _NUMERALS.issuperset(begin)):  # a word: most sentences

@@ -28,7 +28,9 @@ from turnfold.compression.text.ties.cues import sentence_cues
 from turnfold.compression.text.ties.farther import farther_ties
 from turnfold.compression.text.ties.following import following_ties
 from turnfold.compression.text.ties.hints import Hints
+from turnfold.compression.text.ties.interrupted import interrupted_ties
 from turnfold.compression.text.ties.layout import layout_ties
+from turnfold.compression.text.ties.marked_lines import exchange_ties
 from turnfold.compression.text.ties.near import introduced, near_ties
 from turnfold.compression.text.ties.numbered import numbered_ties
 from turnfold.compression.text.ties.paragraph import paragraph_ties
@@ -36,6 +38,7 @@ from turnfold.compression.text.ties.pieces import StatementPiece, is_amendment, 
 from turnfold.compression.text.ties.pointing import pointing_ties
 from turnfold.compression.text.ties.reaching import reaching_ties
 from turnfold.compression.text.ties.referring import referring_ties
+from turnfold.compression.text.ties.run_in_heads import run_in_ties
 from turnfold.compression.text.ties.scope import scope_ties
 from turnfold.compression.text.unmarked_speech import unmarked_speech
 from turnfold.compression.text.writers import written_by
@@ -83,6 +86,8 @@ _RULES: Final[tuple[_Rule, ...]] = (
     lambda _, pieces: scope_ties(pieces),
     layout_ties,
 )
+#: The same where it matters as much what stands in front as what stands behind.
+_TWO_SIDED: Final[tuple[_Rule, ...]] = (interrupted_ties, exchange_ties, lambda _, pieces: run_in_ties(pieces))
 
 
 def _comments(rule: _Rule) -> _Rule:
@@ -90,8 +95,13 @@ def _comments(rule: _Rule) -> _Rule:
     return lambda text, pieces: [pair for pair in rule(text, pieces) if pair[0] < pair[1]]
 
 
+_ALL_RULES: Final = (*_RULES, *_TWO_SIDED)
 #: The same of what limits, corrects or introduces a sentence.
-_LIMITING_RULES: Final[tuple[_Rule, ...]] = (*map(_comments, _RULES), lambda _, pieces: introduced(pieces))
+_LIMITING_RULES: Final[tuple[_Rule, ...]] = (
+    *map(_comments, _RULES),
+    lambda _, pieces: introduced(pieces),
+    *_TWO_SIDED,
+)
 #: The attributes of `Statements`.
 _Columns = tuple[Sequence[Span], Sequence[tuple[int, ...]], Sequence[int]]
 
@@ -166,7 +176,7 @@ class Statements:
 
 def statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
     """The text as statements; linear. `blocks` as for ``sentences``."""
-    return Statements(*_read(text, blocks, _RULES))
+    return Statements(*_read(text, blocks, _ALL_RULES))
 
 
 def _read(text: str, blocks: Sequence[Span] | None, rules: Sequence[_Rule]) -> _Columns:
@@ -245,7 +255,7 @@ def _of(
     texts: Sequence[str],
     cut: Sequence[Sequence[Span]],
     read: Sequence[Sequence[StatementPiece]],
-    rules: Sequence[_Rule] = _RULES,
+    rules: Sequence[_Rule] = _ALL_RULES,
 ) -> list[_Columns]:
     several = [(text, pieces) for text, spans, pieces in zip(texts, cut, read, strict=True) if len(spans) > 1]
     joined = [_joined(text, pieces) for text, pieces in several]
@@ -408,7 +418,7 @@ def _joined(text: str, pieces: Sequence[StatementPiece]) -> list[bool]:
 
 
 def _is_one_with(piece: StatementPiece, before: StatementPiece) -> bool:
-    if piece.stands_alone or piece.item or not piece.may_be_tied:
+    if piece.stands_alone or piece.item or not piece.may_be_tied or piece.is_cried:
         return False
     return piece.answers or piece.is_condition or piece.restricts_what(before)
 

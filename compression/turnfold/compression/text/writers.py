@@ -45,6 +45,7 @@ _DATE: Final = re.compile(
     rf"{AGO}|"
     r"\d{1,2}[:h]\d\d(?::\d\d)?(?:[ \u202f]?[AaPp]\.?[Mm]\b\.?)?"
     r"|\d{1,2}([/.-])\d{1,2}\1(?:19|20)?\d\d\b|\d{4}[/.-]\d{1,2}[/.-]\d{1,2}"
+    r"|\d{1,2}/[^\W\d_]{3,4}/(?:19|20)?\d\d\b|[^\W\d_]{3,10}\.? \d{1,2}(?=,? (?:at )?\d{1,2}:\d\d)"
     r"|[^\W\d_]{3,10}\.? \d{1,2},? \d{4}|\d{1,2}\.? (?:de )?[^\W\d_]{3,10}\.?,? (?:de )?\d{4}"
     r"|\d{1,3} ?(?:s|m|h|d|w|mo|y|yr|min|hr)\b\.?|\d{1,3} [^\W\d_]{3,8}(?= (?:ago|fa|geleden|temu|назад|önce)\b)"
     r"|(?:\d{2,4}年)?\d{1,2}月\d{1,2}日|(?:\d{4}년 ?)?\d{1,2}월 ?\d{1,2}일"
@@ -60,6 +61,11 @@ _DASH: Final = re.compile(r"[ \t]*(?:—|―|–|--)")
 _QUOTED: Final = re.compile(r"[ \t]*[\"“„«].{15,}[\"”“»]\.?[ \t]*\Z")
 _ENDED: Final = (*".!?:;,…。！？：",)
 #: A name in capitals in a line of its own, as in plays and interviews, with a direction behind it.
+_ACTED: Final = re.compile(
+    r"[ \t]*([^\n]{2,40}?) (?:"
+    + "|".join(sorted(map(re.escape, (act.replace("_", " ") for act in _WORDS["acts"])), key=lambda act: (-len(act), act)))
+    + r")\b[ \t]*[-–—·:,]?"
+)
 _ROLE: Final = re.compile(
     r"[ \t]*([^\Wa-z\d_]+(?:[ .'’-]{1,2}[^\Wa-z\d_]+){0,3})[.:]?(?:[ \t]*[(\[][^\n)\]]{1,60}[)\]][.:]?)?[ \t]*\Z"
 )
@@ -127,7 +133,7 @@ def _writers(text: str) -> Writers:
         found = (i for i, line in enumerate(lines) if len(line) <= _LONGEST and _DIGIT.search(line) and says_when(line))
         dated = frozenset(found)
         heads = {i: i + 1 for i in speaker_lines(lines) - dated} | {i: i + 2 for i in named_above(lines) - dated}
-        heads |= _several(_dated_heads(lines, dated)) | _mailed(lines)
+        heads |= _several(_dated_heads(lines, dated)) | _mailed(lines) | _several(_acted(lines))
         heads = _joined(heads, _several(_pictured(lines)))
     heads |= _roles(lines) if roles else {}
     signatures = (*(_dashed(lines) if signs else ()), *(_below_quotations(lines) if signs else ()), *_behind_dates(lines, dated))
@@ -272,6 +278,18 @@ def _mailed(lines: Sequence[str]) -> dict[int, int]:
             and len([*takewhile(_HEADER.match, lines[i : i + _HEADER_LINES])]) >= _HEADER_LINES
         )
         if above_fields or (len(line) <= 2 * _LONGEST and "@" in line and _ADDRESSED.match(line) and _DATE.search(line)):
+            found[i] = i + 1
+    if found and _FROM.match(lines[0]) and all(map(_HEADER.match, lines[1:_HEADER_LINES])):
+        found[0] = 1  # the newest mail of several
+    return found
+
+
+def _acted(lines: Sequence[str]) -> dict[int, int]:
+    """What somebody did on a page, and when, in one line: "Ann Lee added a comment - 12/Nov/26 9:14 AM"."""
+    found: dict[int, int] = {}
+    for i, line in enumerate(lines):
+        acted = _ACTED.match(line) if len(line) <= 2 * _LONGEST else None
+        if acted and is_name_alone(acted[1]) and says_when(line[acted.end() :]):
             found[i] = i + 1
     return found
 

@@ -13,7 +13,8 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from turnfold.compression.shorten.evidence import graded_lines, grades
 from turnfold.compression.shorten.kinds.html_depth import with_few_open
 from turnfold.compression.shorten.kinds.plain import template
-from turnfold.compression.shorten.lines import WeighedLine, rows_of, short_lines
+from turnfold.compression.shorten.lines import MOST_ROWS, WeighedLine, rows_of, short_lines
+from turnfold.compression.text.ties.marked_lines import in_elements
 
 _NOISE: Final = ["script", "style", "noscript", "template", "svg", "nav", "footer", "iframe"]
 _BLOCKS: Final = (
@@ -36,6 +37,9 @@ def page_lines(text: str) -> list[str]:
             cell.insert_before(_MARK)
         elif cell.prev is not None and _before(cell) in _CELLS:
             cell.insert_before(_CELL_GAP)
+    for field in tree.css("input[type=checkbox], input[type=radio], option"):
+        is_set = "checked" in field.attributes or "selected" in field.attributes
+        field.insert_before((_MARK if field.tag == "input" else " ") + ("[x] " if is_set else "[ ] "))
     root = tree.root
     flat = root.text(separator=" ") if root is not None else ""
     return [line for line in (" ".join(piece.split()) for piece in flat.split(_MARK)) if line]
@@ -68,6 +72,7 @@ def xml_rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     """Lines of an XML text; a text on one line is cut at its tags."""
     lines = short_lines(text.replace("><", ">\n<") if text.count("\n") < 4 else text)
     found = _with_parents(lines, grades(lines))
+    above = in_elements(lines) if len(lines) <= MOST_ROWS else {}
 
     def row(i: int) -> WeighedLine:
         return WeighedLine(
@@ -75,6 +80,7 @@ def xml_rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
             like=template(lines[i]),
             weight=-1 if lines[i].strip().startswith("</") else 0.4,
             evidence=1 if found[i] == 3 else 0,
+            needs=(above[i],) if i in above else (),
         )
 
     return rows_of(lines, words, graded_lines(found), row)

@@ -13,6 +13,7 @@ from typing import Final
 from turnfold.compression.shorten.evidence import grade
 from turnfold.compression.shorten.kinds.plain import template
 from turnfold.compression.shorten.lines import MOST_ROWS, WeighedLine, rows_of, short_lines
+from turnfold.compression.text.heads import heads
 
 _BY_TEMPLATE: Final = "template"  # alike are lines of one template
 _FAILED: Final = re.compile(
@@ -75,10 +76,13 @@ def _with_messages(lines: Sequence[str]) -> list[str]:
 def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
     """Every line; failures and totals before reasons, reasons before places, passes last."""
     lines = _with_messages(short_lines(text))
-    pairs = {i: _partner(lines, i) for i in range(len(lines))} if len(lines) <= MOST_ROWS else {}
+    small = len(lines) <= MOST_ROWS
+    pairs = {i: _partner(lines, i) for i in range(len(lines))} if small else {}
+    above = heads(lines, headings=False) if small else {}
 
     def row(i: int) -> WeighedLine:
-        return _row(lines[i])._replace(needs=pairs.get(i, ()))
+        head = (above[i],) if i in above else ()
+        return _row(lines[i])._replace(needs=(*pairs.get(i, ()), *head))
 
     return rows_of(lines, words, (i for i, line in enumerate(lines) if _NEEDED.match(line)), row)
 

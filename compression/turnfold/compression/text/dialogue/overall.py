@@ -97,7 +97,8 @@ _GERMAN: Final = (
     r"\b(?:was|welche \w+) (?:haben|hatten) wir (?:(?:bisher|heute|alles|bis jetzt) )*(?:beschlossen|entschieden|vereinbart|"
     rf"besprochen|getroffen|gelernt|geschafft|gemacht|festgelegt){_END}",
     r"\b(?:welche|was für) fehler (?:habe|hab|mache) ich\b|\bwie (?:habe|hab) ich mich geschlagen|\bwie war ich\b",
-    rf"\b(?:mach|schreib|erstell|verfass|brauch|hätte|möchte)\w* (?:\w+ ){{0,4}}(?:{_PRODUCTS})(?: (?:für|von|daraus|über) [\w ]{{2,40}})?{_END}",
+    r"\b(?:mach|schreib|erstell|verfass|brauch|hätte|möchte)\w* (?:\w+ ){0,4}"
+    rf"(?:{_PRODUCTS})(?: (?:für|von|daraus|über) [\w ]{{2,40}})?{_END}",
     rf"\b(?:die|meine|unsere) (?:nächsten schritte|offenen (?:punkte|fragen))(?: (?:jetzt|nun))?{_END}",
 )
 

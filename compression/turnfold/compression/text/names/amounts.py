@@ -35,7 +35,7 @@ _CODE: Final = (
 _COINS: Final = (
     r"(?:(?:[Dd]ollars?|dólar(?:es)?|dollari|[Ee]uros?|pounds|pound sterling|rupees?|yen|yuan|francs?|Franken|pesos?|reais|real"
     r"|rubles?|roubles?|zloty|złotych|zł|рублей|рубля|рубль|руб\b\.?|гривен|крон\w?|Kč|kroner|kronor|lei|lire|won|liras?|dinars?|dirhams?|riyals?|cents?"
-    rf"|{_CODE})(?!\w)|[€£¥₹₽₩$](?!\d)|(?:人民币|人民幣|美元|美金|欧元|歐元|日元|英镑|港元|元|円|ドル|ユーロ)|원|달러|유로"
+    rf"|{_CODE})(?!\w)|[€£¥₹₽₩₺₫₴₱₪₦฿$](?!\d)|(?:人民币|人民幣|美元|美金|欧元|歐元|日元|英镑|港元|元|円|ドル|ユーロ)|원|달러|유로"
     r"|(?:دولار|دينار|ريال|درهم|جنيه|يورو|ليرة)(?!\w))"
 )
 #: "4 millones de pesos", "2 millions d'euros".

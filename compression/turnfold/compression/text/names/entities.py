@@ -62,8 +62,11 @@ _DATES: Final = re.compile(
     r"|(?:[一二三四五六七八九〇零]{4}年)?[一二三四五六七八九十]{1,3}月[一二三四五六七八九十]{1,3}[日号號]"
     r"|\d{1,2} (?:يناير|فبراير|مارس|أبريل|إبريل|مايو|يونيو|يوليو|أغسطس|سبتمبر|أكتوبر|نوفمبر|ديسمبر|كانون الثاني|شباط|آذار"
     r"|نيسان|أيار|حزيران|تموز|آب|أيلول|تشرين الأول|تشرين الثاني|كانون الأول|جانفي|فيفري|أفريل|ماي|جوان|جويلية|أوت)(?!\w)"
-    r"(?: \d{4})?"
+    r"(?: \d{4})?|\d{1,2} ב(?:ינואר|פברואר|מרץ|אפריל|מאי|יוני|יולי|אוגוסט|ספטמבר|אוקטובר|נובמבר|דצמבר)\b(?: \d{4}\b)?"
+    r"|\d{1,2} tháng \d{1,2}\b(?: năm \d{4}\b)?|\b\d{1,2} h [0-5]\d\b"
 )
+#: "+353 1 555 0142", "+49 (0)421 220-15".
+_PHONES: Final = re.compile(r"(?<![\w+])\+\d{1,3}(?:[ \u00a0./-]?\(\d{1,4}\))?(?:[ \u00a0./-]\d{1,8}){1,6}(?![\w.]\d)\b")
 #: "Q3 2026", "FY24".
 _QUARTERS: Final = re.compile(r"[QHF](?<!\w[QHF])(?:(?<!F)[1-4]|(?<=F)Y) ?(?:20)?\d\d\b")
 _YEARS: Final = re.compile(r" (?:19|20)\d\d\b")
@@ -172,6 +175,8 @@ def entities(text: str) -> list[Entity]:
     found = [Entity(m.group(), "date", m.start(), m.end()) for m in DATE_WORDS.finditer(plain)]
     found += [Entity(m.group(), "date", m.start(), m.end()) for m in _DATES.finditer(plain)]
     found += [Entity(m.group(), "date", m.start(), m.end()) for m in _QUARTERS.finditer(plain)]
+    if "+" in plain:
+        found += [Entity(m.group(), "identifier", m.start(), m.end()) for m in _PHONES.finditer(plain)]
     found += _months(plain)
     if "«" in plain:
         found += [Entity(m.group(), "organisation", m.start(), m.end()) for m in _IN_QUOTES.finditer(plain)]

@@ -48,7 +48,7 @@ _NEAR_START: Final = 4  # words within which a sentence names what it is about
 _NOT_ENDED: Final = re.compile(r"[^\s.!?:;,…。！？：；，।॥؟۔][)\]*_~-]*\s*\Z")
 _BLANK_LINE: Final = re.compile(r"\n[ \t]*\n\s*\Z")
 _NOTE: Final = re.compile(r"[ \t]*\\?(\*{1,3}|[†‡¹²³⁴⁵⁶⁷⁸⁹]|\(\d\)|\[\^\w{1,3}\])(?![*]):?[ \t]*(?=\w)")
-_MAY_NOTE: Final = re.compile(r"[†‡¹²³⁴⁵⁶⁷⁸⁹]|\w\(\d\)|\[\^|[\w.,;)%]\*")
+_MAY_NOTE: Final = re.compile(r"[†‡¹²³⁴⁵⁶⁷⁸⁹]|\w\(\d\)|\[\^|(?:[\w.,;)%]|\w )\*")
 #: "*412", "meant*": a word that takes the place of one before, alone in its line.
 _CORRECTS: Final = re.compile(r"[ \t]*(?:\*[^\s*]+(?: [^\s*]+){0,3}|[^\s*]+(?: [^\s*]+){0,2}\*)\s*\Z")
 _BULLET: Final = re.compile(r"[ \t]*\*[ \t]")
@@ -109,8 +109,10 @@ def _is_title(pieces: Sequence[StatementPiece], i: int) -> bool:
 
 
 def _is_section(pieces: Sequence[StatementPiece], i: int) -> bool:
-    """Whether it is the name of a section of settings: "[production]" above "host = a"."""
-    return SECTION.match(pieces[i].text) is not None and i + 1 < len(pieces) and SETTING.match(pieces[i + 1].text) is not None
+    """Whether it is the name of a section of settings, or of what stands close below: "[production]", "[Chorus – both]"."""
+    if not SECTION.match(pieces[i].text) or i + 1 == len(pieces):
+        return False
+    return not _ends_paragraph(pieces[i]) or SETTING.match(pieces[i + 1].text) is not None
 
 
 def _under_titles(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
@@ -120,7 +122,7 @@ def _under_titles(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
         if piece.kind == "heading" or (listed and piece.starts_line and not piece.item):
             title, listed = -1, False
         if piece.starts_line and piece.text[0] == "[" and _is_section(pieces, i):
-            title, close, listed = i, False, False
+            title, close, listed = i, not SETTING.match(pieces[i + 1].text), False
         elif piece.kind != "heading" and i + 1 < len(pieces) and _is_title(pieces, i):
             title, close, listed = i, not _ends_paragraph(piece), pieces[i + 1].item
         elif title >= 0:
@@ -283,7 +285,7 @@ def _footnoted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
             or not _is_apart(note.text, mark[1])
         ):
             continue
-        use = re.compile(rf"(?<=[\w.,;)%\"”]){re.escape(mark[1])}(?![\w*])")
+        use = re.compile(rf"(?:(?<=[\w.,;)%\"”✓✔✗✘✅❌])|(?<=\w )){re.escape(mark[1])}(?![\w*])")
         for k in range(i - 1, max(-1, i - 1 - 2 * _FARTHEST), -1):
             said = pieces[k].text
             if mark[1] in said and use.search(said) and _is_apart(said, mark[1]):

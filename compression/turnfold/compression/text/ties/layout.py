@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from turnfold.compression.text.lexicon import all_words
+from turnfold.compression.text.ties.marked_lines import PRICE
 from turnfold.compression.text.ties.pieces import StatementPiece
 from turnfold.compression.text.writers import written_by
 
@@ -54,6 +55,7 @@ def layout_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
     if "\n" not in text:
         return []
     found = [*_enumerations(pieces), *_indented(pieces), *_titled(pieces), *_outcomes(pieces), *_signed(text, pieces)]
+    found += _priced(pieces)
     if "." in text:
         found += _placed(pieces)
     if ">" in text:
@@ -253,6 +255,16 @@ def _outcomes(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
 
 def _is_short(piece: StatementPiece) -> bool:
     return not piece.dense and 0 < len(piece.said) <= _OUTCOME_WORDS and piece.text.rstrip()[-1:] in _ENDS
+
+
+def _priced(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+    """An amount that is a line of its own and the line close above it, which says of what: "Battery 36 V / € 119.00"."""
+    for i, piece in enumerate(pieces):
+        if not i or piece.kind or not piece.starts_line or not PRICE.fullmatch(piece.text):
+            continue
+        above = pieces[i - 1]
+        if not (above.kind or _BLANK_LINE.search(above.tail(40)) or PRICE.fullmatch(above.text)):
+            yield i, i - 1
 
 
 # ---------------------------------------------------------------- signatures

@@ -193,15 +193,18 @@ def introduced(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     if not items and True not in leads:
         return found
     above: list[tuple[int, int]] = []  # the items that are open: how far each is indented, and which it is
+    styles: list[tuple[int, tuple[str | None, ...]]] = []  # how the open items are marked, and how far each is indented
     listed = False
     lead, end = -1, 0  # the last line that leads to all lines of its paragraph, and where that ends
     for i, piece in enumerate(pieces[:-1]):
         if piece.kind or (piece.starts_line and not piece.item):
             above.clear()
+            styles.clear()
             listed = False
         if piece.item:
             listed = True
             indent = len(piece.text) - len(piece.text.lstrip())
+            indent += _depth(styles, piece.style, indent)
             while above and above[-1][0] >= indent:
                 above.pop()
             found += _below_item(pieces, i, above[-1][1]) if above else []
@@ -214,6 +217,19 @@ def introduced(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
         else:
             found += [(k, i) for k in _governed(pieces, i, leads)]
     return [*found, *((k, lead) for k in range(lead + 1, end))]
+
+
+def _depth(styles: list[tuple[int, tuple[str | None, ...]]], style: tuple[str | None, ...], indent: int) -> int:
+    """How many levels deeper than its indentation an item stands, by its mark: "(1)" below "1." and above the next "2."."""
+    if not style or style[2]:  # a bullet
+        return 0
+    mark = (indent, style)
+    del styles[styles.index(mark) + 1 if mark in styles else len(styles) :]
+    while mark not in styles and styles and styles[-1][0] > indent:
+        styles.pop()
+    if mark not in styles:
+        styles.append(mark)
+    return sum(at == indent for at, _ in styles) - 1
 
 
 def _below_item(pieces: Sequence[StatementPiece], i: int, parent: int) -> list[tuple[int, int]]:

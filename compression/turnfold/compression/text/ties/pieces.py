@@ -43,10 +43,10 @@ _COLON_SOON: Final = re.compile(r"[^\n.!?]{0,40}[:：]")
 #: The mark in front of a list's item.
 ITEM: Final = re.compile(
     r"[ \t]*(?:(?:[-*+•‣◦–!▪▸►]|[✓✔✗✘✅❌☑☐☒⚠⏳]\ufe0f?"
-    r"|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)]|\((?:[ivx]{2,4}|[a-z]{2})\)|\[[ xX]\])[ \t]"
+    r"|\(?\d{1,3}[.)°º]|\(?[^\W\d_][.)]|\((?:[ivx]{2,4}|[a-z]{2})\)|\[[ xX*-]\]|\([ xX]\))[ \t]"
     r"|[・●○■□◆◇①-⑳]|（?\d{1,2}[、）]|\d{1,2}．)"
 )
-_STYLE: Final = re.compile(r"[ \t]*(\(?)(?:(\d)+|[a-zA-Z]+|(\W))([.)]?)")
+_STYLE: Final = re.compile(r"[ \t]*([(（]?)(?:(\d)+|[^\W\d_]+|(\W))([.)°º）、．]?)")
 _NUMBER: Final = re.compile(r"[ \t]*\(?(\d{1,3})[.)]")
 _LEAD: Final = re.compile(r"[\s\"'“”„«»「『(（*_>\-–—•…]*(?:\(?\d{1,3}[.)]\s+)?[\s\"'“”„«»「『(（*_]*")
 # Of scripts with capitals what begins a name is none of these.
@@ -135,7 +135,7 @@ class StatementPiece:
     def __init__(self, text: str, span: Span, hints: Hints, words: Callable[[int, int], list[str]]) -> None:
         start, end, kind = span
         self._whole, self.span, self.hints, self.kind = text, span, hints, kind
-        begins = start == 0 or text[start - 1] == "\n"
+        begins = start == 0 or text[start - 1] == "\n" or text[start - 3 : start] == "   "  # as in columns
         item = begins and not kind and ITEM.match(text, start, end) is not None
         self.starts_line, self.item = begins, item
         last = text[end - 2 if text[end - 1] == " " and end - start > 1 else end - 1]
@@ -288,6 +288,11 @@ class StatementPiece:
         """Whether the sentence in front of it is not to be read without it."""
         is_about_it = self.may_be_tied and not self.item and (self.restricts or self.answers or self.is_condition)
         return is_about_it or self.is_aside
+
+    @property
+    def is_cried(self) -> bool:
+        """Whether it is a line in capitals without an end, a title whatever its words are: "CAUTION"."""
+        return self.starts_line and self.text.endswith("\n") and self.text.isupper() and self.text.rstrip()[-1:].isalpha()
 
     @property
     def is_aside(self) -> bool:

@@ -1,0 +1,170 @@
+"""Lines that others are not to be read without, told by marks in them: a note below its sign, an element around what it holds,
+the first line of a request above its answer, the names of columns above their rows, what a line is indented under.
+
+Lives here: finding them in text that is shown line by line; for requests the same for sentences. Does not belong here: heads,
+sections and remarks (``heads``), notes below sentences (``farther``).
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
+from typing import Final
+
+from turnfold.compression.text.heads import opened
+from turnfold.compression.text.ties.pieces import StatementPiece
+
+_NOTE: Final = re.compile(r"[ \t]*(\*{1,3}|[†‡§¹²³⁴-⁹]|\[\^\w{1,3}\]:|\(\d\))[ \t]*(?=[^\W_])")
+_MARKS: Final = frozenset("*†‡§¹²³⁴⁵⁶⁷⁸⁹[(")
+_ELEMENT: Final = re.compile(r"\s*<(?P<name>[A-Za-z][\w:.-]*)(?P<fields>(?:\s+[\w:.-]+\s*=\s*(?:\"[^\"]*+\"|'[^']*+'))*+)\s*>\s*")
+_ELEMENT_END: Final = re.compile(r"\s*</[A-Za-z][\w:.-]*\s*>\s*")
+_FIELD: Final = re.compile(r"\s(?!xmlns\b)[\w:.-]+\s*=")
+_PAGE: Final = ("<div", "<html", "<span", "<body")  # whose elements say how it looks
+#: "> POST /v2/transfer HTTP/1.1", "GET http://localhost/x HTTP/2", and what follows it: a field, a status, a body.
+_REQUEST: Final = re.compile(r"(?:[>*<] ?)?(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|CONNECT|TRACE) \S+ HTTP/\d")
+_STATUS: Final = re.compile(r"(?:[<*>] ?)?HTTP/\d(?:\.\d)? \d{3}\b")
+#: "€ 119.00", "1.299,00 kr", "34 %".
+PRICE: Final = re.compile(
+    r"[ \t]*[+–-]?(?:(?:[$€£¥₹₩]|[A-Z]{2,3}\$?)[ \u00a0]?\d[\d.,’' \u00a0]{0,16}"
+    r"|\d[\d.,’' \u00a0]{0,16}(?:[$€£¥₹₩%]|kr\b|[A-Z]{3}\b))[.-]*\s*"
+)
+_CELLS: Final = re.compile(r" {2,}+|\t")
+_FEWEST_CELLS: Final = 3
+_LONGEST_PRICE: Final = 40  # characters
+_SLIGHTLY: Final = 1  # blanks more that tell nothing
+_FARTHEST_IN: Final = 24  # blanks; what is indented farther stands in the middle or at the right
+_FIGURES: Final = 3  # one cell of so many with a figure: it is no line of names
+
+
+def noted(lines: Sequence[str]) -> dict[int, int]:
+    """By index of a line with a note's sign how far below it the note stands, as a negative number."""
+    notes = [(i, m[1].rstrip(":")) for i, line in enumerate(lines) if line.lstrip()[:1] in _MARKS and (m := _NOTE.match(line))]
+    marks = [mark for _, mark in notes]
+    found: dict[int, int] = {}
+    for i, mark in notes:
+        if marks.count(mark) == 1:  # else it marks the items of a list
+            use = re.compile(rf"(?:(?<=[^\s*(\[|])|(?<=\w[ \t])){re.escape(mark)}(?![\w*])")
+            found |= {k: k - i for k in range(i) if mark in lines[k] and use.search(lines[k])}
+    return found
+
+
+def in_elements(lines: Sequence[str]) -> dict[int, int]:
+    """By index of a line of XML how far above it the element opens that it stands in, where that one has fields:
+    ``<order status="cancelled">``."""
+    if not any(line.lstrip().startswith("<") for line in lines) or any(sign in line for line in lines for sign in _PAGE):
+        return {}
+    found: dict[int, int] = {}
+    above: list[int] = []  # the elements that are open, -1 for one without fields
+    for i, line in enumerate(lines):
+        if _ELEMENT_END.fullmatch(line) and above:
+            above.pop()
+        opens = _ELEMENT.fullmatch(line)
+        nearest = next((k for k in reversed(above) if k >= 0), -1)
+        if nearest >= 0 and line.strip():
+            found[i] = i - nearest
+        if opens:
+            above.append(i if _FIELD.search(opens["fields"]) else -1)
+    return found
+
+
+def exchanged(lines: Sequence[str]) -> dict[int, int]:
+    """By index of a line of a request or its answer how far above it the first line of the request stands, or of the answer."""
+    found: dict[int, int] = {}
+    request = status = -1
+    for i, line in enumerate(lines):
+        if _REQUEST.match(line):
+            request, status = i, -1
+        elif request >= 0 and line.strip():
+            answers = _STATUS.match(line)
+            status = i if answers else status
+            found[i] = i - (request if answers or status < 0 else status)
+    return found
+
+
+def in_columns(lines: Sequence[str]) -> dict[int, int]:
+    """By index of a row whose cells stand in columns how far above it the line with the names of these stands."""
+    found: dict[int, int] = {}
+    header = -1
+    for i, line in enumerate(lines):
+        cells = _CELLS.split(line.strip()) if "  " in line.strip() else ()
+        if len(cells) < _FEWEST_CELLS:
+            header = header if line.strip() and line[0].isspace() else -1  # more of a row
+        elif header < 0:
+            header = i if not _tells_figures(cells) else len(lines)
+        elif header < i and _tells_figures(cells):
+            found[i] = i - header
+    return found
+
+
+def indented(lines: Sequence[str]) -> dict[int, int]:
+    """By index of an indented line how far above it the nearest line stands that is less indented, in its paragraph."""
+    found: dict[int, int] = {}
+    above: list[tuple[int, int]] = []  # the lines that others may stand under, and how far each is indented
+    for i, line in enumerate(lines):
+        body = line.lstrip(" ")
+        if not body.strip():
+            above.clear()
+            continue
+        indent = len(line) - len(body)
+        while above and above[-1][0] >= indent - _SLIGHTLY:
+            above.pop()
+        if above and indent <= _FARTHEST_IN:
+            found[i] = i - above[-1][1]
+        above.append((indent, i))
+    return found
+
+
+def continued(lines: Sequence[str]) -> dict[int, int]:
+    """By index of a row whose cells stand in columns the distance to the indented line close below it that has none: what was
+    paid, why a value is not reliable."""
+    return {
+        i: -1
+        for i, (line, below) in enumerate(pairwise(lines))
+        if below.startswith("  ")
+        and len(below) - len(below.lstrip()) > len(line) - len(line.lstrip()) + _SLIGHTLY
+        and len(_CELLS.split(line.strip())) >= _FEWEST_CELLS
+        and len(_CELLS.split(below.strip())) == 1
+    }
+
+
+def priced(lines: Sequence[str]) -> dict[int, int]:
+    """By index of an amount that is a line of its own how far above it the line stands that says of what."""
+    found = {i for i, line in enumerate(lines) if len(line) <= _LONGEST_PRICE and PRICE.fullmatch(line)}
+    return {i: 1 for i in found if i and i - 1 not in found and lines[i - 1].strip()}
+
+
+def _tells_figures(cells: Sequence[str]) -> bool:
+    return _FIGURES * sum(any(map(str.isdigit, cell)) for cell in cells) >= len(cells)
+
+
+def openings(text: str) -> dict[int, tuple[tuple[int, int], ...]]:
+    """By the place of a line's beginning the ranges of the lines that open what it stands in, the outermost first."""
+    if "{" not in text and "</" not in text and " HTTP/" not in text:
+        return {}
+    lines = text.split("\n")
+    starts = [*accumulate((len(line) + 1 for line in lines), initial=0)]
+    found: dict[int, tuple[int, ...]] = {}  # by line those that open what it stands in
+    for told in (opened(lines), in_elements(lines), exchanged(lines)):
+        for i, distance in told.items():
+            above = i - distance
+            found[i] = (*found.get(above, ()), above)
+    return {starts[i]: tuple((starts[k], starts[k] + len(lines[k])) for k in dict.fromkeys(above)) for i, above in found.items()}
+
+
+def exchange_ties(text: str, pieces: Sequence[StatementPiece]) -> Iterator[tuple[int, int]]:
+    """Pairs of a sentence of a request or its answer and the one that says what was asked, or how it was answered."""
+    if " HTTP/" not in text or "\n" not in text:
+        return
+    lines = text.split("\n")
+    found = exchanged(lines)
+    starts = [*accumulate((len(line) + 1 for line in lines), initial=0)] if found else []
+    begins = [piece.span.start for piece in pieces]
+
+    def piece_at(line: int) -> int:
+        return bisect_right(begins, starts[line]) - 1
+
+    for line, distance in found.items():
+        if (one := piece_at(line)) != (other := piece_at(line - distance)):
+            yield one, other
