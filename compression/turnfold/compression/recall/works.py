@@ -115,7 +115,8 @@ def find_work(
 def with_work(ranking: RankedQuotes, index: PassageIndex, work: FoundWork) -> RankedQuotes:
     """A ranking with a work in front, without the passages that stand in it or in its older forms."""
     apart = (*work.quotes, *work.outdated)
-    others = [n for n in ranking.numbers.tolist() if not any(_overlap(index.quotes[n], one) for one in apart)]
+    quotes = (*index.quotes, *ranking.more) if ranking.more else index.quotes
+    others = [n for n in ranking.numbers.tolist() if not any(_overlap(quotes[n], one) for one in apart)]
     return in_front(ranking, work.quotes, np.array(others, np.int64))
 
 

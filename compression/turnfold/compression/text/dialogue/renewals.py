@@ -26,7 +26,7 @@ from turnfold.compression.text.quotes import Quotable
 from turnfold.compression.text.sentences import rough_sentences
 from turnfold.compression.text.words import is_function_word
 
-_LONGEST: Final = 240  # characters of a message that renews something
+LONGEST: Final = 240  # characters of a message that renews something
 _LONGEST_TOLD: Final = 600  # and of one that is renewed
 _FARTHEST: Final = 200  # messages of users between them
 _TABLE: Final = lexicon("renewals")
@@ -130,7 +130,7 @@ def _values_of(text: str) -> _ToldValues:
     takes_back = withdrawn(low, said)
     if not values:
         return _NOTHING._replace(takes_back=takes_back) if takes_back else _NOTHING
-    short = len(text) <= _LONGEST
+    short = len(text) <= LONGEST
     changed = short and any(_tells_change(low[a:b]) for a, b in rough_sentences(low) if any(a <= v.start < b for v in values))
     denied = tuple(one for one in values if short and _is_denied(low, one))
     values = tuple(one for one in values if not _ASKED.match(low, one.start))
