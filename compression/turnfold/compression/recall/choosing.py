@@ -20,7 +20,7 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.recall import cover, passage_index
 from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.later import release, renewed, with_behind
-from turnfold.compression.recall.ledger import with_ledger
+from turnfold.compression.recall.ledger import release_ledger, with_ledger
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.recall.question import Question, QuestionTerms, has_content, normal_text, read_question
 from turnfold.compression.recall.quote_choice import Held, Quoted, QuoteTokens, RankedQuotes, fence_tokens, fit_quotes, in_front
@@ -89,6 +89,8 @@ def recall(
     ranking = with_behind(ranking, index, sources, question.behind, held, memo)
     tokens = QuoteTokens((*sources, *question.behind), count, index, held, ranking.more)
     release(tokens, ranking, index, sources, memo)
+    if fill:
+        release_ledger(tokens, index, sources, room, memo)
     found = fit_quotes(ranking, budget, tokens)
     if found.text and isinstance(count, ModelCounter):
         count_tail(found.text, dict(zip(count.vocabularies, found.counts, strict=True)), memo)

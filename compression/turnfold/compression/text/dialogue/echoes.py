@@ -15,6 +15,7 @@ from typing import Final
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.text.dialogue.renewals import LONGEST
+from turnfold.compression.text.dialogue.turns import is_labelled
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.quotes import Quotable
 
@@ -26,7 +27,9 @@ _RUN: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f]{2,}")
 
 
 def echoes(sources: Sequence[Quotable], memo: Memo) -> list[int]:
-    """Which messages of the assistant only repeat the one before."""
+    """Which messages of the assistant only repeat the one before; where most name who speaks, none is an answer."""
+    if is_labelled([source.text for source in sources]):
+        return []
     return [
         at
         for at in range(1, len(sources))

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.text.dialogue.renewals import LONGEST, Renewal
+from turnfold.compression.text.dialogue.turns import is_labelled
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.lower import MARKS, joined_words, lower_text
 from turnfold.compression.text.quotes import Quotable
@@ -54,7 +55,10 @@ _NONE: Final = _Standings((), frozenset())
 
 
 def standings(sources: Sequence[Quotable], memo: Memo, since: int = 0) -> list[Renewal]:
-    """Which messages tell a figure anew that earlier ones told otherwise; only those from `since` on, in order."""
+    """Which messages tell a figure anew that earlier ones told otherwise; only those from `since` on, in order.
+    Where most messages name who speaks, as in a meeting, nobody keeps count."""
+    if is_labelled([source.text for source in sources]):
+        return []
     newest: dict[tuple[str, str, str], list[tuple[int, _Standing, frozenset[str]]]] = {}
     found: set[Renewal] = set()
     left = _MOST
