@@ -85,7 +85,8 @@ def recall(
     if question.work:
         ranking = with_work(ranking, index, work)
         budget = budget if fill else max(budget, min(question.work.room, budget + work.tokens))
-    held = Held("\0".join(present), question.held)
+    # A change of a work stands behind the work, so what belongs to it is quoted together.
+    held = Held("\0".join(present), question.held.difference([quote.source for quote in work.quotes]))
     ranking = with_behind(ranking, index, sources, question.behind, held, memo)
     tokens = QuoteTokens((*sources, *question.behind), count, index, held, ranking.more)
     release(tokens, ranking, index, sources, memo)
