@@ -104,3 +104,76 @@ def test_there_is_room_for_the_passage_that_answers_where_facts_keep_values() ->
         {"role": "user", "content": "Which phone number do you have for me?"},
     ]
     assert "+44 20 7946 0018" in forwarded(messages, None)
+
+
+def test_what_stands_in_the_request_as_it_was_is_not_quoted_again() -> None:
+    talk = (("I have 24 hit points and a longbow.", "HP 24/24."), ("The goblin hits me, 9 damage.", "HP 15/24."))
+    messages = said(*talk, question="What are my hit points?", between=12)
+    cached = replace(FREE, prices=CachePrices(0.5, 1.0))
+    text = "\n".join(message.text for message in fold_request(encode(messages), cached, WARM).forwarded.messages)
+    assert "messages shortened]" in text
+    assert text.count("I have 24 hit points and a longbow.") == 1
+
+
+SUMMER = (
+    ("The party is on July 5 at 3 pm, we expect 90 guests.", "Noted: July 5, 3 pm, 90 guests."),
+    ("The council won't give us the place, we moved the party to July 12.", "OK."),
+    ("Kerstin takes the money, Udo the grill.", "Good."),
+)
+
+
+@pytest.mark.parametrize("budget", [1200, 2000])
+def test_an_old_date_is_not_the_last_word(budget: int) -> None:
+    text = forwarded(said(*SUMMER, question="When is the party?"), budget)
+    assert text.rindex("July 12") > text.rindex("July 5")
+
+
+def test_a_message_that_is_not_folded_stands_behind_what_it_renews() -> None:
+    messages = said(*SUMMER[:1], question="When is the party?", between=14)
+    messages[-1:-1] = [{"role": "user", "content": SUMMER[1][0]}, {"role": "assistant", "content": "OK."}]
+    text = forwarded(messages, 1500)
+    assert text.rindex("July 12") > text.rindex("July 5")
+
+
+GAME = (
+    ("You are the game master. I play Kestrel, with a longbow and 20 arrows.", "HP 24/24."),
+    ("I shoot the sentry.", "He falls. You have 18 arrows left."),
+    ("I give the key to the smith for a lantern.", "He hands you a lantern."),
+    ("I buy 10 arrows for 3 gold.", "You have 28 arrows and 9 gold."),
+)
+SHOPPING = (
+    ("Can you keep a list for me? Start with bread and butter.", "Sure: bread, butter."),
+    ("add milk and eggs", "Added."),
+    ("take the butter off, Ana has some", "Butter is off."),
+    ("put cat litter on it", "Done."),
+)
+EINKAUF = (
+    ("Führ bitte eine Liste für mich. Kartoffeln, Quark.", "Gern: Kartoffeln, Quark."),
+    ("Schreib noch Hafermilch dazu", "Hafermilch steht drauf."),
+    ("und Batterien", "Notiert."),
+    ("die Hafermilch nimm wieder runter", "Hafermilch ist runter."),
+)
+
+
+@pytest.mark.parametrize(
+    ("talk", "question", "needed"),
+    [
+        (GAME, "What's in my inventory?", ("longbow", "lantern", "28 arrows and 9 gold")),
+        (SHOPPING, "What do I still need?", ("bread", "milk and eggs", "butter off", "cat litter")),
+        (EINKAUF, "Was muss ich besorgen?", ("Kartoffeln", "Quark", "Batterien", "wieder runter")),
+    ],
+    ids=["game", "list", "liste"],
+)
+def test_all_steps_of_what_was_kept_are_quoted_under_a_tight_budget(
+    talk: tuple[tuple[str, str], ...], question: str, needed: tuple[str, ...]
+) -> None:
+    text = forwarded(said(*talk, question=question, between=12), 800)
+    assert [one for one in needed if one not in text] == []
+
+
+def test_a_work_is_asked_for_whose_newest_form_is_not_folded() -> None:
+    form = "```sql\ncreate table books (\n  id bigint,\n  title text,\n  author text,\n  {} text\n);\n```"
+    messages = said(("Help me with a schema for books.", form.format("isbn")), question="Write the complete schema.", between=14)
+    messages[-1:-1] = [{"role": "user", "content": "use ean"}, {"role": "assistant", "content": form.format("ean")}]
+    fold = fold_request(encode(messages), replace(FREE, budget=1500), WARM)
+    assert "ean text" in "".join(message.text for message in fold.forwarded.messages)

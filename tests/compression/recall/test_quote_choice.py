@@ -12,7 +12,7 @@ from turnfold.compression.recall import fence, passage_index
 from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.needed_quotes import ChosenQuote, complete, needs
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
-from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, RankedQuotes, fit_quotes
+from turnfold.compression.recall.quote_choice import Held, Quoted, QuoteTokens, RankedQuotes, fit_quotes
 from turnfold.compression.text.quotes import Quotable, Quote, Source
 from turnfold.compression.tokens import BORDER_COUNTER, ModelCounter, counter_for_model
 
@@ -111,7 +111,7 @@ def test_many_at_once_are_those_that_are_chosen_one_by_one(seed: int, model: str
         ranking = RankedQuotes(numbers, worth(draw, total), more)
         held = draw.choice(["", HELD])
         for budget in (20, 45, 200, 1500, 100_000):
-            found = fit_quotes(ranking, budget, QuoteTokens(sources, count, index, held, more))
+            found = fit_quotes(ranking, budget, QuoteTokens(sources, count, index, Held(held), more))
             assert list(found.quotes) == one_by_one(best_first(index, ranking), budget, held, index, count)
             assert found.text == fence.render(sources, found.quotes)
             assert list(found.passages) == fence.passages(sources, found.quotes)
@@ -121,7 +121,7 @@ def test_many_at_once_are_those_that_are_chosen_one_by_one(seed: int, model: str
 def everything(sources: list[Source], memo: Memo) -> Quoted:
     index = passage_index.build(sources, memo)
     ranking = RankedQuotes(np.arange(len(index.quotes)), np.zeros(len(index.quotes)))
-    return fit_quotes(ranking, 10_000, QuoteTokens(sources, BORDER_COUNTER, index, ""))
+    return fit_quotes(ranking, 10_000, QuoteTokens(sources, BORDER_COUNTER, index, Held()))
 
 
 def test_of_two_branches_neither_is_answered_with_what_is_known_of_the_other() -> None:

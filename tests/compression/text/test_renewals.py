@@ -54,6 +54,46 @@ def test_a_value_told_anew_renews_the_message_that_told_it(old: str, new: str) -
     assert _pairs(old, ">Good.", "And how is the weather?", ">Fine.", new) == [(4, 0)]
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Nina starts on Tuesday.", "No sorry, Thursday."),
+        ("Rent is 3,200 zł.", "Sorry, typo: 2,990 zł."),
+        ("Delivery is on Monday.", "no, Wednesday"),
+        ("Der Kurs ist am Dienstag.", "Nein, sorry, Donnerstag."),
+        ("La clase es el martes.", "No, perdón, el jueves."),
+        ("Урок во вторник.", "Нет, извини, в четверг."),
+        ("Ders salı günü.", "Yok pardon, perşembe."),
+        ("レッスンは火曜日です。", "すみません、木曜日でした。"),
+        ("课在星期二。", "不好意思，说错了，是星期四。"),
+        ("الدرس يوم الثلاثاء.", "عفواً، يوم الخميس."),
+        ("क्लास मंगलवार को है.", "माफ़ करना, गुरुवार को है."),
+        ("Movers come on the 8th.", "new date for the move, the 11th"),
+        # Written before the rule was run on them, and not changed after.
+        ("We meet at 5 pm.", "oops, sorry, 6 pm"),
+        ("Lieferung am Montag bitte.", "nee, Mittwoch"),
+        ("Consegna lunedì.", "scusa, mercoledì"),
+        ("Dostawa w poniedziałek.", "pomyłka, w środę"),
+        ("배송은 월요일이에요.", "미안, 수요일이에요"),
+    ],
+)
+def test_a_bare_correction_renews_what_it_corrects(old: str, new: str) -> None:
+    assert _pairs(old, ">OK.", new) == [(2, 0)]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Sorry, I'm busy on Thursday evening with my kids.",
+        "No, I play tennis on Thursday.",
+        "Sorry, my sister comes over on Thursday.",
+        "No, thanks. And is the shop open on Thursday?",
+    ],
+)
+def test_an_excuse_corrects_nothing(said: str) -> None:
+    assert _pairs("The meeting is on Tuesday.", ">OK.", said) == []
+
+
 def test_what_the_answer_says_again_is_renewed_too() -> None:
     assert _pairs("It is on Monday.", ">Monday, then.", "They moved it to Friday.") == [(2, 0), (2, 1)]
 

@@ -24,6 +24,7 @@ from turnfold.compression.recall.fence import Passage
 from turnfold.compression.recall.question import Question, WantedWork
 from turnfold.compression.recall.tuning import TUNING, UNCACHED
 from turnfold.compression.text import words
+from turnfold.compression.text.dialogue.renewals import LONGEST
 from turnfold.compression.text.dialogue.works import asked_work, named_work
 from turnfold.compression.text.quotes import Quotable, Source
 from turnfold.compression.wire.conversation import Message, Messages, family
@@ -49,15 +50,27 @@ class Recall:
         return tokens.count(self.text) if self.border_tokens is None else self.border_tokens
 
 
+class Present(NamedTuple):
+    """What a request holds of what was folded.
+
+    Attributes:
+        texts: what the fold wrote, and what was recalled before.
+        changed: folded messages that do not stand in it as they were.
+    """
+
+    texts: tuple[str, ...]
+    changed: frozenset[int]
+
+
 def recall_for(
-    given: FoldTask, asker: Asker, stays: frozenset[int], askers: int, present: tuple[str, ...], budget: int, works: int
+    given: FoldTask, asker: Asker, stays: frozenset[int], askers: int, present: Present, budget: int, works: int
 ) -> Recall:
     """The passages that go behind a user message's own text; none where nothing bears on it.
 
     Args:
         stays: indices of units that are forwarded although they lie in a piece.
         askers: how many user messages of the request get recall.
-        present: texts of the fold itself, which need no second quoting.
+        present: what the fold itself holds, which needs no second quoting.
         budget: tokens that the text may take.
         works: tokens that it may take where it quotes a work which is asked for as a whole.
     """
@@ -66,15 +79,18 @@ def recall_for(
     indices, folded, name = _remembered(messages, cut, asker, stays, options, memo)
     user = cut[asker.unit].start
     like = _likeness(options, user, indices)
-    question = Question(messages[user].own, _exchange(messages[:user]), like, _work(messages, indices, user, works))
+    behind = _behind(messages, indices, user)
+    held = frozenset(n for n, index in enumerate(indices) if index not in present.changed)
+    work = _work(messages, indices, user, works)
+    question = Question(messages[user].own, _exchange(messages[:user]), like, work, behind, held)
     fill = options.budget is not None
     tuning = TUNING if options.prices.read < options.prices.write else UNCACHED
     count = tokens.counter_for_model(options.model)
-    behind = tuple([s.key for s in question.work.behind]) if question.work else None
-    names = (question.text, tuple([s.key for s in question.before]), name, present, behind)
+    near = tuple([s.key for s in (*behind, *(question.work.behind if question.work else ()))])
+    names = (question.text, tuple([s.key for s in question.before]), name, present.texts, held, near)
 
     def make() -> Recall:
-        found = recall(folded, question, budget, present, count, memo, fill=fill, tuning=tuning)
+        found = recall(folded, question, budget, present.texts, count, memo, fill=fill, tuning=tuning)
         border_tokens = dict(zip(count.vocabularies, found.counts, strict=False)).get(tokens.BORDER_ENCODING)
         return Recall(found.text, found.passages, any(like), border_tokens)
 
@@ -181,6 +197,12 @@ def _work(messages: Messages, folded: Sequence[int], user: int, room: int) -> Wa
         return None
     behind = messages[(folded[-1] + 1 if folded else 0) : user]
     return WantedWork(asked, whole is not None, tuple([source(message) for message in behind]), room)
+
+
+def _behind(messages: Messages, folded: Sequence[int], user: int) -> tuple[Source, ...]:
+    """Short messages between what is folded and a user's message."""
+    spoken = (m for m in messages[(folded[-1] + 1 if folded else 0) : user] if m.speaker in ("user", "assistant"))
+    return tuple([source(m) for m in spoken if len(m.own) <= LONGEST])
 
 
 def _exchange(before: Sequence[Message]) -> tuple[Source, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from turnfold.compression.fold.ask import Recall, recall_for
+from turnfold.compression.fold.ask import Present, Recall, recall_for
 from turnfold.compression.fold.changing import NOT_APART, caching, changes, settle
 from turnfold.compression.fold.counts import conversation_tokens, message_tokens
 from turnfold.compression.fold.fold_task import FoldTask, fold_task
@@ -223,7 +223,7 @@ def _recalls(given: FoldTask, stays: frozenset[int], plan: Plan, drafted: FoldDr
     if not options.recall:
         return
     stays_on = _recall_stays(conversation, options)
-    present, spent = tuple(drafted.texts()), 0
+    present, spent = Present(tuple(drafted.texts()), drafted.gone.union(drafted.shortened)), 0
     for asker in plan.askers:
         if options.budget is None:
             budget = _recall_share(asker, spent, options, stays=stays_on)
@@ -234,7 +234,7 @@ def _recalls(given: FoldTask, stays: frozenset[int], plan: Plan, drafted: FoldDr
             continue
         found = recall_for(given, asker, stays, len(plan.askers), present, budget, works)
         if found.text:
-            present = (*present, found.text)
+            present = present._replace(texts=(*present.texts, found.text))
             spent += found.tokens if stays_on else 0
             yield cut[asker.unit].start, found
 

@@ -19,9 +19,11 @@ import numpy as np
 from turnfold.compression.memo import Memo
 from turnfold.compression.recall import cover, passage_index
 from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.later import release, renewed, with_behind
+from turnfold.compression.recall.ledger import release_ledger, with_ledger
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.recall.question import Question, QuestionTerms, has_content, normal_text, read_question
-from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, RankedQuotes, fence_tokens, fit_quotes, in_front
+from turnfold.compression.recall.quote_choice import Held, Quoted, QuoteTokens, RankedQuotes, fence_tokens, fit_quotes, in_front
 from turnfold.compression.recall.ranking import Terms, best_places, named_factor, score, vector_likeness
 from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.recall.works import find_work, with_work
@@ -30,8 +32,6 @@ from turnfold.compression.shorten.told import ToldRoom, told
 from turnfold.compression.text.dialogue import requests
 from turnfold.compression.text.dialogue.orders import begins_with_command
 from turnfold.compression.text.dialogue.overall import asks_for_overall
-from turnfold.compression.text.dialogue.picks import picks
-from turnfold.compression.text.dialogue.renewals import renewals
 from turnfold.compression.text.quotes import Quotable
 from turnfold.compression.tokens import ModelCounter, count_tail
 
@@ -81,10 +81,19 @@ def recall(
         elif asking.wants_told and not (work.quotes or requests.asks_for_cover(asks)):
             told_room = ToldRoom(int(tuning.told * room), 0, int(tuning.told * room / 2))
             ranking = in_front(ranking, told(sources, told_room, count, memo))
+    if fill:
+        ranking = with_ledger(ranking, index, sources, room, memo, first=asking.wants_told or not asking.matched)
     if question.work:
         ranking = with_work(ranking, index, work)
         budget = budget if fill else max(budget, min(question.work.room, budget + work.tokens))
-    found = fit_quotes(ranking, budget, QuoteTokens(sources, count, index, "\0".join(present), ranking.more))
+    # A change of a work stands behind the work, so what belongs to it is quoted together.
+    held = Held("\0".join(present), question.held.difference([quote.source for quote in work.quotes]))
+    ranking = with_behind(ranking, index, sources, question.behind, held, memo)
+    tokens = QuoteTokens((*sources, *question.behind), count, index, held, ranking.more)
+    release(tokens, ranking, index, sources, memo)
+    if fill:
+        release_ledger(tokens, index, sources, room, memo)
+    found = fit_quotes(ranking, budget, tokens)
     if found.text and isinstance(count, ModelCounter):
         count_tail(found.text, dict(zip(count.vocabularies, found.counts, strict=True)), memo)
     return found
@@ -184,7 +193,7 @@ class _Asking:
         worth = score(index, sources, self.asked.text, self.terms, tuning)
         least = np.inf if floor is None else floor * float(worth.max())
         named = named_factor(index, sources, self.terms, tuning, borrowed=self.asked.borrowed)
-        worth = _renewed(index, sources, worth * named, memo)
+        worth = renewed(index, sources, worth * named, memo)
         if self.fill:  # what bears on nothing still says more than nothing, the newest most
             worth = worth + _RECENCY * float(worth.max(initial=1.0)) * np.arange(1, len(worth) + 1)
         bears = worth > least
@@ -195,7 +204,7 @@ class _Asking:
             number = len(worth) if floor == 0.0 else int(bears.sum())
             # Rounded, so that no machine's arithmetic changes the order.
             liked = score(index, sources, self.asked.text, self.terms, tuning, like)
-            worth = np.round(_renewed(index, sources, liked * named, memo), 6)
+            worth = np.round(renewed(index, sources, liked * named, memo), 6)
             bears = np.zeros(len(worth), dtype=bool)
             bears[best_places(worth, number)] = True
         return RankedQuotes(np.flatnonzero(bears), worth)
@@ -211,41 +220,6 @@ def _first(index: PassageIndex, worth: Floats, least: float, room: float) -> Int
 _HALF: Final = 0.5
 _RECENCY: Final = 1e-9  # of the best worth: less than anything that bears on a question
 _SHORTEST: Final = 10  # tokens of a quote and its label, as a rule at least
-
-
-def _renewed(index: PassageIndex, sources: Sequence[Quotable], worth: Floats, memo: Memo) -> Floats:
-    """The worth of passages, that of a message which renews another no less than that of what it renews, so that it is quoted
-    before it: what no longer holds is never all that is said. What is picked is worth as much as what picks it."""
-    pairs = index.derived("renewals", lambda: _renewing(index, sources, memo))
-    if not pairs:
-        return worth
-    found = worth.copy()
-    for newer, older in (*pairs, *pairs):  # what one pair raises may be raised again by one before it
-        found[newer] = max(found[newer], _AHEAD * found[older])
-    return found
-
-
-_AHEAD: Final = 1.001
-
-
-def _renewing(index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> list[tuple[int, int]]:
-    """Passages that renew others, with these, in order; before them what is picked and the messages that pick it, each with the
-    other: neither says anything alone."""
-    firsts = np.searchsorted(index.source_of, np.arange(len(sources) + 1)).tolist()
-
-    def passages(newer: int, older: int, start: int) -> list[tuple[int, int]]:
-        behind = (n for n in range(firsts[older], firsts[older + 1]) if index.quotes[n].end > start)
-        renewed = next(behind, None)
-        return [] if renewed is None or firsts[newer] == firsts[newer + 1] else [(firsts[newer], renewed)]
-
-    found: list[tuple[int, int]] = []
-    for one in picks(sources, memo):
-        for by, item in passages(one.by, one.of, one.item[0]):
-            found += [(item, by), (by, item)]
-        found += passages(one.by, one.instead, 0) if one.instead is not None else []
-    for renewal in renewals(sources, memo):
-        found += passages(*renewal)
-    return found
 
 
 def _floor(matched: float, tuning: Tuning, *, borrowed: bool) -> float | None:

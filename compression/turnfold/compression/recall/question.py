@@ -55,12 +55,16 @@ class Question:
         before: the exchange before it, oldest first; read where the text has no content of its own.
         likeness: per source, how like the question its passages are (``options.Likeness``); () where nobody knows.
         work: the work that it asks for as a whole, if it does.
+        behind: short messages that the request holds as they were, between what is folded and the question.
+        held: sources that the request holds whole, as they were: nothing of them is quoted again, but what renews other quotes.
     """
 
     text: str
     before: tuple[Source, ...] = ()
     likeness: tuple[bytes, ...] = ()
     work: WantedWork | None = None
+    behind: tuple[Quotable, ...] = ()
+    held: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,27 @@ def in_front(ranking: RankedQuotes, quotes: Sequence[Quote], numbers: Ints | Non
     return RankedQuotes(np.append(others, np.arange(size, size + len(quotes))), worth, (*ranking.more, *quotes))
 
 
+class Held(NamedTuple):
+    """What the request holds already.
+
+    Attributes:
+        text: what was written in place of folded messages.
+        whole: sources that stand in it as they were.
+    """
+
+    text: str = ""
+    whole: frozenset[int] = frozenset()
+
+    def has(self, source: int, text: str) -> bool:
+        """Whether it holds a text of a source."""
+        return source in self.whole or text in self.text
+
+    def known(self, sources: Ints) -> npt.NDArray[np.int8]:
+        """Of each of the sources 1 where it stands in it as it was, else that nothing is known yet."""
+        whole = np.isin(sources, np.fromiter(self.whole, np.int64, len(self.whole)))
+        return np.where(whole, np.int8(1), np.int8(_UNKNOWN))
+
+
 class QuotedLine(NamedTuple):
     """What is quoted of one message.
 
@@ -125,7 +146,7 @@ class QuoteTokens:
     """What quotes cost, and which the request holds already; what an earlier question asked is not found out again.
 
     Args:
-        held: the text of what the request holds.
+        held: what the request holds.
         more: quotes that are no passages.
     """
 
@@ -134,10 +155,10 @@ class QuoteTokens:
         sources: Sequence[Quotable],
         count: Callable[[str], int],
         index: PassageIndex,
-        held: str,
+        held: Held,
         more: tuple[Quote, ...] = (),
     ) -> None:
-        self.sources, self.held, self.count = sources, held, count
+        self.sources, self.held, self.count = sources, held.text, count
         self._bare: str | None = None  # what is held, without the dress of JSON
         self._index, self._source_of = index, index.source_of
         self._characters, self._estimates = index.characters, index.costs
@@ -149,7 +170,7 @@ class QuoteTokens:
             self._characters = np.append(self._characters, [quote.end - quote.start for quote in more])
             self._known = _continued(self._known, sources, more)
             self._estimates = np.append(self._estimates, [estimate(self.text(n)) for n in range(-len(more), 0)])
-            self._is_held = np.append(self._is_held, np.full(len(more), _UNKNOWN, np.int8))
+            self._is_held = np.append(self._is_held, held.known(self._source_of[-len(more) :]))
 
     def text(self, number: int) -> str:
         """The quoted text."""
@@ -167,6 +188,12 @@ class QuoteTokens:
         if found < 0:
             found = self._is_held[number] = self._holds(self.text(number))
         return bool(found)
+
+    def release(self, number: int) -> None:
+        """Let a quote be chosen although the request may hold it already."""
+        if self._is_held[number]:
+            self._is_held = self._is_held.copy()  # the answers are those of other questions too
+            self._is_held[number] = 0
 
     def _holds(self, text: str) -> bool:
         return bool(self.held) and (text in self.held or ('"' in text and self._holds_bare(text)))
@@ -391,13 +418,13 @@ def _frame(counter: ModelCounter) -> tuple[tuple[int, ...], ...]:
     return tuple(count_line(line, counter) or () for line in (f"{fence.OPEN}\n", fence.CLOSE))
 
 
-def _answers_about(held: str, index: PassageIndex) -> npt.NDArray[np.int8]:
-    """Which passages a text holds, as far as that was asked; only answers about the last text are kept."""
-    kept: list[tuple[str, npt.NDArray[np.int8]]] = index.derived("held", list)
+def _answers_about(held: Held, index: PassageIndex) -> npt.NDArray[np.int8]:
+    """Which passages a request holds, as far as that was asked; only answers about the last one are kept."""
+    kept: list[tuple[Held, npt.NDArray[np.int8]]] = index.derived("held", list)
     for known, found in kept:
         if known == held:
             return found
-    answers = np.full(len(index.quotes), _UNKNOWN, np.int8)
+    answers = held.known(index.source_of)
     kept[:] = [(held, answers)]
     return answers
 

@@ -146,8 +146,8 @@ def _asked_about(work: _HeldWork, sources: Sequence[Quotable], wanted: WantedWor
 def with_work(ranking: RankedQuotes, index: PassageIndex, work: FoundWork) -> RankedQuotes:
     """A ranking with a work in front, without the passages that stand in it or in its older forms."""
     apart = (*work.quotes, *work.outdated)
-    ranked = (*index.quotes, *ranking.more)
-    others = [n for n in ranking.numbers.tolist() if not any(_overlap(ranked[n], one) for one in apart)]
+    quotes = (*index.quotes, *ranking.more) if ranking.more else index.quotes
+    others = [n for n in ranking.numbers.tolist() if not any(_overlap(quotes[n], one) for one in apart)]
     return in_front(ranking, work.quotes, np.array(others, np.int64))
 
 

@@ -4,7 +4,8 @@ Lives here: finding such sentences in languages that put blanks between words. D
 (``signals``), the words and phrases (``lexicon/orders.txt``), scripts without blanks (``run_on_orders``).
 
 Orders are recognised by form: an imperative verb together with a rule word ("Use pnpm, never npm"), a rule word or a prohibition
-where a command begins ("Never sign", but not "I never sign" nor "Never been there"), a phrase about the future in a sentence
+where a command begins ("Never sign", but not "I never sign" nor "Never been there") or behind the words that say where it holds
+("In this project always use tabs"), a phrase about the future in a sentence
 that is not about the speaker, or a clause of nothing but manners of answering (``manner``). For each language the table lists the
 phrases of each part (a blank is written as ``_``), and verbs in full or as stems and endings.
 """
@@ -45,6 +46,7 @@ _PARTS: Final = (
     "ensure",
     "narrators",
     "talk",
+    "scope",
 )
 _NEEDED: Final = ("always", "bound", "not", "future", "someday", "when", "told", "ensure")
 # A clause begins where the sentence does, behind a sign that opens a new thought, or (weaker) behind a comma.
@@ -56,6 +58,7 @@ _REACH: Final = 12  # words behind a command within which its word of rule stand
 _SURE: Final = 4  # letters from which a word is told by its form without accents
 _RUN_ON_WORDS: Final = 30  # from which words without punctuation are several sentences
 _COMMON: Final = frozenset({"from", "make", "von"})  # words of phrases that many sentences have: another one tells more
+_SCOPE: Final = 7  # words of a phrase that says where an order holds
 _NEAR: Final = 3  # words within which a "you must" has its verb or its "never"
 _ELIDED: Final = re.compile("(?<![A-Za-z])[nN]'")
 #: Nothing in it may hold the end of a sentence, nor is it in a script with other ends.
@@ -351,6 +354,8 @@ def _joints(language: _Language, said: Sequence[str]) -> Iterator[int]:
 def _orders(language: _Language, clauses: Sequence[_OrderClause], spoken: Set[str]) -> bool:
     if any(_commands_always(language, clause) or _is_instruction(language, clause) for clause in clauses):
         return True
+    if any(clause.strong and _commands_in_scope(language, clause.said) for clause in clauses):
+        return True
     if any(language.at("always", two.said, 0) and language.commands(one.said, 0) for one, two in pairwise(clauses)):
         return True  # "Use pnpm, never npm"
     return _is_about_time_to_come(language, clauses, spoken)
@@ -375,6 +380,21 @@ def _commands_always(language: _Language, clause: _OrderClause) -> bool:
             return clause.strong or not forbids
         return clause.strong and language.may_command(said, verb)
     return language.commands(said, 0) and language.has("bound", said, 1, 1 + _REACH)
+
+
+def _commands_in_scope(language: _Language, said: Sequence[str]) -> bool:
+    """Whether a clause says where an order holds, and then gives it: "in this project always use tabs"."""
+    if not language.at("scope", said, 0):
+        return False
+    for i in range(2, min(_SCOPE, len(said) - 1)):
+        if language.at("narrators", said, i - 1):
+            continue
+        if opening := language.at("always", said, i) or language.at("not", said, i):
+            verb = language.past("fill", said, i + opening)
+            return language.commands(said, verb) or (verb < len(said) - 1 and language.commands(said, len(said) - 1))
+        if language.commands(said, i) and language.at("always", said, i + 1):
+            return True
+    return False
 
 
 def _is_instruction(language: _Language, clause: _OrderClause) -> bool:

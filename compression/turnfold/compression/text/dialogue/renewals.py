@@ -1,12 +1,12 @@
 """Messages that put something else in place of what an earlier one told: "they moved it, Friday now", "the 14th, not the 12th".
 
-Lives here: which message renews which. Does not belong here: what is made of it (``shorten.told``, ``recall.choosing``), things
+Lives here: which message renews which. Does not belong here: what is made of it (``shorten.told``, ``recall.later``), things
 that are taken back by their names (``withdrawals``), the words (``lexicon/renewals.txt``).
 
 A message renews another of the same speaker if it denies a value that the other told ("not the 12th"), or says that something
-changed ("now", "moved") and tells a value of the same kind: a day, a time, a date, a figure with the same unit. A bare figure
-tells nothing of its kind, and must be denied. Of several earlier messages it renews the one that shares most of its words, of
-equal ones the last.
+changed ("now", "moved"), or that it is a correction ("no sorry, Thursday"), and tells a value of the same kind: a day, a time, a
+date, a figure with the same unit. A bare figure tells nothing of its kind, and must be denied. Of several earlier messages it
+renews the one that shares most of its words, of equal ones the last.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo
-from turnfold.compression.text.dialogue.self_statements import changes
+from turnfold.compression.text.dialogue.self_statements import changes, speaks_of_own
 from turnfold.compression.text.dialogue.turns import SPEAKER_LABEL
 from turnfold.compression.text.dialogue.withdrawals import withdrawals, withdrawn
 from turnfold.compression.text.lexicon import lexicon, one_of
@@ -26,7 +26,7 @@ from turnfold.compression.text.quotes import Quotable
 from turnfold.compression.text.sentences import rough_sentences
 from turnfold.compression.text.words import is_function_word
 
-_LONGEST: Final = 240  # characters of a message that renews something
+LONGEST: Final = 240  # characters of a message that renews something
 _LONGEST_TOLD: Final = 600  # and of one that is renewed
 _FARTHEST: Final = 200  # messages of users between them
 _TABLE: Final = lexicon("renewals")
@@ -58,6 +58,13 @@ _OF_KIND: Final = 2  # what a value of the same kind speaks for it: a day, a tim
 
 _one_of: Final = partial(one_of, "renewals")
 _CHANGING: Final = re.compile(rf"(?<!\w)(?:{_one_of('changing')})(?!\w)")
+_CORRECTING: Final = re.compile(
+    rf"(?=\w)(?:(?:{_one_of('refuses')})(?!\w)[\s,.!…-]*)*(?P<corrects>(?:{_one_of('corrects')})(?!\w)[\s,.:!…-]*)?(?<=[^\w])"
+)
+_RUN_ON_CORRECTS: Final = re.compile(_one_of("run-on corrects"))
+_LONGEST_CORRECTION: Final = 40  # characters of one in a script without blanks, or with words that bend
+_WORDS_CORRECTED: Final = 5  # behind "sorry"
+_WORDS_REFUSED: Final = 2  # behind a mere "no"
 _NOT_BEFORE: Final = re.compile(rf"(?:(?<!\w)(?:{_one_of('not')})(?!\w)|不是|而不是|وليس ){_GAP}\Z")
 _AT: Final = re.compile(rf"(?<!\w)(?:{_one_of('clock before')}) \Z")
 _HOURS: Final = 24
@@ -130,15 +137,27 @@ def _values_of(text: str) -> _ToldValues:
     takes_back = withdrawn(low, said)
     if not values:
         return _NOTHING._replace(takes_back=takes_back) if takes_back else _NOTHING
-    short = len(text) <= _LONGEST
-    changed = short and any(_tells_change(low[a:b]) for a, b in rough_sentences(low) if any(a <= v.start < b for v in values))
+    short = len(text) <= LONGEST
+    changed = short and (
+        _corrects(low) or any(_tells_change(low[a:b]) for a, b in rough_sentences(low) if any(a <= v.start < b for v in values))
+    )
     denied = tuple(one for one in values if short and _is_denied(low, one))
     values = tuple(one for one in values if not _ASKED.match(low, one.start))
     about = {word[:6] for word in joined_words(low) if len(word) > 3 and not is_function_word(word)}
     about |= {run[i : i + 2] for run in _HAN_RUN.findall(low) for i in range(len(run) - 1)}
     label = SPEAKER_LABEL.match(low)
-    speaker = label.group(1) if label and not _tells_change(label.group(1)) else ""
+    named = label and not (_tells_change(label.group(1)) or _CORRECTING.match(low))
+    speaker = label.group(1) if label and named else ""
     return _ToldValues(values, denied, changed, frozenset(about - {one.value[:6] for one in values}), speaker, takes_back)
+
+
+def _corrects(low: str) -> bool:
+    """Whether a message is nothing but a correction: "no sorry, Thursday", "typo: 2,990", "no, Thursday"."""
+    opening = _CORRECTING.match(low)
+    if opening is None:
+        return len(low) <= _LONGEST_CORRECTION and not low.isascii() and _RUN_ON_CORRECTS.search(low) is not None
+    rest = joined_words(low[opening.end() :])
+    return len(rest) <= (_WORDS_CORRECTED if opening["corrects"] else _WORDS_REFUSED) and not speaks_of_own(rest)
 
 
 def _tells_change(sentence: str) -> bool:

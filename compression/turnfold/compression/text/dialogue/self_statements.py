@@ -81,6 +81,11 @@ def changes(said: Sequence[str]) -> bool:
     return not _CHANGED.isdisjoint(said)
 
 
+def speaks_of_own(said: Sequence[str]) -> bool:
+    """Whether words are about the one who speaks: "I'm", "my"."""
+    return not _KINDS["own"].isdisjoint(said)
+
+
 def fact_weight(sentence: str) -> float:
     """How much a sentence holds that nobody could guess again: codes, figures, names; 0 to 0.5."""
     ascii_only = sentence.isascii()

@@ -9,6 +9,7 @@ Lives here: where each turn begins, and the label with a speaker's name. Does no
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from turnfold.compression.text.dialogue.transcripts import STAMPED
@@ -37,3 +38,8 @@ def turn_starts(text: str) -> list[int]:
     lines = [m.start() for m in _LINE.finditer(text)]
     starts = sorted(named.keys() | {at for at in lines if STAMPED.match(text, at)} if timed else named)
     return starts if len(starts) >= _FEWEST and len(starts) >= _MOSTLY * len(lines) else []
+
+
+def is_labelled(texts: Sequence[str]) -> bool:
+    """Whether most of some messages begin with the name of who speaks, as in a talk of many."""
+    return 2 * sum(SPEAKER_LABEL.match(text) is not None for text in texts) > len(texts)

@@ -1,0 +1,131 @@
+"""What was said later: which passages renew others, so that what no longer holds is not all that is quoted, nor the last word.
+
+Lives here: pairs of passages and messages, what they make of a ranking, and that an echo is no passage of its own. Does not
+belong here: how messages renew, pick and repeat others (``text.dialogue``), what a passage is worth to a question (``ranking``).
+
+A message that renews an older one is quoted before it, also where the request holds it elsewhere: the older one, standing behind
+it, would seem to be the newer. That includes messages that are not folded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+
+from turnfold.compression.memo import Memo
+from turnfold.compression.recall.passage_index import Floats, PassageIndex
+from turnfold.compression.recall.quote_choice import Held, QuoteTokens, RankedQuotes
+from turnfold.compression.text.dialogue.echoes import echoes
+from turnfold.compression.text.dialogue.picks import picks
+from turnfold.compression.text.dialogue.renewals import Renewal, renewals
+from turnfold.compression.text.dialogue.standings import standings
+from turnfold.compression.text.quotes import Quotable, Quote
+
+#: The number of a passage that renews, or of a message behind what is folded, and that of the passage that it renews.
+Pairs = list[tuple[int, int]]
+
+_AHEAD: Final = 1.001
+_BEFORE: Final = 400  # folded messages that messages behind them may renew, from the last back
+
+
+def renewed(index: PassageIndex, sources: Sequence[Quotable], worth: Floats, memo: Memo) -> Floats:
+    """The worth of passages, that of a message which renews another no less than that of what it renews, so that it is quoted
+    before it. What is picked is worth as much as what picks it, and what an echo repeats as much as the echo, which is worth
+    nothing."""
+    pairs = _pairs(index, sources, memo)
+    repeated = index.derived("echoes", lambda: list(_echoed(index, sources, memo)))
+    if not (pairs or repeated):
+        return worth
+    found = worth.copy()
+    for echo, said in repeated:
+        found[said], found[echo] = max(found[said], found[echo]), 0.0
+    for newer, older in (*pairs, *pairs):  # what one pair raises may be raised again by one before it
+        found[newer] = max(found[newer], _AHEAD * found[older])
+    return found
+
+
+def release(tokens: QuoteTokens, ranking: RankedQuotes, index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> None:
+    """Let passages be quoted that the request holds elsewhere, where they renew one that may be quoted."""
+    bearing = set(ranking.numbers.tolist())
+    for newer, older in sorted(_renewing(index, sources, memo)):
+        if older in bearing and newer in bearing and not tokens.is_held(older):
+            tokens.release(newer)
+
+
+def with_behind(
+    ranking: RankedQuotes, index: PassageIndex, sources: Sequence[Quotable], behind: Sequence[Quotable], held: Held, memo: Memo
+) -> RankedQuotes:
+    """A ranking with the messages behind what is folded that renew a passage of it, each before what it renews. They are
+    quoted as sources behind `sources`."""
+    if not (behind and len(ranking.numbers)):
+        return ranking
+    bearing = set(ranking.numbers.tolist())
+    worth: dict[int, float] = {}
+    for newer, older in _renewed_behind(index, sources, behind, memo):
+        quote = index.quotes[older]
+        if older in bearing and not held.has(quote.source, sources[quote.source].text[quote.start : quote.end]):
+            worth[newer] = max(worth.get(newer, 0.0), _AHEAD * float(ranking.worth[older]))
+    size = len(ranking.worth)
+    return RankedQuotes(
+        np.append(ranking.numbers, np.arange(size, size + len(worth))),
+        np.append(ranking.worth, list(worth.values())),
+        (*ranking.more, *(Quote(len(sources) + n, 0, len(behind[n].text)) for n in worth)),
+    )
+
+
+def _pairs(index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> Pairs:
+    """Passages that renew others, with these, in order; before them what is picked and the messages that pick it, each with the
+    other: neither says anything alone."""
+    return index.derived("picked", lambda: _picked(index, sources, memo)) + _renewing(index, sources, memo)
+
+
+def _picked(index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> Pairs:
+    found: Pairs = []
+    for one in picks(sources, memo):
+        for by, item in _passages(index, one.by, one.of, one.item[0]):
+            found += [(item, by), (by, item)]
+        found += _passages(index, one.by, one.instead, 0) if one.instead is not None else []
+    return found
+
+
+def _renewing(index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> Pairs:
+    def make() -> Pairs:
+        said = [*renewals(sources, memo), *standings(sources, memo)]
+        return [pair for one in said for pair in _passages(index, *one)]
+
+    return index.derived("renewals", make)
+
+
+def _passages(index: PassageIndex, newer: int, older: int, start: int) -> Pairs:
+    """The first passage of a message, and that of another in which what it renews stands."""
+    first, end = index.source_of.searchsorted([newer, newer + 1]).tolist()
+    found = _passage_at(index, older, start)
+    return [] if found is None or first == end else [(first, found)]
+
+
+def _passage_at(index: PassageIndex, source: int, start: int) -> int | None:
+    first, end = index.source_of.searchsorted([source, source + 1]).tolist()
+    return next((n for n in range(first, end) if index.quotes[n].end > start), None)
+
+
+def _renewed_behind(
+    index: PassageIndex, sources: Sequence[Quotable], behind: Sequence[Quotable], memo: Memo
+) -> Iterator[tuple[int, int]]:
+    """Numbers of messages behind what is folded, with the passages that they renew."""
+    skipped = max(0, len(sources) - _BEFORE)
+    since = len(sources) - skipped
+    said = [*sources[skipped:], *behind]
+    found: list[Renewal] = [one for one in renewals(said, memo) if one.newer >= since]
+    for newer, older, start in (*found, *standings(said, memo, since)):
+        if older < since and (passage := _passage_at(index, skipped + older, start)) is not None:
+            yield newer - since, passage
+
+
+def _echoed(index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> Iterator[tuple[int, int]]:
+    """Passages that only repeat what was said before them, with what they repeat."""
+    for at in echoes(sources, memo):
+        first, echo, end = index.source_of.searchsorted([at - 1, at, at + 1]).tolist()
+        if echo - first == 1 and end - echo == 1:
+            yield echo, first

@@ -1,0 +1,92 @@
+"""The short exchanges of a chat whose other answers are long: "add milk", "Milk added."; what users have kept, step by step.
+
+Lives here: which messages these are, and their place in a ranking. Does not belong here: single statements of users
+(``shorten.told``), which are worth most to a question (``ranking``).
+
+A list that grew, a budget that changed, a game's state: the steps hardly share words with the question, and each may change what
+the others say. Where all of them fit into what an explicit budget leaves for quotes, they come behind what clearly bears on the
+question, or in front where little does. Where most of a chat is such exchanges, they don't fit, and are no sign of anything;
+nor are they where several speak.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+
+from turnfold.compression.memo import Memo
+from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.passage_index import Ints, PassageIndex
+from turnfold.compression.recall.quote_choice import QuoteTokens, RankedQuotes
+from turnfold.compression.shorten.answers import merely_agrees
+from turnfold.compression.text.dialogue.echoes import echoes
+from turnfold.compression.text.dialogue.turns import is_labelled
+from turnfold.compression.text.quotes import Quotable
+
+_LONGEST: Final = 240  # characters of an answer
+_LONGEST_TOLD: Final = 400  # and of what it answers
+_BEHIND: Final = 0.5  # share of the best worth from which on a passage clearly bears on the question
+_MINORITY: Final = 0.25  # of all that is said, at most
+_STEP: Final = 1e-6  # by which the newer is worth more
+
+
+def with_ledger(
+    ranking: RankedQuotes, index: PassageIndex, sources: Sequence[Quotable], room: int, memo: Memo, *, first: bool
+) -> RankedQuotes:
+    """A ranking with the passages of short exchanges, the first and then the newest first, if there is room for
+    all of them.
+
+    Args:
+        first: whether they come before all others.
+    """
+    ledger = fitting_ledger(index, sources, room, memo)
+    if not len(ledger):
+        return ranking
+    worth = ranking.worth.copy()
+    best = float(worth.max()) if float(worth.max()) > 0 else 1.0
+    least = best if first else _BEHIND * best
+    steps = np.arange(1, len(ledger) + 1)
+    steps[index.source_of[ledger] == 0] += len(ledger)  # what opens a chat says what all of it is about
+    worth[ledger] = np.maximum(worth[ledger], least * (1.0 + _STEP * steps))
+    return ranking._replace(numbers=np.union1d(ranking.numbers, ledger), worth=worth)
+
+
+def fitting_ledger(index: PassageIndex, sources: Sequence[Quotable], room: int, memo: Memo) -> Ints:
+    """The passages of short exchanges, in order, if there is room for all of them; else none."""
+    ledger: Ints = index.derived("ledger", lambda: _passages(index, sources, memo))
+    if index.named.any() or float((index.costs[ledger] + FRAME).sum()) > room:
+        return ledger[:0]
+    return ledger
+
+
+def release_ledger(tokens: QuoteTokens, index: PassageIndex, sources: Sequence[Quotable], room: int, memo: Memo) -> None:
+    """Let those of the passages be quoted that the request holds elsewhere, where one before them is quoted: the order of the
+    steps counts."""
+    ledger = fitting_ledger(index, sources, room, memo).tolist()
+    quoted = next((at for at, number in enumerate(ledger) if not tokens.is_held(number)), len(ledger))
+    for number in ledger[quoted:]:
+        tokens.release(number)
+
+
+def _passages(index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> Ints:
+    """The passages of their messages, in order, without nods and echoes; none where most of what is said stands in them, or most
+    messages name who speaks."""
+    if is_labelled([source.text for source in sources]):
+        return np.zeros(0, np.int64)
+    said = np.fromiter(_messages(sources, memo), np.int64)
+    found = np.flatnonzero(np.isin(index.source_of, said))
+    return found if index.costs[found].sum() <= _MINORITY * index.costs.sum() else found[:0]
+
+
+def _messages(sources: Sequence[Quotable], memo: Memo) -> Iterator[int]:
+    repeated = set(echoes(sources, memo))
+    for at in range(1, len(sources)):
+        user, answer = sources[at - 1], sources[at]
+        if (user.role, answer.role) != ("user", "assistant") or not answer.text.strip():
+            continue
+        if len(user.text) <= _LONGEST_TOLD and len(answer.text) <= _LONGEST:
+            yield at - 1
+            if at not in repeated and not merely_agrees(answer.text):
+                yield at

@@ -1,0 +1,57 @@
+"""Answers that only say again what the user said: "Noted: 5 July, 3 pm, about 90."
+
+Lives here: whether an answer is such an echo. Does not belong here: what is made of it (``recall.later``), nods that say nothing
+(``requests.EMPTY``).
+
+An echo is short, stands right behind what it repeats, and has no word and no figure that does not stand there, but for the words
+with which it begins ("All right: ...") and the numbers of its own list.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from turnfold.compression.memo import Memo
+from turnfold.compression.text.dialogue.renewals import LONGEST
+from turnfold.compression.text.dialogue.turns import is_labelled
+from turnfold.compression.text.lower import lower_text, words
+from turnfold.compression.text.quotes import Quotable
+
+_STEM: Final = 5  # letters by which two forms of a word are the same
+_OPENING: Final = re.compile(r"\s*[^\W\d_]+(?:[ '’][^\W\d_]+){0,2}\s*[:：,،、。.!！—–-]+\s*(?=\S)")
+_NUMBERED: Final = re.compile(r"(?<![\w.,])\d{1,2}[.)](?=\s)")
+_FIGURE: Final = re.compile(r"\d+(?:[.,:]\d+)*")
+_RUN: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f]{2,}")
+
+
+def echoes(sources: Sequence[Quotable], memo: Memo) -> list[int]:
+    """Which messages of the assistant only repeat the one before; where most name who speaks, none is an answer."""
+    if is_labelled([source.text for source in sources]):
+        return []
+    return [
+        at
+        for at in range(1, len(sources))
+        if sources[at].role == "assistant"
+        and sources[at - 1].role == "user"
+        and max(len(sources[at].text), len(sources[at - 1].text)) <= LONGEST
+        and _is_echo_of(sources[at], sources[at - 1], memo)
+    ]
+
+
+def _is_echo_of(answer: Quotable, said: Quotable, memo: Memo) -> bool:
+    return memo.get(("echo", answer.key, said.key), lambda: is_echo(answer.text, said.text), lambda _: 40)
+
+
+def is_echo(answer: str, said: str) -> bool:
+    """Whether an answer says nothing that was not said."""
+    low, before = lower_text(answer), lower_text(said)
+    told = _NUMBERED.sub(" ", _OPENING.sub("", low, count=1))
+    if not set(_FIGURE.findall(told)) <= set(_FIGURE.findall(before)):
+        return False
+    named = {word[:_STEM] for word in words(before)}
+    repeated = words(told)
+    if not (repeated or _FIGURE.search(told)):
+        return False
+    return all(word[:_STEM] in named or (_RUN.fullmatch(word) is not None and word in before) for word in repeated)

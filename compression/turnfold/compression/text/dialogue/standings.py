@@ -1,0 +1,118 @@
+"""Figures that stand for something and change: "HP 15/24" and later "HP 16/24", "18 arrows" and later "28 arrows".
+
+Lives here: which short message tells such a figure anew. Does not belong here: messages that say that something changed
+(``renewals``), what is made of it (``recall.later``), the words (``lexicon/renewals.txt``).
+
+A figure stands for what is counted behind it ("9 gold", "640 g spaghetti"), or for the label in front of it, where a sign joins
+them or a limit follows ("Total: 80", "HP 15/24"). Of one speaker, the newest message renews all older ones that tell another
+figure for the same. A measure ("5 minutes") may be of anything, so its messages need a word in common; so do those of users,
+who seldom keep count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from turnfold.compression.memo import Memo
+from turnfold.compression.text.dialogue.renewals import LONGEST, Renewal
+from turnfold.compression.text.dialogue.turns import is_labelled
+from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.lower import MARKS, joined_words, lower_text
+from turnfold.compression.text.quotes import Quotable
+from turnfold.compression.text.words import is_function_word
+
+_STEM: Final = 6  # letters by which two forms of a word are the same
+_MOST: Final = 200  # messages of the kind, from the newest back
+_SHORT_UNIT: Final = 2  # letters of a unit that needs what it measures: "640 g spaghetti"
+_MEASURES: Final = lexicon("renewals")["measures"]
+_LETTERS: Final = rf"(?:[^\W\d_][{MARKS}]*)+"
+_COUNTED: Final = re.compile(
+    rf"(?:(?P<label>{_LETTERS})(?P<sign>\s?[:=]\s?| ))?(?<![\w.,:/-])(?P<value>[$€£¥₹]?\d[\d.,]*)(?P<most>/\d+)?"
+    rf"(?:[ \u00a0]?(?P<unit>{_LETTERS})(?: (?P<of>{_LETTERS}))?)?"
+)
+_RUN_ON: Final = re.compile(r"(?P<label>[\u3400-\u9fff]{2})(?P<value>\d[\d.,]*)(?P<unit>[\u3400-\u9fff])")
+_DIGIT: Final = re.compile(r"\d")
+
+
+class _Standing(NamedTuple):
+    """A figure for something, and where it stands."""
+
+    of: str
+    value: str
+    start: int
+
+
+class _Standings(NamedTuple):
+    """What a message tells, and the words that say what it is about."""
+
+    told: tuple[_Standing, ...]
+    about: frozenset[str]
+
+
+_NONE: Final = _Standings((), frozenset())
+
+
+def standings(sources: Sequence[Quotable], memo: Memo, since: int = 0) -> list[Renewal]:
+    """Which messages tell a figure anew that earlier ones told otherwise; only those from `since` on, in order.
+    Where most messages name who speaks, as in a meeting, nobody keeps count."""
+    if is_labelled([source.text for source in sources]):
+        return []
+    newest: dict[tuple[str, str, str], list[tuple[int, _Standing, frozenset[str]]]] = {}
+    found: set[Renewal] = set()
+    left = _MOST
+    for at in range(len(sources) - 1, -1, -1):
+        source = sources[at]
+        read = _read(source, memo)
+        for one in read.told:
+            told = newest.setdefault((one.of, source.role, source.name), [])
+            newer = next((new for new in told if _is_of_same(one.of, source.role, new[2], read.about)), None)
+            if newer is None:
+                told.append((at, one, read.about))
+            elif newer[0] != at and newer[1].value != one.value and newer[0] >= since:
+                found.add(Renewal(newer[0], at, one.start))
+        left -= bool(read.told)
+        if not left:
+            break
+    return sorted(found)
+
+
+def _is_of_same(of: str, role: str, newer: frozenset[str], older: frozenset[str]) -> bool:
+    return (role == "assistant" and of not in _MEASURES) or not newer.isdisjoint(older)
+
+
+def _read(source: Quotable, memo: Memo) -> _Standings:
+    if len(source.text) > LONGEST or source.role not in ("user", "assistant"):
+        return _NONE
+    return memo.get(("standings", source.key), lambda: _standings_of(source.text), lambda read: 200 + 150 * len(read.told))
+
+
+def _standings_of(text: str) -> _Standings:
+    if not _DIGIT.search(text):
+        return _NONE
+    low = lower_text(text)
+    told = (*_counted(low), *(() if low.isascii() else _run_on(low)))
+    if not told:
+        return _NONE
+    named = {word[:_STEM] for one in told for word in one.of.split()}
+    about = {word[:_STEM] for word in joined_words(low) if len(word) > 3 and not is_function_word(word)}
+    return _Standings(told, frozenset(about - named))
+
+
+def _counted(low: str) -> Iterator[_Standing]:
+    for match in _COUNTED.finditer(low):
+        value, start = match["value"].rstrip(".,") + (match["most"] or ""), match.start("value")
+        label, unit, of = match["label"] or "", match["unit"] or "", match["of"] or ""
+        if label and not is_function_word(label) and (match["most"] or match["sign"].strip()):
+            yield _Standing(label[:_STEM], value, start)
+        elif unit and not is_function_word(unit):
+            if len(unit) > _SHORT_UNIT:
+                yield _Standing(unit if unit in _MEASURES else unit[:_STEM], value, start)
+            elif of and not is_function_word(of):
+                yield _Standing(f"{unit} {of[:_STEM]}", value, start)
+
+
+def _run_on(low: str) -> Iterator[_Standing]:
+    for match in _RUN_ON.finditer(low):
+        yield _Standing(match["label"] + match["unit"], match["value"], match.start("value"))

@@ -1,0 +1,79 @@
+"""Figures that are told anew, and answers that only repeat what was said."""
+
+from __future__ import annotations
+
+from tests.support.cases import each
+from turnfold.compression.memo import Memo, digest
+from turnfold.compression.text.dialogue.echoes import echoes, is_echo
+from turnfold.compression.text.dialogue.standings import standings
+from turnfold.compression.text.quotes import Source
+
+
+def _said(*texts: str, role: str = "assistant") -> list[Source]:
+    return [Source(role, text, digest(f"{n} {text}")) for n, text in enumerate(texts)]
+
+
+def _pairs(sources: list[Source]) -> list[tuple[int, int]]:
+    return [(one.newer, one.older) for one in standings(sources, Memo())]
+
+
+@each(
+    "texts",
+    [
+        ("HP 24/24. What do you do?", "HP 15/24. The goblin snarls."),
+        ("You have 18 arrows left.", "You have 28 arrows and 9 gold."),
+        ("Total: 5,800, so there is a reserve.", "Total: 5,850."),
+        ("Für 6: 600 g Spaghetti.", "Für 8: 640 g Spaghetti."),
+        ("Vida 18/18.", "Vida 11/18."),
+        ("吃饭2000元，合计5800元。", "合计5600元。"),
+    ],
+)
+def test_a_figure_for_the_same_is_told_anew(texts: tuple[str, str]) -> None:
+    assert _pairs(_said(*texts)) == [(1, 0)]
+
+
+@each(
+    "texts",
+    [
+        ("HP 15/24.", "HP 15/24. The goblin snarls."),
+        ("Boil it for 5 minutes.", "The train takes 40 minutes."),
+        ("See clause 4.2.", "Clause 7.1 is balanced."),
+        ("Chapter 3 is short.", "Chapter 5 is long."),
+        ("600 g flour.", "250 g butter."),
+    ],
+)
+def test_other_figures_renew_nothing(texts: tuple[str, str]) -> None:
+    assert _pairs(_said(*texts)) == []
+
+
+def test_of_several_the_newest_renews_all() -> None:
+    assert _pairs(_said("20 arrows left.", "18 arrows left.", "28 arrows left.")) == [(2, 0), (2, 1)]
+
+
+def test_figures_of_users_need_what_they_are_about() -> None:
+    assert _pairs(_said("The mock test gave 12 points.", "Now 16 points in the mock test.", role="user")) == [(1, 0)]
+    assert _pairs(_said("The mock test gave 12 points.", "We lost by 16 points yesterday.", role="user")) == []
+
+
+@each(
+    "answer",
+    [
+        "Noted: 5 July, 3 pm, 90 people.",
+        "All right: 90 people.",
+        "1) 5 July 2) 90 people",
+    ],
+)
+def test_what_only_repeats_is_an_echo(answer: str) -> None:
+    assert is_echo(answer, "We meet on 5 July at 3 pm, about 90 people.")
+
+
+@each("answer", ["Noted: 6 July.", "5 July, but only until 8 pm.", "Noted.", "90 people need 300 chairs.", "Not on 5 July."])
+def test_what_says_more_is_none(answer: str) -> None:
+    assert not is_echo(answer, "We meet on 5 July at 3 pm, about 90 people.")
+
+
+def test_an_echo_stands_right_behind_what_it_repeats() -> None:
+    user, other = Source("user", "Rent is 2,950.", digest("a")), Source("user", "Anything else?", digest("b"))
+    answer = Source("assistant", "Noted: 2,950.", digest("c"))
+    assert echoes([user, answer], Memo()) == [1]
+    assert echoes([user, other, answer], Memo()) == []
