@@ -66,12 +66,13 @@ def recall_for(
     indices, folded, name = _remembered(messages, cut, asker, stays, options, memo)
     user = cut[asker.unit].start
     like = _likeness(options, user, indices)
-    question = Question(messages[user].own, _exchange(messages[:user]), like, _work(messages, indices, user, works))
+    behind = tuple([source(message) for message in messages[(indices[-1] + 1 if indices else 0) : user]])
+    question = Question(messages[user].own, _exchange(messages[:user]), like, _work(messages[user], works), behind)
     fill = options.budget is not None
     tuning = TUNING if options.prices.read < options.prices.write else UNCACHED
     count = tokens.counter_for_model(options.model)
-    behind = tuple([s.key for s in question.work.behind]) if question.work else None
-    names = (question.text, tuple([s.key for s in question.before]), name, present, behind)
+    since = digest(b"".join([s.key for s in behind]).hex()).hex()
+    names = (question.text, tuple([s.key for s in question.before]), name, present, since, question.work is not None)
 
     def make() -> Recall:
         found = recall(folded, question, budget, present, count, memo, fill=fill, tuning=tuning)
@@ -172,13 +173,10 @@ def _folded(
     return [i for i in found if not messages[i].pinned and (options.recall_tool_text or not messages[i].is_output)]
 
 
-def _work(messages: Messages, folded: Sequence[int], user: int, room: int) -> WantedWork | None:
+def _work(message: Message, room: int) -> WantedWork | None:
     """The work that a user's message asks for as a whole, if it does."""
-    asked = asked_work(words.fold(messages[user].own)) if room else None
-    if asked is None:
-        return None
-    behind = messages[(folded[-1] + 1 if folded else 0) : user]
-    return WantedWork(asked, tuple([source(message) for message in behind]), room)
+    asked = asked_work(words.fold(message.own)) if room else None
+    return WantedWork(asked, room) if asked else None
 
 
 def _exchange(before: Sequence[Message]) -> tuple[Source, ...]:

@@ -34,12 +34,10 @@ class WantedWork:
 
     Attributes:
         asked: which one.
-        behind: what the request holds as it was, between what is folded and the question.
         room: tokens that quotes may take with it.
     """
 
     asked: AskedWork
-    behind: tuple[Quotable, ...]
     room: int
 
 
@@ -52,12 +50,14 @@ class Question:
         before: the exchange before it, oldest first; read where the text has no content of its own.
         likeness: per source, how like the question its passages are (``options.Likeness``); () where nobody knows.
         work: the work that it asks for as a whole, if it does.
+        behind: what the request holds as it was, between what is folded and the question.
     """
 
     text: str
     before: tuple[Source, ...] = ()
     likeness: tuple[bytes, ...] = ()
     work: WantedWork | None = None
+    behind: tuple[Quotable, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
