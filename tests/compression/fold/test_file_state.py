@@ -7,6 +7,7 @@ Lives here: edits in every form that agents write, through folds. Does not belon
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
@@ -98,3 +99,39 @@ def test_an_edit_keeps_its_tags_its_file_and_what_is_new(style: str) -> None:
         assert "</replace_in_file>" in edit
         assert f"<path>{_PATH}</path>" in edit
         assert "craneLimit = 200" in edit
+
+
+def _call(number: int, name: str, **arguments: Any) -> Message:
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    return {"role": "assistant", "content": None, "tool_calls": [{"id": f"c{number}", "type": "function", "function": function}]}
+
+
+def _calling_agent(values: tuple[int, ...], ask: str) -> list[Message]:
+    """Turns of a user, each with one more edit of the same line, talk between them, and right behind the last one a question
+    about that line."""
+    limits, said = dict(_OLD), [{"role": "system", "content": "You are a coding agent."}]
+    for turn, value in enumerate(values):
+        old = f"export const craneLimit = {limits['crane']}"
+        said.append({"role": "user", "content": f"Set the crane limit in {_PATH} as the master of shift {turn} wants it."})
+        said.append(_call(3 * turn, "read_file", path=_PATH))
+        said.append({"role": "tool", "tool_call_id": f"c{3 * turn}", "content": _file(limits)})
+        limits["crane"] = value
+        new = f"export const craneLimit = {value}"
+        said.append(_call(3 * turn + 1, "edit_file", file_path=f"/work/{_PATH}", old_string=old, new_string=new))
+        said.append({"role": "tool", "tool_call_id": f"c{3 * turn + 1}", "content": "The file has been updated."})
+        said.append({"role": "assistant", "content": f"The crane limit of {_PATH} is set. {prose(turn, 'en', 3)}"})
+        for more in range(14 if value != values[-1] else 0):
+            said.append({"role": "user", "content": prose(60 * turn + more, "en", 4)})
+            said.append({"role": "assistant", "content": prose(900 + 60 * turn + more, "en", 12)})
+    return [*said, {"role": "user", "content": ask}]
+
+
+@pytest.mark.parametrize("values", [(31_007, 42_014), (31_007, 42_014, 53_021), (64_000, 1007, 75_100)])
+@pytest.mark.parametrize("share", [None, 0.3, 0.15])
+def test_no_quote_behind_the_newest_edit_shows_what_it_replaced(values: tuple[int, ...], share: float | None) -> None:
+    messages = _calling_agent(values, f"Is craneLimit in {_PATH} high enough for what the master of the shift wants?")
+    budget = None if share is None else int(share * sum(len(str(message)) for message in messages) / 4)
+    texts = json.dumps(_forwarded(messages, replace(_UNCACHED, budget=budget)))
+    assert len(texts) < len(json.dumps(messages))
+    shown = [(texts.rfind(f"craneLimit = {value}"), value) for value in (1007, *values)]
+    assert max(shown)[1] == values[-1]

@@ -45,6 +45,10 @@ _SIDES: Final[Mapping[str, str]] = {
     "target": "replacement",
     "targetcontent": "replacementcontent",
 }
+#: What the whole text of a file is called there.
+_WHOLES: Final = frozenset({"filetext", "content", "contents", "filecontent", "newcontent"})
+_LEAST_WHOLE: Final = 8  # lines of a whole file
+_TAGGED: Final = re.compile(r"<(?:file_?)?path>([^<\n]{1,300})</(?:file_?)?path>\s{0,4}<content>\n(.*?)\n</content>", re.DOTALL)
 _PATHS: Final = frozenset({"path", "filepath", "file", "filename", "targetfile"})
 
 
@@ -53,11 +57,13 @@ class Edit(NamedTuple):
 
     Attributes:
         file: the name of the file without its folders; "" where the edit does not say it.
+        whole: whether the file has no other lines than the new ones from then on.
     """
 
     old: frozenset[str]
     new: frozenset[str]
     file: str = ""
+    whole: bool = False
 
 
 class EditBlock(NamedTuple):
@@ -68,6 +74,11 @@ class EditBlock(NamedTuple):
     old: range
     new: range
     signed: bool = False  # whether its lines carry "-" and "+"
+
+
+def may_hold_edits(text: str) -> bool:
+    """Whether a text may hold an edit; False is certain."""
+    return may_hold_blocks(text) or '":' in text or "</content>" in text
 
 
 def may_hold_blocks(text: str) -> bool:
@@ -117,6 +128,8 @@ def edits(text: str) -> tuple[Edit, ...]:
     if may_hold_blocks(text):
         lines = text.split("\n")
         found += [_written(lines, block) for block in edit_blocks(lines)]
+    if "</content>" in text:
+        found += [_whole(match[2], _name(match[1])) for match in _TAGGED.finditer(text)]
     for call in _CALL.finditer(text):
         try:
             value, _ = _DECODER.raw_decode(text, call.end())
@@ -174,14 +187,25 @@ def _called(value: Any, file: str, depth: int) -> Iterator[Edit | None]:
         return
     named = {_NO_LETTERS.sub("", str(key).lower()): inner for key, inner in value.items()}
     path = next((inner for key, inner in named.items() if key in _PATHS and isinstance(inner, str)), "")
-    file = path.rstrip("/").rpartition("/")[2] or file
+    file = _name(path) or file
     for old, new in _SIDES.items():
         sides = (named.get(old), named.get(new))
         if isinstance(sides[0], str) and isinstance(sides[1], str):
             yield _edit(sides[0], sides[1], file)
             break
+    if path:
+        yield from (_whole(inner, file) for key, inner in named.items() if key in _WHOLES and isinstance(inner, str))
     for inner in value.values():
         yield from _called(inner, file, depth - 1)
+
+
+def _name(path: str) -> str:
+    return path.strip().rstrip("/").rpartition("/")[2]
+
+
+def _whole(text: str, file: str) -> Edit | None:
+    lines = frozenset(filter(None, map(str.strip, text.split("\n"))))
+    return Edit(frozenset(), lines, file, whole=True) if len(lines) >= _LEAST_WHOLE else None
 
 
 def _edit(old: str, new: str, file: str) -> Edit | None:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo
-from turnfold.compression.text.edits import Edit, edits, shown_lines
+from turnfold.compression.text.edits import Edit, edits, may_hold_edits, shown_lines
 from turnfold.compression.text.quotes import Quotable
 
 _TELLING: Final = 8  # characters; shorter lines stand in any file
@@ -42,11 +42,16 @@ class ReplacedLines:
         self._brought: dict[str, list[_Change]] = {}
         self._shown: dict[tuple[str, int], bool] = {}
         self._named = lru_cache(maxsize=None)(self._names)
+        held: dict[str, set[str]] = {}  # lines that a file was seen to hold, by its name
         number = 0
         for i, source in enumerate(sources):
             for edit in _edits_of(source, memo):
                 number += 1
-                for lines, changes in ((edit.old, self._removed), (edit.new, self._brought)):
+                known = held.setdefault(edit.file, set()) if edit.file else set()
+                old = known - edit.new if edit.whole else edit.old
+                known.difference_update(old)
+                known.update(edit.new)
+                for lines, changes in ((old, self._removed), (edit.new, self._brought)):
                     for line in lines:
                         changes.setdefault(line, []).append(_Change(i, number, edit.file))
 
@@ -87,7 +92,7 @@ class ReplacedLines:
 
 
 def _edits_of(source: Quotable, memo: Memo) -> tuple[Edit, ...]:
-    if source.role != "assistant":
+    if source.role != "assistant" or not may_hold_edits(source.text):
         return ()
     return memo.get(("edits", source.key), lambda: edits(source.text), _size)
 
