@@ -1,7 +1,7 @@
 """A fold never shows an older state of a file as if it were the present one.
 
 Lives here: edits in every form that agents write, through folds. Does not belong here: reading edits from a text
-(``text.test_edits``), works that a chat made (``test_works``).
+(``text.test_file_edits``), works that a chat made (``test_works``).
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from turnfold.compression.shorten.terse_prose.compress import terse
 from turnfold.compression.shorten.versions import UNCHANGED, Changed
 from turnfold.compression.text.data_blocks import is_listed_language
 from turnfold.compression.text.dialogue.orders import standing_orders
-from turnfold.compression.text.edits import holds_blocks
+from turnfold.compression.text.file_edits import holds_blocks
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.sentences import LONGEST
 

@@ -37,7 +37,7 @@ from turnfold.compression.shorten.lines import FLOOR, Count, RankedLines, Weighe
 from turnfold.compression.shorten.versions import UNCHANGED, Changed
 from turnfold.compression.text.data_blocks import reads_as_language
 from turnfold.compression.text.dialogue.own_words import own_words
-from turnfold.compression.text.edits import bare_line, may_hold_blocks
+from turnfold.compression.text.file_edits import bare_line, may_hold_blocks
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statements import statements

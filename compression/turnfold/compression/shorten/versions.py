@@ -1,7 +1,7 @@
 """Files that a conversation shows more than once: which lines of a form another one does not have.
 
-Lives here: telling that two texts are forms of one file. Does not belong here: edits (``text.edits``), what becomes of the lines
-(``registry``).
+Lives here: telling that two texts are forms of one file. Does not belong here: edits (``text.file_edits``), what becomes of the
+lines (``registry``).
 
 A read, the whole file after an edit and the text that writes it are forms of one file. What a later form holds is shown there,
 so that of an older one just the lines would stay that are gone, as if they still stood in the file.
@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from turnfold.compression.text.edits import shown_lines
+from turnfold.compression.text.file_edits import shown_lines
 
 Lines = frozenset[str]
 

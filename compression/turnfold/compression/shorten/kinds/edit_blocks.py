@@ -1,7 +1,7 @@
 """Edits in a text: what is new goes before what it replaces, which is never shown alone.
 
 Lives here: the worth of the lines of an edit, and of the line that names its file. Does not belong here: finding edits
-(``text.edits``), what else a text holds.
+(``text.file_edits``), what else a text holds.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from turnfold.compression.shorten.lines import WeighedLine
-from turnfold.compression.text.edits import EditBlock, edit_blocks, named_files
+from turnfold.compression.text.file_edits import EditBlock, edit_blocks, named_files
 
 _NEW: Final = 3.0  # worth of a line that stands there now
 _OLD: Final = -2.0  # of one that does not

@@ -1,6 +1,6 @@
 """Lines of files that a later edit replaced: what a message showed of a file is no longer what stands there.
 
-Lives here: whether a passage shows such a line. Does not belong here: finding edits (``text.edits``), what is made of it
+Lives here: whether a passage shows such a line. Does not belong here: finding edits (``text.file_edits``), what is made of it
 (``recall.choosing``, ``shorten.summary``).
 
 A line counts only where the edit and the message speak of the same file, since the same line may stand in many. It stands again
@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo
-from turnfold.compression.text.edits import Edit, edits, may_hold_edits, shown_lines
+from turnfold.compression.text.file_edits import FileEdit, file_edits, may_hold_edits, shown_lines
 from turnfold.compression.text.quotes import Quotable
 
 _TELLING: Final = 8  # characters; shorter lines stand in any file
@@ -91,13 +91,13 @@ class ReplacedLines:
         return self._shown[key]
 
 
-def _edits_of(source: Quotable, memo: Memo) -> tuple[Edit, ...]:
+def _edits_of(source: Quotable, memo: Memo) -> tuple[FileEdit, ...]:
     if source.role != "assistant" or not may_hold_edits(source.text):
         return ()
-    return memo.get(("edits", source.key), lambda: edits(source.text), _size)
+    return memo.get(("edits", source.key), lambda: file_edits(source.text), _size)
 
 
-def _size(found: tuple[Edit, ...]) -> int:
+def _size(found: tuple[FileEdit, ...]) -> int:
     return 100 + sum([len(line) + 60 for one in found for line in (*one.old, *one.new)])
 
 

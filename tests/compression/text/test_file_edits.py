@@ -1,6 +1,6 @@
 """Edits in every form that agents write are read from a message's text.
 
-Lives here: `text.edits` alone. Does not belong here: what folds make of them (``fold.test_file_state``).
+Lives here: `text.file_edits` alone. Does not belong here: what folds make of them (``fold.test_file_state``).
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ import json
 
 import pytest
 
-from turnfold.compression.text.edits import Edit, bare_line, edits
+from turnfold.compression.text.file_edits import FileEdit, bare_line, file_edits
 
 
-def _one(old: str, new: str, file: str) -> Edit:
-    return Edit(frozenset({old}), frozenset({new}), file)
+def _one(old: str, new: str, file: str) -> FileEdit:
+    return FileEdit(frozenset({old}), frozenset({new}), file)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def _one(old: str, new: str, file: str) -> Edit:
     ],
 )
 def test_each_form_tells_what_went_and_what_came(text: str) -> None:
-    assert edits(text) == (_one("limit = 3", "limit = 5", "quota.py"),)
+    assert file_edits(text) == (_one("limit = 3", "limit = 5", "quota.py"),)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_each_form_tells_what_went_and_what_came(text: str) -> None:
     ],
 )
 def test_what_is_no_edit_tells_nothing(text: str) -> None:
-    assert edits(text) == ()
+    assert file_edits(text) == ()
 
 
 @pytest.mark.parametrize("wrap", ["write {}", "<path>a/quota.py</path>\n<content>\n{}\n</content>"])
@@ -51,7 +51,7 @@ def test_a_whole_file_is_told_as_such(wrap: str) -> None:
     lines = [f"limit_{number} = {number}" for number in range(9)]
     content = "\n".join(lines)
     said = content if "<" in wrap else json.dumps({"path": "a/quota.py", "content": content})
-    assert edits(wrap.format(said)) == (Edit(frozenset(), frozenset(lines), "quota.py", whole=True),)
+    assert file_edits(wrap.format(said)) == (FileEdit(frozenset(), frozenset(lines), "quota.py", whole=True),)
 
 
 def test_numbers_of_lines_are_no_part_of_them() -> None:

@@ -52,7 +52,7 @@ _TAGGED: Final = re.compile(r"<(?:file_?)?path>([^<\n]{1,300})</(?:file_?)?path>
 _PATHS: Final = frozenset({"path", "filepath", "file", "filename", "targetfile"})
 
 
-class Edit(NamedTuple):
+class FileEdit(NamedTuple):
     """Lines that an edit took away and lines that it brought, stripped, without those that both sides have.
 
     Attributes:
@@ -122,9 +122,9 @@ def edit_blocks(lines: Sequence[str]) -> list[EditBlock]:
     return found
 
 
-def edits(text: str) -> tuple[Edit, ...]:
+def file_edits(text: str) -> tuple[FileEdit, ...]:
     """The edits that a message's text holds, its calls included, in order."""
-    found: list[Edit | None] = []
+    found: list[FileEdit | None] = []
     if may_hold_blocks(text):
         lines = text.split("\n")
         found += [_written(lines, block) for block in edit_blocks(lines)]
@@ -171,14 +171,14 @@ def _while(lines: Sequence[str], start: int, sign: str) -> int:
     return next((i for i in range(start, len(lines)) if not lines[i].startswith(sign)), len(lines))
 
 
-def _written(lines: Sequence[str], block: EditBlock) -> Edit | None:
+def _written(lines: Sequence[str], block: EditBlock) -> FileEdit | None:
     old, new = ("\n".join([lines[i][block.signed :] for i in side]) for side in (block.old, block.new))
     above = islice(reversed(lines[: block.start]), None if block.signed else _FILE_LINES)
     file = next((found[-1] for line in above if (found := named_files(line)) and not line.startswith(("-", "+"))), "")
     return _edit(old, new, file)
 
 
-def _called(value: Any, file: str, depth: int) -> Iterator[Edit | None]:
+def _called(value: Any, file: str, depth: int) -> Iterator[FileEdit | None]:
     """The edits that a call's arguments name."""
     if isinstance(value, list) and depth:
         for inner in value:
@@ -203,11 +203,11 @@ def _name(path: str) -> str:
     return path.strip().rstrip("/").rpartition("/")[2]
 
 
-def _whole(text: str, file: str) -> Edit | None:
+def _whole(text: str, file: str) -> FileEdit | None:
     lines = frozenset(filter(None, map(str.strip, text.split("\n"))))
-    return Edit(frozenset(), lines, file, whole=True) if len(lines) >= _LEAST_WHOLE else None
+    return FileEdit(frozenset(), lines, file, whole=True) if len(lines) >= _LEAST_WHOLE else None
 
 
-def _edit(old: str, new: str, file: str) -> Edit | None:
+def _edit(old: str, new: str, file: str) -> FileEdit | None:
     sides = [frozenset(filter(None, map(str.strip, side.split("\n")))) for side in (old, new)]
-    return Edit(sides[0] - sides[1], sides[1] - sides[0], file) if sides[0] != sides[1] else None
+    return FileEdit(sides[0] - sides[1], sides[1] - sides[0], file) if sides[0] != sides[1] else None
