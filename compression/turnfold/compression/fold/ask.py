@@ -24,7 +24,6 @@ from turnfold.compression.recall.fence import Passage
 from turnfold.compression.recall.question import Question, WantedWork
 from turnfold.compression.recall.tuning import TUNING, UNCACHED
 from turnfold.compression.text import words
-from turnfold.compression.text.dialogue.renewals import LONGEST
 from turnfold.compression.text.dialogue.works import asked_work, named_work
 from turnfold.compression.text.quotes import Quotable, Source
 from turnfold.compression.wire.conversation import Message, Messages, family
@@ -79,15 +78,15 @@ def recall_for(
     indices, folded, name = _remembered(messages, cut, asker, stays, options, memo)
     user = cut[asker.unit].start
     like = _likeness(options, user, indices)
-    behind = _behind(messages, indices, user)
+    behind = tuple([source(message) for message in messages[(indices[-1] + 1 if indices else 0) : user]])
     held = frozenset(n for n, index in enumerate(indices) if index not in present.changed)
-    work = _work(messages, indices, user, works)
+    work = _work(messages[user], works)
     question = Question(messages[user].own, _exchange(messages[:user]), like, work, behind, held)
     fill = options.budget is not None
     tuning = TUNING if options.prices.read < options.prices.write else UNCACHED
     count = tokens.counter_for_model(options.model)
-    near = tuple([s.key for s in (*behind, *(question.work.behind if question.work else ()))])
-    names = (question.text, tuple([s.key for s in question.before]), name, present.texts, held, near)
+    since = digest(b"".join([s.key for s in behind]).hex()).hex()
+    names = (question.text, tuple([s.key for s in question.before]), name, present.texts, held, since, work is not None)
 
     def make() -> Recall:
         found = recall(folded, question, budget, present.texts, count, memo, fill=fill, tuning=tuning)
@@ -188,21 +187,12 @@ def _folded(
     return [i for i in found if not messages[i].pinned and (options.recall_tool_text or not messages[i].is_output)]
 
 
-def _work(messages: Messages, folded: Sequence[int], user: int, room: int) -> WantedWork | None:
+def _work(message: Message, room: int) -> WantedWork | None:
     """The work that a user's message asks for as a whole, or asks something about, if it does."""
-    asks = words.fold(messages[user].own) if room else ""
+    asks = words.fold(message.own) if room else ""
     whole = asked_work(asks)
     asked = whole or named_work(asks)
-    if asked is None:
-        return None
-    behind = messages[(folded[-1] + 1 if folded else 0) : user]
-    return WantedWork(asked, whole is not None, tuple([source(message) for message in behind]), room)
-
-
-def _behind(messages: Messages, folded: Sequence[int], user: int) -> tuple[Source, ...]:
-    """Short messages between what is folded and a user's message."""
-    spoken = (m for m in messages[(folded[-1] + 1 if folded else 0) : user] if m.speaker in ("user", "assistant"))
-    return tuple([source(m) for m in spoken if len(m.own) <= LONGEST])
+    return WantedWork(asked, whole is not None, room) if asked else None
 
 
 def _exchange(before: Sequence[Message]) -> tuple[Source, ...]:

@@ -15,6 +15,7 @@ from turnfold.compression.fold.shape import references
 from turnfold.compression.options import Prose
 from turnfold.compression.shorten.facts import arguments, facts
 from turnfold.compression.shorten.lines import names, visible_parts
+from turnfold.compression.shorten.versions import UNCHANGED, Changed, changed
 from turnfold.compression.text.dialogue.picks import picked
 from turnfold.compression.wire.conversation import Message, Path, Texts
 
@@ -22,18 +23,29 @@ _WORD: Final = re.compile(r"\w{3,}")
 _OFFER: Final = 240  # tokens
 
 
-def shorten_messages(messages: Sequence[Message], forms: Sequence[Texts], words: frozenset[str], prose: Prose) -> list[Texts]:
+def shorten_messages(
+    messages: Sequence[Message],
+    forms: Sequence[Texts],
+    words: frozenset[str],
+    prose: Prose,
+    before: Sequence[Message] = (),
+) -> list[Texts]:
     """New texts by path for each message at FACTS, empty for one that stays as it is.
 
     From the newest back, so that what two of them say stands where it was said last.
+
+    Args:
+        before: messages in front of them, which may hold earlier forms of the same files.
     """
     repeated = references(messages, 0, len(messages))
     known: set[str] = set()
+    files = changed([[text.text for text in (*message.texts, *message.arguments)] for message in (*before, *messages)])
     out: list[Texts] = []
     for index in reversed(range(len(messages))):
         message = messages[index]
         stays = message.sealed or (index + 1 < len(messages) and _is_picked_from(message, messages[index + 1]))
-        new = repeated.get(index) or ({} if stays else dict(_shorten_texts(message, forms[index], words, known, prose)))
+        differ = [files.get((len(before) + index, n), UNCHANGED) for n in range(len(message.texts))]
+        new = repeated.get(index) or ({} if stays else dict(_shorten_texts(message, forms[index], words, known, differ, prose)))
         for text in message.texts:
             known |= visible_parts(new.get(text.path, text.text))
         out.append(new)
@@ -46,11 +58,11 @@ def _is_picked_from(message: Message, answer: Message) -> bool:
 
 
 def _shorten_texts(
-    message: Message, form: Texts, words: frozenset[str], known: Container[str], prose: Prose
+    message: Message, form: Texts, words: frozenset[str], known: Container[str], differ: Sequence[Changed], prose: Prose
 ) -> Iterator[tuple[Path, str]]:
     count = tokens.count_once({message.text: message.tokens - message.other_tokens})
-    for text in message.texts:
-        new = facts(text.text, role=message.speaker, words=words, known=known, count=count, prose=prose)
+    for text, different in zip(message.texts, differ, strict=True):
+        new = facts(text.text, role=message.speaker, words=words, known=known, changed=different, count=count, prose=prose)
         whole = form.get(text.path, text.text)
         if whole != text.text and (new == text.text or count(whole) <= count(new)):
             new = whole

@@ -173,6 +173,9 @@ def _write_pieces(writer: _Writer, plan: Plan) -> None:
     writer.memo.put(key, (given, writer.written_pieces()), lambda kept: 2000 + 220 * end + kept[1].size)
 
 
+_BEFORE: Final = 24  # messages in front of a piece whose files are compared with those in it
+
+
 class _GivenPieces(NamedTuple):
     """What pieces are written from: the first `end` messages, the first `tail` units and the next, and what else there is."""
 
@@ -405,9 +408,10 @@ class _Writer:
         messages = [self.messages[i] for i in going]
         forms = [self.results[i].texts if i in self.results else {} for i in going]
         speakers = self._speakers(piece)
-        key = ("facts", _keys(messages), *map(_keys, speakers), bytes(map(bool, forms)), self.prose)
+        before = self.messages[max(0, going[0] - _BEFORE) : going[0]] if going else ()
+        key = ("facts", _keys(before), _keys(messages), *map(_keys, speakers), bytes(map(bool, forms)), self.prose)
         texts = self.memo.get(
-            key, lambda: shorten_messages(messages, forms, frozenset(task_words(*speakers)), self.prose), weight
+            key, lambda: shorten_messages(messages, forms, frozenset(task_words(*speakers)), self.prose, before), weight
         )
         section = self._section(Level.FACTS, indices)
         markers = {i: self._markers(section, i) for i in going}

@@ -32,7 +32,8 @@ from turnfold.compression.shorten.told import ToldRoom, told
 from turnfold.compression.text.dialogue import requests
 from turnfold.compression.text.dialogue.orders import begins_with_command
 from turnfold.compression.text.dialogue.overall import asks_for_overall
-from turnfold.compression.text.quotes import Quotable
+from turnfold.compression.text.dialogue.replaced_lines import ReplacedLines
+from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.tokens import ModelCounter, count_tail
 
 _OPENING: Final = 240  # characters of a message in which it begins with a command
@@ -67,7 +68,7 @@ def recall(
     index = passage_index.build(sources, memo)
     asking = _Asking(sources, index, question, read_question(question, index, tuning), fill, tuning)
     asks = normal_text(question)
-    work = find_work(sources, question.work, asks, count, memo)
+    work = find_work(sources, question, asks, count, memo)
     room = budget - fence_tokens(count)
     ranking = _all_or_first(asking, asks, room, memo)
     if ranking is None:
@@ -83,6 +84,7 @@ def recall(
             ranking = in_front(ranking, told(sources, told_room, count, memo))
     if fill:
         ranking = with_ledger(ranking, index, sources, room, memo, first=asking.wants_told or not asking.matched)
+    ranking = _in_force(ranking, index, [*sources, *question.behind], memo)
     if question.work:
         ranking = with_work(ranking, index, work)
         budget = budget if fill else max(budget, min(question.work.room, budget + work.tokens))
@@ -97,6 +99,19 @@ def recall(
     if found.text and isinstance(count, ModelCounter):
         count_tail(found.text, dict(zip(count.vocabularies, found.counts, strict=True)), memo)
     return found
+
+
+def _in_force(ranking: RankedQuotes, index: PassageIndex, messages: Sequence[Quotable], memo: Memo) -> RankedQuotes:
+    """A ranking without the passages that show a line of a file which an edit has replaced since."""
+    replaced = ReplacedLines(messages, memo)
+    if not replaced:
+        return ranking
+    quotes = (*index.quotes, *ranking.more)
+
+    def holds(quote: Quote) -> bool:
+        return not replaced.is_shown_in(quote.source, messages[quote.source].text[quote.start : quote.end])
+
+    return ranking._replace(numbers=np.array([n for n in ranking.numbers.tolist() if holds(quotes[n])], np.int64))
 
 
 def _all_or_first(asking: _Asking, asks: str, room: int, memo: Memo) -> RankedQuotes | None:

@@ -19,7 +19,7 @@ from turnfold.compression.recall.passage_index import Floats, PassageIndex
 from turnfold.compression.recall.quote_choice import Held, QuoteTokens, RankedQuotes
 from turnfold.compression.text.dialogue.echoes import echoes
 from turnfold.compression.text.dialogue.picks import picks
-from turnfold.compression.text.dialogue.renewals import Renewal, renewals
+from turnfold.compression.text.dialogue.renewals import LONGEST, Renewal, renewals
 from turnfold.compression.text.dialogue.standings import standings
 from turnfold.compression.text.quotes import Quotable, Quote
 
@@ -63,7 +63,8 @@ def with_behind(
         return ranking
     bearing = set(ranking.numbers.tolist())
     worth: dict[int, float] = {}
-    for newer, older in _renewed_behind(index, sources, behind, memo):
+    near = [n for n, one in enumerate(behind) if one.role in ("user", "assistant") and len(one.text) <= LONGEST]
+    for newer, older in _renewed_behind(index, sources, [behind[n] for n in near], memo):
         quote = index.quotes[older]
         if older in bearing and not held.has(quote.source, sources[quote.source].text[quote.start : quote.end]):
             worth[newer] = max(worth.get(newer, 0.0), _AHEAD * float(ranking.worth[older]))
@@ -71,7 +72,7 @@ def with_behind(
     return RankedQuotes(
         np.append(ranking.numbers, np.arange(size, size + len(worth))),
         np.append(ranking.worth, list(worth.values())),
-        (*ranking.more, *(Quote(len(sources) + n, 0, len(behind[n].text)) for n in worth)),
+        (*ranking.more, *(Quote(len(sources) + near[n], 0, len(behind[near[n]].text)) for n in worth)),
     )
 
 

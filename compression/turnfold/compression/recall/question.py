@@ -36,13 +36,11 @@ class WantedWork:
     Attributes:
         asked: which one.
         is_whole: whether all of it is asked for.
-        behind: what the request holds as it was, between what is folded and the question.
         room: tokens that quotes may take with it.
     """
 
     asked: AskedWork
     is_whole: bool
-    behind: tuple[Quotable, ...]
     room: int
 
 
@@ -55,7 +53,7 @@ class Question:
         before: the exchange before it, oldest first; read where the text has no content of its own.
         likeness: per source, how like the question its passages are (``options.Likeness``); () where nobody knows.
         work: the work that it asks for as a whole, if it does.
-        behind: short messages that the request holds as they were, between what is folded and the question.
+        behind: what the request holds as it was, between what is folded and the question.
         held: sources that the request holds whole, as they were: nothing of them is quoted again, but what renews other quotes.
     """
 

@@ -24,7 +24,7 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.recall import passage_index
 from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
-from turnfold.compression.recall.question import WantedWork, content_words
+from turnfold.compression.recall.question import Question, WantedWork, content_words
 from turnfold.compression.recall.quote_choice import RankedQuotes, fence_tokens, in_front
 from turnfold.compression.scorers.bm25 import rarity, wanted_terms
 from turnfold.compression.text import words
@@ -97,18 +97,17 @@ class FoundWork(NamedTuple):
     tokens: int = 0
 
 
-def find_work(
-    sources: Sequence[Quotable], wanted: WantedWork | None, folded: str, count: Callable[[str], int], memo: Memo
-) -> FoundWork:
+def find_work(sources: Sequence[Quotable], question: Question, folded: str, count: Callable[[str], int], memo: Memo) -> FoundWork:
     """The work that is asked for, and what changed it later.
 
     Args:
         sources: what may be quoted.
         folded: the question, case-folded.
     """
+    wanted = question.work
     if wanted is None:
         return FoundWork()
-    found = _works([*sources, *wanted.behind], wanted, folded, memo)
+    found = _works([*sources, *question.behind], wanted, folded, memo)
     if not found:
         return FoundWork()
     forms = _forms(found, wanted.asked, _names(folded, wanted.asked))

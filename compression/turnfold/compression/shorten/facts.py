@@ -16,8 +16,10 @@ from turnfold.compression.shorten import registry
 from turnfold.compression.shorten.arguments import facts_arguments
 from turnfold.compression.shorten.prose import shorten
 from turnfold.compression.shorten.terse_prose.compress import terse
+from turnfold.compression.shorten.versions import UNCHANGED, Changed
 from turnfold.compression.text.data_blocks import is_listed_language
 from turnfold.compression.text.dialogue.orders import standing_orders
+from turnfold.compression.text.file_edits import holds_blocks
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.sentences import LONGEST
 
@@ -74,6 +76,7 @@ def facts(
     words: frozenset[str],
     known: Container[str],
     count: Callable[[str], int],
+    changed: Changed = UNCHANGED,
     prose: Prose = _AS_SAID,
 ) -> str:
     """A message's text at FACTS; the text itself if it is short or cannot be shortened.
@@ -82,15 +85,16 @@ def facts(
         role: role of its message.
         words: lower-case words of the task, which the selection prefers.
         known: lines and names that a later message contains anyway.
+        changed: how it differs from other forms of the same file.
         prose: wording of the sentences that are kept.
     """
     size = count(text)
     keep = _SHARES.get(role, _OTHER).of(size)
     if keep >= size and not (size > _DENSE and text.lstrip().startswith(_JSON_OPENS)):
         return text
-    if role in ("user", "assistant") and _is_spoken(text):
+    if role in ("user", "assistant") and _is_spoken(text) and not holds_blocks(text):
         return _reword(shorten(text, keep, role=role, words=words, count=count), role, prose)
-    return registry.facts(text, keep, words, count, role=role, known=known)
+    return registry.facts(text, keep, words, count, role=role, known=known, changed=changed)
 
 
 def arguments(text: str, *, count: Callable[[str], int]) -> str:

@@ -30,10 +30,14 @@ from turnfold.compression.shorten.kinds import (
     test_output,
     yaml_text,
 )
+from turnfold.compression.shorten.kinds.call_frames import with_frames
+from turnfold.compression.shorten.kinds.edit_blocks import with_edits
 from turnfold.compression.shorten.kinds.wrapped_text import wrapped_text
 from turnfold.compression.shorten.lines import FLOOR, Count, RankedLines, WeighedLine, choose, is_longer
+from turnfold.compression.shorten.versions import UNCHANGED, Changed
 from turnfold.compression.text.data_blocks import reads_as_language
 from turnfold.compression.text.dialogue.own_words import own_words
+from turnfold.compression.text.file_edits import bare_line, may_hold_blocks
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statements import statements
@@ -163,6 +167,24 @@ def _discount_known(row: WeighedLine, known: Container[str]) -> WeighedLine:
     return row._replace(weight=-1.0, scale=0.1 * row.scale, evidence=0) if row.text.strip() in known else row
 
 
+#: What files hold; what a program prints of two runs is not older or newer.
+_FILES: Final = frozenset({"code", "fence", "html", "xml", "yaml", "csv"})
+
+
+_FEW_FRESH: Final = 12  # lines up to which what is new in a file is evidence
+_FRESH: Final = 3.0  # worth of such a line
+
+
+def _as_changed(row: WeighedLine, changed: Changed) -> WeighedLine:
+    """A line that its file no longer has is never chosen; one that is new in it goes before others."""
+    line = bare_line(row.text)
+    if line in changed.gone:
+        return row._replace(weight=-99.0, scale=0.0, evidence=0, needs=())
+    if line in changed.fresh and len(changed.fresh) <= _FEW_FRESH:
+        return row._replace(weight=max(row.weight, _FRESH), evidence=max(row.evidence, 2))
+    return row
+
+
 def _with_own_words(rows: list[WeighedLine]) -> list[WeighedLine]:
     """Treats what a user says beside a pasted text as evidence, before anything in that text."""
     for i in own_words([row.text for row in rows]):
@@ -173,13 +195,22 @@ def _with_own_words(rows: list[WeighedLine]) -> list[WeighedLine]:
 class _Content:
     """A content that is shortened to one length or to several, and read once."""
 
-    def __init__(self, text: str, words: frozenset[str], known: Container[str], count: Count, role: str = "tool") -> None:
+    def __init__(
+        self,
+        text: str,
+        words: frozenset[str],
+        known: Container[str],
+        count: Count,
+        role: str = "tool",
+        changed: Changed = UNCHANGED,
+    ) -> None:
+        self._changed = changed
         self._text, self._words, self._known, self._count, self._role = text, words, known, count, role
         self._spans = parts(text)
         self._lines: dict[bool, tuple[RankedLines, bool]] = {}
         is_json = len(self._spans) == 1 and self._spans[0].kind == "json"
         self._wrapped = wrapped_text(text) if is_json else None
-        self._inner = _Content(self._wrapped.text, words, known, count, role) if self._wrapped else None
+        self._inner = _Content(self._wrapped.text, words, known, count, role, changed) if self._wrapped else None
 
     def facts(self, keep: int) -> str:
         """The lossy form in about `keep` tokens; the text itself where nothing shorter came out."""
@@ -212,11 +243,17 @@ class _Content:
             said = len(piece) <= _MOST_READ and reads_as_language(span.kind, piece)
             spoken = spoken and said
             made = table[span.kind](piece, self._words)
+            if span.kind in _FILES and self._changed is not UNCHANGED:
+                made = [_as_changed(row, self._changed) for row in made]
             if span.kind not in _SPOKEN:
                 made = _with_ties(made, piece) if said else _with_wrapped_sentences(made, piece) if span.kind == "plain" else made
             rows += _under_lead(rows, span.kind, made)
         if self._known:
             rows = [_discount_known(row, self._known) for row in rows]
+        if may_hold_blocks(self._text):
+            rows = with_edits(rows)
+        if self._role == "assistant" and "</" in self._text:
+            rows = with_frames(rows)
         if not spoken and not _OUTPUTS.isdisjoint([span.kind for span in self._spans]):
             rows = _with_verdict(rows)
         rows = _with_outcome(rows)  # last: two commands that end alike are still two outcomes
@@ -231,6 +268,7 @@ def facts(
     *,
     role: str = "tool",
     known: Container[str] = frozenset(),
+    changed: Changed = UNCHANGED,
 ) -> str:
     """The lossy form of a message's content in about `keep` tokens.
 
@@ -241,6 +279,7 @@ def facts(
         count: the token counter.
         role: who wrote it; a user's own words beside a pasted text go before that text.
         known: lines and names that the reader has in another message (see `lines.visible_parts`); here they are worth little.
+        changed: how it differs from other forms of the same file.
 
     Returns:
         the shorter text, or `text` itself where nothing shorter came out. Lines that show a failure or an outcome may take it to
@@ -248,7 +287,7 @@ def facts(
     """
     if not text.strip():
         return text
-    return _Content(text, words, known, count, role).facts(keep)
+    return _Content(text, words, known, count, role, changed).facts(keep)
 
 
 class Shortener:

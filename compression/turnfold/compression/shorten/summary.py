@@ -26,6 +26,7 @@ from turnfold.compression.shorten.running_text import without_told_in_passing
 from turnfold.compression.shorten.told import NO_ROOM, ToldRoom, told
 from turnfold.compression.text.dialogue.orders import may_order, orders_nothing
 from turnfold.compression.text.dialogue.own_words import beside_pasted
+from turnfold.compression.text.dialogue.replaced_lines import ReplacedLines
 from turnfold.compression.text.dialogue.signals import signal_weight
 from turnfold.compression.text.lower import lower_text, words, words_within
 from turnfold.compression.text.quotes import Quote, Source
@@ -95,7 +96,7 @@ def summarise(
     messages = [_message_of(source, memo) for source in sources]
     weights = _weights(messages)
     standing_out = _standouts(sources, messages, weights, budget)
-    kept = {i: _candidates_of(sources[i], memo) for i in sorted(standing_out)}
+    kept = _in_force(sources, {i: _candidates_of(sources[i], memo) for i in sorted(standing_out)}, memo)
     chosen = _latest(sources, {i: [(c.start, c.end) for c in candidates if c.order] for i, candidates in kept.items()})
     # What stands in front of the block may be quoted by another summary.
     chosen += [quote for quote in _objections(sources, range(_OBJECTED), memo) if quote not in chosen]
@@ -193,6 +194,20 @@ def _standouts(sources: Sequence[Source], messages: Sequence[_MessageWords], wei
     ]
     best = {-i for _, i in heapq.nlargest(8 + budget // _READ, worth)}
     return best | {i for i, m in enumerate(messages) if m.may_order or i >= len(messages) - 2}
+
+
+def _in_force(
+    sources: Sequence[Source], kept: dict[int, tuple[_QuoteCandidate, ...]], memo: Memo
+) -> dict[int, tuple[_QuoteCandidate, ...]]:
+    """The candidates without those that show a line of a file which an edit has replaced since."""
+    replaced = ReplacedLines(sources, memo)
+    if not replaced:
+        return kept
+
+    def holds(i: int, one: _QuoteCandidate) -> bool:
+        return one.order or not replaced.is_shown_in(i, sources[i].text[one.start : one.end])
+
+    return {i: tuple([one for one in found if holds(i, one)]) for i, found in kept.items()}
 
 
 def _candidates_of(source: Source, memo: Memo) -> tuple[_QuoteCandidate, ...]:

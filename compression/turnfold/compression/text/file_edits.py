@@ -1,0 +1,213 @@
+"""Edits of files that an agent writes down: what stood there, and what stands there now.
+
+Lives here: finding them in a message's text, by their form alone. Does not belong here: what they make outdated
+(``recall.outdated``), how their lines are shortened (``shorten.kinds.edit_blocks``), diffs that a program prints (``kinds``).
+
+An edit is a block of two sides ("<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"), a patch ("*** Begin Patch"), or a call whose
+arguments name both sides (`old_string` and `new_string`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+_OPENS: Final = re.compile(r"\s{0,8}(?:<{5,9}|-{5,9}) ?[A-Z]{3,}\b")
+_DIVIDES: Final = re.compile(r"\s{0,8}={5,9}\s*$")
+_ENDS: Final = re.compile(r"\s{0,8}(?:>{5,9}|\+{5,9})(?: ?\w.*)?$")
+_DIVIDER, _PATCH, _PATCH_ENDS = "=====", "*** Begin Patch", "*** End Patch"
+_FILE: Final = re.compile(r"[\w@.+-]+\.\w{1,8}(?![\w/.])")
+_FILE_LINES: Final = 6  # above an edit in which its file may be named
+_LONGEST_SIDE: Final = 2000  # lines
+_CALL: Final = re.compile(r"^[\w.:/-]{1,80} (?=\{)", re.MULTILINE)
+_DECODER: Final = json.JSONDecoder()
+_NUMBER: Final = re.compile(r"\s*\d{1,6}(?:\t|→|\s?[|:] ?)")
+_IN_JSON: Final = re.compile(r'\{"|":\s?"')
+_BREAK: Final = re.compile(r'\\n|"')
+_QUOTATION, _HIDDEN = '\\"', "\0"
+_DEEPEST: Final = 4
+_NO_LETTERS: Final = re.compile(r"[^a-z]+")
+#: What the sides of an edit are called in a call's arguments, in letters alone.
+_SIDES: Final[Mapping[str, str]] = {
+    "oldstring": "newstring",
+    "oldstr": "newstr",
+    "oldtext": "newtext",
+    "oldcontent": "newcontent",
+    "oldcode": "newcode",
+    "old": "new",
+    "search": "replace",
+    "find": "replace",
+    "before": "after",
+    "original": "updated",
+    "target": "replacement",
+    "targetcontent": "replacementcontent",
+}
+#: What the whole text of a file is called there.
+_WHOLES: Final = frozenset({"filetext", "content", "contents", "filecontent", "newcontent"})
+_LEAST_WHOLE: Final = 8  # lines of a whole file
+_TAGGED: Final = re.compile(r"<(?:file_?)?path>([^<\n]{1,300})</(?:file_?)?path>\s{0,4}<content>\n(.*?)\n</content>", re.DOTALL)
+_PATHS: Final = frozenset({"path", "filepath", "file", "filename", "targetfile"})
+
+
+class FileEdit(NamedTuple):
+    """Lines that an edit took away and lines that it brought, stripped, without those that both sides have.
+
+    Attributes:
+        file: the name of the file without its folders; "" where the edit does not say it.
+        whole: whether the file has no other lines than the new ones from then on.
+    """
+
+    old: frozenset[str]
+    new: frozenset[str]
+    file: str = ""
+    whole: bool = False
+
+
+class EditBlock(NamedTuple):
+    """An edit written line by line: the index of its first line, the one behind its last, and those of its two sides."""
+
+    start: int
+    end: int
+    old: range
+    new: range
+    signed: bool = False  # whether its lines carry "-" and "+"
+
+
+def may_hold_edits(text: str) -> bool:
+    """Whether a text may hold an edit; False is certain."""
+    return may_hold_blocks(text) or '":' in text or "</content>" in text
+
+
+def may_hold_blocks(text: str) -> bool:
+    """Whether a text may hold an edit that is written line by line; False is certain."""
+    return _DIVIDER in text or _PATCH in text
+
+
+def bare_line(line: str) -> str:
+    """A line without its number and the white space around it."""
+    number = _NUMBER.match(line)
+    return (line[number.end() :] if number else line).strip()
+
+
+def shown_lines(text: str) -> Iterator[str]:
+    """The bare lines that a text shows, those in strings of JSON too."""
+    for line in text.split("\n"):
+        yield bare_line(line)
+        if _IN_JSON.search(line):
+            for inner in _BREAK.split(line.replace(_QUOTATION, _HIDDEN)):
+                yield bare_line(inner).replace(_HIDDEN, '"')
+
+
+def holds_blocks(text: str) -> bool:
+    """Whether a text holds an edit that is written line by line."""
+    return may_hold_blocks(text) and bool(edit_blocks(text.split("\n")))
+
+
+def named_files(line: str) -> list[str]:
+    """Names of files in a line, without their folders."""
+    return _FILE.findall(line)
+
+
+def edit_blocks(lines: Sequence[str]) -> list[EditBlock]:
+    """The edits among lines that are written line by line."""
+    found: list[EditBlock] = []
+    at = 0
+    while at < len(lines):
+        new = [block] if (block := _two_sides(lines, at)) else _patch(lines, at)
+        found += new
+        at = new[-1].end if new else at + 1
+    return found
+
+
+def file_edits(text: str) -> tuple[FileEdit, ...]:
+    """The edits that a message's text holds, its calls included, in order."""
+    found: list[FileEdit | None] = []
+    if may_hold_blocks(text):
+        lines = text.split("\n")
+        found += [_written(lines, block) for block in edit_blocks(lines)]
+    if "</content>" in text:
+        found += [_whole(match[2], _name(match[1])) for match in _TAGGED.finditer(text)]
+    for call in _CALL.finditer(text):
+        try:
+            value, _ = _DECODER.raw_decode(text, call.end())
+        except (ValueError, RecursionError):
+            continue
+        found += _called(value, "", _DEEPEST)
+    return tuple([edit for edit in found if edit is not None])
+
+
+def _two_sides(lines: Sequence[str], at: int) -> EditBlock | None:
+    if not _OPENS.match(lines[at]):
+        return None
+    divider = _next(_DIVIDES, lines, at + 1)
+    end = _next(_ENDS, lines, divider + 1) if divider else 0
+    return EditBlock(at, end + 1, range(at + 1, divider), range(divider + 1, end)) if end else None
+
+
+def _next(mark: re.Pattern[str], lines: Sequence[str], start: int) -> int:
+    """The next line that is such a mark; 0 for none."""
+    return next((i for i in range(start, min(len(lines), start + _LONGEST_SIDE)) if mark.match(lines[i])), 0)
+
+
+def _patch(lines: Sequence[str], at: int) -> list[EditBlock]:
+    """The edits of a patch that begins with a line, or in it."""
+    if _PATCH not in lines[at]:
+        return []
+    found: list[EditBlock] = []
+    i = at + 1
+    while i < len(lines) and not lines[i].startswith(_PATCH_ENDS):
+        taken = _while(lines, i, "-")
+        brought = _while(lines, taken, "+")
+        if brought > i:
+            found.append(EditBlock(i, brought, range(i, taken), range(taken, brought), signed=True))
+        i = max(brought, i + 1)
+    return found
+
+
+def _while(lines: Sequence[str], start: int, sign: str) -> int:
+    return next((i for i in range(start, len(lines)) if not lines[i].startswith(sign)), len(lines))
+
+
+def _written(lines: Sequence[str], block: EditBlock) -> FileEdit | None:
+    old, new = ("\n".join([lines[i][block.signed :] for i in side]) for side in (block.old, block.new))
+    above = islice(reversed(lines[: block.start]), None if block.signed else _FILE_LINES)
+    file = next((found[-1] for line in above if (found := named_files(line)) and not line.startswith(("-", "+"))), "")
+    return _edit(old, new, file)
+
+
+def _called(value: Any, file: str, depth: int) -> Iterator[FileEdit | None]:
+    """The edits that a call's arguments name."""
+    if isinstance(value, list) and depth:
+        for inner in value:
+            yield from _called(inner, file, depth - 1)
+    if not (isinstance(value, dict) and depth):
+        return
+    named = {_NO_LETTERS.sub("", str(key).lower()): inner for key, inner in value.items()}
+    path = next((inner for key, inner in named.items() if key in _PATHS and isinstance(inner, str)), "")
+    file = _name(path) or file
+    for old, new in _SIDES.items():
+        sides = (named.get(old), named.get(new))
+        if isinstance(sides[0], str) and isinstance(sides[1], str):
+            yield _edit(sides[0], sides[1], file)
+            break
+    if path:
+        yield from (_whole(inner, file) for key, inner in named.items() if key in _WHOLES and isinstance(inner, str))
+    for inner in value.values():
+        yield from _called(inner, file, depth - 1)
+
+
+def _name(path: str) -> str:
+    return path.strip().rstrip("/").rpartition("/")[2]
+
+
+def _whole(text: str, file: str) -> FileEdit | None:
+    lines = frozenset(filter(None, map(str.strip, text.split("\n"))))
+    return FileEdit(frozenset(), lines, file, whole=True) if len(lines) >= _LEAST_WHOLE else None
+
+
+def _edit(old: str, new: str, file: str) -> FileEdit | None:
+    sides = [frozenset(filter(None, map(str.strip, side.split("\n")))) for side in (old, new)]
+    return FileEdit(sides[0] - sides[1], sides[1] - sides[0], file) if sides[0] != sides[1] else None

@@ -1,0 +1,137 @@
+"""A fold never shows an older state of a file as if it were the present one.
+
+Lives here: edits in every form that agents write, through folds. Does not belong here: reading edits from a text
+(``text.test_file_edits``), works that a chat made (``test_works``).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any, Final
+
+import pytest
+
+from tests.support.bodies import Message, encode
+from tests.support.words import prose
+from turnfold.compression.fold import fold_request
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import CachePrices, FoldOptions
+
+_UNCACHED: Final = FoldOptions(prices=CachePrices(1, 1))
+_PATH: Final = "src/harbour/limits.ts"
+_SYSTEM: Final = (
+    "You edit files with tags: <read_file>, <replace_in_file>, <write_to_file>, <execute_command>, each with <path> or <command>."
+)
+
+
+def _file(limits: dict[str, int]) -> str:
+    lines = ["import { Gauge } from './gauge'", ""]
+    for number, (name, value) in enumerate(limits.items()):
+        lines += [f"export const {name}Limit = {value}", f"export function {name}Left(gauge: Gauge): number {{"]
+        lines += [f"  // {prose(number, 'en', 1)}", f"  return {name}Limit - gauge.read('{name}')", "}", ""]
+    return "\n".join(lines)
+
+
+_NAMES: Final = ("berth", "crane", "parcel", "tariff", "customs", "pilot", "tug", "quay", "ramp", "yard", "gate", "scale")
+_OLD: Final = dict.fromkeys(_NAMES, 1000) | {name: 1000 + 7 * i for i, name in enumerate(_NAMES)}
+
+
+def _block(style: str, old: str, new: str) -> str:
+    opens, ends = {"cline": ("------- SEARCH", "+++++++ REPLACE"), "aider": ("<<<<<<< SEARCH", ">>>>>>> REPLACE")}[style]
+    return f"<replace_in_file>\n<path>{_PATH}</path>\n<diff>\n{opens}\n{old}\n=======\n{new}\n{ends}\n</diff>\n</replace_in_file>"
+
+
+def _text_agent(style: str, *, whole: bool) -> list[Message]:
+    """An agent that reads a file, changes one limit of it after the other, and goes on with other things."""
+    limits = dict(_OLD)
+    said: list[Message] = [
+        {"role": "system", "content": _SYSTEM},
+        {"role": "user", "content": f"<task>\nRaise the limits in {_PATH} as the harbour master asks.\n</task>"},
+        {"role": "assistant", "content": f"<read_file>\n<path>{_PATH}</path>\n</read_file>"},
+        {"role": "user", "content": f"[read_file for '{_PATH}'] Result:\n{_file(limits)}"},
+    ]
+    for step, name in enumerate(("crane", "tug", "crane", "gate")):
+        old = f"export const {name}Limit = {limits[name]}"
+        limits[name] = 20_000 + 11 * step
+        block = _block(style, old, f"export const {name}Limit = {limits[name]}")
+        if whole:
+            block = f"<write_to_file>\n<path>{_PATH}</path>\n<content>\n{_file(limits)}\n</content>\n</write_to_file>"
+        said.append({"role": "assistant", "content": f"{prose(40 + step, 'en', 2)}\n\n{block}"})
+        said.append({"role": "user", "content": f"[replace_in_file for '{_PATH}'] Result:\nThe file was saved."})
+    for step in range(24):
+        log = "\n".join(f"{i:3} step {step} {prose(100 * step + i, 'en', 1)}" for i in range(30))
+        said.append(
+            {"role": "assistant", "content": f"<execute_command>\n<command>make part{step}</command>\n</execute_command>"}
+        )
+        said.append({"role": "user", "content": f"[execute_command for 'make part{step}'] Result:\n{log}"})
+    return said
+
+
+def _forwarded(messages: list[Message], options: FoldOptions = _UNCACHED, upto: int | None = None) -> list[Any]:
+    folded = fold_request(encode(messages[:upto]), options, Memo())
+    return list(json.loads(folded.body)["messages"])
+
+
+def _last(texts: str, values: list[int]) -> int:
+    return max((texts.rfind(f"craneLimit = {value}"), value) for value in values)[1]
+
+
+@pytest.mark.parametrize(("style", "whole"), [("cline", False), ("aider", False), ("cline", True)])
+def test_the_newest_state_of_a_line_stands_last_at_every_length(style: str, whole: bool) -> None:
+    messages = _text_agent(style, whole=whole)
+    folded = 0
+    for upto in range(12, len(messages) + 1, 2):
+        texts = "\n".join(message["content"] for message in _forwarded(messages, upto=upto))
+        folded += texts != "\n".join(message["content"] for message in messages[:upto])
+        if "craneLimit = " in texts:
+            assert _last(texts, [1007, 20_000, 20_022]) == 20_022, upto
+    assert folded > 3
+
+
+@pytest.mark.parametrize("style", ["cline", "aider"])
+def test_an_edit_keeps_its_tags_its_file_and_what_is_new(style: str) -> None:
+    messages = _text_agent(style, whole=False)
+    edits = [m["content"] for m in _forwarded(messages, upto=30) if m["role"] == "assistant" and "craneLimit" in m["content"]]
+    assert edits
+    for edit in edits:
+        assert "<replace_in_file>" in edit
+        assert "</replace_in_file>" in edit
+        assert f"<path>{_PATH}</path>" in edit
+        assert "craneLimit = 200" in edit
+
+
+def _call(number: int, name: str, **arguments: Any) -> Message:
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    return {"role": "assistant", "content": None, "tool_calls": [{"id": f"c{number}", "type": "function", "function": function}]}
+
+
+def _calling_agent(values: tuple[int, ...], ask: str) -> list[Message]:
+    """Turns of a user, each with one more edit of the same line, talk between them, and right behind the last one a question
+    about that line."""
+    limits, said = dict(_OLD), [{"role": "system", "content": "You are a coding agent."}]
+    for turn, value in enumerate(values):
+        old = f"export const craneLimit = {limits['crane']}"
+        said.append({"role": "user", "content": f"Set the crane limit in {_PATH} as the master of shift {turn} wants it."})
+        said.append(_call(3 * turn, "read_file", path=_PATH))
+        said.append({"role": "tool", "tool_call_id": f"c{3 * turn}", "content": _file(limits)})
+        limits["crane"] = value
+        new = f"export const craneLimit = {value}"
+        said.append(_call(3 * turn + 1, "edit_file", file_path=f"/work/{_PATH}", old_string=old, new_string=new))
+        said.append({"role": "tool", "tool_call_id": f"c{3 * turn + 1}", "content": "The file has been updated."})
+        said.append({"role": "assistant", "content": f"The crane limit of {_PATH} is set. {prose(turn, 'en', 3)}"})
+        for more in range(14 if value != values[-1] else 0):
+            said.append({"role": "user", "content": prose(60 * turn + more, "en", 4)})
+            said.append({"role": "assistant", "content": prose(900 + 60 * turn + more, "en", 12)})
+    return [*said, {"role": "user", "content": ask}]
+
+
+@pytest.mark.parametrize("values", [(31_007, 42_014), (31_007, 42_014, 53_021), (64_000, 1007, 75_100)])
+@pytest.mark.parametrize("share", [None, 0.3, 0.15])
+def test_no_quote_behind_the_newest_edit_shows_what_it_replaced(values: tuple[int, ...], share: float | None) -> None:
+    messages = _calling_agent(values, f"Is craneLimit in {_PATH} high enough for what the master of the shift wants?")
+    budget = None if share is None else int(share * sum(len(str(message)) for message in messages) / 4)
+    texts = json.dumps(_forwarded(messages, replace(_UNCACHED, budget=budget)))
+    assert len(texts) < len(json.dumps(messages))
+    shown = [(texts.rfind(f"craneLimit = {value}"), value) for value in (1007, *values)]
+    assert max(shown)[1] == values[-1]

@@ -1,0 +1,59 @@
+"""Edits in every form that agents write are read from a message's text.
+
+Lives here: `text.file_edits` alone. Does not belong here: what folds make of them (``fold.test_file_state``).
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from turnfold.compression.text.file_edits import FileEdit, bare_line, file_edits
+
+
+def _one(old: str, new: str, file: str) -> FileEdit:
+    return FileEdit(frozenset({old}), frozenset({new}), file)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "src/a/quota.py\n```python\n<<<<<<< SEARCH\nkeep = 1\nlimit = 3\n=======\nkeep = 1\nlimit = 5\n>>>>>>> REPLACE\n```",
+        "<path>src/a/quota.py</path>\n<diff>\n------- SEARCH\nlimit = 3\n=======\nlimit = 5\n+++++++ REPLACE\n</diff>",
+        "<path>quota.py</path>\n<<<<<<< SEARCH\nkeep = 1\nlimit = 3\n=======\nkeep = 1\nlimit = 5\n>>>>>>> REPLACE",
+        "apply_patch *** Begin Patch\n*** Update File: src/a/quota.py\n@@\n keep = 1\n-limit = 3\n+limit = 5\n*** End Patch",
+        'I see.\nEdit {"file_path": "/w/src/a/quota.py", "old_string": "limit = 3", "new_string": "limit = 5"}',
+        'edit {"path": "a/quota.py", "edits": [{"oldText": "limit = 3", "newText": "limit = 5"}]}',
+    ],
+)
+def test_each_form_tells_what_went_and_what_came(text: str) -> None:
+    assert file_edits(text) == (_one("limit = 3", "limit = 5", "quota.py"),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A title\n=======\n\nThen what was said below it.",
+        'search {"query": "limit", "replace": 3}',
+        "<<<<<<< SEARCH\nlimit = 3\nand no end of it",
+        'call {"old": "a", "new": "a"}',
+        'call {"old_string": "never closed',
+        "",
+    ],
+)
+def test_what_is_no_edit_tells_nothing(text: str) -> None:
+    assert file_edits(text) == ()
+
+
+@pytest.mark.parametrize("wrap", ["write {}", "<path>a/quota.py</path>\n<content>\n{}\n</content>"])
+def test_a_whole_file_is_told_as_such(wrap: str) -> None:
+    lines = [f"limit_{number} = {number}" for number in range(9)]
+    content = "\n".join(lines)
+    said = content if "<" in wrap else json.dumps({"path": "a/quota.py", "content": content})
+    assert file_edits(wrap.format(said)) == (FileEdit(frozenset(), frozenset(lines), "quota.py", whole=True),)
+
+
+def test_numbers_of_lines_are_no_part_of_them() -> None:
+    lines = ("    12\tlimit = 3", "12→  limit = 3", "12 | limit = 3", "limit = 3")
+    assert {bare_line(line) for line in lines} == {"limit = 3"}
