@@ -115,6 +115,8 @@ def open_questions(cut: Sequence[Unit], askers: Sequence[Asker], options: FoldOp
 def _likeness(options: FoldOptions, user: int, indices: Sequence[int]) -> tuple[bytes, ...]:
     """What was decided of a user message, by folded message; () where nothing was, or not of all that may be quoted to it."""
     found = next((one.by_message for one in options.likenesses if one.at == user + 1), ())
+    if not found:  # without vectors: nothing is asked of each message
+        return ()
     return tuple(found[i] for i in indices) if len(found) >= max((user, *(i + 1 for i in indices))) else ()
 
 

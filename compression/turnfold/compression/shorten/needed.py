@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
+from types import MappingProxyType
 from typing import Final
 
 from turnfold.compression.text.statements import MOST_NEEDED
 
 _NONE: Final[Sequence[int]] = ()
 _NOTHING: Final[Set[int]] = frozenset()
-_UNKNOWN: Final[Mapping[int, Set[int]]] = {}
+_UNKNOWN: Final[Mapping[int, Set[int]]] = MappingProxyType({})
 
 
 class NeededPieces:
