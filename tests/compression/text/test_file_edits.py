@@ -62,9 +62,7 @@ def test_numbers_of_lines_are_no_part_of_them() -> None:
     assert {bare_line(line) for line in lines} == {"limit = 3"}
 
 
-_PATCH = (
-    "patch *** Begin Patch\n*** Update File: quota.py\n@@\n keep = 1\n-depth_limit = {}\n+depth_limit = {}\n*** End Patch"
-)
+_PATCH = "patch *** Begin Patch\n*** Update File: quota.py\n@@\n keep = 1\n-depth_limit = {}\n+depth_limit = {}\n*** End Patch"
 
 
 @pytest.mark.parametrize(
