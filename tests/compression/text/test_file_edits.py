@@ -9,7 +9,10 @@ import json
 
 import pytest
 
+from turnfold.compression.memo import Memo
+from turnfold.compression.text.dialogue.replaced_lines import ReplacedLines
 from turnfold.compression.text.file_edits import FileEdit, bare_line, file_edits
+from turnfold.compression.text.quotes import Source
 
 
 def _one(old: str, new: str, file: str) -> FileEdit:
@@ -57,3 +60,25 @@ def test_a_whole_file_is_told_as_such(wrap: str) -> None:
 def test_numbers_of_lines_are_no_part_of_them() -> None:
     lines = ("    12\tlimit = 3", "12→  limit = 3", "12 | limit = 3", "limit = 3")
     assert {bare_line(line) for line in lines} == {"limit = 3"}
+
+
+_PATCH = "patch *** Begin Patch\n*** Update File: quota.py\n@@\n keep = 1\n-depth_limit = {}\n+depth_limit = {}\n*** End Patch"
+
+
+@pytest.mark.parametrize(
+    ("passage", "replaced"),
+    [
+        ("@@\n keep = 1\n-depth_limit = 3\n", True),
+        ("@@\n keep = 1\n-depth_limit = 3\n+depth_limit = 500", True),
+        ("*** Update File: quota.py", False),
+    ],
+)
+def test_a_passage_of_a_patch_shows_what_was_replaced(passage: str, replaced: bool) -> None:
+    first, second = (Source("assistant", _PATCH.format(*change), bytes([n])) for n, change in enumerate(((3, 500), (500, 7000))))
+    assert ReplacedLines((first, second), Memo()).is_shown_in(0, passage) is replaced
+
+
+def test_the_newest_patch_is_shown_whole_or_not_at_all() -> None:
+    lines = ReplacedLines((Source("assistant", _PATCH.format(3, 500), b"1"),), Memo())
+    assert not lines.is_shown_in(0, _PATCH.format(3, 500))
+    assert lines.is_shown_in(0, "-depth_limit = 3")

@@ -44,8 +44,9 @@ class ReplacedLines:
         self._named = lru_cache(maxsize=None)(self._names)
         held: dict[str, set[str]] = {}  # lines that a file was seen to hold, by its name
         number = 0
-        for i, source in enumerate(sources):
-            for edit in _edits_of(source, memo):
+        self._edits = [_edits_of(source, memo) for source in sources]
+        for i, found in enumerate(self._edits):
+            for edit in found:
                 number += 1
                 known = held.setdefault(edit.file, set()) if edit.file else set()
                 old = known - edit.new if edit.whole else edit.old
@@ -60,8 +61,12 @@ class ReplacedLines:
         return bool(self._removed)
 
     def is_shown_in(self, source: int, passage: str) -> bool:
-        """Whether a passage of a message shows a line that has been replaced since."""
-        return any(self._is_outdated(line, source) for line in shown_lines(passage) if line in self._removed)
+        """Whether a passage of a message shows a line that has been replaced since, or what an edit takes away without all that
+        it brings."""
+        shown = _shown(passage)
+        if any(edit.new - shown and edit.old & shown for edit in self._edits[source]):
+            return True
+        return any(self._is_outdated(line, source) for line in shown if line in self._removed)
 
     def _is_outdated(self, line: str, source: int) -> bool:
         later = [one for one in self._removed[line] if one.source > source and self._is_meant(line, one.file, source)]
@@ -99,6 +104,12 @@ def _edits_of(source: Quotable, memo: Memo) -> tuple[FileEdit, ...]:
 
 def _size(found: tuple[FileEdit, ...]) -> int:
     return 100 + sum([len(line) + 60 for one in found for line in (*one.old, *one.new)])
+
+
+def _shown(passage: str) -> frozenset[str]:
+    """The lines of a passage, those of a patch without their signs."""
+    lines = frozenset(shown_lines(passage))
+    return lines | {line[1:].strip() for line in lines if line.startswith(("-", "+"))}
 
 
 def _stands_in(line: str, text: str) -> bool:
