@@ -8,6 +8,8 @@ The model reads its own messages as examples of how to call a tool, so that a sh
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
@@ -21,39 +23,47 @@ _MOST: Final = 40  # lines of one frame; what has more is a document
 
 def with_frames(rows: list[WeighedLine]) -> list[WeighedLine]:
     """The rows of an assistant's text; those of the frames of its calls are taken before any other."""
-    lines = [row.text.rstrip() for row in rows]
+    lines = _Lines([row.text.rstrip() for row in rows])
     at = 0
-    while at < len(lines):
-        end = _closing(lines, at, len(lines))
+    while at < len(rows):
+        end = lines.closing(at, len(rows))
         if end is None:
             at += 1
             continue
-        frame = [at, *_children(lines, at + 1, end), end]
+        frame = [at, *lines.children(at + 1, end), end]
         for i in frame if len(frame) <= _MOST else ():
             rows[i] = rows[i]._replace(weight=_FRAME, evidence=3, scale=1.0)
         at = end + 1
     return rows
 
 
-def _closing(lines: Sequence[str], at: int, end: int) -> int | None:
-    """The line that closes the element which a line opens: the last one, since what stands inside may have the same tag."""
-    opened = _OPENS.match(lines[at])
-    if opened is None:
-        return None
-    closing = f"</{opened[1]}>"
-    return next((i for i in range(end - 1, at, -1) if lines[i] == closing), None)
+class _Lines:
+    """Lines, and where those stand that close an element."""
 
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
+        self._closings: defaultdict[str, list[int]] = defaultdict(list)
+        for at, line in enumerate(lines):
+            if line.startswith("</"):
+                self._closings[line].append(at)
 
-def _children(lines: Sequence[str], start: int, end: int) -> list[int]:
-    """The tags directly inside of an element, with those of one line whole."""
-    found: list[int] = []
-    at = start
-    while at < end:
-        closing = _closing(lines, at, end)
-        if closing is not None:
-            found += (at, closing)
-            at = closing
-        elif _ONE_LINE.match(lines[at]):
-            found.append(at)
-        at += 1
-    return found
+    def closing(self, at: int, end: int) -> int | None:
+        """The line that closes the element which a line opens: the last one, since what stands inside may have the same tag."""
+        opened = _OPENS.match(self._lines[at])
+        closings = self._closings.get(f"</{opened[1]}>", ()) if opened else ()
+        last = bisect_left(closings, end) - 1
+        return closings[last] if last >= 0 and closings[last] > at else None
+
+    def children(self, start: int, end: int) -> list[int]:
+        """The tags directly inside of an element, with those of one line whole."""
+        found: list[int] = []
+        at = start
+        while at < end:
+            closing = self.closing(at, end)
+            if closing is not None:
+                found += (at, closing)
+                at = closing
+            elif _ONE_LINE.match(self._lines[at]):
+                found.append(at)
+            at += 1
+        return found
