@@ -279,7 +279,8 @@ def _mailed(lines: Sequence[str]) -> dict[int, int]:
         )
         if above_fields or (len(line) <= 2 * _LONGEST and "@" in line and _ADDRESSED.match(line) and _DATE.search(line)):
             found[i] = i + 1
-    if found and _FROM.match(lines[0]) and all(map(_HEADER.match, lines[1:_HEADER_LINES])):
+    parted = any(lines[i - 1].lstrip().startswith("--") for i in found)  # "-----Original Message-----" tells them apart
+    if found and not parted and _FROM.match(lines[0]) and all(map(_HEADER.match, lines[1:_HEADER_LINES])):
         found[0] = 1  # the newest mail of several
     return found
 

@@ -204,7 +204,7 @@ def introduced(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
         if piece.item:
             listed = True
             indent = len(piece.text) - len(piece.text.lstrip())
-            indent += _depth(styles, piece.style, indent)
+            indent += _depth(styles, piece, indent)
             while above and above[-1][0] >= indent:
                 above.pop()
             found += _below_item(pieces, i, above[-1][1]) if above else []
@@ -219,11 +219,16 @@ def introduced(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
     return [*found, *((k, lead) for k in range(lead + 1, end))]
 
 
-def _depth(styles: list[tuple[int, tuple[str | None, ...]]], style: tuple[str | None, ...], indent: int) -> int:
+#: The mark of the first item of a list.
+_FIRST: Final = re.compile(r"\s*[(（]?(?:1|[aAiαаأא])[.)°º）、．]")
+
+
+def _depth(styles: list[tuple[int, tuple[str | None, ...]]], piece: StatementPiece, indent: int) -> int:
     """How many levels deeper than its indentation an item stands, by its mark: "(1)" below "1." and above the next "2."."""
-    if not style or style[2]:  # a bullet
-        return 0
+    style = piece.style
     mark = (indent, style)
+    if not style or style[2] or not (mark in styles or _FIRST.match(piece.text)):  # a bullet, or none that begins a list
+        return 0
     del styles[styles.index(mark) + 1 if mark in styles else len(styles) :]
     while mark not in styles and styles and styles[-1][0] > indent:
         styles.pop()
