@@ -28,7 +28,7 @@ _RUN: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f]{2,}")
 
 def echoes(sources: Sequence[Quotable], memo: Memo) -> list[int]:
     """Which messages of the assistant only repeat the one before; where most name who speaks, none is an answer."""
-    if is_labelled([source.text for source in sources]):
+    if is_labelled(sources):
         return []
     return [
         at

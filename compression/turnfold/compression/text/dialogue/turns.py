@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from turnfold.compression.text.dialogue.transcripts import STAMPED
+from turnfold.compression.text.quotes import Quotable
 
 #: What a message or a line begins with that says who speaks, "Anna: ", also behind a date in brackets.
 SPEAKER_LABEL: Final = re.compile(r"\s{0,4}(?:\[[^\]\n]{4,60}\]\s{1,4})?([^\W\d_][\w.'’ -]{0,40})[:：]\s")
@@ -40,6 +41,7 @@ def turn_starts(text: str) -> list[int]:
     return starts if len(starts) >= _FEWEST and len(starts) >= _MOSTLY * len(lines) else []
 
 
-def is_labelled(texts: Sequence[str]) -> bool:
-    """Whether most of some messages begin with the name of who speaks, as in a talk of many."""
-    return 2 * sum(SPEAKER_LABEL.match(text) is not None for text in texts) > len(texts)
+def is_labelled(sources: Sequence[Quotable]) -> bool:
+    """Whether most messages of users begin with the name of who speaks, as in a talk of many."""
+    labels = [SPEAKER_LABEL.match(source.text) is not None for source in sources if source.role == "user"]
+    return 2 * sum(labels) > len(labels)
