@@ -10,9 +10,11 @@ from tests.support.cases import each
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.recall import fence, passage_index
 from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.held import Held
 from turnfold.compression.recall.needed_quotes import ChosenQuote, complete, needs
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
-from turnfold.compression.recall.quote_choice import Held, Quoted, QuoteTokens, RankedQuotes, fit_quotes
+from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, fit_quotes
+from turnfold.compression.recall.ranked_quotes import RankedQuotes
 from turnfold.compression.text.quotes import Quotable, Quote, Source
 from turnfold.compression.tokens import BORDER_COUNTER, ModelCounter, counter_for_model
 

@@ -12,6 +12,7 @@ import pytest
 
 from tests.support import golden, odd_texts
 from tests.support.cases import each
+from turnfold.compression.fit.middle import cut_middle
 from turnfold.compression.text import lower, words
 from turnfold.compression.text.data_blocks import data_blocks
 from turnfold.compression.text.dialogue import requests
@@ -23,7 +24,6 @@ from turnfold.compression.text.duplicates import duplicates, near_duplicates
 from turnfold.compression.text.figures import figures
 from turnfold.compression.text.inline import tokens
 from turnfold.compression.text.kinds import kind_of, parts
-from turnfold.compression.text.middle import cut_middle
 from turnfold.compression.text.names.amounts import amounts, sure_amounts
 from turnfold.compression.text.names.dense_names import dense_names
 from turnfold.compression.text.names.entities import entities

@@ -24,6 +24,7 @@ from math import ceil
 from typing import Final
 
 from turnfold.compression import tokens
+from turnfold.compression.fit.middle import cut_middle
 from turnfold.compression.fold.changing import settle
 from turnfold.compression.fold.check import ATTACHMENT_LOST, TURN_BROKEN, check
 from turnfold.compression.fold.counts import conversation_tokens
@@ -32,7 +33,6 @@ from turnfold.compression.fold.thinking import all_thinking
 from turnfold.compression.fold.units import Unit, staying, units
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.text.middle import cut_middle
 from turnfold.compression.wire.conversation import Changes, Conversation, Message, Messages, Path, Text
 from turnfold.compression.wire.edits import json_string
 

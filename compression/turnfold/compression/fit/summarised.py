@@ -17,6 +17,7 @@ from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.cut import WAIVED, recent_start
 from turnfold.compression.fit.fit import shrink
+from turnfold.compression.fit.middle import cut_middle
 from turnfold.compression.fit.older import SmallRequest
 from turnfold.compression.fold import Fold, conversation_tokens
 from turnfold.compression.fold.check import check
@@ -27,7 +28,6 @@ from turnfold.compression.options import FoldOptions
 from turnfold.compression.recall.fence import render_written
 from turnfold.compression.summary.asking import write_anchored
 from turnfold.compression.summary.calls import ModelCall, ModelReply
-from turnfold.compression.text.middle import cut_middle
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.wire.conversation import Beside, Changes, Conversation
 

@@ -19,11 +19,13 @@ import numpy as np
 from turnfold.compression.memo import Memo
 from turnfold.compression.recall import cover, passage_index
 from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.held import Held
 from turnfold.compression.recall.later import release, renewed, with_behind
 from turnfold.compression.recall.ledger import release_ledger, with_ledger
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.recall.question import Question, QuestionTerms, has_content, normal_text, read_question
-from turnfold.compression.recall.quote_choice import Held, Quoted, QuoteTokens, RankedQuotes, fence_tokens, fit_quotes, in_front
+from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, fence_tokens, fit_quotes
+from turnfold.compression.recall.ranked_quotes import RankedQuotes, in_front
 from turnfold.compression.recall.ranking import Terms, best_places, named_factor, score, vector_likeness
 from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.recall.works import find_work, with_work

@@ -16,7 +16,7 @@ from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.leaves import QUESTION_MARKS
 from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.recall.question import has_content
-from turnfold.compression.recall.quote_choice import RankedQuotes, in_front
+from turnfold.compression.recall.ranked_quotes import RankedQuotes, in_front
 from turnfold.compression.recall.tuning import Tuning
 from turnfold.compression.text import words
 from turnfold.compression.text.passages import estimate, sentences

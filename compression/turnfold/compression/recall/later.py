@@ -15,8 +15,10 @@ from typing import Final
 import numpy as np
 
 from turnfold.compression.memo import Memo
+from turnfold.compression.recall.held import Held
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
-from turnfold.compression.recall.quote_choice import Held, QuoteTokens, RankedQuotes
+from turnfold.compression.recall.quote_choice import QuoteTokens
+from turnfold.compression.recall.ranked_quotes import RankedQuotes
 from turnfold.compression.text.dialogue.echoes import echoes
 from turnfold.compression.text.dialogue.picks import picks
 from turnfold.compression.text.dialogue.renewals import LONGEST, Renewal, renewals

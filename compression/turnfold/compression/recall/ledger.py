@@ -19,7 +19,8 @@ import numpy as np
 from turnfold.compression.memo import Memo
 from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.passage_index import Ints, PassageIndex
-from turnfold.compression.recall.quote_choice import QuoteTokens, RankedQuotes
+from turnfold.compression.recall.quote_choice import QuoteTokens
+from turnfold.compression.recall.ranked_quotes import RankedQuotes
 from turnfold.compression.shorten.answers import merely_agrees
 from turnfold.compression.text.dialogue.echoes import echoes
 from turnfold.compression.text.dialogue.turns import is_labelled

@@ -21,8 +21,10 @@ import numpy.typing as npt
 from turnfold.compression.recall import fence
 from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.greatest import nth_greatest
+from turnfold.compression.recall.held import UNKNOWN, Held, answers_about
 from turnfold.compression.recall.needed_quotes import ChosenQuote, Needs, complete, needs
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
+from turnfold.compression.recall.ranked_quotes import RankedQuotes
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.tokens import BORDER_COUNTER, ModelCounter, count_labelled, count_line
@@ -34,51 +36,7 @@ _CHARACTERS: Final = 8  # of a token at most: what is longer does not fit
 #: What the same JSON may be written with or without.
 _DRESS: Final = str.maketrans("", "", '" \t\r\n')
 _TELLING: Final = 12  # characters; fewer may stand anywhere
-_UNKNOWN: Final = -1
 _LineKey = int | tuple[int, ...] | tuple[Quote, ...]
-
-
-class RankedQuotes(NamedTuple):
-    """Quotes that bear on a question, by number: that of a passage in its index, behind these that of a quote of its own.
-
-    Attributes:
-        numbers: which do, in order.
-        worth: of every number; of equal ones the first is the better.
-        more: quotes that are no passages.
-    """
-
-    numbers: Ints
-    worth: Floats
-    more: tuple[Quote, ...] = ()
-
-
-def in_front(ranking: RankedQuotes, quotes: Sequence[Quote], numbers: Ints | None = None) -> RankedQuotes:
-    """A ranking with quotes that are no passages in front, the first the best; of the others only those `numbers`, if given."""
-    size = len(ranking.worth)
-    worth = np.append(ranking.worth, ranking.worth.max(initial=0.0) + np.arange(len(quotes), 0, -1, dtype=np.float64))
-    others = ranking.numbers if numbers is None else numbers
-    return RankedQuotes(np.append(others, np.arange(size, size + len(quotes))), worth, (*ranking.more, *quotes))
-
-
-class Held(NamedTuple):
-    """What the request holds already.
-
-    Attributes:
-        text: what was written in place of folded messages.
-        whole: sources that stand in it as they were.
-    """
-
-    text: str = ""
-    whole: frozenset[int] = frozenset()
-
-    def has(self, source: int, text: str) -> bool:
-        """Whether it holds a text of a source."""
-        return source in self.whole or text in self.text
-
-    def known(self, sources: Ints) -> npt.NDArray[np.int8]:
-        """Of each of the sources 1 where it stands in it as it was, else that nothing is known yet."""
-        whole = np.isin(sources, np.fromiter(self.whole, np.int64, len(self.whole)))
-        return np.where(whole, np.int8(1), np.int8(_UNKNOWN))
 
 
 class QuotedLine(NamedTuple):
@@ -123,7 +81,7 @@ class _KnownQuotes(NamedTuple):
     Attributes:
         quotes: the passages.
         texts: what they say.
-        tokens: of their texts, `_UNKNOWN` where nobody asked.
+        tokens: of their texts, `UNKNOWN` where nobody asked.
         alone: of the line of a message of which only this is quoted, where the counter has one vocabulary and they are known.
         lone_lines, lone_passages: that line and what is quoted in it, where `alone` is known.
         hashes: of their texts.
@@ -162,7 +120,7 @@ class QuoteTokens:
         self._bare: str | None = None  # what is held, without the dress of JSON
         self._index, self._source_of = index, index.source_of
         self._characters, self._estimates = index.characters, index.costs
-        self._known, self._is_held = _known_quotes(index, count, sources), _answers_about(held, index)
+        self._known, self._is_held = _known_quotes(index, count, sources), answers_about(held, index)
         self._passages = len(index.quotes)
         self.usual = FRAME + float(self._estimates.mean())
         if more:  # their own numbers mean something else to the next question
@@ -392,7 +350,7 @@ def _continued(known: _KnownQuotes, sources: Sequence[Quotable], more: Sequence[
     for number in np.flatnonzero(np.isin(known.hashes, new)).tolist():
         first.setdefault(known.texts[number], number)
     twins = [first.setdefault(text, number) for number, text in enumerate(texts, len(known.tokens))]
-    unknown, nothing = np.full(len(more), _UNKNOWN, np.int32), np.empty(len(more), np.object_)
+    unknown, nothing = np.full(len(more), UNKNOWN, np.int32), np.empty(len(more), np.object_)
     return _KnownQuotes(
         quotes=np.append(known.quotes, _objects(more)),
         texts=np.append(known.texts, _objects(texts)),
@@ -416,20 +374,6 @@ def fence_tokens(count: Callable[[str], int]) -> int:
 def _frame(counter: ModelCounter) -> tuple[tuple[int, ...], ...]:
     """Tokens of the fence's own lines."""
     return tuple(count_line(line, counter) or () for line in (f"{fence.OPEN}\n", fence.CLOSE))
-
-
-def _answers_about(held: Held, index: PassageIndex) -> npt.NDArray[np.int8]:
-    """Which passages a request holds, as far as that was asked; only answers about the last one are kept."""
-    kept: list[tuple[Held, npt.NDArray[np.int8]]] = index.derived("held", list)
-    for known, found in kept:
-        if known == held:
-            return found
-    answers = held.known(index.source_of)
-    kept[:] = [(held, answers)]
-    return answers
-
-
-# ---------------------------------------------------------------- the choice
 
 
 def fit_quotes(ranking: RankedQuotes, budget: int, tokens: QuoteTokens) -> Quoted:

@@ -25,7 +25,8 @@ from turnfold.compression.recall import passage_index
 from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
 from turnfold.compression.recall.question import Question, WantedWork, content_words
-from turnfold.compression.recall.quote_choice import RankedQuotes, fence_tokens, in_front
+from turnfold.compression.recall.quote_choice import fence_tokens
+from turnfold.compression.recall.ranked_quotes import RankedQuotes, in_front
 from turnfold.compression.scorers.bm25 import rarity, wanted_terms
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range, fences

@@ -11,7 +11,7 @@ from tests.support.cases import each
 from tests.support.effort import draws
 from tests.support.growth import assert_linear, repeated
 from turnfold.compression import tokens
-from turnfold.compression.text.middle import cut_middle
+from turnfold.compression.fit.middle import cut_middle
 
 NOTE = re.compile(r"\[\.\.\. \d+ tokens left out \.\.\.\]")
 
