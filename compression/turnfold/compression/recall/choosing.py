@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, fence_
 from turnfold.compression.recall.ranked_quotes import RankedQuotes, in_front
 from turnfold.compression.recall.ranking import Terms, best_places, named_factor, score, vector_likeness
 from turnfold.compression.recall.tuning import TUNING, Tuning
-from turnfold.compression.recall.works import find_work, with_work
+from turnfold.compression.recall.works import FoundWork, find_work, with_work
 from turnfold.compression.scorers.bm25 import idf, presence
 from turnfold.compression.shorten.told import ToldRoom, told
 from turnfold.compression.text.dialogue import requests
@@ -69,38 +69,54 @@ def recall(
         return Quoted()
     index = passage_index.build(sources, memo)
     asking = _Asking(sources, index, question, read_question(question, index, tuning), fill, tuning)
-    asks = normal_text(question)
-    work = find_work(sources, question, asks, count, memo)
+    work = find_work(sources, question, normal_text(question), count, memo)
     room = budget - fence_tokens(count)
-    ranking = _all_or_first(asking, asks, room, memo)
+    ranking = _ranked(asking, room, work, count, memo)
     if ranking is None:
-        first = requests.asks_for_beginning(asks)
-        if asking.floor is None and not (first or work.quotes):
-            return Quoted()
+        return Quoted()
+    if not (fill or ranking.is_whole):
         budget = asking.room(budget)
-        ranking = asking.ranked(memo)
-        if first:
-            ranking = cover.beginning(ranking, sources, first, room)
-        elif asking.wants_told and not (work.quotes or requests.asks_for_cover(asks)):
-            told_room = ToldRoom(int(tuning.told * room), 0, int(tuning.told * room / 2))
-            ranking = in_front(ranking, told(sources, told_room, count, memo))
-    if fill:
-        ranking = with_ledger(ranking, index, sources, room, memo, first=asking.wants_told or not asking.matched)
-    ranking = _in_force(ranking, index, [*sources, *question.behind], memo)
+    quotes = _in_force(ranking.quotes, index, [*sources, *question.behind], memo)
     if question.work:
-        ranking = with_work(ranking, index, work)
+        quotes = with_work(quotes, index, work)
         budget = budget if fill else max(budget, min(question.work.room, budget + work.tokens))
     # A change of a work stands behind the work, so what belongs to it is quoted together.
     held = Held("\0".join(present), question.held.difference([quote.source for quote in work.quotes]))
-    ranking = with_behind(ranking, index, sources, question.behind, held, memo)
-    tokens = QuoteTokens((*sources, *question.behind), count, index, held, ranking.more)
-    release(tokens, ranking, index, sources, memo)
+    quotes = with_behind(quotes, index, sources, question.behind, held, memo)
+    tokens = QuoteTokens((*sources, *question.behind), count, index, held, quotes.more)
+    release(tokens, quotes, index, sources, memo)
     if fill:
         release_ledger(tokens, index, sources, room, memo)
-    found = fit_quotes(ranking, budget, tokens)
+    found = fit_quotes(quotes, budget, tokens)
     if found.text and isinstance(count, ModelCounter):
         count_tail(found.text, dict(zip(count.vocabularies, found.counts, strict=True)), memo)
     return found
+
+
+class _Ranking(NamedTuple):
+    """What bears on a question, and whether that is all of the conversation, or its beginning, and not single passages."""
+
+    quotes: RankedQuotes
+    is_whole: bool = False
+
+
+def _ranked(asking: _Asking, room: int, work: FoundWork, count: Callable[[str], int], memo: Memo) -> _Ranking | None:
+    """What bears on the question; None where nothing does."""
+    asks = normal_text(asking.question)
+    whole = _all_or_first(asking, asks, room, memo)
+    first = requests.asks_for_beginning(asks)
+    if whole is None and asking.floor is None and not (first or work.quotes):
+        return None
+    quotes = asking.ranked(memo) if whole is None else whole
+    if whole is None and first:
+        quotes = cover.beginning(quotes, asking.sources, first, room)
+    elif whole is None and asking.wants_told and not (work.quotes or requests.asks_for_cover(asks)):
+        told_room = ToldRoom(int(asking.tuning.told * room), 0, int(asking.tuning.told * room / 2))
+        quotes = in_front(quotes, told(asking.sources, told_room, count, memo))
+    if asking.fill:
+        is_first = asking.wants_told or not asking.matched
+        quotes = with_ledger(quotes, asking.index, asking.sources, room, memo, first=is_first)
+    return _Ranking(quotes, whole is not None)
 
 
 def _in_force(ranking: RankedQuotes, index: PassageIndex, messages: Sequence[Quotable], memo: Memo) -> RankedQuotes:

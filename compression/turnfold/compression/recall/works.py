@@ -106,41 +106,37 @@ def find_work(sources: Sequence[Quotable], question: Question, folded: str, coun
         folded: the question, case-folded.
     """
     wanted = question.work
-    if wanted is None:
-        return FoundWork()
-    found = _works([*sources, *question.behind], wanted, folded, memo)
-    if not found:
+    found = _works([*sources, *question.behind], wanted, folded, memo) if wanted else []
+    if not (wanted and found):
         return FoundWork()
     forms = _forms(found, wanted.asked, _names(folded, wanted.asked))
-    if not wanted.is_whole:
-        return _asked_about(forms.wanted[0], sources, wanted, count)
+    room = wanted.room - fence_tokens(count)
+    if not wanted.is_whole:  # if it is short, since what it says may share no word with the question
+        return _fitting(forms.wanted[:1], sources, min(room, _ASKED_ABOUT), count) or FoundWork()
+    apart = tuple(chain.from_iterable(work.quotes for work in forms.others))
+    if forms.wanted[0].source >= len(sources) and len(wanted.asked.versions) == 1:
+        return FoundWork((), apart)
     likely = _RIVAL * max(work.fits for work in found)
     known = {work.source for work in (*forms.wanted, *forms.changed, *forms.others)}
     rivals = [work for work in found if work.fits >= likely and work.source not in known]
-    room = wanted.room - fence_tokens(count)
-    apart = tuple(chain.from_iterable(work.quotes for work in forms.others))
+    fitting = _fitting((*forms.wanted, *reversed(forms.changed), *rivals[-1:]), sources, room, count)
+    return fitting._replace(outdated=apart) if fitting else FoundWork()
+
+
+def _fitting(works: Sequence[_HeldWork], sources: Sequence[Quotable], room: int, count: Callable[[str], int]) -> FoundWork | None:
+    """Those of the works that are folded and fit; None if the first is folded and does not."""
     quotes: list[Quote] = []
     spent = 0
-    for work in (*forms.wanted, *reversed(forms.changed), *rivals[-1:]):
+    for work in works:
         if work.source >= len(sources):
-            if work is forms.wanted[0] and not wanted.asked.versions[1:]:
-                return FoundWork((), apart)
             continue
         cost = sum(count(sources[work.source].text[start:end]) + FRAME for start, end in work.ranges)
-        if spent + cost > room and work is forms.wanted[0]:
-            return FoundWork()
         if spent + cost <= room:
             spent += cost
             quotes += work.quotes
-    return FoundWork(tuple(quotes), apart, spent)
-
-
-def _asked_about(work: _HeldWork, sources: Sequence[Quotable], wanted: WantedWork, count: Callable[[str], int]) -> FoundWork:
-    """The work that something is asked about, whole if it is short: what it says may share no word with the question."""
-    if work.source >= len(sources):
-        return FoundWork()
-    cost = sum(count(sources[work.source].text[start:end]) + FRAME for start, end in work.ranges)
-    return FoundWork(work.quotes, (), cost) if cost <= min(_ASKED_ABOUT, wanted.room - fence_tokens(count)) else FoundWork()
+        elif work is works[0]:
+            return None
+    return FoundWork(tuple(quotes), (), spent)
 
 
 def with_work(ranking: RankedQuotes, index: PassageIndex, work: FoundWork) -> RankedQuotes:
