@@ -13,10 +13,11 @@ from typing import Final
 import pytest
 
 from tests.support.bodies import Message, encode
+from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold_request
 from turnfold.compression.memo import Memo
-from turnfold.compression.options import FoldOptions
+from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.text.dialogue.overall import asks_for_overall
 from turnfold.compression.text.dialogue.requests import asks_for_cover, asks_for_whole
 from turnfold.compression.text.words import fold
@@ -100,3 +101,17 @@ def test_wordings_are_told_from_ordinary_questions() -> None:
     asked, ordinary = ((_CASES / f"{name}.txt").read_text("utf-8").splitlines() for name in ("asked", "ordinary"))
     assert [text for text in asked if not asks(text)] == []
     assert [text for text in ordinary if asks(text)] == []
+
+
+def test_short_exchanges_that_make_up_a_lesson_are_all_quoted_without_a_budget_too() -> None:
+    words = ("ombrage", "quincaillerie", "chantier", "frileux", "bricoler", "trottoir", "pantoufle", "lendemain")
+    messages: list[Message] = [_user("Teach me some French.")]
+    for number, word in enumerate(words):
+        messages += [_assistant(f"The next one is {word}."), _user("Got it. Another one?")]
+        for more in range(14):
+            messages += [_assistant(prose(100 * number + more, "en", 14)), _user("Okay, go on.")]
+    messages[-1] = _user("Collect all the new vocabulary from this lesson.")
+    folded = fold_request(encode(messages), FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0)), WARM)
+    assert folded.tokens_after < 0.8 * folded.tokens_before
+    sent = "\n".join(message.text for message in folded.forwarded.messages)
+    assert [word for word in words if word not in sent] == []

@@ -85,7 +85,7 @@ def recall(
     quotes = with_behind(quotes, index, sources, question.behind, held, memo)
     tokens = QuoteTokens((*sources, *question.behind), count, index, held, quotes.more)
     release(tokens, quotes, index, sources, memo)
-    if fill:
+    if ranking.has_ledger:
         release_ledger(tokens, index, sources, room, memo)
     found = fit_quotes(quotes, budget, tokens)
     if found.text and isinstance(count, ModelCounter):
@@ -94,10 +94,16 @@ def recall(
 
 
 class _Ranking(NamedTuple):
-    """What bears on a question, and whether that is all of the conversation, or its beginning, and not single passages."""
+    """What bears on a question.
+
+    Attributes:
+        is_whole: whether that is all of the conversation, or its beginning, and not single passages.
+        has_ledger: whether the short exchanges are among it (``ledger``).
+    """
 
     quotes: RankedQuotes
-    is_whole: bool = False
+    is_whole: bool
+    has_ledger: bool
 
 
 def _ranked(asking: _Asking, room: int, work: FoundWork, count: Callable[[str], int], memo: Memo) -> _Ranking | None:
@@ -113,10 +119,11 @@ def _ranked(asking: _Asking, room: int, work: FoundWork, count: Callable[[str], 
     elif whole is None and asking.wants_told and not (work.quotes or requests.asks_for_cover(asks)):
         told_room = ToldRoom(int(asking.tuning.told * room), 0, int(asking.tuning.told * room / 2))
         quotes = in_front(quotes, told(asking.sources, told_room, count, memo))
-    if asking.fill:
+    has_ledger = asking.fill or (whole is not None and not first)
+    if has_ledger:
         is_first = asking.wants_told or not asking.matched
         quotes = with_ledger(quotes, asking.index, asking.sources, room, memo, first=is_first)
-    return _Ranking(quotes, whole is not None)
+    return _Ranking(quotes, whole is not None, has_ledger)
 
 
 def _in_force(ranking: RankedQuotes, index: PassageIndex, messages: Sequence[Quotable], memo: Memo) -> RankedQuotes:
