@@ -93,7 +93,7 @@ def recall(
     return found
 
 
-class _Ranking(NamedTuple):
+class _BearingQuotes(NamedTuple):
     """What bears on a question.
 
     Attributes:
@@ -106,7 +106,7 @@ class _Ranking(NamedTuple):
     has_ledger: bool
 
 
-def _ranked(asking: _Asking, room: int, work: FoundWork, count: Callable[[str], int], memo: Memo) -> _Ranking | None:
+def _ranked(asking: _Asking, room: int, work: FoundWork, count: Callable[[str], int], memo: Memo) -> _BearingQuotes | None:
     """What bears on the question; None where nothing does."""
     asks = normal_text(asking.question)
     whole = _all_or_first(asking, asks, room, memo)
@@ -119,11 +119,11 @@ def _ranked(asking: _Asking, room: int, work: FoundWork, count: Callable[[str], 
     elif whole is None and asking.wants_told and not (work.quotes or requests.asks_for_cover(asks)):
         told_room = ToldRoom(int(asking.tuning.told * room), 0, int(asking.tuning.told * room / 2))
         quotes = in_front(quotes, told(asking.sources, told_room, count, memo))
-    has_ledger = asking.fill or (whole is not None and not first)
+    has_ledger = asking.is_talk and (asking.fill or (whole is not None and not first))
     if has_ledger:
         is_first = asking.wants_told or not asking.matched
         quotes = with_ledger(quotes, asking.index, asking.sources, room, memo, first=is_first)
-    return _Ranking(quotes, whole is not None, has_ledger)
+    return _BearingQuotes(quotes, whole is not None, has_ledger)
 
 
 def _in_force(ranking: RankedQuotes, index: PassageIndex, messages: Sequence[Quotable], memo: Memo) -> RankedQuotes:
@@ -207,6 +207,11 @@ class _Asking:
         return matched * self.tuning.lone if alone and not self.asked.borrowed else matched
 
     @property
+    def is_talk(self) -> bool:
+        """Whether nothing but talk was folded. An agent's earlier tasks are done, and must not stand behind its task."""
+        return all(source.role in ("user", "assistant") for source in self.sources)
+
+    @property
     def floor(self) -> float | None:
         """Share of the best passage's worth from which on one bears on it; None: none does."""
         return 0.0 if self.fill else _floor(self.strength, self.tuning, borrowed=self.asked.borrowed)
@@ -234,7 +239,7 @@ class _Asking:
         least = np.inf if floor is None else floor * float(worth.max())
         named = named_factor(index, sources, self.terms, tuning, borrowed=self.asked.borrowed)
         worth = renewed(index, sources, worth * named, memo)
-        if self.fill:  # what bears on nothing still says more than nothing, the newest most
+        if self.fill and self.is_talk:  # what bears on nothing still says more than nothing, the newest most
             worth = worth + _RECENCY * float(worth.max(initial=1.0)) * np.arange(1, len(worth) + 1)
         bears = worth > least
         if floor == tuning.bearing and (given := tuning.given * _room(self.strength, tuning, borrowed=False)):
