@@ -10,7 +10,7 @@ one for a work of the chat all of it (``works``).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -27,6 +27,7 @@ from turnfold.compression.recall.question import Question, QuestionTerms, has_co
 from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, fence_tokens, fit_quotes
 from turnfold.compression.recall.ranked_quotes import RankedQuotes, in_front
 from turnfold.compression.recall.ranking import Terms, best_places, named_factor, score, vector_likeness
+from turnfold.compression.recall.several import several
 from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.recall.works import FoundWork, find_work, with_work
 from turnfold.compression.scorers.bm25 import idf, presence
@@ -68,7 +69,7 @@ def recall(
     if budget <= fence_tokens(count) or not any(s.text.strip() for s in sources):
         return Quoted()
     index = passage_index.build(sources, memo)
-    asking = _Asking(sources, index, question, read_question(question, index, tuning), fill, tuning)
+    asking = _asking(sources, index, question, fill=fill, tuning=tuning)
     work = find_work(sources, question, normal_text(question), count, memo)
     room = budget - fence_tokens(count)
     ranking = _ranked(asking, room, work, count, memo)
@@ -91,6 +92,13 @@ def recall(
     if found.text and isinstance(count, ModelCounter):
         count_tail(found.text, dict(zip(count.vocabularies, found.counts, strict=True)), memo)
     return found
+
+
+def _asking(sources: Sequence[Quotable], index: PassageIndex, question: Question, *, fill: bool, tuning: Tuning) -> _Asking:
+    """A message's question, with each of its questions where it has several."""
+    parts = [replace(question, text=text) for text in several(question.text)]
+    asked = [_Asking(sources, index, one, read_question(one, index, tuning), fill, tuning) for one in (question, *parts)]
+    return replace(asked[0], parts=tuple(asked[1:]))
 
 
 class _BearingQuotes(NamedTuple):
@@ -177,6 +185,7 @@ class _Asking:
     Attributes:
         asked: the question as terms.
         fill: as of `recall`.
+        parts: its questions, where a message asks several.
     """
 
     sources: Sequence[Quotable]
@@ -185,6 +194,7 @@ class _Asking:
     asked: QuestionTerms
     fill: bool
     tuning: Tuning
+    parts: tuple[_Asking, ...] = ()
 
     @cached_property
     def terms(self) -> Terms:
@@ -214,7 +224,10 @@ class _Asking:
     @property
     def floor(self) -> float | None:
         """Share of the best passage's worth from which on one bears on it; None: none does."""
-        return 0.0 if self.fill else _floor(self.strength, self.tuning, borrowed=self.asked.borrowed)
+        floors = [part.floor for part in self.parts if part.floor is not None]
+        if self.fill or floors:
+            return min(floors, default=0.0)
+        return _floor(self.strength, self.tuning, borrowed=self.asked.borrowed)
 
     @property
     def wants_told(self) -> bool:
@@ -229,11 +242,19 @@ class _Asking:
         """What it may take of a budget."""
         if self.fill:
             return budget
+        if self.parts:
+            return min(budget, sum(part.room(budget) for part in self.parts if part.floor is not None) or budget)
         part = _room(self.strength, self.tuning, borrowed=self.asked.borrowed)
         return min(budget, max(self.tuning.room_least, int(budget * part)))
 
     def ranked(self, memo: Memo) -> RankedQuotes:
-        """The passages that bear on it: those of the floor's worth, and the best of those worth half as much."""
+        """The passages that bear on it: those of the floor's worth, and the best of those worth half as much.
+
+        Of several questions those that bear on any, each worth what it is to the question on which it bears most.
+        """
+        if rankings := [part.ranked(memo) for part in self.parts if part.floor is not None]:
+            worth = np.maximum.reduce([one.worth / max(float(one.worth.max()), 1e-9) for one in rankings])
+            return RankedQuotes(np.unique(np.concatenate([one.numbers for one in rankings])), worth)
         index, sources, tuning, floor = self.index, self.sources, self.tuning, self.floor
         worth = score(index, sources, self.asked.text, self.terms, tuning)
         least = np.inf if floor is None else floor * float(worth.max())
