@@ -37,7 +37,6 @@ from turnfold.proxy.chat.abandoning import AbandonedFolds, Underway
 from turnfold.proxy.chat.carrying_on import carry_on
 from turnfold.proxy.chat.elsewhere import LARGE, BareBody, Elsewhere, Meet, beginning_of
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
-from turnfold.proxy.chat.holdout import HELD_OUT, is_held_out
 from turnfold.proxy.chat.own_models import OwnVectors
 from turnfold.proxy.chat.receipts import Status
 from turnfold.proxy.chat.trail import trails_of
@@ -45,6 +44,7 @@ from turnfold.proxy.http.limits import plain_body
 from turnfold.proxy.lanes.taking_over import Step, TakingOver
 from turnfold.proxy.lanes.threads import ThreadLane
 from turnfold.proxy.learning.deciding import Decisions, Place
+from turnfold.proxy.learning.holdout import HELD_OUT, is_held_out
 from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.learning.windows import Windows
 
