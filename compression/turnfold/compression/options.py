@@ -14,6 +14,8 @@ from typing import Final
 
 #: Part of every fold's identity: a release that changes bytes raises it and says so in the changelog.
 ENGINE_VERSION: Final = 13
+#: Tokens of the shortest prefix that most providers cache.
+USUAL_LEAST: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class CachePrices:
     Attributes:
         read: price of a token read from the cache (1.0: no cache or no discount).
         write: price of a token written to it (1.0 where writing is free of charge).
-        least: tokens of the shortest prefix that it keeps, where that is more than the usual 1,024; else 0.
+        least: tokens of the shortest prefix that it keeps, where that is more than `USUAL_LEAST`; else 0.
     """
 
     read: float = 1.0

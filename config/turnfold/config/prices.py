@@ -25,7 +25,7 @@ from itertools import chain
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from turnfold.compression.options import CachePrices
+from turnfold.compression.options import USUAL_LEAST, CachePrices
 from turnfold.config.settings import ModelSettings, Settings
 
 if TYPE_CHECKING:
@@ -72,7 +72,6 @@ _RATIOS: Final[Mapping[str, CachePrices]] = {
 #: Where a read is cheaper than assumed, folds cost more than they save; where it is dearer, they only come late.
 _ASSUMED: Final = CachePrices(read=0.1, write=1.0)
 
-_USUAL_LEAST: Final = 1024
 #: Beginning of a name, with dashes for dots -> tokens of the shortest prefix that is cached, where that is more than usual; the
 #: longest beginning counts. Anthropic, "Prompt caching", and Google, "Context caching", as of October 2026.
 _LEAST_CACHED: Final[Mapping[str, int]] = {
@@ -213,13 +212,13 @@ def least_cached(model: str) -> int:
     """Tokens of the shortest prefix that a model's provider caches: 1,024 unless another figure is known."""
     name = bare_name(model).rpartition("anthropic.")[2].replace(".", "-")  # Bedrock puts the maker in front
     family = max((known for known in _LEAST_CACHED if name.startswith(known)), key=len, default=None)
-    return _LEAST_CACHED[family] if family else _USUAL_LEAST
+    return _LEAST_CACHED[family] if family else USUAL_LEAST
 
 
 @lru_cache(maxsize=1024)
 def _packaged_prices(model: str, url: str) -> ModelPrices:
     found = _look_up(model, url)
-    least = least_cached(model) if least_cached(model) > _USUAL_LEAST else 0
+    least = least_cached(model) if least_cached(model) > USUAL_LEAST else 0
     if found is None:
         ratios = _known_ratios(model)
         assumed = _ASSUMED if ratios == CachePrices() else None

@@ -20,7 +20,7 @@ from tests.support.growth import assert_linear
 from turnfold.config.settings import Settings, StoreSettings
 from turnfold.proxy.app import Parts
 from turnfold.proxy.books.rollups import UNPRICED, RequestCost
-from turnfold.proxy.chat.holdout import is_held_out
+from turnfold.proxy.learning.holdout import is_held_out
 from turnfold.proxy.telemetry import metrics as module
 from turnfold.proxy.telemetry.labels import BoundedLabel
 from turnfold.proxy.telemetry.metrics import Health, Metrics

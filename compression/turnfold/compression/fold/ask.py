@@ -73,7 +73,7 @@ def recall_for(
         budget: tokens that the text may take.
         works: tokens that it may take where it quotes a work which is asked for as a whole.
     """
-    conversation, cut, _, options, memo = given
+    conversation, cut, options, memo = given.conversation, given.cut, given.options, given.memo
     messages = conversation.messages
     indices, folded, name = _remembered(messages, cut, asker, stays, options, memo)
     user = cut[asker.unit].start

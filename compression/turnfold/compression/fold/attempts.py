@@ -84,7 +84,7 @@ def steady_attempt(given: FoldTask, first: Plan) -> Attempt | None:
     the first thinking of the latest turn answered holds as long as the turn goes on: results that come behind take their form,
     and nothing else changes. The client's cache marks have moved on since then, so that one is made as if they stood at its end.
     """
-    conversation, _, results, options, memo = given
+    conversation, results, options, memo = given.conversation, given.results, given.options, given.memo
     if options.budget is None or not options.preserved_thinking or options.drops_thinking:
         return _best_attempt(given, first)
     marked = any(u.marked and not u.pinned for u in given.cut)
@@ -219,7 +219,7 @@ def _size_with(given: FoldTask, made: Changes) -> int:
 
 def _recalls(given: FoldTask, stays: frozenset[int], plan: Plan, drafted: FoldDraft, room: float) -> Iterator[tuple[int, Recall]]:
     """Per message index of a user message, the passages that go behind its text."""
-    conversation, cut, _, options, _ = given
+    conversation, cut, options = given.conversation, given.cut, given.options
     if not options.recall:
         return
     stays_on = _recall_stays(conversation, options)

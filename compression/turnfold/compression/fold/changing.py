@@ -1,22 +1,23 @@
 """From a draft to the changes that make it.
 
-Lives here: what of a draft and its recalls goes where in a request, and how it keeps out of the way of caches. Does not belong
-here: writing pieces (``write``), choosing recall (``ask``), any wire format.
+Lives here: what of a draft and its recalls goes where in a request, how it keeps out of the way of caches, and what an earlier
+request's changes are in a later one. Does not belong here: writing pieces (``write``), choosing recall (``ask``), any wire.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from turnfold.compression.fold.endings import trim_endings
 from turnfold.compression.fold.fold_task import FoldTask
+from turnfold.compression.fold.marks import move_marks
 from turnfold.compression.fold.plan import Plan
 from turnfold.compression.fold.thinking import without_thinking
 from turnfold.compression.fold.write import FoldDraft, Surroundings
 from turnfold.compression.options import FoldOptions
-from turnfold.compression.wire.conversation import Beside, Changes, Message, kept_indices
+from turnfold.compression.wire.conversation import Beside, Changes, Conversation, Message, kept_indices
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +85,17 @@ def settle(made: Changes, messages: Sequence[Message], options: FoldOptions, tho
     of an assistant's text where that is refused."""
     trimmed = trim_endings(messages, made) if options.refuses_trailing_space else made
     return without_thinking(trimmed, messages, thoughts)
+
+
+def carry_on_changes(changes: Changes, keys: tuple[bytes, ...], conversation: Conversation) -> Changes | None:
+    """An earlier request's changes in one that goes on from it; None where it does not, or where a user has spoken since.
+
+    Args:
+        keys: of the earlier request's messages.
+    """
+    messages = conversation.messages
+    if len(messages) <= len(keys) or messages.keys[: len(keys)] != keys:
+        return None
+    if any(m.speaker == "user" and m.holds and not m.bound for m in messages[len(keys) :]):
+        return None
+    return move_marks(messages, replace(changes, marks=()), changes.beside)

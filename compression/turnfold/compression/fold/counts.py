@@ -16,8 +16,7 @@ from turnfold.compression.wire.conversation import Conversation, Message, family
 
 def conversation_tokens(conversation: Conversation, model: str, memo: Memo) -> int:
     """Tokens of a request for a model: messages, 3 for the reply, and the JSON text of tool schemas."""
-    schema, messages = conversation.schema, conversation.messages
-    extra = memo.get(("schema", digest(schema), model), lambda: tokens.count_for_model(schema, model)) if schema else 0
+    messages, extra = conversation.messages, schema_tokens(conversation, model, memo)
 
     def run(known: array[int] | None, same: int) -> array[int]:
         sums = _NOTHING[:] if known is None else known[: same + 1]
@@ -26,6 +25,12 @@ def conversation_tokens(conversation: Conversation, model: str, memo: Memo) -> i
 
     key = ("tokens", family(messages), tokens.encoding_for_model(model))
     return 3 + extra + continued(memo, key, messages, run, lambda sums: 100 + 8 * len(sums), kept=2)[-1]
+
+
+def schema_tokens(conversation: Conversation, model: str, memo: Memo) -> int:
+    """Tokens of the JSON text of its tool schemas for a model."""
+    schema = conversation.schema
+    return memo.get(("schema", digest(schema), model), lambda: tokens.count_for_model(schema, model)) if schema else 0
 
 
 #: Sums of the tokens of the first messages, of none at first: what is known of a beginning holds when its end changes.

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from turnfold.compression.fold.counts import schema_tokens
 from turnfold.compression.fold.keeping import kept_messages
-from turnfold.compression.fold.shape import ShapedResult, shape_results
+from turnfold.compression.fold.shape import LargeEnough, ShapedResult, large_enough, shape_results
 from turnfold.compression.fold.state_blocks import add_block_tokens
 from turnfold.compression.fold.units import Unit, units
 from turnfold.compression.memo import Memo
-from turnfold.compression.options import FoldOptions
+from turnfold.compression.options import USUAL_LEAST, FoldOptions
 from turnfold.compression.wire.conversation import Conversation
 
 
@@ -24,6 +25,7 @@ class FoldTask(NamedTuple):
     Attributes:
         cut: its units.
         results: forms of its tool results.
+        repeats: the first message that may be replaced by a reference to an equal one.
     """
 
     conversation: Conversation
@@ -31,12 +33,26 @@ class FoldTask(NamedTuple):
     results: Mapping[int, ShapedResult]
     options: FoldOptions
     memo: Memo
+    repeats: int = 0
 
 
 def fold_task(conversation: Conversation, options: FoldOptions, memo: Memo) -> FoldTask:
     """A conversation with its results in the forms that they take, and in units that count the blocks of its state."""
     messages = conversation.messages
     kept = kept_messages(messages, options.keep)
-    shaped = shape_results(messages, memo, kept) if options.shape_results and messages.results else {}
+    shaped, repeats = _shape(conversation, options, memo, kept) if options.shape_results and messages.results else ({}, 0)
     cut = add_block_tokens(units(messages, shaped, memo, kept), conversation.state, memo)
-    return FoldTask(conversation, cut, shaped, options, memo)
+    return FoldTask(conversation, cut, shaped, options, memo, repeats)
+
+
+def _shape(conversation: Conversation, options: FoldOptions, memo: Memo, kept: frozenset[int]) -> LargeEnough:
+    forms = shape_results(conversation.messages, memo, kept)
+    return large_enough(conversation.messages, forms, _least_cached(options), schema_tokens(conversation, options.model, memo))
+
+
+def _least_cached(options: FoldOptions) -> int:
+    """Tokens of the shortest prompt that the provider caches; 0: it makes none cheaper, or a budget is about as small."""
+    prices = options.prices
+    least = prices.least or USUAL_LEAST
+    cheaper = prices.read < 1 or options.prices_if_cached is not None
+    return least if cheaper and (options.budget is None or options.budget > 2 * least) else 0

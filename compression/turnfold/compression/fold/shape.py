@@ -3,8 +3,9 @@
 Lives here: which results are shaped, and which of several equal ones keeps the text. Does not belong here: the forms
 (``shorten.birth``), levels of folded pieces.
 
-Both depend on the prefix alone, so no prefix is ever rewritten for them. A result is shaped by itself and its call. Of equal
-results, the newest one that the last fold event saw keeps the text, because it stays longest; before any event it is the first.
+Both depend on the prefix alone, so no prefix is ever rewritten for them. A result is shaped by itself and its call, unless the
+prompt would become too short for the provider's cache (`large_enough`). Of equal results, the newest one that the last fold event
+saw keeps the text, because it stays longest; before any event it is the first.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ _NAME_WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _LEAST: Final = 100  # tokens under which a result stays as it came
 _UNSETTLED: Final = 8  # newest messages
 _SHOWN_ARGUMENTS: Final = 60  # characters
+_OURS: Final = 1.125  # tokens by our count for each one by a provider's, at most
+_SCHEMA_SHARE: Final = 0.5  # of the tokens of JSON schemas; providers render them in fewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,41 @@ def shape_results(messages: Sequence[Message], memo: Memo, kept: frozenset[int] 
 
     key = ("shapes", family(messages))
     return continued(memo, key, messages, run, lambda found: 100 * (2 * len(found.forms) + len(found.calls))).forms
+
+
+class LargeEnough(NamedTuple):
+    """What may take another form without making a prompt too short for the provider's cache.
+
+    Attributes:
+        forms: of results.
+        start: the first message that may be replaced by a reference.
+    """
+
+    forms: dict[int, ShapedResult]
+    start: int
+
+
+def large_enough(messages: Sequence[Message], forms: dict[int, ShapedResult], least: int, front: int) -> LargeEnough:
+    """The forms of results with which what is sent up to there is still long enough to be cached.
+
+    A prompt that is a little shorter than that costs more than one that is longer: no later request reads it from the cache.
+    What is asked of a result is the same in each request that holds it, so no prefix is rewritten.
+
+    Args:
+        least: tokens of the shortest prefix that the provider caches; 0: it caches none, or a smaller prompt is cheaper.
+        front: tokens of the tool schemas that stand in front.
+    """
+    enough = _OURS * least
+    size = _SCHEMA_SHARE * front
+    for index, message in enumerate(messages):
+        if size >= enough:
+            return LargeEnough(forms, index)
+        form = forms.get(index)
+        if form is not None and size + form.tokens < enough:
+            forms = {i: other for i, other in forms.items() if i != index}
+            form = None
+        size += message.tokens if form is None else form.tokens
+    return LargeEnough(forms, len(messages))
 
 
 def _keeps_alike(known: _Shaped, kept: frozenset[int]) -> bool:

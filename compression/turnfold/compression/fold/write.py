@@ -115,7 +115,7 @@ def draft(given: FoldTask, stays: frozenset[int], plan: Plan) -> FoldDraft:
     Args:
         stays: indices of units that are forwarded although they lie in a piece (``units.staying``).
     """
-    conversation, units, results, options, memo = given
+    conversation, units, results, options, memo, _ = given
     loose = unsigned(conversation.messages, units, plan, options)
     messages = [m.unsigned if i in loose else m for i, m in enumerate(conversation.messages)] if loose else conversation.messages
     writer = _Writer(messages, units, stays, results, options.prose, memo)
@@ -128,7 +128,7 @@ def draft(given: FoldTask, stays: frozenset[int], plan: Plan) -> FoldDraft:
         writer.beside[index].state = block
     if options.shape_results and plan.tail < len(units):
         seen = units[plan.moved].end if plan.events else 0
-        kept = kept_messages(conversation.messages, options.keep)
+        kept = kept_messages(conversation.messages, options.keep).union(range(given.repeats))
         writer.shaped |= references(messages, units[plan.tail].start, seen, kept)
     drafted = FoldDraft(
         tuple(writer.dropped),

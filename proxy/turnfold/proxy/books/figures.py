@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from turnfold.proxy.books import rollups
 from turnfold.proxy.books.rollups import NANO, SumRow
-from turnfold.proxy.chat.holdout import HELD_OUT
+from turnfold.proxy.learning.holdout import HELD_OUT
 
 _ALMOST: Final = 0.9999  # a part is never rounded to the whole
 

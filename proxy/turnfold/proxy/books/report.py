@@ -24,7 +24,7 @@ from turnfold.proxy.books.figures import figures, served_requests, sides
 from turnfold.proxy.books.pacing import OptionsOf, Pacing, pacing
 from turnfold.proxy.books.rollups import SumRow
 from turnfold.proxy.books.wording import DOLLARS_ARE, headline, in_words
-from turnfold.proxy.chat.holdout import HELD_OUT
+from turnfold.proxy.learning.holdout import HELD_OUT
 from turnfold.proxy.store import Store
 
 _TABLES_AT_ONCE: Final = 100

@@ -172,6 +172,7 @@ _REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "window": "It was made to fit the context window that Turnfold learned for this model.",
         "slow": "The fold took longer than TURNFOLD_FOLD_TIMEOUT.",
         "slow-before": "An earlier fold of it took longer than TURNFOLD_FOLD_TIMEOUT, so it stays unchanged until its next fold.",
+        "as-before": "A new fold took longer than TURNFOLD_FOLD_TIMEOUT, so the one before was sent, with what is new behind it.",
         "busy": "Folds of the same client that took longer than TURNFOLD_FOLD_TIMEOUT were still being made.",
         "too-large": "It is larger than 8 MB, the largest request that is folded.",
         "client-left": "The client left before it was sent.",

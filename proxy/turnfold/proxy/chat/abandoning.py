@@ -35,6 +35,7 @@ from turnfold.proxy.learning.deciding import Place
 from turnfold.proxy.store.base import Store, StoreError
 from turnfold.proxy.store.fair import FairMemory
 
+SLOW: Final = "slow"
 SLOW_BEFORE: Final = "slow-before"
 BUSY: Final = "busy"
 

@@ -14,7 +14,7 @@ from turnfold.compression.calibration import Learned
 from turnfold.compression.fold.adoption import WantedSummary
 from turnfold.compression.fold.outlook import Outlook
 from turnfold.compression.options import KEEP_NOTHING, FoldOptions, Keep, Precedent
-from turnfold.compression.wire.conversation import Conversation, Messages, Wire
+from turnfold.compression.wire.conversation import Changes, Conversation, Messages, Wire
 from turnfold.config.settings import Mode, StateMode
 from turnfold.proxy.chat.receipts import Originals, OwnCall, Receipt, Status
 from turnfold.proxy.chat.recovering import Peeked
@@ -139,6 +139,7 @@ class Exchange(_Changeable):
         open_questions: indices of user messages of which sentence vectors have not said yet what they recall.
         recall: what chose the passages that are recalled: "words", or "vectors" beside them; "" for none, or without a model.
         options: what it was folded under in a process of its own; None where it was not.
+        changes: what was done to its messages, where it was folded here and nothing else made it smaller.
     """
 
     request: ChatRequest
@@ -172,6 +173,7 @@ class Exchange(_Changeable):
     open_questions: tuple[int, ...] = ()
     recall: str = ""
     options: FoldOptions | None = None
+    changes: Changes | None = None
 
     @property
     def model(self) -> str:
@@ -195,7 +197,7 @@ class Exchange(_Changeable):
         bare = self.conversation
         if bare is not None:
             bare = replace(bare, text="", encoded=None, messages=Messages(), spans=())
-        return self.but(request=request, conversation=bare, plain=None, body=b"", sent=None)
+        return self.but(request=request, conversation=bare, plain=None, body=b"", sent=None, changes=None)
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ tenants take turns. The smallest, of which nothing can be folded, do not leave t
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -33,9 +34,9 @@ from turnfold.compression.wire.bodies import new_bytes
 from turnfold.compression.wire.conversation import Changes, Conversation
 from turnfold.config.settings import Settings
 from turnfold.proxy.chat.abandoning import AbandonedFolds, Underway
+from turnfold.proxy.chat.carrying_on import carry_on
 from turnfold.proxy.chat.elsewhere import LARGE, BareBody, Elsewhere, Meet, beginning_of
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
-from turnfold.proxy.chat.holdout import HELD_OUT, is_held_out
 from turnfold.proxy.chat.own_models import OwnVectors
 from turnfold.proxy.chat.receipts import Status
 from turnfold.proxy.chat.trail import trails_of
@@ -43,6 +44,7 @@ from turnfold.proxy.http.limits import plain_body
 from turnfold.proxy.lanes.taking_over import Step, TakingOver
 from turnfold.proxy.lanes.threads import ThreadLane
 from turnfold.proxy.learning.deciding import Decisions, Place
+from turnfold.proxy.learning.holdout import HELD_OUT, is_held_out
 from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.learning.windows import Windows
 
@@ -57,6 +59,7 @@ _INSTANT_BODY: Final = 4096  # about 1,000 tokens, far from the 6,000 at which f
 _NEW_SHARE: Final = 1 / 4  # of `LARGE`: what may be new of a large body that is read here; tools often stand behind the history
 _LARGEST_KNOWN: Final = 4  # times `LARGE`: what a warm fold copies and compares of it holds nobody up
 _KEPT_A_BYTE: Final = 30  # bytes that the memory has of each byte of a conversation, about
+_CARRYING_ON: Final = 1 / 2  # of the time-out, for a fold that is not made anew
 _LIGHT_BODY: Final = 32768  # about 8,000 tokens: a few milliseconds even when nothing of it is memoised
 
 
@@ -272,6 +275,20 @@ class Folding:
             return await made
         return await self._abandoned.wait(exchange, underway, made)
 
+    async def carry_on(self, exchange: Exchange) -> Exchange:
+        """Of a request whose own fold is not there in time: the fold that was sent last, with what is new behind it."""
+        try:
+            async with asyncio.timeout(_CARRYING_ON * self._limits.fold_timeout):
+                return await self._lanes.read(exchange.request, lambda: self._carry_on(exchange))
+        except (TimeoutError, FoldRejected):  # it goes out as it came, for the reason that it has
+            return exchange
+
+    def _carry_on(self, exchange: Exchange) -> Exchange:
+        conversation, made = exchange.conversation, carry_on(exchange, self.memo)
+        if conversation is None or made is exchange:
+            return exchange
+        return made.but(loop=ends_in_loop(conversation), compacted=is_compacted(conversation))
+
     def _meet(self, exchange: Exchange, plain: bytes) -> Meet | None:
         """What makes a conversation known here that is folded elsewhere; None where that is not due, or it would not be folded
         here all the same."""
@@ -363,6 +380,7 @@ class Folding:
         status: Status = "shaped" if folded.only_shaped and not fitted.fitted else "folded"
         made = plain.but(status=status, reason=reason, sections=fitted.sections, folded=True, sent=fitted.forwarded)
         made = made.but(betas=fitted.forwarded.betas, recall=_chosen_by(folded, options))
+        made = made if fitted.fitted else made.but(changes=folded.changes)
         return self._with_trails(made.but(body=fitted.forwarded.body), conversation, fitted.forwarded)
 
     def _with_trails(self, exchange: Exchange, received: Conversation, sent: Conversation) -> Exchange:

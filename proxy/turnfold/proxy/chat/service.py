@@ -23,7 +23,8 @@ from turnfold.compression.fit.recover import Outcome, Resend
 from turnfold.compression.fold import Fold, conversation_name
 from turnfold.compression.summary.calls import ModelCall
 from turnfold.config.settings import Settings
-from turnfold.proxy.chat.abandoning import AbandonedFolds
+from turnfold.proxy.chat.abandoning import SLOW, AbandonedFolds
+from turnfold.proxy.chat.carrying_on import AS_BEFORE, is_too_slow, remember_fold
 from turnfold.proxy.chat.elsewhere import Elsewhere
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange, Moments, Watch
 from turnfold.proxy.chat.folding import Folding, Lanes, OptionsFor, SlowRequests, is_instant_body, place_of
@@ -215,7 +216,7 @@ class Service:
 
     @property
     def _stations_before_sending(self) -> tuple[Station, ...]:
-        return (self._read, self._apply_state, self._choose, self._fold)
+        return (self._read, self._apply_state, self._choose, self._fold, self._carry_on)
 
     async def _read(self, exchange: Exchange) -> Exchange:
         """Nothing is read of a request that goes out as it came."""
@@ -241,6 +242,15 @@ class Service:
             return exchange
         return await self._guarded(exchange, self._folding.fold_request, waits=not self._folding.is_folded_at_once(exchange))
 
+    async def _carry_on(self, exchange: Exchange) -> Exchange:
+        if not is_too_slow(exchange):
+            attempt(partial(remember_fold, exchange, self._folding.memo))
+            return exchange
+        made = await self._guarded(exchange, self._folding.carry_on, waits=False)
+        if made.reason == AS_BEFORE:
+            _log.warning("%s: sent under its last fold, which the provider's cache may hold", made.request.id)
+        return made
+
     async def _guarded(self, exchange: Exchange, station: Station, *, waits: bool = True) -> Exchange:
         """Whatever goes wrong in a station, the request goes out as it is.
 
@@ -256,7 +266,7 @@ class Service:
         except Refused:
             raise
         except TimeoutError:
-            return self._failed_open(exchange, "slow")
+            return self._failed_open(exchange, SLOW)
         except Exception as exc:  # the one fail-open: no fault of the engine may cost a request
             return self._failed_by(exchange, exc)
 

@@ -21,7 +21,7 @@ from turnfold.proxy.books.figures import figures
 from turnfold.proxy.books.report import GroupName, Groups, Query, TimedRow, grouped, list_groups, read_rows, rows_by_tag
 from turnfold.proxy.books.rollups import SumRow
 from turnfold.proxy.books.wording import DOLLARS_ARE, headline, in_words
-from turnfold.proxy.chat.holdout import HELD_OUT
+from turnfold.proxy.learning.holdout import HELD_OUT
 from turnfold.proxy.store import Store
 
 #: Ranges up to this many seconds are shown by hour, longer ones by day.

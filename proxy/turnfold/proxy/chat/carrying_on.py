@@ -1,0 +1,114 @@
+"""What a request does whose fold is too slow: the fold that was sent last goes on, with what is new behind it.
+
+Lives here: what is remembered of that fold, and what a later request makes of it. Does not belong here: when a fold is too slow
+(``abandoning``), how one is made.
+
+To send such a request as it came would write all of it to the provider's cache anew, which still holds what was sent last. That
+is done within a tool loop only: a user's new message is better answered from the whole conversation than from a fold that quotes
+nothing for it. Where anything differs from what was folded, the request goes out as it came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Final
+
+from turnfold.compression.fold import conversation_name
+from turnfold.compression.fold.changing import carry_on_changes
+from turnfold.compression.fold.check import check
+from turnfold.compression.fold.counts import conversation_tokens
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import Keep
+from turnfold.compression.wire.conversation import Changes, Conversation
+from turnfold.proxy.chat.abandoning import BUSY, SLOW, SLOW_BEFORE
+from turnfold.proxy.chat.exchange import Exchange
+from turnfold.proxy.chat.receipts import Originals
+from turnfold.proxy.chat.trail import trails_of
+
+#: The reason on the receipt of a request that was sent under the fold before.
+AS_BEFORE: Final = "as-before"
+_TOO_SLOW: Final = frozenset({SLOW, SLOW_BEFORE, BUSY})
+
+
+@dataclass(frozen=True, slots=True)
+class _PastFold:
+    """What was sent last of a conversation.
+
+    Attributes:
+        keys: of the messages that came in.
+        front: the JSON text of the tools, which stand before all messages.
+        keep: what was never to be shortened.
+    """
+
+    keys: tuple[bytes, ...]
+    front: str
+    keep: Keep
+    changes: Changes
+    sections: Originals
+    events: int
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes in memory, about; the texts of sections are those of messages that are remembered as well."""
+        texts = sum(len(text) for by_path in self.changes.texts.values() for text in by_path.values())
+        beside = sum(len(text) for one in self.changes.beside.values() for text in (*one.front, *one.behind))
+        return 2000 + 60 * len(self.keys) + texts + beside
+
+
+def remember_fold(exchange: Exchange, memo: Memo) -> None:
+    """Remember a fold that goes out, unless it was made for a budget or window, or under a state."""
+    conversation, changes = exchange.conversation, exchange.changes
+    if exchange.status != "folded" or exchange.reason or conversation is None or changes is None or not _may_carry_on(exchange):
+        return
+    keys, keep = conversation.messages.keys, exchange.request.keep
+    past = _PastFold(keys, conversation.schema, keep, changes, exchange.sections, exchange.events)
+    memo.put(_key(exchange, conversation), past, lambda one: one.size)
+
+
+def is_too_slow(exchange: Exchange) -> bool:
+    """Whether it goes out as it came because its fold is not there in time, and may go on from an earlier one."""
+    return exchange.reason in _TOO_SLOW and exchange.conversation is not None and _may_carry_on(exchange)
+
+
+def carry_on(exchange: Exchange, memo: Memo) -> Exchange:
+    """The request under the fold that was sent last; itself where there is none that it goes on from.
+
+    Raises:
+        FoldRejected: our own output failed a check.
+    """
+    conversation, request = exchange.conversation, exchange.request
+    if conversation is None:
+        return exchange
+    past: _PastFold | None = memo.find(_key(exchange, conversation))
+    if past is None or (past.front, past.keep) != (conversation.schema, request.keep):
+        return exchange
+    changes = carry_on_changes(past.changes, past.keys, conversation)
+    if changes is None:
+        return exchange
+    sent = conversation.with_changes(changes, memo)
+    check(conversation, sent)
+    before, after = (conversation_tokens(one, conversation.model, memo) for one in (conversation, sent))
+    if after >= before:
+        return exchange
+    made = exchange.but(settled=True, status="folded", reason=AS_BEFORE, folded=True, sent=sent, body=sent.body, betas=sent.betas)
+    return made.but(
+        tokens=(before, after),
+        sections=past.sections,
+        events=past.events,
+        recoverable=True,
+        name=request.label or conversation_name(conversation),
+        trails=trails_of(conversation, sent),
+    )
+
+
+def _may_carry_on(exchange: Exchange) -> bool:
+    request, conversation = exchange.request, exchange.conversation
+    plain = request.mode == "on" and request.budget is None and request.state == "off"
+    return plain and conversation is not None and bool(conversation.messages) and not conversation.held
+
+
+def _key(exchange: Exchange, conversation: Conversation) -> Hashable:
+    request = exchange.request
+    name = conversation_name(conversation)
+    return ("past fold", request.tenant, request.to.origin, conversation.wire.name, conversation.model, request.label, name)
