@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, takewhile
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -23,10 +23,14 @@ from turnfold.compression.text.dialogue.overall import without_overall
 from turnfold.compression.text.dialogue.turns import SPEAKER_LABEL
 from turnfold.compression.text.dialogue.works import AskedWork
 from turnfold.compression.text.quotes import Quotable, Source
+from turnfold.compression.text.sentences import rough_sentences
 
 _MOST_READ: Final = 2000  # characters from each end
 _MOST_WORDS: Final = 64  # of a question; beyond them a pasted text asks for everything and so for nothing
 _MOST_SIGNS: Final = 96
+_PLAIN: Final = 600  # characters of a message in which nothing was pasted
+_TOPIC: Final = 8  # words in front of a colon that may name a topic; more are a preamble
+_TELLING: Final = 2  # words of a question that say enough without what stands beside it
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +110,20 @@ def _read(text: str) -> str:
     return text if len(text) <= 2 * _MOST_READ else f"{text[:_MOST_READ]}\n{text[-_MOST_READ:]}"
 
 
-def _parts(text: str) -> tuple[str, str]:
-    """The lines that ask, folded, where the last ones do, or else the first; and the others.
+class _Said(NamedTuple):
+    """A message's own question and what stands beside it, folded.
+
+    Attributes:
+        is_preamble: whether what stands beside it was typed with it, and not pasted or joined with it on the way.
+    """
+
+    asking: str
+    beside: str = ""
+    is_preamble: bool = False
+
+
+def _parts(text: str) -> _Said:
+    """The lines that ask, where the last ones do, or else the first; and the others.
 
     What was pasted beside a question, or joined with it on the way, tells less of what it is about than its own words.
     """
@@ -116,8 +132,23 @@ def _parts(text: str) -> tuple[str, str]:
     first = sum(1 for _ in takewhile(_asks, lines))
     for asking, others in ((lines[last:], lines[:last]), (lines[:first], lines[first:])):
         if others and has_content(folded := words.fold("\n".join(asking))):
-            return folded, words.fold("\n".join(others))
-    return words.fold(_read(text)), ""
+            return _Said(folded, words.fold("\n".join(others)))
+    return _behind_preamble(text) if len(text) <= _PLAIN else _Said(words.fold(_read(text)))
+
+
+def _behind_preamble(text: str) -> _Said:
+    """The sentences of a short message that ask, behind a colon if a long preamble ends with it; and what else it says."""
+    said = [text[start:end].strip() for start, end in rough_sentences(text)]
+    asking = [one for one in said if one.endswith(QUESTION_MARKS)]
+    others = [one for one in said if one not in asking]
+    if len(asking) == 1:
+        before, _, behind = asking[0].rpartition(": ")
+        if len(before.split()) > _TOPIC:
+            asking, others = [behind], [*others, before]
+    folded = words.fold(" ".join(asking))
+    if not others or len(content_words(requests.without_asking(folded))) < _TELLING:
+        return _Said(words.fold(text))
+    return _Said(folded, words.fold(" ".join(others)), is_preamble=True)
 
 
 def _asks(line: str) -> bool:
@@ -141,7 +172,7 @@ def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> Qu
     Of an identifier that stands there whole, the parts are no terms: they would find all that merely look like it. Those of a
     speaker's name are.
     """
-    folded, beside = _parts(question.text)
+    folded, beside, is_preamble = _parts(question.text)
     borrowed = not has_content(normal_text(question))
     weights = _weighted_words(folded, tuning)
     signs = dict.fromkeys(words.run_on_terms(folded).tolist(), 1.0)
@@ -149,7 +180,9 @@ def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> Qu
     if borrowed or (len(weights) <= 3 and not requests.POINTERS.isdisjoint(words.words(folded))):
         earlier += [words.fold(s.text[:_MOST_READ]) for s in question.before[-2:]][::-1]
     own = frozenset(weights) if beside else None
-    weights, signs = _with_lent(weights, signs, earlier, tuning, borrowed=borrowed)
+    lent_most = tuning.preamble if is_preamble else tuning.lent_most
+    lent = _Lent(1.0, tuning.own_borrowed, None) if borrowed else _Lent(tuning.before, 1.0, lent_most)
+    weights, signs = _with_lent(weights, signs, earlier, lent)
     speakers = set(map(words.fold, index.names))
     exact = [w for w in weights if _is_identifier(w) and w not in speakers and _stands_whole(w, index)]
     parts = {part for w in exact for part in words.words(w)} - set(exact)
@@ -166,8 +199,17 @@ def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> Qu
     )
 
 
+class _Lent(NamedTuple):
+    """Weights of words that are taken from other texts: of each, of the question's own, and the most that the former weigh
+    together, as a multiple of what the latter do; None: any."""
+
+    each: float
+    own: float
+    most: float | None
+
+
 def _with_lent(
-    weights: dict[str, float], signs: dict[int, float], earlier: Sequence[str], tuning: Tuning, *, borrowed: bool
+    weights: dict[str, float], signs: dict[int, float], earlier: Sequence[str], lent: _Lent
 ) -> tuple[dict[str, float], dict[int, float]]:
     """The words and signs of a question with those that it takes from other texts, the nearest first."""
     if not earlier:
@@ -175,12 +217,12 @@ def _with_lent(
     lent_words = [w for w in dict.fromkeys(chain.from_iterable(map(content_words, earlier))) if w not in weights]
     said_signs = dict.fromkeys(chain.from_iterable(words.run_on_terms(text).tolist() for text in earlier))
     lent_signs = [t for t in said_signs if t not in signs]
-    own, lent = (tuning.own_borrowed, 1.0) if borrowed else (1.0, tuning.before)
-    if not borrowed:  # a long answer before it has a hundred words, which must not drown its own
-        lent = min(lent, tuning.lent_most * (sum(weights.values()) + len(signs)) / max(1, len(lent_words) + len(lent_signs)))
+    each = lent.each
+    if lent.most is not None:  # a long answer before it has a hundred words, which must not drown its own
+        each = min(each, lent.most * (sum(weights.values()) + len(signs)) / max(1, len(lent_words) + len(lent_signs)))
     return (
-        {w: own * weight for w, weight in weights.items()} | dict.fromkeys(lent_words, lent),
-        dict.fromkeys(signs, own) | dict.fromkeys(lent_signs, lent),
+        {w: lent.own * weight for w, weight in weights.items()} | dict.fromkeys(lent_words, each),
+        dict.fromkeys(signs, lent.own) | dict.fromkeys(lent_signs, each),
     )
 
 

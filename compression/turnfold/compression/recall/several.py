@@ -37,6 +37,8 @@ def several(text: str) -> list[str]:
     found = _items(text) or [one for a, b in rough_sentences(text) if (one := text[a:b].strip()).endswith(QUESTION_MARKS)]
     parts: list[str] = []
     for one in found:
+        if not has_content(requests.without_asking(words.fold(one))):
+            continue  # "could you help me remember something?"
         if parts and _leans(one):
             parts[-1] = f"{parts[-1]} {one}"
         else:

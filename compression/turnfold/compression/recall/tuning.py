@@ -37,6 +37,7 @@ class Tuning:
         usual_likeness: percentile of the passages up to which a likeness to the question counts for nothing.
         before: weight of words taken from the exchange before.
         lent_most: the most that these weigh together, as a multiple of what the question's own words do.
+        preamble: the same of what is said before a question in its own message.
         hinted: without fill, share of the question's weight that the best passage must hold for anything to be quoted.
         covered: the share from which all that bears on it is quoted; in between only what comes close to the best.
         lone: factor for the share where the best passage holds one word of several: chance finds one anywhere.
@@ -90,6 +91,7 @@ class Tuning:
     usual_likeness: float = 80
     before: float = 0.5
     lent_most: float = 0.5
+    preamble: float = 0.1
     hinted: float = 0.14
     covered: float = 0.25
     lone: float = 0.5

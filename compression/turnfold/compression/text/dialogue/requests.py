@@ -101,12 +101,30 @@ _ORDINALS: Final = {
     **dict.fromkeys(("fifth", "5th", "fünfte"), 5),
 }
 
-# What only says that something is asked of the other side, or was said by it: "show me", "you suggested".
+# What only says that something is asked of the other side, or was said by it: "show me", "you suggested", "do you remember".
 _ASKING: Final = re.compile(
     r"\b(?:(?:show|give|tell|send|remind) (?:me|us)|you (?:just |had |have )?(?:showed|gave|told|suggested|recommended|mentioned|"
     r"proposed|said|wrote|came up with)|did you (?:show|give|tell|suggest|recommend|mention|propose|say|write|come up with)|"
+    r"(?:(?:can|could|would|will|do) (?:you|u) )?(?:please |pls |kindly |maybe |perhaps |still |happen to )*(?:help me )?(?:to )?"
+    r"(?:remember|recall|remind me|know again|tell me|let me know|look up)(?: (?:one|another) (?:more )?thing)?"
+    r"(?= (?:of|about|what|when|where|who|whose|which|how|why|if|whether|the|my|our)\b|[,?.:]| one\b)|"
+    r"i(?: was|['’]m|'ve been| am| have been)? (?:just )?(?:wondering|thinking|curious|checking|trying to remember)"
+    r"(?: (?:about|if|whether|something))*|"
+    r"before i forget|(?:a |one |just a )?quick (?:one|question|check)|one more (?:thing|question)|if you do(?:n['’]t| not) mind|"
+    r"if (?:that|it)['’]?s ok(?:ay)?|by the way|btw|just (?:to check|wondering|curious|checking)|"
+    r"sorry to (?:bother|interrupt|change the subject|go back)(?: you)?|"
+    r"(?:many )?(?:thanks|thank you|thx|ty|cheers)(?: (?:so|very) much| a lot| a million)?(?: in advance)?|"
     r"(?:zeig|gib|sag|nenn)e? (?:mir|uns)|(?:montre|donne|dis|rappelle)-(?:moi|nous)|hast du (?=[^?]{0,200}"
-    r"\b(?:vorgeschlagen|empfohlen|gesagt|genannt)\b)|(?:vorgeschlagen|empfohlen)\b)"
+    r"\b(?:vorgeschlagen|empfohlen|gesagt|genannt)\b)|(?:vorgeschlagen|empfohlen)\b|"
+    r"(?:kannst|könntest) du (?:mir )?(?:bitte )?(?:(?:noch)?mal )?(?:sagen|helfen)|weißt du noch|erinnerst du dich(?: daran)?|"
+    r"(?:nur )?(?:kurz|eine kurze|noch eine) frage|übrigens|bevor ich['’]?s? (?:es )?vergesse|"
+    r"(?:vielen |herzlichen )?danke?(?: im voraus)?|"
+    r"(?:peux|pourrais|pouvez|pourriez)-(?:tu|vous) (?:me )?(?:dire|rappeler)|tu te souviens|au fait|avant que j['’]oublie|"
+    r"(?:une )?petite question|merci (?:beaucoup |d['’]avance)?|"
+    r"(?:puedes|podrías|me puedes) (?:decirme|recordarme|decir|recordar)|te acuerdas|por cierto|antes de que (?:se )?me olvide|"
+    r"(?:una )?pregunta rápida|(?:muchas )?gracias(?: de antemano)?|você (?:se )?lembra|aliás|ti ricordi|"
+    r"a proposito|grazie(?: mille)?)"
+    r"|^\W*(?:hey|hi|hello|hallo|bonjour|salut|hola|olá|ciao)\b(?: (?:there|again|claude|chat))?"
 )
 
 # Words that ask for more without saying of what, and words that point at something said before.
