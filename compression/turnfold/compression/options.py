@@ -16,6 +16,7 @@ from typing import Final
 ENGINE_VERSION: Final = 13
 #: Tokens of the shortest prefix that most providers cache.
 USUAL_LEAST: Final = 1024
+_OURS: Final = 1.125  # tokens by our count for each one by a provider's, at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,11 @@ class CachePrices:
     read: float = 1.0
     write: float = 1.0
     least: int = 0
+
+    @property
+    def cached_from(self) -> int:
+        """Tokens by our count from which a prompt is surely read from the cache when it is sent again; 0: that is no cheaper."""
+        return int(_OURS * (self.least or USUAL_LEAST)) if self.read < 1 else 0
 
     def reread(self, hit_share: float) -> float:
         """Expected price of sending an old token once more: ``h*r + (1-h)*w``."""

@@ -15,7 +15,7 @@ from turnfold.compression.fold.shape import LargeEnough, ShapedResult, large_eno
 from turnfold.compression.fold.state_blocks import add_block_tokens
 from turnfold.compression.fold.units import Unit, units
 from turnfold.compression.memo import Memo
-from turnfold.compression.options import USUAL_LEAST, FoldOptions
+from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Conversation
 
 
@@ -47,12 +47,10 @@ def fold_task(conversation: Conversation, options: FoldOptions, memo: Memo) -> F
 
 def _shape(conversation: Conversation, options: FoldOptions, memo: Memo, kept: frozenset[int]) -> LargeEnough:
     forms = shape_results(conversation.messages, memo, kept)
-    return large_enough(conversation.messages, forms, _least_cached(options), schema_tokens(conversation, options.model, memo))
+    return large_enough(conversation.messages, forms, _enough(options), schema_tokens(conversation, options.model, memo))
 
 
-def _least_cached(options: FoldOptions) -> int:
-    """Tokens of the shortest prompt that the provider caches; 0: it makes none cheaper, or a budget is about as small."""
-    prices = options.prices
-    least = prices.least or USUAL_LEAST
-    cheaper = prices.read < 1 or options.prices_if_cached is not None
-    return least if cheaper and (options.budget is None or options.budget > 2 * least) else 0
+def _enough(options: FoldOptions) -> int:
+    """Tokens of the shortest prompt that the provider caches; 0: that makes none cheaper, or a budget is about as small."""
+    enough = (options.prices_if_cached or options.prices).cached_from
+    return enough if options.budget is None or options.budget > 2 * enough else 0

@@ -37,7 +37,6 @@ _NAME_WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _LEAST: Final = 100  # tokens under which a result stays as it came
 _UNSETTLED: Final = 8  # newest messages
 _SHOWN_ARGUMENTS: Final = 60  # characters
-_OURS: Final = 1.125  # tokens by our count for each one by a provider's, at most
 _SCHEMA_SHARE: Final = 0.5  # of the tokens of JSON schemas; providers render them in fewer
 
 
@@ -94,17 +93,16 @@ class LargeEnough(NamedTuple):
     start: int
 
 
-def large_enough(messages: Sequence[Message], forms: dict[int, ShapedResult], least: int, front: int) -> LargeEnough:
+def large_enough(messages: Sequence[Message], forms: dict[int, ShapedResult], enough: int, front: int) -> LargeEnough:
     """The forms of results with which what is sent up to there is still long enough to be cached.
 
     A prompt that is a little shorter than that costs more than one that is longer: no later request reads it from the cache.
     What is asked of a result is the same in each request that holds it, so no prefix is rewritten.
 
     Args:
-        least: tokens of the shortest prefix that the provider caches; 0: it caches none, or a smaller prompt is cheaper.
+        enough: tokens of the shortest prompt that the provider caches; 0: it caches none, or a smaller prompt is cheaper.
         front: tokens of the tool schemas that stand in front.
     """
-    enough = _OURS * least
     size = _SCHEMA_SHARE * front
     for index, message in enumerate(messages):
         if size >= enough:
