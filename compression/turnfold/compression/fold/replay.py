@@ -27,6 +27,7 @@ from turnfold.compression.options import FoldDecision, WrittenSummary
 _PARTS: Final = 8  # pieces that make up what may stand at FACTS, where one would be most of it
 _LEAST_TURNS: Final = 1.0  # until the next fold event
 _REQUESTS: Final = 2  # of a piece that are quoted whatever its level
+_RESULT_SHARE: Final = 0.5  # of what a fold keeps raw that one tool's result may take of it
 _LOOKED_AT: Final = 6  # user units among which they are looked for
 _RECENT: Final = 6  # units in which a client's cache mark moves along with the conversation
 
@@ -193,7 +194,7 @@ def _unmarked_front(course: Course, before: Replay, start: int) -> int:
 
 def _fold(course: Course, before: Replay, index: int, limits: Thresholds) -> Replay:
     pieces, tail = before.pieces, before.tail
-    border = _border(course, tail, index, limits.keep_recent)
+    border = _border(course, tail, index, limits)
     loop = course.loop(index)
     if loop is not None and tail > loop:
         return before
@@ -213,12 +214,26 @@ def _fold(course: Course, before: Replay, index: int, limits: Thresholds) -> Rep
     return before._replace(tail=tail, pieces=pieces, askers=askers, events=before.events + 1, since=since, moved=index)
 
 
-def _border(course: Course, tail: int, index: int, keep: int) -> int:
-    """First unit that stays raw: the newest `keep` tokens, moved to a user message where one is near; at least one unit, the
-    user's newest message where it stands between a call and its late result, and the words that a picture belongs to."""
+def _border(course: Course, tail: int, index: int, limits: Thresholds) -> int:
+    """First unit that stays raw: the newest tokens that are kept, moved to a user message where one is near; at least one unit,
+    the user's newest message where it stands between a call and its late result, and the words that a picture belongs to."""
     index = max(tail, question_start(course.units, _newest_interrupted(course, index)))
-    border = min(index, bisect_left(course.raw, course.raw[index + 1] - keep, tail))
-    return next((i for i in _near(course, tail, border, index, keep // 2) if course.units[i].is_user), border)
+    border = min(index, _newest(course, tail, index, limits))
+    reach = limits.keep_recent // 2
+    return next((i for i in _near(course, tail, border, index, reach) if course.units[i].is_user), border)
+
+
+def _newest(course: Course, tail: int, index: int, limits: Thresholds) -> int:
+    """First of the newest units that make up what is kept. Of that a tool's result takes its share at most, so that one long
+    result does not push out what an agent did just before it; a budget has no room for both."""
+    room = limits.keep_recent
+    most = int(_RESULT_SHARE * room) if limits.limit is None else course.total[-1]
+    for i in range(index, tail - 1, -1):
+        size, unit = course.tokens(i, i + 1), course.units[i]
+        room -= min(size, most) if unit.asks and not unit.is_user else size
+        if room < 0:
+            return i + 1
+    return tail
 
 
 def _newest_interrupted(course: Course, index: int) -> int:
