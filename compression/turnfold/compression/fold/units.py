@@ -212,9 +212,11 @@ def handed_over(units: Sequence[Unit], index: int) -> range:
     """The units by which a client hands over what files hold, for what is asked at the unit `index`; none where there are none.
 
     Clients send them anew with each request, just in front of what is asked: files and an outline of others, each acknowledged in
-    few words. A conversation goes on behind them for a few steps. The message itself is read like a question first: a request might end with it.
+    few words. A conversation goes on behind them for a few steps. Such a message itself is read like a question first: a request
+    might end with it.
     """
-    newest = next((i for i in range(index, max(0, index - _SINCE) - 1, -1) if _is_handed_over(units, i, index)), None)
+    near = range(index, max(0, index - _SINCE) - 1, -1)
+    newest = next((i for i in near if _is_handed_over(units, i, index)), None)
     if newest is None:
         return range(index, index)
     start = newest
