@@ -31,7 +31,7 @@ def _shown(text: str, end: int, room: int, changed: Changed) -> list[str | None]
     longer has. None stands for lines that are left out between others."""
     lines: list[str | None] = []
     start = 0
-    for line in text.split("\n"):
+    for line in (text if changed.telling else text[:end]).split("\n"):
         shown = line[: end - start] if start < end else None
         if changed.gone and _is_among(line, changed.gone):
             shown = None
