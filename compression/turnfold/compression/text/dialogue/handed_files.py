@@ -19,21 +19,21 @@ _OUTLINED: Final = (_LEFT_OUT, "│")
 
 
 def hands_over_files(text: str) -> bool:
-    """Whether most of a text is what files hold: fences of which each says whose text it holds, in its first line or in the one
-    above it; or outlines."""
+    """Whether most of a text is what files hold, and nothing is asked behind it: fences of which each says whose text it holds, in
+    its first line or in the one above it; or outlines."""
     fenced = "```" in text or "~~~" in text
     return (fenced and _holds_named_fences(text)) or (_LEFT_OUT in text and _holds_outlines(text))
 
 
 def _holds_named_fences(text: str) -> bool:
-    held = 0
+    held = end = 0
     for start, end in fences("\n" + text):
         above = text[max(0, start - _NAME_LINE) : start].rstrip().rpartition("\n")[2]
         opening = text[start:end].lstrip("\n").partition("\n")[0]
         if not (_NAME.search(above) or _NAME.search(opening)):
             return False
         held += end - start
-    return held >= _SHARE * len(text)
+    return held >= _SHARE * len(text) and not text[end:].strip()
 
 
 def _holds_outlines(text: str) -> bool:
