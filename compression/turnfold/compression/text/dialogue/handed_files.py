@@ -1,7 +1,7 @@
 """Messages by which a client hands over what files hold now.
 
-Lives here: telling them by their form: fences, each under the name of a file, or outlines of files, and
-little beside them. Does not belong here: what stays raw for them (``fold.units``), edits of files (``text.file_edits``).
+Lives here: telling them by their form: fences, each under the name of a file, or outlines of files, and little beside them. Does
+not belong here: what stays raw for them (``fold.units``), edits of files (``text.file_edits``).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _OUTLINED: Final = (_LEFT_OUT, "│")
 
 
 def hands_over_files(text: str) -> bool:
-    """Whether most of a text is what files hold, and nothing is asked behind it: fences of which each says whose text it holds, in
-    its first line or in the one above it; or outlines."""
+    """Whether most of a text is what files hold, and nothing is asked behind it: fences of which each says whose text it holds,
+    in its first line or in the one above it; or outlines."""
     fenced = "```" in text or "~~~" in text
     return (fenced and _holds_named_fences(text)) or (_LEFT_OUT in text and _holds_outlines(text))
 
