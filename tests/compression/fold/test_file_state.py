@@ -7,6 +7,7 @@ Lives here: edits in every form that agents write, through folds. Does not belon
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
@@ -135,3 +136,39 @@ def test_no_quote_behind_the_newest_edit_shows_what_it_replaced(values: tuple[in
     assert len(texts) < len(json.dumps(messages))
     shown = [(texts.rfind(f"craneLimit = {value}"), value) for value in (1007, *values)]
     assert max(shown)[1] == values[-1]
+
+
+def _whole_file(limits: dict[str, int], ends: str) -> str:
+    return "\n".join(f'{n:03} = read("{name}{n}", limit={limits[name] + n}){ends}' for n in range(14) for name in _NAMES)
+
+
+_TOOLS: Final[dict[str, Callable[[str], dict[str, Any]]]] = {
+    "write_file": lambda text: {"path": _PATH, "content": text},
+    "str_replace_editor": lambda text: {"command": "create", "path": _PATH, "file_text": text},
+    "create_file": lambda text: {"filePath": _PATH, "content": text, "overwrite": True},
+}
+
+
+@pytest.mark.parametrize("tool", _TOOLS)
+@pytest.mark.parametrize("ends", ["", '  // "é"\t.'])
+def test_a_file_written_again_shows_what_was_changed_in_it(tool: str, ends: str) -> None:
+    text = _whole_file(_OLD, ends)
+    changed = text.replace('"gate12", limit=', '"gate12", limit=4')
+    messages: list[Message] = [{"role": "system", "content": "You edit files."}, {"role": "user", "content": f"Tune {_PATH}."}]
+    steps = [(tool, _TOOLS[tool](text)), (tool, _TOOLS[tool](changed))]
+    steps += [("run", {"command": f"make part{n}"}) for n in range(12)]
+    for n, (name, given) in enumerate(steps):
+        call = {"id": f"c{n}", "type": "function", "function": {"name": name, "arguments": json.dumps(given, ensure_ascii=False)}}
+        log = "\n".join(f"{i:3} step {n} {prose(100 * n + i, 'en', 1)}" for i in range(12))
+        messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        messages.append({"role": "tool", "tool_call_id": f"c{n}", "content": log if name == "run" else "File written."})
+    folded = fold_request(encode(messages), _UNCACHED, Memo())
+    sent = json.loads(folded.body)["messages"]
+    calls = [json.loads(call["function"]["arguments"]) for one in sent for call in one.get("tool_calls", ())]
+    written = [next(v for v in given.values() if isinstance(v, str) and "\n" in v) for given in calls if len(given) > 1]
+    assert folded.events
+    assert "more characters of this call are left out here" in written[-1]
+    new = next(line for line in changed.split("\n") if "gate12" in line)
+    old = next(line for line in text.split("\n") if "gate12" in line)
+    assert new in written[-1].split("\n")
+    assert not any(old in one for one in written)

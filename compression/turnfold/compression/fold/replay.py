@@ -21,12 +21,13 @@ from turnfold.compression.fold.adoption import adoptable
 from turnfold.compression.fold.course import Course
 from turnfold.compression.fold.pieces import Asker, Level, Piece, answered, is_request, piece_runs, recall_tokens, saved_by
 from turnfold.compression.fold.policy import Thresholds
-from turnfold.compression.fold.units import question_start
+from turnfold.compression.fold.units import handed_over, question_start
 from turnfold.compression.options import FoldDecision, WrittenSummary
 
 _PARTS: Final = 8  # pieces that make up what may stand at FACTS, where one would be most of it
 _LEAST_TURNS: Final = 1.0  # until the next fold event
 _REQUESTS: Final = 2  # of a piece that are quoted whatever its level
+_RESULT_SHARE: Final = 0.75  # of what a fold keeps raw that one tool's result may take of it
 _LOOKED_AT: Final = 6  # user units among which they are looked for
 _RECENT: Final = 6  # units in which a client's cache mark moves along with the conversation
 
@@ -154,7 +155,9 @@ def _fold_if_due(course: Course, before: Replay, index: int) -> Replay:
             return _fold(course, before, index, limits)
     if before.decision.brake:
         return before
-    if total > limits.start and course.tokens(before.tail, index + 1) > limits.fold_at:
+    given = handed_over(course.units, index)
+    handed = course.total[given.stop] - course.total[given.start]  # the next request has it elsewhere
+    if total - handed > limits.start and course.tokens(before.tail, index + 1) - handed > limits.fold_at:
         after = _fold(course, before, index, limits)
         rewrite, saving = _stake(course, before, after)
         price = course.options.prices.reread(before.decision.warmth.share(course.shape_at(before.turns).loops))
@@ -193,7 +196,7 @@ def _unmarked_front(course: Course, before: Replay, start: int) -> int:
 
 def _fold(course: Course, before: Replay, index: int, limits: Thresholds) -> Replay:
     pieces, tail = before.pieces, before.tail
-    border = _border(course, tail, index, limits.keep_recent)
+    border = _border(course, tail, index, limits)
     loop = course.loop(index)
     if loop is not None and tail > loop:
         return before
@@ -213,12 +216,36 @@ def _fold(course: Course, before: Replay, index: int, limits: Thresholds) -> Rep
     return before._replace(tail=tail, pieces=pieces, askers=askers, events=before.events + 1, since=since, moved=index)
 
 
-def _border(course: Course, tail: int, index: int, keep: int) -> int:
-    """First unit that stays raw: the newest `keep` tokens, moved to a user message where one is near; at least one unit, the
-    user's newest message where it stands between a call and its late result, and the words that a picture belongs to."""
+def _border(course: Course, tail: int, index: int, limits: Thresholds) -> int:
+    """First unit that stays raw: the newest tokens that are kept, moved to a user message where one is near; at least one unit,
+    the user's newest message where it stands between a call and its late result, the words that a picture belongs to, and the
+    files that a client hands over for it."""
     index = max(tail, question_start(course.units, _newest_interrupted(course, index)))
-    border = min(index, bisect_left(course.raw, course.raw[index + 1] - keep, tail))
-    return next((i for i in _near(course, tail, border, index, keep // 2) if course.units[i].is_user), border)
+    given = _given(course, index, limits)
+    border = min(max(tail, given.start), _newest(course, tail, index, given, limits))
+    reach = limits.keep_recent // 2
+    return next((i for i in _near(course, tail, border, index, reach) if i <= given.start and course.units[i].is_user), border)
+
+
+def _given(course: Course, index: int, limits: Thresholds) -> range:
+    """What is handed over for what is asked; none of it where a budget has no room for it."""
+    given = handed_over(course.units, index)
+    fits = limits.limit is None or course.tokens(given.start, index + 1) <= limits.limit // 2
+    return given if fits else range(index, index)
+
+
+def _newest(course: Course, tail: int, index: int, given: range, limits: Thresholds) -> int:
+    """First of the newest units that make up what is kept, beside what is handed over. Of that a tool's result takes its share
+    at most, so that one long result does not push out what an agent did just before it; a budget has no room for both."""
+    room = limits.keep_recent
+    most = int(_RESULT_SHARE * room) if limits.limit is None else course.total[-1]
+    for i in range(index, tail - 1, -1):
+        size, unit = course.tokens(i, i + 1), course.units[i]
+        if i not in given:
+            room -= min(size, most) if unit.asks and not unit.is_user else size
+        if room < 0:
+            return i + 1
+    return tail
 
 
 def _newest_interrupted(course: Course, index: int) -> int:

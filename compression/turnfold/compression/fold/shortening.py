@@ -44,7 +44,7 @@ def shorten_messages(
     for index in reversed(range(len(messages))):
         message = messages[index]
         stays = message.sealed or (index + 1 < len(messages) and _is_picked_from(message, messages[index + 1]))
-        differ = [files.get((len(before) + index, n), UNCHANGED) for n in range(len(message.texts))]
+        differ = [files.get((len(before) + index, n), UNCHANGED) for n in range(len(message.texts) + len(message.arguments))]
         new = repeated.get(index) or ({} if stays else dict(_shorten_texts(message, forms[index], words, known, differ, prose)))
         for text in message.texts:
             known |= visible_parts(new.get(text.path, text.text))
@@ -61,15 +61,15 @@ def _shorten_texts(
     message: Message, form: Texts, words: frozenset[str], known: Container[str], differ: Sequence[Changed], prose: Prose
 ) -> Iterator[tuple[Path, str]]:
     count = tokens.count_once({message.text: message.tokens - message.other_tokens})
-    for text, different in zip(message.texts, differ, strict=True):
+    for text, different in zip(message.texts, differ, strict=False):
         new = facts(text.text, role=message.speaker, words=words, known=known, changed=different, count=count, prose=prose)
         whole = form.get(text.path, text.text)
         if whole != text.text and (new == text.text or count(whole) <= count(new)):
             new = whole
         if new != text.text and new.strip():
             yield text.path, new
-    for text in message.arguments:
-        new = arguments(text.text, count=count)
+    for text, different in zip(message.arguments, differ[len(message.texts) :], strict=True):
+        new = arguments(text.text, count=count, changed=different)
         if new != text.text and new.strip():
             yield text.path, new
 

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from turnfold.compression.fold.shape import ShapedResult
 from turnfold.compression.memo import Grown, Memo, continued
 from turnfold.compression.shorten.facts import facts_tokens
+from turnfold.compression.text.dialogue.handed_files import hands_over_files
 from turnfold.compression.wire.conversation import Message, family
 
 
@@ -36,6 +37,7 @@ class Unit(NamedTuple):
         interrupted: whether a user's message stands in it between a call and its late result.
         wordless: whether it is a user message without words, as a picture is: the question stands before it.
         reports: whether a user's message in it holds what a program gave.
+        hands_over: whether it is a user's message by which a client hands over what files hold now.
     """
 
     start: int
@@ -53,10 +55,13 @@ class Unit(NamedTuple):
     interrupted: bool = False
     wordless: bool = False
     reports: bool = False
+    hands_over: bool = False
 
 
 _BETWEEN: Final = 6  # units from a question to the picture that it is asked of, at most, as where the picture was asked for
 _MOST_BETWEEN: Final = 500  # and tokens of them
+_SINCE: Final = 8  # units behind what was handed over, up to which it belongs to what is asked
+_ACKNOWLEDGED: Final = 40  # tokens of "Ok, any changes I propose will be to those files."
 _LOOKED_AT: Final = 4000  # characters of a result that tell its kind
 _AS_THEY_CAME: Final[Mapping[int, ShapedResult]] = MappingProxyType({})
 
@@ -148,6 +153,7 @@ def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], kept
             attached=False,
             reasons=first.reasoning is not None,
             interrupted=first.bound and first.speaker == "user" and first.holds,
+            hands_over=first.role == "user" and hands_over_files(first.text),
         )
     inside = messages[start:end]
     stays = not kept.isdisjoint(range(start, end))
@@ -168,6 +174,7 @@ def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], kept
         lines=sum(size for m, size in zip(inside, sizes, strict=True) if m.is_output and not _holds_records(m.text)),
         wordless=first.role == "user" and bool(first.attached) and not first.own.strip(),
         reports=any(m.reports for m in inside),
+        hands_over=end == start + 1 and first.role == "user" and not first.reports and hands_over_files(first.text),
     )
 
 
@@ -199,6 +206,36 @@ def question_start(units: Sequence[Unit], index: int) -> int:
         if passed > _BETWEEN or tokens > _MOST_BETWEEN:
             break
     return index
+
+
+def handed_over(units: Sequence[Unit], index: int) -> range:
+    """The units by which a client hands over what files hold, for what is asked at the unit `index`; none where there are none.
+
+    Clients send them anew with each request, just in front of what is asked: files and an outline of others, each acknowledged in
+    few words. A conversation goes on behind them for a few steps. Such a message itself is read like a question first: a request
+    might end with it.
+    """
+    near = range(index, max(0, index - _SINCE) - 1, -1)
+    newest = next((i for i in near if _is_handed_over(units, i, index)), None)
+    if newest is None:
+        return range(index, index)
+    start = newest
+    while start > 1 and _acknowledges(units[start - 1]) and units[start - 2].hands_over:
+        start -= 2
+    return range(start, newest + 1)
+
+
+def _is_handed_over(units: Sequence[Unit], index: int, last: int) -> bool:
+    """Whether a unit hands over files, and up to the unit `last` nothing follows but what a user goes on with, at once or behind
+    a word on it."""
+    if not units[index].hands_over:
+        return False
+    behind = units[index + 1 : min(index + 3, last + 1)]
+    return not behind or behind[0].is_user or (_acknowledges(behind[0]) and len(behind) > 1 and behind[1].is_user)
+
+
+def _acknowledges(unit: Unit) -> bool:
+    return not (unit.asks or unit.pinned or unit.reasons) and unit.tokens <= _ACKNOWLEDGED
 
 
 class _Staying(NamedTuple):

@@ -1,4 +1,4 @@
-"""Arguments of old tool calls: valid JSON with long strings cut to their beginning and a count.
+"""Arguments of old tool calls: valid JSON with long strings cut to their beginning, what is new of a file in them, and a count.
 
 Lives here: the lossy form of a call's `arguments`. Does not belong here: the call's name and id, results.
 """
@@ -9,48 +9,77 @@ from typing import Any, Final
 
 from turnfold.compression.shorten.exact_json import Inexact, Number, read, write
 from turnfold.compression.shorten.lines import Count
+from turnfold.compression.shorten.versions import UNCHANGED, Changed, Lines
+from turnfold.compression.text.file_edits import bare_line
 
 _HEADS: Final = (2000, 1000, 600, 400, 250, 160, 100, 60)  # characters of a string that stay, mildest first
 
 
-def _cut(text: str, head: int) -> str:
+def _cut(text: str, head: int, changed: Changed) -> str:
     if len(text) <= head + 40:
         return text
     at = text.rfind("\n", head // 2, head)
-    kept = text[: at if at > 0 else head]
-    return f"{kept}… [{len(text) - len(kept)} more characters of this call are left out here]"
+    shown = _shown(text, at if at > 0 else head, head, changed)
+    left = len(text) - sum(len(line) + 1 for line in shown if line is not None) + 1
+    kept = "\n".join("…" if line is None else line for line in shown)
+    border = "\n" if None in shown else ""
+    return f"{kept}{border}… [{left} more characters of this call are left out here]"
 
 
-def _shrunk(value: Any, head: int) -> Any:
+def _shown(text: str, end: int, room: int, changed: Changed) -> list[str | None]:
+    """The lines of a text up to `end`, and behind it those that are new in its file, in `room` characters; none that its file no
+    longer has. None stands for lines that are left out between others."""
+    lines: list[str | None] = []
+    start = 0
+    for line in (text if changed.telling else text[:end]).split("\n"):
+        shown = line[: end - start] if start < end else None
+        if changed.gone and _is_among(line, changed.gone):
+            shown = None
+        elif start >= end and len(line) < room and changed.telling and _is_among(line, changed.telling):
+            shown, room = line, room - len(line)
+        start += len(line) + 1
+        if shown is not None or lines[-1:] != [None]:
+            lines.append(shown)
+    while lines[-1:] == [None]:
+        lines.pop()
+    return lines
+
+
+def _is_among(line: str, lines: Lines) -> bool:
+    """Whether a line is among those that were read from JSON, where some of its characters may be escaped."""
+    return bare_line(line) in lines or bare_line(write(line)[1:-1].replace('\\"', '"')) in lines
+
+
+def _shrunk(value: Any, head: int, changed: Changed) -> Any:
     """The value with its strings cut; keys and everything else are unchanged."""
     if isinstance(value, str) and not isinstance(value, Number):
-        return _cut(value, head)
+        return _cut(value, head, changed)
     if isinstance(value, dict):
-        return {key: _shrunk(inner, head) for key, inner in value.items()}
+        return {key: _shrunk(inner, head, changed) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_shrunk(inner, head) for inner in value]
+        return [_shrunk(inner, head, changed) for inner in value]
     return value
 
 
-def facts_arguments(arguments: str, keep: int, count: Count) -> str:
+def facts_arguments(arguments: str, keep: int, count: Count, changed: Changed = UNCHANGED) -> str:
     """A call's `arguments` in about `keep` tokens, still valid JSON with the same keys.
 
-    Only strings are shortened, by the mildest cut that fits. Arguments that are not JSON, or would not get smaller, are returned
-    unchanged.
+    Only strings are shortened, by the mildest cut that fits: to their beginning, and to what is new in them of a file that was
+    written before (`changed`). Arguments that are not JSON, or would not get smaller, are returned unchanged.
     """
     before = count(arguments)
     if before <= keep:
         return arguments
     try:
-        return _mildest(arguments, read(arguments), before, keep, count)
+        return _mildest(arguments, read(arguments), before, keep, count, changed)
     except (Inexact, RecursionError):
         return arguments
 
 
-def _mildest(arguments: str, value: Any, before: int, keep: int, count: Count) -> str:
+def _mildest(arguments: str, value: Any, before: int, keep: int, count: Count, changed: Changed) -> str:
     best = arguments
     for head in _HEADS:
-        cut = _shrunk(value, head)
+        cut = _shrunk(value, head, changed)
         if cut == value:
             continue
         shorter = write(cut)

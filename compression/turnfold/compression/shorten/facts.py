@@ -97,11 +97,11 @@ def facts(
     return registry.facts(text, keep, words, count, role=role, known=known, changed=changed)
 
 
-def arguments(text: str, *, count: Callable[[str], int]) -> str:
-    """A tool call's arguments at FACTS: JSON stays JSON."""
+def arguments(text: str, *, count: Callable[[str], int], changed: Changed = UNCHANGED) -> str:
+    """A tool call's arguments at FACTS: JSON stays JSON; `changed` is as of `facts`."""
     size = count(text)
     keep = _ARGUMENTS.of(size)
-    return text if keep >= size else facts_arguments(text, keep, count)
+    return text if keep >= size else facts_arguments(text, keep, count, changed)
 
 
 def _reword(text: str, role: str, prose: Prose) -> str:

@@ -171,8 +171,7 @@ def _discount_known(row: WeighedLine, known: Container[str]) -> WeighedLine:
 _FILES: Final = frozenset({"code", "fence", "html", "xml", "yaml", "csv"})
 
 
-_FEW_FRESH: Final = 12  # lines up to which what is new in a file is evidence
-_FRESH: Final = 3.0  # worth of such a line
+_FRESH: Final = 3.0  # worth of a line that is new in a file
 
 
 def _as_changed(row: WeighedLine, changed: Changed) -> WeighedLine:
@@ -180,7 +179,7 @@ def _as_changed(row: WeighedLine, changed: Changed) -> WeighedLine:
     line = bare_line(row.text)
     if line in changed.gone:
         return row._replace(weight=-99.0, scale=0.0, evidence=0, needs=())
-    if line in changed.fresh and len(changed.fresh) <= _FEW_FRESH:
+    if line in changed.telling:
         return row._replace(weight=max(row.weight, _FRESH), evidence=max(row.evidence, 2))
     return row
 

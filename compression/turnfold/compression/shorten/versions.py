@@ -21,6 +21,7 @@ _FEWEST: Final = 8  # lines of a text that may be a form of a file
 _TELLING: Final = 12  # characters; shorter lines stand in many files
 _SHARED: Final = 0.7  # of a text's lines that another form of the same file has
 _HOLDERS: Final = 4  # forms for which a line is remembered
+_FEW_FRESH: Final = 12  # lines up to which what is new in a file tells something
 _NOTHING: Final[Lines] = frozenset()
 
 
@@ -34,6 +35,11 @@ class Changed(NamedTuple):
 
     gone: Lines = _NOTHING
     fresh: Lines = _NOTHING
+
+    @property
+    def telling(self) -> Lines:
+        """The fresh lines, where they are few."""
+        return self.fresh if len(self.fresh) <= _FEW_FRESH else _NOTHING
 
 
 UNCHANGED: Final = Changed()

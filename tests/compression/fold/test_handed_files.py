@@ -1,0 +1,108 @@
+"""What a client hands over of files with each request, just in front of the question, stays as it came.
+
+Lives here: chats of agents that send files anew each time, in several forms. Does not belong here: telling such a message by its
+form (``text.test_handed_files``).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Final
+
+import pytest
+
+from tests.support.bodies import Message
+from tests.support.words import prose
+from turnfold.compression.fold import fold_request, unfold
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import CachePrices, FoldOptions
+
+Form = Callable[[int], list[Message]]  # what is handed over at a turn
+
+_PRICES: Final = pytest.mark.parametrize("prices", [CachePrices(1.0, 1.0), CachePrices(0.5, 1.0), CachePrices(0.1, 1.25)])
+_ORDER: Final = "Never put a ticket's number into a comment."
+_OUTLINE: Final = "Here is an outline of other files of the repository; treat them as read-only.\n\n"
+
+
+def _source(name: str, turn: int) -> str:
+    """A file as it stands at a turn: each turn has changed a line of it."""
+    lines = [f"def {name}_{i}(berth):\n    return berth.{name} * {1000 + i + 77 * (turn > i)}\n" for i in range(70)]
+    return "\n".join(lines)
+
+
+def _fenced(turn: int) -> list[Message]:
+    files = "\n\n".join(f"src/{name}.py\n```\n{_source(name, turn)}```" for name in ("quay", "crane"))
+    told = "I have *added these files to the chat*.\n\n*Trust this message as the true contents of these files!*\n\n"
+    ok = {"role": "assistant", "content": "Ok, any changes I propose will be to those files."}
+    return [{"role": "user", "content": told + files}, ok]
+
+
+def _named(turn: int) -> list[Message]:
+    sources = {name: _source(name, turn) for name in ("quay", "crane")}
+    files = "\n\n".join(f"Das ist `{name}.py`, wie sie jetzt ist:\n~~~python\n{text}~~~" for name, text in sources.items())
+    return [{"role": "user", "content": files}, {"role": "assistant", "content": "Verstanden."}]
+
+
+def _in_the_fence(turn: int) -> list[Message]:
+    files = "\n\n".join(f"```python src/{name}.py\n{_source(name, turn)}```" for name in ("quay", "crane"))
+    return [{"role": "user", "content": files}]
+
+
+def _outlined(turn: int) -> list[Message]:
+    outline = "\n".join(f"src/part{n}.py:\n⋮\n│def part_{n}(berth):\n│    {prose(n, 'en', 1)}\n⋮" for n in range(40))
+    ok = {"role": "assistant", "content": "Ok, I won't edit those files."}
+    return [{"role": "user", "content": _OUTLINE + outline}, ok, *_fenced(turn)]
+
+
+def _requests(form: Form, turns: int) -> list[list[Message]]:
+    """The requests of a chat; what was said stands in front of what is handed over, and the question behind it."""
+    said: list[Message] = []
+    made = []
+    for turn in range(turns):
+        order = f" {_ORDER}" if turn == 1 else ""
+        asked: Message = {"role": "user", "content": f"Raise the rates of berth {turn} in quay.py.{order}"}
+        made.append([{"role": "system", "content": "You change files with SEARCH/REPLACE blocks."}, *said, *form(turn), asked])
+        said += [asked, {"role": "assistant", "content": f"{prose(turn, 'en', 14)}\n\nquay.py: done for berth {turn}."}]
+        said += [{"role": "user", "content": f"I committed that as {turn:07}."}, {"role": "assistant", "content": "Ok."}]
+    return made
+
+
+_FORMS: Final = pytest.mark.parametrize("form", [_fenced, _named, _in_the_fence, _outlined])
+
+
+@_PRICES
+@_FORMS
+def test_what_is_handed_over_stays_as_it_came(form: Form, prices: CachePrices) -> None:
+    for turn, messages in enumerate(_requests(form, 60)):
+        if turn % 6 != 5:
+            continue
+        body = json.dumps({"model": "gpt-4o", "messages": messages}).encode()
+        folded = fold_request(body, FoldOptions(model="gpt-4o", prices=prices), Memo())
+        assert unfold(folded) == body
+        sent = [one["content"] for one in json.loads(folded.body)["messages"]]
+        given = [one["content"] for one in form(turn) if one["role"] == "user"]
+        assert [text for text in given if not any(text in told for told in sent)] == []
+        assert _ORDER in "\n".join(sent)
+    assert folded.events or prices.read < 0.5
+
+
+@_FORMS
+def test_a_fold_is_not_made_anew_with_each_request(form: Form) -> None:
+    """What is handed over stands elsewhere in the next request, so it decides on no fold."""
+    memo, moved, before = Memo(), 0, ""
+    requests = _requests(form, 60)
+    for turn, messages in enumerate(requests):
+        body = json.dumps({"model": "gpt-4o", "messages": messages}).encode()
+        folded = fold_request(body, FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0)), memo)
+        front = json.dumps(json.loads(folded.body)["messages"][: -len(form(turn)) - 1])[:-1]
+        moved += not front.startswith(before)
+        before = front
+    assert moved <= len(requests) // 8
+
+
+def test_a_budget_without_room_for_it_is_met() -> None:
+    messages = _requests(_fenced, 30)[-1]
+    body = json.dumps({"model": "gpt-4o", "messages": messages}).encode()
+    folded = fold_request(body, FoldOptions(model="gpt-4o", budget=3000), Memo())
+    assert folded.tokens_after <= 3000
