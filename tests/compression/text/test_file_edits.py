@@ -9,6 +9,7 @@ import json
 
 import pytest
 
+from tests.support.growth import assert_linear
 from turnfold.compression.memo import Memo
 from turnfold.compression.text.dialogue.replaced_lines import ReplacedLines
 from turnfold.compression.text.file_edits import FileEdit, bare_line, file_edits
@@ -82,3 +83,22 @@ def test_the_newest_patch_is_shown_whole_or_not_at_all() -> None:
     lines = ReplacedLines((Source("assistant", _PATCH.format(3, 500), b"1"),), Memo())
     assert not lines.is_shown_in(0, _PATCH.format(3, 500))
     assert lines.is_shown_in(0, "-depth_limit = 3")
+
+
+def test_a_file_that_is_edited_and_read_over_and_over() -> None:
+    """For each line of a read all later results were looked through, and all edits of such a line."""
+
+    def conversation(size: int) -> list[Source]:
+        made = []
+        for i in range(size):
+            said = {"path": "quota.py", "old_string": f"limit = {i:06}", "new_string": f"limit = {i + 1:06}"}
+            read = f"# quota.py\nthe first line of it\nlimit = {i + 1:06}\n"
+            made += [Source("assistant", f"edit {json.dumps(said)}", b"edit%d" % i), Source("tool", read, b"read%d" % i)]
+        return made
+
+    def ask(sources: list[Source]) -> None:
+        replaced = ReplacedLines(sources, Memo())
+        shown = [replaced.is_shown_in(i, source.text) for i, source in enumerate(sources) if source.role == "tool"]
+        assert shown == [True] * (len(shown) - 1) + [False]
+
+    assert_linear(ask, conversation, 150)

@@ -66,7 +66,7 @@ def _lacking(texts: Iterable[tuple[tuple[int, int], Lines]], *, nearest: bool) -
 
 
 def _telling(text: str) -> Lines:
-    if len(text) < _FEWEST * _TELLING:
+    if len(text) < _FEWEST * _TELLING or (text.count("\n") < _FEWEST - 1 and '"' not in text):
         return _NOTHING
     found = frozenset([line for line in shown_lines(text) if len(line) > _TELLING])
     return found if len(found) >= _FEWEST else _NOTHING

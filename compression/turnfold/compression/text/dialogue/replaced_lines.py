@@ -10,7 +10,8 @@ if a later edit brings it back, or a later result shows it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import accumulate, takewhile
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo
@@ -38,9 +39,9 @@ class ReplacedLines:
 
     def __init__(self, sources: Sequence[Quotable], memo: Memo) -> None:
         self._sources = sources
-        self._removed: dict[str, list[_Change]] = {}
-        self._brought: dict[str, list[_Change]] = {}
-        self._shown: dict[tuple[str, int], bool] = {}
+        self._memo = memo
+        self._removed: dict[str, dict[str, _Change]] = {}  # by line and file the last edit that takes it away
+        self._brought: dict[tuple[str, str], int] = {}  # by line and file the number of the last one that brings it
         self._named = lru_cache(maxsize=None)(self._names)
         held: dict[str, set[str]] = {}  # lines that a file was seen to hold, by its name
         number = 0
@@ -52,9 +53,12 @@ class ReplacedLines:
                 old = known - edit.new if edit.whole else edit.old
                 known.difference_update(old)
                 known.update(edit.new)
-                for lines, changes in ((old, self._removed), (edit.new, self._brought)):
-                    for line in lines:
-                        changes.setdefault(line, []).append(_Change(i, number, edit.file))
+                change = _Change(i, number, edit.file)
+                for line in old:
+                    changes = self._removed.setdefault(line, {})
+                    changes.pop(edit.file, None)
+                    changes[edit.file] = change  # the last one stands last
+                self._brought.update(dict.fromkeys([(line, edit.file) for line in edit.new], number))
 
     def __bool__(self) -> bool:
         """Whether there are any."""
@@ -69,13 +73,11 @@ class ReplacedLines:
         return any(self._is_outdated(line, source) for line in shown if line in self._removed)
 
     def _is_outdated(self, line: str, source: int) -> bool:
-        later = [one for one in self._removed[line] if one.source > source and self._is_meant(line, one.file, source)]
-        if not later:
+        later = takewhile(lambda one: one.source > source, reversed(self._removed[line].values()))
+        last = next((one for one in later if self._is_meant(line, one.file, source)), None)
+        if last is None or self._brought.get((line, last.file), 0) > last.number:
             return False
-        last = later[-1]
-        if any(one.number > last.number and one.file == last.file for one in self._brought.get(line, ())):
-            return False
-        return not self._is_shown_behind(line, last.source)
+        return self._last_shown.get(line, 0) <= last.source
 
     def _is_meant(self, line: str, file: str, source: int) -> bool:
         return len(line) >= (_TELLING if file else _TELLING_ALONE) and (not file or self._named(file, source))
@@ -84,16 +86,23 @@ class ReplacedLines:
         """Whether a message names a file, or the call that it answers does."""
         if file in self._sources[source].text:
             return True
-        before = next((i for i in range(source - 1, -1, -1) if self._sources[i].role == "assistant"), None)
-        return before is not None and self._sources[source].role != "assistant" and file in self._sources[before].text
+        before = self._answers[source]
+        return before >= 0 and self._sources[source].role != "assistant" and file in self._sources[before].text
 
-    def _is_shown_behind(self, line: str, source: int) -> bool:
-        """Whether a result behind a message shows a line, and not as one that is gone."""
-        key = (line, source)
-        if key not in self._shown:
-            behind = (one.text for one in self._sources[source + 1 :] if one.role == "tool")
-            self._shown[key] = any(line in text and _stands_in(line, text) for text in behind)
-        return self._shown[key]
+    @cached_property
+    def _answers(self) -> list[int]:
+        """For each message the last one of the assistant up to it, -1 for none."""
+        return [*accumulate([i if one.role == "assistant" else -1 for i, one in enumerate(self._sources)], max)]
+
+    @cached_property
+    def _last_shown(self) -> dict[str, int]:
+        """By line the last result that shows it, and not as one that is gone."""
+        found: dict[str, int] = {}
+        for i, one in enumerate(self._sources):
+            if one.role == "tool":
+                shown = _lines_of(one, self._memo) & self._removed.keys()
+                found |= {line: i for line in shown if line in one.text}
+        return found
 
 
 def _edits_of(source: Quotable, memo: Memo) -> tuple[FileEdit, ...]:
@@ -112,5 +121,10 @@ def _shown(passage: str) -> frozenset[str]:
     return lines | {line[1:].strip() for line in lines if line.startswith(("-", "+"))}
 
 
-def _stands_in(line: str, text: str) -> bool:
-    return any(shown == line for shown in shown_lines(text))
+def _lines_of(source: Quotable, memo: Memo) -> frozenset[str]:
+    """The lines that a message shows, as long as those that count."""
+    return memo.get(
+        ("shown lines", source.key),
+        lambda: frozenset([line for line in shown_lines(source.text) if len(line) >= _TELLING]),
+        lambda found: 200 + sum([len(line) + 60 for line in found]),
+    )

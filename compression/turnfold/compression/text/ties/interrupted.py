@@ -19,7 +19,7 @@ from turnfold.compression.text.lexicon import all_words
 from turnfold.compression.text.ties.pieces import ITEM, StatementPiece
 from turnfold.compression.text.ties.side_by_side import parts_beside
 
-_PARAGRAPH: Final = re.compile(r"[^\n]*\S[^\n]*(?:\n[^\n]*\S[^\n]*)*+")
+_PARAGRAPH: Final = re.compile(r"^[^\S\n]*+\S[^\n]*(?:\n[^\S\n]*+\S[^\n]*)*+", re.MULTILINE)
 #: A paragraph that does not end, and one that begins with a small letter.
 _UNENDED: Final = re.compile(r"[^\W_][,’')”»\]-]?[ \t\r]*\n[ \t\r]*\n")
 _TERMINATORS: Final = frozenset(".!?:;…。！？：；।॥؟۔｡")
