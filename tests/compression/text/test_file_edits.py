@@ -102,3 +102,22 @@ def test_a_file_that_is_edited_and_read_over_and_over() -> None:
         assert shown == [True] * (len(shown) - 1) + [False]
 
     assert_linear(ask, conversation, 150)
+
+
+def test_of_a_conversation_that_grows_only_new_messages_are_read() -> None:
+    """Else a request of a long one would look through all of it, though one message came."""
+    looks = 0
+
+    class Watched(Source):
+        @property
+        def text(self) -> str:
+            nonlocal looks
+            looks += 1
+            return str(self[1])
+
+    sources = [Watched("assistant" if i % 2 else "tool", f"line number {i}\nof quota.py", b"%d" % i) for i in range(100)]
+    memo = Memo()
+    ReplacedLines(sources[:99], memo)
+    before, looks = looks, 0
+    ReplacedLines(sources, memo)
+    assert 0 < looks < before / 10

@@ -9,15 +9,18 @@ if a later edit brings it back, or a later result shows it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from itertools import accumulate, takewhile
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
-from turnfold.compression.memo import Memo
+from turnfold.compression.memo import Memo, continued
 from turnfold.compression.text.file_edits import FileEdit, file_edits, may_hold_edits, shown_lines
 from turnfold.compression.text.quotes import Quotable
 
+T = TypeVar("T")
+
+_NO_LINES: Final[frozenset[str]] = frozenset()
 _TELLING: Final = 8  # characters; shorter lines stand in any file
 _TELLING_ALONE: Final = 24  # the same where an edit does not say of which file it is
 
@@ -45,7 +48,7 @@ class ReplacedLines:
         self._named = lru_cache(maxsize=None)(self._names)
         held: dict[str, set[str]] = {}  # lines that a file was seen to hold, by its name
         number = 0
-        self._edits = [_edits_of(source, memo) for source in sources]
+        self._edits = _by_message("edits", sources, _edits_of, memo)
         for i, found in enumerate(self._edits):
             for edit in found:
                 number += 1
@@ -98,11 +101,22 @@ class ReplacedLines:
     def _last_shown(self) -> dict[str, int]:
         """By line the last result that shows it, and not as one that is gone."""
         found: dict[str, int] = {}
-        for i, one in enumerate(self._sources):
-            if one.role == "tool":
-                shown = _lines_of(one, self._memo) & self._removed.keys()
-                found |= {line: i for line in shown if line in one.text}
+        removed = frozenset(self._removed)
+        for i, lines in enumerate(_by_message("shown lines", self._sources, _lines_of, self._memo)):
+            if shown := removed & lines:
+                text = self._sources[i].text
+                found |= {line: i for line in shown if line in text}
         return found
+
+
+def _by_message(key: str, sources: Sequence[Quotable], read: Callable[[Quotable, Memo], T], memo: Memo) -> list[T]:
+    """What is read of each message; of those that the last request had too, it is known."""
+
+    def run(known: list[T] | None, same: int) -> list[T]:
+        return [*(known or ())[:same], *(read(source, memo) for source in sources[same:])]
+
+    keys = [source.key for source in sources]
+    return continued(memo, ("by message", key, *keys[:1]), keys, run, lambda found: 8 * len(found))
 
 
 def _edits_of(source: Quotable, memo: Memo) -> tuple[FileEdit, ...]:
@@ -122,7 +136,9 @@ def _shown(passage: str) -> frozenset[str]:
 
 
 def _lines_of(source: Quotable, memo: Memo) -> frozenset[str]:
-    """The lines that a message shows, as long as those that count."""
+    """The lines that a result shows, as long as those that count."""
+    if source.role != "tool":
+        return _NO_LINES
     return memo.get(
         ("shown lines", source.key),
         lambda: frozenset([line for line in shown_lines(source.text) if len(line) >= _TELLING]),
