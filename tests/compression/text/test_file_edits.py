@@ -121,3 +121,17 @@ def test_of_a_conversation_that_grows_only_new_messages_are_read() -> None:
     before, looks = looks, 0
     ReplacedLines(sources, memo)
     assert 0 < looks < before / 10
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_message_of_many_edits_of_which_each_passage_shows_one(number: int) -> None:
+    """Each passage was compared with each edit."""
+
+    def ask(edits: list[str]) -> None:
+        replaced = ReplacedLines([Source("assistant", "\n".join(edits), b"edits")], Memo())
+        assert all(replaced.is_shown_in(0, edit) is not bool(number) for edit in edits)
+
+    def edits(size: int) -> list[str]:
+        return [f"<<<<<<< SEARCH\nlimit = {number * i}\n=======\nlimit = {-1 - i}\n>>>>>>> REPLACE" for i in range(size)]
+
+    assert_linear(ask, edits, 800)

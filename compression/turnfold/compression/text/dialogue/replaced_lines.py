@@ -9,7 +9,8 @@ if a later edit brings it back, or a later result shows it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cached_property, lru_cache
 from itertools import accumulate, takewhile
 from typing import Final, NamedTuple, TypeVar
@@ -43,6 +44,7 @@ class ReplacedLines:
     def __init__(self, sources: Sequence[Quotable], memo: Memo) -> None:
         self._sources = sources
         self._memo = memo
+        self._taken: dict[int, Mapping[str, Set[frozenset[str]]]] = {}
         self._removed: dict[str, dict[str, _Change]] = {}  # by line and file the last edit that takes it away
         self._brought: dict[tuple[str, str], int] = {}  # by line and file the number of the last one that brings it
         self._named = lru_cache(maxsize=None)(self._names)
@@ -71,9 +73,20 @@ class ReplacedLines:
         """Whether a passage of a message shows a line that has been replaced since, or what an edit takes away without all that
         it brings."""
         shown = _shown(passage)
-        if any(edit.new - shown and edit.old & shown for edit in self._edits[source]):
+        taken = self._taken_in(source) if self._edits[source] else {}
+        if any(new - shown for line in taken.keys() & shown for new in taken[line]):
             return True
         return any(self._is_outdated(line, source) for line in shown if line in self._removed)
+
+    def _taken_in(self, source: int) -> Mapping[str, Set[frozenset[str]]]:
+        """By line that an edit of a message takes away what comes in its place, once for all edits that bring the same."""
+        if source not in self._taken:
+            found: defaultdict[str, set[frozenset[str]]] = defaultdict(set)
+            for edit in self._edits[source]:
+                for line in edit.old:
+                    found[line].add(edit.new)
+            self._taken[source] = found
+        return self._taken[source]
 
     def _is_outdated(self, line: str, source: int) -> bool:
         later = takewhile(lambda one: one.source > source, reversed(self._removed[line].values()))
