@@ -9,6 +9,7 @@ import json
 
 import pytest
 
+from tests.support.growth import assert_linear
 from turnfold.compression.memo import Memo
 from turnfold.compression.text.dialogue.replaced_lines import ReplacedLines
 from turnfold.compression.text.file_edits import FileEdit, bare_line, file_edits
@@ -82,3 +83,55 @@ def test_the_newest_patch_is_shown_whole_or_not_at_all() -> None:
     lines = ReplacedLines((Source("assistant", _PATCH.format(3, 500), b"1"),), Memo())
     assert not lines.is_shown_in(0, _PATCH.format(3, 500))
     assert lines.is_shown_in(0, "-depth_limit = 3")
+
+
+def test_a_file_that_is_edited_and_read_over_and_over() -> None:
+    """For each line of a read all later results were looked through, and all edits of such a line."""
+
+    def conversation(size: int) -> list[Source]:
+        made = []
+        for i in range(size):
+            said = {"path": "quota.py", "old_string": f"limit = {i:06}", "new_string": f"limit = {i + 1:06}"}
+            read = f"# quota.py\nthe first line of it\nlimit = {i + 1:06}\n"
+            made += [Source("assistant", f"edit {json.dumps(said)}", b"edit%d" % i), Source("tool", read, b"read%d" % i)]
+        return made
+
+    def ask(sources: list[Source]) -> None:
+        replaced = ReplacedLines(sources, Memo())
+        shown = [replaced.is_shown_in(i, source.text) for i, source in enumerate(sources) if source.role == "tool"]
+        assert shown == [True] * (len(shown) - 1) + [False]
+
+    assert_linear(ask, conversation, 150)
+
+
+def test_of_a_conversation_that_grows_only_new_messages_are_read() -> None:
+    """Else a request of a long one would look through all of it, though one message came."""
+    looks = 0
+
+    class Watched(Source):
+        @property
+        def text(self) -> str:
+            nonlocal looks
+            looks += 1
+            return str(self[1])
+
+    sources = [Watched("assistant" if i % 2 else "tool", f"line number {i}\nof quota.py", b"%d" % i) for i in range(100)]
+    memo = Memo()
+    ReplacedLines(sources[:99], memo)
+    before, looks = looks, 0
+    ReplacedLines(sources, memo)
+    assert 0 < looks < before / 10
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_message_of_many_edits_of_which_each_passage_shows_one(number: int) -> None:
+    """Each passage was compared with each edit."""
+
+    def ask(edits: list[str]) -> None:
+        replaced = ReplacedLines([Source("assistant", "\n".join(edits), b"edits")], Memo())
+        assert all(replaced.is_shown_in(0, edit) is not bool(number) for edit in edits)
+
+    def edits(size: int) -> list[str]:
+        return [f"<<<<<<< SEARCH\nlimit = {number * i}\n=======\nlimit = {-1 - i}\n>>>>>>> REPLACE" for i in range(size)]
+
+    assert_linear(ask, edits, 800)

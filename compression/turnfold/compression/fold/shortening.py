@@ -12,10 +12,11 @@ from typing import Final
 
 from turnfold.compression import tokens
 from turnfold.compression.fold.shape import references
+from turnfold.compression.memo import Memo
 from turnfold.compression.options import Prose
 from turnfold.compression.shorten.facts import arguments, facts
 from turnfold.compression.shorten.lines import names, visible_parts
-from turnfold.compression.shorten.versions import UNCHANGED, Changed, changed
+from turnfold.compression.shorten.versions import UNCHANGED, Changed, Lines, changed, telling_lines
 from turnfold.compression.text.dialogue.picks import picked
 from turnfold.compression.wire.conversation import Message, Path, Texts
 
@@ -29,6 +30,7 @@ def shorten_messages(
     words: frozenset[str],
     prose: Prose,
     before: Sequence[Message] = (),
+    memo: Memo | None = None,
 ) -> list[Texts]:
     """New texts by path for each message at FACTS, empty for one that stays as it is.
 
@@ -39,7 +41,7 @@ def shorten_messages(
     """
     repeated = references(messages, 0, len(messages))
     known: set[str] = set()
-    files = changed([[text.text for text in (*message.texts, *message.arguments)] for message in (*before, *messages)])
+    files = changed([_shown(message, memo) for message in (*before, *messages)])
     out: list[Texts] = []
     for index in reversed(range(len(messages))):
         message = messages[index]
@@ -50,6 +52,17 @@ def shorten_messages(
             known |= visible_parts(new.get(text.path, text.text))
         out.append(new)
     return out[::-1]
+
+
+def _shown(message: Message, memo: Memo | None) -> tuple[Lines, ...]:
+    """The lines that each text of a message shows."""
+
+    def make() -> tuple[Lines, ...]:
+        return tuple([telling_lines(text.text) for text in (*message.texts, *message.arguments)])
+
+    if memo is None:
+        return make()
+    return memo.get(("telling", message.key), make, lambda texts: 100 + sum([len(line) + 60 for one in texts for line in one]))
 
 
 def _is_picked_from(message: Message, answer: Message) -> bool:

@@ -411,7 +411,9 @@ class _Writer:
         before = self.messages[max(0, going[0] - _BEFORE) : going[0]] if going else ()
         key = ("facts", _keys(before), _keys(messages), *map(_keys, speakers), bytes(map(bool, forms)), self.prose)
         texts = self.memo.get(
-            key, lambda: shorten_messages(messages, forms, frozenset(task_words(*speakers)), self.prose, before), weight
+            key,
+            lambda: shorten_messages(messages, forms, frozenset(task_words(*speakers)), self.prose, before, self.memo),
+            weight,
         )
         section = self._section(Level.FACTS, indices)
         markers = {i: self._markers(section, i) for i in going}

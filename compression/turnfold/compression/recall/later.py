@@ -21,8 +21,8 @@ from turnfold.compression.recall.quote_choice import QuoteTokens
 from turnfold.compression.recall.ranked_quotes import RankedQuotes
 from turnfold.compression.text.dialogue.echoes import echoes
 from turnfold.compression.text.dialogue.picks import picks
-from turnfold.compression.text.dialogue.renewals import LONGEST, Renewal, renewals
-from turnfold.compression.text.dialogue.standings import standings
+from turnfold.compression.text.dialogue.renewals import LONGEST, Renewal, may_renew, renewals
+from turnfold.compression.text.dialogue.standings import standings, tells_standing
 from turnfold.compression.text.quotes import Quotable, Quote
 
 #: The number of a passage that renews, or of a message behind what is folded, and that of the passage that it renews.
@@ -120,8 +120,12 @@ def _renewed_behind(
     skipped = max(0, len(sources) - _BEFORE)
     since = len(sources) - skipped
     said = [*sources[skipped:], *behind]
-    found: list[Renewal] = [one for one in renewals(said, memo) if one.newer >= since]
-    for newer, older, start in (*found, *standings(said, memo, since)):
+    found: list[Renewal] = []
+    if any(may_renew(one, memo) for one in behind):  # seldom: the messages before them are not looked through
+        found += [one for one in renewals(said, memo) if one.newer >= since]
+    if any(tells_standing(one, memo) for one in behind):
+        found += standings(said, memo, since)
+    for newer, older, start in found:
         if older < since and (passage := _passage_at(index, skipped + older, start)) is not None:
             yield newer - since, passage
 

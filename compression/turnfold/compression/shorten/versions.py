@@ -45,9 +45,9 @@ class Changed(NamedTuple):
 UNCHANGED: Final = Changed()
 
 
-def changed(messages: Sequence[Sequence[str]]) -> dict[tuple[int, int], Changed]:
-    """By message and text, how the texts that are forms of files differ from other forms among the messages."""
-    texts = [((i, n), lines) for i, own in enumerate(messages) for n, text in enumerate(own) if (lines := _telling(text))]
+def changed(messages: Sequence[Sequence[Lines]]) -> dict[tuple[int, int], Changed]:
+    """By message and text, how the texts that are forms of files differ from other forms among the messages; by their lines."""
+    texts = [((i, n), lines) for i, own in enumerate(messages) for n, lines in enumerate(own) if lines]
     fresh = dict(_lacking(texts, nearest=True))
     gone = dict(_lacking(texts[::-1], nearest=False))
     return {at: Changed(gone.get(at, _NOTHING), fresh.get(at, _NOTHING)) for at in fresh.keys() | gone.keys()}
@@ -71,8 +71,9 @@ def _lacking(texts: Iterable[tuple[tuple[int, int], Lines]], *, nearest: bool) -
         forms.append(lines)
 
 
-def _telling(text: str) -> Lines:
-    if len(text) < _FEWEST * _TELLING:
+def telling_lines(text: str) -> Lines:
+    """The lines that a text shows, if it may be a form of a file; those that stand in many files aside."""
+    if len(text) < _FEWEST * _TELLING or (text.count("\n") < _FEWEST - 1 and '"' not in text):
         return _NOTHING
     found = frozenset([line for line in shown_lines(text) if len(line) > _TELLING])
     return found if len(found) >= _FEWEST else _NOTHING

@@ -20,7 +20,7 @@ _LEVELS: Final = tuple(
     ("\\" * (2 * deep - 1) + '"' if deep > 1 else "", re.compile(rf"(?<!\\)(?:\\{{{deep}}}r)?\\{{{deep}}}n"))
     for deep in (1, 2, 4)
 )
-_LETTER: Final = re.compile(r"\\+u(?:(d[89ab][\da-f]{2})\\+u(d[c-f][\da-f]{2})|(?!d[89a-f])([\da-f]{4}))", re.IGNORECASE)
+_LETTER: Final = re.compile(r"(?<!\\)\\+u(?:(d[89ab][\da-f]{2})\\+u(d[c-f][\da-f]{2})|(?!d[89a-f])([\da-f]{4}))", re.IGNORECASE)
 
 _ENTITY: Final = re.compile(r"&(?:#\d{2,7}|#[xX][\da-fA-F]{2,6}|[a-zA-Z]{2,30}\d{0,2});")
 

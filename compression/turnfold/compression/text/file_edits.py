@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 _OPENS: Final = re.compile(r"\s{0,8}(?:<{5,9}|-{5,9}) ?[A-Z]{3,}\b")
@@ -48,6 +48,7 @@ _SIDES: Final[Mapping[str, str]] = {
 #: What the whole text of a file is called there.
 _WHOLES: Final = frozenset({"filetext", "content", "contents", "filecontent", "newcontent"})
 _LEAST_WHOLE: Final = 8  # lines of a whole file
+_TAGGED_END: Final = "\n</content>"
 _TAGGED: Final = re.compile(r"<(?:file_?)?path>([^<\n]{1,300})</(?:file_?)?path>\s{0,4}<content>\n(.*?)\n</content>", re.DOTALL)
 _PATHS: Final = frozenset({"path", "filepath", "file", "filename", "targetfile"})
 
@@ -88,15 +89,18 @@ def may_hold_blocks(text: str) -> bool:
 
 def bare_line(line: str) -> str:
     """A line without its number and the white space around it."""
+    bare = line.strip()
+    if not bare[:1].isdecimal():
+        return bare
     number = _NUMBER.match(line)
-    return (line[number.end() :] if number else line).strip()
+    return line[number.end() :].strip() if number else bare
 
 
 def shown_lines(text: str) -> Iterator[str]:
     """The bare lines that a text shows, those in strings of JSON too."""
     for line in text.split("\n"):
         yield bare_line(line)
-        if _IN_JSON.search(line):
+        if '"' in line and _IN_JSON.search(line):
             for inner in _BREAK.split(line.replace(_QUOTATION, _HIDDEN)):
                 yield bare_line(inner).replace(_HIDDEN, '"')
 
@@ -114,9 +118,12 @@ def named_files(line: str) -> list[str]:
 def edit_blocks(lines: Sequence[str]) -> list[EditBlock]:
     """The edits among lines that are written line by line."""
     found: list[EditBlock] = []
-    at = 0
+    dividers, ends = _Marks(_DIVIDES, lines), _Marks(_ENDS, lines)
+    at = patched = 0  # where the newest patch ends
     while at < len(lines):
-        new = [block] if (block := _two_sides(lines, at)) else _patch(lines, at)
+        new = [block] if (block := _two_sides(lines, at, dividers, ends)) else []
+        if not new and at >= patched:
+            new, patched = _patch(lines, at)
         found += new
         at = new[-1].end if new else at + 1
     return found
@@ -127,35 +134,47 @@ def file_edits(text: str) -> tuple[FileEdit, ...]:
     found: list[FileEdit | None] = []
     if may_hold_blocks(text):
         lines = text.split("\n")
-        found += [_written(lines, block) for block in edit_blocks(lines)]
-    if "</content>" in text:
-        found += [_whole(match[2], _name(match[1])) for match in _TAGGED.finditer(text)]
-    for call in _CALL.finditer(text):
+        found += _written(lines, edit_blocks(lines))
+    if (last := text.rfind(_TAGGED_END)) >= 0:
+        found += [_whole(match[2], _name(match[1])) for match in _TAGGED.finditer(text, 0, last + len(_TAGGED_END))]
+    calls = [call.span() for call in _CALL.finditer(text)]
+    for (_, start), (stop, _) in pairwise([*calls, (len(text), 0)]):  # where a call begins, no other goes on
         try:
-            value, _ = _DECODER.raw_decode(text, call.end())
+            value, _ = _DECODER.raw_decode(text[start:stop])
         except (ValueError, RecursionError):
             continue
         found += _called(value, "", _DEEPEST)
     return tuple([edit for edit in found if edit is not None])
 
 
-def _two_sides(lines: Sequence[str], at: int) -> EditBlock | None:
+class _Marks:
+    """The lines that are such a mark, asked for from the first one on: each line is looked at once."""
+
+    def __init__(self, mark: re.Pattern[str], lines: Sequence[str]) -> None:
+        self._mark = mark
+        self._lines = lines
+        self._at = -1
+
+    def next(self, start: int) -> int:
+        """The next one, if it is near enough; 0 for none."""
+        if self._at < start:
+            behind = range(start, len(self._lines))
+            self._at = next((i for i in behind if self._mark.match(self._lines[i])), len(self._lines))
+        return self._at if self._at < min(len(self._lines), start + _LONGEST_SIDE) else 0
+
+
+def _two_sides(lines: Sequence[str], at: int, dividers: _Marks, ends: _Marks) -> EditBlock | None:
     if not _OPENS.match(lines[at]):
         return None
-    divider = _next(_DIVIDES, lines, at + 1)
-    end = _next(_ENDS, lines, divider + 1) if divider else 0
+    divider = dividers.next(at + 1)
+    end = ends.next(divider + 1) if divider else 0
     return EditBlock(at, end + 1, range(at + 1, divider), range(divider + 1, end)) if end else None
 
 
-def _next(mark: re.Pattern[str], lines: Sequence[str], start: int) -> int:
-    """The next line that is such a mark; 0 for none."""
-    return next((i for i in range(start, min(len(lines), start + _LONGEST_SIDE)) if mark.match(lines[i])), 0)
-
-
-def _patch(lines: Sequence[str], at: int) -> list[EditBlock]:
-    """The edits of a patch that begins with a line, or in it."""
+def _patch(lines: Sequence[str], at: int) -> tuple[list[EditBlock], int]:
+    """The edits of a patch that begins with a line, or in it, and where it ends."""
     if _PATCH not in lines[at]:
-        return []
+        return [], at
     found: list[EditBlock] = []
     i = at + 1
     while i < len(lines) and not lines[i].startswith(_PATCH_ENDS):
@@ -164,18 +183,26 @@ def _patch(lines: Sequence[str], at: int) -> list[EditBlock]:
         if brought > i:
             found.append(EditBlock(i, brought, range(i, taken), range(taken, brought), signed=True))
         i = max(brought, i + 1)
-    return found
+    return found, i
 
 
 def _while(lines: Sequence[str], start: int, sign: str) -> int:
     return next((i for i in range(start, len(lines)) if not lines[i].startswith(sign)), len(lines))
 
 
-def _written(lines: Sequence[str], block: EditBlock) -> FileEdit | None:
-    old, new = ("\n".join([lines[i][block.signed :] for i in side]) for side in (block.old, block.new))
-    above = islice(reversed(lines[: block.start]), None if block.signed else _FILE_LINES)
-    file = next((found[-1] for line in above if (found := named_files(line)) and not line.startswith(("-", "+"))), "")
-    return _edit(old, new, file)
+def _written(lines: Sequence[str], blocks: Iterable[EditBlock]) -> Iterator[FileEdit | None]:
+    patched, read = "", 0  # the file that the newest patch names, and the lines in which it was looked for
+    for block in blocks:
+        if block.signed:
+            patched, read = _named_in(lines[read : block.start]) or patched, block.start
+        file = patched if block.signed else _named_in(lines[max(0, block.start - _FILE_LINES) : block.start])
+        old, new = ("\n".join([lines[i][block.signed :] for i in side]) for side in (block.old, block.new))
+        yield _edit(old, new, file)
+
+
+def _named_in(lines: Sequence[str]) -> str:
+    """The file that is named last in lines that no edit takes or brings."""
+    return next((found[-1] for line in reversed(lines) if not line.startswith(("-", "+")) and (found := named_files(line))), "")
 
 
 def _called(value: Any, file: str, depth: int) -> Iterator[FileEdit | None]:

@@ -49,6 +49,7 @@ _NUMERALS: Final = frozenset("ivx")
 _NUMBERS: Final = frozenset("0123456789IVX")
 _MARKER_END: Final = 7
 _WORD: Final = re.compile(r"\w")
+_ROW: Final = 200  # characters of the first cells of a row
 _NEXT_LINE: Final = re.compile(r"\n\s*")
 _LETTER: Final = re.compile(r"[^\W\d_]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -271,7 +272,7 @@ def _is_border(line: str, last: int, at: int) -> bool:
         return False
     if not (line[at].isalnum() or _WORD.search(line, at, at + 200)):
         return False
-    if line[at - 2 : at] == "  " and not _LETTER.search(line, last, at):
+    if line[at - 2 : at] == "  " and not _LETTER.search(line, max(last, at - _ROW), at):
         return False  # "18.11.  ": the first cells of a row
     begin = line[last : last + 2]
     numbered = at - last <= _NUMBERED and line[at - 3 : at - 2] in _NUMBERS

@@ -111,7 +111,7 @@ def renewals(sources: Sequence[Quotable], memo: Memo) -> list[Renewal]:
     telling: list[int] = []
     found: list[Renewal] = []
     for newer, said in enumerate(read):
-        if len(said.values) > len(said.denied) and (said.denied or said.changed):
+        if _puts_in_place(said):
             older = _renewed(said, read, telling[-_FARTHEST:])
             if older is not None and sources[older[0]].name == sources[newer].name:
                 found += (Renewal(newer, at, start) for at, start in _repeated(older, sources, read[older[0]], memo))
@@ -121,6 +121,19 @@ def renewals(sources: Sequence[Quotable], memo: Memo) -> list[Renewal]:
     return sorted(
         [*found, *(Renewal(*one) for one in withdrawals(sources, [one.takes_back for one in read]) if one[:2] not in known)]
     )
+
+
+def may_renew(source: Quotable, memo: Memo) -> bool:
+    """Whether a message may renew an earlier one; False is certain."""
+    if source.role != "user":
+        return False
+    said = _read(source, memo)
+    return _puts_in_place(said) or bool(said.takes_back)
+
+
+def _puts_in_place(said: _ToldValues) -> bool:
+    """Whether a message tells a value, and that another one is denied or has changed."""
+    return len(said.values) > len(said.denied) and bool(said.denied or said.changed)
 
 
 def _read(source: Quotable, memo: Memo) -> _ToldValues:

@@ -9,14 +9,19 @@ if a later edit brings it back, or a later result shows it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
-from typing import Final, NamedTuple
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence, Set
+from functools import cached_property, lru_cache
+from itertools import accumulate, takewhile
+from typing import Final, NamedTuple, TypeVar
 
-from turnfold.compression.memo import Memo
+from turnfold.compression.memo import Memo, continued
 from turnfold.compression.text.file_edits import FileEdit, file_edits, may_hold_edits, shown_lines
 from turnfold.compression.text.quotes import Quotable
 
+T = TypeVar("T")
+
+_NO_LINES: Final[frozenset[str]] = frozenset()
 _TELLING: Final = 8  # characters; shorter lines stand in any file
 _TELLING_ALONE: Final = 24  # the same where an edit does not say of which file it is
 
@@ -38,13 +43,14 @@ class ReplacedLines:
 
     def __init__(self, sources: Sequence[Quotable], memo: Memo) -> None:
         self._sources = sources
-        self._removed: dict[str, list[_Change]] = {}
-        self._brought: dict[str, list[_Change]] = {}
-        self._shown: dict[tuple[str, int], bool] = {}
+        self._memo = memo
+        self._taken: dict[int, Mapping[str, Set[frozenset[str]]]] = {}
+        self._removed: dict[str, dict[str, _Change]] = {}  # by line and file the last edit that takes it away
+        self._brought: dict[tuple[str, str], int] = {}  # by line and file the number of the last one that brings it
         self._named = lru_cache(maxsize=None)(self._names)
         held: dict[str, set[str]] = {}  # lines that a file was seen to hold, by its name
         number = 0
-        self._edits = [_edits_of(source, memo) for source in sources]
+        self._edits = _by_message("edits", sources, _edits_of, memo)
         for i, found in enumerate(self._edits):
             for edit in found:
                 number += 1
@@ -52,9 +58,12 @@ class ReplacedLines:
                 old = known - edit.new if edit.whole else edit.old
                 known.difference_update(old)
                 known.update(edit.new)
-                for lines, changes in ((old, self._removed), (edit.new, self._brought)):
-                    for line in lines:
-                        changes.setdefault(line, []).append(_Change(i, number, edit.file))
+                change = _Change(i, number, edit.file)
+                for line in old:
+                    changes = self._removed.setdefault(line, {})
+                    changes.pop(edit.file, None)
+                    changes[edit.file] = change  # the last one stands last
+                self._brought.update(dict.fromkeys([(line, edit.file) for line in edit.new], number))
 
     def __bool__(self) -> bool:
         """Whether there are any."""
@@ -64,18 +73,27 @@ class ReplacedLines:
         """Whether a passage of a message shows a line that has been replaced since, or what an edit takes away without all that
         it brings."""
         shown = _shown(passage)
-        if any(edit.new - shown and edit.old & shown for edit in self._edits[source]):
+        taken = self._taken_in(source) if self._edits[source] else {}
+        if any(new - shown for line in taken.keys() & shown for new in taken[line]):
             return True
         return any(self._is_outdated(line, source) for line in shown if line in self._removed)
 
+    def _taken_in(self, source: int) -> Mapping[str, Set[frozenset[str]]]:
+        """By line that an edit of a message takes away what comes in its place, once for all edits that bring the same."""
+        if source not in self._taken:
+            found: defaultdict[str, set[frozenset[str]]] = defaultdict(set)
+            for edit in self._edits[source]:
+                for line in edit.old:
+                    found[line].add(edit.new)
+            self._taken[source] = found
+        return self._taken[source]
+
     def _is_outdated(self, line: str, source: int) -> bool:
-        later = [one for one in self._removed[line] if one.source > source and self._is_meant(line, one.file, source)]
-        if not later:
+        later = takewhile(lambda one: one.source > source, reversed(self._removed[line].values()))
+        last = next((one for one in later if self._is_meant(line, one.file, source)), None)
+        if last is None or self._brought.get((line, last.file), 0) > last.number:
             return False
-        last = later[-1]
-        if any(one.number > last.number and one.file == last.file for one in self._brought.get(line, ())):
-            return False
-        return not self._is_shown_behind(line, last.source)
+        return self._last_shown.get(line, 0) <= last.source
 
     def _is_meant(self, line: str, file: str, source: int) -> bool:
         return len(line) >= (_TELLING if file else _TELLING_ALONE) and (not file or self._named(file, source))
@@ -84,16 +102,34 @@ class ReplacedLines:
         """Whether a message names a file, or the call that it answers does."""
         if file in self._sources[source].text:
             return True
-        before = next((i for i in range(source - 1, -1, -1) if self._sources[i].role == "assistant"), None)
-        return before is not None and self._sources[source].role != "assistant" and file in self._sources[before].text
+        before = self._answers[source]
+        return before >= 0 and self._sources[source].role != "assistant" and file in self._sources[before].text
 
-    def _is_shown_behind(self, line: str, source: int) -> bool:
-        """Whether a result behind a message shows a line, and not as one that is gone."""
-        key = (line, source)
-        if key not in self._shown:
-            behind = (one.text for one in self._sources[source + 1 :] if one.role == "tool")
-            self._shown[key] = any(line in text and _stands_in(line, text) for text in behind)
-        return self._shown[key]
+    @cached_property
+    def _answers(self) -> list[int]:
+        """For each message the last one of the assistant up to it, -1 for none."""
+        return [*accumulate([i if one.role == "assistant" else -1 for i, one in enumerate(self._sources)], max)]
+
+    @cached_property
+    def _last_shown(self) -> dict[str, int]:
+        """By line the last result that shows it, and not as one that is gone."""
+        found: dict[str, int] = {}
+        removed = frozenset(self._removed)
+        for i, lines in enumerate(_by_message("shown lines", self._sources, _lines_of, self._memo)):
+            if shown := removed & lines:
+                text = self._sources[i].text
+                found |= {line: i for line in shown if line in text}
+        return found
+
+
+def _by_message(key: str, sources: Sequence[Quotable], read: Callable[[Quotable, Memo], T], memo: Memo) -> list[T]:
+    """What is read of each message; of those that the last request had too, it is known."""
+
+    def run(known: list[T] | None, same: int) -> list[T]:
+        return [*(known or ())[:same], *(read(source, memo) for source in sources[same:])]
+
+    keys = [source.key for source in sources]
+    return continued(memo, ("by message", key, *keys[:1]), keys, run, lambda found: 8 * len(found))
 
 
 def _edits_of(source: Quotable, memo: Memo) -> tuple[FileEdit, ...]:
@@ -112,5 +148,12 @@ def _shown(passage: str) -> frozenset[str]:
     return lines | {line[1:].strip() for line in lines if line.startswith(("-", "+"))}
 
 
-def _stands_in(line: str, text: str) -> bool:
-    return any(shown == line for shown in shown_lines(text))
+def _lines_of(source: Quotable, memo: Memo) -> frozenset[str]:
+    """The lines that a result shows, as long as those that count."""
+    if source.role != "tool":
+        return _NO_LINES
+    return memo.get(
+        ("shown lines", source.key),
+        lambda: frozenset([line for line in shown_lines(source.text) if len(line) >= _TELLING]),
+        lambda found: 200 + sum([len(line) + 60 for line in found]),
+    )

@@ -78,6 +78,11 @@ def standings(sources: Sequence[Quotable], memo: Memo, since: int = 0) -> list[R
     return sorted(found)
 
 
+def tells_standing(source: Quotable, memo: Memo) -> bool:
+    """Whether a message tells a figure that another one may tell otherwise."""
+    return bool(_read(source, memo).told)
+
+
 def _is_of_same(of: str, role: str, newer: frozenset[str], older: frozenset[str]) -> bool:
     return (role == "assistant" and of not in _MEASURES) or not newer.isdisjoint(older)
 

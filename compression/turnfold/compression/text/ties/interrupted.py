@@ -19,7 +19,7 @@ from turnfold.compression.text.lexicon import all_words
 from turnfold.compression.text.ties.pieces import ITEM, StatementPiece
 from turnfold.compression.text.ties.side_by_side import parts_beside
 
-_PARAGRAPH: Final = re.compile(r"[^\n]*\S[^\n]*(?:\n[^\n]*\S[^\n]*)*+")
+_PARAGRAPH: Final = re.compile(r"^[^\S\n]*+\S[^\n]*(?:\n[^\S\n]*+\S[^\n]*)*+", re.MULTILINE)
 #: A paragraph that does not end, and one that begins with a small letter.
 _UNENDED: Final = re.compile(r"[^\W_][,’')”»\]-]?[ \t\r]*\n[ \t\r]*\n")
 _TERMINATORS: Final = frozenset(".!?:;…。！？：；।॥؟۔｡")
@@ -121,22 +121,26 @@ def _captions(text: str, times: list[int]) -> Iterator[Range]:
 def _verses(text: str) -> list[Range]:
     """The ends of verses with which no sentence ends, where nearly all of a text is verses."""
     stanzas: list[list[Range]] = []
-    lines = verses = spoken = ended = 0
+    lines = sum(not line.isspace() for line in text.split("\n") if line)
+    others = verses = spoken = ended = 0
     for found in _PARAGRAPH.finditer(text):
         stanza: list[Range] = []
         at = found.start()
         for line in found[0].split("\n"):
-            lines += 1
-            said = line.lower().split()
-            if len(line) <= _VERSE_LENGTH and _VERSE_WORDS[0] <= len(said) <= _VERSE_WORDS[1] and _is_verse(line):
+            said = line.lower().split() if len(line) <= _VERSE_LENGTH else ()
+            if _VERSE_WORDS[0] <= len(said) <= _VERSE_WORDS[1] and _is_verse(line):
                 stanza.append((at, at + len(line)))
                 spoken += not _FUNCTION_WORDS.isdisjoint(said)
                 ended += line.rstrip(_CLOSING)[-1:] in _STOPS
+            else:
+                others += 1
+                if lines - others < _MOSTLY * lines:  # mostly after a few lines
+                    return []
             at += len(line) + 1
         verses += len(stanza)
         if _VERSES[0] <= len(stanza) <= _VERSES[1] and len(stanza) == found[0].count("\n") + 1:
             stanzas.append(stanza)
-    if len(stanzas) < _STANZAS or verses < _MOSTLY * lines or 2 * spoken < verses or 2 * ended > verses:
+    if len(stanzas) < _STANZAS or 2 * spoken < verses or 2 * ended > verses:
         return []
     return [
         (stop, following + len(text[following:end]) - len(text[following:end].lstrip()))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import Final
@@ -17,6 +18,8 @@ from turnfold.compression.text.heads import opened
 from turnfold.compression.text.ties.pieces import StatementPiece
 
 _NOTE: Final = re.compile(r"[ \t]*(\*{1,3}|[†‡§¹²³⁴-⁹]|\[\^\w{1,3}\]:|\(\d\))[ \t]*(?=[^\W_])")
+#: The same signs behind what they are about.
+_NOTE_USED: Final = re.compile(r"(?:(?<=[^\s*(\[|])|(?<=\w[ \t]))(\*{1,3}|[†‡§¹²³⁴-⁹]|\[\^\w{1,3}\]|\(\d\))(?![\w*])")
 _MARKS: Final = frozenset("*†‡§¹²³⁴⁵⁶⁷⁸⁹[(")
 _ELEMENT: Final = re.compile(r"\s*<(?P<name>[A-Za-z][\w:.-]*)(?P<fields>(?:\s+[\w:.-]+\s*=\s*(?:\"[^\"]*+\"|'[^']*+'))*+)\s*>\s*")
 _ELEMENT_END: Final = re.compile(r"\s*</[A-Za-z][\w:.-]*\s*>\s*")
@@ -35,19 +38,18 @@ _FEWEST_CELLS: Final = 3
 _LONGEST_PRICE: Final = 40  # characters
 _SLIGHTLY: Final = 1  # blanks more that tell nothing
 _FARTHEST_IN: Final = 24  # blanks; what is indented farther stands in the middle or at the right
+_DEEPEST: Final = 24  # lines that open what a line stands in, from the innermost out
 _FIGURES: Final = 3  # one cell of so many with a figure: it is no line of names
 
 
 def noted(lines: Sequence[str]) -> dict[int, int]:
     """By index of a line with a note's sign how far below it the note stands, as a negative number."""
     notes = [(i, m[1].rstrip(":")) for i, line in enumerate(lines) if line.lstrip()[:1] in _MARKS and (m := _NOTE.match(line))]
-    marks = [mark for _, mark in notes]
-    found: dict[int, int] = {}
-    for i, mark in notes:
-        if marks.count(mark) == 1:  # else it marks the items of a list
-            use = re.compile(rf"(?:(?<=[^\s*(\[|])|(?<=\w[ \t])){re.escape(mark)}(?![\w*])")
-            found |= {k: k - i for k in range(i) if mark in lines[k] and use.search(lines[k])}
-    return found
+    often = Counter(mark for _, mark in notes)
+    place = {mark: i for i, mark in notes if often[mark] == 1}  # else it marks the items of a list
+    last = max(place.values(), default=0)
+    used = ((k, [place.get(mark, -1) for mark in _NOTE_USED.findall(line)]) for k, line in enumerate(lines[:last]))
+    return {k: k - max(notes) for k, notes in used if max(notes, default=-1) > k}
 
 
 def in_elements(lines: Sequence[str]) -> dict[int, int]:
@@ -56,16 +58,16 @@ def in_elements(lines: Sequence[str]) -> dict[int, int]:
     if not any(line.lstrip().startswith("<") for line in lines) or any(sign in line for line in lines for sign in _PAGE):
         return {}
     found: dict[int, int] = {}
-    above: list[int] = []  # the elements that are open, -1 for one without fields
+    above = [-1]  # for each element that is open the nearest one with fields, itself or around it
     for i, line in enumerate(lines):
-        if _ELEMENT_END.fullmatch(line) and above:
+        if _ELEMENT_END.fullmatch(line) and above[1:]:
             above.pop()
         opens = _ELEMENT.fullmatch(line)
-        nearest = next((k for k in reversed(above) if k >= 0), -1)
+        nearest = above[-1]
         if nearest >= 0 and line.strip():
             found[i] = i - nearest
         if opens:
-            above.append(i if _FIELD.search(opens["fields"]) else -1)
+            above.append(i if _FIELD.search(opens["fields"]) else nearest)
     return found
 
 
@@ -149,7 +151,7 @@ def openings(text: str) -> dict[int, tuple[tuple[int, int], ...]]:
     for told in (opened(lines), in_elements(lines), exchanged(lines)):
         for i, distance in told.items():
             above = i - distance
-            found[i] = (*found.get(above, ()), above)
+            found[i] = (*found.get(above, ())[1 - _DEEPEST :], above)
     return {starts[i]: tuple((starts[k], starts[k] + len(lines[k])) for k in dict.fromkeys(above)) for i, above in found.items()}
 
 

@@ -23,6 +23,7 @@ _MOST_GAPS: Final = 5  # one line of so many with another gap: else it is a tabl
 _LETTERS: Final = 0.7  # of all halves
 _LEAST: Final = 16  # characters of the left column
 _END: Final = re.compile(r"(?<!\b[A-Za-z])[.!?…][\"'”’»)\]]*(?=\s+[\"'“‘«(]?[^\Wa-z_]|\s*\Z)")
+_BLANKS: Final = re.compile(r"\s*")
 _WORD: Final = re.compile(r"[^\W\d_]+")
 
 
@@ -91,20 +92,22 @@ def _halves(lines: Sequence[str], starts: Sequence[int], inside: range, column: 
 def _sentences(text: str, halves: Sequence[Range]) -> Iterator[tuple[Range, ...]]:
     """The sentences of a column, which a blank half ends too, unless it goes on with a small letter behind it."""
     parts: list[Range] = []
-    for n, (start, stop) in enumerate(halves):
+    said = iter([at for at, stop in halves if at < stop])
+    following = text[at] if (at := next(said, -1)) >= 0 else ""
+    for start, stop in halves:
         if start == stop:
-            following = next((text[at] for at, end in halves[n + 1 :] if at < end), "")
             if parts and not following.islower():
                 yield tuple(parts)
                 parts = []
             continue
+        following = text[at] if (at := next(said, -1)) >= 0 else ""
         at = start
         for end in _END.finditer(text[start:stop]):
             parts.append((at, start + end.end()))
             yield tuple(parts)
             parts = []
             at = start + end.end()
-            at += len(text[at:stop]) - len(text[at:stop].lstrip())
+            at = _BLANKS.match(text, at, stop).end()  # type: ignore[union-attr]  # it matches everywhere
         if at < stop:
             parts.append((at, stop))
     if parts:
