@@ -22,6 +22,7 @@ from starlette.types import ASGIApp
 from turnfold.compression import tokens
 from turnfold.compression.fold import Fold, fold
 from turnfold.compression.shorten.terse_prose.compress import terse
+from turnfold.compression.text.dialogue.overall import asks_for_overall
 from turnfold.compression.wire.conversation import Wire
 from turnfold.config.fold import fold_options, options_by_model
 from turnfold.config.prices import price_from
@@ -92,8 +93,9 @@ _OPENING: Final = 1.0  # seconds that the start waits for the store
 
 
 def warm(settings: Settings) -> None:
-    """Load what the first request would wait for: a vocabulary and the price list."""
+    """Load what the first request would wait for: a vocabulary, the price list, and the rules for requests about everything."""
     tokens.encoding(tokens.BORDER_ENCODING)
+    asks_for_overall("")
     prose = fold_options(settings, "gpt-4o").prose
     if prose.intensity != "off":
         terse("The first text is the slow one.", prose.intensity, prose.lexicon)

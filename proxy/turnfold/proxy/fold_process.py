@@ -27,6 +27,7 @@ from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.recover import Resend, recover
 from turnfold.compression.fold import Section, conversation_name
+from turnfold.compression.text.dialogue.overall import asks_for_overall
 from turnfold.compression.wire.beginnings import borders
 from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.messages import MESSAGES
@@ -200,6 +201,7 @@ def work_until_the_end(stdin: BinaryIO, stdout: BinaryIO) -> None:
         return
     worker = Worker(frame[0])
     tokens.encoding(tokens.BORDER_ENCODING)
+    asks_for_overall("")
     while (frame := read_frame(stdin)) is not None:
         _serve(worker, stdin, stdout, *frame)
         worker.end()

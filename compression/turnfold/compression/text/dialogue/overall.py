@@ -13,6 +13,7 @@ whatever was said: the minutes, the next steps, what is open.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
 from turnfold.compression.text.lexicon import one_of
@@ -148,7 +149,12 @@ _OTHERS: Final = (
     r"(?:अब तक|आज) हमने (?:क्या|जो)|क्या (?:बाकी|बचा) (?:है|रह)|हम कहाँ (?:थे|रुके)|मेरे सभी (?:जवाब|उत्तर)",
 )
 
-_OVERALL: Final = re.compile("|".join(f"(?:{pattern})" for pattern in (*_ENGLISH, *_GERMAN, *_ROMANCE, *_OTHERS)))
+
+@cache  # it takes a tenth of a second to compile, for which no start waits
+def _overall() -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{pattern})" for pattern in (*_ENGLISH, *_GERMAN, *_ROMANCE, *_OTHERS)))
+
+
 _MOST: Final = 300  # characters; whoever writes more brings what it is about
 _THING: Final = re.compile(rf"\b(?:{_THINGS})\b")
 _SCAFFOLD: Final = re.compile(rf"\b(?:{_TALKS}|{_SAID}|{_PRODUCTS})\b")
@@ -163,11 +169,11 @@ _TELLS: Final = re.compile(
 
 def asks_for_overall(folded: str) -> bool:
     """Whether a case-folded message asks for something that all of the conversation goes into."""
-    return len(folded) <= _MOST and _OVERALL.search(folded) is not None and _TELLS.match(folded) is None
+    return len(folded) <= _MOST and _overall().search(folded) is not None and _TELLS.match(folded) is None
 
 
 def without_overall(folded: str) -> str:
     """Such a message without the words that say so: what is left names a topic, if there is one. Any other as it is."""
     if not asks_for_overall(folded):
         return folded
-    return _SCAFFOLD.sub(" ", _OVERALL.sub(lambda found: f" {' '.join(_THING.findall(found[0]))} ", folded))
+    return _SCAFFOLD.sub(" ", _overall().sub(lambda found: f" {' '.join(_THING.findall(found[0]))} ", folded))
