@@ -110,7 +110,7 @@ def _read(text: str) -> str:
     return text if len(text) <= 2 * _MOST_READ else f"{text[:_MOST_READ]}\n{text[-_MOST_READ:]}"
 
 
-class _Said(NamedTuple):
+class _AskedBeside(NamedTuple):
     """A message's own question and what stands beside it, folded.
 
     Attributes:
@@ -122,7 +122,7 @@ class _Said(NamedTuple):
     is_preamble: bool = False
 
 
-def _parts(text: str) -> _Said:
+def _parts(text: str) -> _AskedBeside:
     """The lines that ask, where the last ones do, or else the first; and the others.
 
     What was pasted beside a question, or joined with it on the way, tells less of what it is about than its own words.
@@ -132,11 +132,11 @@ def _parts(text: str) -> _Said:
     first = sum(1 for _ in takewhile(_asks, lines))
     for asking, others in ((lines[last:], lines[:last]), (lines[:first], lines[first:])):
         if others and has_content(folded := words.fold("\n".join(asking))):
-            return _Said(folded, words.fold("\n".join(others)))
-    return _behind_preamble(text) if len(text) <= _PLAIN else _Said(words.fold(_read(text)))
+            return _AskedBeside(folded, words.fold("\n".join(others)))
+    return _behind_preamble(text) if len(text) <= _PLAIN else _AskedBeside(words.fold(_read(text)))
 
 
-def _behind_preamble(text: str) -> _Said:
+def _behind_preamble(text: str) -> _AskedBeside:
     """The sentences of a short message that ask, behind a colon if a long preamble ends with it; and what else it says."""
     said = [text[start:end].strip() for start, end in rough_sentences(text)]
     asking = [one for one in said if one.endswith(QUESTION_MARKS)]
@@ -147,8 +147,8 @@ def _behind_preamble(text: str) -> _Said:
             asking, others = [behind], [*others, before]
     folded = words.fold(" ".join(asking))
     if not others or len(content_words(requests.without_asking(folded))) < _TELLING:
-        return _Said(words.fold(text))
-    return _Said(folded, words.fold(" ".join(others)), is_preamble=True)
+        return _AskedBeside(words.fold(text))
+    return _AskedBeside(folded, words.fold(" ".join(others)), is_preamble=True)
 
 
 def _asks(line: str) -> bool:
