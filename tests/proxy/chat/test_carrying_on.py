@@ -18,7 +18,7 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Conversation
 
-SETTINGS: Any = {"folding": {"cache_hit_share": 0.7}, "limits": {"fold_timeout": 3.0, "max_fold_workers": 3}}
+SETTINGS: Any = {"folding": {"cache_hit_share": 0.7}, "limits": {"fold_timeout": 1.5, "max_fold_workers": 3}}
 MESSAGES_API = "/v1/messages"
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from tests.proxy.harness import RunCommand, call
 from tests.proxy.processes import ADMIN, LONG, SHORT, Served, chat
+from tests.support.words import prose
 
 
 def test_inspect_asks_the_server(served: Served, run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,6 +87,7 @@ def test_inspect_tells_a_shaped_result(run: RunCommand, tmp_path: Path) -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "list_cranes", "arguments": "{}"}}
     cranes = json.dumps([{"crane": f"c-{n}", "berth": n, "open": True} for n in range(20)], indent=2)
     messages = [
+        {"role": "system", "content": prose(1, "en", 90)},  # a prompt too short for the provider's cache is not made shorter
         {"role": "user", "content": "Which cranes are open?"},
         {"role": "assistant", "content": None, "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "c1", "content": cranes},
