@@ -535,13 +535,3 @@ def test_what_stands_beside_a_question_still_has_a_say() -> None:
     quotes = asked(sources, "How did we solve this?\nTraceback in harbour.py, line 12\nKeyError: 'cheese'", 120)
 
     assert error.text in quoted(sources, quotes)
-
-
-def test_what_bears_on_nothing_fills_the_rest_of_an_explicit_budget_newest_first() -> None:
-    said = ("elephant", "tower", "ring", "garden", "needle", "eagle", "engine", "egg")
-    moves = [source(f"{word.capitalize()}!") for word in said]
-    quotes = recall(moves, Question("Qb2"), 200, (), tokens.count, Memo(), fill=True)
-    assert [one.source for one in quotes] == list(range(len(moves)))
-    few = recall(moves, Question("Qb2"), 40, (), tokens.count, Memo(), fill=True)
-    assert [one.source for one in few] == list(range(len(moves) - len(few), len(moves)))
-    assert 0 < len(few) < len(moves)
