@@ -95,10 +95,10 @@ def recall(
 
 
 def _asking(sources: Sequence[Quotable], index: PassageIndex, question: Question, *, fill: bool, tuning: Tuning) -> _Asking:
-    """A message's question, with each of its questions where it has several."""
-    parts = [replace(question, text=text) for text in several(question.text)]
-    asked = [_Asking(sources, index, one, read_question(one, index, tuning), fill, tuning) for one in (question, *parts)]
-    return replace(asked[0], parts=tuple(asked[1:]))
+    """A message's question, with each of its questions where it has several. What an agent is told item by item is one task."""
+    whole = _Asking(sources, index, question, read_question(question, index, tuning), fill, tuning)
+    said = [replace(question, text=text) for text in several(question.text)] if whole.is_talk else []
+    return replace(whole, parts=tuple([replace(whole, question=one, asked=read_question(one, index, tuning)) for one in said]))
 
 
 class _BearingQuotes(NamedTuple):
