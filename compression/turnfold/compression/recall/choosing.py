@@ -245,6 +245,8 @@ class _Asking:
         if self.parts:
             return min(budget, sum(part.room(budget) for part in self.parts if part.floor is not None) or budget)
         part = _room(self.strength, self.tuning, borrowed=self.asked.borrowed)
+        if self.asked.beside_talk:
+            part *= self.tuning.room_beside_talk
         return min(budget, max(self.tuning.room_least, int(budget * part)))
 
     def ranked(self, memo: Memo) -> RankedQuotes:

@@ -78,12 +78,14 @@ class QuestionTerms:
         weights: of the groups.
         text: its words, for grams.
         borrowed: whether it had no content of its own, so that the words are those of the exchange before.
+        beside_talk: whether its message says something else beside it.
     """
 
     groups: list[list[int]]
     weights: Floats
     text: str
     borrowed: bool
+    beside_talk: bool = False
 
 
 def content_words(folded: str) -> list[str]:
@@ -196,6 +198,7 @@ def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> Qu
         np.array(figures + [signs[t] for t in taken]),
         " ".join(w for w in kept if w not in exact and (own is None or w in own)) or ("" if exact else folded),
         borrowed,
+        is_preamble,
     )
 
 

@@ -43,6 +43,7 @@ class Tuning:
         lone: factor for the share where the best passage holds one word of several: chance finds one anywhere.
         full: without fill, share from which a question may take all of the budget; from `hinted` on its part grows evenly.
         room_borrowed: part of the budget for a question whose words are those of the exchange before.
+        room_beside_talk: what a question keeps of its room whose message says something else too: much of that is small talk.
         room_least: tokens that any question may take of the budget.
         covered_borrowed: the same for a question whose words are those of the exchange before.
         topical: share that a passage must hold for a request to summarise to have a topic.
@@ -97,6 +98,7 @@ class Tuning:
     lone: float = 0.5
     full: float = 0.45
     room_borrowed: float = 0.5
+    room_beside_talk: float = 0.5
     room_least: int = 160
     covered_borrowed: float = 0.1
     topical: float = 0.4
