@@ -40,8 +40,8 @@ _LINKS: Final = ("", "s", "n", "en", "es", "e")  # between the nouns of a compou
 _SHORTEST_PART: Final = 4  # letters of a noun in front of a head
 _WORD: Final = re.compile(r"[^\W\d_](?:['’-]?\w)*")
 _PHRASES: Final = re.compile(
-    r"\b(?:once more|one more time|all of (?:it|them)|from the (?:beginning|start|top)|from start to (?:finish|end)|in full|line by line"
-    r"|step by step|(?:unit )?tests? for|type hints|noch (?:ein)?mal|von vorne|von anfang|zeile für zeile"
+    r"\b(?:once more|one more time|all of (?:it|them)|from the (?:beginning|start|top)|from start to (?:finish|end)|in full"
+    r"|line by line|step by step|(?:unit )?tests? for|type hints|noch (?:ein)?mal|von vorne|von anfang|zeile für zeile"
     r"|encore une fois|en entier|de nouveau|du début|ligne par ligne|otra vez|de nuevo|una vez más|desde el principio"
     r"|línea por línea|de novo|mais uma vez|do início|di nuovo|ancora una volta|dall'inizio|nog een keer|nog eens"
     r"|ещ[её] раз|с начала|jeszcze raz|od początku|bir daha|ще раз)\b"
