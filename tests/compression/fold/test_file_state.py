@@ -118,7 +118,7 @@ def _calling_agent(values: tuple[int, ...], ask: str) -> list[Message]:
         said.append({"role": "tool", "tool_call_id": f"c{3 * turn}", "content": _file(limits)})
         limits["crane"] = value
         new = f"export const craneLimit = {value}"
-        said.append(_call(3 * turn + 1, "edit_file", file_path=f"/work/{_PATH}", old_string=old, new_string=new))
+        said.append(_call(3 * turn + 1, "edit_file", file_path=f"/srv/{_PATH}", old_string=old, new_string=new))
         said.append({"role": "tool", "tool_call_id": f"c{3 * turn + 1}", "content": "The file has been updated."})
         said.append({"role": "assistant", "content": f"The crane limit of {_PATH} is set. {prose(turn, 'en', 3)}"})
         for more in range(14 if value != values[-1] else 0):
