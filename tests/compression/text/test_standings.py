@@ -72,6 +72,19 @@ def test_what_says_more_is_none(answer: str) -> None:
     assert not is_echo(answer, "We meet on 5 July at 3 pm, about 90 people.")
 
 
+@each(
+    ("said", "answer"),
+    [
+        ("Should I use Postgres or MySQL?", "Postgres."),
+        ("Shall we meet at 5 or at 6", "At 6."),
+        ("Pick one: tea, coffee or juice", "Coffee."),
+        ("postgres or mysql", "Postgres."),
+    ],
+)
+def test_an_answer_that_chooses_is_none(said: str, answer: str) -> None:
+    assert not is_echo(answer, said)
+
+
 def test_an_echo_stands_right_behind_what_it_repeats() -> None:
     user, other = Source("user", "Rent is 2,950.", digest("a")), Source("user", "Anything else?", digest("b"))
     answer = Source("assistant", "Noted: 2,950.", digest("c"))

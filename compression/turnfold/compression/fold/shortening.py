@@ -15,8 +15,8 @@ from turnfold.compression.fold.shape import references
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import Prose
 from turnfold.compression.shorten.facts import arguments, facts
+from turnfold.compression.shorten.file_forms import UNCHANGED, Changed, Lines, changed, telling_lines
 from turnfold.compression.shorten.lines import names, visible_parts
-from turnfold.compression.shorten.versions import UNCHANGED, Changed, Lines, changed, telling_lines
 from turnfold.compression.text.dialogue.picks import picked
 from turnfold.compression.wire.conversation import Message, Path, Texts
 

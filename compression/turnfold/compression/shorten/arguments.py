@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from turnfold.compression.shorten.exact_json import Inexact, Number, read, write
+from turnfold.compression.shorten.file_forms import UNCHANGED, Changed, Lines
 from turnfold.compression.shorten.lines import Count
-from turnfold.compression.shorten.versions import UNCHANGED, Changed, Lines
 from turnfold.compression.text.file_edits import bare_line
 
 _HEADS: Final = (2000, 1000, 600, 400, 250, 160, 100, 60)  # characters of a string that stay, mildest first

@@ -14,9 +14,9 @@ from typing import Final
 from turnfold.compression.options import Prose
 from turnfold.compression.shorten import registry
 from turnfold.compression.shorten.arguments import facts_arguments
+from turnfold.compression.shorten.file_forms import UNCHANGED, Changed
 from turnfold.compression.shorten.prose import shorten
 from turnfold.compression.shorten.terse_prose.compress import terse
-from turnfold.compression.shorten.versions import UNCHANGED, Changed
 from turnfold.compression.text.data_blocks import is_listed_language
 from turnfold.compression.text.dialogue.orders import standing_orders
 from turnfold.compression.text.file_edits import holds_blocks

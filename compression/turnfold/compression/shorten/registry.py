@@ -14,6 +14,7 @@ from typing import Final
 
 from turnfold.compression.shorten.arguments import facts_arguments
 from turnfold.compression.shorten.evidence import is_outcome
+from turnfold.compression.shorten.file_forms import UNCHANGED, Changed
 from turnfold.compression.shorten.kinds import (
     binary,
     commits,
@@ -34,7 +35,6 @@ from turnfold.compression.shorten.kinds.call_frames import with_frames
 from turnfold.compression.shorten.kinds.edit_blocks import with_edits
 from turnfold.compression.shorten.kinds.wrapped_text import wrapped_text
 from turnfold.compression.shorten.lines import FLOOR, Count, RankedLines, WeighedLine, choose, is_longer
-from turnfold.compression.shorten.versions import UNCHANGED, Changed
 from turnfold.compression.text.data_blocks import reads_as_language
 from turnfold.compression.text.dialogue.own_words import own_words
 from turnfold.compression.text.file_edits import bare_line, may_hold_blocks

@@ -4,7 +4,8 @@ Lives here: whether an answer is such an echo. Does not belong here: what is mad
 (``requests.EMPTY``).
 
 An echo is short, stands right behind what it repeats, and has no word and no figure that does not stand there, but for the words
-with which it begins ("All right: ...") and the numbers of its own list.
+with which it begins ("All right: ...") and the numbers of its own list. What answers a question is none, nor what names one of
+several things that were offered ("Coffee." to "Tea, coffee or juice").
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from typing import Final
 from turnfold.compression.memo import Memo
 from turnfold.compression.text.dialogue.renewals import LONGEST
 from turnfold.compression.text.dialogue.turns import is_labelled
+from turnfold.compression.text.lexicon import one_of
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.quotes import Quotable
 
+#: What asks, or offers one of several.
+_CHOICE: Final = re.compile(rf"[?？؟]|(?<!\w)(?:{one_of('renewals', 'choice')})(?!\w)|{one_of('renewals', 'run-on choice')}")
 _STEM: Final = 5  # letters by which two forms of a word are the same
 _OPENING: Final = re.compile(r"\s*[^\W\d_]+(?:[ '’][^\W\d_]+){0,2}\s*[:：,،、。.!！—–-]+\s*(?=\S)")
 _NUMBERED: Final = re.compile(r"(?<![\w.,])\d{1,2}[.)](?=\s)")
@@ -47,6 +51,8 @@ def _is_echo_of(answer: Quotable, said: Quotable, memo: Memo) -> bool:
 def is_echo(answer: str, said: str) -> bool:
     """Whether an answer says nothing that was not said."""
     low, before = lower_text(answer), lower_text(said)
+    if _CHOICE.search(before):
+        return False
     told = _NUMBERED.sub(" ", _OPENING.sub("", low, count=1))
     if not set(_FIGURE.findall(told)) <= set(_FIGURE.findall(before)):
         return False
