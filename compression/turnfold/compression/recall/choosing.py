@@ -19,14 +19,16 @@ import numpy as np
 from turnfold.compression.memo import Memo
 from turnfold.compression.recall import cover, passage_index
 from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.greatest import best_places
 from turnfold.compression.recall.held import Held
 from turnfold.compression.recall.later import release, renewed, with_behind
+from turnfold.compression.recall.leaves import QUESTION_MARKS
 from turnfold.compression.recall.ledger import release_ledger, with_ledger
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
-from turnfold.compression.recall.question import Question, QuestionTerms, has_content, normal_text, read_question
+from turnfold.compression.recall.question import Question, QuestionTerms, has_content, names_unknown, normal_text, read_question
 from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, fence_tokens, fit_quotes
 from turnfold.compression.recall.ranked_quotes import RankedQuotes, in_front
-from turnfold.compression.recall.ranking import Terms, best_places, named_factor, score, vector_likeness
+from turnfold.compression.recall.ranking import Terms, named_factor, score, vector_likeness
 from turnfold.compression.recall.several import several
 from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.recall.works import FoundWork, find_work, with_work
@@ -227,7 +229,15 @@ class _Asking:
         floors = [part.floor for part in self.parts if part.floor is not None]
         if self.fill or floors:
             return min(floors, default=0.0)
-        return _floor(self.strength, self.tuning, borrowed=self.asked.borrowed)
+        strength = self.tuning.hinted if self.hangs_on_one_word else self.strength
+        return _floor(strength, self.tuning, borrowed=self.asked.borrowed)
+
+    @property
+    def hangs_on_one_word(self) -> bool:
+        """Whether it is a question of which one word is known: "is there a warranty on the boiler?". That may be chance, so it
+        gets the least room; a message that only tells something gets nothing, and so does one on somebody never named before."""
+        asks = self.question.text.rstrip().endswith(QUESTION_MARKS)
+        return asks and self.strength < self.tuning.hinted <= self.matched and not names_unknown(self.question.text, self.index)
 
     @property
     def wants_told(self) -> bool:

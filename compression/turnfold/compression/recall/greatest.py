@@ -1,6 +1,6 @@
 """The n greatest of many values.
 
-Lives here: which value is the n-th, exactly. Does not belong here: what the values are of.
+Lives here: which value is the n-th, exactly, and where the n greatest stand. Does not belong here: what the values are of.
 
 Of thousands of passages a few bear on a question as a rule, so only those near the best are put in order: a partition of 2,000
 values takes 44 us, of 100 values 1.
@@ -27,3 +27,15 @@ def nth_greatest(values: npt.NDArray[Any], number: int) -> float:
                 values = likely
                 break
     return float(np.partition(values, len(values) - number)[len(values) - number])
+
+
+def best_places(values: npt.NDArray[Any], number: int) -> list[int]:
+    """Where the greatest values stand, the greatest first; of equal ones the first."""
+    if 4 * number >= len(values):
+        best: list[int] = np.argsort(-values, kind="stable")[:number].tolist()
+        return best
+    if number <= 0:
+        return []
+    least = nth_greatest(values, number)
+    likely = np.flatnonzero(values >= least)
+    return likely[np.argsort(-values[likely], kind="stable")[:number]].tolist()  # type: ignore[no-any-return]

@@ -229,6 +229,21 @@ def _with_lent(
     )
 
 
+# A capital within a sentence; in German any noun has one.
+_NAME: Final = re.compile(r"(?<=[^\s.!?:] )[^\W\d_a-z][\w’'-]+")
+
+
+def names_unknown(text: str, index: PassageIndex) -> bool:
+    """Whether a message names somebody or something that nothing before it names."""
+    if words.language(words.words(words.fold(text))) == "german":
+        return False
+    capital = [words.words(words.fold(name)) for name in _NAME.findall(text) if name[0].isupper()]
+    named = [found[0] for found in capital if found and not words.is_function_word(found[0])]
+    by_language = [words.stem_table(set(named), name) for name in index.languages]
+    terms = [sorted({stems[name] for stems in by_language}) for name in named]
+    return any(not index.words.having(np.array(of_one, np.uint32)).any() for of_one in terms)
+
+
 def _stands_whole(word: str, index: PassageIndex) -> bool:
     return bool(index.words.having(np.array([words.term(word)], np.uint32))[0])
 

@@ -7,7 +7,7 @@ The score of a passage is BM25 over stems, with a share for its paragraph and fo
 BM25 over character n-grams. Words that stand side by side as in the question count once more. Neighbours lend to each other:
 messages of a chat much, chunks of a document little. The words of the best passages extend the question (pseudo relevance
 feedback, after Rocchio 1971). The names in them extend it once more: a second hop, from who wrote the book to where the writer
-was born.
+was born. Their identifiers lead on to the few passages that share them (``links``).
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from typing import Final
 
 import numpy as np
 
-from turnfold.compression.recall.greatest import nth_greatest
+from turnfold.compression.recall.greatest import best_places
 from turnfold.compression.recall.leaves import spoken_name
+from turnfold.compression.recall.links import linked
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.recall.question import QuestionTerms, content_words
 from turnfold.compression.recall.tuning import Tuning
@@ -73,7 +74,8 @@ def score(
     feedback = _normalise(_term_scores(index, _feedback(index, first, known, tuning), tuning))
     hop = _normalise(_term_scores(index, _second_hop(index, sources, first, known, tuning), tuning))
     share = index.derived(("hop", tuning), lambda: np.where(index.spoken, tuning.hop_chat, tuning.hop_document))
-    total = total + tuning.feedback * feedback + share * hop
+    links = linked(index, sources, first, known, tuning)
+    total = total + tuning.feedback * feedback + share * hop + tuning.link * links
     return _with_regions(index, _lend(index, total, tuning), tuning)
 
 
@@ -238,18 +240,6 @@ def vector_likeness(index: PassageIndex, likeness: Sequence[bytes], tuning: Tuni
     usual, most = float(np.percentile(cosines[known], tuning.usual_likeness)), float(cosines[known].max())
     like: Floats = np.where(known, np.clip((cosines - usual) / max(most - usual, 1.0), 0.0, 1.0), 0.0)
     return like
-
-
-def best_places(values: Floats, number: int) -> list[int]:
-    """Where the greatest values stand, the greatest first; of equal ones the first."""
-    if 4 * number >= len(values):
-        best: list[int] = np.argsort(-values, kind="stable")[:number].tolist()
-        return best
-    if number <= 0:
-        return []
-    least = nth_greatest(values, number)
-    likely = np.flatnonzero(values >= least)
-    return likely[np.argsort(-values[likely], kind="stable")[:number]].tolist()  # type: ignore[no-any-return]
 
 
 def _strongest(index: PassageIndex, found: Mapping[tuple[int, ...], float], number: int) -> Terms:

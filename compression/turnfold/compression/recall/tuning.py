@@ -27,6 +27,7 @@ class Tuning:
         feedback, feedback_passages, feedback_terms: share and sizes of the relevance feedback.
         hop_chat, hop_document: share of the second hop for messages and for chunks of longer texts.
         hop_passages, hop_names: where its names are taken from, and how many.
+        link, link_passages, link_steps: share of identifiers that lead on, passages that one stands in at most, and how far.
         region: tokens over which the worth of a region spreads, as the deviation of a Gaussian.
         region_least: messages up to which a conversation has no regions.
         region_short, region_long: median tokens of a message at which regions count fully, and not at all.
@@ -81,6 +82,9 @@ class Tuning:
     hop_document: float = 1.0
     hop_passages: int = 3
     hop_names: int = 12
+    link: float = 1.0
+    link_passages: int = 5
+    link_steps: int = 3
     region: float = 400
     region_least: int = 40
     region_short: float = 16

@@ -1,0 +1,66 @@
+"""Where the identifiers in the best passages lead: from an order to its customer, from the customer to an address.
+
+Lives here: which words link passages, and what the linked ones are worth. Does not belong here: what passages are worth by a
+question's own words, or by the names of people and places in the best ones, which stand in too many to be followed like this
+(``ranking``).
+
+An identifier that few passages share says that they tell of the same thing, whatever else they say. Years, times, dates, amounts
+and versions have digits too, but tell of nothing by themselves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+
+from turnfold.compression.recall.greatest import best_places
+from turnfold.compression.recall.passage_index import Floats, PassageIndex
+from turnfold.compression.recall.tuning import Tuning
+from turnfold.compression.scorers.bm25 import wanted_terms
+from turnfold.compression.text import words
+from turnfold.compression.text.quotes import Quotable
+
+_PLAIN_FIGURE: Final = re.compile(r"(?:19|20)\d\d|\d+[^\W\d_]{1,4}|\d{1,4}(?:[-./:]\d{1,4}){1,2}")
+_IDENTIFIER: Final = re.compile(r"(?=.*\d)[\w./:@#-]{4,}|.*[^\W_]_[^\W_].*|.+@.+")
+
+
+def linked(index: PassageIndex, sources: Sequence[Quotable], worth: Floats, known: set[int], tuning: Tuning) -> Floats:
+    """What each passage is worth by the identifiers that it shares with the best ones, or with one that these lead to.
+
+    Args:
+        worth: by the question's own words; what leads on passes it on.
+        known: terms of the question, which say nothing new.
+    """
+    total, seen = np.zeros(len(worth)), set(known)
+    best = best_places(worth, tuning.hop_passages)
+    for _ in range(tuning.link_steps):
+        found = {term: float(worth[place]) for place in reversed(best) for term in _identifiers(index, sources, place)}
+        leading = [term for term in _rare(index, found, tuning) if term not in seen]
+        if not leading:
+            break
+        seen.update(leading)
+        hits = index.words.find(wanted_terms([(term,) for term in leading]))
+        led = np.zeros(len(worth))
+        np.maximum.at(led, hits.passage, np.array([found[term] for term in leading]).take(hits.term))
+        led[best] = 0.0
+        led[total > 0] = 0.0
+        total += led
+        best = [place for place in best_places(led, tuning.hop_passages) if led[place]]
+        worth = led
+    return total
+
+
+def _identifiers(index: PassageIndex, sources: Sequence[Quotable], place: int) -> Iterator[int]:
+    source, start, end = index.quotes[place]
+    for word in dict.fromkeys(words.words(words.fold(sources[source].text[start:end]))):
+        if _IDENTIFIER.fullmatch(word) and not _PLAIN_FIGURE.fullmatch(word):
+            yield words.term(word)
+
+
+def _rare(index: PassageIndex, found: dict[int, float], tuning: Tuning) -> list[int]:
+    """Those of the terms that other passages hold too, but few."""
+    having = index.words.having(np.array(list(found), np.uint32)).tolist() if found else []
+    return [term for term, number in zip(found, having, strict=True) if 1 < number <= tuning.link_passages]
