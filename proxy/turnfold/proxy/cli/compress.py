@@ -17,7 +17,7 @@ from rich.table import Table
 
 from turnfold.compression.layers import SCORERS, CompressedResult, Compressor, CompressRequest
 from turnfold.proxy.cli.messages import compress_messages
-from turnfold.proxy.cli.plain import wide_console
+from turnfold.proxy.cli.plain import counted, wide_console
 from turnfold.proxy.cli.reading import check_output, progress, put_out, read_text, refuse_unused
 
 
@@ -32,16 +32,12 @@ class CounterOption(enum.StrEnum):
 _NAMES = ("0 raw", "1 facts", "2 summary")
 
 
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
-
-
 def _table(result: CompressedResult, seconds: float) -> Table:
     figures = result.metadata
     caption = (
-        f"{_count(figures.sentences, 'sentence')}, {_count(figures.sections, 'section')}, "
+        f"{counted(figures.sentences, 'sentence')}, {counted(figures.sections, 'section')}, "
         f"scorer {figures.scorer}, {seconds:.2f} s; "
-        f"{figures.preservation:.0%} of {_count(figures.important, 'important entity', 'important entities')} in layer 1"
+        f"{figures.preservation:.0%} of {counted(figures.important, 'important entity', 'important entities')} in layer 1"
     )
     table = Table("layer", caption=caption, header_style="bold")
     for heading in ("tokens", "ratio"):
