@@ -343,7 +343,9 @@ FRAMED = [
 def test_a_claim_needs_what_corrects_revokes_or_limits_it(claim: str, behind: str) -> None:
     text = f"{FILLER} {claim} {behind} The tram to gate B4 runs every 12 minutes."
     outputs = shown(text)
-    assert any(claim in said for said in outputs if len(said) < 0.8 * len(text)), "the case tells nothing: the claim is never shown"
+    assert any(claim in said for said in outputs if len(said) < 0.8 * len(text)), (
+        "the case tells nothing: the claim is never shown"
+    )
     for said in outputs:
         assert claim not in said or behind in said
 
