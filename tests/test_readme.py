@@ -18,6 +18,7 @@ from turnfold.proxy.telemetry.metrics import Metrics
 
 ROOT = README.parent
 TEXTS = {page: page.read_text("utf-8") for page in PAGES}
+BENCHMARKS = sorted((ROOT / "benchmarks").glob("*.md"))
 
 
 def test_table_of_settings_is_in_step() -> None:
@@ -45,12 +46,20 @@ def _anchors(text: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, *BENCHMARKS], ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
-    for target, anchor in re.findall(r"\]\(([^)#:]*)#?([^):]*)\)", TEXTS[page]):
+    for target, anchor in re.findall(r"\]\(([^)#:]*)#?([^):]*)\)", page.read_text("utf-8")):
         path = (page.parent / target).resolve() if target else page
         assert path.exists(), target
         assert not anchor or anchor in _anchors(path.read_text("utf-8")), f"{target}#{anchor}"
+
+
+def test_every_benchmark_is_in_the_list_of_benchmarks_and_no_other() -> None:
+    listed = (ROOT / "benchmarks" / "README.md").read_text("utf-8")
+    scripts = {path.stem for path in (ROOT / "benchmarks").glob("*.py") if path.stem != "__init__"}
+    named = set(re.findall(r"benchmarks[./](\w+)(?:`| |\.py)", "\n".join(page.read_text("utf-8") for page in BENCHMARKS)))
+    assert scripts <= set(re.findall(r"benchmarks[./](\w+)", listed))
+    assert named <= scripts
 
 
 def test_every_page_can_be_reached_from_the_readme() -> None:

@@ -68,6 +68,7 @@ PROMISES = {
     "a server of vectors that refuses": ("models.md", "A 401, 403, 404 or 429", upstream_encoder._FIRST_PAUSE, "s"),
     "and one that fails": ("models.md", "A 401, 403, 404 or 429", upstream_encoder._FAILURES, "other failures"),
     "models in the metrics": ("dashboard.md", "names that an upstream has served", metrics._MOST_MODELS, "names"),
+    "models in the metrics, again": ("deploy/README.md", "The label `model`", metrics._MOST_MODELS, "values"),
     "tags in the metrics": ("dashboard.md", "lists the first", metrics._MOST_TAGS, "tags"),
     "latency on the dashboard": ("dashboard.md", "Median", newest.MOST, "requests"),
 }

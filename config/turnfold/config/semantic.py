@@ -124,6 +124,8 @@ class SemanticSettings(SettingsGroup):
     def _one_model(self) -> SemanticSettings:
         if self.model is not None and self.embedding_model is not None:
             raise ValueError("TURNFOLD_SEMANTIC_MODEL and TURNFOLD_SEMANTIC_EMBEDDING_MODEL are both set: set one of them")
+        if self.tokenizer is not None and self.model is None:
+            raise ValueError("TURNFOLD_SEMANTIC_TOKENIZER is set: it needs TURNFOLD_SEMANTIC_MODEL")
         return self
 
     @model_validator(mode="after")

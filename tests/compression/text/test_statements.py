@@ -313,14 +313,14 @@ def test_an_answer_stays_with_its_question_however_many_short_sentences_are_arou
 
 # What follows a claim and says that it does not hold, or how far; none of these is a case of the audit that found the rules.
 REVISED = [
-    ("The orchard was sold in April.", "The sale was rescinded by a notary."),
+    ("The orchard was sold to Acme for $3 million in April.", "The sale was rescinded by a notary."),
     ("Rule 8 allows two lamps a room.", "Rule 8 is void under the fire code."),
     ("The choir won the cup in Riga.", "Correction: it came second."),
     ("The kiln reaches 1,300 degrees.", "Edit, 9:40: the sensor was misread."),
     ("Every stall may sell cheese.", "Exempt are the stalls of the north row."),
-    ("The ferry carries 90 cars.", "Or rather, it carried them before the refit."),
+    ("The ferry Petrel carries 90 cars to Turku in May.", "Or rather, it carried them before the refit."),
     ("The stove suits any tent.", "It must not be lit in a closed one."),
-    ("The fresco is by Giotto.", "Restorers have exposed it as a forgery."),
+    ("The fresco of 1303 in Padua is by Giotto.", "Restorers have exposed it as a forgery."),
     ("The spring never runs dry.", "So claims the hotel."),
     ("The parcel went to Ghent.", "Sorry, I mixed up the labels."),
     ("Das Tor schließt um sieben.", "Berichtigung: um acht."),
@@ -341,7 +341,12 @@ FRAMED = [
 
 @each(("claim", "behind"), REVISED)
 def test_a_claim_needs_what_corrects_revokes_or_limits_it(claim: str, behind: str) -> None:
-    for said in shown(f"{FILLER} {claim} {behind} The tram to gate B4 runs every 12 minutes."):
+    text = f"{FILLER} {claim} {behind} The tram to gate B4 runs every 12 minutes."
+    outputs = shown(text)
+    assert any(claim in said for said in outputs if len(said) < 0.8 * len(text)), (
+        "the case tells nothing: the claim is never shown"
+    )
+    for said in outputs:
         assert claim not in said or behind in said
 
 

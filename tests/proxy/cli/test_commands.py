@@ -257,7 +257,9 @@ def test_export_writes_every_receipt(filled: RunCommand) -> None:
     assert lines[0]["paid"] > 0
     rows = list(csv.DictReader(io.StringIO(filled("export", "--csv", "--since", "1h")[1])))
     assert [row["usage.prompt_tokens"] for row in rows] == ["400", "", "400"]
-    assert filled("export", "--until", "2025-01-01", "--since", "2024-12-01")[:2] == (0, "")
+    nothing = ("export", "--until", "2025-01-01", "--since", "2024-12-01")
+    assert filled(*nothing)[:2] == (0, "")
+    assert filled(*nothing, "--csv")[1].splitlines() == filled("export", "--csv")[1].splitlines()[:1], "the header line"
 
 
 def test_report_of_nothing(run: RunCommand) -> None:

@@ -35,6 +35,7 @@ def test_compress_prints_figures_and_the_layer(run: RunCommand) -> None:
     assert "Anna Berg" in out
     assert len(out) < 0.5 * len(TEXT)
     assert all(name in err for name in ("0 raw", "1 facts", "2 summary"))
+    assert re.search(r"^41 sentences, \d+ sections?, scorer \w+, .* in layer 1$", err, re.MULTILINE)
     assert run("compress", "text.md", "--layer", "0")[1] == TEXT + "\n"
 
 
@@ -54,6 +55,7 @@ def test_compress_as_json_from_standard_input_into_a_file(
     ("arguments", "code", "word"),
     [
         (("compress", "absent.md"), 1, "absent.md"),
+        (("compress", "text.md", "--messages", "chat.json"), 2, "either"),
         (("compress", "blank.md"), 1, "blank"),
         (("compress", "broken.md"), 1, "UTF-8"),
         (("compress", "text.md", "--ratio", "0"), 2, "--ratio"),

@@ -19,6 +19,8 @@ def options(function: Callable[..., Any]) -> Iterator[str]:
     hints = get_type_hints(function, include_extras=True)
     for name, one in inspect.signature(function).parameters.items():
         declared = vars(hints[name].__metadata__[0]) if hasattr(hints[name], "__metadata__") else {}
+        if isinstance(first := declared.get("default"), str):  # in an annotation, typer keeps the first name there
+            declared = {**declared, "param_decls": (first, *declared["param_decls"])}
         kept = {key: declared.get(key) for key in ("param_decls", "min", "max", "envvar", "hidden", "is_flag", "count")}
         said = ", ".join(f"{key} {value}" for key, value in kept.items() if value not in (None, False, ()))
         yield f"  {name}: {'required' if one.default is one.empty else repr(one.default)} {said}".rstrip()

@@ -132,6 +132,8 @@ def test_no_answer_is_a_surprise(data: bytes, inputs: int) -> None:
     ("given_", "said"),
     [
         ({"model": "minilm", "embedding_model": MODEL}, "both set"),
+        ({"tokenizer": "tokenizer.json"}, "TURNFOLD_SEMANTIC_TOKENIZER is set: it needs TURNFOLD_SEMANTIC_MODEL"),
+        ({"tokenizer": "tokenizer.json", "embedding_model": MODEL}, "it needs TURNFOLD_SEMANTIC_MODEL"),
         ({"embedding_model": MODEL, "dimensions": 3000}, "at most 1536"),
         ({"embedding_model": "text-embedding-ada-002", "dimensions": 512}, "cannot be chosen"),
     ],

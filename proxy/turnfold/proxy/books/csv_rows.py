@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import orjson
@@ -39,14 +39,21 @@ def _cell(name: str, value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
-def as_csv(rows: Iterable[Mapping[str, Any]], header: bool = True) -> str:
-    """Rows with the same names, below a header line."""
+def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows with the same names, below a header line; nothing if there are none."""
+    return csv_header(flat(rows[0])) + csv_lines(rows) if rows else ""
+
+
+def csv_lines(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Rows with the same names."""
     out = io.StringIO()
-    writer = None
-    for row in map(flat, rows):
-        if writer is None:
-            writer = csv.DictWriter(out, list(row), lineterminator="\n")
-            if header:
-                writer.writeheader()
-        writer.writerow({name: _cell(name, value) for name, value in row.items()})
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerows([_cell(name, value) for name, value in flat(row).items()] for row in rows)
+    return out.getvalue()
+
+
+def csv_header(names: Iterable[str]) -> str:
+    """The line above rows with these names."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerow(names)
     return out.getvalue()

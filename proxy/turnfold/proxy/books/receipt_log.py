@@ -16,6 +16,7 @@ from typing import Any, Final
 import orjson
 
 from turnfold.proxy.books import rollups
+from turnfold.proxy.books.csv_rows import flat
 from turnfold.proxy.books.rollups import RequestCost
 from turnfold.proxy.chat.receipts import Receipt, Usage
 from turnfold.proxy.store.base import Store, line_pages, lines_of
@@ -51,6 +52,11 @@ def line_of(receipt: Receipt, priced: RequestCost, sections: Sequence[str] = ())
     return encode_record({VERSION: 1, **named, "sections": sections, **sums})
 
 
+def column_names() -> list[str]:
+    """The columns of receipts as CSV, in their order."""
+    return list(flat(_with_defaults(dict.fromkeys(_NAMES) | {"usage": {}})))
+
+
 def read_line(line: bytes) -> dict[str, Any] | None:
     """A logged receipt, always with the same fields in the same order; None where this release cannot read it."""
     return decode_record("receipt", line, _receipt)
@@ -58,15 +64,19 @@ def read_line(line: bytes) -> dict[str, Any] | None:
 
 def _receipt(value: Any) -> dict[str, Any]:
     """From the JSON value: unknown fields are left out, missing ones have their default."""
+    made = _with_defaults(value)
+    if not _is_sound(made):
+        raise UnreadableRecord("a field has another type")
+    return made
+
+
+def _with_defaults(value: Any) -> dict[str, Any]:
     named = {
         field.name: value[field.name] if field.default is MISSING else value.get(field.name, field.default) for field in _FIELDS
     }
     usage = {name: named["usage"].get(name) for name in _USAGE}
     own = {"sections": value.get("sections", []), "tags": value.get("tags", []), "paid_own": value.get("paid_own", 0.0)}
-    made = {**named, "usage": usage, **own, "paid": value.get("paid"), "without": value.get("without")}
-    if not _is_sound(made):
-        raise UnreadableRecord("a field has another type")
-    return made
+    return {**named, "usage": usage, **own, "paid": value.get("paid"), "without": value.get("without")}
 
 
 def _is_sound(made: dict[str, Any]) -> bool:

@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 
 from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.books import rollups
-from turnfold.proxy.books.csv_rows import as_csv
+from turnfold.proxy.books.csv_rows import as_csv, csv_header, flat
 from turnfold.proxy.books.figures import figures, served_requests, sides
 from turnfold.proxy.books.pacing import OptionsOf, Pacing, pacing
 from turnfold.proxy.books.rollups import SumRow
@@ -315,13 +315,13 @@ def with_tenants_by_name(only: Mapping[str, str], names: Mapping[str, str]) -> d
 
 def report_csv(result: Mapping[str, Any]) -> str:
     """The groups of a report (with tenants' names) as CSV. A report without requests has the header line alone."""
-    if result["groups"]:
-        return as_csv(result["groups"])
+    if groups := result["groups"]:
+        return as_csv(groups)
     by = result["group_by"]
     blank: dict[str, Any] = {by: "", **result["totals"]} | ({"tenant": ""} if by in _OF_A_TENANT else {})
     if by == "conversation":
         blank["pacing"] = dict.fromkeys((*_PACING, "words", "why", "events"))
-    return as_csv(with_tenant_names({"group_by": by, "groups": [blank]}, {})["groups"]).partition("\n")[0] + "\n"
+    return csv_header(flat(with_tenant_names({"group_by": by, "groups": [blank]}, {})["groups"][0]))
 
 
 _UNITS: Final[Mapping[str, int]] = MappingProxyType({"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400})

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from turnfold.compression.layers import SCORERS, CompressedResult, Compressor, CompressRequest
 from turnfold.proxy.cli.messages import compress_messages
-from turnfold.proxy.cli.plain import wide_console
+from turnfold.proxy.cli.plain import counted, say, wide_console
 from turnfold.proxy.cli.reading import check_output, progress, put_out, read_text, refuse_unused
 
 
@@ -32,18 +32,17 @@ class CounterOption(enum.StrEnum):
 _NAMES = ("0 raw", "1 facts", "2 summary")
 
 
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
-
-
-def _table(result: CompressedResult, seconds: float) -> Table:
+def _figures(result: CompressedResult, seconds: float) -> str:
     figures = result.metadata
-    caption = (
-        f"{_count(figures.sentences, 'sentence')}, {_count(figures.sections, 'section')}, "
+    return (
+        f"{counted(figures.sentences, 'sentence')}, {counted(figures.sections, 'section')}, "
         f"scorer {figures.scorer}, {seconds:.2f} s; "
-        f"{figures.preservation:.0%} of {_count(figures.important, 'important entity', 'important entities')} in layer 1"
+        f"{figures.preservation:.0%} of {counted(figures.important, 'important entity', 'important entities')} in layer 1"
     )
-    table = Table("layer", caption=caption, header_style="bold")
+
+
+def _table(result: CompressedResult) -> Table:
+    table = Table("layer", header_style="bold")
     for heading in ("tokens", "ratio"):
         table.add_column(heading, justify="right")
     raw = result.layers[0].tokens
@@ -125,7 +124,7 @@ def compress(  # noqa: PLR0913, PLR0917 - a parameter for each option of the com
     The result goes to standard output, the figures to standard error.
     """
     if bool(file) == bool(messages):
-        raise typer.BadParameter("give a FILE or --messages FILE", param_hint="FILE")
+        raise typer.BadParameter("give either a FILE or --messages FILE", param_hint="FILE")
     _check_options(context, of_messages=bool(messages))
     check_output(output, file or messages)
     if not messages:
@@ -170,4 +169,5 @@ def _compress_text(request: CompressRequest, output: Path | None, as_json: bool)
     seconds = time.perf_counter() - started
     put_out(output, _as_json(result, seconds).decode() if as_json else result.text)
     if not as_json:
-        wide_console(stderr=True).print(_table(result, seconds))
+        wide_console(stderr=True).print(_table(result))
+        say(_figures(result, seconds))

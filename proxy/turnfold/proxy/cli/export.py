@@ -13,20 +13,20 @@ import typer
 
 from turnfold.config.settings import StoreSettings
 from turnfold.config.sources import load
-from turnfold.proxy.books.csv_rows import as_csv
-from turnfold.proxy.books.receipt_log import receipts_between
+from turnfold.proxy.books.csv_rows import csv_header, csv_lines
+from turnfold.proxy.books.receipt_log import column_names, receipts_between
 from turnfold.proxy.books.report import Query
 from turnfold.proxy.cli.report import open_kept_store, query_between
 
 
 async def _write(settings: StoreSettings, query: Query, csv: bool) -> None:
     store = open_kept_store(settings)
-    header = True
     try:
         await store.check()
+        if csv:
+            typer.echo(csv_header(column_names()), nl=False)
         async for receipt in receipts_between(store, query.start, query.end):
-            typer.echo(as_csv([receipt], header) if csv else orjson.dumps(receipt), nl=not csv)
-            header = False
+            typer.echo(csv_lines([receipt]) if csv else orjson.dumps(receipt), nl=not csv)
     finally:
         await store.close()
 

@@ -23,7 +23,7 @@ from turnfold.config.sources import load
 from turnfold.proxy.books.inspection import MessageRow
 from turnfold.proxy.books.inspection import inspect as inspected
 from turnfold.proxy.cli.failure import Failure
-from turnfold.proxy.cli.plain import plain, wide_console
+from turnfold.proxy.cli.plain import counted, plain, wide_console
 from turnfold.proxy.cli.reading import read_json, refuse_unused
 from turnfold.proxy.cli.remote import admin_headers, ask, base_of
 
@@ -71,10 +71,11 @@ def _print_file(console: Console, found: dict[str, Any], full: bool) -> None:
     cost = "price unknown" if known is None else f"${known:g} for a million input tokens ({prices['priced_as']})"
     read, write, hits = prices["cache_read"], prices["cache_write"], prices["cache_hit_share"]
     sizes = f"{tokens['before']:,} tokens in, {tokens['after']:,} out"
+    folds = f"{counted(found['fold_events'], 'fold event')} so far in {counted(limits['turns'], 'turn')}"
     lines = [
         f"{found['model'] or '(no model)'} on {found['wire']}: {sizes}. {found['why']}",
         f"{cost}; a cached token costs {read:g}, a written one {write:g} of that; {hits:.0%} of requests find the cache warm",
-        f"{limits['words'] or 'Nothing to fold.'} {found['fold_events']} fold events so far in {limits['turns']} turns",
+        f"{limits['words'] or 'Nothing to fold.'} {folds}",
     ]
     if limits["budget"]:
         lines.append(f"budget {limits['budget']:,} tokens; made smaller {found['made_smaller_to_fit']} times to fit")

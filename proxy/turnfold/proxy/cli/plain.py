@@ -1,6 +1,7 @@
 """Text and tables on a terminal, or in a file.
 
-Lives here: making text of unknown origin harmless, the width where there is no terminal. Does not belong here: layout.
+Lives here: making text of unknown origin harmless, numbers with their nouns, the width where there is no terminal. Does not
+belong here: layout.
 """
 
 from __future__ import annotations
@@ -12,6 +13,11 @@ from rich.text import Text
 def plain(text: str) -> Text:
     """The text without markup and control characters: names of models come from clients."""
     return Text("".join(char if char.isprintable() else "\ufffd" for char in text))
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number and its noun: 1 request, 2,000 requests."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
 def say(line: str) -> None:

@@ -24,7 +24,7 @@ from turnfold.proxy.books.learned import learned_of
 from turnfold.proxy.books.report import FILTERS, GROUPINGS, Query, moment, report_csv, with_tenant_names, with_tenants_by_name
 from turnfold.proxy.books.report import report as figures_of
 from turnfold.proxy.cli.failure import Failure
-from turnfold.proxy.cli.plain import plain, wide_console
+from turnfold.proxy.cli.plain import counted, plain, wide_console
 from turnfold.proxy.cli.remote import admin_headers, ask
 from turnfold.proxy.store import OpenStore, StoreAway, StoreError, StoreUnavailable, open_store
 
@@ -168,12 +168,12 @@ def _notes(totals: dict[str, Any], group_by: str) -> list[str]:
     if group_by == "tag":
         notes.append("A request with several tags counts under each of them, and once in the total.")
     if unknown := totals["dollars"]["unknown_requests"]:
-        notes.append(f"* without {_count(unknown)} requests whose price or usage is unknown.")
+        notes.append(f"* without {counted(unknown, 'request')} whose price or usage is unknown.")
     if silent := totals["usage"]["unknown_requests"]:
-        notes.append(f"{_count(silent)} served requests came back without usage (streams need include_usage).")
+        notes.append(f"{counted(silent, 'served request')} came back without usage (streams need include_usage).")
     if own := totals["own_calls"]["requests"]:
         cost = totals["dollars"]["paid_for_own_calls"]
-        calls = f"{_count(own)} call{'' if own == 1 else 's'} that Turnfold made itself"
+        calls = f"{counted(own, 'call')} that Turnfold made itself"
         notes.append(f"Paid includes {calls} ({'unknown' if cost is None else f'${cost:,.4f}'}).")
     return notes
 

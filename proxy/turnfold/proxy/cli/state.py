@@ -178,9 +178,14 @@ def _engine_from(options: dict[str, Callable[[Engine], None]]) -> Engine:
 
 
 def state(
-    with_preprocessor: Annotated[bool, typer.Option(help='First turn near forms ("Use Docker.") into exact directives.')] = False,
+    with_preprocessor: Annotated[
+        bool, typer.Option("--with-preprocessor", help='First turn near forms ("Use Docker.") into exact directives.')
+    ] = False,
     with_model: Annotated[
-        bool, typer.Option(help="Let TURNFOLD_SUMMARY_MODEL propose the directive that a message may mean; nothing is applied.")
+        bool,
+        typer.Option(
+            "--with-model", help="Let TURNFOLD_SUMMARY_MODEL propose the directive that a message may mean; nothing is applied."
+        ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per message.")] = False,
     initial_state_json: Annotated[str | None, typer.Option(help="Start from this state (exported JSON).")] = None,

@@ -19,11 +19,11 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from turnfold.compression.errors import InvalidInput
-from turnfold.proxy.books.csv_rows import as_csv
+from turnfold.proxy.books.csv_rows import csv_header, csv_lines
 from turnfold.proxy.books.learned import learned_of
 from turnfold.proxy.books.ledger import REPORT_PATIENCE, Ledger
 from turnfold.proxy.books.pacing import OptionsOf
-from turnfold.proxy.books.receipt_log import has_value, read_page, receipt_pages
+from turnfold.proxy.books.receipt_log import column_names, has_value, read_page, receipt_pages
 from turnfold.proxy.books.report import FILTERS, Query, report, report_csv, with_tenant_names, with_tenants_by_name
 from turnfold.proxy.books.request_details import request_details
 from turnfold.proxy.books.wording import uncounted
@@ -66,23 +66,19 @@ def _format(parameters: Mapping[str, str], *known: str) -> str:
 
 
 async def _export(store: Store, query: Query, form: str) -> AsyncIterator[bytes]:
-    header = True
+    if form == "csv":
+        yield csv_header(column_names()).encode()
     async for page in receipt_pages(store, query.start, query.end):
-        if told := await asyncio.to_thread(_exported, page, query, form, header):
+        if told := await asyncio.to_thread(_exported, page, query, form):
             yield told
-            header = False
 
 
-def _exported(lines: Sequence[bytes], query: Query, form: str, header: bool) -> bytes:
-    """Those of a page of receipts that are asked for.
-
-    Args:
-        header: whether the names of the columns stand above CSV.
-    """
+def _exported(lines: Sequence[bytes], query: Query, form: str) -> bytes:
+    """Those of a page of receipts that are asked for."""
     read = read_page(lines, query.start, query.end)
     chosen = [one for one in read if all(has_value(one, name, value) for name, value in query.only.items())]
     if form == "csv":
-        return as_csv(chosen, header).encode()
+        return csv_lines(chosen).encode()
     return b"".join(orjson.dumps(receipt) + b"\n" for receipt in chosen)
 
 
