@@ -15,7 +15,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 ARGS   ?=
-# Processes of the test run: one more than there are cores (tests/conftest.py). 0 runs it in one, which is quicker for a single file.
+# Processes of the test run: two more than there are cores (tests/conftest.py). 0 runs it in one, which is quicker for a single file.
 JOBS   ?= auto
 # HYPOTHESIS_PROFILE=thorough make test: thousands of examples for every law, and all cases of which a run takes every second.
 

@@ -64,9 +64,9 @@ gc.disable()  # what is collected stays: looking at it again and again takes a s
 
 @pytest.hookimpl(optionalhook=True)  # there are runs without pytest-xdist
 def pytest_xdist_auto_num_workers() -> int:
-    """One process more than there are cores: tests that wait for a time-out or another process leave theirs idle."""
+    """Two processes more than there are cores: waits for time-outs and other processes would leave some of them idle."""
     cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-    return cores + 1
+    return cores + 2
 
 
 @pytest.hookimpl(trylast=True)  # behind pytest-randomly

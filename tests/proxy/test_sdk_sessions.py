@@ -11,6 +11,8 @@ import base64
 import json
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib import import_module
 from typing import Any, Final
 
@@ -246,7 +248,7 @@ def test_errors_are_those_of_the_upstream(
     assert seen[0][2] == status
 
 
-def silent(left: threading.Event, *chunks: bytes) -> Handler:
+def silent(left: threading.Semaphore, *chunks: bytes) -> Handler:
     """Answers with chunks of a stream, or with nothing at all, and waits for its client to leave."""
 
     async def handler(scope: Scope, receive: Receive, send: Send) -> None:
@@ -258,7 +260,7 @@ def silent(left: threading.Event, *chunks: bytes) -> Handler:
         async with asyncio.timeout(60):
             while (await receive())["type"] != "http.disconnect":
                 pass
-        left.set()
+        left.release()
 
     return handler
 
@@ -269,12 +271,12 @@ def test_a_client_that_loses_patience_sees_its_own_time_out(
 ) -> None:
     upstream.handler = reply(b"{}", status=400)
     failure(ASKS[name], folding_proxy.origin)  # the first fold of a process reads a vocabulary
-    seen = []
-    for origin in (folding_proxy.origin, upstream.origin):
-        left = threading.Event()
-        upstream.handler = silent(left)
-        seen.append(failure(ASKS[name], origin, timeout=1.0))
-        assert left.wait(60)
+    left = threading.Semaphore(0)
+    upstream.handler = silent(left)
+    with ThreadPoolExecutor(2) as pool:  # both at once: they wait for nothing but the time-out
+        seen = list(pool.map(partial(failure, ASKS[name], timeout=1.0), (folding_proxy.origin, upstream.origin)))
+    for _ in seen:
+        assert left.acquire(timeout=60)
     assert seen[0] == seen[1]
     assert issubclass(seen[0][0], (openai.APITimeoutError, anthropic().APITimeoutError))
 
@@ -286,12 +288,18 @@ def event(kind: str, **keys: Any) -> bytes:
 def test_a_stream_that_is_cancelled_is_cancelled_upstream(upstream: UpstreamServer, folding_proxy: ProxyServer) -> None:
     begun = json.loads(claude_says())
     created = {**json.loads(gpt_says()), "status": "in_progress"}
-    for name, first in (
+    # Without a second event the proxy holds the first one of Responses back for ten seconds: it says nothing of how it goes.
+    added = {"output_index": 0, "item": {**output_text(""), "status": "in_progress", "content": []}}
+    for name, *first in (
         ("messages", event("message_start", message=begun)),
-        ("responses", event("response.created", sequence_number=0, response=created)),
+        (
+            "responses",
+            event("response.created", sequence_number=0, response=created),
+            event("response.output_item.added", sequence_number=1, **added),
+        ),
     ):
-        left = threading.Event()
-        upstream.handler = silent(left, first)
+        left = threading.Semaphore(0)
+        upstream.handler = silent(left, *first)
         if name == "messages":
             with claude(folding_proxy.origin) as client:
                 streamed: Any = client.messages.create(model=CLAUDE, max_tokens=9, messages=claude_session(1), stream=True)
@@ -302,7 +310,7 @@ def test_a_stream_that_is_cancelled_is_cancelled_upstream(upstream: UpstreamServ
                 streamed = other.responses.create(model=GPT, input=gpt_session(1), store=False, stream=True)
                 assert next(iter(streamed)).type == "response.created"
                 streamed.close()
-        assert left.wait(60)
+        assert left.acquire(timeout=60)
     until(lambda: len(folding_proxy.recorder.so_far) == 2)
     assert [(one.streamed, one.complete) for one in folding_proxy.recorder.receipts] == [(True, False)] * 2
 

@@ -459,21 +459,22 @@ def test_a_body_that_stalls_ends_on_every_path(
         assert b"body_stalled" in refused
 
 
-@pytest.mark.parametrize("path", ["/v1/files", "/v1/chat/completions"])
-def test_a_slow_body_is_waited_for(
-    path: str, upstream: UpstreamServer, start_proxy: StartProxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What counts is the time without a byte, not the time in all: this upload takes longer than a stall may."""
+def test_a_slow_body_is_waited_for(upstream: UpstreamServer, start_proxy: StartProxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What counts is the time without a byte, not the time in all: these uploads take longer than a stall may."""
     monkeypatch.setattr("turnfold.proxy.http.inbound.STALL", 2.0)
     proxy = start_proxy(upstream.origin + "/v1")
-    body = CHAT.ljust(900)
-    with connect(proxy.origin) as connection:
-        connection.sendall(head(path, b"content-length: 900", b"connection: close"))
+    body, paths = CHAT.ljust(900), ("/v1/files", "/v1/chat/completions")
+    with contextlib.ExitStack() as stack:
+        connections = [stack.enter_context(connect(proxy.origin)) for _ in paths]
+        for path, connection in zip(paths, connections, strict=True):
+            connection.sendall(head(path, b"content-length: 900", b"connection: close"))
         for at in range(0, 900, 60):
             time.sleep(0.15)
-            connection.sendall(body[at : at + 60])
-        assert read_all(connection).startswith(b"HTTP/1.1 200")
-    assert upstream.seen[0].body == body
+            for connection in connections:
+                connection.sendall(body[at : at + 60])
+        for path, connection in zip(paths, connections, strict=True):
+            assert read_all(connection).startswith(b"HTTP/1.1 200"), path
+    assert {seen.target: seen.body for seen in upstream.seen} == dict.fromkeys(paths, body)
 
 
 def test_a_head_that_never_ends_is_cut(
@@ -481,17 +482,19 @@ def test_a_head_that_never_ends_is_cut(
 ) -> None:
     monkeypatch.setattr("turnfold.proxy.http.http11._HEAD_SECONDS", 1.0)
     proxy = start_proxy(upstream.origin + "/v1")
-    for sent in (b"P", b"POST /v1/models HTTP/1.1\r\nhost: x\r\nx-slow: ", b"\r\n"):
-        with connect(proxy.origin) as connection:
+    begun = (b"P", b"POST /v1/models HTTP/1.1\r\nhost: x\r\nx-slow: ", b"\r\n")
+
+    def is_cut(sent: bytes, connection: socket.socket) -> bool:
+        """A byte now and then does not help."""
+        with contextlib.suppress(OSError):
+            connection.sendall(b"" if sent == b"\r\n" else b"x")
+        return _is_closed(connection)
+
+    with contextlib.ExitStack() as stack:
+        connections = [stack.enter_context(connect(proxy.origin)) for _ in begun]
+        for sent, connection in zip(begun, connections, strict=True):
             connection.sendall(sent)
-
-            def is_cut(sent: bytes = sent, connection: socket.socket = connection) -> bool:
-                """A byte now and then does not help."""
-                with contextlib.suppress(OSError):
-                    connection.sendall(b"" if sent == b"\r\n" else b"x")
-                return _is_closed(connection)
-
-            until(is_cut, pause=0.1)
+        until(lambda: {is_cut(*one) for one in zip(begun, connections, strict=True)} == {True}, pause=0.1)  # each has its byte
 
 
 def test_a_head_of_a_mebibyte_is_refused_in_words(proxy: ProxyServer) -> None:

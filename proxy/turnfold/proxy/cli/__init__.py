@@ -23,7 +23,7 @@ from typing import Annotated, Any, Final
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from turnfold.proxy.cli.imports import uncollected
+from turnfold.proxy.uncollected import uncollected
 
 _OWN: Final = "turnfold.proxy.cli"
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})

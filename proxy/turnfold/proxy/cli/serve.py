@@ -11,8 +11,8 @@ import typer
 
 from turnfold.config.sources import load
 from turnfold.proxy.cli.flags import ModeFlag, StoreFlag, UpstreamFlag
-from turnfold.proxy.cli.imports import uncollected
 from turnfold.proxy.early_signals import early_signals_answered
+from turnfold.proxy.uncollected import uncollected
 
 
 @early_signals_answered()

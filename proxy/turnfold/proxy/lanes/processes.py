@@ -21,7 +21,13 @@ from typing import Any, Final
 from turnfold.proxy.lanes.fair import Places, tenant_places
 from turnfold.proxy.lanes.frames import Frame, receive_frame, send_frame
 
-_COMMAND: Final = ("-m", "turnfold.proxy.fold_process")
+_START: Final = """
+from turnfold.proxy.uncollected import uncollected
+with uncollected():
+    from turnfold.proxy.fold_process import main
+main()
+"""
+_COMMAND: Final = ("-c", _START)
 _KNOWN: Final = 256  # conversations of which a process is remembered to have them in memory
 
 

@@ -14,11 +14,13 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def uncollected() -> Iterator[None]:
-    """Meanwhile no garbage is collected, unless somebody else has the collector off for longer."""
+    """Meanwhile no garbage is collected, unless somebody else has the collector off for longer; nor is what is there then looked
+    at later: the first collection would go through all of it."""
     was_on = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_on:
+            gc.freeze()
             gc.enable()
