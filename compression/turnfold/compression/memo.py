@@ -11,10 +11,11 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import lru_cache, wraps
 from hashlib import blake2b
 from threading import Lock
-from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, Self, TypeVar, cast
+from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, Protocol, Self, TypeVar, cast
 
 #: Items so few that what is derived of them takes no longer than remembering it.
 FEW: Final = 4
+_BESIDE: Final = 3  # sequences that begin with the same item
 _NEWEST: Final = 8  # items behind which a client's next request seldom changes anything but by going on, as a cache mark moves
 
 #: How many texts one stage asks for before the next stage asks for them again; of long ones, which stay in memory, fewer.
@@ -24,6 +25,17 @@ _LONGEST: Final = 2**22  # of a text that is kept
 
 T = TypeVar("T")
 P = ParamSpec("P")
+
+
+class Keyed(Protocol):
+    """What says in a key all that it is."""
+
+    @property
+    def key(self) -> bytes:
+        """Equal keys, equal items."""
+
+
+K = TypeVar("K", bound=Keyed)
 
 
 def digest(*parts: str) -> bytes:
@@ -200,6 +212,23 @@ def continued(
     all_kept = (_Continued(items, result), *others)[:kept]
     memo.put(key, all_kept, lambda ones: sum([200 + 8 * len(one.items) + weigh(one.value) for one in ones]))
     return result
+
+
+def continued_by_key(
+    memo: Memo, name: str, items: Sequence[Keyed], run: Callable[[T | None, int], T], weigh: Callable[[T], int]
+) -> T:
+    """`continued` over items with keys, as the messages of a conversation are, and those of a block of it beside them."""
+    keys = [one.key for one in items]
+    return continued(memo, (name, *keys[:1]), keys, run, weigh, _BESIDE)
+
+
+def of_each(memo: Memo, name: str, items: Sequence[K], read: Callable[[K], T]) -> list[T]:
+    """What is read of each item; of those with which an earlier request began it is known."""
+
+    def run(known: list[T] | None, same: int) -> list[T]:
+        return [*(known or ())[:same], *map(read, items[same:])]
+
+    return continued_by_key(memo, name, items, run, lambda found: 8 * len(found))
 
 
 def common_length(one: Sequence[Any], other: Sequence[Any]) -> int:

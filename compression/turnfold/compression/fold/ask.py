@@ -79,7 +79,8 @@ def recall_for(
     user = cut[asker.unit].start
     like = _likeness(options, user, indices)
     behind = tuple([source(message) for message in messages[(indices[-1] + 1 if indices else 0) : user]])
-    held = frozenset(n for n, index in enumerate(indices) if index not in present.changed)
+    all_changed = present.changed.issuperset(indices)  # as a rule
+    held = frozenset(() if all_changed else [n for n, index in enumerate(indices) if index not in present.changed])
     work = _work(messages[user], works)
     question = Question(messages[user].own, _exchange(messages[:user]), like, work, behind, held)
     fill = options.budget is not None

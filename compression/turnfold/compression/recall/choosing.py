@@ -37,7 +37,7 @@ from turnfold.compression.shorten.told import ToldRoom, told
 from turnfold.compression.text.dialogue import requests
 from turnfold.compression.text.dialogue.orders import begins_with_command
 from turnfold.compression.text.dialogue.overall import asks_for_overall
-from turnfold.compression.text.dialogue.replaced_lines import ReplacedLines
+from turnfold.compression.text.dialogue.replaced_lines import ReplacedLines, holds_edits
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.tokens import ModelCounter, count_tail
 
@@ -138,7 +138,9 @@ def _ranked(asking: _Asking, room: int, work: FoundWork, count: Callable[[str], 
 
 def _in_force(ranking: RankedQuotes, index: PassageIndex, messages: Sequence[Quotable], memo: Memo) -> RankedQuotes:
     """A ranking without the passages that show a line of a file which an edit has replaced since."""
-    replaced = ReplacedLines(messages, memo)
+    folded = len(index.sources)
+    edited = index.derived("edited", lambda: holds_edits(messages[:folded], memo)) or holds_edits(messages[folded:], memo)
+    replaced = ReplacedLines(messages, memo) if edited else None
     if not replaced:
         return ranking
     quotes = (*index.quotes, *ranking.more)
@@ -221,7 +223,7 @@ class _Asking:
     @property
     def is_talk(self) -> bool:
         """Whether nothing but talk was folded. An agent's earlier tasks are done, and must not stand behind its task."""
-        return all(source.role in ("user", "assistant") for source in self.sources)
+        return self.index.is_talk
 
     @property
     def floor(self) -> float | None:

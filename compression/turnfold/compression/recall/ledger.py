@@ -74,7 +74,7 @@ def release_ledger(tokens: QuoteTokens, index: PassageIndex, sources: Sequence[Q
 def _passages(index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> Ints:
     """The passages of their messages, in order, without nods and echoes; none where most of what is said stands in them, or most
     messages name who speaks."""
-    if is_labelled(sources):
+    if is_labelled(sources, memo):
         return np.zeros(0, np.int64)
     said = np.fromiter(_messages(sources, memo), np.int64)
     found = np.flatnonzero(np.isin(index.source_of, said))

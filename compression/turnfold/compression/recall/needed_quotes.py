@@ -18,6 +18,7 @@ import numpy as np
 
 from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.passage_index import Ints, PassageIndex
+from turnfold.compression.scorers.bm25 import distinct
 from turnfold.compression.text.dialogue.transcripts import STAMPED, TIMED
 from turnfold.compression.text.escapes import with_breaks
 from turnfold.compression.text.heads import SPEAKER
@@ -118,7 +119,7 @@ def needs(chosen: Ints, index: PassageIndex, sources: Sequence[Quotable]) -> Nee
 
 def _cell_begins(numbers: Ints, index: PassageIndex) -> list[int]:
     """The first passages of the cells that the lines of passages are cut into."""
-    begins: list[int] = np.unique(numbers - (numbers - index.blocks[numbers]) % _CELL).tolist()
+    begins: list[int] = distinct(numbers - (numbers - index.blocks[numbers]) % _CELL).tolist()
     return begins
 
 

@@ -72,6 +72,11 @@ class PassageIndex:
         return cast(T, self._derived[key])
 
     @cached_property
+    def is_talk(self) -> bool:
+        """Whether the sources are nothing but talk."""
+        return all(source.role in ("user", "assistant") for source in self.sources)
+
+    @cached_property
     def days(self) -> Ints:
         """How many headers begin another day, or another sitting, up to each source. Where headers stand in front of most
         messages, as in an exported chat, none begins anything."""

@@ -36,6 +36,7 @@ _CHARACTERS: Final = 8  # of a token at most: what is longer does not fit
 #: What the same JSON may be written with or without.
 _DRESS: Final = str.maketrans("", "", '" \t\r\n')
 _TELLING: Final = 12  # characters; fewer may stand anywhere
+_FEW: Final = 16  # texts that are looked for one by one
 _LineKey = int | tuple[int, ...] | tuple[Quote, ...]
 
 
@@ -121,12 +122,14 @@ class QuoteTokens:
         self._index, self._source_of = index, index.source_of
         self._characters, self._estimates = index.characters, index.costs
         self._known, self._is_held = _known_quotes(index, count, sources), answers_about(held, index)
-        self._passages = len(index.quotes)
+        self._of_passages, self._passages_held = self._known, self._is_held  # what the next question knows too
+        self._passages, self._index_sources = len(index.quotes), len(index.sources)
+        self._own_lines: dict[_LineKey, QuotedLine] = {}  # of what is no passage
         self.usual = FRAME + float(self._estimates.mean())
         if more:  # their own numbers mean something else to the next question
             self._source_of = np.append(self._source_of, [quote.source for quote in more])
             self._characters = np.append(self._characters, [quote.end - quote.start for quote in more])
-            self._known = _continued(self._known, sources, more)
+            self._known = _continued(self._known, sources, more, self._known.lines)
             self._estimates = np.append(self._estimates, [estimate(self.text(n)) for n in range(-len(more), 0)])
             self._is_held = np.append(self._is_held, held.known(self._source_of[-len(more) :]))
 
@@ -145,6 +148,8 @@ class QuoteTokens:
         found = int(self._is_held[number])
         if found < 0:
             found = self._is_held[number] = self._holds(self.text(number))
+            if number < self._passages:
+                self._passages_held[number] = found
         return bool(found)
 
     def release(self, number: int) -> None:
@@ -169,6 +174,8 @@ class QuoteTokens:
         found = int(self._known.tokens[number])
         if found < 0:
             found = self._known.tokens[number] = self._count_quote(number)
+            if number < self._passages:
+                self._of_passages.tokens[number] = found
         return found + FRAME
 
     def _count_quote(self, number: int) -> int:
@@ -208,6 +215,8 @@ class QuoteTokens:
         likely = numbers[:reach]
         unknown = likely[held[likely] < 0]
         held[unknown] = list(map(self._holds, self.texts(unknown)))
+        passages = unknown[unknown < self._passages]
+        self._passages_held[passages] = held[passages]
         new = likely[held[likely] == 0]
         for number in new[tokens[new] < 0].tolist():
             self.cost(number)
@@ -229,8 +238,11 @@ class QuoteTokens:
         if len(begins) < len(numbers):
             runs = pairwise([*begins, len(numbers)])
             keys = [numbers[a] if b - a == 1 else tuple(numbers[a:b]) for a, b in runs]
-        lines = self._known.lines
-        return [lines.get(key) or self._make_line(key) for key in keys]
+        return self._lines_of(keys)
+
+    def _lines_of(self, keys: Sequence[_LineKey]) -> list[QuotedLine]:
+        known, own = self._known.lines, self._own_lines
+        return [known.get(key) or own.get(key) or self._make_line(key) for key in keys]
 
     def _ordered(self, chosen: Ints) -> Ints:
         """Numbers in the order of the conversation: that of passages is their own."""
@@ -248,11 +260,14 @@ class QuoteTokens:
         else:  # each quote is escaped by itself
             escaped = fence.passage_of(source, quotes, fence.escape)
         text = fence.line(escaped)
-        line = self._known.lines[key] = QuotedLine(passage, text, self._line_tokens(key, passage, escaped, text))
+        line = QuotedLine(passage, text, self._line_tokens(key, passage, escaped, text))
+        own_only = quotes[0].source >= self._index_sources or any(isinstance(n, int) and n >= self._passages for n in named)
+        (self._own_lines if own_only else self._known.lines)[key] = line
         tokens = line.tokens
         if isinstance(key, int) and tokens is not None and len(tokens) == 1:
-            self._known.lone_lines[key], self._known.lone_passages[key] = text, passage
-            self._known.alone[key] = tokens[0]  # last: another thread looks at this first
+            for known in (self._known,) if own_only else (self._known, self._of_passages):
+                known.lone_lines[key], known.lone_passages[key] = text, passage
+                known.alone[key] = tokens[0]  # last: another thread looks at this first
         return line
 
     def _line_tokens(self, key: _LineKey, passage: fence.Passage, escaped: fence.Passage, text: str) -> tuple[int, ...] | None:
@@ -277,7 +292,7 @@ class QuoteTokens:
         if not isinstance(self.count, ModelCounter) or np.bincount(self._source_of.take(chosen)).max() > 1:
             return None
         for number in chosen[alone.take(chosen) < 0].tolist():
-            _ = self._known.lines.get(number) or self._make_line(number)
+            _ = self._known.lines.get(number) or self._own_lines.get(number) or self._make_line(number)
         counts = alone.take(chosen)
         return int(counts.sum()) + sum(map(sum, _frame(self.count))) if (counts >= 0).all() else None
 
@@ -298,8 +313,9 @@ class QuoteTokens:
         """The quotes, the best first, with what they need, as far as they fit."""
         asked = [ChosenQuote(self._known.quotes[n], self.cost(n), needed.get(n, ())) for n in chosen.tolist()]
         quotes = tuple(complete(asked, self.sources, room, self.count))
-        known = self._known.lines
-        return self._of_lines(quotes, [known.get(key) or self._make_line(key) for key in fence.by_message(quotes)])
+        numbers = {one.quote: n for one, n in zip(asked, chosen.tolist(), strict=True)}  # of a passage quoted as it is
+        keys = [numbers.get(key[0], key) if len(key) == 1 else key for key in fence.by_message(quotes)]
+        return self._quoted(quotes, self._lines_of(keys))
 
     def render(self, chosen: Ints) -> Quoted:
         """The quotes as they stand in a request."""
@@ -310,9 +326,9 @@ class QuoteTokens:
         if total is not None:
             text = fence.enclose(known.lone_lines.take(ordered).tolist())
             return Quoted(quotes, text, tuple(known.lone_passages.take(ordered).tolist()), (total,))
-        return self._of_lines(quotes, self._lines(ordered))
+        return self._quoted(quotes, self._lines(ordered))
 
-    def _of_lines(self, quotes: tuple[Quote, ...], lines: Sequence[QuotedLine]) -> Quoted:
+    def _quoted(self, quotes: tuple[Quote, ...], lines: Sequence[QuotedLine]) -> Quoted:
         if not quotes:
             return Quoted()
         text = fence.enclose([line.text for line in lines])
@@ -336,18 +352,20 @@ def _known_quotes(index: PassageIndex, count: Callable[[str], int], sources: Seq
     by_counter: dict[Callable[[str], int], _KnownQuotes] = index.derived("quotes", dict)
     known = by_counter.get(count, _NOTHING_KNOWN)
     if len(known.tokens) < len(index.quotes):
-        known = by_counter[count] = _continued(known, sources, index.quotes[len(known.tokens) :])
+        known = by_counter[count] = _continued(known, sources, index.quotes[len(known.tokens) :], dict(known.lines))
     if len(known.lines) > index.most_lines:
         known.lines.clear()
     return known
 
 
-def _continued(known: _KnownQuotes, sources: Sequence[Quotable], more: Sequence[Quote]) -> _KnownQuotes:
+def _continued(
+    known: _KnownQuotes, sources: Sequence[Quotable], more: Sequence[Quote], lines: dict[_LineKey, QuotedLine]
+) -> _KnownQuotes:
     """What is known of some quotes, and of more behind them; a copy, since these may be others to somebody else."""
     texts = [sources[source].text[start:end] for source, start, end in more]
     new = np.array(list(map(hash, texts)), np.int64)
     first: dict[str, int] = {}
-    for number in np.flatnonzero(np.isin(known.hashes, new)).tolist():
+    for number in _places_of(new, known.hashes):
         first.setdefault(known.texts[number], number)
     twins = [first.setdefault(text, number) for number, text in enumerate(texts, len(known.tokens))]
     unknown, nothing = np.full(len(more), UNKNOWN, np.int32), np.empty(len(more), np.object_)
@@ -360,8 +378,15 @@ def _continued(known: _KnownQuotes, sources: Sequence[Quotable], more: Sequence[
         lone_passages=np.append(known.lone_passages, nothing),
         hashes=np.append(known.hashes, new),
         twins=np.append(known.twins, np.array(twins, np.int64)),
-        lines=dict(known.lines),
+        lines=lines,
     )
+
+
+def _places_of(some: Ints, values: Ints) -> list[int]:
+    """Where one of some values stands, in order; a few are looked for one by one, which takes no sorting."""
+    if len(some) > _FEW:
+        return np.flatnonzero(np.isin(values, some)).tolist()
+    return sorted({place for one in some.tolist() for place in np.flatnonzero(values == one).tolist()})
 
 
 @lru_cache(maxsize=8)

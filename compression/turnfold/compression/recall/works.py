@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from turnfold.compression.memo import Memo
+from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall import passage_index
 from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
@@ -31,7 +31,7 @@ from turnfold.compression.scorers.bm25 import rarity, wanted_terms
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range, fences
 from turnfold.compression.text.dialogue.versions import VERSION_WORDS, WITH_OLDER
-from turnfold.compression.text.dialogue.works import WANTED_WORDS, AskedWork, has_form, is_made
+from turnfold.compression.text.dialogue.works import WANTED_WORDS, AskedWork, MakingRequest, has_form, making_request
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
@@ -157,7 +157,7 @@ def _works(sources: Sequence[Quotable], wanted: WantedWork, folded: str, memo: M
     held = {n: ranges for n, source in enumerate(sources) if (ranges := _ranges(source, asked))}
     formed = frozenset(n for n in held if has_form(sources[n].text, asked))
     if not wanted.is_whole:
-        made = _made(sources, asked)
+        made = _made(sources, asked, memo)
         held = {n: ranges for n, ranges in held.items() if n in formed or n in made}
     if not held:
         return []
@@ -176,11 +176,15 @@ def _held(number: int, text: str, ranges: tuple[Range, ...], fits: float) -> _He
     return _HeldWork(number, ranges, _lines(text, ranges), terms, is_prose, fits)
 
 
-def _made(sources: Sequence[Quotable], asked: AskedWork) -> frozenset[int]:
+def _made(sources: Sequence[Quotable], asked: AskedWork, memo: Memo) -> frozenset[int]:
     """The answers to short messages of users that ask for a work of this name to be made."""
-    users = (n for n, source in enumerate(sources[:-1]) if source.role == "user" and len(source.text) <= _REQUEST)
-    answered = (n + 1 for n in users if is_made(words.fold(sources[n].text), asked))
+    requests = of_each(memo, "making", sources, _making)[:-1]
+    answered = (n for n, request in enumerate(requests, 1) if request is not None and request.asks_for(asked))
     return frozenset(n for n in answered if sources[n].role == "assistant")
+
+
+def _making(source: Quotable) -> MakingRequest | None:
+    return making_request(words.fold(source.text)) if source.role == "user" and len(source.text) <= _REQUEST else None
 
 
 def _ranges(source: Quotable, asked: AskedWork) -> tuple[Range, ...]:

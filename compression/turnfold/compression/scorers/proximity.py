@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from turnfold.compression.scorers.bm25 import Field, Floats, Hits, Ints, Wanted, rarity
+from turnfold.compression.scorers.bm25 import Field, Floats, Hits, Ints, Wanted, distinct, rarity
 
 _FARTHEST: Final = 2  # terms from one to the other
 _ELSE: Final = -2  # no group: next to none
@@ -37,7 +37,7 @@ def proximity(said: Field, wanted: Wanted, hits: Hits, weights: Floats) -> Float
 def _with_neighbours(hits: Hits) -> Ints:
     """The passages with two groups that are neighbours, in order."""
     cells = np.sort(hits.passage * (hits.terms + 1) + hits.term)
-    return np.unique(cells[1:][np.diff(cells) == 1] // (hits.terms + 1))
+    return distinct(cells[1:][np.diff(cells) == 1] // (hits.terms + 1))
 
 
 def _pairs(said: Field, wanted: Wanted, candidates: Ints) -> tuple[Ints, Ints]:
@@ -51,7 +51,7 @@ def _pairs(said: Field, wanted: Wanted, candidates: Ints) -> tuple[Ints, Ints]:
     group = np.where(sought[at] == read.terms, wanted.group[order][at], _ELSE)
     owner = np.repeat(candidates, read.lengths)
     found = [_beside(group, owner, distance, wanted.groups) for distance in range(1, _FARTHEST + 1)]
-    cells = np.unique(np.concatenate(found))
+    cells = distinct(np.concatenate(found))
     return cells // wanted.groups, cells % wanted.groups
 
 

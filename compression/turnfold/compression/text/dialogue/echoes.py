@@ -14,7 +14,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from turnfold.compression.memo import Memo
+from turnfold.compression.memo import Memo, continued_by_key
 from turnfold.compression.text.dialogue.renewals import LONGEST
 from turnfold.compression.text.dialogue.turns import is_labelled
 from turnfold.compression.text.lexicon import one_of
@@ -32,16 +32,20 @@ _RUN: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f]{2,}")
 
 def echoes(sources: Sequence[Quotable], memo: Memo) -> list[int]:
     """Which messages of the assistant only repeat the one before; where most name who speaks, none is an answer."""
-    if is_labelled(sources):
+    if is_labelled(sources, memo):
         return []
-    return [
-        at
-        for at in range(1, len(sources))
-        if sources[at].role == "assistant"
-        and sources[at - 1].role == "user"
-        and max(len(sources[at].text), len(sources[at - 1].text)) <= LONGEST
-        and _is_echo_of(sources[at], sources[at - 1], memo)
-    ]
+
+    def run(known: list[int] | None, same: int) -> list[int]:
+        new = (at for at in range(max(1, same), len(sources)) if _repeats(sources[at], sources[at - 1], memo))
+        return [*(at for at in known or () if at < same), *new]
+
+    return continued_by_key(memo, "echoes", sources, run, lambda found: 32 * len(found))
+
+
+def _repeats(answer: Quotable, said: Quotable, memo: Memo) -> bool:
+    if (said.role, answer.role) != ("user", "assistant") or max(len(answer.text), len(said.text)) > LONGEST:
+        return False
+    return _is_echo_of(answer, said, memo)
 
 
 def _is_echo_of(answer: Quotable, said: Quotable, memo: Memo) -> bool:

@@ -16,6 +16,7 @@ import re
 from functools import cache
 from typing import Final
 
+from turnfold.compression.memo import remembering
 from turnfold.compression.text.lexicon import one_of
 
 _THINGS: Final = one_of("overall", "things")
@@ -167,6 +168,7 @@ _TELLS: Final = re.compile(
 )
 
 
+@remembering
 def asks_for_overall(folded: str) -> bool:
     """Whether a case-folded message asks for something that all of the conversation goes into."""
     return len(folded) <= _MOST and _overall().search(folded) is not None and _TELLS.match(folded) is None

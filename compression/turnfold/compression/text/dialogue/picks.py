@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from turnfold.compression.memo import Memo
+from turnfold.compression.memo import Memo, continued_by_key
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.self_statements import changes
 from turnfold.compression.text.lexicon import lexicon, one_of
@@ -63,8 +63,19 @@ def picks(sources: Sequence[Quotable], memo: Memo) -> list[Pick]:
 
     Where one says that something changed, and no list stands right before it, it picks from the list that was picked from last.
     """
-    found: list[Pick] = []
-    for at, source in enumerate(sources):
+
+    def run(known: list[Pick] | None, same: int) -> list[Pick]:
+        found = [one for one in known or () if one.by < same]
+        _pick(sources, same, found, memo)
+        return found
+
+    return continued_by_key(memo, "picks of all", sources, run, lambda found: 200 * len(found))
+
+
+def _pick(sources: Sequence[Quotable], since: int, found: list[Pick], memo: Memo) -> None:
+    """Add what messages from `since` on pick to what those before them do."""
+    for at in range(since, len(sources)):
+        source = sources[at]
         place = _place(source, memo) if source.role == "user" else None
         if place is None:
             continue
@@ -77,7 +88,6 @@ def picks(sources: Sequence[Quotable], memo: Memo) -> list[Pick]:
             other = _item(sources[last.of], place, memo)
             if other and other != last.item:
                 found.append(Pick(at, last.of, other, last.by))
-    return found
 
 
 def picked(before: Quotable, answer: Quotable) -> Range | None:

@@ -12,14 +12,15 @@ renews the one that shares most of its words, of equal ones the last.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
-from turnfold.compression.memo import Memo
+from turnfold.compression.memo import Memo, continued_by_key
 from turnfold.compression.text.dialogue.self_statements import changes, speaks_of_own
 from turnfold.compression.text.dialogue.turns import SPEAKER_LABEL
-from turnfold.compression.text.dialogue.withdrawals import withdrawals, withdrawn
+from turnfold.compression.text.dialogue.withdrawals import NOTHING_SAID, SaidTexts, naming, withdrawn
 from turnfold.compression.text.lexicon import lexicon, one_of
 from turnfold.compression.text.lower import MARKS, joined_words, lower_text, words
 from turnfold.compression.text.quotes import Quotable
@@ -107,20 +108,53 @@ _NOTHING: Final = _ToldValues((), (), False, frozenset(), "")
 
 def renewals(sources: Sequence[Quotable], memo: Memo) -> list[Renewal]:
     """Which messages of users renew which before them, in order of the newer ones."""
-    read = [_read(source, memo) if source.role == "user" else _NOTHING for source in sources]
-    telling: list[int] = []
-    found: list[Renewal] = []
-    for newer, said in enumerate(read):
-        if _puts_in_place(said):
-            older = _renewed(said, read, telling[-_FARTHEST:])
-            if older is not None and sources[older[0]].name == sources[newer].name:
-                found += (Renewal(newer, at, start) for at, start in _repeated(older, sources, read[older[0]], memo))
-        if said.values:
+
+    def run(known: _Known | None, same: int) -> _Known:
+        return _read_on(known or _Known([], [], [], NOTHING_SAID), same, sources, memo)
+
+    return list(continued_by_key(memo, "renewals of all", sources, run, _Known.weight).found)
+
+
+class _Known(NamedTuple):
+    """What some messages tell, and which renew which; messages behind them change nothing of it.
+
+    Attributes:
+        read: what each tells.
+        telling: those with values.
+        found: in order.
+        said: by which is known what is taken back: of none, or the first of them.
+    """
+
+    read: list[_ToldValues]
+    telling: list[int]
+    found: list[Renewal]
+    said: SaidTexts
+
+    def weight(self) -> int:
+        """About how many bytes it takes; what each tells is kept elsewhere."""
+        return 500 + 8 * len(self.read) + 32 * len(self.telling) + 150 * len(self.found) + self.said.weight()
+
+
+def _read_on(known: _Known, same: int, sources: Sequence[Quotable], memo: Memo) -> _Known:
+    """What all messages tell, from what the first ones do."""
+    read = known.read[:same] + [_read(one, memo) if one.role == "user" else _NOTHING for one in sources[same:]]
+    telling = known.telling[: bisect_left(known.telling, same)]
+    found = known.found[: bisect_left(known.found, (same,))]
+    said = known.said.first(same)
+    for newer in range(same, len(sources)):
+        own = read[newer]
+        renewing: list[Renewal] = []
+        older = _renewed(own, read, telling[-_FARTHEST:]) if _puts_in_place(own) else None
+        if older is not None and sources[older[0]].name == sources[newer].name:
+            renewing += (Renewal(newer, at, start) for at, start in _repeated(older, sources, read[older[0]], memo))
+        if own.takes_back:
+            said = said.up_to(newer, sources)
+            valued = {one.older for one in renewing}
+            renewing += (Renewal(newer, *one) for one in naming(own.takes_back, newer, said) if one[0] not in valued)
+        found += sorted(renewing)
+        if own.values:
             telling.append(newer)
-    known = {(one.newer, one.older) for one in found}
-    return sorted(
-        [*found, *(Renewal(*one) for one in withdrawals(sources, [one.takes_back for one in read]) if one[:2] not in known)]
-    )
+    return _Known(read, telling, found, said)
 
 
 def may_renew(source: Quotable, memo: Memo) -> bool:

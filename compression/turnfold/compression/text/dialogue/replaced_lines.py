@@ -10,16 +10,14 @@ if a later edit brings it back, or a later result shows it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from functools import cached_property, lru_cache
 from itertools import accumulate, takewhile
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
-from turnfold.compression.memo import Memo, continued
+from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.text.file_edits import FileEdit, file_edits, may_hold_edits, shown_lines
 from turnfold.compression.text.quotes import Quotable
-
-T = TypeVar("T")
 
 _NO_LINES: Final[frozenset[str]] = frozenset()
 _TELLING: Final = 8  # characters; shorter lines stand in any file
@@ -50,7 +48,7 @@ class ReplacedLines:
         self._named = lru_cache(maxsize=None)(self._names)
         held: dict[str, set[str]] = {}  # lines that a file was seen to hold, by its name
         number = 0
-        self._edits = _by_message("edits", sources, _edits_of, memo)
+        self._edits = of_each(memo, "edits of all", sources, lambda source: _edits_of(source, memo))
         for i, found in enumerate(self._edits):
             for edit in found:
                 number += 1
@@ -114,22 +112,18 @@ class ReplacedLines:
     def _last_shown(self) -> dict[str, int]:
         """By line the last result that shows it, and not as one that is gone."""
         found: dict[str, int] = {}
+        memo = self._memo
         removed = frozenset(self._removed)
-        for i, lines in enumerate(_by_message("shown lines", self._sources, _lines_of, self._memo)):
+        for i, lines in enumerate(of_each(memo, "lines of all", self._sources, lambda source: _lines_of(source, memo))):
             if shown := removed & lines:
                 text = self._sources[i].text
                 found |= {line: i for line in shown if line in text}
         return found
 
 
-def _by_message(key: str, sources: Sequence[Quotable], read: Callable[[Quotable, Memo], T], memo: Memo) -> list[T]:
-    """What is read of each message; of those that the last request had too, it is known."""
-
-    def run(known: list[T] | None, same: int) -> list[T]:
-        return [*(known or ())[:same], *(read(source, memo) for source in sources[same:])]
-
-    keys = [source.key for source in sources]
-    return continued(memo, ("by message", key, *keys[:1]), keys, run, lambda found: 8 * len(found))
+def holds_edits(sources: Sequence[Quotable], memo: Memo) -> bool:
+    """Whether a message holds an edit."""
+    return any(_edits_of(source, memo) for source in sources)
 
 
 def _edits_of(source: Quotable, memo: Memo) -> tuple[FileEdit, ...]:

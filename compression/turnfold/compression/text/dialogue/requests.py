@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from turnfold.compression.memo import remembering
 from turnfold.compression.text.lexicon import lexicon
 
 # Asking for a summary, by the stem of the word in each language.
@@ -141,6 +142,7 @@ _EMPTY_RUN_ON: Final = re.compile(
 )
 
 
+@remembering
 def asks_for_cover(folded: str) -> bool:
     """Whether a case-folded message asks for a summary of the conversation."""
     return any(_DENIED.search(folded, max(0, m.start() - _MOST_DENIED), m.start()) is None for m in _COVER.finditer(folded))
@@ -161,6 +163,7 @@ def without_whole(folded: str) -> str:
     return _WHOLE.sub(" ", folded)
 
 
+@remembering
 def asks_for_beginning(folded: str) -> int:
     """How many of the user's first messages a case-folded message asks for ("my second question": 2); 0 for none."""
     found = _BEGINNING.search(folded)

@@ -57,7 +57,7 @@ _NONE: Final = _Standings((), frozenset())
 def standings(sources: Sequence[Quotable], memo: Memo, since: int = 0) -> list[Renewal]:
     """Which messages tell a figure anew that earlier ones told otherwise; only those from `since` on, in order.
     Where most messages name who speaks, as in a meeting, nobody keeps count."""
-    if is_labelled(sources):
+    if is_labelled(sources, memo):
         return []
     newest: dict[tuple[str, str, str], list[tuple[int, _Standing, frozenset[str]]]] = {}
     found: set[Renewal] = set()

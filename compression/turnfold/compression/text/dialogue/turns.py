@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.text.dialogue.transcripts import STAMPED
 from turnfold.compression.text.quotes import Quotable
 
@@ -41,7 +42,12 @@ def turn_starts(text: str) -> list[int]:
     return starts if len(starts) >= _FEWEST and len(starts) >= _MOSTLY * len(lines) else []
 
 
-def is_labelled(sources: Sequence[Quotable]) -> bool:
+def is_labelled(sources: Sequence[Quotable], memo: Memo) -> bool:
     """Whether most messages of users begin with the name of who speaks, as in a talk of many."""
-    labels = [SPEAKER_LABEL.match(source.text) is not None for source in sources if source.role == "user"]
-    return 2 * sum(labels) > len(labels)
+    labels = of_each(memo, "labelled", sources, _has_label)
+    return 2 * labels.count(True) > len(labels) - labels.count(None)
+
+
+def _has_label(source: Quotable) -> bool | None:
+    """Whether a message of a user begins with the name of who speaks; None for any other."""
+    return SPEAKER_LABEL.match(source.text) is not None if source.role == "user" else None

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import accumulate
-from typing import Final
+from typing import Final, NamedTuple
 
 from turnfold.compression.text.dialogue.self_statements import changes
 from turnfold.compression.text.lexicon import lexicon, one_of
@@ -60,17 +60,41 @@ def withdrawals(sources: Sequence[Quotable], named: Sequence[Sequence[str]]) -> 
         sources: the messages.
         named: what each takes back, as of `withdrawn`.
     """
-    told: tuple[str, list[int]] | None = None
+    said = NOTHING_SAID
     for newer, things in enumerate(named):
         if things:
-            told = told or _told(sources)
-            yield from ((newer, older, start) for older, start in _naming(things, newer, *told))
+            said = said.up_to(newer, sources)
+            yield from ((newer, older, start) for older, start in naming(things, newer, said))
 
 
-def _told(sources: Sequence[Quotable]) -> tuple[str, list[int]]:
-    """What short messages say, one a line, and where each begins; nothing of longer ones."""
-    short = [lower_text(source.text).replace("\n", " ") if _is_said(source) else "" for source in sources]
-    return "\n".join(short), list(accumulate((len(one) + 1 for one in short), initial=0))
+class SaidTexts(NamedTuple):
+    """What the first messages say that are short, a line for each, empty for a longer one; where the lines begin, and the last
+    one ends."""
+
+    text: str
+    starts: Sequence[int]
+
+    def first(self, number: int) -> SaidTexts:
+        """The same of so many messages, or of those that it has."""
+        if number >= len(self.starts) - 1:
+            return self
+        return SaidTexts(self.text[: self.starts[number]], self.starts[: number + 1])
+
+    def up_to(self, number: int, sources: Sequence[Quotable]) -> SaidTexts:
+        """The same of at least so many messages; `sources` are all."""
+        known = len(self.starts) - 1
+        if known >= number:
+            return self
+        lines = [lower_text(one.text).replace("\n", " ") + "\n" if _is_said(one) else "\n" for one in sources[known:number]]
+        starts = accumulate(map(len, lines), initial=self.starts[-1])
+        return SaidTexts(self.text + "".join(lines), [*self.starts[:-1], *starts])
+
+    def weight(self) -> int:
+        """About how many bytes it takes."""
+        return len(self.text) + 36 * len(self.starts)
+
+
+NOTHING_SAID: Final = SaidTexts("", (0,))
 
 
 def _is_said(source: Quotable) -> bool:
@@ -102,9 +126,9 @@ def _things(clause: str) -> Iterator[str]:
             yield word[:_STEM]
 
 
-def _naming(named: Sequence[str], newer: int, told: str, starts: Sequence[int]) -> list[tuple[int, int]]:
+def naming(named: Sequence[str], newer: int, said: SaidTexts) -> list[tuple[int, int]]:
     """The messages before one that have the rarest of the words, and where in them it stands."""
-    places = [place for word in named if 0 < len(place := _places(word, told, starts, newer)) <= _RARE]
+    places = [place for word in named if 0 < len(place := _places(word, *said, newer)) <= _RARE]
     return sorted(min(places, key=len, default={}).items())
 
 

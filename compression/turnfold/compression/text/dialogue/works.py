@@ -123,14 +123,26 @@ def named_work(folded: str) -> AskedWork | None:
     return found or _run_on(folded, ("prose",), _TELLING_SIGNS)
 
 
-def is_made(request: str, work: AskedWork) -> bool:
-    """Whether a case-folded message asks for a work of this name to be made."""
-    words = set(_words(request))
-    names = work.telling | work.alike
-    if not request.isascii() and any(word in request for word in _TABLES["run-on makes"]):
-        return any(name in request for name in names)
-    heads = (found[0] for word in words if (found := _HEAD.search(word)))
-    return not words.isdisjoint(_TABLES["makes"]) and not names.isdisjoint((*words, *heads))
+class MakingRequest(NamedTuple):
+    """A message that asks for something to be made: the names that it may be of; in a script without blanks all of its text."""
+
+    names: frozenset[str]
+    text: str = ""
+
+    def asks_for(self, work: AskedWork) -> bool:
+        """Whether it is a work of this name."""
+        names = work.telling | work.alike
+        return any(name in self.text for name in names) if self.text else not names.isdisjoint(self.names)
+
+
+def making_request(folded: str) -> MakingRequest | None:
+    """What a case-folded message asks to be made, if it asks for that."""
+    if not folded.isascii() and any(word in folded for word in _TABLES["run-on makes"]):
+        return MakingRequest(frozenset(), folded)
+    words = set(_words(folded))
+    if words.isdisjoint(_TABLES["makes"]):
+        return None
+    return MakingRequest(frozenset(words).union(found[0] for word in words if (found := _HEAD.search(word))))
 
 
 def has_form(text: str, work: AskedWork) -> bool:
