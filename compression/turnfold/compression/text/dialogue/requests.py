@@ -44,6 +44,9 @@ _ALL: Final = re.compile(
     r"(?:これまで|ここまで)の(?:会話|やり取り)|会話(?:全体|の全て)|(?:지금까지의?|전체) ?대화"
 )
 
+# A line that a program rules: "=== short test summary info ===".
+_HEADING: Final = re.compile(r"^[ \t]*(?:={3,}|-{3,})[^\n]*", re.MULTILINE)
+
 _MOST_DENIED: Final = 60  # characters in front of a word in which it is denied
 
 # The same without a word for "summary", as agents put it.
@@ -146,7 +149,8 @@ _EMPTY_RUN_ON: Final = re.compile(
 
 
 def asks_for_cover(folded: str) -> bool:
-    """Whether a case-folded message asks for a summary of the conversation."""
+    """Whether a case-folded message asks for a summary of the conversation; a program's heading does not."""
+    folded = _HEADING.sub("", folded) if "===" in folded or "---" in folded else folded
     return any(_DENIED.search(folded, max(0, m.start() - _MOST_DENIED), m.start()) is None for m in _COVER.finditer(folded))
 
 
