@@ -16,7 +16,7 @@ from turnfold.compression.fold.policy import Shape
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.options import FoldDecision, FoldOptions
 
-_SEALED: Final = 0.95  # share of their tokens that sealed units keep at FACTS
+_LEFT_WHOLE: Final = 0.95  # share of their tokens that units keep at FACTS where nothing of them is shortened
 
 
 class Course(NamedTuple):
@@ -76,9 +76,9 @@ class Course(NamedTuple):
         """Whether a unit of ``start..end`` holds signed reasoning."""
         return self.reasons[end] > self.reasons[start]
 
-    def is_sealed(self, start: int, end: int) -> bool:
+    def is_left_whole(self, start: int, end: int) -> bool:
         """Whether FACTS leave next to nothing out of the units ``start..end``, as where reasoning is whole or gone."""
-        return self.facts[end] - self.facts[start] > _SEALED * self.tokens(start, end)
+        return self.facts[end] - self.facts[start] > _LEFT_WHOLE * self.tokens(start, end)
 
     def loop(self, index: int) -> int | None:
         """The user unit under which the unit at `index` stands, where signed reasoning stands in between: nothing of such a

@@ -262,7 +262,7 @@ def _newest(course: Course, tail: int, index: int, given: range, limits: Thresho
     at most, so that one long result does not push out what an agent did just before it, nor several where FACTS leave nothing
     out; a budget has no room for both."""
     room = limits.keep_recent
-    share = _SEALED_SHARE if course.is_sealed(tail, index + 1) else _RESULT_SHARE
+    share = _SEALED_SHARE if course.is_left_whole(tail, index + 1) else _RESULT_SHARE
     most = int(share * room) if limits.limit is None else course.total[-1]
     for i in range(index, tail - 1, -1):
         size, unit = course.tokens(i, i + 1), course.units[i]
