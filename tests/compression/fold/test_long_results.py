@@ -1,4 +1,4 @@
-"""One long result does not push out what an agent did just before it.
+"""Long results do not push out what an agent did just before them.
 
 Lives here: tool loops on the three wires that end in a result longer than what a fold keeps. Does not belong here: folds of
 messages that are whole or gone (``test_sealed``).
@@ -110,3 +110,31 @@ def test_what_was_done_before_one_long_result_stays(
     assert folded.events
     told = folded.body.decode()
     assert [text for text in _newest(_STEPS) if text not in told] == []
+
+
+def local_shell(steps: list[Step], options: FoldOptions) -> Folded:
+    """Codex with the local shell, whose outputs are JSON in a string, and are whole or gone."""
+    items: list[Item] = [{"role": "user", "content": _TASK}]
+    for n, (run, out) in enumerate(steps):
+        action = {"type": "exec", "command": ["bash", "-lc", run], "env": {}}
+        output = json.dumps({"output": out, "metadata": {"exit_code": 0}})
+        items += [
+            reasoning(n) | {"encrypted_content": "gAAAA" + sha512(b"%d" % n).hexdigest() * 8},
+            {"type": "local_shell_call", "id": f"l{n}", "call_id": f"c{n}", "status": "completed", "action": action},
+            {"type": "local_shell_call_output", "call_id": f"c{n}", "output": output},
+        ]
+    body = json.dumps({"model": "gpt-5", "store": False, "input": items}).encode()
+    folded = fold(RESPONSES.read(body, WARM), options, WARM)
+    assert not rule_faults(body, folded.body)
+    assert unfold(folded) == body
+    return folded
+
+
+@_PRICES
+@pytest.mark.parametrize("long", [1, 2, 3])
+def test_nor_do_several_where_nothing_of_a_turn_is_shortened(prices: CachePrices, long: int) -> None:
+    builds = [(f"make part{n}", _report(900 + n, 400)) for n in range(long)]
+    folded = local_shell([*_work(60, 6), *builds], FoldOptions(prices=prices))
+    assert folded.events
+    told = folded.body.decode()
+    assert [text for text in _newest(60) if text not in told] == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -183,3 +184,33 @@ def test_signals_of_a_text_are_those_of_its_sentences(text: str) -> None:
     heard = HeardWords([words(span.of(text)) for span in spans])
     expected = {i: weight for i, span in enumerate(spans) if (weight := signal_weight(span.of(text)))}
     assert dict(sorted(signal_weights(text, spans, heard).items())) == expected
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Use pnpm, not npm, in this repository.",
+        "Please use tabs instead of spaces in this project.",
+        "In this project, write tests with pytest rather than unittest.",
+        "Verwende pnpm, nicht npm, in diesem Repository.",
+        "Utilise pnpm au lieu de npm dans ce projet.",
+        "Usa pnpm en lugar de npm en este proyecto.",
+        "Используй pnpm вместо npm в этом проекте.",
+    ],
+)
+def test_one_of_two_for_a_place_where_more_work_is_to_come(said: str) -> None:
+    assert is_standing_order(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Find all callers of load in this repository.",
+        "Fix the failing test in this project.",
+        "We use pnpm instead of npm in this project.",
+        "Why is pnpm used instead of npm in this repository?",
+        "Replace npm with pnpm in package.json, not in the docs.",
+    ],
+)
+def test_a_place_alone_makes_no_rule(said: str) -> None:
+    assert not is_standing_order(said)

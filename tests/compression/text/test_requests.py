@@ -49,3 +49,34 @@ def test_a_summary_that_is_not_wanted_is_not_asked_for(said: str) -> None:
 )
 def test_a_summary_that_is_wanted_is_asked_for(said: str) -> None:
     assert asks_for_cover(fold(said))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Summarize the conversation history so far, paying special attention to the most recent tool results.",
+        "Generate a detailed summary of this conversation. Include:\n1. A brief overview of what was discussed",
+        "Write a continuation summary that will allow you to resume work in a context window where the conversation history will "
+        "be replaced with this summary.",
+        "First, reason in your scratchpad. Then, generate the <state_snapshot>.",
+        "Stop coding and instead write a short memento message for the next agent. Your note should list outstanding TODOs.",
+        "Your urgent task is to create a comprehensive detailed summary of the conversation so far.",
+        "Provide a detailed prompt for continuing our conversation above.",
+    ],
+)
+def test_what_agents_ask_for_when_they_compact_is_a_summary_of_everything(said: str) -> None:
+    assert asks_for_all(fold(said))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Implement conversation summarization in chat/summarizer.py: replace the older messages with a summary.",
+        "Add a /compact command to our CLI; it should call summarize().",
+        "Write a summary line for the changelog about the retry fix.",
+        "Summarize the differences between these two diffs.",
+        "Leave a message for the next visitor on the page.",
+    ],
+)
+def test_work_on_summaries_asks_for_none_of_everything(said: str) -> None:
+    assert not asks_for_all(fold(said))

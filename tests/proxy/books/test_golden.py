@@ -48,7 +48,17 @@ FILES = Path(__file__).parent / "golden"
 REASONS = (
     *("short", "waiting", "unfoldable", "braked", "not-smaller", "over-budget", "attachments-left-out", "unparsable"),
     *("content-encoding", "window", "held-out", "slow", "slow-before", "busy", "too-large", "client-left", "observer-busy"),
-    *("as-before", "stopped", "server-history", "background", "upstream-truncated", "thinking-refused", "unheard-of", ""),
+    *(
+        "as-before",
+        "stopped",
+        "asks-for-all",
+        "server-history",
+        "background",
+        "upstream-truncated",
+        "thinking-refused",
+        "unheard-of",
+        "",
+    ),
 )
 
 

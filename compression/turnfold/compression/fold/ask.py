@@ -24,6 +24,7 @@ from turnfold.compression.recall.fence import Passage
 from turnfold.compression.recall.question import Question, WantedWork
 from turnfold.compression.recall.tuning import TUNING, UNCACHED
 from turnfold.compression.text import words
+from turnfold.compression.text.dialogue.own_words import is_only_output
 from turnfold.compression.text.dialogue.works import asked_work, named_work
 from turnfold.compression.text.quotes import Quotable, Source
 from turnfold.compression.wire.conversation import Message, Messages, family
@@ -82,12 +83,13 @@ def recall_for(
     all_changed = present.changed.issuperset(indices)  # as a rule
     held = frozenset(() if all_changed else [n for n, index in enumerate(indices) if index not in present.changed])
     work = _work(messages[user], works)
-    question = Question(messages[user].own, _exchange(messages[:user]), like, work, behind, held)
+    request = _request(messages, user)
+    question = Question(messages[user].own, _exchange(messages[:user]), like, work, behind, held, request)
     fill = options.budget is not None
     tuning = TUNING if options.prices.read < options.prices.write else UNCACHED
     count = tokens.counter_for_model(options.model)
     since = digest(b"".join([s.key for s in behind]).hex()).hex()
-    names = (question.text, tuple([s.key for s in question.before]), name, present.texts, held, since, work is not None)
+    names = (question.text, request, tuple([s.key for s in question.before]), name, present.texts, held, since, work is not None)
 
     def make() -> Recall:
         found = recall(folded, question, budget, present.texts, count, memo, fill=fill, tuning=tuning)
@@ -123,6 +125,7 @@ def _likeness(options: FoldOptions, user: int, indices: Sequence[int]) -> tuple[
 
 _KEPT: Final = 4  # of one conversation: user messages whose recall stays were asked at other times
 _SPARE: Final = 8  # recalls of one conversation beside those of its request: most are of one request alone, and take much room
+_WORKED_ON: Final = 24  # messages in which an agent tries again at most
 _TELLING: Final = 16  # messages that tell conversations apart: many may begin with the same few
 
 
@@ -196,6 +199,16 @@ def _work(message: Message, room: int) -> WantedWork | None:
     whole = asked_work(asks)
     asked = whole or named_work(asks)
     return WantedWork(asked, whole is not None, room) if asked else None
+
+
+def _request(messages: Sequence[Message], user: int) -> str:
+    """What an agent works on whose newest message of the user's is only what a program wrote: the user's last words; "" for any
+    other message."""
+    if not is_only_output(messages[user].own):
+        return ""
+    before = (messages[i] for i in range(user - 1, max(-1, user - _WORKED_ON - 1), -1))
+    said = (m.own for m in before if m.speaker == "user" and m.own.strip())
+    return next((own for own in said if not is_only_output(own)), "")
 
 
 def _exchange(before: Sequence[Message]) -> tuple[Source, ...]:

@@ -10,11 +10,13 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from turnfold.compression.fold.policy import Shape
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.options import FoldDecision, FoldOptions
+
+_LEFT_WHOLE: Final = 0.95  # share of their tokens that units keep at FACTS where nothing of them is shortened
 
 
 class Course(NamedTuple):
@@ -73,6 +75,10 @@ class Course(NamedTuple):
     def has_reasoning(self, start: int, end: int) -> bool:
         """Whether a unit of ``start..end`` holds signed reasoning."""
         return self.reasons[end] > self.reasons[start]
+
+    def is_left_whole(self, start: int, end: int) -> bool:
+        """Whether FACTS leave next to nothing out of the units ``start..end``, as where reasoning is whole or gone."""
+        return self.facts[end] - self.facts[start] > _LEFT_WHOLE * self.tokens(start, end)
 
     def loop(self, index: int) -> int | None:
         """The user unit under which the unit at `index` stands, where signed reasoning stands in between: nothing of such a

@@ -80,6 +80,10 @@ def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0, memo
         key = ("replay", tuple([u[:4] for u in cut[:4]]), bare, squeeze)
         whole, states = continued(memo, key, cut, run, lambda known: 250 * len(known.course.units) + 300 * len(known.states))
     found = states[-1]
+    if found.whole and found.pieces:
+        told = policy.telling(options, 0, squeeze)
+        unfolded = Plan((), whole.first, (), found.events, found.since, found.moved, dict(found.decided), told=told)
+        return replace(unfolded, outlook=Outlook("asks-for-all", None, whole.raw[-1]))
     askers = tuple(a for a in _askers(found, options) if a.pieces)
     drawn = Plan(
         found.pieces,

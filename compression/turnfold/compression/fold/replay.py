@@ -28,6 +28,8 @@ _PARTS: Final = 8  # pieces that make up what may stand at FACTS, where one woul
 _LEAST_TURNS: Final = 1.0  # until the next fold event
 _REQUESTS: Final = 2  # of a piece that are quoted whatever its level
 _RESULT_SHARE: Final = 0.75  # of what a fold keeps raw that one tool's result may take of it
+# The same where steps hold signed reasoning, so that FACTS leave nothing out of what stands before: what is not raw is a summary.
+_SEALED_SHARE: Final = 1 / 6
 _LOOKED_AT: Final = 6  # user units among which they are looked for
 _RECENT: Final = 6  # units in which a client's cache mark moves along with the conversation
 
@@ -47,6 +49,7 @@ class Replay(NamedTuple):
         saved: what folds have saved so far, in uncached input tokens, as far as what is believed of the cache holds.
         spent: what the requests so far would have cost without folds, counted alike.
         summaries: those that were adopted so far.
+        whole: whether the newest request is sent without any fold, since it asks for a summary of everything.
     """
 
     tail: int
@@ -61,6 +64,7 @@ class Replay(NamedTuple):
     saved: float = 0.0
     spent: float = 0.0
     summaries: tuple[WrittenSummary, ...] = ()
+    whole: bool = False
 
 
 def start(course: Course) -> Replay:
@@ -79,9 +83,11 @@ def step(course: Course, before: Replay) -> Replay:
     if asked is not before:
         after = _adopt(course, asked, after)
     askers = _settle(course, after, index) if course.units[index].is_user else after.askers
-    saved = after.saved + _saving(course, after, index)
     spent = before.spent + _unfolded_cost(course, after, index)
-    return after._replace(turns=before.turns + 1, askers=askers, saved=saved, spent=spent)
+    loss = _loss_unfolded(course, after, index) if _is_about_all(course, index) else None
+    whole = loss is not None and loss <= policy.allowance(after.saved, spent)
+    saved = after.saved + (-loss if loss is not None and whole else _saving(course, after, index))
+    return after._replace(turns=before.turns + 1, askers=askers, saved=saved, spent=spent, whole=whole)
 
 
 def _unfolded_cost(course: Course, now: Replay, index: int) -> float:
@@ -103,6 +109,22 @@ def _saving(course: Course, now: Replay, index: int) -> float:
     shape = course.shape_at(now.turns)
     recall = policy.most_recall_tokens(course.options, warmth, shape, left_out, folded) if course.options.recall else 0
     return prices.reread(warmth.turns) * left_out - prices.write * recall
+
+
+def _is_about_all(course: Course, index: int) -> bool:
+    """Whether a request asks for a summary of everything, and may be sent whole: thinking that is bound to a folded text is not
+    valid behind the whole one, and a budget has no room for that."""
+    return course.units[index].wants_all and course.options.budget is None and not course.options.preserved_thinking
+
+
+def _loss_unfolded(course: Course, now: Replay, index: int) -> float:
+    """What it costs to send a request without its folds, whose cached prefix is lost with them; against not folding at all, where
+    all that was sent before may be cached."""
+    if not now.pieces:
+        return 0.0
+    warmth, prices = now.decision.warmth, course.options.prices
+    known = course.total[course.requests[now.turns - 1] + 1] - course.total[now.pieces[0].start]
+    return (prices.write - prices.reread(warmth.turns)) * known
 
 
 def _outgrows_rung(course: Course, before: Replay, index: int) -> bool:
@@ -144,7 +166,8 @@ def thresholds_at(course: Course, now: Replay, index: int) -> Thresholds:
 def _fold_if_due(course: Course, before: Replay, index: int) -> Replay:
     """The replay with the request that ends here folded, where a budget asks for it or it pays; else itself."""
     total = course.total[index + 1]
-    if total <= policy.EARLIEST and course.options.budget is None:  # whatever it is, and whatever it costs
+    tiny = total <= policy.EARLIEST and course.options.budget is None  # whatever it is, and whatever it costs
+    if tiny or _is_about_all(course, index):
         return before
     limits = thresholds_at(course, before, index)
     if course.options.preserved_thinking and course.loop(index) is not None:
@@ -236,9 +259,11 @@ def _given(course: Course, index: int, limits: Thresholds) -> range:
 
 def _newest(course: Course, tail: int, index: int, given: range, limits: Thresholds) -> int:
     """First of the newest units that make up what is kept, beside what is handed over. Of that a tool's result takes its share
-    at most, so that one long result does not push out what an agent did just before it; a budget has no room for both."""
+    at most, so that one long result does not push out what an agent did just before it, nor several where FACTS leave nothing
+    out; a budget has no room for both."""
     room = limits.keep_recent
-    most = int(_RESULT_SHARE * room) if limits.limit is None else course.total[-1]
+    share = _SEALED_SHARE if course.is_left_whole(tail, index + 1) else _RESULT_SHARE
+    most = int(share * room) if limits.limit is None else course.total[-1]
     for i in range(index, tail - 1, -1):
         size, unit = course.tokens(i, i + 1), course.units[i]
         if i not in given:

@@ -15,7 +15,9 @@ from typing import Final, NamedTuple
 from turnfold.compression.fold.shape import ShapedResult
 from turnfold.compression.memo import Grown, Memo, continued
 from turnfold.compression.shorten.facts import facts_tokens
+from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.handed_files import hands_over_files
+from turnfold.compression.text.dialogue.requests import asks_for_all
 from turnfold.compression.wire.conversation import Message, family
 
 
@@ -38,6 +40,7 @@ class Unit(NamedTuple):
         wordless: whether it is a user message without words, as a picture is: the question stands before it.
         reports: whether a user's message in it holds what a program gave.
         hands_over: whether it is a user's message by which a client hands over what files hold now.
+        wants_all: whether it is a user's message that asks for a summary of all of the conversation.
     """
 
     start: int
@@ -56,6 +59,7 @@ class Unit(NamedTuple):
     wordless: bool = False
     reports: bool = False
     hands_over: bool = False
+    wants_all: bool = False
 
 
 _BETWEEN: Final = 6  # units from a question to the picture that it is asked of, at most, as where the picture was asked for
@@ -63,6 +67,7 @@ _MOST_BETWEEN: Final = 500  # and tokens of them
 _SINCE: Final = 8  # units behind what was handed over, up to which it belongs to what is asked
 _ACKNOWLEDGED: Final = 40  # tokens of "Ok, any changes I propose will be to those files."
 _LOOKED_AT: Final = 4000  # characters of a result that tell its kind
+_LONGEST_REQUEST: Final = 20_000  # characters of a request for a summary; agents' have up to 6,000
 _AS_THEY_CAME: Final[Mapping[int, ShapedResult]] = MappingProxyType({})
 
 
@@ -154,6 +159,7 @@ def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], kept
             reasons=first.reasoning is not None,
             interrupted=first.bound and first.speaker == "user" and first.holds,
             hands_over=first.role == "user" and hands_over_files(first.text),
+            wants_all=_wants_all(first),
         )
     inside = messages[start:end]
     stays = not kept.isdisjoint(range(start, end))
@@ -175,7 +181,15 @@ def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], kept
         wordless=first.role == "user" and bool(first.attached) and not first.own.strip(),
         reports=any(m.reports for m in inside),
         hands_over=end == start + 1 and first.role == "user" and not first.reports and hands_over_files(first.text),
+        wants_all=_wants_all(last),
     )
+
+
+def _wants_all(message: Message) -> bool:
+    """Whether a message ends a request for a summary of all of the conversation."""
+    if message.role != "user" or message.reports or len(message.own) > _LONGEST_REQUEST:
+        return False
+    return asks_for_all(words.fold(message.own))
 
 
 def _facts(message: Message, size: int) -> int:

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.recall import cover, passage_index
@@ -34,10 +35,12 @@ from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.recall.works import FoundWork, find_work, with_work
 from turnfold.compression.scorers.bm25 import idf, presence
 from turnfold.compression.shorten.told import ToldRoom, told
+from turnfold.compression.text import words
 from turnfold.compression.text.dialogue import requests
 from turnfold.compression.text.dialogue.orders import begins_with_command
 from turnfold.compression.text.dialogue.overall import asks_for_overall
 from turnfold.compression.text.dialogue.replaced_lines import ReplacedLines, holds_edits
+from turnfold.compression.text.dialogue.told_before import points_back, told_before
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.tokens import ModelCounter, count_tail
 
@@ -99,6 +102,11 @@ def recall(
 def _asking(sources: Sequence[Quotable], index: PassageIndex, question: Question, *, fill: bool, tuning: Tuning) -> _Asking:
     """A message's question, with each of its questions where it has several. What an agent is told item by item is one task."""
     whole = _Asking(sources, index, question, read_question(question, index, tuning), fill, tuning)
+    told = told_before(question.request or question.text)
+    if told:
+        said = [replace(question, text=text, request="") for text in told[:_MOST_TOLD]]
+        pointing = [replace(whole, question=one, asked=read_question(one, index, tuning), points_back=True) for one in said]
+        return replace(whole, parts=(*pointing, whole))
     said = [replace(question, text=text) for text in several(question.text)] if whole.is_talk else []
     return replace(whole, parts=tuple([replace(whole, question=one, asked=read_question(one, index, tuning)) for one in said]))
 
@@ -190,6 +198,7 @@ class _Asking:
         asked: the question as terms.
         fill: as of `recall`.
         parts: its questions, where a message asks several.
+        points_back: whether it asks for what the user told before; who points at that tells nothing of it.
     """
 
     sources: Sequence[Quotable]
@@ -199,6 +208,7 @@ class _Asking:
     fill: bool
     tuning: Tuning
     parts: tuple[_Asking, ...] = ()
+    points_back: bool = False
 
     @cached_property
     def terms(self) -> Terms:
@@ -274,6 +284,8 @@ class _Asking:
         least = np.inf if floor is None else floor * float(worth.max())
         named = named_factor(index, sources, self.terms, tuning, borrowed=self.asked.borrowed)
         worth = renewed(index, sources, worth * named, memo)
+        if self.points_back:
+            worth = np.where(_pointing_back(index, sources), tuning.points_back * worth, worth)
         if self.fill and self.is_talk:  # what bears on nothing still says more than nothing, the newest most
             worth = worth + _RECENCY * float(worth.max(initial=1.0)) * np.arange(1, len(worth) + 1)
         bears = worth > least
@@ -288,6 +300,19 @@ class _Asking:
             bears = np.zeros(len(worth), dtype=bool)
             bears[best_places(worth, number)] = True
         return RankedQuotes(np.flatnonzero(bears), worth)
+
+
+def _pointing_back(index: PassageIndex, sources: Sequence[Quotable]) -> npt.NDArray[np.bool_]:
+    """Passages in which somebody points at what was told before."""
+
+    def make() -> npt.NDArray[np.bool_]:
+        texts = (words.fold(sources[one.source].text[one.start : one.end]) for one in index.quotes)
+        return np.fromiter(map(points_back, texts), bool, len(index.quotes))
+
+    return index.derived("points-back", make)
+
+
+_MOST_TOLD: Final = 4  # sentences of a message that point back
 
 
 def _first(index: PassageIndex, worth: Floats, least: float, room: float) -> Ints:

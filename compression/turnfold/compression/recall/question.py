@@ -59,6 +59,7 @@ class Question:
         work: the work that it asks for as a whole, if it does.
         behind: what the request holds as it was, between what is folded and the question.
         held: sources that the request holds whole, as they were: nothing of them is quoted again, but what renews other quotes.
+        request: what an agent works on, where the text is only what a program wrote; "" for none.
     """
 
     text: str
@@ -67,6 +68,7 @@ class Question:
     work: WantedWork | None = None
     behind: tuple[Quotable, ...] = ()
     held: frozenset[int] = frozenset()
+    request: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +106,8 @@ def _weighted_words(folded: str, tuning: Tuning) -> dict[str, float]:
 
 
 def normal_text(question: Question) -> str:
-    """The question folded; of a pasted text the beginning and the end, where people ask."""
-    return words.fold(_read(question.text))
+    """The question folded; of a pasted text the beginning and the end, where people ask; not what a program wrote."""
+    return words.fold(_read(question.request or question.text))
 
 
 def _read(text: str) -> str:
@@ -124,7 +126,14 @@ class _AskedBeside(NamedTuple):
     is_preamble: bool = False
 
 
-def _parts(text: str) -> _AskedBeside:
+def _parts(question: Question) -> _AskedBeside:
+    """What a question asks, and what stands beside it; what a program wrote asks what its agent works on."""
+    if not question.request:
+        return _asking_lines(question.text)
+    return _AskedBeside(words.fold(_read(question.request)), words.fold(_read(question.text)))
+
+
+def _asking_lines(text: str) -> _AskedBeside:
     """The lines that ask, where the last ones do, or else the first; and the others.
 
     What was pasted beside a question, or joined with it on the way, tells less of what it is about than its own words.
@@ -174,7 +183,7 @@ def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> Qu
     Of an identifier that stands there whole, the parts are no terms: they would find all that merely look like it. Those of a
     speaker's name are.
     """
-    folded, beside, is_preamble = _parts(question.text)
+    folded, beside, is_preamble = _parts(question)
     borrowed = not has_content(normal_text(question))
     weights = _weighted_words(folded, tuning)
     signs = dict.fromkeys(words.run_on_terms(folded).tolist(), 1.0)

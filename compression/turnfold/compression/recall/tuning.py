@@ -22,6 +22,7 @@ class Tuning:
         chat, block, across: what neighbours at distance 1, 2, ... lend: messages, chunks of one paragraph, of two paragraphs.
         label: weight of a word that labels the question ("Question: ...").
         asking: factor for passages that ask: the answer stands elsewhere.
+        points_back: the same for those that point at what was told before, where the question does.
         answered: how many times as much a message that asks lends to the one after it.
         identifier: factor for words with digits and for compound identifiers.
         feedback, feedback_passages, feedback_terms: share and sizes of the relevance feedback.
@@ -73,6 +74,7 @@ class Tuning:
     across: tuple[float, ...] = (0.1,)
     label: float = 0.3
     asking: float = 0.85
+    points_back: float = 0.3
     answered: float = 1.6
     identifier: float = 1.5
     feedback: float = 0.3

@@ -47,10 +47,13 @@ _SIDES: Final[Mapping[str, str]] = {
 }
 #: What the whole text of a file is called there.
 _WHOLES: Final = frozenset({"filetext", "content", "contents", "filecontent", "newcontent"})
+#: What one of its parts, and the text of that, is called there.
+_PARTS: Final = frozenset({"cellid", "cellnumber", "cellindex", "cell"})
+_PART_TEXTS: Final = _WHOLES | {"newsource", "source", "cellsource", "newcode", "code"}
 _LEAST_WHOLE: Final = 8  # lines of a whole file
 _TAGGED_END: Final = "\n</content>"
 _TAGGED: Final = re.compile(r"<(?:file_?)?path>([^<\n]{1,300})</(?:file_?)?path>\s{0,4}<content>\n(.*?)\n</content>", re.DOTALL)
-_PATHS: Final = frozenset({"path", "filepath", "file", "filename", "targetfile"})
+_PATHS: Final = frozenset({"path", "filepath", "file", "filename", "targetfile", "notebookpath", "notebook"})
 
 
 class FileEdit(NamedTuple):
@@ -58,13 +61,15 @@ class FileEdit(NamedTuple):
 
     Attributes:
         file: the name of the file without its folders; "" where the edit does not say it.
-        whole: whether the file has no other lines than the new ones from then on.
+        whole: whether the file, or its part, has no other lines than the new ones from then on.
+        part: the part of the file that it is about, as a notebook's cell; "" for all of it.
     """
 
     old: frozenset[str]
     new: frozenset[str]
     file: str = ""
     whole: bool = False
+    part: str = ""
 
 
 class EditBlock(NamedTuple):
@@ -220,7 +225,10 @@ def _called(value: Any, file: str, depth: int) -> Iterator[FileEdit | None]:
         if isinstance(sides[0], str) and isinstance(sides[1], str):
             yield _edit(sides[0], sides[1], file)
             break
-    if path:
+    part = next((str(inner) for key, inner in named.items() if key in _PARTS and isinstance(inner, str | int)), "")
+    if part:
+        yield from (_written_part(inner, file, part) for key, inner in named.items() if key in _PART_TEXTS)
+    elif path:
         yield from (_whole(inner, file) for key, inner in named.items() if key in _WHOLES and isinstance(inner, str))
     for inner in value.values():
         yield from _called(inner, file, depth - 1)
@@ -233,6 +241,11 @@ def _name(path: str) -> str:
 def _whole(text: str, file: str) -> FileEdit | None:
     lines = frozenset(filter(None, map(str.strip, text.split("\n"))))
     return FileEdit(frozenset(), lines, file, whole=True) if len(lines) >= _LEAST_WHOLE else None
+
+
+def _written_part(text: Any, file: str, part: str) -> FileEdit | None:
+    lines = frozenset(filter(None, map(str.strip, text.split("\n")))) if isinstance(text, str) else frozenset[str]()
+    return FileEdit(frozenset(), lines, file, whole=True, part=part) if lines else None
 
 
 def _edit(old: str, new: str, file: str) -> FileEdit | None:

@@ -47,8 +47,10 @@ _PARTS: Final = (
     "narrators",
     "talk",
     "scope",
+    "place",
+    "against",
 )
-_NEEDED: Final = ("always", "bound", "not", "future", "someday", "when", "told", "ensure")
+_NEEDED: Final = ("always", "bound", "not", "future", "someday", "when", "told", "ensure", "place")
 # A clause begins where the sentence does, behind a sign that opens a new thought, or (weaker) behind a comma.
 _PIECE: Final = re.compile(r"\w+(?:'[^\W\d_]+)?|[:;,—–()\"“”«»„]|(?<=\s)-(?=\s)")
 _JOINED: Final = ("n'", "l'", "d'", "qu'", "s'")
@@ -358,7 +360,7 @@ def _orders(language: _Language, clauses: Sequence[_OrderClause], spoken: Set[st
         return True
     if any(language.at("always", two.said, 0) and language.commands(one.said, 0) for one, two in pairwise(clauses)):
         return True  # "Use pnpm, never npm"
-    return _is_about_time_to_come(language, clauses, spoken)
+    return _chooses_for_place(language, clauses, spoken) or _is_about_time_to_come(language, clauses, spoken)
 
 
 def _commands_always(language: _Language, clause: _OrderClause) -> bool:
@@ -429,6 +431,15 @@ def _is_about_time_to_come(language: _Language, clauses: Sequence[_OrderClause],
             elif commanded and (language.at("someday", said, i) or (i == 0 and language.at("when", said, i))):
                 return True
     return False
+
+
+def _chooses_for_place(language: _Language, clauses: Sequence[_OrderClause], spoken: Set[str]) -> bool:
+    """Whether one of two is ordered for a place where more work is to come: "use pnpm, not npm, in this repository"."""
+    if language.parts["place"].keys().isdisjoint(spoken) or language.parts["against"].keys().isdisjoint(spoken):
+        return False
+    said = [clause.said for clause in clauses]
+    placed, chosen = (any(language.has(part, one) for one in said) for part in ("place", "against"))
+    return placed and chosen and any(_commands(language, one) for one in said)
 
 
 def _commands(language: _Language, said: Sequence[str]) -> bool:

@@ -15,10 +15,12 @@ from typing import Final
 
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.orders import begins_with_command, is_standing_order
+from turnfold.compression.text.kinds import kind_of
 from turnfold.compression.text.lower import lower_text, words
 
 _MOST: Final = 400  # characters of a line that somebody types
 _PASTED: Final = 400  # characters from which a message may hold a pasted text
+_OUTPUT: Final = frozenset({"tests", "trace", "log", "search"})  # kinds of text that only programs write
 _FEWEST: Final = 3  # words of a line that says something; of scripts without blanks, characters
 _PLAIN_SHARE: Final = 0.55  # of its words that are nothing but letters
 _ENDS: Final = 2  # lines with text at either end among which the first and the last word of a message stand
@@ -69,6 +71,13 @@ def beside_output(text: str) -> list[Range]:
         return []
     lines = [line for line in text.split("\n") if line.strip()]
     return ranges if sum(map(_is_said, lines)) < len(lines) / 2 else []
+
+
+def is_only_output(text: str) -> bool:
+    """Whether a user's message is what a program wrote, and nobody asks anything in it: a run of tests, a trace, a log, a report,
+    as some agents send them in the user's name."""
+    lines = text.split("\n")
+    return kind_of(text) in _OUTPUT and not any(asks(lines[i]) for i in own_words(lines))
 
 
 def _stands_alone(lines: Sequence[str], i: int) -> bool:

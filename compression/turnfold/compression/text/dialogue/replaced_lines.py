@@ -46,13 +46,13 @@ class ReplacedLines:
         self._removed: dict[str, dict[str, _Change]] = {}  # by line and file the last edit that takes it away
         self._brought: dict[tuple[str, str], int] = {}  # by line and file the number of the last one that brings it
         self._named = lru_cache(maxsize=None)(self._names)
-        held: dict[str, set[str]] = {}  # lines that a file was seen to hold, by its name
+        held: dict[tuple[str, str], set[str]] = {}  # lines that a file, or its part, was seen to hold, by their names
         number = 0
         self._edits = of_each(memo, "edits of all", sources, lambda source: _edits_of(source, memo))
         for i, found in enumerate(self._edits):
             for edit in found:
                 number += 1
-                known = held.setdefault(edit.file, set()) if edit.file else set()
+                known = held.setdefault((edit.file, edit.part), set()) if edit.file else set()
                 old = known - edit.new if edit.whole else edit.old
                 known.difference_update(old)
                 known.update(edit.new)

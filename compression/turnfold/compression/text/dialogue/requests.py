@@ -31,7 +31,7 @@ _DENIED: Final = re.compile(
 
 # What is to be summarised is the conversation itself, or what somebody needs who takes it over.
 _ALL: Final = re.compile(
-    r"\b(?:conversation|chat|session|discussion|dialog(?:ue)?|thread|work) "
+    r"\b(?:conversation|chat|session|discussion|dialog(?:ue)?|thread|work)(?: history)? "
     r"(?:so far|up to (?:now|this point)|to date|until now|above)\b|"
     r"\b(?:whole|entire|full|complete|our|this|current) (?:\w+ )?(?:conversation|chat|session|thread)\b|"
     r"\b(?:everything|all) (?:so far|above|(?:that )?(?:we|i)(?:'ve| have)? "
@@ -45,12 +45,19 @@ _ALL: Final = re.compile(
     r"(?:これまで|ここまで)の(?:会話|やり取り)|会話(?:全体|の全て)|(?:지금까지의?|전체) ?대화"
 )
 
+# A line that a program rules: "=== short test summary info ===".
+_HEADING: Final = re.compile(r"^[ \t]*(?:={3,}|-{3,})[^\n]*", re.MULTILINE)
+
 _MOST_DENIED: Final = 60  # characters in front of a word in which it is denied
 
 # The same without a word for "summary", as agents put it.
 _COMPACTION: Final = re.compile(
     r"\bcontext (?:checkpoint )?compaction\b|"
-    r"\b(?:prompt|brief(?:ing)?|notes?) for continuing (?:our|this|the) (?:conversation|session|work)\b"
+    r"\b(?:prompt|brief(?:ing)?|notes?) for continuing (?:our|this|the) (?:conversation|session|work)\b|"
+    r"\b(?:memento|message|notes?|summary|brief(?:ing)?|prompt)(?: message)? for the next "
+    r"(?:agent|model|llm|assistant|session)\b|"
+    r"\bcontinuation summary\b|\b(?:conversation|chat|message) history (?:will be|is|gets|has been) replaced\b|"
+    r"\bgenerate the <?state[_ ]snapshot\b"
 )
 
 # The whole of it, asked for in a question of its own.
@@ -144,7 +151,8 @@ _EMPTY_RUN_ON: Final = re.compile(
 
 @remembering
 def asks_for_cover(folded: str) -> bool:
-    """Whether a case-folded message asks for a summary of the conversation."""
+    """Whether a case-folded message asks for a summary of the conversation; a program's heading does not."""
+    folded = _HEADING.sub("", folded) if "===" in folded or "---" in folded else folded
     return any(_DENIED.search(folded, max(0, m.start() - _MOST_DENIED), m.start()) is None for m in _COVER.finditer(folded))
 
 
