@@ -24,6 +24,7 @@ class Tuning:
         asking: factor for passages that ask: the answer stands elsewhere.
         answered: how many times as much a message that asks lends to the one after it.
         identifier: factor for words with digits and for compound identifiers.
+        kind: weight of what belongs to a kind of thing that a word of the question names, as a share of the word's.
         feedback, feedback_passages, feedback_terms: share and sizes of the relevance feedback.
         hop_chat, hop_document: share of the second hop for messages and for chunks of longer texts.
         hop_passages, hop_names: where its names are taken from, and how many.
@@ -74,6 +75,7 @@ class Tuning:
     asking: float = 0.85
     answered: float = 1.6
     identifier: float = 1.5
+    kind: float = 0.95
     feedback: float = 0.3
     feedback_passages: int = 5
     feedback_terms: int = 12
