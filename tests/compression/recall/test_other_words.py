@@ -85,3 +85,27 @@ def test_in_a_document_things_of_a_kind_that_a_question_names_are_none_of_its_wo
     folded = fold_request(body, FoldOptions(budget=140), Memo())
     sent = "\n".join(message.text for message in folded.forwarded.messages)
     assert pages[3][:40] in sent
+
+
+@each(
+    ("requests", "question"),
+    [
+        (("Draft a slogan for the bakery.", "A slogan for the ferry.", "And one for the zoo."), "Send me all three slogans."),
+        (("Ein Limerick über Kiel bitte.", "Noch einen, über Ulm."), "Zeig mir bitte beide Limericks."),
+        (("Écris une comptine sur la pluie.", "Encore une sur le vent."), "Redonne-moi les deux comptines."),
+    ],
+)
+def test_all_works_of_a_kind_are_quoted_whole(requests: tuple[str, ...], question: str) -> None:
+    made = [f"{prose(900 + number, 'en', 2)} Made as number {number}." for number in range(len(requests))]
+    messages: list[Message] = []
+    for turn in range(40):
+        messages.append({"role": "user", "content": f"{_BESIDE[turn % len(_BESIDE)]} {prose(turn, 'en', 1)}"})
+        messages.append({"role": "assistant", "content": prose(500 + turn, "en", 6)})
+    exchanges: list[list[Message]] = [
+        [{"role": "user", "content": asked}, {"role": "assistant", "content": answer}]
+        for asked, answer in zip(requests, made, strict=True)
+    ]
+    messages[20:20] = [message for exchange in exchanges for message in exchange]
+    folded = fold_request(encode([*messages, {"role": "user", "content": question}]), FoldOptions(), Memo())
+    sent = "\n".join(message.text for message in folded.forwarded.messages)
+    assert [answer for answer in made if answer not in sent] == []

@@ -6,8 +6,7 @@ they weigh (``question``).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -33,7 +32,12 @@ def _section_terms(heads: str, language: str) -> frozenset[int]:
     return frozenset(words.stem_table(lexicon(_TABLE)[heads], language).values())
 
 
-def kind_terms(word: str, languages: Sequence[str]) -> frozenset[int]:
+def kind_terms(word: str, languages: tuple[str, ...]) -> frozenset[int]:
     """The terms of the words that belong to a folded word, in each of some languages; none where it is no kind of thing."""
-    sections = _sections().get(word, ())
+    sections = _sections().get(word)
+    return _joined_terms(sections, languages) if sections else frozenset()
+
+
+@lru_cache(maxsize=256)
+def _joined_terms(sections: tuple[str, ...], languages: tuple[str, ...]) -> frozenset[int]:
     return frozenset().union(*(_section_terms(heads, language) for heads in sections for language in languages))

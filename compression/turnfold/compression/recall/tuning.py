@@ -104,7 +104,7 @@ class Tuning:
     room_least: int = 160
     covered_borrowed: float = 0.1
     topical: float = 0.4
-    bearing: float = 0.187
+    bearing: float = 0.205
     given: float = 500
     bearing_uncached: float = 0.25
     bearing_hinted: float = 0.5
