@@ -25,6 +25,7 @@ from turnfold.compression.recall.question import Question, WantedWork
 from turnfold.compression.recall.tuning import TUNING, UNCACHED
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.own_words import is_only_output
+from turnfold.compression.text.dialogue.several_works import asked_several
 from turnfold.compression.text.dialogue.works import asked_work, named_work
 from turnfold.compression.text.quotes import Quotable, Source
 from turnfold.compression.wire.conversation import Message, Messages, family
@@ -196,7 +197,7 @@ def _folded(
 def _work(message: Message, room: int) -> WantedWork | None:
     """The work that a user's message asks for as a whole, or asks something about, if it does."""
     asks = words.fold(message.own) if room else ""
-    whole = asked_work(asks)
+    whole = asked_several(asks) or asked_work(asks)
     asked = whole or named_work(asks)
     return WantedWork(asked, whole is not None, room) if asked else None
 

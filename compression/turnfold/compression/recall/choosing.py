@@ -217,7 +217,7 @@ class _Asking:
 
     @cached_property
     def _coverage(self) -> tuple[float, bool]:
-        return _coverage(self.terms)
+        return _coverage(self.terms, len(self.asked.groups) - self.asked.kinds)
 
     @property
     def matched(self) -> float:
@@ -343,12 +343,16 @@ def _room(strength: float, tuning: Tuning, *, borrowed: bool) -> float:
     return float(np.clip((strength - tuning.hinted) / (tuning.full - tuning.hinted), 0.0, 1.0))
 
 
-def _coverage(asked: Terms) -> tuple[float, bool]:
+def _coverage(asked: Terms, own: int) -> tuple[float, bool]:
     """The greatest share of the question's weight that a passage holds, itself or in its title; whether that is one word of
-    several."""
+    several.
+
+    Args:
+        own: how many of the groups, the first ones, are of its own words.
+    """
     hits, heads = asked.hits, asked.heads
     value = idf(hits) * asked.weights
     both = presence(hits, value) + presence(heads, value)
     best = int(both.argmax())
     found = {*hits.term[hits.passage == best].tolist(), *heads.term[heads.passage == best].tolist()}
-    return float(both[best]) / max(float(value.sum()), 1e-9), len(found) == 1 < len(value)
+    return min(1.0, float(both[best]) / max(float(value[:own].sum()), 1e-9)), len(found) == 1 < own

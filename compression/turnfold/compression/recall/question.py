@@ -7,15 +7,17 @@ Lives here: from a user's message to weighted terms. Does not belong here: which
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, takewhile
 from typing import Final, NamedTuple
 
 import numpy as np
 
+from turnfold.compression.recall.kinds import kind_terms
 from turnfold.compression.recall.leaves import QUESTION_MARKS
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
+from turnfold.compression.recall.respelled import is_mistyped_function_word, respelled_terms
 from turnfold.compression.recall.tuning import Tuning
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue import requests
@@ -81,6 +83,7 @@ class QuestionTerms:
         text: its words, for grams.
         borrowed: whether it had no content of its own, so that the words are those of the exchange before.
         beside_talk: whether its message says something else beside it.
+        kinds: how many of the groups, the last ones, are only of the kind that a word names.
     """
 
     groups: list[list[int]]
@@ -88,6 +91,7 @@ class QuestionTerms:
     text: str
     borrowed: bool
     beside_talk: bool = False
+    kinds: int = 0
 
 
 def content_words(folded: str) -> list[str]:
@@ -198,17 +202,44 @@ def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> Qu
     exact = [w for w in weights if _is_identifier(w) and w not in speakers and _stands_whole(w, index)]
     parts = {part for w in exact for part in words.words(w)} - set(exact)
     kept = [w for w in weights if w not in parts][:_MOST_WORDS]
-    by_language = [words.stem_table(kept, name) for name in index.languages]
-    groups = [sorted({terms[w] for terms in by_language}) for w in kept]
+    kept, groups = _groups(kept, index)
     figures = [weights[w] * (tuning.identifier if _is_identifier(w) else 1.0) for w in kept]
     taken = list(signs)[:_MOST_SIGNS]
+    kinds = _kinds(kept, groups, weights, index)
     return QuestionTerms(
-        groups + [[t] for t in taken],
-        np.array(figures + [signs[t] for t in taken]),
+        groups + [[t] for t in taken] + [terms for terms, _ in kinds],
+        np.array(figures + [signs[t] for t in taken] + [tuning.kind * weight for _, weight in kinds]),
         " ".join(w for w in kept if w not in exact and (own is None or w in own)) or ("" if exact else folded),
         borrowed,
         is_preamble,
+        len(kinds),
     )
+
+
+def _kinds(
+    kept: Sequence[str], groups: Sequence[Sequence[int]], weights: Mapping[str, float], index: PassageIndex
+) -> list[tuple[list[int], float]]:
+    """The terms of what belongs to a kind of thing that a word names, and what the word weighs."""
+    own = frozenset(chain.from_iterable(groups))
+    found = [(sorted(kind_terms(word, index.languages) - own), weights[word]) for word in kept]
+    return [(terms, weight) for terms, weight in found if terms]
+
+
+def _groups(kept: Sequence[str], index: PassageIndex) -> tuple[list[str], list[list[int]]]:
+    """The words that say something, each with its terms; of one that stands nowhere those of what it may be meant for."""
+    by_language = [words.stem_table(kept, name) for name in index.languages]
+    found = {word: sorted({terms[word] for terms in by_language}) for word in kept}
+    number = [at for at, word in enumerate(kept) for _ in found[word]]
+    every = np.array([term for word in kept for term in found[word]], np.uint32)
+    having = np.bincount(number, index.words.having(every), len(kept))
+    absent = [word for word, count in zip(kept, having.tolist(), strict=True) if not count]
+    for word in absent:
+        if meant := respelled_terms(word, index):
+            found[word] = meant
+        elif is_mistyped_function_word(word):
+            del found[word]
+    found = found or {word: [words.term(word)] for word in kept}
+    return list(found), list(found.values())
 
 
 class _Lent(NamedTuple):

@@ -50,7 +50,11 @@ class Terms:
     def asked(cls, question: QuestionTerms, index: PassageIndex) -> Terms:
         """Those of a question."""
         wanted = wanted_terms(question.groups)
-        return cls(question.groups, wanted, question.weights, index.words.find(wanted), index.heads.find(wanted))
+        hits, heads = index.words.find(wanted), index.heads.find(wanted)
+        if question.kinds:  # a document says the word itself: in others things of the kind stand by chance
+            own = len(question.groups) - question.kinds
+            hits, heads = (found.where((found.term < own) | index.spoken.take(found.passage)) for found in (hits, heads))
+        return cls(question.groups, wanted, question.weights, hits, heads)
 
 
 # ---------------------------------------------------------------- the score

@@ -25,6 +25,7 @@ class Tuning:
         points_back: the same for those that point at what was told before, where the question does.
         answered: how many times as much a message that asks lends to the one after it.
         identifier: factor for words with digits and for compound identifiers.
+        kind: weight of what belongs to a kind of thing that a word of the question names, as a share of the word's.
         feedback, feedback_passages, feedback_terms: share and sizes of the relevance feedback.
         hop_chat, hop_document: share of the second hop for messages and for chunks of longer texts.
         hop_passages, hop_names: where its names are taken from, and how many.
@@ -77,6 +78,7 @@ class Tuning:
     points_back: float = 0.3
     answered: float = 1.6
     identifier: float = 1.5
+    kind: float = 0.95
     feedback: float = 0.3
     feedback_passages: int = 5
     feedback_terms: int = 12
@@ -108,7 +110,7 @@ class Tuning:
     room_least: int = 160
     covered_borrowed: float = 0.1
     topical: float = 0.4
-    bearing: float = 0.187
+    bearing: float = 0.205
     given: float = 500
     bearing_uncached: float = 0.25
     bearing_hinted: float = 0.5

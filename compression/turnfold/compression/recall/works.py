@@ -27,6 +27,7 @@ from turnfold.compression.recall.passage_index import Floats, PassageIndex
 from turnfold.compression.recall.question import Question, WantedWork, content_words
 from turnfold.compression.recall.quote_choice import fence_tokens
 from turnfold.compression.recall.ranked_quotes import RankedQuotes, in_front
+from turnfold.compression.recall.several_works import several_works
 from turnfold.compression.scorers.bm25 import rarity, wanted_terms
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range, fences
@@ -106,6 +107,11 @@ def find_work(sources: Sequence[Quotable], question: Question, folded: str, coun
         folded: the question, case-folded.
     """
     wanted = question.work
+    if wanted and wanted.asked.is_several:
+        languages = passage_index.build(sources, memo).languages
+        room = wanted.room - fence_tokens(count)
+        quotes, tokens = several_works(sources, wanted.asked.telling, languages, room, count)
+        return FoundWork(quotes, (), tokens)
     found = _works([*sources, *question.behind], wanted, folded, memo) if wanted else []
     if not (wanted and found):
         return FoundWork()

@@ -53,6 +53,10 @@ class Hits:
         kept = number[self.term] >= 0
         return Hits(len(chosen), self.passages, number[self.term[kept]], self.passage[kept], self.frequency[kept])
 
+    def where(self, kept: npt.NDArray[np.bool_]) -> Hits:
+        """Some of the hits."""
+        return Hits(self.terms, self.passages, self.term[kept], self.passage[kept], self.frequency[kept])
+
     def ordered(self) -> Hits:
         """The same hits, term after term."""
         if not (self.term[1:] < self.term[:-1]).any():

@@ -90,6 +90,7 @@ class AskedWork(NamedTuple):
         alike: other nouns that it may have been asked for by.
         by: role of whoever is said to have brought it; "" where nobody is.
         versions: which of its versions are wanted.
+        is_several: whether all works are wanted that were made under this name.
     """
 
     kind: WorkKind
@@ -97,6 +98,7 @@ class AskedWork(NamedTuple):
     alike: frozenset[str] = frozenset()
     by: str = ""
     versions: Versions = NEWEST
+    is_several: bool = False
 
 
 def asked_work(folded: str) -> AskedWork | None:
@@ -111,6 +113,11 @@ def asked_work(folded: str) -> AskedWork | None:
         return None
     by = next((role for role, pattern in _BROUGHT if pattern.search(folded)), "")
     return found._replace(by=by, versions=versions or NEWEST)
+
+
+def is_code(noun: str) -> bool:
+    """Whether a noun names code."""
+    return _KIND_OF.get(noun) == "code"
 
 
 def named_work(folded: str) -> AskedWork | None:

@@ -1,0 +1,43 @@
+"""What a question calls by its kind and an answer by its name: "which fruit?" and "two apples", "my job" and "I fix bikes".
+
+Lives here: the terms of words that belong to a word of a question. Does not belong here: the words (``lexicon/kinds.txt``), what
+they weigh (``question``).
+"""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from types import MappingProxyType
+from typing import Final
+
+from turnfold.compression.text import words
+from turnfold.compression.text.lexicon import lexicon
+
+
+@cache  # read when a question is asked, not when a process starts
+def _sections() -> MappingProxyType[str, tuple[str, ...]]:
+    """The sections of the table by each of the words that they are headed by."""
+    found: dict[str, tuple[str, ...]] = {}
+    for heads in lexicon(_TABLE):
+        for head in heads.split():
+            found[head] = (*found.get(head, ()), heads)
+    return MappingProxyType(found)
+
+
+_TABLE: Final = "kinds"
+
+
+@cache
+def _section_terms(heads: str, language: str) -> frozenset[int]:
+    return frozenset(words.stem_table(lexicon(_TABLE)[heads], language).values())
+
+
+def kind_terms(word: str, languages: tuple[str, ...]) -> frozenset[int]:
+    """The terms of the words that belong to a folded word, in each of some languages; none where it is no kind of thing."""
+    sections = _sections().get(word)
+    return _joined_terms(sections, languages) if sections else frozenset()
+
+
+@lru_cache(maxsize=256)
+def _joined_terms(sections: tuple[str, ...], languages: tuple[str, ...]) -> frozenset[int]:
+    return frozenset().union(*(_section_terms(heads, language) for heads in sections for language in languages))

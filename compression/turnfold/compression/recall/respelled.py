@@ -1,0 +1,93 @@
+"""Words of a question that stand nowhere in the conversation, as the conversation may spell them.
+
+Lives here: which of its words a word may be meant for. Does not belong here: what a question's words weigh (``question``).
+
+People mistype words and leave accents out: "phyiscs", "ou sont mes cles". A word that no passage has would weigh most, being the
+rarest, and find nothing. It stands for those that differ by one slip (Damerau, "A technique for computer detection and correction
+of spelling errors", 1964), or only by accents. What is a slip from a function word says nothing of the subject.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import numpy as np
+
+from turnfold.compression.recall.passage_index import PassageIndex
+from turnfold.compression.text import words
+
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
+_SHORTEST: Final = 5  # letters of a word that is corrected; of shorter ones too many are one slip away
+_SHORTEST_SWAPPED: Final = 3  # letters of a function word two letters of which changed places
+_LONGEST: Final = 24
+_PLAIN_LETTERS: Final = str.maketrans({"ł": "l", "đ": "d", "ø": "o", "ı": "i", "ß": "ss", "æ": "ae", "œ": "oe", "ð": "d"})
+_UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa"})
+_READ: Final = ""  # no word: how many sources are in the table
+
+
+def respelled_terms(word: str, index: PassageIndex) -> list[int]:
+    """The terms of words of the conversation that a word which it does not have may be meant for."""
+    if not word.isalpha() or len(word) > _LONGEST:
+        return []
+    accented = _accented(index).get(plain(word), ())
+    found = _known_terms(accented, index)
+    if not found and word.isascii() and len(word) >= _SHORTEST:
+        found = _known_terms(dict.fromkeys(_slips(word)), index)
+    return found
+
+
+def is_mistyped_function_word(word: str) -> bool:
+    """Whether a word is a function word with two neighbouring letters in each other's place: "teh", "waht"."""
+    return len(word) >= _SHORTEST_SWAPPED and any(map(words.is_function_word, _swapped(word)))
+
+
+def plain(word: str) -> str:
+    """A folded word without accents."""
+    if word.isascii():
+        return word
+    decomposed = unicodedata.normalize("NFD", word.translate(_PLAIN_LETTERS))
+    return "".join(sign for sign in decomposed if not unicodedata.combining(sign))
+
+
+def _known_terms(spellings: Iterable[str], index: PassageIndex) -> list[int]:
+    """The terms of those spellings that stand in a passage, in any of its languages."""
+    distinct = list(spellings)
+    if not distinct:
+        return []
+    terms = np.unique([term for name in index.languages for term in words.stem_table(distinct, name).values()]).astype(np.uint32)
+    return terms[index.words.having(terms) > 0].tolist()  # type: ignore[no-any-return]
+
+
+def _slips(word: str) -> Iterator[str]:
+    """The words that one slip makes of a word: two letters in each other's place, one too many, another one, one missing."""
+    yield from _swapped(word)
+    for at in range(len(word) + 1):
+        before, behind = word[:at], word[at:]
+        if behind:
+            yield before + behind[1:]
+            yield from (f"{before}{letter}{behind[1:]}" for letter in _LETTERS)
+        yield from (f"{before}{letter}{behind}" for letter in _LETTERS)
+
+
+def _swapped(word: str) -> Iterator[str]:
+    for at in range(len(word) - 1):
+        if word[at] != word[at + 1]:
+            yield f"{word[:at]}{word[at + 1]}{word[at]}{word[at + 2 :]}"
+
+
+def _accented(index: PassageIndex) -> dict[str, tuple[str, ...]]:
+    """The words with accents that stand in the sources, by what is left without these."""
+    table: dict[str, tuple[str, ...]] = index.derived("accented", dict)
+    read = int(table.get(_READ, ("0",))[0])
+    if read == len(index.sources):
+        return table
+    for source in index.sources[read:]:
+        if source.text.isascii():
+            continue
+        for word in sorted({word for word in words.words(words.fold(source.text)) if not word.isascii()}):
+            for key in {plain(word), plain(word.translate(_UMLAUTS))} - {word}:
+                table[key] = tuple(sorted({*table.get(key, ()), word}))
+    table[_READ] = (str(len(index.sources)),)
+    return table

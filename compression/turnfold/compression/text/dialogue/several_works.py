@@ -1,0 +1,53 @@
+"""A message that asks for several things that the chat made, one by one: "send me all three descriptions".
+
+Lives here: whether a message does, and what it calls them; what asks for one more of them. Does not belong here: finding them
+(``recall.several_works``), one work (``works``), everything that was said (``overall``).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from turnfold.compression.text.dialogue.overall import asks_for_overall
+from turnfold.compression.text.dialogue.versions import asked_versions
+from turnfold.compression.text.dialogue.works import WANTED_WORDS, AskedWork, is_code
+from turnfold.compression.text.words import is_function_word
+
+_LONGEST: Final = 200  # characters of such a message
+_NUMBER: Final = (
+    r"(?:[2-9]|1\d|two|three|four|five|six|seven|eight|nine|ten|zwei|drei|vier|fünf|sechs|sieben|acht|deux|trois|quatre|cinq|sept"
+    r"|huit|dos|tres|cuatro|cinco|seis|due|tre|quattro|cinque|dois|duas|três|quatro|twee|drie)"
+)
+_OWN: Final = (
+    r"(?:of |the |these |those |your |my |our |die |der |deine |meine |les |des |tes |mes |los |las |tus |mis |le |i |os |as )"
+)
+_ALL: Final = re.compile(
+    r"\b(?:(?:all|both|alle|beiden?|sämtliche|tous|toutes|todos|todas|ambos|ambas|tutti|tutte|entrambi|entrambe) "
+    rf"{_OWN}{{0,2}}"
+    rf"(?:{_NUMBER} )?|{_OWN}{_NUMBER} )(?P<things>[^\W\d_]{{4,}}(?: [^\W\d_]{{4,}})?)"
+)
+_HAVING: Final = re.compile(
+    r"\b(?:have|get|need|want|collect|combine|merge|together|brauche|möchte|hätte|zusammen|avoir|veux|voudrais|quiero|necesito)\b"
+)
+_ONE_MORE: Final = re.compile(
+    r"\b(?:one|another|noch (?:ein\w*|mehr)|(?:und|jetzt|nun|dann) ein\w*|encore une?|une? (?:autre|sur|pour|de plus)|otr[oa]"
+    r"|un[oa] (?:más|para|sobre)|un['’]?\s?altr[oa]|ancora un\w*|mais uma?|outr[oa]|nog een)\b|再来一|再來一|もう一|하나 더"
+)
+
+
+def asked_several(folded: str) -> AskedWork | None:
+    """The works of one kind that a case-folded message asks for, all of them; None where it asks for anything else."""
+    found = _ALL.search(folded) if len(folded) <= _LONGEST else None
+    if found is None or asked_versions(folded) or asks_for_overall(folded):
+        return None
+    if _HAVING.search(folded) is None and WANTED_WORDS.isdisjoint(re.findall(r"[^\W\d_]+", folded)):
+        return None
+    things = found["things"].split()
+    named = frozenset(thing for thing in things if not is_function_word(thing) and thing not in WANTED_WORDS)
+    return AskedWork("either", named, is_several=True) if named and not any(map(is_code, named)) else None
+
+
+def asks_for_one_more(folded: str) -> bool:
+    """Whether a case-folded request asks for one more of what the one before it asked for: "and one for the kettle"."""
+    return _ONE_MORE.search(folded) is not None

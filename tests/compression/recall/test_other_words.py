@@ -1,0 +1,111 @@
+"""A question whose words the answer spells otherwise, or calls by another name.
+
+Lives here: what folds quote for mistyped questions, questions without accents, and those that name a kind of thing. Does not
+belong here: questions in the words of their answers (``test_ranking``).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.support.bodies import Message, encode
+from tests.support.cases import each
+from tests.support.words import prose
+from turnfold.compression.fold import fold_request
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import FoldOptions
+
+#: Share words with the questions, and answer none.
+_BESIDE: Final = (
+    "I had an idea in the morning, which I forgot by the evening.",
+    "We talked about my plans with everybody in the house.",
+    "There is a lot to do in our street, and I like it.",
+    "I did nothing at all at the weekend, and enjoyed every hour of it.",
+    "What I think about it changes from day to day.",
+    "It took me a long time to find out where I put the letter.",
+    "When do people have time for all these things?",
+    "Which of them is right I never know.",
+)
+
+
+def _sent(told: str, question: str, share: float = 0.12) -> str:
+    messages: list[Message] = []
+    for turn in range(60):
+        said = told if turn == 20 else f"{_BESIDE[turn % len(_BESIDE)]} {prose(turn, 'en', 1)}"
+        messages.append({"role": "user", "content": said})
+        messages.append({"role": "assistant", "content": prose(500 + turn, "en", 1 if turn % 3 else 8)})
+    body = encode([*messages, {"role": "user", "content": question}])
+    size = fold_request(body, FoldOptions(), Memo()).tokens_before
+    folded = fold_request(body, FoldOptions(budget=int(size * share)), Memo())
+    return "\n".join(message.text for message in folded.forwarded.messages)
+
+
+@each(
+    ("told", "question"),
+    [
+        ("I feed two goldfish and a tortoise before breakfast.", "Which pets do I have?"),
+        ("Rex barked at the postman until noon.", "What did my dog do?"),
+        ("We ate our pears under the bridge.", "What fruit did we have?"),
+        ("The clarinet squeaks whenever it's damp.", "Which instrument do I have?"),
+        ("Wir haben den alten Lieferwagen verkauft.", "Was ist mit meinem Auto?"),
+        ("Je joue de la flûte sous le pont.", "Quel instrument est le mien ?"),
+        ("Desayuno cerezas en el balcón.", "¿Qué fruta me gusta?"),
+        ("Aunt Rosalind keeps bees on the roof.", "Who is in my family?"),
+    ],
+)
+def test_an_answer_by_name_to_a_question_by_kind_is_quoted(told: str, question: str) -> None:
+    assert told in _sent(told, question)
+
+
+@each(
+    ("told", "question"),
+    [
+        ("The chimney sweep comes on the 9th, before noon.", "wehn does teh chimeny sweep come?"),
+        ("My thermostat is set to nineteen degrees at night.", "how is the thermostst set"),
+        ("The excursion costs twelve crowns for children.", "waht is the pirce of the excurion?"),
+        ("Les clés sont chez la bouchère, Mme Hébrard.", "ou sont les cles"),
+        ("Çiğdem'in düğünü sahilde olacak.", "cigdem'in dugunu nerede"),
+        ("Die Schlüssel hängen hinter dem Mantel.", "wo sind die schluessel"),
+        ("Środy spędzamy u Żanety w Łodzi.", "gdzie spedzamy srody"),
+        ("El cumpleaños de Íñigo cae en domingo.", "cuando es el cumpleanos de inigo"),
+    ],
+)
+def test_what_a_mistyped_word_is_meant_for_is_found(told: str, question: str) -> None:
+    assert told in _sent(told, question, 0.06)
+
+
+def test_in_a_document_things_of_a_kind_that_a_question_names_are_none_of_its_words() -> None:
+    pages = [
+        f"{name}: {prose(number, 'en', 9)}" for number, name in enumerate(("Orchards", "Apples and pears", "Plums", "Fruit"))
+    ]
+    asked = "What does it say of fruit?"
+    text = "\n\n".join(pages)
+    before: list[Message] = [{"role": "user", "content": text}, {"role": "assistant", "content": "Read."}]
+    body = encode([*before, {"role": "user", "content": asked}])
+    folded = fold_request(body, FoldOptions(budget=140), Memo())
+    sent = "\n".join(message.text for message in folded.forwarded.messages)
+    assert pages[3][:40] in sent
+
+
+@each(
+    ("requests", "question"),
+    [
+        (("Draft a slogan for the bakery.", "A slogan for the ferry.", "And one for the zoo."), "Send me all three slogans."),
+        (("Ein Limerick über Kiel bitte.", "Noch einen, über Ulm."), "Zeig mir bitte beide Limericks."),
+        (("Écris une comptine sur la pluie.", "Encore une sur le vent."), "Redonne-moi les deux comptines."),
+    ],
+)
+def test_all_works_of_a_kind_are_quoted_whole(requests: tuple[str, ...], question: str) -> None:
+    made = [f"{prose(900 + number, 'en', 2)} Made as number {number}." for number in range(len(requests))]
+    messages: list[Message] = []
+    for turn in range(40):
+        messages.append({"role": "user", "content": f"{_BESIDE[turn % len(_BESIDE)]} {prose(turn, 'en', 1)}"})
+        messages.append({"role": "assistant", "content": prose(500 + turn, "en", 6)})
+    exchanges: list[list[Message]] = [
+        [{"role": "user", "content": asked}, {"role": "assistant", "content": answer}]
+        for asked, answer in zip(requests, made, strict=True)
+    ]
+    messages[20:20] = [message for exchange in exchanges for message in exchange]
+    folded = fold_request(encode([*messages, {"role": "user", "content": question}]), FoldOptions(), Memo())
+    sent = "\n".join(message.text for message in folded.forwarded.messages)
+    assert [answer for answer in made if answer not in sent] == []
