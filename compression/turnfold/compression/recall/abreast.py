@@ -57,26 +57,21 @@ def abreast(
     """The newest messages that have as much of one of the questions as the best quote, and are newer than all such quotes."""
     messages = (*sources, *behind)
     numbers, told = _numbers(index, quoted), {quote.source for quote in quoted}
-    later = passage_index.build(behind, memo) if any(one.text.strip() for one in behind) else None
-    found: set[Quote] = set()
+    found: set[tuple[Quote, int]] = set()
     for terms in asked:
         value = idf(terms.hits) * terms.weights
         has = presence(terms.hits, value)
-        best = float(has[numbers].max(initial=0.0))
-        if not best:
-            continue
-        least = _AS_MUCH * best
+        least = _AS_MUCH * float(has[numbers].max(initial=0.0))
         as_much = numbers[has[numbers] >= least].tolist()
-        if not any(_tells_figure(index.quotes[n], messages) for n in as_much):
+        if not (least and any(_tells_figure(index.quotes[n], messages) for n in as_much)):
             continue
-        newer = _having(index, has, least)
-        if later is not None:
-            newer += _having(later, presence(later.words.find(terms.wanted), value), least, len(sources))
-        last = int(index.source_of[as_much[-1]])
-        found.update(_newest([one for one in newer if one[1].source > last and one[1].source not in told], messages))
-    known = {quote: n for n, quote in enumerate(index.quotes)} if found else {}
-    inside = sorted(known[quote] for quote in found if quote.source < len(sources))
-    return Abreast(tuple(inside), tuple(sorted(quote for quote in found if quote.source >= len(sources))))
+        newer = _having(index, has, least, int(index.source_of[as_much[-1]]) + 1)
+        if any(_FIGURE.search(one.text) for one in behind):
+            later = passage_index.build(behind, memo)
+            newer += _having(later, presence(later.words.find(terms.wanted), value), least, before=len(sources))
+        found.update(_newest([one for one in newer if one.quote.source not in told], messages))
+    inside = sorted(number for quote, number in found if quote.source < len(sources))
+    return Abreast(tuple(inside), tuple(sorted(quote for quote, _ in found if quote.source >= len(sources))))
 
 
 def with_abreast(ranking: RankedQuotes, newest: Abreast) -> tuple[RankedQuotes, list[int]]:
@@ -98,16 +93,26 @@ def _numbers(index: PassageIndex, quoted: Sequence[Quote]) -> Ints:
     return np.array(found, np.int64)
 
 
-def _having(index: PassageIndex, has: Floats, least: float, before: int = 0) -> list[tuple[float, Quote]]:
-    """The passages that have so much of a question, each with what it has; `before` messages stand before those of the index."""
-    found = ((float(has[n]), index.quotes[n]) for n in np.flatnonzero(has >= least).tolist())
-    return [(share, quote._replace(source=before + quote.source)) for share, quote in found]
+class _Having(NamedTuple):
+    """A passage with what it has of a question, and its number in its index."""
+
+    share: float
+    quote: Quote
+    number: int
 
 
-def _newest(newer: Sequence[tuple[float, Quote]], messages: Sequence[Quotable]) -> list[Quote]:
+def _having(index: PassageIndex, has: Floats, least: float, since: int = 0, *, before: int = 0) -> list[_Having]:
+    """The passages of the messages from `since` on that have so much of a question; `before` messages stand before the index."""
+    first = int(index.source_of.searchsorted(since))
+    numbers = (np.flatnonzero(has[first:] >= least) + first).tolist()
+    quotes = ((n, index.quotes[n]) for n in numbers)
+    return [_Having(float(has[n]), quote._replace(source=before + quote.source), n) for n, quote in quotes]
+
+
+def _newest(newer: Sequence[_Having], messages: Sequence[Quotable]) -> list[tuple[Quote, int]]:
     """The last of them that tell a figure, of each message the best passage; no answer to a message that is among them."""
-    best = {quote.source: quote for _, quote in sorted(newer) if _tells_figure(quote, messages)}
-    apart = [quote for at, quote in best.items() if not (messages[at].role == "assistant" and at - 1 in best)]
+    best = {one.quote.source: one for one in sorted(newer) if _tells_figure(one.quote, messages)}
+    apart = [one[1:] for at, one in best.items() if not (messages[at].role == "assistant" and at - 1 in best)]
     return sorted(apart)[-_MOST:]
 
 

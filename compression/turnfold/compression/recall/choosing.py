@@ -72,7 +72,7 @@ def recall(
     index = passage_index.build(sources, memo)
     asking = _asking(sources, index, question, fill=fill, tuning=tuning)
     work = find_work(sources, question, normal_text(question), count, memo)
-    room = budget - fence_tokens(count)
+    most, room = budget, budget - fence_tokens(count)
     ranking = _ranked(asking, room, work, count, memo)
     if ranking is None:
         return Quoted()
@@ -95,20 +95,23 @@ def recall(
 
     found = fit_quotes(quotes, budget, tokens_of(quotes))
     if asking.is_talk and not (fill or question.work or ranking.is_whole) and (newest := asking.newest(found.quotes, memo)):
-        found = _fit_with(newest, quotes, budget, tokens_of)
+        found = _fit_with(newest, quotes, budget, most, tokens_of) or found
     if found.text and isinstance(count, ModelCounter):
         count_tail(found.text, dict(zip(count.vocabularies, found.counts, strict=True)), memo)
     return found
 
 
-def _fit_with(newest: Abreast, quotes: RankedQuotes, budget: int, tokens_of: Callable[[RankedQuotes], QuoteTokens]) -> Quoted:
+def _fit_with(
+    newest: Abreast, quotes: RankedQuotes, budget: int, most: int, tokens_of: Callable[[RankedQuotes], QuoteTokens]
+) -> Quoted | None:
     """The quotes that fit, with the newest messages in front, which the request may hold elsewhere and which have room of their
-    own."""
+    own, within the `most` that all may take; None where they take more than half of that."""
     ranking, numbers = with_abreast(quotes, newest)
     tokens = tokens_of(ranking)
     for number in numbers:
         tokens.release(number)
-    return fit_quotes(ranking, budget + sum(map(tokens.cost, numbers)), tokens)
+    cost = sum(map(tokens.cost, numbers))
+    return fit_quotes(ranking, min(budget + cost, most), tokens) if 2 * cost <= most else None
 
 
 def _asking(sources: Sequence[Quotable], index: PassageIndex, question: Question, *, fill: bool, tuning: Tuning) -> _Asking:
