@@ -167,7 +167,7 @@ EINKAUF = (
 def test_all_steps_of_what_was_kept_are_quoted_under_a_tight_budget(
     talk: tuple[tuple[str, str], ...], question: str, needed: tuple[str, ...]
 ) -> None:
-    text = forwarded(said(*talk, question=question, between=12), 800)
+    text = forwarded(said(*talk, question=question, between=40), 800)
     assert [one for one in needed if one not in text] == []
 
 
@@ -177,3 +177,62 @@ def test_a_work_is_asked_for_whose_newest_form_is_not_folded() -> None:
     messages[-1:-1] = [{"role": "user", "content": "use ean"}, {"role": "assistant", "content": form.format("ean")}]
     fold = fold_request(encode(messages), replace(FREE, budget=1500), WARM)
     assert "ean text" in "".join(message.text for message in fold.forwarded.messages)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "question", "outdated", "current"),
+    [
+        (
+            "Pues mira, el sábado estuvimos mirando pisos con mi madre y el de la calle Cádiz nos gustó mucho, tiene "
+            "ascensor y da al patio, lo malo es que está lejos del colegio. Para el sofá hemos visto uno gris por 890 "
+            "euros y otro azul por 720, nos quedamos con el azul. Las lámparas las trae mi hermano cuando venga. ¿Tú "
+            "pintarías antes o después de la mudanza?",
+            "Vaya faena, el sofá azul tenía una pata rota y al final nos hemos llevado el otro, nos lo dejaron en 815 euros.",
+            "¿Qué sofá compramos y cuánto costó?",
+            "azul por 720",
+            "815 euros",
+        ),
+        (
+            "Also wir waren am Samstag in der Südstadt, da gibt es ja zwei Läden, und das Bett hat uns gleich "
+            "gefallen, das kostet 310 und wird nächste Woche geliefert. Beim Kinderwagen wissen wir noch nicht, der "
+            "steht im Laden für 640 Euro, und online gibt es ihn für 599, da nehm ich dann wohl den online. Was meinst "
+            "du, brauchen wir die Wickelkommode wirklich?",
+            "Also online hatten sie den Kinderwagen dann gar nicht, die im Laden haben ihn mir für 615 gegeben.",
+            "Was hat der Kinderwagen gekostet?",
+            "599",
+            "615",
+        ),
+        (
+            "昨日息子と一緒に駅前の店に行ってきました。洗濯機は日立の6キロが3万9,800円で、置き場所の寸法も大丈夫そうでした。"
+            "冷蔵庫は5万4,800円のを見つけて、息子も気に入ったのでそれにしようと思っています。炊飯器はまだ決めていません。"
+            "電子レンジは姉が使っていないのをくれるそうです。ベッドはロングサイズにしたほうがいいでしょうか?",
+            "駅前の店に電話したら、冷蔵庫は今週末だけ4万9,800円でいいと言ってくれました。",
+            "冷蔵庫の値段はいくらですか?",
+            "5万4,800円",
+            "4万9,800円",
+        ),
+    ],
+)
+def test_a_change_that_nobody_announces_is_quoted_behind_what_it_changes(
+    older: str, newer: str, question: str, outdated: str, current: str
+) -> None:
+    messages = said(("Hello!", "Hello."), (older, "Noted."), question=question, between=25)
+    messages[-3:-3] = [{"role": "user", "content": newer}, {"role": "assistant", "content": "Noted."}]
+    asked = forwarded(messages, None).split(question)[-1]
+    assert outdated in asked
+    assert asked.rfind(current) > asked.rfind(outdated)
+
+
+def test_what_is_newest_anyway_is_not_quoted_twice() -> None:
+    older = (
+        "So for Tokyo my cousin found us a room in Asakusa which is 72 euros a night and she booked five nights, can "
+        "be cancelled until March. Daniel's passport came on Tuesday after all that waiting and the visa thing turned "
+        "out to be nothing, they don't even want one for less than ninety days. The hostel in Kyoto costs 58 euros, "
+        "breakfast is extra. Would Kanazawa be worth it, or is that too far?"
+    )
+    newer = "The weather in Tokyo was lovely, by the way."
+    messages = said(("Hello!", "Hello."), (older, "Noted."), question="What does the hostel in Kyoto cost?", between=25)
+    messages[-3:-3] = [{"role": "user", "content": newer}, {"role": "assistant", "content": "Good."}]
+    text = forwarded(messages, None)
+    assert older in text.split("What does the hostel in Kyoto cost?")[-1]
+    assert text.count(newer) == 1

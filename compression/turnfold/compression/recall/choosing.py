@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.recall import cover, passage_index
+from turnfold.compression.recall.abreast import Abreast, abreast, with_abreast
 from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.greatest import best_places
 from turnfold.compression.recall.held import Held
@@ -76,7 +77,7 @@ def recall(
     index = passage_index.build(sources, memo)
     asking = _asking(sources, index, question, fill=fill, tuning=tuning)
     work = find_work(sources, question, normal_text(question), count, memo)
-    room = budget - fence_tokens(count)
+    most, room = budget, budget - fence_tokens(count)
     ranking = _ranked(asking, room, work, count, memo)
     if ranking is None:
         return Quoted()
@@ -89,14 +90,33 @@ def recall(
     # A change of a work stands behind the work, so what belongs to it is quoted together.
     held = Held("\0".join(present), question.held.difference([quote.source for quote in work.quotes]))
     quotes = with_behind(quotes, index, sources, question.behind, held, memo)
-    tokens = QuoteTokens((*sources, *question.behind), count, index, held, quotes.more)
-    release(tokens, quotes, index, sources, memo)
-    if ranking.has_ledger:
-        release_ledger(tokens, index, sources, room, memo)
-    found = fit_quotes(quotes, budget, tokens)
+
+    def tokens_of(quotes: RankedQuotes) -> QuoteTokens:
+        tokens = QuoteTokens((*sources, *question.behind), count, index, held, quotes.more)
+        release(tokens, quotes, index, sources, memo)
+        if ranking.has_ledger:
+            release_ledger(tokens, index, sources, room, memo)
+        return tokens
+
+    found = fit_quotes(quotes, budget, tokens_of(quotes))
+    if asking.is_talk and not (fill or question.work or ranking.is_whole) and (newest := asking.newest(found.quotes, memo)):
+        found = _fit_with(newest, quotes, budget, most, tokens_of) or found
     if found.text and isinstance(count, ModelCounter):
         count_tail(found.text, dict(zip(count.vocabularies, found.counts, strict=True)), memo)
     return found
+
+
+def _fit_with(
+    newest: Abreast, quotes: RankedQuotes, budget: int, most: int, tokens_of: Callable[[RankedQuotes], QuoteTokens]
+) -> Quoted | None:
+    """The quotes that fit, with the newest messages in front, which the request may hold elsewhere and which have room of their
+    own, within the `most` that all may take; None where they take more than half of that."""
+    ranking, numbers = with_abreast(quotes, newest)
+    tokens = tokens_of(ranking)
+    for number in numbers:
+        tokens.release(number)
+    cost = sum(map(tokens.cost, numbers))
+    return fit_quotes(ranking, min(budget + cost, most), tokens) if 2 * cost <= most else None
 
 
 def _asking(sources: Sequence[Quotable], index: PassageIndex, question: Question, *, fill: bool, tuning: Tuning) -> _Asking:
@@ -270,6 +290,11 @@ class _Asking:
         if self.asked.beside_talk:
             part *= self.tuning.room_beside_talk
         return min(budget, max(self.tuning.room_least, int(budget * part)))
+
+    def newest(self, quoted: Sequence[Quote], memo: Memo) -> Abreast:
+        """Messages that bear on it as much as what is quoted, and are newer."""
+        asked = [one.terms for one in self.parts or (self,) if not one.asked.borrowed]
+        return abreast(asked, self.index, self.sources, self.question.behind, quoted, memo)
 
     def ranked(self, memo: Memo) -> RankedQuotes:
         """The passages that bear on it: those of the floor's worth, and the best of those worth half as much.

@@ -1,0 +1,120 @@
+"""Newer messages that bear on a question as much as the older ones that are quoted.
+
+Lives here: which these are. Does not belong here: messages that say themselves that they renew others (``recall.later``), what a
+passage is worth (``ranking``).
+
+Quotes stand behind all that a request holds, so an older message that is quoted seems to be the newest word. People seldom
+say that something has changed: "so the hostel cancelled on us, we're at the inn for 138". Where a message with a figure has
+about as much of the question as the best of what is quoted, which has one too, and came later, it is quoted as well, also if
+the request holds it elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from turnfold.compression.memo import Memo
+from turnfold.compression.recall import passage_index
+from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
+from turnfold.compression.recall.ranked_quotes import RankedQuotes
+from turnfold.compression.recall.ranking import Terms
+from turnfold.compression.scorers.bm25 import idf, presence
+from turnfold.compression.text.quotes import Quotable, Quote
+
+_AS_MUCH: Final = 0.8  # share of what the best quote has of the question
+_MOST: Final = 2  # messages
+_AHEAD: Final = 1.001
+_FIGURE: Final = re.compile(r"\d")
+
+
+class Abreast(NamedTuple):
+    """What bears on a question as much as what is quoted, and is newer.
+
+    Attributes:
+        numbers: passages of the index.
+        behind: quotes of messages behind what is folded, as sources behind the others.
+    """
+
+    numbers: tuple[int, ...] = ()
+    behind: tuple[Quote, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.numbers or self.behind)
+
+
+def abreast(
+    asked: Iterable[Terms],
+    index: PassageIndex,
+    sources: Sequence[Quotable],
+    behind: Sequence[Quotable],
+    quoted: Sequence[Quote],
+    memo: Memo,
+) -> Abreast:
+    """The newest messages that have as much of one of the questions as the best quote, and are newer than all such quotes."""
+    messages = (*sources, *behind)
+    numbers, told = _numbers(index, quoted), {quote.source for quote in quoted}
+    found: set[tuple[Quote, int]] = set()
+    for terms in asked:
+        value = idf(terms.hits) * terms.weights
+        has = presence(terms.hits, value)
+        least = _AS_MUCH * float(has[numbers].max(initial=0.0))
+        as_much = numbers[has[numbers] >= least].tolist()
+        if not (least and any(_tells_figure(index.quotes[n], messages) for n in as_much)):
+            continue
+        newer = _having(index, has, least, int(index.source_of[as_much[-1]]) + 1)
+        if any(_FIGURE.search(one.text) for one in behind):
+            later = passage_index.build(behind, memo)
+            newer += _having(later, presence(later.words.find(terms.wanted), value), least, before=len(sources))
+        found.update(_newest([one for one in newer if one.quote.source not in told], messages))
+    inside = sorted(number for quote, number in found if quote.source < len(sources))
+    return Abreast(tuple(inside), tuple(sorted(quote for quote, _ in found if quote.source >= len(sources))))
+
+
+def with_abreast(ranking: RankedQuotes, newest: Abreast) -> tuple[RankedQuotes, list[int]]:
+    """A ranking with these in front; and their numbers."""
+    size, best = len(ranking.worth), float(ranking.worth.max(initial=0.0))
+    worth = np.append(ranking.worth, np.full(len(newest.behind), _AHEAD * best))
+    worth[list(newest.numbers)] = _AHEAD * best
+    numbers = [*newest.numbers, *range(size, size + len(newest.behind))]
+    bearing = np.union1d(ranking.numbers, np.array(numbers, np.int64))
+    return RankedQuotes(bearing, worth, (*ranking.more, *newest.behind)), numbers
+
+
+def _numbers(index: PassageIndex, quoted: Sequence[Quote]) -> Ints:
+    """The passages that are quoted."""
+    found: list[int] = []
+    for source, start, end in quoted:
+        first, stop = index.source_of.searchsorted([source, source + 1]).tolist()
+        found += [n for n in range(first, stop) if index.quotes[n].start < end and start < index.quotes[n].end]
+    return np.array(found, np.int64)
+
+
+class _Having(NamedTuple):
+    """A passage with what it has of a question, and its number in its index."""
+
+    share: float
+    quote: Quote
+    number: int
+
+
+def _having(index: PassageIndex, has: Floats, least: float, since: int = 0, *, before: int = 0) -> list[_Having]:
+    """The passages of the messages from `since` on that have so much of a question; `before` messages stand before the index."""
+    first = int(index.source_of.searchsorted(since))
+    numbers = (np.flatnonzero(has[first:] >= least) + first).tolist()
+    quotes = ((n, index.quotes[n]) for n in numbers)
+    return [_Having(float(has[n]), quote._replace(source=before + quote.source), n) for n, quote in quotes]
+
+
+def _newest(newer: Sequence[_Having], messages: Sequence[Quotable]) -> list[tuple[Quote, int]]:
+    """The last of them that tell a figure, of each message the best passage; no answer to a message that is among them."""
+    best = {one.quote.source: one for one in sorted(newer) if _tells_figure(one.quote, messages)}
+    apart = [one[1:] for at, one in best.items() if not (messages[at].role == "assistant" and at - 1 in best)]
+    return sorted(apart)[-_MOST:]
+
+
+def _tells_figure(quote: Quote, messages: Sequence[Quotable]) -> bool:
+    return _FIGURE.search(messages[quote.source].text, quote.start, quote.end) is not None
