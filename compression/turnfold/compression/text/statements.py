@@ -27,6 +27,7 @@ from turnfold.compression.text.ties.correcting import correcting_ties
 from turnfold.compression.text.ties.cues import sentence_cues
 from turnfold.compression.text.ties.farther import farther_ties
 from turnfold.compression.text.ties.following import following_ties
+from turnfold.compression.text.ties.framed import framed_ties
 from turnfold.compression.text.ties.hints import Hints
 from turnfold.compression.text.ties.interrupted import interrupted_ties
 from turnfold.compression.text.ties.layout import layout_ties
@@ -87,7 +88,7 @@ _RULES: Final[tuple[_Rule, ...]] = (
     layout_ties,
 )
 #: The same where it matters as much what stands in front as what stands behind.
-_TWO_SIDED: Final[tuple[_Rule, ...]] = (interrupted_ties, exchange_ties, lambda _, pieces: run_in_ties(pieces))
+_TWO_SIDED: Final[tuple[_Rule, ...]] = (interrupted_ties, exchange_ties, framed_ties, lambda _, pieces: run_in_ties(pieces))
 
 
 def _comments(rule: _Rule) -> _Rule:
