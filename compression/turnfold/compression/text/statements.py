@@ -88,7 +88,7 @@ _RULES: Final[tuple[_Rule, ...]] = (
     layout_ties,
 )
 #: The same where it matters as much what stands in front as what stands behind.
-_TWO_SIDED: Final[tuple[_Rule, ...]] = (interrupted_ties, exchange_ties, framed_ties, lambda _, pieces: run_in_ties(pieces))
+_TWO_SIDED: Final[tuple[_Rule, ...]] = (interrupted_ties, exchange_ties, lambda _, pieces: run_in_ties(pieces))
 
 
 def _comments(rule: _Rule) -> _Rule:
@@ -96,7 +96,7 @@ def _comments(rule: _Rule) -> _Rule:
     return lambda text, pieces: [pair for pair in rule(text, pieces) if pair[0] < pair[1]]
 
 
-_ALL_RULES: Final = (*_RULES, *_TWO_SIDED)
+_ALL_RULES: Final = (*_RULES, *_TWO_SIDED, framed_ties)
 #: The same of what limits, corrects or introduces a sentence.
 _LIMITING_RULES: Final[tuple[_Rule, ...]] = (
     *map(_comments, _RULES),

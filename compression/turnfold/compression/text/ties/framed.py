@@ -160,7 +160,7 @@ def _is_paged(paragraph: Sequence[_Line]) -> bool:
     if len(paragraph) < 2 or 2 * sum(line.is_scrap for line in paragraph) < len(paragraph):
         return False
     speakers = [m["name"] for line in paragraph if not line.indent and (m := FIELD.match(line.body))]
-    return 2 * len(speakers) < len(paragraph) or 2 * len({*speakers}) > len(speakers)
+    return any(line.is_name for line in paragraph) or 2 * len(speakers) < len(paragraph) or 2 * len({*speakers}) > len(speakers)
 
 
 def _names(read: Sequence[_Line]) -> set[int]:
