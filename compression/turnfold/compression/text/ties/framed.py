@@ -17,7 +17,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 from typing import Final, NamedTuple
 
 from turnfold.compression.text.heads import FIELD
@@ -34,6 +34,7 @@ _SLIGHTLY: Final = 1  # blanks more that tell nothing in front of a figure, whic
 _FARTHEST_IN: Final = 24  # blanks; what is indented farther stands in the middle or at the right
 _FENCES: Final = ("```", "~~~")
 _MARKED: Final = re.compile(r"#{1,6} |\*\*[^*]+\*\*:?\Z|__[^_]+__:?\Z|[=-]{3,}\Z")
+_MARKS: Final = frozenset("#*_=-")
 _ENDS: Final = (*".!?…。！？।॥؟۔",)
 #: A line that is nothing but a name: "Ground floor", "For (4)", "Room 14", "TAURUS".
 _NAME: Final = re.compile(r"[^\W\d_][\w'’&/-]*(?: [\w'’&/-]+){0,3}(?: \([^()\n]{1,24}\))?:?")
@@ -85,6 +86,11 @@ class _Line(NamedTuple):
         return self.is_scrap and ITEM.match(self.body) is None
 
     @property
+    def is_note(self) -> bool:
+        """Whether it may be one."""
+        return len(self.body) <= _LONGEST_NOTE and len(self.cells) < _FEWEST_CELLS
+
+    @property
     def look(self) -> tuple[object, ...]:
         """What other lines of its kind have in common with it."""
         first, body = self.body[0], self.body
@@ -104,6 +110,8 @@ def framed(lines: Sequence[str]) -> dict[int, tuple[int, ...]]:
         return {}
     paragraphs = _paragraphs(read)
     paged = [_is_paged(paragraph) for paragraph in paragraphs]
+    if True not in paged:
+        return {}
     found: dict[int, dict[int, None]] = {}
 
     def add(pairs: Iterator[tuple[int, int]]) -> None:
@@ -133,19 +141,21 @@ def _read(lines: Sequence[str]) -> Iterator[_Line]:
         body = line.strip()
         is_fence = body.startswith(_FENCES)
         is_fenced ^= is_fence
-        if not body or is_fence or is_fenced or _MARKED.match(body):
+        if not body or is_fence or is_fenced or (body[0] in _MARKS and _MARKED.match(body)):
             continue
         paragraph += last >= 0 and i > last + 1
-        lead = _LEAD.match(line)
-        indent = lead.end() if lead else 0
-        yield _Line(i, line[indent:].rstrip() or body, indent, len(body.split()), _cells(body), paragraph)
+        indent = 0 if line[0].isalnum() else _LEAD.match(line).end()  # type: ignore[union-attr]
+        words = body.count(" ") + 1 if len(body) > _LONGEST_NOTE else len(body.split())
+        yield _Line(i, line[indent:].rstrip() or body, indent, words, _cells(body), paragraph)
         last = i
 
 
 def _cells(body: str) -> Sequence[str]:
     """The columns of a row; a line is one where two blanks stand behind the end of a sentence."""
-    cells = _CELLS.split(body) if "  " in body or "\t" in body else [body]
-    return [body] if any(cell.endswith(_ENDS) for cell in cells[:-1]) else cells
+    if "  " not in body and "\t" not in body:
+        return (body,)
+    cells = _CELLS.split(body)
+    return (body,) if any(cell.endswith(_ENDS) for cell in cells[:-1]) else cells
 
 
 def _paragraphs(read: Sequence[_Line]) -> list[list[_Line]]:
@@ -178,8 +188,11 @@ def _names(read: Sequence[_Line]) -> set[int]:
 def _under_first(paragraph: Sequence[_Line]) -> Iterator[tuple[int, int]]:
     """Lines and the first of their paragraph, where few of them look like it."""
     first = paragraph[0]
-    alike = sum(line.look == first.look for line in paragraph[1:])
-    if len(first.body) <= _LONGEST_HEAD and alike * _ALIKE < len(paragraph):
+    if len(first.body) > _LONGEST_HEAD:
+        return
+    look = first.look
+    alike = (True for line in paragraph[1:] if line.look == look)
+    if next(islice(alike, (len(paragraph) - 1) // _ALIKE, None), False) is False:
         yield from ((line.at, first.at) for line in paragraph[1:] if line.is_free and line.indent >= first.indent)
 
 
@@ -240,14 +253,14 @@ def _is_title(paragraph: Sequence[_Line]) -> bool:
 
 def _with_notes(read: Sequence[_Line], is_paged: Sequence[bool]) -> Iterator[tuple[int, int]]:
     """Lines with a sign and the note below that has it; what several lines begin with marks the items of a list."""
-    begun = [m[1] if (m := _NOTE.match(line.body)) else "" for line in read]
+    begun = [m[1] if line.is_note and (m := _NOTE.match(line.body)) else "" for line in read]
     often = Counter(begun)
     signs: dict[str, int] = {}
     for line, own in zip(reversed(read), reversed(begun), strict=True):
-        if is_paged[line.paragraph]:
+        if signs and is_paged[line.paragraph]:
             used = (sign for sign in dict.fromkeys(_SIGN.findall(line.body)) if sign != own)
             yield from ((line.at, signs[sign]) for sign in used if sign in signs)
-        if len(line.cells) < _FEWEST_CELLS and len(line.body) <= _LONGEST_NOTE:
+        if line.is_note:
             signs.update({m[1]: line.at for m in _NOTE.finditer(line.body) if often[m[1]] <= 1})
 
 
@@ -271,11 +284,11 @@ def _with_last_words(paragraphs: Sequence[Sequence[_Line]], is_paged: Sequence[b
 
 def framed_ties(text: str, pieces: Sequence[StatementPiece]) -> Iterator[tuple[int, int]]:
     """Pairs of a sentence and one without which it is not to be read."""
-    if text.count("\n") + 1 < _FEWEST_LINES or any(side_by_side(text)):
+    if text.count("\n") + 1 < _FEWEST_LINES:
         return
     lines = text.split("\n")
     found = framed(lines)
-    if not found:
+    if not found or any(side_by_side(text)):
         return
     ends = [*accumulate(len(line) + 1 for line in lines)]
     on: dict[int, list[int]] = {}
@@ -291,7 +304,9 @@ def framed_ties(text: str, pieces: Sequence[StatementPiece]) -> Iterator[tuple[i
 
 def governing(text: str) -> Mapping[int, tuple[int, ...]]:
     """`framed` of a text's lines, each with those that its own governing lines need in turn."""
-    found = {} if any(side_by_side(text)) else framed(text.split("\n"))
+    found = framed(text.split("\n"))
+    if found and any(side_by_side(text)):
+        return {}
     every: dict[int, tuple[int, ...]] = {}
     for i in found:
         known = {i: None}
