@@ -13,7 +13,8 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.recall.choosing import recall
 from turnfold.compression.recall.question import Question
 from turnfold.compression.shorten.facts import facts
-from turnfold.compression.shorten.summary import Source, summarise
+from turnfold.compression.shorten.summary import summarise
+from turnfold.compression.text.quotes import Source
 from turnfold.compression.text.statements import statements
 from turnfold.compression.text.ties.framed import framed
 from turnfold.compression.tokens import count
