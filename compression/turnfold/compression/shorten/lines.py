@@ -20,13 +20,12 @@ from functools import cached_property
 from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
-from turnfold.compression.text.heads import heads, in_records, in_sections, opened, remarked, titled
+from turnfold.compression.text.heads import heads, in_records, in_sections, opened, remarked
+from turnfold.compression.text.ties.framed import framed
 from turnfold.compression.text.ties.marked_lines import (
     continued,
     exchanged,
-    in_columns,
     in_elements,
-    indented,
     noted,
     priced,
 )
@@ -215,18 +214,18 @@ def needed_above(lines: Sequence[str], *, headings: bool) -> dict[int, tuple[int
     if len(lines) > MOST_ROWS:
         return {}
     above: dict[int, tuple[int, ...]] = {i: (distance,) for i, distance in heads(lines, headings=headings).items()}
-    told = [remarked(lines), in_sections(lines), in_records(lines), in_turns(lines), titled(lines), opened(lines)]
+    told = [remarked(lines), in_sections(lines), in_records(lines), in_turns(lines), opened(lines)]
     told += [
         noted(lines),
         in_elements(lines),
         exchanged(lines),
-        in_columns(lines),
-        indented(lines),
         continued(lines),
         priced(lines),
     ]
     for i, distance in (pair for pairs in told for pair in pairs.items()):
         above[i] = (*above.get(i, ()), distance)
+    for i, others in framed(lines).items():
+        above[i] = (*above.get(i, ()), *(i - other for other in others))
     return above
 
 

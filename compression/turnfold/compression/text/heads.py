@@ -51,13 +51,13 @@ _TIME_ALONE: Final = re.compile(rf"[ \t]*(?:\[?{_CLOCK}\]?|(?:[·•][ \t]*)?{AG
 _NAME_ALONE: Final = re.compile(rf"(?:{_HANDLE})(?: OP)?[ \t\r]*|" r"[^\W\d_][\w.'’-]*(?: [\w.'’()-]+){0,3}[ \t\r]*")
 _LONGEST_NAME: Final = 40  # characters
 #: A field of a record in a line of its own: "Status: done".
-_FIELD: Final = re.compile(r"(?P<name>[^\W\d_][\w .-]{0,30}?)[ \t]*[:=：](?=\s|\Z)")
+FIELD: Final = re.compile(r"(?P<name>[^\W\d_][\w .-]{0,30}?)[ \t]*[:=：](?=\s|\Z)")
 _RECORDS: Final = 2  # so many are several
 _ENDS: Final = (*".!?。！？",)
 _STOPS: Final = (*".!。！",)  # a question may be what a list answers
 _SHORTEST: Final = 3  # letters of a title
-_TITLE_WORDS: Final = 3
 #: A block of settings begins, and a setting in it: ``location /admin {``, ``deny all;``, ``replicas = 3``.
+_CHANGED: Final = "+-~/ "  # in front of what a plan adds, takes away or changes
 _OPENING: Final = re.compile(r"[A-Za-z_][^(){}=;]*\{")
 _SET: Final = re.compile(r"[A-Za-z_][\w.-]*(?:[ \t]*=(?!=)[^{};]*|[ \t]+[^(){}=]*;)(?:[ \t]*#.*)?")
 _REMARKED: Final = 4  # lines of which a remark above them speaks at most
@@ -152,33 +152,12 @@ def in_sections(lines: Sequence[str]) -> dict[int, int]:
     return found
 
 
-def titled(lines: Sequence[str]) -> dict[int, int]:
-    """By index of a line how far above it the title of its paragraph stands, where several have one: "Blocked"."""
-    found: dict[int, int] = {}
-    title, titles = -1, 0
-    for i, line in enumerate(lines):
-        if not line.strip():
-            title = -1
-        elif i and lines[i - 1].strip():
-            if title >= 0:
-                found[i] = i - title
-        elif i + 1 < len(lines) and lines[i + 1].strip() and _may_be_title(line):
-            title, titles = i, titles + 1
-    return found if titles >= _RECORDS else {}
-
-
-def _may_be_title(line: str) -> bool:
-    """Whether a line that begins a paragraph is one to three words that begin with a letter, without an end."""
-    words = line.split()
-    return len(words) <= _TITLE_WORDS and words[0][0].isalpha() and not words[0][0].islower() and words[-1][-1].isalpha()
-
-
 def opened(lines: Sequence[str]) -> dict[int, int]:
     """By index of a setting in braces how far above it the line stands that opens them: ``server {``, ``resource "x" "y" {``."""
     found: dict[int, int] = {}
     stack: list[int] = []  # the lines that opened what is open, -1 for what is no block of settings
     for i, line in enumerate(lines if any(line.endswith("{") for line in lines) else ()):
-        body = line.strip()
+        body = line.strip().lstrip(_CHANGED)
         if body.startswith("}") and stack:
             stack.pop()
         elif stack and stack[-1] >= 0 and body:
@@ -200,7 +179,7 @@ def in_records(lines: Sequence[str]) -> dict[int, int]:
 
     "Status: done" below the task of another record would be taken for that task's.
     """
-    named = {i: m["name"].lower() for i, line in enumerate(lines) if (m := _FIELD.match(line))}
+    named = {i: m["name"].lower() for i, line in enumerate(lines) if (m := FIELD.match(line))}
     first = next(iter(named.values()), "")
     if sum(name == first for name in named.values()) < _RECORDS:
         return {}

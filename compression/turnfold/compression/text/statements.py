@@ -27,6 +27,7 @@ from turnfold.compression.text.ties.correcting import correcting_ties
 from turnfold.compression.text.ties.cues import sentence_cues
 from turnfold.compression.text.ties.farther import farther_ties
 from turnfold.compression.text.ties.following import following_ties
+from turnfold.compression.text.ties.framed import framed_ties
 from turnfold.compression.text.ties.hints import Hints
 from turnfold.compression.text.ties.interrupted import interrupted_ties
 from turnfold.compression.text.ties.layout import layout_ties
@@ -95,7 +96,7 @@ def _comments(rule: _Rule) -> _Rule:
     return lambda text, pieces: [pair for pair in rule(text, pieces) if pair[0] < pair[1]]
 
 
-_ALL_RULES: Final = (*_RULES, *_TWO_SIDED)
+_ALL_RULES: Final = (*_RULES, *_TWO_SIDED, framed_ties)
 #: The same of what limits, corrects or introduces a sentence.
 _LIMITING_RULES: Final[tuple[_Rule, ...]] = (
     *map(_comments, _RULES),

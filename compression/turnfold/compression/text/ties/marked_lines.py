@@ -37,9 +37,7 @@ _CELLS: Final = re.compile(r" {2,}+|\t")
 _FEWEST_CELLS: Final = 3
 _LONGEST_PRICE: Final = 40  # characters
 _SLIGHTLY: Final = 1  # blanks more that tell nothing
-_FARTHEST_IN: Final = 24  # blanks; what is indented farther stands in the middle or at the right
 _DEEPEST: Final = 24  # lines that open what a line stands in, from the innermost out
-_FIGURES: Final = 3  # one cell of so many with a figure: it is no line of names
 
 
 def noted(lines: Sequence[str]) -> dict[int, int]:
@@ -85,39 +83,6 @@ def exchanged(lines: Sequence[str]) -> dict[int, int]:
     return found
 
 
-def in_columns(lines: Sequence[str]) -> dict[int, int]:
-    """By index of a row whose cells stand in columns how far above it the line with the names of these stands."""
-    found: dict[int, int] = {}
-    header = -1
-    for i, line in enumerate(lines):
-        cells = _CELLS.split(line.strip()) if "  " in line.strip() else ()
-        if len(cells) < _FEWEST_CELLS:
-            header = header if line.strip() and line[0].isspace() else -1  # more of a row
-        elif header < 0:
-            header = i if not _tells_figures(cells) else len(lines)
-        elif header < i and _tells_figures(cells):
-            found[i] = i - header
-    return found
-
-
-def indented(lines: Sequence[str]) -> dict[int, int]:
-    """By index of an indented line how far above it the nearest line stands that is less indented, in its paragraph."""
-    found: dict[int, int] = {}
-    above: list[tuple[int, int]] = []  # the lines that others may stand under, and how far each is indented
-    for i, line in enumerate(lines):
-        body = line.lstrip(" ")
-        if not body.strip():
-            above.clear()
-            continue
-        indent = len(line) - len(body)
-        while above and above[-1][0] >= indent - _SLIGHTLY:
-            above.pop()
-        if above and indent <= _FARTHEST_IN:
-            found[i] = i - above[-1][1]
-        above.append((indent, i))
-    return found
-
-
 def continued(lines: Sequence[str]) -> dict[int, int]:
     """By index of a row whose cells stand in columns the distance to the indented line close below it that has none: what was
     paid, why a value is not reliable."""
@@ -135,10 +100,6 @@ def priced(lines: Sequence[str]) -> dict[int, int]:
     """By index of an amount that is a line of its own how far above it the line stands that says of what."""
     found = {i for i, line in enumerate(lines) if len(line) <= _LONGEST_PRICE and PRICE.fullmatch(line)}
     return {i: 1 for i in found if i and i - 1 not in found and lines[i - 1].strip()}
-
-
-def _tells_figures(cells: Sequence[str]) -> bool:
-    return _FIGURES * sum(any(map(str.isdigit, cell)) for cell in cells) >= len(cells)
 
 
 def openings(text: str) -> dict[int, tuple[tuple[int, int], ...]]:
