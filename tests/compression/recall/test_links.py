@@ -69,6 +69,13 @@ def test_a_figure_that_tells_of_nothing_leads_nowhere(figure: str) -> None:
     assert told[1] not in sent
 
 
+def test_a_part_of_an_identifier_leads_nowhere() -> None:
+    told = ("Our mooring in Lund has the number D-0009.", "The opera has box Y-0009.")
+    sent = _sent(told, "What was our mooring in Lund?", None)
+    assert told[0] in sent
+    assert told[1] not in sent
+
+
 def test_a_question_with_one_known_word_gets_what_holds_it() -> None:
     told = ("The deposit was 180 euros.", "The opera is closed.")
     assert told[0] in _sent(told, "Has the landlady transferred the deposit to my bank?", None)

@@ -55,9 +55,10 @@ def linked(index: PassageIndex, sources: Sequence[Quotable], worth: Floats, know
 
 def _identifiers(index: PassageIndex, sources: Sequence[Quotable], place: int) -> Iterator[int]:
     source, start, end = index.quotes[place]
-    for word in dict.fromkeys(words.words(words.fold(sources[source].text[start:end]))):
-        if _IDENTIFIER.fullmatch(word) and not _PLAIN_FIGURE.fullmatch(word):
-            yield words.term(word)
+    said = words.words(words.fold(sources[source].text[start:end]))
+    found = [word for word in dict.fromkeys(said) if _IDENTIFIER.fullmatch(word) and not _PLAIN_FIGURE.fullmatch(word)]
+    parts = {part for word in found for part in words.words(word)[1:]}  # those of D-0009 and of Y-0009 are alike by chance
+    yield from (words.term(word) for word in found if word not in parts)
 
 
 def _rare(index: PassageIndex, found: dict[int, float], tuning: Tuning) -> list[int]:
