@@ -83,7 +83,8 @@ def recall(
         return Quoted()
     if not (fill or ranking.is_whole):
         budget = asking.room(budget)
-    quotes = _in_force(ranking.quotes, index, [*sources, *question.behind], memo)
+    replaced = _replaced(index, [*sources, *question.behind], memo)
+    quotes = _in_force(ranking.quotes, index, replaced)
     if question.work:
         quotes = with_work(quotes, index, work)
         budget = budget if fill else max(budget, min(question.work.room, budget + work.tokens))
@@ -92,7 +93,7 @@ def recall(
     quotes = with_behind(quotes, index, sources, question.behind, held, memo)
 
     def tokens_of(quotes: RankedQuotes) -> QuoteTokens:
-        tokens = QuoteTokens((*sources, *question.behind), count, index, held, quotes.more)
+        tokens = QuoteTokens((*sources, *question.behind), count, index, held, quotes.more, replaced)
         release(tokens, quotes, index, sources, memo)
         if ranking.has_ledger:
             release_ledger(tokens, index, sources, room, memo)
@@ -164,19 +165,22 @@ def _ranked(asking: _Asking, room: int, work: FoundWork, count: Callable[[str], 
     return _BearingQuotes(quotes, whole is not None, has_ledger)
 
 
-def _in_force(ranking: RankedQuotes, index: PassageIndex, messages: Sequence[Quotable], memo: Memo) -> RankedQuotes:
-    """A ranking without the passages that show a line of a file which an edit has replaced since."""
+def _replaced(index: PassageIndex, messages: Sequence[Quotable], memo: Memo) -> Callable[[Quote], bool] | None:
+    """Whether a quote shows a line of a file which an edit has replaced since; None where no quote does."""
     folded = len(index.sources)
     edited = index.derived("edited", lambda: holds_edits(messages[:folded], memo)) or holds_edits(messages[folded:], memo)
-    replaced = ReplacedLines(messages, memo) if edited else None
-    if not replaced:
+    lines = ReplacedLines(messages, memo) if edited else None
+    if not lines:
+        return None
+    return lambda quote: lines.is_shown_in(quote.source, messages[quote.source].text[quote.start : quote.end])
+
+
+def _in_force(ranking: RankedQuotes, index: PassageIndex, replaced: Callable[[Quote], bool] | None) -> RankedQuotes:
+    """A ranking without the passages that were replaced."""
+    if replaced is None:
         return ranking
     quotes = (*index.quotes, *ranking.more)
-
-    def holds(quote: Quote) -> bool:
-        return not replaced.is_shown_in(quote.source, messages[quote.source].text[quote.start : quote.end])
-
-    return ranking._replace(numbers=np.array([n for n in ranking.numbers.tolist() if holds(quotes[n])], np.int64))
+    return ranking._replace(numbers=np.array([n for n in ranking.numbers.tolist() if not replaced(quotes[n])], np.int64))
 
 
 def _all_or_first(asking: _Asking, asks: str, room: int, memo: Memo) -> RankedQuotes | None:

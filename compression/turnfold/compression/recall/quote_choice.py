@@ -107,6 +107,7 @@ class QuoteTokens:
     Args:
         held: what the request holds.
         more: quotes that are no passages.
+        replaced: whether a quote shows what no longer holds, so that nothing needs it.
     """
 
     def __init__(
@@ -116,8 +117,9 @@ class QuoteTokens:
         index: PassageIndex,
         held: Held,
         more: tuple[Quote, ...] = (),
+        replaced: Callable[[Quote], bool] | None = None,
     ) -> None:
-        self.sources, self.held, self.count = sources, held.text, count
+        self.sources, self.held, self.count, self._replaced = sources, held.text, count, replaced
         self._bare: str | None = None  # what is held, without the dress of JSON
         self._index, self._source_of = index, index.source_of
         self._characters, self._estimates = index.characters, index.costs
@@ -307,7 +309,11 @@ class QuoteTokens:
 
     def needs(self, chosen: Ints) -> Needs:
         """What those of the chosen quotes that are passages are not to be quoted without."""
-        return needs(chosen[chosen < self._passages], self._index, self.sources)
+        found = needs(chosen[chosen < self._passages], self._index, self.sources)
+        if self._replaced is None:
+            return found
+        source_of, replaced = self._source_of, self._replaced
+        return {n: tuple(one for one in ranges if not replaced(Quote(int(source_of[n]), *one))) for n, ranges in found.items()}
 
     def render_completed(self, chosen: Ints, needed: Needs, room: int) -> Quoted:
         """The quotes, the best first, with what they need, as far as they fit."""
