@@ -394,8 +394,8 @@ def _coverage(asked: Terms, kind_of: Sequence[int]) -> _Coverage:
     own = len(asked.groups) - len(kind_of)
     value = idf(asked.hits) * asked.weights
     word_of = np.array([*range(own), *kind_of], np.int64)
-    both = sum(_presence(hits, value, word_of) for hits in (asked.hits, asked.heads))
-    best = int(np.argmax(both))
+    both = _presence(asked.hits, value, word_of) + _presence(asked.heads, value, word_of)
+    best = int(both.argmax())
     found = {term for hits in (asked.hits, asked.heads) for term in hits.term[hits.passage == best].tolist()}
     told = {int(word_of[term]) for term in found}
     share = min(1.0, float(both[best]) / max(float(value[:own].sum()), 1e-9))
