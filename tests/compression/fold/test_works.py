@@ -152,3 +152,33 @@ def test_who_brought_it_tells_two_works_apart() -> None:
 )
 def test_other_questions_ask_for_no_work(question: str) -> None:
     assert asked_work(fold(question)) is None
+
+
+@each(
+    "question",
+    [
+        'Translate "de baljuw" in the next caption.',
+        'Can you translate "schepenbank" for the plan?',
+        "Traduis « le bailli » dans la légende suivante.",
+        "Kannst du „Vogtei“ für den Plan übersetzen?",
+        "Translate this list: quince, medlar, sloe",
+        "Traduce el siguiente texto: nos vemos en la plaza",
+    ],
+)
+def test_a_text_that_stands_in_its_request_is_no_work_of_the_chat(question: str) -> None:
+    assert asked_work(fold(question)) is None
+
+
+@each(
+    "question",
+    [
+        'Translate the poem "Heidenröslein" into English.',
+        'Translate the letter, but keep "Dear Ann" as it is.',
+        'Replace "Dear" by "Hello" in the letter.',
+        "Übersetze den Brief an „Herrn Vogt“ ins Englische.",
+        "Translate the list into Dutch: I need it tonight.",
+        "Translate the plan into Dutch",
+    ],
+)
+def test_a_work_that_is_named_in_front_of_a_quoted_text_is_wanted(question: str) -> None:
+    assert asked_work(fold(question)) is not None

@@ -144,3 +144,27 @@ def test_what_a_passage_needs_does_not_depend_on_what_was_asked_before() -> None
                 recall([source], Question(asked.claim), budget, (), count, memo, fill=True) for memo in (known, Memo())
             )
             assert again == fresh
+
+
+@each(
+    ("text", "announced", "behind"),
+    [
+        (
+            f"{BEFORE} For the damp in the cellar you could also consider the following:\n- lime plaster on the north wall\n"
+            f"- a grate in front of the coal chute, which the smith in Olden makes\n\n{BEHIND}",
+            "damp in the cellar",
+            "lime plaster",
+        ),
+        (
+            f"{BEFORE} **Gegen den Schwamm im Keller hilft vor allem:**\n1. Kalkputz an der Nordwand, zweimal aufgetragen und "
+            f"jedes Jahr geweißt\n2. ein Rost vor der Kohlenrutsche\n\n{BEHIND}",
+            "Schwamm im Keller",
+            "Kalkputz",
+        ),
+    ],
+)
+def test_what_ends_in_a_colon_is_quoted_with_what_it_announces(text: str, announced: str, behind: str) -> None:
+    question = "How do I treat the damp in the cellar?" if "damp" in text else "Was hilft gegen den Schwamm im Keller?"
+    quoted = shown(text, question, 110)
+    assert announced in quoted
+    assert behind in quoted

@@ -40,6 +40,16 @@ def _sent(told: str, question: str, share: float = 0.12) -> str:
     return "\n".join(message.text for message in folded.forwarded.messages)
 
 
+def _sent_by_default(told: str, question: str) -> str:
+    messages: list[Message] = []
+    for turn in range(60):
+        said = told if turn == 20 else prose(turn, "en", 2)
+        messages.append({"role": "user", "content": said})
+        messages.append({"role": "assistant", "content": prose(500 + turn, "en", 8)})
+    folded = fold_request(encode([*messages, {"role": "user", "content": question}]), FoldOptions(), Memo())
+    return folded.forwarded.messages[-1].text
+
+
 @each(
     ("told", "question"),
     [
@@ -72,6 +82,48 @@ def test_an_answer_by_name_to_a_question_by_kind_is_quoted(told: str, question: 
 )
 def test_what_a_mistyped_word_is_meant_for_is_found(told: str, question: str) -> None:
     assert told in _sent(told, question, 0.06)
+
+
+@each(
+    ("told", "question"),
+    [
+        ("The spice rack fell off the wall again.", "How much space is there behind the moon?"),
+        ("We waited for later boats and got none.", "How do I alter a column's width?"),
+        ("My rewarding evening class has ended.", "What are the rules regarding parking?"),
+        ("I painted the joints of the frame green.", "How many points does a triangle have?"),
+        ("She adapted the play for children.", "Can foreigners adopt a ferret?"),
+    ],
+)
+def test_a_word_that_is_spelled_right_is_not_taken_for_another(told: str, question: str) -> None:
+    assert told not in _sent_by_default(told, question)
+
+
+@each(
+    ("told", "question"),
+    [
+        ("My daughter has a toddler to look after.", "What kind is it?"),
+        ("Our puppy ran off with a hamster.", "Which tier are we on?"),
+        ("I saw the mayor at the parade.", "Which tools are there?"),
+        ("He had to take the bins out and keep the receipt.", "What do I carry?"),
+        ("Booked the sweep, booked the plumber, booked them all.", "Which restaurants are there?"),
+        ("She was born in the year of the comet.", "Should I alter it?"),
+        ("They react to it at once.", "Is there an allergy?"),
+    ],
+)
+def test_what_is_only_spelled_like_a_thing_of_a_kind_is_none(told: str, question: str) -> None:
+    assert told not in _sent_by_default(told, question)
+
+
+@each(
+    ("told", "question"),
+    [
+        ("Mon chat dort sur le piano de ma tante.", "Quels animaux avons-nous ?"),
+        ("Mes enfants ont six et neuf ans, tous les deux au mois de mai.", "Quel âge ont mes enfants ?"),
+        ("Mein Mantel hängt noch im Büro.", "Wo sind meine Kleider?"),
+    ],
+)
+def test_a_word_of_another_language_counts_where_texts_are_in_it(told: str, question: str) -> None:
+    assert told in _sent(told, question)
 
 
 def test_in_a_document_things_of_a_kind_that_a_question_names_are_none_of_its_words() -> None:

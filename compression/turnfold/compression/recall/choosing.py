@@ -34,7 +34,7 @@ from turnfold.compression.recall.ranking import Terms, named_factor, score, vect
 from turnfold.compression.recall.several import several
 from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.recall.works import FoundWork, find_work, with_work
-from turnfold.compression.scorers.bm25 import idf, presence
+from turnfold.compression.scorers.bm25 import Hits, idf, presence
 from turnfold.compression.shorten.told import ToldRoom, told
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue import requests
@@ -240,19 +240,19 @@ class _Asking:
         return Terms.asked(self.asked, self.index)
 
     @cached_property
-    def _coverage(self) -> tuple[float, bool]:
-        return _coverage(self.terms, len(self.asked.groups) - self.asked.kinds)
+    def _coverage(self) -> _Coverage:
+        return _coverage(self.terms, self.asked.kind_of)
 
     @property
     def matched(self) -> float:
         """The greatest share of its weight that a passage holds."""
-        return self._coverage[0]
+        return self._coverage.share
 
     @property
     def strength(self) -> float:
         """The same, less where that is one word of several."""
-        matched, alone = self._coverage
-        return matched * self.tuning.lone if alone and not self.asked.borrowed else matched
+        matched = self._coverage.share
+        return matched * self.tuning.lone if self._coverage.is_one_word and not self.asked.borrowed else matched
 
     @property
     def is_talk(self) -> bool:
@@ -271,8 +271,9 @@ class _Asking:
     @property
     def hangs_on_one_word(self) -> bool:
         """Whether it is a question of which one word is known: "is there a warranty on the boiler?". That may be chance, so it
-        gets the least room; a message that only tells something gets nothing, and so does one on somebody never named before."""
-        asks = self.question.text.rstrip().endswith(QUESTION_MARKS)
+        gets the least room; a message that only tells something gets nothing, and so does one on somebody never named before,
+        and one of which nothing is known but a thing of a kind that it names."""
+        asks = self.question.text.rstrip().endswith(QUESTION_MARKS) and not self._coverage.is_by_kind
         return asks and self.strength < self.tuning.hinted <= self.matched and not names_unknown(self.question.text, self.index)
 
     @property
@@ -372,16 +373,44 @@ def _room(strength: float, tuning: Tuning, *, borrowed: bool) -> float:
     return float(np.clip((strength - tuning.hinted) / (tuning.full - tuning.hinted), 0.0, 1.0))
 
 
-def _coverage(asked: Terms, own: int) -> tuple[float, bool]:
-    """The greatest share of the question's weight that a passage holds, itself or in its title; whether that is one word of
-    several.
+class _Coverage(NamedTuple):
+    """What a passage has of a question.
+
+    Attributes:
+        share: the greatest share of the question's weight that a passage holds, itself or in its title.
+        is_one_word: whether that is one word of several.
+        is_by_kind: whether the passage has only things of a kind that words of the question name, and none of these words.
+    """
+
+    share: float
+    is_one_word: bool
+    is_by_kind: bool
+
+
+def _coverage(asked: Terms, kind_of: Sequence[int]) -> _Coverage:
+    """What the passage has of a question that has most of it.
+
+    A word and things of the kind that it names say the same of it once.
 
     Args:
-        own: how many of the groups, the first ones, are of its own words.
+        kind_of: as of `QuestionTerms`.
     """
-    hits, heads = asked.hits, asked.heads
-    value = idf(hits) * asked.weights
-    both = presence(hits, value) + presence(heads, value)
+    own = len(asked.groups) - len(kind_of)
+    value = idf(asked.hits) * asked.weights
+    word_of = np.array([*range(own), *kind_of], np.int64)
+    both = _presence(asked.hits, value, word_of) + _presence(asked.heads, value, word_of)
     best = int(both.argmax())
-    found = {*hits.term[hits.passage == best].tolist(), *heads.term[heads.passage == best].tolist()}
-    return min(1.0, float(both[best]) / max(float(value[:own].sum()), 1e-9)), len(found) == 1 < own
+    found = {term for hits in (asked.hits, asked.heads) for term in hits.term[hits.passage == best].tolist()}
+    told = {int(word_of[term]) for term in found}
+    share = min(1.0, float(both[best]) / max(float(value[:own].sum()), 1e-9))
+    return _Coverage(share, len(told) == 1 < own, bool(found) and min(found) >= own)
+
+
+def _presence(hits: Hits, value: Floats, word_of: Ints) -> Floats:
+    """For every passage the total weight of the words that it has; of one that it has in several ways the greatest."""
+    if len(word_of) == len(set(word_of.tolist())):
+        return presence(hits, value)
+    places, at = np.unique(hits.passage * np.int64(len(word_of)) + word_of[hits.term], return_inverse=True)
+    most = np.zeros(len(places))
+    np.maximum.at(most, at, value.take(hits.term))
+    return np.bincount(places // len(word_of), most, hits.passages).astype(np.float64, copy=False)

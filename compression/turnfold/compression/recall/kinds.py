@@ -1,11 +1,15 @@
 """What a question calls by its kind and an answer by its name: "which fruit?" and "two apples", "my job" and "I fix bikes".
 
+A word that means something else in another language is marked in the table with its own ("kind:german", "chat:french"), and
+counts only where texts are in it. A stem that is a function word's ("ans" and "an") counts nowhere.
+
 Lives here: the terms of words that belong to a word of a question. Does not belong here: the words (``lexicon/kinds.txt``), what
 they weigh (``question``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Final
@@ -24,18 +28,26 @@ def _sections() -> MappingProxyType[str, tuple[str, ...]]:
     return MappingProxyType(found)
 
 
+def _in_language(marked: Iterable[str], language: str) -> list[str]:
+    """Those of the words that are of a language, or of any, without their marks."""
+    split = (word.partition(":") for word in marked)
+    return [word for word, _, own in split if own in ("", language)]
+
+
 _TABLE: Final = "kinds"
 
 
 @cache
 def _section_terms(heads: str, language: str) -> frozenset[int]:
-    return frozenset(words.stem_table(lexicon(_TABLE)[heads], language).values())
+    named = words.stem_table(_in_language(lexicon(_TABLE)[heads], language), language)
+    empty = words.stem_table(words.FUNCTION_WORDS.get(language, frozenset()), language)
+    return frozenset(named.values()).difference(empty.values())
 
 
 def kind_terms(word: str, languages: tuple[str, ...]) -> frozenset[int]:
     """The terms of the words that belong to a folded word, in each of some languages; none where it is no kind of thing."""
-    sections = _sections().get(word)
-    return _joined_terms(sections, languages) if sections else frozenset()
+    sections = [heads for name in ("", *languages) for heads in _sections().get(f"{word}:{name}" if name else word, ())]
+    return _joined_terms(tuple(sections), languages) if sections else frozenset()
 
 
 @lru_cache(maxsize=256)

@@ -36,6 +36,7 @@ Range = tuple[int, int]
 Needs = dict[int, tuple[Range, ...]]
 
 #: Passages of a line that are read together, with so many in front of them and behind them.
+_ANNOUNCING: Final = (":", "：", ":**", ":*", ":__")
 _CELL: Final = 4
 _BEFORE: Final = 2
 _BEHIND: Final = 3
@@ -115,8 +116,17 @@ def needs(chosen: Ints, index: PassageIndex, sources: Sequence[Quotable]) -> Nee
             wanted = {*read.get(number, ()), *head, *said_by, *_around(start, source, text, index)}
             wanted.update(_governing(start, end, source, text, index))
             wanted.update(_columns(start, end, source, text, index))
+            wanted.update(_announced(number, text, index))
             known[number] = tuple(sorted(one for one in wanted if not (start <= one[0] and one[1] <= end)))
     return {number: known[number] for number in parts.tolist() if known[number]}
+
+
+def _announced(number: int, text: str, index: PassageIndex) -> tuple[Range, ...]:
+    """What stands behind a passage that ends with a colon, which says nothing without it: "you could also try the following:"."""
+    source, _, end = index.quotes[number]
+    if number + 1 == len(index.quotes) or index.quotes[number + 1].source != source:
+        return ()
+    return (index.quotes[number + 1][1:],) if text[:end].endswith(_ANNOUNCING) else ()
 
 
 def _cell_begins(numbers: Ints, index: PassageIndex) -> list[int]:

@@ -7,7 +7,7 @@ Lives here: from a user's message to weighted terms. Does not belong here: which
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, takewhile
 from typing import Final, NamedTuple
@@ -83,7 +83,7 @@ class QuestionTerms:
         text: its words, for grams.
         borrowed: whether it had no content of its own, so that the words are those of the exchange before.
         beside_talk: whether its message says something else beside it.
-        kinds: how many of the groups, the last ones, are only of the kind that a word names.
+        kind_of: of the last groups, which are only of the kind that a word names, the numbers of these words.
     """
 
     groups: list[list[int]]
@@ -91,7 +91,7 @@ class QuestionTerms:
     text: str
     borrowed: bool
     beside_talk: bool = False
-    kinds: int = 0
+    kind_of: tuple[int, ...] = ()
 
 
 def content_words(folded: str) -> list[str]:
@@ -205,24 +205,22 @@ def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> Qu
     kept, groups = _groups(kept, index)
     figures = [weights[w] * (tuning.identifier if _is_identifier(w) else 1.0) for w in kept]
     taken = list(signs)[:_MOST_SIGNS]
-    kinds = _kinds(kept, groups, weights, index)
+    kinds = _kinds(kept, groups, index)
     return QuestionTerms(
-        groups + [[t] for t in taken] + [terms for terms, _ in kinds],
-        np.array(figures + [signs[t] for t in taken] + [tuning.kind * weight for _, weight in kinds]),
+        groups + [[t] for t in taken] + list(kinds.values()),
+        np.array(figures + [signs[t] for t in taken] + [tuning.kind * weights[kept[n]] for n in kinds]),
         " ".join(w for w in kept if w not in exact and (own is None or w in own)) or ("" if exact else folded),
         borrowed,
         is_preamble,
-        len(kinds),
+        tuple(kinds),
     )
 
 
-def _kinds(
-    kept: Sequence[str], groups: Sequence[Sequence[int]], weights: Mapping[str, float], index: PassageIndex
-) -> list[tuple[list[int], float]]:
-    """The terms of what belongs to a kind of thing that a word names, and what the word weighs."""
+def _kinds(kept: Sequence[str], groups: Sequence[Sequence[int]], index: PassageIndex) -> dict[int, list[int]]:
+    """The terms of what belongs to a kind of thing that a word names, by the word's number."""
     own = frozenset(chain.from_iterable(groups))
-    found = [(sorted(kind_terms(word, index.languages) - own), weights[word]) for word in kept]
-    return [(terms, weight) for terms, weight in found if terms]
+    found = {n: sorted(kind_terms(word, index.languages) - own) for n, word in enumerate(kept)}
+    return {n: terms for n, terms in found.items() if terms}
 
 
 def _groups(kept: Sequence[str], index: PassageIndex) -> tuple[list[str], list[list[int]]]:

@@ -51,8 +51,8 @@ class Terms:
         """Those of a question."""
         wanted = wanted_terms(question.groups)
         hits, heads = index.words.find(wanted), index.heads.find(wanted)
-        if question.kinds:  # a document says the word itself: in others things of the kind stand by chance
-            own = len(question.groups) - question.kinds
+        if question.kind_of:  # a document says the word itself: in others things of the kind stand by chance
+            own = len(question.groups) - len(question.kind_of)
             hits, heads = (found.where((found.term < own) | index.spoken.take(found.passage)) for found in (hits, heads))
         return cls(question.groups, wanted, question.weights, hits, heads)
 

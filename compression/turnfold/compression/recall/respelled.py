@@ -5,6 +5,9 @@ Lives here: which of its words a word may be meant for. Does not belong here: wh
 People mistype words and leave accents out: "phyiscs", "ou sont mes cles". A word that no passage has would weigh most, being the
 rarest, and find nothing. It stands for those that differ by one slip (Damerau, "A technique for computer detection and correction
 of spelling errors", 1964), or only by accents. What is a slip from a function word says nothing of the subject.
+
+Most words that the conversation does not have are spelled right: "space" is not meant for "spice". Right words of any language
+are single tokens far more often than mistyped ones.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import numpy as np
 
 from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.text import words
+from turnfold.compression.tokens import BORDER_COUNTER
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 _SHORTEST: Final = 5  # letters of a word that is corrected; of shorter ones too many are one slip away
@@ -33,9 +37,14 @@ def respelled_terms(word: str, index: PassageIndex) -> list[int]:
         return []
     accented = _accented(index).get(plain(word), ())
     found = _known_terms(accented, index)
-    if not found and word.isascii() and len(word) >= _SHORTEST:
+    if not found and word.isascii() and len(word) >= _SHORTEST and not _is_known(word):
         found = _known_terms(dict.fromkeys(_slips(word)), index)
     return found
+
+
+def _is_known(word: str) -> bool:
+    """Whether the vocabulary of the tokens has a word: it is spelled right, then."""
+    return BORDER_COUNTER(f" {word}") == 1
 
 
 def is_mistyped_function_word(word: str) -> bool:

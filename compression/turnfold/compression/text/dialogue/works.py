@@ -31,7 +31,7 @@ _KIND_OF: Final = {
 #: What says that a work is wanted, and nothing of which one.
 WANTED_WORDS: Final = _TABLES["again"] | _TABLES["changes"] | _TABLES["shows"]
 _ALIKE_GROUPS: Final = [frozenset(line.split("=")) for line in _TABLES["alike"]]
-_DEFINITE, _INDEFINITE = _TABLES["definite"], _TABLES["indefinite"]
+_DEFINITE, _INDEFINITE, _COMING = _TABLES["definite"], _TABLES["indefinite"], _TABLES["coming"]
 #: Languages that build nouns of nouns: "Rechnungsskript", "arbetsplan".
 _SHORT_HEADS: Final = frozenset({"plan", "mail", "brev"})
 _HEADS: Final = sorted((noun for noun in _KIND_OF if len(noun) >= 5 or noun in _SHORT_HEADS), key=lambda noun: (-len(noun), noun))
@@ -39,6 +39,7 @@ _HEAD: Final = re.compile(rf"(?:{'|'.join(_HEADS)})\Z")
 _LINKS: Final = ("", "s", "n", "en", "es", "e")  # between the nouns of a compound
 _SHORTEST_PART: Final = 4  # letters of a noun in front of a head
 _WORD: Final = re.compile(r"[^\W\d_](?:['’-]?\w)*")
+_QUOTED: Final = re.compile(r"[\"“”„«»「『‘]\s?\w[^\n\"“”«»」』]{0,200}[\"“”«»」』]|(?<!\w)'\w[^\n']{0,200}'(?!\w)")
 _PHRASES: Final = re.compile(
     r"\b(?:once more|one more time|all of (?:it|them)|from the (?:beginning|start|top)|from start to (?:finish|end)|in full"
     r"|line by line|step by step|(?:unit )?tests? for|type hints|noch (?:ein)?mal|von vorne|von anfang|zeile für zeile"
@@ -67,6 +68,10 @@ _BROUGHT: Final = (
             r"|\bque (?:tu as|m'as|me has|mi hai|você) |你(?:写|给|做|发)"
         ),
     ),
+)
+#: "this list: apples, pears"
+_PASTED: Final = re.compile(
+    r"\b(?:this|these|dies\w{0,2}|ce|cet|cette|ces|est[aeo]s?|quest[aeio]|dit|deze) (?:[\w-]+ ){0,2}[\w-]+ ?: *\n?\S+ \S"
 )
 _MOST_APART: Final = 4  # words from a noun back to what makes it a known one
 _MOST_BEHIND: Final = 6  # words that name it, where no noun does
@@ -106,6 +111,8 @@ def asked_work(folded: str) -> AskedWork | None:
     if len(folded) > _LONGEST or folded.strip().count("\n") >= _MOST_LINES:
         return None
     words = _words(folded)
+    if _brings_text(folded, words):
+        return None
     versions = asked_versions(folded)
     is_wanted = versions or not WANTED_WORDS.isdisjoint(words) or _PHRASES.search(folded) or _is_run_on_wanted(folded)
     found = _named_work(words, folded) if is_wanted else None
@@ -113,6 +120,15 @@ def asked_work(folded: str) -> AskedWork | None:
         return None
     by = next((role for role, pattern in _BROUGHT if pattern.search(folded)), "")
     return found._replace(by=by, versions=versions or NEWEST)
+
+
+def _brings_text(folded: str, words: Sequence[str]) -> bool:
+    """Whether what is to be translated stands in the message, in quotation marks in front of any noun for a work: in 'translate
+    "de stadhouder" in the caption' it does, in 'translate the poem "Erlkönig"' it does not. Or behind "this list:"."""
+    if _PASTED.search(folded):
+        return True
+    quoted = None if _TABLES["translates"].isdisjoint(words) else _QUOTED.search(folded)
+    return quoted is not None and not any(word in _KIND_OF or _HEAD.search(word) for word in _words(folded[: quoted.start()]))
 
 
 def is_code(noun: str) -> bool:
@@ -125,6 +141,8 @@ def named_work(folded: str) -> AskedWork | None:
     if len(folded) > _LONGEST or folded.strip().count("\n") >= _MOST_LINES:
         return None
     words = _words(folded)
+    if _brings_text(folded, words):
+        return None
     known = (_known(words, at) for at in range(len(words)))
     found = next((one for one in known if one is not None and one.kind == "prose"), None)
     return found or _run_on(folded, ("prose",), _TELLING_SIGNS)
@@ -192,10 +210,12 @@ def _known(words: list[str], at: int) -> AskedWork | None:
     head = noun if noun in _KIND_OF else found[0] if found else None
     if head is None:
         return None
+    if words[at + 1 : at + 2] and words[at + 1] in _COMING:  # "la légende suivante"
+        return None
     if head in _DEFINITE_NOUNS:
         return _named(noun, head, ())
     for behind in range(at - 1, max(-1, at - 1 - _MOST_APART), -1):
-        if words[behind] in _INDEFINITE:
+        if words[behind] in _INDEFINITE or words[behind] in _COMING:
             return None
         if words[behind] in _DEFINITE:
             return _named(noun, head, words[behind + 1 : at])
