@@ -229,12 +229,13 @@ def _groups(kept: Sequence[str], index: PassageIndex) -> tuple[list[str], list[l
     found = {word: sorted({terms[word] for terms in by_language}) for word in kept}
     number = [at for at, word in enumerate(kept) for _ in found[word]]
     every = np.array([term for word in kept for term in found[word]], np.uint32)
-    having = np.bincount(number, index.words.having(every), len(kept))
+    known = sum(field.having(every) for field in (index.words, index.heads, index.speakers))
+    having = np.bincount(number, known, len(kept))
     absent = [word for word, count in zip(kept, having.tolist(), strict=True) if not count]
     for word in absent:
         if meant := respelled_terms(word, index):
             found[word] = meant
-        elif is_mistyped_function_word(word):
+        elif is_mistyped_function_word(word, index.languages):
             del found[word]
     found = found or {word: [words.term(word)] for word in kept}
     return list(found), list(found.values())

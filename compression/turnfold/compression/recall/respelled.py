@@ -47,9 +47,10 @@ def _is_known(word: str) -> bool:
     return BORDER_COUNTER(f" {word}") == 1
 
 
-def is_mistyped_function_word(word: str) -> bool:
-    """Whether a word is a function word with two neighbouring letters in each other's place: "teh", "waht"."""
-    return len(word) >= _SHORTEST_SWAPPED and any(map(words.is_function_word, _swapped(word)))
+def is_mistyped_function_word(word: str, languages: Iterable[str]) -> bool:
+    """Whether a word is a function word of a language with two neighbouring letters in each other's place: "teh", "waht"."""
+    known = [words.FUNCTION_WORDS.get(language, frozenset()) for language in languages]
+    return len(word) >= _SHORTEST_SWAPPED and any(one in those for one in _swapped(word) for those in known)
 
 
 def plain(word: str) -> str:
