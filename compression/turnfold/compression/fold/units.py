@@ -17,7 +17,7 @@ from turnfold.compression.memo import Grown, Memo, continued
 from turnfold.compression.shorten.facts import facts_tokens
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.handed_files import hands_over_files
-from turnfold.compression.text.dialogue.requests import asks_for_all
+from turnfold.compression.text.dialogue.requests import asks_for_compaction
 from turnfold.compression.wire.conversation import Message, family
 
 
@@ -40,7 +40,7 @@ class Unit(NamedTuple):
         wordless: whether it is a user message without words, as a picture is: the question stands before it.
         reports: whether a user's message in it holds what a program gave.
         hands_over: whether it is a user's message by which a client hands over what files hold now.
-        wants_all: whether it is a user's message that asks for a summary of all of the conversation.
+        wants_all: whether it is a user's message that asks for a summary in place of the conversation.
     """
 
     start: int
@@ -186,10 +186,10 @@ def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], kept
 
 
 def _wants_all(message: Message) -> bool:
-    """Whether a message ends a request for a summary of all of the conversation."""
+    """Whether a message asks for a summary that takes the place of the conversation."""
     if message.role != "user" or message.reports or len(message.own) > _LONGEST_REQUEST:
         return False
-    return asks_for_all(words.fold(message.own))
+    return asks_for_compaction(words.fold(message.own))
 
 
 def _facts(message: Message, size: int) -> int:

@@ -164,7 +164,7 @@ _REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "waiting": "At these prices a fold would not yet save more than it costs.",
         "unfoldable": "Most of it is instructions or attachments, which are never folded.",
         "braked": "Earlier folds of this conversation have not paid yet, so there are no more until they have.",
-        "asks-for-all": "It asks for a summary of the whole conversation, so all of it was sent.",
+        "asks-for-all": "It asks for a summary in place of the conversation, so all of it was sent.",
         "not-smaller": "The fold was not smaller.",
         "over-budget": "The parts that are never folded exceed the budget.",
         "attachments-left-out": "The budget or window left no room for the oldest attachments: markers name what was left out.",

@@ -48,6 +48,7 @@ _ALL: Final = re.compile(
 # A line that a program rules: "=== short test summary info ===".
 _HEADING: Final = re.compile(r"^[ \t]*(?:={3,}|-{3,})[^\n]*", re.MULTILINE)
 
+_LONGEST_ASKED: Final = 300  # characters of a person's request for a summary
 _MOST_DENIED: Final = 60  # characters in front of a word in which it is denied
 
 # The same without a word for "summary", as agents put it.
@@ -159,6 +160,12 @@ def asks_for_cover(folded: str) -> bool:
 def asks_for_all(folded: str) -> bool:
     """Whether a case-folded message asks for a summary of the conversation as a whole."""
     return _COMPACTION.search(folded) is not None or (asks_for_cover(folded) and _ALL.search(folded) is not None)
+
+
+def asks_for_compaction(folded: str) -> bool:
+    """Whether a case-folded message is an agent's for a summary that takes the place of the conversation, as "/compact" sends it:
+    it says in detail what is to be kept, where a person asks in a sentence."""
+    return _COMPACTION.search(folded) is not None or (len(folded) > _LONGEST_ASKED and asks_for_all(folded))
 
 
 def asks_for_whole(folded: str) -> bool:
