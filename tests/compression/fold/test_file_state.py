@@ -14,9 +14,9 @@ from typing import Any, Final
 import pytest
 
 from tests.support.bodies import Message, encode
+from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold_request
-from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
 
 _UNCACHED: Final = FoldOptions(prices=CachePrices(1, 1))
@@ -70,7 +70,7 @@ def _text_agent(style: str, *, whole: bool) -> list[Message]:
 
 
 def _forwarded(messages: list[Message], options: FoldOptions = _UNCACHED, upto: int | None = None) -> list[Any]:
-    folded = fold_request(encode(messages[:upto]), options, Memo())
+    folded = fold_request(encode(messages[:upto]), options, WARM)
     return list(json.loads(folded.body)["messages"])
 
 
@@ -162,7 +162,7 @@ def test_a_file_written_again_shows_what_was_changed_in_it(tool: str, ends: str)
         log = "\n".join(f"{i:3} step {n} {prose(100 * n + i, 'en', 1)}" for i in range(12))
         messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
         messages.append({"role": "tool", "tool_call_id": f"c{n}", "content": log if name == "run" else "File written."})
-    folded = fold_request(encode(messages), _UNCACHED, Memo())
+    folded = fold_request(encode(messages), _UNCACHED, WARM)
     sent = json.loads(folded.body)["messages"]
     calls = [json.loads(call["function"]["arguments"]) for one in sent for call in one.get("tool_calls", ())]
     written = [next(v for v in given.values() if isinstance(v, str) and "\n" in v) for given in calls if len(given) > 1]

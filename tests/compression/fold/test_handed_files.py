@@ -13,9 +13,9 @@ from typing import Final
 import pytest
 
 from tests.support.bodies import Message
+from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold_request, unfold
-from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
 
 Form = Callable[[int], list[Message]]  # what is handed over at a turn
@@ -78,7 +78,7 @@ def test_what_is_handed_over_stays_as_it_came(form: Form, prices: CachePrices) -
         if turn % 6 != 5:
             continue
         body = json.dumps({"model": "gpt-4o", "messages": messages}).encode()
-        folded = fold_request(body, FoldOptions(model="gpt-4o", prices=prices), Memo())
+        folded = fold_request(body, FoldOptions(model="gpt-4o", prices=prices), WARM)
         assert unfold(folded) == body
         sent = [one["content"] for one in json.loads(folded.body)["messages"]]
         given = [one["content"] for one in form(turn) if one["role"] == "user"]
@@ -90,11 +90,11 @@ def test_what_is_handed_over_stays_as_it_came(form: Form, prices: CachePrices) -
 @_FORMS
 def test_a_fold_is_not_made_anew_with_each_request(form: Form) -> None:
     """What is handed over stands elsewhere in the next request, so it decides on no fold."""
-    memo, moved, before = Memo(), 0, ""
+    moved, before = 0, ""
     requests = _requests(form, 60)
     for turn, messages in enumerate(requests):
         body = json.dumps({"model": "gpt-4o", "messages": messages}).encode()
-        folded = fold_request(body, FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0)), memo)
+        folded = fold_request(body, FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0)), WARM)
         front = json.dumps(json.loads(folded.body)["messages"][: -len(form(turn)) - 1])[:-1]
         moved += not front.startswith(before)
         before = front
@@ -104,5 +104,5 @@ def test_a_fold_is_not_made_anew_with_each_request(form: Form) -> None:
 def test_a_budget_without_room_for_it_is_met() -> None:
     messages = _requests(_fenced, 30)[-1]
     body = json.dumps({"model": "gpt-4o", "messages": messages}).encode()
-    folded = fold_request(body, FoldOptions(model="gpt-4o", budget=3000), Memo())
+    folded = fold_request(body, FoldOptions(model="gpt-4o", budget=3000), WARM)
     assert folded.tokens_after <= 3000

@@ -24,7 +24,9 @@ from tests.support.cases import each
 from turnfold.compression import compress
 from turnfold.compression.layers import Compressor, CompressRequest
 from turnfold.compression.memo import Memo
+from turnfold.compression.scorers.base import Scorer
 from turnfold.compression.shorten.facts import facts
+from turnfold.compression.shorten.judged_text import JudgedText
 from turnfold.compression.shorten.summary import summarise
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import count
@@ -152,9 +154,20 @@ def _flat(text: str) -> str:
 
 @pytest.fixture(scope="module", autouse=True)
 def judged_once() -> Iterator[None]:
-    """Rate the sentences of a text once for all ratios; a result depends on the text and the scorer alone."""
+    """Rate the sentences of a text once for all ratios; a result depends on the text, the scorer and the query alone.
+
+    `compress` makes a compressor for each call, so the compressor is no part of what it is remembered by.
+    """
+    judge, known = Compressor._judge, dict[tuple[str, str, str | None], JudgedText]()
+
+    def judged(compressor: Compressor, text: str, scorer: Scorer, query: str | None) -> JudgedText:
+        key = (text, scorer.name, query)
+        if key not in known:
+            known[key] = judge(compressor, text, scorer, query)
+        return known[key]
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Compressor, "_judge", cache(Compressor._judge))
+        patch.setattr(Compressor, "_judge", judged)
         yield
 
 
