@@ -126,6 +126,25 @@ def test_a_word_of_another_language_counts_where_texts_are_in_it(told: str, ques
     assert told in _sent(told, question)
 
 
+@each(
+    ("told", "question"),
+    [
+        ("Dr Osei can see the twins at 3 pm, Mrs Bell cannot.", "Who has room at 15:00?"),
+        ("Das Amt macht für uns um 15.30 Uhr auf.", "Was ist um 15:30?"),
+        ("Le notaire nous reçoit à 9 h, la banque jamais.", "Que fait-on à 9:00 ?"),
+        ("The marquee goes up on April 3, whatever the rain does.", "What goes up on 04/03?"),
+        ("Der Kran kommt am 3. April zum Hafen.", "Was kommt am 03.04.?"),
+        ("La grúa llega el 3 de abril al puerto.", "¿Qué llega el 2027-04-03?"),
+        ("She owns twenty-five accordions, and plays none.", "Who owns 25?"),
+        ("Opa hat fünfundzwanzig Tauben auf dem Dach.", "Wer hat 25?"),
+        ("Ma voisine a vingt-cinq perroquets dans le grenier de la maison.", "Qui en a 25 ?"),
+        ("Mi abuela guarda veinticinco relojes en la despensa.", "¿Quién guarda 25?"),
+    ],
+)
+def test_numbers_times_and_dates_are_found_however_they_are_written(told: str, question: str) -> None:
+    assert told in _sent(told, question, 0.06)
+
+
 def test_in_a_document_things_of_a_kind_that_a_question_names_are_none_of_its_words() -> None:
     pages = [
         f"{name}: {prose(number, 'en', 9)}" for number, name in enumerate(("Orchards", "Apples and pears", "Plums", "Fruit"))

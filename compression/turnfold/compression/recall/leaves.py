@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from turnfold.compression.memo import Memo
+from turnfold.compression.recall.dates import with_times_and_dates
 from turnfold.compression.scorers.bm25 import Field, Hashes, fields_joined
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.turns import SPEAKER_LABEL
@@ -158,8 +159,8 @@ def _read(texts: Sequence[str], names: Sequence[str]) -> Leaves:
     places = [(text, a, b) for text, ranges in zip(texts, spans, strict=True) for a, b in ranges]
     folded = [words.fold(with_letters(text[a:b])) for text, a, b in places]
     titles = _titles(texts, spans, starts)
-    languages, said, heads = _terms(folded, counts, titles)
-    stamped = [words.words(words.fold(stamp.group(1))) if (stamp := _STAMP.match(text)) else [] for text in texts]
+    languages, said, heads = _terms([*map(_with_times_and_dates, folded)], counts, titles)
+    stamped = [words.words(with_times_and_dates(words.fold(m.group(1)))) if (m := _STAMP.match(text)) else [] for text in texts]
     return Leaves(
         counts,
         tuple([(a, b) for _, a, b in places]),
@@ -174,6 +175,12 @@ def _read(texts: Sequence[str], names: Sequence[str]) -> Leaves:
         tuple(map(_label_terms, stamped, languages)),
         tuple(map(_name_terms, names, languages)),
     )
+
+
+def _with_times_and_dates(folded: str) -> str:
+    """Those of a header hold for more messages than its own, which has none of them for itself."""
+    start = stamp.end() if (stamp := _STAMP.match(folded)) else 0
+    return folded[:start] + with_times_and_dates(folded[start:])
 
 
 def _label_terms(label: Sequence[str], language: str) -> Hashes:

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from turnfold.compression.recall.dates import times_and_dates
 from turnfold.compression.recall.kinds import kind_terms
 from turnfold.compression.recall.leaves import QUESTION_MARKS
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
@@ -202,7 +203,7 @@ def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> Qu
     exact = [w for w in weights if _is_identifier(w) and w not in speakers and _stands_whole(w, index)]
     parts = {part for w in exact for part in words.words(w)} - set(exact)
     kept = [w for w in weights if w not in parts][:_MOST_WORDS]
-    kept, groups = _groups(kept, index)
+    kept, groups = _groups(kept, folded, index)
     figures = [weights[w] * (tuning.identifier if _is_identifier(w) else 1.0) for w in kept]
     taken = list(signs)[:_MOST_SIGNS]
     kinds = _kinds(kept, groups, index)
@@ -223,10 +224,14 @@ def _kinds(kept: Sequence[str], groups: Sequence[Sequence[int]], index: PassageI
     return {n: terms for n, terms in found.items() if terms}
 
 
-def _groups(kept: Sequence[str], index: PassageIndex) -> tuple[list[str], list[list[int]]]:
-    """The words that say something, each with its terms; of one that stands nowhere those of what it may be meant for."""
+def _groups(kept: Sequence[str], folded: str, index: PassageIndex) -> tuple[list[str], list[list[int]]]:
+    """The words that say something, each with its terms, and those of a time or a date that it is part of; of one that stands
+    nowhere those of what it may be meant for."""
     by_language = [words.stem_table(kept, name) for name in index.languages]
     found = {word: sorted({terms[word] for terms in by_language}) for word in kept}
+    for written in times_and_dates(folded):
+        for word in [one for one in words.words(written.text) if one in found][:1]:
+            found[word] = sorted({*found[word], *map(words.term, written.words)})
     number = [at for at, word in enumerate(kept) for _ in found[word]]
     every = np.array([term for word in kept for term in found[word]], np.uint32)
     known = sum(field.having(every) for field in (index.words, index.heads, index.speakers))

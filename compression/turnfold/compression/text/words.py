@@ -53,10 +53,12 @@ _LANGUAGES_OF: Final = {
     word: tuple(name for name, words in FUNCTION_WORDS.items() if word in words)
     for word in sorted(frozenset().union(*FUNCTION_WORDS.values()))
 }
-# What no suffix rule can bring together: "did she go" and "she went", "two" and "2".
+# What no suffix rule can bring together: "did she go" and "she went", "two" and "2", "fünfundzwanzig" and "25".
 _IRREGULAR: Final = {
-    "english": {form: base for base, forms in lexicon("irregular_english").items() for form in sorted(forms)},
+    name: {form: base for base, _, form in (pair.partition("=") for pair in sorted(pairs))}
+    for name, pairs in lexicon("numbers").items()
 }
+_IRREGULAR["english"] |= {form: base for base, forms in lexicon("irregular_english").items() for form in sorted(forms)}
 _STEMMED: Final = frozenset(Stemmer.algorithms())
 _DEFAULT: Final = "english"
 
