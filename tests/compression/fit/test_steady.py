@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.effort import costly
 from tests.support.overfull import Writer
 from tests.support.three_wires import WIRES, OnWire, with_marks
@@ -121,4 +122,45 @@ def test_of_a_conversation_beyond_its_window_few_requests_rewrite_the_prefix(gro
     assert all(one.fitted and one.tokens <= _WINDOW for one in sent)
     rewrites = [n for n, (a, b) in enumerate(pairwise(sent), 1) if is_rewritten(a.forwarded, b.forwarded)]
     assert all(b - a >= _SELDOM for a, b in pairwise(rewrites)), rewrites
+    assert len(rewrites) <= _REQUESTS // _SELDOM, rewrites
+
+
+@each("wire", sorted(WIRES))
+@pytest.mark.timeout(300)
+def test_replicas_that_know_nothing_of_earlier_requests_send_the_same(wire: str) -> None:
+    growing = Growing(wire, loops=4, size=500, marks=wire == "messages", seed=3)
+    for one in outgrown(growing)[:: _REQUESTS // 4]:
+        again = fit(one.folded.conversation, options(), Memo())
+        assert again.forwarded.body == one.forwarded.body
+
+
+@each("wire", sorted(WIRES))
+@pytest.mark.timeout(300)
+def test_what_was_told_long_ago_is_quoted_behind_each_question_beyond_the_window(wire: str) -> None:
+    w, memo, sent = Writer(5), Memo(), 0
+    codes = [("Aalborg", "48213"), ("Bergen", "70935"), ("Cuxhaven", "15687"), ("Dieppe", "93420")]
+    messages = [_said("user", w.prose(60))]
+    for depot, code in codes:
+        messages += [_said("assistant", w.prose(200)), _said("user", f"The gate code of depot {depot} is {code}. {w.prose(80)}")]
+    while sent < _REQUESTS:
+        messages += [_said("assistant", w.prose(250)), _said("user", w.prose(80)), _said("assistant", w.prose(150))]
+        depot, code = codes[sent % len(codes)]
+        messages.append(_said("user", f"What was the gate code of depot {depot}?"))
+        conversation = Growing(wire, 0, 0, marks=False, seed=0).read(messages)
+        if conversation_tokens(conversation, "gpt-4o", memo) > _WINDOW:
+            assert code in fit(conversation, options(), memo).forwarded.text, (sent, depot)
+            sent += 1
+
+
+@pytest.mark.timeout(300)
+def test_a_ratio_that_moves_a_little_with_every_answer_moves_nothing() -> None:
+    """Within a step of the ladder, which is four times as wide as this: at its edge it does."""
+    growing, memo, sent = Growing("chat", loops=1000, size=500, marks=False, seed=8), Memo(), list[Fitted]()
+    for number, messages in enumerate(growing.requests()):
+        conversation, known = growing.read(messages), Learned(ratios=(1.15 + number % 3 / 100,) * 9)
+        if conversation_tokens(conversation, "gpt-4o", memo) > _WINDOW:
+            sent.append(fit(conversation, options(), memo, known))
+        if len(sent) == _REQUESTS:
+            break
+    rewrites = [n for n, (a, b) in enumerate(pairwise(sent), 1) if is_rewritten(a.forwarded, b.forwarded)]
     assert len(rewrites) <= _REQUESTS // _SELDOM, rewrites

@@ -140,8 +140,10 @@ def output_reserve(output: int | None, window: int) -> int:
 def shrink_steadily(
     conversation: Conversation, room: int, options: FoldOptions, memo: Memo, fold: Fold = fold
 ) -> SmallRequest | None:
-    """A request of at most `room` tokens that goes on from the one before where it can (``steady``), else as of `shrink`. Where no
-    cache makes that cheaper, all of the room is used each time."""
+    """A request of at most `room` tokens that goes on from the one before where it can (``steady``), else as of `shrink`.
+
+    Where no cache makes that cheaper, all of the room is used each time.
+    """
     options = replace(options, model=options.model or conversation.model)
     cached = options.prices.read < options.prices.write or options.prices_if_cached is not None
     since = border(conversation, room, int(room / SLACK), options.model, memo) if cached else None

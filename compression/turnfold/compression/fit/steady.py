@@ -36,7 +36,8 @@ from turnfold.compression.wire.edits import Edit, apply
 _GROWTH: Final = 0.25  # share of the room that is left free at a border: what later requests append
 _QUOTES: Final = 0.08  # and for quotes behind later questions
 _MUCH: Final = 1 / 8  # of the room left free: what is written again to take a quote back
-_TRIES: Final = 2
+_TRIES: Final = 4
+_STRICTER: Final = 1.5  # a fold in less room leaves recall a larger share of it
 _MARKS: Final = ("cache_control", "prompt_cache_breakpoint")
 
 
@@ -130,16 +131,17 @@ def go_on(
 def _recalls(
     conversation: Conversation, since: Border, small: SmallRequest, options: FoldOptions, fold: Fold, memo: Memo
 ) -> dict[int, Recall]:
-    """What is quoted behind users' messages: behind those that were folded; behind the newest of the others; behind an earlier
-    one where much would have to be written again without it, as long as there is room for all."""
+    """What is quoted behind users' messages: one that was folded, where none came later; the newest; an earlier one where much
+    would have to be written again without it, as long as there is room for all."""
     messages, count = conversation.messages, tokens.counter_for_model(options.model)
-    folded = {i: one for i, one in small.account.recalls.items() if i < small.older}
-    begun = {i: one for i, one in small.account.recalls.items() if i >= small.older}
+    asked = [i for i in range(small.older, len(messages)) if messages[i].speaker == "user"] if small.older else []
+    is_asked_again = bool(asked) and asked[0] < since.end
+    folded = {} if is_asked_again else {i: one for i, one in small.account.recalls.items() if i < small.older}
+    begun = {i: one for i, one in small.account.recalls.items() if i not in folded}
     sums = list(accumulate([message_tokens(m, options.model, memo) for m in messages], initial=0))
     bare = head(conversation, len(messages), memo)
     room = since.room + since.quotes - small.tokens + sum([count(one.text) for one in begun.values()])
     kept: dict[int, Recall] = {}
-    asked = [i for i in range(small.older, len(messages)) if messages[i].speaker == "user"] if small.older else []
     for index, following in pairwise((*asked, len(messages))):
         if following < len(messages) and sums[following] - sums[index + 1] < _MUCH * since.growth:
             continue
@@ -161,7 +163,7 @@ def _recall(
         size = count(found.text) if found is not None else 0
         if size <= room:
             return found if size else None
-        budget -= size - room
+        budget -= int(_STRICTER * (size - room))
     return None
 
 
