@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import log
 from typing import Final, TypeVar
 
 from turnfold.compression import tokens
@@ -15,10 +16,12 @@ from turnfold.compression.calibration import Learned
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.cut import Cut, cut
 from turnfold.compression.fit.older import SmallRequest, fold_older
+from turnfold.compression.fit.steady import border, go_on, head
 from turnfold.compression.fold import Fold, Folded, Section, fold, lean
 from turnfold.compression.fold.account import Account
 from turnfold.compression.fold.decisions import rung
 from turnfold.compression.fold.policy import EARLIEST
+from turnfold.compression.fold.units import units
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Conversation
@@ -27,6 +30,7 @@ T = TypeVar("T")
 
 SLACK: Final = 0.9  # what is left of a window: two counters never agree, and templates add tokens of their own
 _SURELY_FITS: Final = 1 / 4  # of a window
+_RATIO_STEP: Final = 1.08  # at most a twenty-fifth is given away; `SLACK` holds as much again
 LEAST_ROOM: Final = 128  # tokens below which nothing that is left would be worth an answer
 _DEFAULT_OUTPUT: Final = 4096  # room for an answer where the request names none
 _OUTPUT_SHARE: Final = 8  # and at most an eighth of the window
@@ -97,10 +101,10 @@ def fit(
         return Fitted(folded)
     if theirs + (conversation.output or 0) <= window:
         return Fitted(folded)
-    ratio = planning_ratio(known, options.model or conversation.model)
+    ratio = snap_ratio(planning_ratio(known, options.model or conversation.model))
     room = int((window - output_reserve(conversation.output, window)) * SLACK / ratio)
     steady = replace(options, belief=None)  # what is believed changes, and nobody keeps what would be decided here
-    return Fitted(folded, shrink(conversation, room, steady, memo, fold) if room >= LEAST_ROOM else None)
+    return Fitted(folded, shrink_steadily(conversation, room, steady, memo, fold) if room >= LEAST_ROOM else None)
 
 
 def is_left_alone(conversation: Conversation, options: FoldOptions, known: Learned) -> bool:
@@ -123,9 +127,34 @@ def planning_ratio(known: Learned, model: str) -> float:
     return _UNKNOWN_VOCABULARY
 
 
+def snap_ratio(ratio: float) -> float:
+    """The nearest step of a ladder: what is learned changes a little with every answer, and rooms should not."""
+    return float(_RATIO_STEP ** round(log(ratio, _RATIO_STEP)))
+
+
 def output_reserve(output: int | None, window: int) -> int:
     """Tokens of a window that are left for the answer: what the request asks for, else a usual size."""
     return output if output is not None else min(_DEFAULT_OUTPUT, window // _OUTPUT_SHARE)
+
+
+def shrink_steadily(
+    conversation: Conversation, room: int, options: FoldOptions, memo: Memo, fold: Fold = fold
+) -> SmallRequest | None:
+    """A request of at most `room` tokens that goes on from the one before where it can (``steady``), else as of `shrink`.
+
+    Where no cache makes that cheaper, all of the room is used each time.
+    """
+    options = replace(options, model=options.model or conversation.model)
+    cached = options.prices.read < options.prices.write or options.prices_if_cached is not None
+    since = border(conversation, room, int(room / SLACK), options.model, memo) if cached else None
+    if since is not None:
+        begun = head(conversation, since.end, memo)
+        small = _shrink(begun, since.room, options, memo, fold, cuts_recent=False)
+        if small is not None:
+            made = _attempt(lambda: go_on(conversation, since, small, room, options, fold, memo))
+            if made is not None:
+                return made
+    return shrink(conversation, room, options, memo, fold)
 
 
 def shrink(conversation: Conversation, room: int, options: FoldOptions, memo: Memo, fold: Fold = fold) -> SmallRequest | None:
@@ -135,31 +164,46 @@ def shrink(conversation: Conversation, room: int, options: FoldOptions, memo: Me
     the recent ones stay as they are and the task is among what stays; a fold of all of it; a cut of that fold; whatever cut
     there is.
     """
+    return _shrink(conversation, room, options, memo, fold, cuts_recent=True)
+
+
+def _shrink(
+    conversation: Conversation, room: int, options: FoldOptions, memo: Memo, fold: Fold, *, cuts_recent: bool
+) -> SmallRequest | None:
     if conversation.held:
         return None
     options = replace(options, model=options.model or conversation.model)
     base = lean(conversation, options, memo)
-    older = _attempt(lambda: fold_older(base, room, options, fold, memo))
+    older = _attempt(lambda: fold_older(base, room, options, fold, memo, narrow=not cuts_recent))
     if older is not None:
         return older
     plain = _attempt(lambda: cut(base, room, options, memo))
     plain_cut = None if plain is None else _shrink_by_cut(base, plain)
-    if plain is not None and (plain.recent_whole or not plain.dropped) and not _leaves_tasks_out(base, plain):
+    mild = plain is not None and (plain.recent_whole or (cuts_recent and not plain.dropped))
+    if plain is not None and mild and not _leaves_tasks_out(base, plain):
         return plain_cut
     folded = _attempt(lambda: fold(conversation, replace(options, budget=room), memo))
     if folded is not None and folded.folded:
         if folded.tokens_after <= room:
-            return SmallRequest(folded.forwarded, folded.tokens_after, folded.sections, folded.account)
-        both = _attempt(lambda: cut(folded.forwarded, room, options, memo))
+            made, given = folded.changes, len(conversation.messages)
+            return SmallRequest(folded.forwarded, folded.tokens_after, folded.sections, folded.account, made, given)
+        both = _attempt(lambda: cut(folded.forwarded, room, options, memo)) if cuts_recent else None
         if both is not None:
             account = folded.account.after(both.changes, folded.forwarded)
             return SmallRequest(both.forwarded, both.tokens, folded.sections, account)
-    return plain_cut
+    return plain_cut if plain is None or cuts_recent or _leaves_newest_whole(base, plain) else None
+
+
+def _leaves_newest_whole(base: Conversation, made: Cut) -> bool:
+    """Whether a cut leaves what came last as it is, and what the user said last."""
+    touched = made.changes.gone.union(made.changes.texts)
+    newest = max((i for i, message in enumerate(base.messages) if message.speaker == "user"), default=0)
+    return newest not in touched and not any(i in touched for i in range(units(base.messages)[-1].start, len(base.messages)))
 
 
 def _shrink_by_cut(base: Conversation, made: Cut) -> SmallRequest:
     account = Account(tuple(range(len(base.messages)))).after(made.changes, base)
-    return SmallRequest(made.forwarded, made.tokens, (), account)
+    return SmallRequest(made.forwarded, made.tokens, (), account, made.changes)
 
 
 def _leaves_tasks_out(base: Conversation, made: Cut) -> bool:

@@ -10,18 +10,19 @@ what it needs; of the recent messages it is the only one that can come back long
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from turnfold.compression.fit.cut import recent_start
 from turnfold.compression.fold.account import Account
+from turnfold.compression.fold.ask import Recall
 from turnfold.compression.fold.changing import settle
 from turnfold.compression.fold.check import TURN_BROKEN, check
 from turnfold.compression.fold.counts import conversation_tokens
 from turnfold.compression.fold.engine import LEFT_OUT, Fold, Folded
 from turnfold.compression.fold.thinking import all_thinking
-from turnfold.compression.fold.units import units
+from turnfold.compression.fold.units import Unit, units
 from turnfold.compression.fold.write import Section
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
@@ -30,6 +31,7 @@ from turnfold.compression.wire.conversation import Changes, Conversation, Messag
 T = TypeVar("T")
 
 _MOST_RECENT: Final = 0.95  # share of the room that they may take; a twentieth holds the summary of all that is older
+_NARROW: Final = 0.6  # the same where what is older is to be worth its fold
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +42,34 @@ class SmallRequest:
         tokens: by our own count for its model.
         sections: originals of what is folded, for drill-down.
         account: what became of each message.
+        changes: what was changed of the request; None where that was done in several steps.
+        older: number of its first messages that were given to a fold.
     """
 
     forwarded: Conversation
     tokens: int
     sections: tuple[Section, ...]
     account: Account
+    changes: Changes | None = None
+    older: int = 0
 
 
-def fold_older(conversation: Conversation, room: int, options: FoldOptions, fold: Fold, memo: Memo) -> SmallRequest | None:
+def fold_older(
+    conversation: Conversation, room: int, options: FoldOptions, fold: Fold, memo: Memo, *, narrow: bool = False
+) -> SmallRequest | None:
     """Fold all but the most recent fifth into what these leave of `room`; None where they leave too little, or it does not fit.
+
+    Args:
+        narrow: whether fewer messages are kept as recent ones where a fifth is most of the room.
 
     Raises:
         FoldRejected: our own output failed a check.
     """
     messages = conversation.messages
-    start = recent_start(messages, units(messages, memo=memo))
+    cut = units(messages, memo=memo)
+    start = recent_start(messages, cut)
+    if narrow:
+        start = max(start, _newest_within(conversation, cut, int(_NARROW * room), options.model, memo))
     recent = _tokens(conversation, messages[start:], options.model, memo)
     if not 0 < start < len(messages) or recent > _MOST_RECENT * room:
         return None
@@ -72,6 +86,32 @@ def fold_older(conversation: Conversation, room: int, options: FoldOptions, fold
         if question is None or _is_only_longer(messages[question], folded.forwarded):
             return _change_whole(conversation, start, question, folded, room, options, memo)
     return None
+
+
+def _newest_within(conversation: Conversation, cut: Sequence[Unit], room: int, model: str, memo: Memo) -> int:
+    """Index of the first of the newest messages that take at most `room` tokens, at a border of units."""
+    for unit in reversed(cut):
+        room -= _tokens(conversation, conversation.messages[unit.start : unit.end], model, memo)
+        if room < 0:
+            return unit.end
+    return 0
+
+
+def recall_older(
+    conversation: Conversation, older: int, question: int, room: int, options: FoldOptions, fold: Fold, memo: Memo
+) -> Recall | None:
+    """What is quoted behind a question of the `older` first messages; None where nothing is.
+
+    Args:
+        room: tokens that these and the quotes may take.
+    """
+    messages = conversation.messages
+    length = _tokens(conversation, messages[question : question + 1], options.model, memo)
+    asking = _head(conversation, older, question, memo)
+    if asking.messages[-1].key != messages[question].key:
+        return None
+    folded = fold(asking, replace(options, budget=room + length, window=None), memo)
+    return folded.recalls.get(older)
 
 
 def _is_only_longer(question: Message, head: Conversation) -> bool:
@@ -112,7 +152,7 @@ def _change_whole(
     if tokens > room:
         return None
     everything = Account(tuple(range(len(conversation.messages))), frozenset(), folded.section_of, _move(folded.recalls, moved))
-    return SmallRequest(forwarded, tokens, folded.sections, everything.after(changes, conversation))
+    return SmallRequest(forwarded, tokens, folded.sections, everything.after(changes, conversation), changes, start)
 
 
 def _move(by_index: Mapping[int, T], moved: Mapping[int, int]) -> dict[int, T]:

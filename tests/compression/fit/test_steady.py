@@ -1,0 +1,166 @@
+"""A conversation that outgrows its window, one exchange at a time: its forwarded prefix is rewritten seldom, and it always fits.
+
+Lives here: runs of requests through `fit`. Does not belong here: single requests (``test_cut.py``), an upstream's refusal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.cases import each
+from tests.support.effort import costly
+from tests.support.overfull import Writer
+from tests.support.three_wires import WIRES, OnWire, with_marks
+from turnfold.compression.calibration import Learned
+from turnfold.compression.fit.fit import Fitted, fit
+from turnfold.compression.fold import conversation_tokens
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import CachePrices, FoldOptions
+from turnfold.compression.wire.conversation import Conversation
+
+Message = dict[str, Any]
+
+_CACHED: Final = CachePrices(read=0.1, write=1.25)
+_WINDOW: Final = 16_000  # less than what is folded at these prices without one
+_REQUESTS: Final = 24  # beyond the window
+_SELDOM: Final = 4  # exchanges of a thirtieth of the window each between two rewrites, at least
+
+
+@dataclass(frozen=True, slots=True)
+class Growing:
+    """How a conversation grows.
+
+    Attributes:
+        loops: tool calls under a question, before the next one; 0: talk.
+        size: tokens that an exchange adds, about.
+        marks: whether the client marks its newest two messages.
+    """
+
+    wire: str
+    loops: int
+    size: int
+    marks: bool
+    seed: int
+
+    def requests(self) -> Iterator[list[Message]]:
+        w, messages, number = Writer(self.seed), list[Message](), 0
+        messages.append(_said("user", w.prose(40)))
+        while True:
+            yield list(messages)
+            if self.loops and number % self.loops:
+                messages += _step(w, number, self.size)
+            elif self.loops:
+                messages += [_said("assistant", w.prose(30)), _said("user", w.prose(40)), *_step(w, number, self.size)]
+            else:
+                messages += [_said("assistant", w.prose(self.size * 4 // 5)), _said("user", w.prose(self.size // 5))]
+            number += 1
+
+    def read(self, messages: list[Message]) -> Conversation:
+        places = {len(messages) - 1, len(messages) - 3} if self.marks else set[int]()
+        wire: OnWire = WIRES[self.wire]
+        return wire.wire.read(wire.encode(with_marks(messages, places)), Memo())
+
+
+def _said(role: str, text: str) -> Message:
+    return {"role": role, "content": [{"type": "text", "text": text}]}
+
+
+def _step(w: Writer, number: int, size: int) -> list[Message]:
+    call = {"type": "tool_use", "id": f"call_{number}", "name": "Read", "input": {"path": f"/src/module_{number}.py"}}
+    result = {"type": "tool_result", "tool_use_id": f"call_{number}", "content": w.prose(size)}
+    return [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+
+
+def options(window: int = _WINDOW) -> FoldOptions:
+    return FoldOptions(model="gpt-4o", prices=_CACHED, cache_hit_share=1.0, window=window)
+
+
+def outgrown(growing: Growing, window: int = _WINDOW, known: Learned = Learned()) -> list[Fitted]:  # noqa: B008 - frozen
+    """What is sent of the requests that would not fit as they came."""
+    memo, sent = Memo(), list[Fitted]()
+    for messages in growing.requests():
+        conversation = growing.read(messages)
+        if conversation_tokens(conversation, "gpt-4o", memo) > window:
+            sent.append(fit(conversation, options(window), memo, known))
+        if len(sent) == _REQUESTS:
+            return sent
+    raise AssertionError("requests never end")
+
+
+def is_rewritten(before: Conversation, after: Conversation) -> bool:
+    """Whether a later request repeats less of an earlier one than what stands in front of its last question, or all of it while
+    that goes on. A client that writes a text as a part while it is marked says the same."""
+    old, new = ([(m.role, m.text, m.call_ids, m.answers) for m in one.messages] for one in (before, after))
+    asked = [len([m for m in one.messages if m.speaker == "user"]) for one in (before, after)]
+    question = max(i for i, m in enumerate(before.messages) if m.speaker == "user")
+    same = old if asked[0] == asked[1] else old[:question]
+    return new[: len(same)] != same
+
+
+growths = st.builds(
+    Growing,
+    wire=st.sampled_from(sorted(WIRES)),
+    loops=st.sampled_from((0, 4, 1000)),
+    size=st.integers(_WINDOW // 60, _WINDOW // 30),
+    marks=st.booleans(),
+    seed=st.integers(0, 10_000),
+)
+
+
+@given(growths)
+@costly(12)
+@pytest.mark.timeout(300)
+def test_of_a_conversation_beyond_its_window_few_requests_rewrite_the_prefix(growing: Growing) -> None:
+    sent = outgrown(growing)
+    assert all(one.fitted and one.tokens <= _WINDOW for one in sent)
+    rewrites = [n for n, (a, b) in enumerate(pairwise(sent), 1) if is_rewritten(a.forwarded, b.forwarded)]
+    assert all(b - a >= _SELDOM for a, b in pairwise(rewrites)), rewrites
+    assert len(rewrites) <= _REQUESTS // _SELDOM, rewrites
+
+
+@each("wire", sorted(WIRES))
+@pytest.mark.timeout(300)
+def test_replicas_that_know_nothing_of_earlier_requests_send_the_same(wire: str) -> None:
+    growing = Growing(wire, loops=4, size=500, marks=wire == "messages", seed=3)
+    for one in outgrown(growing)[:: _REQUESTS // 4]:
+        again = fit(one.folded.conversation, options(), Memo())
+        assert again.forwarded.body == one.forwarded.body
+
+
+@each("wire", sorted(WIRES))
+@pytest.mark.timeout(300)
+def test_what_was_told_long_ago_is_quoted_behind_each_question_beyond_the_window(wire: str) -> None:
+    w, memo, sent = Writer(5), Memo(), 0
+    codes = [("Aalborg", "48213"), ("Bergen", "70935"), ("Cuxhaven", "15687"), ("Dieppe", "93420")]
+    messages = [_said("user", w.prose(60))]
+    for depot, code in codes:
+        messages += [_said("assistant", w.prose(200)), _said("user", f"The gate code of depot {depot} is {code}. {w.prose(80)}")]
+    while sent < _REQUESTS:
+        messages += [_said("assistant", w.prose(250)), _said("user", w.prose(80)), _said("assistant", w.prose(150))]
+        depot, code = codes[sent % len(codes)]
+        messages.append(_said("user", f"What was the gate code of depot {depot}?"))
+        conversation = Growing(wire, 0, 0, marks=False, seed=0).read(messages)
+        if conversation_tokens(conversation, "gpt-4o", memo) > _WINDOW:
+            assert code in fit(conversation, options(), memo).forwarded.text, (sent, depot)
+            sent += 1
+
+
+@pytest.mark.timeout(300)
+def test_a_ratio_that_moves_a_little_with_every_answer_moves_nothing() -> None:
+    """Within a step of the ladder, which is four times as wide as this: at its edge it does."""
+    growing, memo, sent = Growing("chat", loops=1000, size=500, marks=False, seed=8), Memo(), list[Fitted]()
+    for number, messages in enumerate(growing.requests()):
+        conversation, known = growing.read(messages), Learned(ratios=(1.15 + number % 3 / 100,) * 9)
+        if conversation_tokens(conversation, "gpt-4o", memo) > _WINDOW:
+            sent.append(fit(conversation, options(), memo, known))
+        if len(sent) == _REQUESTS:
+            break
+    rewrites = [n for n, (a, b) in enumerate(pairwise(sent), 1) if is_rewritten(a.forwarded, b.forwarded)]
+    assert len(rewrites) <= _REQUESTS // _SELDOM, rewrites
