@@ -58,7 +58,7 @@ _LAST_LINES: Final = 3
 _MOST_GOVERNING: Final = 24  # lines of one line, from the nearest out
 
 
-class _Line(NamedTuple):
+class _PageLine(NamedTuple):
     """A line with something in it.
 
     Attributes:
@@ -132,7 +132,7 @@ def framed(lines: Sequence[str]) -> dict[int, tuple[int, ...]]:
     return {i: tuple(others) for i, others in found.items()}
 
 
-def _read(lines: Sequence[str]) -> Iterator[_Line]:
+def _read(lines: Sequence[str]) -> Iterator[_PageLine]:
     """What a reader sees line by line, without headings, bold lines and fences, which say themselves what they are for."""
     paragraph = 0
     last = -1
@@ -146,7 +146,7 @@ def _read(lines: Sequence[str]) -> Iterator[_Line]:
         paragraph += last >= 0 and i > last + 1
         indent = 0 if line[0].isalnum() else _LEAD.match(line).end()  # type: ignore[union-attr]
         words = body.count(" ") + 1 if len(body) > _LONGEST_NOTE else len(body.split())
-        yield _Line(i, line[indent:].rstrip() or body, indent, words, _cells(body), paragraph)
+        yield _PageLine(i, line[indent:].rstrip() or body, indent, words, _cells(body), paragraph)
         last = i
 
 
@@ -158,14 +158,14 @@ def _cells(body: str) -> Sequence[str]:
     return (body,) if any(cell.endswith(_ENDS) for cell in cells[:-1]) else cells
 
 
-def _paragraphs(read: Sequence[_Line]) -> list[list[_Line]]:
-    found: list[list[_Line]] = [[] for _ in range(read[-1].paragraph + 1)]
+def _paragraphs(read: Sequence[_PageLine]) -> list[list[_PageLine]]:
+    found: list[list[_PageLine]] = [[] for _ in range(read[-1].paragraph + 1)]
     for line in read:
         found[line.paragraph].append(line)
     return found
 
 
-def _is_paged(paragraph: Sequence[_Line]) -> bool:
+def _is_paged(paragraph: Sequence[_PageLine]) -> bool:
     """Whether at least half of its lines are no sentences, nor what people say to each other."""
     if len(paragraph) < 2 or 2 * sum(line.is_scrap for line in paragraph) < len(paragraph):
         return False
@@ -173,7 +173,7 @@ def _is_paged(paragraph: Sequence[_Line]) -> bool:
     return any(line.is_name for line in paragraph) or 2 * len(speakers) < len(paragraph) or 2 * len({*speakers}) > len(speakers)
 
 
-def _names(read: Sequence[_Line]) -> set[int]:
+def _names(read: Sequence[_PageLine]) -> set[int]:
     """The lines that are nothing but names and stand close above what is more than that; a longer run of them is a list."""
     found: list[int] = []
     run: list[int] = []
@@ -185,7 +185,7 @@ def _names(read: Sequence[_Line]) -> set[int]:
     return {*found} if len(found) >= _FEWEST_NAMES else set()
 
 
-def _under_first(paragraph: Sequence[_Line]) -> Iterator[tuple[int, int]]:
+def _under_first(paragraph: Sequence[_PageLine]) -> Iterator[tuple[int, int]]:
     """Lines and the first of their paragraph, where few of them look like it."""
     first = paragraph[0]
     if len(first.body) > _LONGEST_HEAD:
@@ -196,7 +196,7 @@ def _under_first(paragraph: Sequence[_Line]) -> Iterator[tuple[int, int]]:
         yield from ((line.at, first.at) for line in paragraph[1:] if line.is_free and line.indent >= first.indent)
 
 
-def _under_names(paragraph: Sequence[_Line], names: set[int]) -> Iterator[tuple[int, int]]:
+def _under_names(paragraph: Sequence[_PageLine], names: set[int]) -> Iterator[tuple[int, int]]:
     head: list[int] = []
     for line in paragraph:
         if line.at in names:
@@ -205,8 +205,8 @@ def _under_names(paragraph: Sequence[_Line], names: set[int]) -> Iterator[tuple[
             yield from ((line.at, name) for name in head)
 
 
-def _under_less_indented(paragraph: Sequence[_Line]) -> Iterator[tuple[int, int]]:
-    above: list[_Line] = []
+def _under_less_indented(paragraph: Sequence[_PageLine]) -> Iterator[tuple[int, int]]:
+    above: list[_PageLine] = []
     for line in paragraph:
         while above and above[-1].indent >= line.indent - _SLIGHTLY * line.body[0].isdigit():
             above.pop()
@@ -215,9 +215,9 @@ def _under_less_indented(paragraph: Sequence[_Line]) -> Iterator[tuple[int, int]
         above.append(line)
 
 
-def _under_columns(read: Sequence[_Line]) -> Iterator[tuple[int, int]]:
+def _under_columns(read: Sequence[_PageLine]) -> Iterator[tuple[int, int]]:
     """Rows and the names of their columns; below a blank line other rows may have others."""
-    header: _Line | None = None
+    header: _PageLine | None = None
     for line in read:
         if len(line.cells) < _FEWEST_CELLS:
             continue
@@ -231,7 +231,7 @@ def _tells_figures(cells: Sequence[str]) -> bool:
     return _FIGURES * sum(any(map(str.isdigit, cell)) for cell in cells) >= len(cells)
 
 
-def _under_titles(paragraphs: Sequence[Sequence[_Line]], paged: Sequence[bool]) -> Iterator[tuple[int, int]]:
+def _under_titles(paragraphs: Sequence[Sequence[_PageLine]], paged: Sequence[bool]) -> Iterator[tuple[int, int]]:
     """Paragraphs and the last line before them that is one of its own; and the title of the page, of which all are."""
     top = [line.at for line in paragraphs[0]] if _is_title(paragraphs[0]) else []
     above: int | None = None
@@ -244,14 +244,14 @@ def _under_titles(paragraphs: Sequence[Sequence[_Line]], paged: Sequence[bool]) 
                 yield from ((line.at, title) for title in (*top, above) if title is not None and title < line.at)
 
 
-def _is_title(paragraph: Sequence[_Line]) -> bool:
+def _is_title(paragraph: Sequence[_PageLine]) -> bool:
     if len(paragraph) > _TITLE_LINES or sum(line.words for line in paragraph) > _TITLE_WORDS:
         return False
     is_field = len(paragraph) > 1 and any(": " in line.body for line in paragraph)
     return not is_field and not any(line.indent or line.body.endswith(_ENDS) for line in paragraph)
 
 
-def _with_notes(read: Sequence[_Line], is_paged: Sequence[bool]) -> Iterator[tuple[int, int]]:
+def _with_notes(read: Sequence[_PageLine], is_paged: Sequence[bool]) -> Iterator[tuple[int, int]]:
     """Lines with a sign and the note below that has it; what several lines begin with marks the items of a list."""
     begun = [m[1] if line.is_note and (m := _NOTE.match(line.body)) else "" for line in read]
     often = Counter(begun)
@@ -264,7 +264,7 @@ def _with_notes(read: Sequence[_Line], is_paged: Sequence[bool]) -> Iterator[tup
             signs.update({m[1]: line.at for m in _NOTE.finditer(line.body) if often[m[1]] <= 1})
 
 
-def _in_records(paragraphs: Sequence[Sequence[_Line]]) -> Iterator[tuple[int, int]]:
+def _in_records(paragraphs: Sequence[Sequence[_PageLine]]) -> Iterator[tuple[int, int]]:
     """The lines of a record and its first field, by whose name others begin too: "User-agent: *"."""
     fields = [FIELD.match(paragraph[0].body) for paragraph in paragraphs]
     often = Counter(field["name"].lower() for field in fields if field)
@@ -273,7 +273,7 @@ def _in_records(paragraphs: Sequence[Sequence[_Line]]) -> Iterator[tuple[int, in
             yield from ((line.at, paragraph[0].at) for line in paragraph[1:])
 
 
-def _with_last_words(paragraphs: Sequence[Sequence[_Line]], is_paged: Sequence[bool]) -> Iterator[tuple[int, int]]:
+def _with_last_words(paragraphs: Sequence[Sequence[_PageLine]], is_paged: Sequence[bool]) -> Iterator[tuple[int, int]]:
     """All lines and the remarks that end the page."""
     last = paragraphs[-1]
     said = [line for line in last if line.body.endswith(_ENDS)]
