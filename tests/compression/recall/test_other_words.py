@@ -190,7 +190,8 @@ def _made_apart(requests: tuple[str, ...], question: str) -> list[str]:
         if turn % 6 == 2 and turn // 6 < len(requests):
             messages.append({"role": "user", "content": requests[turn // 6]})
             messages.append({"role": "assistant", "content": made[turn // 6]})
-        messages.append({"role": "user", "content": f"{_BESIDE[turn % len(_BESIDE)]} {prose(turn, 'en', 1)}"})
+        beside = f"{_BESIDE[turn % len(_BESIDE)]} It does make a difference. {prose(turn, 'en', 1)}"
+        messages.append({"role": "user", "content": beside})
         messages.append({"role": "assistant", "content": prose(500 + turn, "en", 6)})
     folded = fold_request(encode([*messages, {"role": "user", "content": question}]), FoldOptions(), Memo())
     sent = "\n".join(message.text for message in folded.forwarded.messages)

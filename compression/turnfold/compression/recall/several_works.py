@@ -15,7 +15,7 @@ from typing import Final
 from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.several_works import asks_for_one_more
-from turnfold.compression.text.dialogue.works import making_request
+from turnfold.compression.text.dialogue.works import begins_making
 from turnfold.compression.text.quotes import Quotable, Quote
 
 _REQUEST: Final = 300  # characters of a request for one
@@ -57,6 +57,6 @@ def _answers(sources: Sequence[Quotable], wanted: set[int], languages: Sequence[
         if names or (makes and asks_for_one_more(folded, alone=found[-1:] != [n - 2])):
             found.append(n)
             makes = True
-        elif making_request(folded) is not None:
+        elif begins_making(folded):
             makes = False
     return found
