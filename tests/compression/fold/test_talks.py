@@ -236,3 +236,19 @@ def test_what_is_newest_anyway_is_not_quoted_twice() -> None:
     text = forwarded(messages, None)
     assert older in text.split("What does the hostel in Kyoto cost?")[-1]
     assert text.count(newer) == 1
+
+
+@pytest.mark.parametrize("budget", [2300, 2600, 4000])
+@pytest.mark.parametrize("first", [29, 84])
+def test_under_a_budget_too_the_older_of_two_addresses_is_not_the_last_one(first: int, budget: int) -> None:
+    told = {
+        first: "Ship the replacement to 14 Larch Road, Bath.",
+        first + 21: "Actually we moved: 9 Elm Court, Bath is the address now.",
+    }
+    messages: list[Message] = []
+    for turn in range(110):
+        messages.append({"role": "user", "content": told.get(turn, prose(1000 + turn, "en", 1 + turn % 2))})
+        messages.append({"role": "assistant", "content": "Noted." if turn in told else prose(turn, "en", 1 + turn % 3)})
+    text = forwarded([*messages, {"role": "user", "content": "Which address do you ship to?"}], budget)
+    assert "9 Elm Court" in text
+    assert text.rfind("14 Larch Road") < text.rfind("9 Elm Court")

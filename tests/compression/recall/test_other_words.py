@@ -180,3 +180,39 @@ def test_all_works_of_a_kind_are_quoted_whole(requests: tuple[str, ...], questio
     folded = fold_request(encode([*messages, {"role": "user", "content": question}]), FoldOptions(), Memo())
     sent = "\n".join(message.text for message in folded.forwarded.messages)
     assert [answer for answer in made if answer not in sent] == []
+
+
+def _made_apart(requests: tuple[str, ...], question: str) -> list[str]:
+    """Those of the works, made with other talk in between, that are not sent."""
+    made = [f"{prose(900 + number, 'en', 2)} Made as number {number}." for number in range(len(requests))]
+    messages: list[Message] = []
+    for turn in range(40):
+        if turn % 6 == 2 and turn // 6 < len(requests):
+            messages.append({"role": "user", "content": requests[turn // 6]})
+            messages.append({"role": "assistant", "content": made[turn // 6]})
+        beside = f"{_BESIDE[turn % len(_BESIDE)]} It does make a difference. {prose(turn, 'en', 1)}"
+        messages.append({"role": "user", "content": beside})
+        messages.append({"role": "assistant", "content": prose(500 + turn, "en", 6)})
+    folded = fold_request(encode([*messages, {"role": "user", "content": question}]), FoldOptions(), Memo())
+    sent = "\n".join(message.text for message in folded.forwarded.messages)
+    return [answer for answer in made if answer not in sent]
+
+
+@each(
+    ("requests", "question"),
+    [
+        (("Draft a slogan for the bakery.", "And one for the ferry.", "Another one, for the zoo."), "Send me all three slogans."),
+        (("Ein Limerick über Kiel bitte.", "Und noch einen über Ulm."), "Zeig mir bitte beide Limericks."),
+        (("Écris une comptine sur la pluie.", "Et encore une sur le vent."), "Redonne-moi les deux comptines."),
+    ],
+)
+def test_works_of_a_kind_that_were_made_with_other_talk_in_between_are_quoted_whole(
+    requests: tuple[str, ...], question: str
+) -> None:
+    assert _made_apart(requests, question) == []
+
+
+def test_one_more_of_another_kind_is_none_of_them() -> None:
+    requests = ("Draft a slogan for the bakery.", "Write a riddle about geese.", "And one about owls.", "A slogan for the zoo.")
+    missing = _made_apart(requests, "Send me both slogans.")
+    assert [text[-9:] for text in missing] == ["number 1.", "number 2."]

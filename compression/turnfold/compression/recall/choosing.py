@@ -100,7 +100,7 @@ def recall(
         return tokens
 
     found = fit_quotes(quotes, budget, tokens_of(quotes))
-    if asking.is_talk and not (fill or question.work or ranking.is_whole) and (newest := asking.newest(found.quotes, memo)):
+    if asking.is_talk and not (question.work or ranking.is_whole) and (newest := asking.newest(found.quotes, memo)):
         found = _fit_with(newest, quotes, budget, most, tokens_of) or found
     if found.text and isinstance(count, ModelCounter):
         count_tail(found.text, dict(zip(count.vocabularies, found.counts, strict=True)), memo)

@@ -3,7 +3,8 @@
 Lives here: which answers they are. Does not belong here: telling such a message (``text.dialogue.several_works``), one work
 (``works``).
 
-An answer is one of them if the short request before it names the kind, or asks for one more right behind such a request.
+An answer is one of them if the short request before it names the kind, or asks for one more behind such a request, and nothing
+else was made in between.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Final
 from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.several_works import asks_for_one_more
+from turnfold.compression.text.dialogue.works import begins_making
 from turnfold.compression.text.quotes import Quotable, Quote
 
 _REQUEST: Final = 300  # characters of a request for one
@@ -44,6 +46,7 @@ def several_works(
 
 def _answers(sources: Sequence[Quotable], wanted: set[int], languages: Sequence[str]) -> list[int]:
     found: list[int] = []
+    makes = False  # whether what was made last is one of them
     for n in range(1, len(sources)):
         asking, answer = sources[n - 1], sources[n]
         if (asking.role, answer.role) != ("user", "assistant") or len(asking.text) > _REQUEST or not answer.text.strip():
@@ -51,6 +54,9 @@ def _answers(sources: Sequence[Quotable], wanted: set[int], languages: Sequence[
         folded = words.fold(asking.text)
         said = words.words(folded)
         names = any(not wanted.isdisjoint(words.stem_table(said, name).values()) for name in languages)
-        if names or (found[-1:] == [n - 2] and asks_for_one_more(folded)):
+        if names or (makes and asks_for_one_more(folded, alone=found[-1:] != [n - 2])):
             found.append(n)
+            makes = True
+        elif begins_making(folded):
+            makes = False
     return found

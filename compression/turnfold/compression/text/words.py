@@ -54,13 +54,14 @@ _LANGUAGES_OF: Final = {
     for word in sorted(frozenset().union(*FUNCTION_WORDS.values()))
 }
 # What no suffix rule can bring together: "did she go" and "she went", "two" and "2", "fünfundzwanzig" and "25".
+_DEFAULT: Final = "english"
+_ENGLISH_FORMS: Final = {form: base for base, forms in lexicon("irregular_english").items() for form in sorted(forms)}
 _IRREGULAR: Final = {
     name: {form: base for base, _, form in (pair.partition("=") for pair in sorted(pairs))}
+    | (_ENGLISH_FORMS if name == _DEFAULT else {})
     for name, pairs in lexicon("numbers").items()
 }
-_IRREGULAR["english"] |= {form: base for base, forms in lexicon("irregular_english").items() for form in sorted(forms)}
 _STEMMED: Final = frozenset(Stemmer.algorithms())
-_DEFAULT: Final = "english"
 
 
 def fold(text: str) -> str:

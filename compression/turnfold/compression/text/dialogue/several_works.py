@@ -15,6 +15,8 @@ from turnfold.compression.text.dialogue.works import WANTED_WORDS, AskedWork, is
 from turnfold.compression.text.words import is_function_word
 
 _LONGEST: Final = 200  # characters of such a message
+_BEGINNING: Final = 12  # characters in front of "another one": "and now"
+_BRIEF: Final = 80  # characters of a request that says little else
 _NUMBER: Final = (
     r"(?:[2-9]|1\d|two|three|four|five|six|seven|eight|nine|ten|zwei|drei|vier|fünf|sechs|sieben|acht|deux|trois|quatre|cinq|sept"
     r"|huit|dos|tres|cuatro|cinco|seis|due|tre|quattro|cinque|dois|duas|três|quatro|twee|drie)"
@@ -48,6 +50,11 @@ def asked_several(folded: str) -> AskedWork | None:
     return AskedWork("either", named, is_several=True) if named and not any(map(is_code, named)) else None
 
 
-def asks_for_one_more(folded: str) -> bool:
-    """Whether a case-folded request asks for one more of what the one before it asked for: "and one for the kettle"."""
-    return _ONE_MORE.search(folded) is not None
+def asks_for_one_more(folded: str, *, alone: bool = False) -> bool:
+    """Whether a case-folded request asks for one more of what the one before it asked for: "and one for the kettle".
+
+    Args:
+        alone: whether something else was talked of since, so that it has to begin with that, and say little else.
+    """
+    found = _ONE_MORE.search(folded)
+    return found is not None and not (alone and (found.start() > _BEGINNING or len(folded) > _BRIEF or folded.endswith("?")))

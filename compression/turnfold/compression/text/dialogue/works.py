@@ -79,6 +79,8 @@ _SHORT: Final = 120  # characters of one that names no kind of work
 _LONGEST: Final = 600  # characters of a message that asks so; a longer one brings its own text
 _MOST_LINES: Final = 6
 _TELLING_SIGNS: Final = 2  # of a noun in a question; one sign is part of many words
+_BEGINNING: Final = 60  # characters of a message that are read for its first words
+_FIRST_WORDS: Final = 4
 _OPENING: Final = 600  # characters of a text in which a letter begins
 _SALUTATION: Final = re.compile(
     rf"^[^\S\n]{{0,4}}(?:(?:{'|'.join(sorted(_TABLES['salutations']))})\b[^\n]{{0,60}}[,:!，：！、]|[^\n]{{1,20}}様)[^\S\n]*\n",
@@ -168,6 +170,12 @@ def making_request(folded: str) -> MakingRequest | None:
     if words.isdisjoint(_TABLES["makes"]):
         return None
     return MakingRequest(frozenset(words).union(found[0] for word in words if (found := _HEAD.search(word))))
+
+
+def begins_making(folded: str) -> bool:
+    """Whether a case-folded message begins by asking for something to be made: "can you write a riddle"; in talk people make
+    differences, and plans of their own."""
+    return making_request(" ".join(folded[:_BEGINNING].split()[:_FIRST_WORDS])) is not None
 
 
 def has_form(text: str, work: AskedWork) -> bool:
