@@ -199,12 +199,16 @@ def _writer(at: int, source: int, text: str, index: PassageIndex) -> list[Range]
 
 def _columns(start: int, end: int, source: int, text: str, index: PassageIndex) -> Iterator[Range]:
     """All parts of the sentences of which a passage of columns side by side holds some."""
+    for parts in _sentences_in_columns(source, text, index):
+        if len(parts) > 1 and any(at < end and start < stop for at, stop in parts):
+            yield from parts
+
+
+def _sentences_in_columns(source: int, text: str, index: PassageIndex) -> list[tuple[Range, ...]]:
     known: dict[int, list[tuple[Range, ...]]] = index.derived("columns", dict)
     if source not in known:
         known[source] = [*chain.from_iterable(side_by_side(text))]
-    for parts in known[source]:
-        if len(parts) > 1 and any(at < end and start < stop for at, stop in parts):
-            yield from parts
+    return known[source]
 
 
 def _around(at: int, source: int, text: str, index: PassageIndex) -> list[Range]:
@@ -219,7 +223,7 @@ def _governing(start: int, end: int, source: int, text: str, index: PassageIndex
     """The lines by which those of a passage are to be read, on a page that is no running text."""
     known: dict[int, Governing] = index.derived("governing", dict)
     if source not in known:
-        known[source] = Governing(text)
+        known[source] = Governing("" if _sentences_in_columns(source, text, index) else text)
     return known[source].of(start, end)
 
 

@@ -95,7 +95,8 @@ def _accented(index: PassageIndex) -> dict[str, tuple[str, ...]]:
     for source in index.sources[read:]:
         if source.text.isascii():
             continue
-        for word in {word for word in words.words(words.fold(source.text)) if not word.isascii()}:
+        said = words.words(words.fold(" ".join(part for part in source.text.split() if not part.isascii())))
+        for word in {word for word in said if not word.isascii()}:
             for key in {plain(word), plain(word.translate(_UMLAUTS))} - {word}:
                 found.setdefault(key, set()).add(word)
     table.update((key, tuple(sorted(spelled.union(table.get(key, ()))))) for key, spelled in found.items())

@@ -321,12 +321,11 @@ def framed_ties(text: str, pieces: Sequence[StatementPiece]) -> Iterator[tuple[i
 
 
 class Governing:
-    """`framed` of a text's lines, each with those that its own governing lines need in turn."""
+    """`framed` of a text's lines, each with those that its own governing lines need in turn. It knows no columns side by side."""
 
     def __init__(self, text: str) -> None:
         lines = text.split("\n")
-        found = framed(lines)
-        self._found = {} if found and any(side_by_side(text)) else found
+        self._found = framed(lines)
         self._starts = [*accumulate((len(line) + 1 for line in lines), initial=0)] if self._found else []
 
     def of(self, start: int, end: int) -> Iterator[Range]:
