@@ -171,3 +171,16 @@ def test_pages_take_time_that_grows_with_them(unit: str) -> None:
 @pytest.mark.parametrize("unit", ["Hall\n9 chairs, 2 tables\n", "a1  b2  c3\n", " - b c\n\n"])
 def test_their_statements_too(unit: str) -> None:
     assert_linear(statements, lambda size: unit * (size // len(unit)), 10_000)
+
+
+def test_a_list_of_names_is_read_once() -> None:
+    assert_linear(lambda text: framed(text.split("\n")), lambda size: "\n".join(f"Name{i}x" for i in range(size // 8)), 80_000)
+
+
+def _two_long_lines(size: int) -> str:
+    said = "One is here. " * (size // 26)
+    return f"Alpha 1\nBeta 2\nGamma 3\nDelta 4\n{said}\n   {said}"
+
+
+def test_a_long_line_under_a_long_one_has_few_ties() -> None:
+    assert_linear(statements, _two_long_lines, 10_000)

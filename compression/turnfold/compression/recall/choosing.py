@@ -335,11 +335,11 @@ class _Asking:
 def _pointing_back(index: PassageIndex, sources: Sequence[Quotable]) -> npt.NDArray[np.bool_]:
     """Passages in which somebody points at what was told before."""
 
-    def make() -> npt.NDArray[np.bool_]:
-        texts = (words.fold(sources[one.source].text[one.start : one.end]) for one in index.quotes)
-        return np.fromiter(map(points_back, texts), bool, len(index.quotes))
-
-    return index.derived("points-back", make)
+    known: dict[int, bool] = index.derived("points-back", dict)
+    for number in range(len(known), len(index.quotes)):
+        source, start, end = index.quotes[number]
+        known[number] = points_back(words.fold(sources[source].text[start:end]))
+    return np.fromiter(known.values(), bool, len(index.quotes))
 
 
 _MOST_TOLD: Final = 4  # sentences of a message that point back

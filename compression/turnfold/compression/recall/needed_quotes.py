@@ -10,8 +10,8 @@ for all questions.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import accumulate, chain
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -25,7 +25,7 @@ from turnfold.compression.text.heads import SPEAKER
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statements import limits
-from turnfold.compression.text.ties.framed import governing
+from turnfold.compression.text.ties.framed import Governing
 from turnfold.compression.text.ties.marked_lines import openings
 from turnfold.compression.text.ties.pieces import ITEM
 from turnfold.compression.text.ties.side_by_side import side_by_side
@@ -209,12 +209,16 @@ def _writer(at: int, source: int, text: str, index: PassageIndex) -> list[Range]
 
 def _columns(start: int, end: int, source: int, text: str, index: PassageIndex) -> Iterator[Range]:
     """All parts of the sentences of which a passage of columns side by side holds some."""
+    for parts in _sentences_in_columns(source, text, index):
+        if len(parts) > 1 and any(at < end and start < stop for at, stop in parts):
+            yield from parts
+
+
+def _sentences_in_columns(source: int, text: str, index: PassageIndex) -> list[tuple[Range, ...]]:
     known: dict[int, list[tuple[Range, ...]]] = index.derived("columns", dict)
     if source not in known:
         known[source] = [*chain.from_iterable(side_by_side(text))]
-    for parts in known[source]:
-        if len(parts) > 1 and any(at < end and start < stop for at, stop in parts):
-            yield from parts
+    return known[source]
 
 
 def _around(at: int, source: int, text: str, index: PassageIndex) -> list[Range]:
@@ -227,12 +231,10 @@ def _around(at: int, source: int, text: str, index: PassageIndex) -> list[Range]
 
 def _governing(start: int, end: int, source: int, text: str, index: PassageIndex) -> Iterator[Range]:
     """The lines by which those of a passage are to be read, on a page that is no running text."""
-    known: dict[int, tuple[list[int], Mapping[int, tuple[int, ...]]]] = index.derived("governing", dict)
+    known: dict[int, Governing] = index.derived("governing", dict)
     if source not in known:
-        known[source] = [*accumulate((len(line) + 1 for line in text.split("\n")), initial=0)], governing(text)
-    starts, found = known[source]
-    for line in range(bisect_right(starts, start) - 1, bisect_left(starts, end)) if found else ():
-        yield from ((starts[i], starts[i + 1] - 1) for i in found.get(line, ()))
+        known[source] = Governing("" if _sentences_in_columns(source, text, index) else text)
+    return known[source].of(start, end)
 
 
 def _head(at: int, text: str) -> list[Range]:

@@ -13,12 +13,14 @@ are single tokens far more often than mistyped ones.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
 
 from turnfold.compression.recall.passage_index import PassageIndex
+from turnfold.compression.scorers.bm25 import Hashes
 from turnfold.compression.text import words
 from turnfold.compression.tokens import BORDER_COUNTER
 
@@ -36,9 +38,9 @@ def respelled_terms(word: str, index: PassageIndex) -> list[int]:
     if not word.isalpha() or len(word) > _LONGEST:
         return []
     accented = _accented(index).get(plain(word), ())
-    found = _known_terms(accented, index)
+    found = _known_terms(_terms(accented, index.languages), index)
     if not found and word.isascii() and len(word) >= _SHORTEST and not _is_known(word):
-        found = _known_terms(dict.fromkeys(_slips(word)), index)
+        found = _known_terms(_slip_terms(word, index.languages), index)
     return found
 
 
@@ -61,13 +63,19 @@ def plain(word: str) -> str:
     return "".join(sign for sign in decomposed if not unicodedata.combining(sign))
 
 
-def _known_terms(spellings: Iterable[str], index: PassageIndex) -> list[int]:
-    """The terms of those spellings that stand in a passage, in any of its languages."""
-    distinct = list(spellings)
-    if not distinct:
-        return []
-    terms = np.unique([term for name in index.languages for term in words.stem_table(distinct, name).values()]).astype(np.uint32)
-    return terms[index.words.having(terms) > 0].tolist()  # type: ignore[no-any-return]
+def _known_terms(terms: Hashes, index: PassageIndex) -> list[int]:
+    """Those of the terms that stand in a passage."""
+    return terms[index.words.having(terms) > 0].tolist() if len(terms) else []
+
+
+def _terms(spellings: Collection[str], languages: Sequence[str]) -> Hashes:
+    """The terms of spellings in any of some languages."""
+    return np.unique(np.array([t for name in languages for t in words.stem_table(spellings, name).values()], np.uint32))
+
+
+@lru_cache(maxsize=256)  # a message is read again for each of its questions, and for each request that it stands in
+def _slip_terms(word: str, languages: tuple[str, ...]) -> Hashes:
+    return _terms(dict.fromkeys(_slips(word)), languages)
 
 
 def _slips(word: str) -> Iterator[str]:
@@ -93,11 +101,14 @@ def _accented(index: PassageIndex) -> dict[str, tuple[str, ...]]:
     read = int(table.get(_READ, ("0",))[0])
     if read == len(index.sources):
         return table
+    found: dict[str, set[str]] = {}
     for source in index.sources[read:]:
         if source.text.isascii():
             continue
-        for word in sorted({word for word in words.words(words.fold(source.text)) if not word.isascii()}):
+        said = words.words(words.fold(" ".join(part for part in source.text.split() if not part.isascii())))
+        for word in {word for word in said if not word.isascii()}:
             for key in {plain(word), plain(word.translate(_UMLAUTS))} - {word}:
-                table[key] = tuple(sorted({*table.get(key, ()), word}))
+                found.setdefault(key, set()).add(word)
+    table.update((key, tuple(sorted(spelled.union(table.get(key, ()))))) for key, spelled in found.items())
     table[_READ] = (str(len(index.sources)),)
     return table

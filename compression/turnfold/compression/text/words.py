@@ -184,12 +184,14 @@ def term(word: str) -> int:
 def stem_table(distinct: Collection[str], name: str) -> dict[str, int]:
     """The term of each word in a language; identifiers are not stemmed. Each call makes its own stemmer, because one object must
     not serve two threads."""
-    bases = _IRREGULAR.get(name, {})
-    short = [w for w in distinct if len(w) <= _LONGEST_STEMMED and not _UNSTEMMED.search(w)]
-    regular = [bases.get(w, w) for w in short]
+    bases = _IRREGULAR.get(name)
+    short = [*distinct]
+    if max(map(len, short), default=0) > _LONGEST_STEMMED or _UNSTEMMED.search(" ".join(short)):
+        short = [w for w in short if len(w) <= _LONGEST_STEMMED and not _UNSTEMMED.search(w)]
+    regular = [bases.get(w, w) for w in short] if bases else short
     stems: Sequence[str] = Stemmer.Stemmer(name, 0).stemWords(regular) if name in _STEMMED else regular
-    found = {w: term(s) for w, s in zip(short, stems, strict=True)}
-    return found | {w: term(w) for w in distinct if w not in found}
+    found = dict(zip(short, map(term, stems), strict=True))
+    return found if len(found) == len(distinct) else found | {w: term(w) for w in distinct if w not in found}
 
 
 def codes(text: str) -> Hashes:

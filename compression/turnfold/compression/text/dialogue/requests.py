@@ -60,6 +60,15 @@ _COMPACTION: Final = re.compile(
     r"\bcontinuation summary\b|\b(?:conversation|chat|message) history (?:will be|is|gets|has been) replaced\b|"
     r"\bgenerate the <?state[_ ]snapshot\b"
 )
+#: One of these is in each; most messages have none, which is told without the pattern.
+_IN_COMPACTIONS: Final = (
+    "compaction",
+    " for continuing ",
+    " for the next ",
+    "continuation summary",
+    " history ",
+    "generate the ",
+)
 
 # The whole of it, asked for in a question of its own.
 _WHOLE: Final = re.compile(
@@ -159,7 +168,9 @@ def asks_for_cover(folded: str) -> bool:
 
 def asks_for_all(folded: str) -> bool:
     """Whether a case-folded message asks for a summary of the conversation as a whole."""
-    return _COMPACTION.search(folded) is not None or (asks_for_cover(folded) and _ALL.search(folded) is not None)
+    if any(map(folded.__contains__, _IN_COMPACTIONS)) and _COMPACTION.search(folded):
+        return True
+    return asks_for_cover(folded) and _ALL.search(folded) is not None
 
 
 def asks_for_compaction(folded: str) -> bool:

@@ -14,12 +14,13 @@ Everything goes through the lines once; each line has a bounded number of others
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, islice, pairwise
 from typing import Final, NamedTuple
 
+from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.heads import FIELD
 from turnfold.compression.text.ties.pieces import ITEM, StatementPiece
 from turnfold.compression.text.ties.side_by_side import side_by_side
@@ -52,7 +53,9 @@ _TOGETHER: Final = 2  # names right below each other that head what follows toge
 _NOTE: Final = re.compile(
     r"(?:^|(?<=  )|(?<=[,;:] ))[ \t]*(\(\w\)|[^\w\s]{1,3}|[A-Za-z]|(?<=[,:] )\d{1,2})(?: ?[=:–-] |[ \t]+)(?=[^\W_])"
 )
+_BEFORE_NOTES: Final = ("  ", ", ", "; ", ": ")
 _SIGN: Final = re.compile(r"\(\w\)|(?<![^\W\d_])[A-Za-z](?![^\W_])|[^\w\s.,:;()–-]{1,3}|(?<![\w.])\d{1,2}(?![\w.])")
+_FEW_SIGNS: Final = 8  # which are looked for one by one
 _LAST_WORDS: Final = 40  # of the remarks that end a page
 _LAST_LINES: Final = 3
 _MOST_GOVERNING: Final = 24  # lines of one line, from the nearest out
@@ -66,6 +69,7 @@ class _PageLine(NamedTuple):
         words: how many.
         cells: how many columns it has.
         paragraph: which paragraph it belongs to.
+        is_scrap: whether it is no sentence.
     """
 
     at: int
@@ -74,11 +78,7 @@ class _PageLine(NamedTuple):
     words: int
     cells: Sequence[str]
     paragraph: int
-
-    @property
-    def is_scrap(self) -> bool:
-        """Whether it is no sentence."""
-        return len(self.cells) > 1 or (self.words <= _SCRAP_WORDS and not self.body.endswith(_ENDS))
+    is_scrap: bool
 
     @property
     def is_free(self) -> bool:
@@ -116,13 +116,16 @@ def framed(lines: Sequence[str]) -> dict[int, tuple[int, ...]]:
 
     def add(pairs: Iterator[tuple[int, int]]) -> None:
         for one, other in pairs:
-            found.setdefault(one, {})[other] = None
+            if one in found:
+                found[one][other] = None
+            else:
+                found[one] = {other: None}
 
     names = _names(read)
     for paragraph, is_paged in zip(paragraphs, paged, strict=True):
         if is_paged:
             add(_under_first(paragraph))
-            add(_under_names(paragraph, names))
+            add(_under_names(paragraph, names) if names else iter(()))
             add(_under_less_indented(paragraph))
     add(_under_columns(read))
     add(_under_titles(paragraphs, paged))
@@ -146,7 +149,9 @@ def _read(lines: Sequence[str]) -> Iterator[_PageLine]:
         paragraph += last >= 0 and i > last + 1
         indent = 0 if line[0].isalnum() else _LEAD.match(line).end()  # type: ignore[union-attr]
         words = body.count(" ") + 1 if len(body) > _LONGEST_NOTE else len(body.split())
-        yield _PageLine(i, line[indent:].rstrip() or body, indent, words, _cells(body), paragraph)
+        cells = _cells(body)
+        is_scrap = len(cells) > 1 or (words <= _SCRAP_WORDS and not body.endswith(_ENDS))
+        yield _PageLine(i, line[indent:].rstrip() or body, indent, words, cells, paragraph, is_scrap)
         last = i
 
 
@@ -167,21 +172,26 @@ def _paragraphs(read: Sequence[_PageLine]) -> list[list[_PageLine]]:
 
 def _is_paged(paragraph: Sequence[_PageLine]) -> bool:
     """Whether at least half of its lines are no sentences, nor what people say to each other."""
-    if len(paragraph) < 2 or 2 * sum(line.is_scrap for line in paragraph) < len(paragraph):
+    if len(paragraph) < 2 or 2 * sum([line.is_scrap for line in paragraph]) < len(paragraph):
         return False
+    if any(line.is_name for line in paragraph):
+        return True
     speakers = [m["name"] for line in paragraph if not line.indent and (m := FIELD.match(line.body))]
-    return any(line.is_name for line in paragraph) or 2 * len(speakers) < len(paragraph) or 2 * len({*speakers}) > len(speakers)
+    return 2 * len(speakers) < len(paragraph) or 2 * len({*speakers}) > len(speakers)
 
 
 def _names(read: Sequence[_PageLine]) -> set[int]:
     """The lines that are nothing but names and stand close above what is more than that; a longer run of them is a list."""
     found: list[int] = []
-    run: list[int] = []
-    for line, below in pairwise(read):
-        run = [*run, line.at] if line.is_name and (not run or run[-1] == line.at - 1) else [line.at] if line.is_name else []
-        if run and len(run) <= _TOGETHER and not below.is_name and below.at == line.at + 1 and line.indent <= below.indent:
-            found.append(line.at)
-            found += run[:-1]
+    run: list[int] = []  # no more of it than tells that it is too long
+    named = [line.is_name for line in read]
+    for (line, below), is_name, is_below_name in zip(pairwise(read), named, named[1:], strict=False):
+        if not is_name:
+            run = []
+            continue
+        run = [*(run[-_TOGETHER:] if run and run[-1] == line.at - 1 else ()), line.at]
+        if len(run) <= _TOGETHER and not is_below_name and below.at == line.at + 1 and line.indent <= below.indent:
+            found += run
     return {*found} if len(found) >= _FEWEST_NAMES else set()
 
 
@@ -191,7 +201,7 @@ def _under_first(paragraph: Sequence[_PageLine]) -> Iterator[tuple[int, int]]:
     if len(first.body) > _LONGEST_HEAD:
         return
     look = first.look
-    alike = (True for line in paragraph[1:] if line.look == look)
+    alike = (True for line in paragraph[1:] if line.indent == first.indent and line.look == look)
     if next(islice(alike, (len(paragraph) - 1) // _ALIKE, None), False) is False:
         yield from ((line.at, first.at) for line in paragraph[1:] if line.is_free and line.indent >= first.indent)
 
@@ -253,15 +263,23 @@ def _is_title(paragraph: Sequence[_PageLine]) -> bool:
 
 def _with_notes(read: Sequence[_PageLine], is_paged: Sequence[bool]) -> Iterator[tuple[int, int]]:
     """Lines with a sign and the note below that has it; what several lines begin with marks the items of a list."""
-    begun = [m[1] if line.is_note and (m := _NOTE.match(line.body)) else "" for line in read]
+    noted = [_notes(line.body) if line.is_note else [] for line in read]
+    begun = [notes[0][1] if notes and not notes[0].start() else "" for notes in noted]
     often = Counter(begun)
     signs: dict[str, int] = {}
-    for line, own in zip(reversed(read), reversed(begun), strict=True):
-        if signs and is_paged[line.paragraph]:
+    for line, own, notes in zip(reversed(read), reversed(begun), reversed(noted), strict=True):
+        if is_paged[line.paragraph] and (len(signs) > _FEW_SIGNS or any(map(line.body.__contains__, signs))):
             used = (sign for sign in dict.fromkeys(_SIGN.findall(line.body)) if sign != own)
             yield from ((line.at, signs[sign]) for sign in used if sign in signs)
-        if line.is_note:
-            signs.update({m[1]: line.at for m in _NOTE.finditer(line.body) if often[m[1]] <= 1})
+        signs.update({m[1]: line.at for m in notes if often[m[1]] <= 1})
+
+
+def _notes(body: str) -> list[re.Match[str]]:
+    """The notes in a line: the one that it begins with, and those behind a gap or a comma."""
+    if any(map(body.__contains__, _BEFORE_NOTES)):
+        return [*_NOTE.finditer(body)]
+    first = _NOTE.match(body)
+    return [first] if first else []
 
 
 def _in_records(paragraphs: Sequence[Sequence[_PageLine]]) -> Iterator[tuple[int, int]]:
@@ -299,22 +317,29 @@ def framed_ties(text: str, pieces: Sequence[StatementPiece]) -> Iterator[tuple[i
             on.setdefault(line, []).append(i)
     for line, needed in found.items():
         for one in on.get(line, ()):
-            yield from ((one, other) for head in needed for other in on.get(head, ()) if other != one)
+            yield from ((one, other) for head in needed for other in on.get(head, ())[-_MOST_GOVERNING:] if other != one)
 
 
-def governing(text: str) -> Mapping[int, tuple[int, ...]]:
-    """`framed` of a text's lines, each with those that its own governing lines need in turn."""
-    found = framed(text.split("\n"))
-    if found and any(side_by_side(text)):
-        return {}
-    every: dict[int, tuple[int, ...]] = {}
-    for i in found:
-        known = {i: None}
-        rest = [i]
+class Governing:
+    """`framed` of a text's lines, each with those that its own governing lines need in turn. It knows no columns side by side."""
+
+    def __init__(self, text: str) -> None:
+        lines = text.split("\n")
+        self._found = framed(lines)
+        self._starts = [*accumulate((len(line) + 1 for line in lines), initial=0)] if self._found else []
+
+    def of(self, start: int, end: int) -> Iterator[Range]:
+        """The lines by which those of a part of the text are to be read."""
+        if self._found:
+            for line in range(bisect_right(self._starts, start) - 1, bisect_left(self._starts, end)):
+                yield from ((self._starts[i], self._starts[i + 1] - 1) for i in self._all(line))
+
+    def _all(self, line: int) -> Iterator[int]:
+        known = {line: None}
+        rest = deque([line])
         while rest and len(known) <= _MOST_GOVERNING:
-            for other in found.get(rest.pop(0), ()):
+            for other in self._found.get(rest.popleft(), ()):
                 if other not in known:
                     known[other] = None
                     rest.append(other)
-        every[i] = tuple(other for other in known if other != i)
-    return every
+        return (other for other in known if other != line)

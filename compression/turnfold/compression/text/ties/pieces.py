@@ -312,7 +312,7 @@ class StatementPiece:
     @property
     def limits_dense(self) -> bool:
         """Whether it has a word for a limit in a script without blanks."""
-        return self.dense and any(mark in self.body for mark in _GOING_ON)
+        return self.dense and any(map(self.body.__contains__, _GOING_ON))
 
     @property
     def requires(self) -> bool:

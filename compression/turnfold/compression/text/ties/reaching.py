@@ -120,7 +120,8 @@ def _tells_measure(piece: StatementPiece) -> bool:
     if piece.kind or len(piece.said) > _MEASURE_WORDS or piece.item:
         return False
     if piece.dense:
-        told = any(mark in piece.body[:_MEASURE_WORDS] for mark in _DENSE_MEASURES) and len(piece.body) < 3 * _MEASURE_WORDS
+        body = piece.body
+        told = len(body) < 3 * _MEASURE_WORDS and any(map(body[:_MEASURE_WORDS].__contains__, _DENSE_MEASURES))
     else:
         told = not _MEASURES.isdisjoint(piece.said[:_SUBJECT])
     return told and not piece.asks and not _FIGURE.search(_YEAR.sub("", piece.text))
