@@ -15,6 +15,7 @@ import gc
 import importlib
 import logging
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -79,6 +80,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_configure_node(node: Any) -> None:
     """Tell each worker whether it collects the whole suite."""
     node.workerinput["whole"] = node.config.args_source is pytest.Config.ArgsSource.TESTPATHS
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Stop at SIGTERM as at Ctrl-C, fixtures torn down; pytest-xdist ends its workers in order when their parent does so."""
+    if not hasattr(config, "workerinput"):
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 @pytest.hookimpl(trylast=True)  # behind Hypothesis' own, before which nothing may be drawn

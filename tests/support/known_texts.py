@@ -35,7 +35,7 @@ _anew: Final[list[None]] = []  # an entry while time is measured
 
 def _known(read: Callable[..., Any]) -> Callable[..., Any]:
     """The same function with a memory; a list or set that it gives is the caller's own."""
-    remembered = lru_cache(maxsize=8_192)(read)
+    remembered = lru_cache(maxsize=32_768)(read)
 
     @wraps(read)
     def known(text: str, *others: Any, **named: Any) -> Any:

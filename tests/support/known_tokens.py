@@ -16,7 +16,7 @@ from typing import Final
 import tiktoken
 
 _encode: Final = tiktoken.Encoding.encode_ordinary
-_remembered: Final = lru_cache(maxsize=16_384)(_encode)
+_remembered: Final = lru_cache(maxsize=65_536)(_encode)
 #: Characters; the few longer texts would take most of the memory.
 _LONGEST: Final = 8_000
 

