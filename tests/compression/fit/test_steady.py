@@ -29,7 +29,7 @@ Message = dict[str, Any]
 
 _CACHED: Final = CachePrices(read=0.1, write=1.25)
 _WINDOW: Final = 16_000  # less than what is folded at these prices without one
-_REQUESTS: Final = 24  # beyond the window
+_REQUESTS: Final = 20  # beyond the window
 _SELDOM: Final = 4  # exchanges of a thirtieth of the window each between two rewrites, at least
 
 
@@ -115,7 +115,7 @@ growths = st.builds(
 
 
 @given(growths)
-@costly(12)
+@costly(8)
 @pytest.mark.timeout(300)
 def test_of_a_conversation_beyond_its_window_few_requests_rewrite_the_prefix(growing: Growing) -> None:
     sent = outgrown(growing)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate, pairwise
 from typing import Final
 
@@ -156,15 +157,25 @@ def _recall(
     bare: Conversation, question: int, room: int, since: Border, small: SmallRequest, options: FoldOptions, fold: Fold, memo: Memo
 ) -> Recall | None:
     """What is quoted behind a question in at most `room` tokens."""
-    count = tokens.counter_for_model(options.model)
+    if not options.recall:
+        return None
+
+    def make(most: int) -> tuple[Recall | None]:
+        return (recall_older(bare, small.older, question, most, options, fold, memo),)
+
+    count, asked = tokens.counter_for_model(options.model), b"".join(bare.messages.keys[: question + 1])
     budget = since.room - sum([message_tokens(m, options.model, memo) for m in bare.messages[small.older : since.end]])
     for _ in range(_TRIES):
-        found = recall_older(bare, small.older, question, budget, options, fold, memo) if options.recall else None
+        found = memo.get(("beyond a window", asked, small.older, budget, options), partial(make, budget), _weight)[0]
         size = count(found.text) if found is not None else 0
         if size <= room:
             return found if size else None
         budget -= int(_STRICTER * (size - room))
     return None
+
+
+def _weight(found: tuple[Recall | None]) -> int:
+    return 500 + sum(4 * len(one.text) for one in found if one is not None)
 
 
 def _quoting(small: SmallRequest, recalls: Mapping[int, Recall]) -> Changes:
