@@ -76,6 +76,12 @@ def test_a_part_of_an_identifier_leads_nowhere() -> None:
     assert told[1] not in sent
 
 
+def test_what_holds_the_number_that_is_asked_for_comes_before_what_shares_other_words_with_the_question() -> None:
+    others = [f"Find the text above: variables of {thing} are assigned a value." for thing in ("lamps", "ropes", "sails")]
+    told = ("MEPXB = 39260", *others)
+    assert told[0] in _sent(told, "Find all variables that are assigned the value 39260 in the text above.", 0.1)
+
+
 def test_a_question_with_one_known_word_gets_what_holds_it() -> None:
     told = ("The deposit was 180 euros.", "The opera is closed.")
     assert told[0] in _sent(told, "Has the landlady transferred the deposit to my bank?", None)

@@ -17,6 +17,7 @@ import numpy as np
 from turnfold.compression.recall.dates import times_and_dates
 from turnfold.compression.recall.kinds import kind_terms
 from turnfold.compression.recall.leaves import QUESTION_MARKS
+from turnfold.compression.recall.links import names_one_thing
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
 from turnfold.compression.recall.respelled import is_mistyped_function_word, respelled_terms
 from turnfold.compression.recall.tuning import Tuning
@@ -204,7 +205,7 @@ def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> Qu
     parts = {part for w in exact for part in words.words(w)} - set(exact)
     kept = [w for w in weights if w not in parts][:_MOST_WORDS]
     kept, groups = _groups(kept, folded, index)
-    figures = [weights[w] * (tuning.identifier if _is_identifier(w) else 1.0) for w in kept]
+    figures = [weights[w] * _factor(w, tuning) for w in kept]
     taken = list(signs)[:_MOST_SIGNS]
     kinds = _kinds(kept, groups, index)
     return QuestionTerms(
@@ -290,6 +291,13 @@ def names_unknown(text: str, index: PassageIndex) -> bool:
 
 def _stands_whole(word: str, index: PassageIndex) -> bool:
     return bool(index.words.having(np.array([words.term(word)], np.uint32))[0])
+
+
+def _factor(word: str, tuning: Tuning) -> float:
+    """What a word counts for being an identifier."""
+    if names_one_thing(word):
+        return tuning.exact
+    return tuning.identifier if _is_identifier(word) else 1.0
 
 
 def _is_identifier(word: str) -> bool:

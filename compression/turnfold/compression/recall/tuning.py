@@ -25,6 +25,7 @@ class Tuning:
         points_back: the same for those that point at what was told before, where the question does.
         answered: how many times as much a message that asks lends to the one after it.
         identifier: factor for words with digits and for compound identifiers.
+        exact: the same for identifiers that name one thing: an order's number, no year and no time.
         kind: weight of what belongs to a kind of thing that a word of the question names, as a share of the word's.
         feedback, feedback_passages, feedback_terms: share and sizes of the relevance feedback.
         hop_chat, hop_document: share of the second hop for messages and for chunks of longer texts.
@@ -78,6 +79,7 @@ class Tuning:
     points_back: float = 0.3
     answered: float = 1.6
     identifier: float = 1.5
+    exact: float = 3.0
     kind: float = 0.95
     feedback: float = 0.3
     feedback_passages: int = 5
