@@ -205,7 +205,7 @@ def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> Qu
     parts = {part for w in exact for part in words.words(w)} - set(exact)
     kept = [w for w in weights if w not in parts][:_MOST_WORDS]
     kept, groups = _groups(kept, folded, index)
-    figures = [weights[w] * _factor(w, tuning) for w in kept]
+    figures = [weights[w] * _factor(w, tuning, is_known=w in exact) for w in kept]
     taken = list(signs)[:_MOST_SIGNS]
     kinds = _kinds(kept, groups, index)
     return QuestionTerms(
@@ -293,9 +293,9 @@ def _stands_whole(word: str, index: PassageIndex) -> bool:
     return bool(index.words.having(np.array([words.term(word)], np.uint32))[0])
 
 
-def _factor(word: str, tuning: Tuning) -> float:
-    """What a word counts for being an identifier."""
-    if names_one_thing(word):
+def _factor(word: str, tuning: Tuning, *, is_known: bool) -> float:
+    """What a word counts for being an identifier; one that stands nowhere is nothing to wait for."""
+    if is_known and names_one_thing(word):
         return tuning.exact
     return tuning.identifier if _is_identifier(word) else 1.0
 
