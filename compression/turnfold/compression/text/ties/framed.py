@@ -37,8 +37,10 @@ _FENCES: Final = ("```", "~~~")
 _MARKED: Final = re.compile(r"#{1,6} |\*\*[^*]+\*\*:?\Z|__[^_]+__:?\Z|[=-]{3,}\Z")
 _MARKS: Final = frozenset("#*_=-")
 _ENDS: Final = (*".!?…。！？।॥؟۔",)
+_ASKS: Final = (*"?？؟",)
 #: A line that is nothing but a name: "Ground floor", "For (4)", "Room 14", "TAURUS".
 _NAME: Final = re.compile(r"[^\W\d_][\w'’&/-]*(?: [\w'’&/-]+){0,3}(?: \([^()\n]{1,24}\))?:?")
+_LEAST_SCRAPS: Final = 1 / 8  # of the characters of a page
 _SCRAP_WORDS: Final = 9  # of a line that is no sentence
 _RECORDS: Final = 2  # so many are several
 _ALIKE: Final = 5  # lines of which fewer than one looks like the first: that one is no item
@@ -51,7 +53,10 @@ _FEWEST_NAMES: Final = 2
 _TOGETHER: Final = 2  # names right below each other that head what follows together
 #: A note: its sign, and what it says: "b  Fridays only", "S = only on school days", "** contains alcohol".
 _NOTE: Final = re.compile(
-    r"(?:^|(?<=  )|(?<=[,;:] ))[ \t]*(\(\w\)|[^\w\s]{1,3}|[A-Za-z]|(?<=[,:] )\d{1,2})(?: ?[=:–-] |[ \t]+)(?=[^\W_])"
+    r"(?:^|(?<=  )|(?<=[,;:] ))[ \t]*"
+    # Behind a letter one blank tells nothing: "A los docentes", "I think".
+    r"(\(\w\)(?=[ \t=:–-])|[^\w\s]{1,3}(?=[ \t=:–-])|[A-Za-z](?= ?[=:–-] |  |\t)|(?<=[,:] )\d{1,2}(?=[ \t=:–-]))"
+    r"(?: ?[=:–-] |[ \t]+)(?=[^\W_])"
 )
 _BEFORE_NOTES: Final = ("  ", ", ", "; ", ": ")
 _SIGN: Final = re.compile(r"\(\w\)|(?<![^\W\d_])[A-Za-z](?![^\W_])|[^\w\s.,:;()–-]{1,3}|(?<![\w.])\d{1,2}(?![\w.])")
@@ -172,7 +177,10 @@ def _paragraphs(read: Sequence[_PageLine]) -> list[list[_PageLine]]:
 
 def _is_paged(paragraph: Sequence[_PageLine]) -> bool:
     """Whether at least half of its lines are no sentences, nor what people say to each other."""
-    if len(paragraph) < 2 or 2 * sum([line.is_scrap for line in paragraph]) < len(paragraph):
+    scraps = [len(line.body) for line in paragraph if line.is_scrap]
+    if len(paragraph) < 2 or 2 * len(scraps) < len(paragraph):
+        return False
+    if sum(scraps) < _LEAST_SCRAPS * sum([len(line.body) for line in paragraph]):  # a title above running text
         return False
     if any(line.is_name for line in paragraph):
         return True
@@ -292,9 +300,9 @@ def _in_records(paragraphs: Sequence[Sequence[_PageLine]]) -> Iterator[tuple[int
 
 
 def _with_last_words(paragraphs: Sequence[Sequence[_PageLine]], is_paged: Sequence[bool]) -> Iterator[tuple[int, int]]:
-    """All lines and the remarks that end the page."""
+    """All lines and the remarks that end the page; what somebody asks below it is none."""
     last = paragraphs[-1]
-    said = [line for line in last if line.body.endswith(_ENDS)]
+    said = [line for line in last if line.body.endswith(_ENDS) and not line.body.endswith(_ASKS)]
     if len(last) <= _LAST_LINES and len(said) == len(last) and sum(line.words for line in last) <= _LAST_WORDS:
         for paragraph, paged in zip(paragraphs[:-1], is_paged, strict=False):
             yield from ((line.at, end.at) for line in paragraph if paged and line.is_free for end in said)
