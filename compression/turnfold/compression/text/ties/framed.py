@@ -40,7 +40,7 @@ _ENDS: Final = (*".!?…。！？।॥؟۔",)
 _ASKS: Final = (*"?？؟",)
 #: A line that is nothing but a name: "Ground floor", "For (4)", "Room 14", "TAURUS".
 _NAME: Final = re.compile(r"[^\W\d_][\w'’&/-]*(?: [\w'’&/-]+){0,3}(?: \([^()\n]{1,24}\))?:?")
-_LEAST_SCRAPS: Final = 1 / 8  # of the characters of a page
+_LEAST_SCRAPS: Final = 1 / 15  # of the characters of a page
 _SCRAP_WORDS: Final = 9  # of a line that is no sentence
 _RECORDS: Final = 2  # so many are several
 _ALIKE: Final = 5  # lines of which fewer than one looks like the first: that one is no item
