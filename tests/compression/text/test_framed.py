@@ -191,7 +191,8 @@ def test_titles_above_running_text_make_no_page() -> None:
         "Teacher\nEn Estados Unidos, cada estado determina los requisitos para obtener una licencia para dar clases en colegios "
         "públicos. A los docentes se les exige que tengan un título universitario y la mayoría deben estar acreditados.\n\n"
         "Southern_California\nDe 2005 a 2014 hubo dos equipos de las ligas mayores de fútbol en Los Ángeles: el LA Galaxy y el "
-        "Chivas USA, que jugaron en el StubHub Center y fueron rivales locales. Está previsto que regrese un segundo equipo.\n\n"
+        "Chivas USA, que jugaron en el StubHub Center y fueron rivales locales. Está previsto que regrese un segundo equipo "
+        "en 2018, y que juegue en un estadio nuevo que se construye junto al parque de la exposición, en el centro.\n\n"
         "A fines del siglo, los maestros no cobraban: vivían de lo que les daban los padres.\n\n"
         "¿Cuándo se publicaron algunas de las obras?"
     )
