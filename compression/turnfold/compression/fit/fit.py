@@ -149,7 +149,7 @@ def shrink_steadily(
     since = border(conversation, room, int(room / SLACK), options.model, memo) if cached else None
     if since is not None:
         begun = head(conversation, since.end, memo)
-        small = _shrink(begun, since.room, options, memo, fold, cuts_recent=False)
+        small = shrink(begun, since.room, options, memo, fold, cuts_recent=False)
         if small is not None:
             made = _attempt(lambda: go_on(conversation, since, small, room, options, fold, memo))
             if made is not None:
@@ -157,19 +157,18 @@ def shrink_steadily(
     return shrink(conversation, room, options, memo, fold)
 
 
-def shrink(conversation: Conversation, room: int, options: FoldOptions, memo: Memo, fold: Fold = fold) -> SmallRequest | None:
+def shrink(
+    conversation: Conversation, room: int, options: FoldOptions, memo: Memo, fold: Fold = fold, *, cuts_recent: bool = True
+) -> SmallRequest | None:
     """The mildest way of making a request count at most `room` tokens; None where there is none, or where it is held.
 
     In this order: a fold of its older part; a cut in the middle of its largest texts; one that leaves old messages out, where
     the recent ones stay as they are and the task is among what stays; a fold of all of it; a cut of that fold; whatever cut
     there is.
+
+    Args:
+        cuts_recent: whether the recent messages may be cut too; the requests behind a border go on from what is made of it.
     """
-    return _shrink(conversation, room, options, memo, fold, cuts_recent=True)
-
-
-def _shrink(
-    conversation: Conversation, room: int, options: FoldOptions, memo: Memo, fold: Fold, *, cuts_recent: bool
-) -> SmallRequest | None:
     if conversation.held:
         return None
     options = replace(options, model=options.model or conversation.model)
@@ -191,14 +190,15 @@ def _shrink(
         if both is not None:
             account = folded.account.after(both.changes, folded.forwarded)
             return SmallRequest(both.forwarded, both.tokens, folded.sections, account)
-    return plain_cut if plain is None or cuts_recent or _leaves_newest_whole(base, plain) else None
+    return plain_cut if plain is None or cuts_recent or _leaves_newest_whole(base, plain, memo) else None
 
 
-def _leaves_newest_whole(base: Conversation, made: Cut) -> bool:
+def _leaves_newest_whole(base: Conversation, made: Cut, memo: Memo) -> bool:
     """Whether a cut leaves what came last as it is, and what the user said last."""
     touched = made.changes.gone.union(made.changes.texts)
     newest = max((i for i, message in enumerate(base.messages) if message.speaker == "user"), default=0)
-    return newest not in touched and not any(i in touched for i in range(units(base.messages)[-1].start, len(base.messages)))
+    last = units(base.messages, memo=memo)[-1]
+    return newest not in touched and touched.isdisjoint(range(last.start, last.end))
 
 
 def _shrink_by_cut(base: Conversation, made: Cut) -> SmallRequest:

@@ -39,7 +39,6 @@ _QUOTES: Final = 0.08  # and for quotes behind later questions
 _MUCH: Final = 1 / 8  # of the room left free: what is written again to take a quote back
 _TRIES: Final = 4
 _STRICTER: Final = 1.5  # a fold in less room leaves recall a larger share of it
-_MARKS: Final = ("cache_control", "prompt_cache_breakpoint")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,7 @@ def head(conversation: Conversation, end: int, memo: Memo) -> Conversation:
     start, stop = conversation.history
     places = zip(conversation.messages[:end], conversation.spans[:end], strict=True)
     marked = [(m, at) for m, at in places if m.marked and start <= at[0] < stop]
-    edits = [Edit(*at, cut_marks(conversation.text[slice(*at)], _MARKS)) for _, at in marked]
+    edits = [Edit(*at, cut_marks(conversation.text[slice(*at)], conversation.wire.marks)) for _, at in marked]
     dropped = Changes(dropped=((end, len(conversation.messages)),)) if end < len(conversation.messages) else Changes()
     if edits:
         conversation = conversation.wire.read(apply(conversation.text, edits).encode("utf-8"), memo.passing())
@@ -160,7 +159,7 @@ def _recall(
     if not options.recall:
         return None
 
-    def make(most: int) -> tuple[Recall | None]:
+    def make(most: int) -> tuple[Recall | None]:  # a memo takes None for what it does not know
         return (recall_older(bare, small.older, question, most, options, fold, memo),)
 
     count, asked = tokens.counter_for_model(options.model), b"".join(bare.messages.keys[: question + 1])

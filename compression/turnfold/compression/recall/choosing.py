@@ -24,7 +24,6 @@ from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.greatest import best_places
 from turnfold.compression.recall.held import Held
 from turnfold.compression.recall.later import release, renewed, with_behind
-from turnfold.compression.recall.leaves import QUESTION_MARKS
 from turnfold.compression.recall.ledger import release_ledger, with_ledger
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.recall.question import Question, QuestionTerms, has_content, names_unknown, normal_text, read_question
@@ -43,6 +42,7 @@ from turnfold.compression.text.dialogue.overall import asks_for_overall
 from turnfold.compression.text.dialogue.replaced_lines import ReplacedLines, holds_edits
 from turnfold.compression.text.dialogue.told_before import points_back, told_before
 from turnfold.compression.text.quotes import Quotable, Quote
+from turnfold.compression.text.spans import QUESTION_MARKS
 from turnfold.compression.tokens import ModelCounter, count_tail
 
 _OPENING: Final = 240  # characters of a message in which it begins with a command

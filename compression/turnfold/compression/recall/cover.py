@@ -13,7 +13,6 @@ from typing import Final
 import numpy as np
 
 from turnfold.compression.recall.fence import FRAME
-from turnfold.compression.recall.leaves import QUESTION_MARKS
 from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.recall.question import has_content
 from turnfold.compression.recall.ranked_quotes import RankedQuotes, in_front
@@ -21,6 +20,7 @@ from turnfold.compression.recall.tuning import Tuning
 from turnfold.compression.text import words
 from turnfold.compression.text.passages import estimate, sentences
 from turnfold.compression.text.quotes import Quotable, Quote
+from turnfold.compression.text.spans import QUESTION_MARKS
 
 
 def cover(index: PassageIndex, sources: Sequence[Quotable], room: float, tuning: Tuning) -> RankedQuotes:

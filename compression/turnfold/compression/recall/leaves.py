@@ -28,6 +28,7 @@ from turnfold.compression.text.escapes import with_breaks, with_letters
 from turnfold.compression.text.passages import estimates, passages, turns
 from turnfold.compression.text.quotes import Quotable
 from turnfold.compression.text.records import record_starts
+from turnfold.compression.text.spans import QUESTION_MARKS
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -37,7 +38,6 @@ _STAMP: Final = re.compile(r"\s*\[([^\]\n]{4,60})\]")
 _NAME_JOINT: Final = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
 _TITLE: Final = 60  # characters of a paragraph's beginning that stand for its title
 _NO_TERMS: Final = np.zeros(0, np.uint32)
-QUESTION_MARKS: Final = ("?", "？", "؟")
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ import numpy as np
 
 from turnfold.compression.recall.dates import times_and_dates
 from turnfold.compression.recall.kinds import kind_terms
-from turnfold.compression.recall.leaves import QUESTION_MARKS
 from turnfold.compression.recall.links import names_one_thing
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
 from turnfold.compression.recall.respelled import is_mistyped_function_word, respelled_terms
@@ -28,6 +27,7 @@ from turnfold.compression.text.dialogue.turns import SPEAKER_LABEL
 from turnfold.compression.text.dialogue.works import AskedWork
 from turnfold.compression.text.quotes import Quotable, Source
 from turnfold.compression.text.sentences import rough_sentences
+from turnfold.compression.text.spans import QUESTION_MARKS
 
 _MOST_READ: Final = 2000  # characters from each end
 _MOST_WORDS: Final = 64  # of a question; beyond them a pasted text asks for everything and so for nothing

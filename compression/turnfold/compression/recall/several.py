@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from turnfold.compression.recall.leaves import QUESTION_MARKS
 from turnfold.compression.recall.question import content_words, has_content
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue import requests
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.sentences import rough_sentences
+from turnfold.compression.text.spans import QUESTION_MARKS
 
 _LONGEST: Final = 1500  # characters of a message; a longer one has pasted something
 _MOST: Final = 8

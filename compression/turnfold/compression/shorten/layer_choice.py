@@ -24,6 +24,7 @@ from turnfold.compression.shorten.evidence import grades
 from turnfold.compression.shorten.judged_text import ROWED, JudgedText
 from turnfold.compression.shorten.lines import is_longer
 from turnfold.compression.text.sections import is_heading
+from turnfold.compression.text.spans import QUESTION_MARKS
 from turnfold.compression.text.statements import Statements, label_at
 
 Count = Callable[[str], int]
@@ -180,7 +181,7 @@ def _factor(source: JudgedText, i: int) -> float:
         return 0.0 if i - 1 in source.heads else _CRUMB_FACTOR if source.buttons else _FILLER_FACTOR
     if not _SAID.search(said):
         return _COUNTER_FACTOR
-    return _QUESTION_FACTOR if said.endswith(("?", "？", "؟")) else 1.0
+    return _QUESTION_FACTOR if said.endswith(QUESTION_MARKS) else 1.0
 
 
 def _least(source: JudgedText, budget: int) -> ChosenText:

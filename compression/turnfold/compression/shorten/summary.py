@@ -30,7 +30,7 @@ from turnfold.compression.text.dialogue.replaced_lines import ReplacedLines
 from turnfold.compression.text.dialogue.signals import signal_weight
 from turnfold.compression.text.lower import lower_text, words, words_within
 from turnfold.compression.text.quotes import Quote, Source
-from turnfold.compression.text.spans import bare_range
+from turnfold.compression.text.spans import QUESTION_MARKS, bare_range
 from turnfold.compression.text.statements import Statements, objection, statements
 
 Count = Callable[[str], int]
@@ -341,7 +341,7 @@ def _base(candidate: _QuoteCandidate, weights: dict[str, float]) -> float:
 
 
 def _asks(text: str, end: int) -> bool:
-    return text[end - 1 : end] in ("?", "？", "؟")
+    return text[end - 1 : end] in QUESTION_MARKS
 
 
 def _facts(sources: Sequence[Source], quote: Quote) -> list[str]:

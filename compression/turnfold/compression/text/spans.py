@@ -1,7 +1,7 @@
 """Spans of a text.
 
-Lives here: the value type that everything that cuts a text returns, and the line ends that all who cut agree on. Does not belong
-here: cutting.
+Lives here: the value type that everything that cuts a text returns, and the line ends and question marks that all who cut agree
+on. Does not belong here: cutting.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from functools import partial
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple, cast, overload
+
+QUESTION_MARKS: Final = ("?", "？", "؟")
 
 
 class Span(NamedTuple):

@@ -314,4 +314,4 @@ def _bare(part: Any) -> Any:
 
 
 #: Chat completions.
-CHAT: Final = Wire("chat", read, write, unmarked, unmarked_pieces, reply)
+CHAT: Final = Wire("chat", read, write, unmarked, unmarked_pieces, _MARKS, reply)

@@ -396,6 +396,7 @@ class Wire:
             request repeats another.
         unmarked_pieces: the same of a conversation with marks, from a message on with which one of the pieces begins: each
             piece with the index of the first message behind it. Raises ValueError where `unmarked` leaves the marks in.
+        marks: what a cache mark is called there.
         reply: Turnfold's own answer to a conversation, streamed if the client asks for that; its text, and Unix time in seconds.
         unmarks_outside: whether `unmarked` has messages in front that stand outside of the array of messages.
     """
@@ -405,6 +406,7 @@ class Wire:
     write: Callable[[Conversation, Changes], list[Edit]]
     unmarked: Callable[[Conversation], bytes]
     unmarked_pieces: Callable[[Conversation, int], Iterator[tuple[int, bytes]]]
+    marks: tuple[str, ...]
     reply: Callable[[Conversation, str, int], OwnReply]
     unmarks_outside: bool = False
 

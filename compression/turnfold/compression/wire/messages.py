@@ -367,4 +367,4 @@ def _bare_block(block: Any) -> Any:
 
 
 #: Anthropic's messages.
-MESSAGES: Final = Wire("messages", read, write, unmarked, unmarked_pieces, reply)
+MESSAGES: Final = Wire("messages", read, write, unmarked, unmarked_pieces, MARKS, reply)

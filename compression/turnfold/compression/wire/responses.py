@@ -416,4 +416,4 @@ def _bare(value: Any) -> Any:
 
 
 #: Responses.
-RESPONSES: Final = Wire("responses", read, write, unmarked, unmarked_pieces, reply, unmarks_outside=True)
+RESPONSES: Final = Wire("responses", read, write, unmarked, unmarked_pieces, MARKS, reply, unmarks_outside=True)

@@ -22,6 +22,7 @@ from typing import Final, NamedTuple
 
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.heads import FIELD
+from turnfold.compression.text.spans import QUESTION_MARKS
 from turnfold.compression.text.ties.pieces import ITEM, StatementPiece
 from turnfold.compression.text.ties.side_by_side import side_by_side
 
@@ -37,7 +38,6 @@ _FENCES: Final = ("```", "~~~")
 _MARKED: Final = re.compile(r"#{1,6} |\*\*[^*]+\*\*:?\Z|__[^_]+__:?\Z|[=-]{3,}\Z")
 _MARKS: Final = frozenset("#*_=-")
 _ENDS: Final = (*".!?…。！？।॥؟۔",)
-_ASKS: Final = (*"?？؟",)
 #: A line that is nothing but a name: "Ground floor", "For (4)", "Room 14", "TAURUS".
 _NAME: Final = re.compile(r"[^\W\d_][\w'’&/-]*(?: [\w'’&/-]+){0,3}(?: \([^()\n]{1,24}\))?:?")
 _LEAST_SCRAPS: Final = 1 / 15  # of the characters of a page
@@ -302,7 +302,7 @@ def _in_records(paragraphs: Sequence[Sequence[_PageLine]]) -> Iterator[tuple[int
 def _with_last_words(paragraphs: Sequence[Sequence[_PageLine]], is_paged: Sequence[bool]) -> Iterator[tuple[int, int]]:
     """All lines and the remarks that end the page; what somebody asks below it is none."""
     last = paragraphs[-1]
-    said = [line for line in last if line.body.endswith(_ENDS) and not line.body.endswith(_ASKS)]
+    said = [line for line in last if line.body.endswith(_ENDS) and not line.body.endswith(QUESTION_MARKS)]
     if len(last) <= _LAST_LINES and len(said) == len(last) and sum(line.words for line in last) <= _LAST_WORDS:
         for paragraph, paged in zip(paragraphs[:-1], is_paged, strict=False):
             yield from ((line.at, end.at) for line in paragraph if paged and line.is_free for end in said)

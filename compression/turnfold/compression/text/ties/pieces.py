@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final
 
 from turnfold.compression.text.lexicon import all_words, lexicon
-from turnfold.compression.text.spans import Span
+from turnfold.compression.text.spans import QUESTION_MARKS, Span
 from turnfold.compression.text.ties.hints import ASCII_NAMES, DENSE, Hints
 from turnfold.compression.text.ties.listed_phrases import LISTED, OPENING, RARE_PHRASES, RARE_WORDS
 
@@ -35,7 +35,6 @@ LIMIT_WORDS: Final = 12  # of a sentence that limits what was said
 _FRAME_WORDS: Final = 12
 _NAMING_KINDS: Final = frozenset({"heading", "label"})
 _SHARED: Final = 5  # letters in which two words agree where they are taken for one: "confessed", "confession"
-_ASKING: Final = ("?", "？", "؟")
 _PAUSE: Final = re.compile(r"[,:;،，、—–]")
 _LISTED_SCRIPTS: Final = re.compile(r"[a-zA-Zа-яА-Я]")  # whose pointing words the table has
 _CLAUSE: Final = re.compile(r"[^;:：；—–]*+")
@@ -140,7 +139,7 @@ class StatementPiece:
         self.starts_line, self.item = begins, item
         last = text[end - 2 if text[end - 1] == " " and end - start > 1 else end - 1]
         #: Whether it is a question.
-        self.asks = last in _ASKING if not last.isspace() else text[start:end].rstrip().endswith(_ASKING)
+        self.asks = last in QUESTION_MARKS if not last.isspace() else text[start:end].rstrip().endswith(QUESTION_MARKS)
         self._longer: Set[str] | None = None
         sign = text[start]
         if not sign.isalpha() and (lead := _LEAD.match(text, start, end)):
