@@ -61,7 +61,7 @@ def sizes(seed: int, number: int) -> tuple[Unit, ...]:
 
     def add(tokens: int, share: float, width: int = 1, **flags: bool) -> None:
         nonlocal at
-        usual = dict.fromkeys(("is_user", "pinned", "asks", "marked", "attached", "reasons"), False)
+        usual: dict[str, Any] = dict.fromkeys(("is_user", "pinned", "asks", "marked", "attached", "reasons"), False)
         found.append(Unit(at, at + width, tokens, int(tokens * share), **{**usual, **flags}))
         at += width
 

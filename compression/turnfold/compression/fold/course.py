@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import Final, NamedTuple
 
 from turnfold.compression.fold.policy import Shape
-from turnfold.compression.fold.units import Unit
+from turnfold.compression.fold.units import Unit, examples_end
 from turnfold.compression.options import FoldDecision, FoldOptions
 
 _LEFT_WHOLE: Final = 0.95  # share of their tokens that units keep at FACTS where nothing of them is shortened
@@ -26,10 +26,10 @@ class Course(NamedTuple):
 
     Attributes:
         squeeze: factor of the budget's limit, as of ``policy.thresholds``.
-        first: index of the first user unit; nothing before it is ever folded.
+        first: index of the first user unit behind worked examples; nothing before it is ever folded.
         requests: indices of the units at which a request ended, from `first` on.
         total: tokens of all units.
-        raw: tokens of all but pinned units and those with attachments, which are never folded.
+        raw: tokens of all but what is never folded: what stands before `first`, pinned units, those with attachments.
         facts: the same at FACTS.
         users: user units.
         reasons: units with signed reasoning.
@@ -105,10 +105,11 @@ def course(units: Sequence[Unit], options: FoldOptions, squeeze: float, known: C
     Args:
         known: a course whose first `same` units are these; only the sums behind them are made.
     """
+    first = _first(units, options)
+    if known is not None and known.first != first:
+        known, same = None, 0
     new = units[same:]
-    foldable = [not (u.pinned or u.attached) for u in new]
-    is_first = (i for i, u in enumerate(new, same) if u.is_user)
-    first = known.first if known is not None and known.first < same else next(is_first, len(units))
+    foldable = [i >= first and not (u.pinned or u.attached) for i, u in enumerate(new, same)]
     asking = [i for i, u in enumerate(new, same) if u.asks and i >= first]
     marks = [i for i, u in enumerate(new, same) if u.marked and not u.pinned]
     interrupted = [i for i, u in enumerate(new, same) if u.interrupted]
@@ -128,6 +129,15 @@ def course(units: Sequence[Unit], options: FoldOptions, squeeze: float, known: C
         interrupted=[*(known.interrupted[: bisect_left(known.interrupted, same)] if known else ()), *interrupted],
         decided={p.at: p.decision for p in (*options.borrowed, *options.precedents)},
     )
+
+
+def _first(units: Sequence[Unit], options: FoldOptions) -> int:
+    """Index of the first user unit that can be folded: worked examples in front of it stay, where a budget leaves room."""
+    first = next((i for i, unit in enumerate(units) if unit.is_user), len(units))
+    end = examples_end(units, first)
+    if end == first or (options.budget is not None and 2 * sum([u.tokens for u in units[:end]]) > options.budget):
+        return first
+    return next((i for i in range(end, len(units)) if units[i].is_user), len(units))
 
 
 def _sums(known: array[int] | None, same: int, more: Sequence[int]) -> array[int]:

@@ -22,7 +22,8 @@ class Outlook(NamedTuple):
     """Why nothing is folded yet.
 
     Attributes:
-        reason: "short"; "unfoldable": most of it is instructions or attachments; "waiting": a fold would not pay yet; "braked";
+        reason: "short"; "unfoldable": most of it is instructions, worked examples or attachments;
+            "waiting": a fold would not pay yet; "braked";
             "asks-for-all": it asks for a summary of everything.
         at: tokens of the conversation at which it will be, if it goes on as it is; None: that cannot be said.
         foldable: tokens of what can be folded, sooner or later.

@@ -18,6 +18,7 @@ from turnfold.compression.shorten.facts import facts_tokens
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.handed_files import hands_over_files
 from turnfold.compression.text.dialogue.requests import asks_for_compaction
+from turnfold.compression.text.dialogue.worked_examples import BRIEF, answer_forms, input_forms
 from turnfold.compression.wire.conversation import Message, family
 
 
@@ -41,6 +42,7 @@ class Unit(NamedTuple):
         reports: whether a user's message in it holds what a program gave.
         hands_over: whether it is a user's message by which a client hands over what files hold now.
         wants_all: whether it is a user's message that asks for a summary in place of the conversation.
+        forms: of a single message of a user or the assistant the forms that worked examples share.
     """
 
     start: int
@@ -60,6 +62,7 @@ class Unit(NamedTuple):
     reports: bool = False
     hands_over: bool = False
     wants_all: bool = False
+    forms: tuple[str, ...] = ()
 
 
 _BETWEEN: Final = 6  # units from a question to the picture that it is asked of, at most, as where the picture was asked for
@@ -68,6 +71,8 @@ _SINCE: Final = 8  # units behind what was handed over, up to which it belongs t
 _ACKNOWLEDGED: Final = 40  # tokens of "Ok, any changes I propose will be to those files."
 _LOOKED_AT: Final = 4000  # characters of a result that tell its kind
 _LONGEST_REQUEST: Final = 20_000  # characters of a request for a summary; agents' have up to 6,000
+_FEWEST_EXAMPLES: Final = 4
+_MOST_EXAMPLE: Final = 1000  # tokens of an example's input or answer
 _AS_THEY_CAME: Final[Mapping[int, ShapedResult]] = MappingProxyType({})
 
 
@@ -160,6 +165,7 @@ def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], kept
             interrupted=first.bound and first.speaker == "user" and first.holds,
             hands_over=first.role == "user" and hands_over_files(first.text),
             wants_all=_wants_all(first),
+            forms=_forms(first),
         )
     inside = messages[start:end]
     stays = not kept.isdisjoint(range(start, end))
@@ -192,6 +198,13 @@ def _wants_all(message: Message) -> bool:
     return asks_for_compaction(words.fold(message.own))
 
 
+def _forms(message: Message) -> tuple[str, ...]:
+    """The forms of a message that may belong to a worked example."""
+    if message.has_calls or message.sealed or message.attached or message.tokens > _MOST_EXAMPLE:
+        return ()
+    return input_forms(message.own) if message.role == "user" else answer_forms(message.own)
+
+
 def _facts(message: Message, size: int) -> int:
     """About the tokens that a message of `size` tokens takes at FACTS; a sealed one is not shortened, except for reasoning that
     is taken out."""
@@ -220,6 +233,29 @@ def question_start(units: Sequence[Unit], index: int) -> int:
         if passed > _BETWEEN or tokens > _MOST_BETWEEN:
             break
     return index
+
+
+def examples_end(units: Sequence[Unit], start: int) -> int:
+    """Index of the first unit behind the worked examples that begin with the unit `start`; `start` where there are none.
+
+    It looks at the units in order, so that what follows makes no example of less.
+    """
+    first, second = units[start : start + 2], units[start + 2 : start + 4]
+    if not (_are_pair(first) and _are_pair(second)):
+        return start
+    template = next((form for form in second[0].forms[:1] if form in first[0].forms), None)
+    end = start
+    while _are_pair(pair := units[end : end + 2]) and pair[1].forms[0] == first[1].forms[0]:
+        asked, answered = pair[0].forms, pair[1].forms
+        if template not in asked if template is not None else BRIEF not in answered:
+            break
+        end += 2
+    return end if end >= start + 2 * _FEWEST_EXAMPLES else start
+
+
+def _are_pair(pair: Sequence[Unit]) -> bool:
+    """Whether two units are an input and an answer in a form that a program reads."""
+    return len(pair) == 2 and pair[0].is_user and not (pair[1].asks or pair[1].pinned) and bool(pair[1].forms)
 
 
 def handed_over(units: Sequence[Unit], index: int) -> range:

@@ -162,7 +162,7 @@ _REASONS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "short": "The conversation is short.",
         "waiting": "At these prices a fold would not yet save more than it costs.",
-        "unfoldable": "Most of it is instructions or attachments, which are never folded.",
+        "unfoldable": "Most of it is instructions, worked examples or attachments, which are never folded.",
         "braked": "Earlier folds of this conversation have not paid yet, so there are no more until they have.",
         "asks-for-all": "It asks for a summary in place of the conversation, so all of it was sent.",
         "not-smaller": "The fold was not smaller.",

@@ -1,0 +1,60 @@
+"""Worked examples: inputs with their answers at the head of a conversation, from which a model learns what to do with the next.
+
+Lives here: the forms that one example shares with the next. Does not belong here: how many examples there are, what is done with
+them (``fold.course``).
+
+Few-shot prompts (Brown et al. 2020, "Language Models are Few-Shot Learners") are sent as turns too: inputs as a user's messages,
+answers as the assistant's. They are the program, and nothing of them can be recalled in its place: what counts is that they stand
+there, whole and in pairs. They differ from a talk in that all inputs begin with the same words, as a template does, and that
+all answers have a form that a program reads.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from turnfold.compression.text.lexicon import lexicon
+
+_LABEL: Final = re.compile(r"\s*(?:<[A-Za-z][\w.-]*>|[^\n:：]{1,160}[:：]|[^\n]{1,200}\n)")
+_SPOKEN: Final = re.compile(r"\s*[^\W\d_][^\n:：.?!,;]{0,38}[:：](?=\s)")
+_PARAGRAPH: Final = re.compile(r"\n\s*\n")
+_FENCE: Final = re.compile(r"\s*(?:```|~~~)([\w+-]*)\n.*\n(?:```|~~~)\s*\Z", re.DOTALL)
+_ELEMENT: Final = re.compile(r"\s*<([A-Za-z][\w.-]*)>.*</\1>\s*\Z", re.DOTALL)
+_FIRST_KEY: Final = re.compile(r"\s*\[?\s*\{\s*\"([^\"\n]{1,60})\"\s*:")
+_KEY: Final = re.compile(r"\"(\w{1,40})\"\s*:")
+_LONG_VALUE: Final = re.compile(r":\s*\"(?:[^\"\\]|\\.){61}")
+BRIEF: Final = "brief"
+_LOOKED_AT: Final = 4  # paragraphs
+_MOST_SHORT: Final = 60  # characters of a class, a name or a figure
+_WORD: Final = re.compile(r"[^\W_]+")
+#: By their first word, what those write who act step by step or who talk: their messages rest on those before.
+_ROLES: Final = lexicon("speech")["protocol"]
+
+
+def input_forms(text: str) -> tuple[str, ...]:
+    """How a user's message begins, where that may be a template, and how its next paragraphs do: an instruction may stand in
+    front of the first input."""
+    paragraphs = _PARAGRAPH.split(text, _LOOKED_AT)[:_LOOKED_AT]
+    labels = [found[0].strip().casefold() for part in paragraphs if (found := _LABEL.match(part)) is not None]
+    return tuple([label for label in labels if not _is_role(label)])
+
+
+def answer_forms(text: str) -> tuple[str, ...]:
+    """The form of an assistant's message that a program reads: the kind of its data, or that it is short; none for any other.
+    Data whose values are all brief, as no talk's are, have the form `BRIEF` besides."""
+    if (key := _FIRST_KEY.match(text)) is not None:
+        if any(map(_is_role, _KEY.findall(text))):
+            return ()
+        return (f"json {key[1]}",) if _LONG_VALUE.search(text) else (f"json {key[1]}", BRIEF)
+    for kind, form in (("fence", _FENCE), ("element", _ELEMENT)):
+        if (found := form.match(text)) is not None:
+            return (f"{kind} {found[1]}",)
+    if (label := _SPOKEN.match(text)) is not None and not _is_role(label[0]):
+        return (f"label {label[0].strip().casefold()}",)
+    return ("short",) if len(text) <= _MOST_SHORT and "\n" not in text.strip() and "?" not in text else ()
+
+
+def _is_role(label: str) -> bool:
+    first = _WORD.search(label)
+    return first is not None and first[0].casefold() in _ROLES

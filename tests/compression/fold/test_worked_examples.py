@@ -1,0 +1,137 @@
+"""Worked examples at the head of a conversation stay, whole and in pairs: they are what the model learns from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+
+from tests.support.bodies import Message, cuts, encode
+from tests.support.warm import WARM
+from tests.support.words import prose
+from turnfold.compression import FoldOptions, fold_request
+
+MOODS = ("glad", "angry", "worried", "calm")
+
+
+def pairs(asked: Callable[[int], str], answered: Callable[[int], str], count: int) -> list[Message]:
+    """So many inputs, each with its answer."""
+    texts = ((("user", asked(i)), ("assistant", answered(i))) for i in range(count))
+    return [{"role": role, "content": text} for pair in texts for role, text in pair]
+
+
+def labelled(at: int) -> str:
+    return f"Review: {prose(at, 'en', 8)}"
+
+
+def bare(at: int) -> str:
+    return prose(at, "en", 8)
+
+
+def told(at: int) -> str:
+    rest = labelled(at)
+    return rest if at else f"Say which mood the review is in, with one word.\n\n{rest}"
+
+
+def mood(at: int) -> str:
+    return MOODS[at % 4]
+
+
+def record(at: int) -> str:
+    return json.dumps({"mood": MOODS[at % 4], "stars": at % 5})
+
+
+def element(at: int) -> str:
+    return f"<mood>{MOODS[at % 4]}</mood>"
+
+
+def query(at: int) -> str:
+    return f"```sql\nSELECT name FROM berths\nWHERE number = {at}\n```"
+
+
+def tagged(at: int) -> str:
+    return f"<review>\n{prose(at, 'en', 8)}\n</review>"
+
+
+def german(at: int) -> str:
+    return f"Deutsch: Das ist der Satz mit der Nummer {at}. Er steht hier nur als Beispiel."
+
+
+def step(at: int) -> str:
+    return json.dumps({"action": "open", "berth": at})
+
+
+def reply(at: int) -> str:
+    return json.dumps({"reply": prose(at, "en", 1), "mood": MOODS[at % 4]})
+
+
+FORMS = [
+    (labelled, mood),
+    (labelled, record),
+    (bare, record),
+    (told, mood),
+    (told, record),
+    (labelled, element),
+    (tagged, query),
+    (labelled, german),
+]
+SYSTEM: Message = {"role": "system", "content": "You label what customers write."}
+
+
+@pytest.mark.parametrize(("asked", "answered"), FORMS)
+def test_a_prompt_of_examples_goes_out_as_it_came(asked: Callable[[int], str], answered: Callable[[int], str]) -> None:
+    body = encode([SYSTEM, *pairs(asked, answered, 90), {"role": "user", "content": asked(91)}], model="gpt-4o")
+    folded = fold_request(body, FoldOptions(), WARM)
+    assert folded.tokens_before > 8_000
+    assert (folded.body, folded.reason) == (body, "unfoldable")
+
+
+@pytest.mark.parametrize(("asked", "answered"), FORMS)
+def test_what_is_said_behind_examples_is_folded_and_they_are_not(
+    asked: Callable[[int], str], answered: Callable[[int], str]
+) -> None:
+    shown = pairs(asked, answered, 12)
+    talk = pairs(lambda i: f"What stands in berth {i}?", lambda i: prose(i + 200, "en", 9), 60)
+    body = encode([SYSTEM, *shown, *talk, {"role": "user", "content": "And in berth 3?"}], model="gpt-4o")
+    folded = fold_request(body, FoldOptions(), WARM)
+    assert folded.tokens_after < 0.7 * folded.tokens_before
+    assert json.loads(folded.body)["messages"][: len(shown) + 1] == [SYSTEM, *shown]
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered"),
+    [
+        (labelled, lambda at: prose(at, "en", 2)),  # answers for people
+        (bare, mood),  # nothing tells the messages from those of a talk
+        (labelled, step),  # steps of an agent
+        (bare, step),
+        (lambda at: f"Observation: {prose(at, 'en', 8)}", step),
+        (bare, reply),  # a talk in data
+        (lambda at: f"User: {prose(at, 'en', 8)}", reply),
+        (lambda at: f"Customer: {prose(at, 'en', 8)}", mood),
+    ],
+)
+def test_a_talk_or_an_agent_is_folded_as_ever(asked: Callable[[int], str], answered: Callable[[int], str]) -> None:
+    body = encode([SYSTEM, *pairs(asked, answered, 90), {"role": "user", "content": asked(91)}], model="gpt-4o")
+    folded = fold_request(body, FoldOptions(), WARM)
+    assert folded.tokens_after < 0.8 * folded.tokens_before
+
+
+def test_a_growing_conversation_of_examples_never_rewrites_what_it_sent() -> None:
+    messages = [SYSTEM, *pairs(labelled, record, 30), *pairs(bare, lambda at: prose(at + 60, "en", 4), 30)]
+    sent: list[list[Message]] = []
+    for end in cuts(messages):
+        folded = fold_request(encode(messages[:end], model="gpt-4o"), FoldOptions(), WARM)
+        assert folded.events == 0 or end > 60
+        sent.append(json.loads(folded.body)["messages"][:61])
+    assert all(after[: len(before)] == before for before, after in pairwise(sent))
+    assert sent[-1] == messages[:61]
+
+
+def test_a_budget_without_room_takes_examples_too() -> None:
+    body = encode([SYSTEM, *pairs(labelled, record, 90), {"role": "user", "content": labelled(91)}], model="gpt-4o")
+    folded = fold_request(body, FoldOptions(budget=3_000), WARM)
+    assert folded.tokens_after <= 3_000
+    assert fold_request(body, FoldOptions(budget=2 * folded.tokens_before), WARM).body == body
