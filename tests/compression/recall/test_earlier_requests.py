@@ -89,8 +89,8 @@ def _quoted(sources: tuple[Source, ...], asked: tuple[str, int, int, bool], memo
     text, budget, behind, fill = asked
     folded, rest = sources[: len(sources) - behind], sources[len(sources) - behind :]
     work = asked_work(words.fold(text)) or named_work(words.fold(text))
-    wanted = WantedWork(work, True, budget) if work else None
-    question = Question(text, rest[-2:], work=wanted, behind=rest, held=frozenset((1,)))
+    wanted = WantedWork(work, True) if work else None
+    question = Question(text, rest[-2:], work=wanted, behind=rest, held=frozenset((1,)), whole_room=budget)
     return recall(folded, question, budget, ["HP 12/24, 9 gold"], BORDER_COUNTER, memo, fill=fill)
 
 

@@ -73,7 +73,7 @@ def recall_for(
         askers: how many user messages of the request get recall.
         present: what the fold itself holds, which needs no second quoting.
         budget: tokens that the text may take.
-        works: tokens that it may take where it quotes a work which is asked for as a whole.
+        works: tokens that it may take where it quotes a work which is asked for as a whole, or all rows that it is about.
     """
     conversation, cut, options, memo = given.conversation, given.cut, given.options, given.memo
     messages = conversation.messages
@@ -83,9 +83,9 @@ def recall_for(
     behind = tuple([source(message) for message in messages[(indices[-1] + 1 if indices else 0) : user]])
     all_changed = present.changed.issuperset(indices)  # as a rule
     held = frozenset(() if all_changed else [n for n, index in enumerate(indices) if index not in present.changed])
-    work = _work(messages[user], works)
+    work = _work(messages[user]) if works else None
     request = _request(messages, user)
-    question = Question(messages[user].own, _exchange(messages[:user]), like, work, behind, held, request)
+    question = Question(messages[user].own, _exchange(messages[:user]), like, work, behind, held, request, works)
     fill = options.budget is not None
     tuning = TUNING if options.prices.read < options.prices.write else UNCACHED
     count = tokens.counter_for_model(options.model)
@@ -194,12 +194,12 @@ def _folded(
     return [i for i in found if not messages[i].pinned and (options.recall_tool_text or not messages[i].is_output)]
 
 
-def _work(message: Message, room: int) -> WantedWork | None:
+def _work(message: Message) -> WantedWork | None:
     """The work that a user's message asks for as a whole, or asks something about, if it does."""
-    asks = words.fold(message.own) if room else ""
+    asks = words.fold(message.own)
     whole = asked_several(asks) or asked_work(asks)
     asked = whole or named_work(asks)
-    return WantedWork(asked, whole is not None, room) if asked else None
+    return WantedWork(asked, whole is not None) if asked else None
 
 
 def _request(messages: Sequence[Message], user: int) -> str:

@@ -161,7 +161,7 @@ def _candidate(given: FoldTask, drawn: Plan, setting: _FitSetting, fitting: int)
     """The fold that a setting's plan draws; None where it folds nothing."""
     if not (drawn.pieces or given.conversation.messages.results):  # and only results are shaped
         return None
-    stays = staying(given.cut, given.memo)
+    stays = staying(given.cut, given.memo).union(drawn.reopened)
     drafted = draft(given, stays, drawn)
     if not (drawn.pieces or drafted.shaped):
         return None

@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import Final, NamedTuple
 
 from turnfold.compression.fold.policy import Shape
-from turnfold.compression.fold.units import Unit, examples_end
+from turnfold.compression.fold.units import Unit, examples_end, worked_on
 from turnfold.compression.options import FoldDecision, FoldOptions
 
 _LEFT_WHOLE: Final = 0.95  # share of their tokens that units keep at FACTS where nothing of them is shortened
@@ -36,6 +36,8 @@ class Course(NamedTuple):
         lines: tokens of results of which lines are copied.
         marks: indices of units on which the client sets cache marks, so that caches hit at its marks only; none of instructions.
         interrupted: indices of units that hold a user's message between a call and its late result.
+        tables: indices of units with rows of the user's.
+        worked: those of them that stay, as far as is known: no sum leaves them out, since earlier requests did not know it.
         decided: earlier decisions by the number of messages that had come.
     """
 
@@ -52,6 +54,8 @@ class Course(NamedTuple):
     lines: array[int]
     marks: Sequence[int]
     interrupted: Sequence[int]
+    tables: Sequence[int]
+    worked: frozenset[int]
     decided: Mapping[int, FoldDecision]
 
     @property
@@ -67,6 +71,14 @@ class Course(NamedTuple):
     def tokens(self, start: int, end: int) -> int:
         """Tokens of the units ``start..end`` that can be folded."""
         return self.raw[end] - self.raw[start]
+
+    def folds(self, start: int, end: int, reopened: frozenset[int] = frozenset()) -> int:
+        """Tokens of the units ``start..end`` that a fold takes: tables that are worked on stay, or are there again."""
+        return self.tokens(start, end) - sum(self.units[i].tokens for i in self.staying_tables(start, end, reopened))
+
+    def staying_tables(self, start: int, end: int, reopened: frozenset[int] = frozenset()) -> list[int]:
+        """Of the units ``start..end`` those that stay since a user works on their rows."""
+        return [i for i in self.tables if start <= i < end and (i in self.worked or i in reopened)]
 
     def has_user(self, start: int, end: int) -> bool:
         """Whether a user message comes within these units or right behind them."""
@@ -109,6 +121,7 @@ def course(units: Sequence[Unit], options: FoldOptions, squeeze: float, known: C
     if known is not None and known.first != first:
         known, same = None, 0
     new = units[same:]
+    tables = _tables(units, known, same)
     foldable = [i >= first and not (u.pinned or u.attached) for i, u in enumerate(new, same)]
     asking = [i for i, u in enumerate(new, same) if u.asks and i >= first]
     marks = [i for i, u in enumerate(new, same) if u.marked and not u.pinned]
@@ -127,8 +140,16 @@ def course(units: Sequence[Unit], options: FoldOptions, squeeze: float, known: C
         lines=_sums(known.lines if known else None, same, [u.lines for u in new]),
         marks=[*(known.marks[: bisect_left(known.marks, same)] if known else ()), *marks],
         interrupted=[*(known.interrupted[: bisect_left(known.interrupted, same)] if known else ()), *interrupted],
+        tables=tables,
+        worked=worked_on(units, tables),
         decided={p.at: p.decision for p in (*options.borrowed, *options.precedents)},
     )
+
+
+def _tables(units: Sequence[Unit], known: Course | None, same: int) -> Sequence[int]:
+    """Indices of units with rows of the user's."""
+    before = known.tables[: bisect_left(known.tables, same)] if known is not None else ()
+    return (*before, *(i for i, unit in enumerate(units[same:], same) if unit.rows))
 
 
 def _first(units: Sequence[Unit], options: FoldOptions) -> int:

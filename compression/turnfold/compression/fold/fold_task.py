@@ -13,7 +13,7 @@ from turnfold.compression.fold.counts import schema_tokens
 from turnfold.compression.fold.keeping import kept_messages
 from turnfold.compression.fold.shape import LargeEnough, ShapedResult, large_enough, shape_results
 from turnfold.compression.fold.state_blocks import add_block_tokens
-from turnfold.compression.fold.units import Unit, units
+from turnfold.compression.fold.units import Unit, units, without_rows
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Conversation
@@ -42,6 +42,8 @@ def fold_task(conversation: Conversation, options: FoldOptions, memo: Memo) -> F
     kept = kept_messages(messages, options.keep)
     shaped, repeats = _shape(conversation, options, memo, kept) if options.shape_results and messages.results else ({}, 0)
     cut = add_block_tokens(units(messages, shaped, memo, kept), conversation.state, memo)
+    if options.budget is not None:
+        cut = without_rows(cut)
     return FoldTask(conversation, cut, shaped, options, memo, repeats)
 
 

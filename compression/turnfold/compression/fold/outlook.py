@@ -22,8 +22,8 @@ class Outlook(NamedTuple):
     """Why nothing is folded yet.
 
     Attributes:
-        reason: "short"; "unfoldable": most of it is instructions, worked examples or attachments;
-            "waiting": a fold would not pay yet; "braked";
+        reason: "short"; "unfoldable": most of it is instructions, worked examples,
+            attachments or tables that are worked on; "waiting": a fold would not pay yet; "braked";
             "asks-for-all": it asks for a summary of everything.
         at: tokens of the conversation at which it will be, if it goes on as it is; None: that cannot be said.
         foldable: tokens of what can be folded, sooner or later.
@@ -44,7 +44,7 @@ def outlook(course: Course, now: Replay) -> Outlook:
     shape, total = course.shape_at(now.turns - 1), course.total[index + 1]
     limits = policy.thresholds(course.options, now.decision.warmth, total, shape, course.squeeze)
     at = _pays_at(course, now, limits, shape)
-    if 2 * course.raw[index + 1] < total and total > limits.start:
+    if 2 * course.folds(0, index + 1) < total and total > limits.start:
         return Outlook("unfoldable", at, course.raw[-1])
     return Outlook("short" if total <= limits.start else "waiting", at, course.raw[-1])
 

@@ -40,6 +40,7 @@ class Plan:
         uses: per piece at SUMMARY, the requests that may be expected to carry a written one; only where these are wanted.
         price: expected price of sending an old token once more, in uncached input tokens.
         told: room for what users told.
+        reopened: indices of units in pieces that are sent again as they were, with what answers them.
     """
 
     pieces: tuple[Piece, ...]
@@ -54,6 +55,7 @@ class Plan:
     uses: Mapping[Piece, float] = field(default_factory=dict)
     price: float = 1.0
     told: policy.Telling = policy.Telling()  # noqa: RUF009 - immutable
+    reopened: frozenset[int] = frozenset()
 
 
 def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0, memo: Memo | None = None) -> Plan:
@@ -96,6 +98,7 @@ def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0, memo
         outlook(whole, found),
         found.summaries,
         told=policy.telling(options, whole.total[found.tail], squeeze),
+        reopened=found.reopened,
     )
     if not options.wants_summaries or whole.marked:  # a cache that hits at the client's marks would lose all in front of one
         return drawn

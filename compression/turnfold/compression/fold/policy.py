@@ -229,6 +229,11 @@ def allowance(saved: float, spent: float) -> float:
     return saved + _AT_RISK * spent
 
 
+#: Share of what a conversation has cost that may be lost, beside what folds have saved, where a table is needed again: figures
+#: made of a part of its rows would be wrong.
+FOR_TABLES: Final = 2.5
+
+
 def _standing_share(budget: int, total: int) -> float:
     """Share of a budget for what stands from turn to turn; the rest is recall's. The tighter the budget, the more recall gets:
     a summary of everything in a tenth of its tokens answers less than the passages that the question is about."""

@@ -21,7 +21,7 @@ from turnfold.compression.fold.adoption import adoptable
 from turnfold.compression.fold.course import Course
 from turnfold.compression.fold.pieces import Asker, Level, Piece, answered, is_request, piece_runs, recall_tokens, saved_by
 from turnfold.compression.fold.policy import Thresholds
-from turnfold.compression.fold.units import handed_over, question_start
+from turnfold.compression.fold.units import handed_over, question_start, rests
 from turnfold.compression.options import FoldDecision, WrittenSummary
 
 _PARTS: Final = 8  # pieces that make up what may stand at FACTS, where one would be most of it
@@ -50,6 +50,7 @@ class Replay(NamedTuple):
         spent: what the requests so far would have cost without folds, counted alike.
         summaries: those that were adopted so far.
         whole: whether the newest request is sent without any fold, since it asks for a summary of everything.
+        reopened: indices of units in pieces that are sent again as they were.
     """
 
     tail: int
@@ -65,6 +66,7 @@ class Replay(NamedTuple):
     spent: float = 0.0
     summaries: tuple[WrittenSummary, ...] = ()
     whole: bool = False
+    reopened: frozenset[int] = frozenset()
 
 
 def start(course: Course) -> Replay:
@@ -82,12 +84,51 @@ def step(course: Course, before: Replay) -> Replay:
         after = _fold_if_due(course, asked, index)
     if asked is not before:
         after = _adopt(course, asked, after)
+    after = _reopened(course, after, index)
     askers = _settle(course, after, index) if course.units[index].is_user else after.askers
     spent = before.spent + _unfolded_cost(course, after, index)
     loss = _loss_unfolded(course, after, index) if _is_about_all(course, index) else None
     whole = loss is not None and loss <= policy.allowance(after.saved, spent)
     saved = after.saved + (-loss if loss is not None and whole else _saving(course, after, index))
     return after._replace(turns=before.turns + 1, askers=askers, saved=saved, spent=spent, whole=whole)
+
+
+# ---------------------------------------------------------------- tables that are worked on later
+
+
+def _reopened(course: Course, now: Replay, index: int) -> Replay:
+    """The replay with a folded table there again, if a request needs all of its rows: that is a fold event too. Itself where
+    some rows are enough, which recall quotes, or where it costs too much."""
+    table = _folded_table(course, now, index)
+    if table is None or course.options.preserved_thinking or course.units[index].tells_rows_of(course.units[table]):
+        return now
+    reopened = now.reopened.union(_with_answer(course, table, now.tail))
+    pieces = tuple([_piece(course, p.start, p.end, p.level, reopened) if p.start <= table < p.end else p for p in now.pieces])
+    known = course.total[course.requests[now.turns - 1] + 1] if now.turns else 0
+    behind = known - course.total[table] - saved_by(p for p in now.pieces if p.start >= table)[0]
+    warm = now.decision.warmth.share(course.shape_at(now.turns).loops)
+    tokens = course.units[table].tokens
+    loss = policy.rewrite_cost(course.options, warm, 0, 0, tokens, behind + _unmarked_front(course, now, table))
+    if loss > policy.allowance(now.saved, policy.FOR_TABLES * now.spent):
+        return now
+    return now._replace(pieces=pieces, reopened=reopened, events=now.events + 1, moved=index, saved=now.saved - loss)
+
+
+def _with_answer(course: Course, table: int, tail: int) -> range:
+    """A user's unit, and what answers it, so that roles alternate."""
+    after = next((i for i in range(table + 1, tail) if course.units[i].is_user), tail)
+    last = next((i for i in range(after - 1, table, -1) if not course.units[i].pinned), table)
+    return range(table, table + 1) if last == table else range(table, last + 1)
+
+
+def _folded_table(course: Course, now: Replay, index: int) -> int | None:
+    """The newest unit with rows that is folded and that a request works on."""
+    asks = course.units[index]
+    if not (asks.tallies and now.pieces):
+        return None
+    stays = (now.reopened, course.worked)
+    tables = (i for i in reversed(course.tables) if now.pieces[0].start <= i < now.tail and not any(i in one for one in stays))
+    return next((i for i in tables if asks.works_on(course.units[i])), None)
 
 
 def _unfolded_cost(course: Course, now: Replay, index: int) -> float:
@@ -199,9 +240,9 @@ def _stake(course: Course, before: Replay, after: Replay) -> tuple[float, int]:
     start = max((p.end for p in before.pieces), default=course.first)
     sent = course.requests[before.turns - 1] + 1 if before.turns else 0
     known = min(max(start, sent), after.tail)
-    raw, fresh = old + course.tokens(start, known), course.tokens(known, after.tail)
+    raw, fresh = old + course.folds(start, known), course.folds(known, after.tail)
     first = min((p.start for p in new), default=start)
-    among = course.total[known] - course.total[first] - course.tokens(first, known) if known > first else 0
+    among = course.total[known] - course.total[first] - course.folds(first, known) if known > first else 0
     behind = course.total[max(after.tail, sent)] - course.total[after.tail]
     again = among + behind + _unmarked_front(course, before, first)
     warm = before.decision.warmth.share(course.shape_at(before.turns).loops)
@@ -230,8 +271,8 @@ def _fold(course: Course, before: Replay, index: int, limits: Thresholds) -> Rep
     # Where a fold makes everything in front be written again anyway, nothing is saved by going in few large steps.
     steady = limits.facts_at * 3 // 4
     most, least = (steady, steady) if course.forgets_front else (limits.facts_at, limits.facts_at // 2)
-    pieces = _promote(course, pieces, Level.FACTS, Level.SUMMARY, most, least)
-    pieces = _promote(course, pieces, Level.SUMMARY, Level.LINE, limits.summaries_at, limits.summaries_at // 2)
+    pieces = _promote(course, pieces, Level.FACTS, Level.SUMMARY, most, least, before.reopened)
+    pieces = _promote(course, pieces, Level.SUMMARY, Level.LINE, limits.summaries_at, limits.summaries_at // 2, before.reopened)
     if pieces == before.pieces:
         return before
     since = before.since if before.events else index
@@ -245,9 +286,15 @@ def _border(course: Course, tail: int, index: int, limits: Thresholds) -> int:
     files that a client hands over for it."""
     index = max(tail, question_start(course.units, _newest_interrupted(course, index)))
     given = _given(course, index, limits)
-    border = min(max(tail, given.start), _newest(course, tail, index, given, limits))
+    most = min(given.start, _resting(course, tail, index))
+    border = min(max(tail, most), _newest(course, tail, index, given, limits))
     reach = limits.keep_recent // 2
-    return next((i for i in _near(course, tail, border, index, reach) if i <= given.start and course.units[i].is_user), border)
+    return next((i for i in _near(course, tail, border, index, reach) if i <= most and course.units[i].is_user), border)
+
+
+def _resting(course: Course, tail: int, index: int) -> int:
+    """The first unit with rows of which it is not yet known whether they will be worked on."""
+    return next((i for i in course.tables if tail <= i < index and rests(course.units, i, index)), index)
 
 
 def _given(course: Course, index: int, limits: Thresholds) -> range:
@@ -318,13 +365,16 @@ def _anchor(course: Course, start: int, end: int) -> int | None:
     return None if course.units[end].is_user or users[end] == users[start] else bisect_left(users, users[end]) - 1
 
 
-def _piece(course: Course, start: int, end: int, level: Level) -> Piece:
+def _piece(course: Course, start: int, end: int, level: Level, reopened: frozenset[int] = frozenset()) -> Piece:
     units = course.units
     anchor = _anchor(course, start, end)
-    raw = course.tokens(start, end) - (0 if anchor is None else course.tokens(anchor, anchor + 1))
+    stays = course.staying_tables(start, end, reopened)
+    raw = course.folds(start, end, reopened)
+    if anchor is not None and anchor not in stays:
+        raw -= course.tokens(anchor, anchor + 1)
     size = policy.LINE
     if level is Level.FACTS:
-        size = min(raw, course.facts[end] - course.facts[start])
+        size = min(raw, course.facts[end] - course.facts[start] - sum(units[i].facts for i in stays))
     elif level is Level.SUMMARY:
         size = policy.summary_tokens(raw)
     elif course.options.budget is None:
@@ -348,7 +398,9 @@ def _requests(course: Course, start: int, end: int) -> tuple[int, ...]:
     return tuple(reversed(found))
 
 
-def _promote(course: Course, pieces: tuple[Piece, ...], old: Level, new: Level, most: int, least: int) -> tuple[Piece, ...]:
+def _promote(
+    course: Course, pieces: tuple[Piece, ...], old: Level, new: Level, most: int, least: int, reopened: frozenset[int]
+) -> tuple[Piece, ...]:
     """The oldest pieces of a level turned into one of the next, once together they exceed `most`; at most `least` of it stays."""
     here = [p for p in pieces if p.level is old]
     left = sum(p.size for p in here)
@@ -368,7 +420,7 @@ def _promote(course: Course, pieces: tuple[Piece, ...], old: Level, new: Level, 
         loops = not any(course.has_user(p.start, p.end) for p in done[kept + 1 :])
         if loops and len(list(piece_runs([*done[kept:], *going]))) == 1:
             going, done = [*done[kept:], *going], done[:kept]
-    merged = [_piece(course, a, b, new) for a, b in piece_runs(going)]
+    merged = [_piece(course, a, b, new, reopened) for a, b in piece_runs(going)]
     return (*done, *merged, *(p for p in pieces if p.start >= end))
 
 

@@ -7,7 +7,7 @@ Lives here: grouping messages so that a tool call and its results stay together.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -18,8 +18,13 @@ from turnfold.compression.shorten.facts import facts_tokens
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.handed_files import hands_over_files
 from turnfold.compression.text.dialogue.requests import asks_for_compaction
+from turnfold.compression.text.dialogue.row_requests import NEEDS_OTHERS, VALUE, row_terms, tally_terms
+from turnfold.compression.text.dialogue.transcripts import is_transcript
 from turnfold.compression.text.dialogue.worked_examples import BRIEF, answer_forms, input_forms
+from turnfold.compression.text.records import rows
 from turnfold.compression.wire.conversation import Message, family
+
+_NO_TERMS: Final = frozenset[str]()
 
 
 class Unit(NamedTuple):
@@ -43,6 +48,8 @@ class Unit(NamedTuple):
         hands_over: whether it is a user's message by which a client hands over what files hold now.
         wants_all: whether it is a user's message that asks for a summary in place of the conversation.
         forms: of a single message of a user or the assistant the forms that worked examples share.
+        rows: what may be said of the rows of a table or list that a user put into it; empty where there are none.
+        tallies: what a user's message that asks for something over all rows says of them; empty for any other.
     """
 
     start: int
@@ -63,6 +70,16 @@ class Unit(NamedTuple):
     hands_over: bool = False
     wants_all: bool = False
     forms: tuple[str, ...] = ()
+    rows: frozenset[str] = _NO_TERMS
+    tallies: frozenset[str] = _NO_TERMS
+
+    def works_on(self, other: Unit) -> bool:
+        """Whether it asks for something that all rows in another unit may go into."""
+        return not self.tallies.isdisjoint(other.rows)
+
+    def tells_rows_of(self, other: Unit) -> bool:
+        """Whether it names values of some rows in another unit, and needs no others: "the average in Berlin"."""
+        return NEEDS_OTHERS not in self.tallies and any(VALUE + term in other.rows for term in self.tallies)
 
 
 _BETWEEN: Final = 6  # units from a question to the picture that it is asked of, at most, as where the picture was asked for
@@ -71,6 +88,9 @@ _SINCE: Final = 8  # units behind what was handed over, up to which it belongs t
 _ACKNOWLEDGED: Final = 40  # tokens of "Ok, any changes I propose will be to those files."
 _LOOKED_AT: Final = 4000  # characters of a result that tell its kind
 _LONGEST_REQUEST: Final = 20_000  # characters of a request for a summary; agents' have up to 6,000
+_LEAST_ROWS: Final = 300  # tokens of a message whose rows are looked at
+_SOON: Final = 3  # messages of the user in which work on rows begins, if it does
+_SOON_ASKED: Final = 6  # requests within which they must have come: an agent may go on alone
 _FEWEST_EXAMPLES: Final = 4
 _MOST_EXAMPLE: Final = 1000  # tokens of an example's input or answer
 _AS_THEY_CAME: Final[Mapping[int, ShapedResult]] = MappingProxyType({})
@@ -166,6 +186,8 @@ def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], kept
             hands_over=first.role == "user" and hands_over_files(first.text),
             wants_all=_wants_all(first),
             forms=_forms(first),
+            rows=_rows(first),
+            tallies=_tallies(first),
         )
     inside = messages[start:end]
     stays = not kept.isdisjoint(range(start, end))
@@ -203,6 +225,25 @@ def _forms(message: Message) -> tuple[str, ...]:
     if message.has_calls or message.sealed or message.attached or message.tokens > _MOST_EXAMPLE:
         return ()
     return input_forms(message.own) if message.role == "user" else answer_forms(message.own)
+
+
+def _rows(message: Message) -> frozenset[str]:
+    """What may be said of the rows that most of a user's message is; those of a short one are kept anyway."""
+    if message.role != "user" or message.reports or message.tokens < _LEAST_ROWS or is_transcript(message.own):
+        return _NO_TERMS
+    runs = rows(message.own)
+    mostly = 2 * sum(end - start for start, end in runs) > len(message.own)
+    return row_terms(message.own, runs) if mostly else _NO_TERMS
+
+
+def _tallies(message: Message) -> frozenset[str]:
+    """What a user's message that asks for something over all rows says of them, beside rows of its own."""
+    if message.role != "user" or message.reports:
+        return _NO_TERMS
+    text = message.own
+    for start, end in reversed(rows(text) if message.tokens >= _LEAST_ROWS else ()):
+        text = text[:start] + text[end:]
+    return tally_terms(words.fold(text))
 
 
 def _facts(message: Message, size: int) -> int:
@@ -288,13 +329,46 @@ def _acknowledges(unit: Unit) -> bool:
     return not (unit.asks or unit.pinned or unit.reasons) and unit.tokens <= _ACKNOWLEDGED
 
 
+def worked_on(units: Sequence[Unit], tables: Iterable[int]) -> frozenset[int]:
+    """Of units with rows those that stay, since they are worked on from the beginning."""
+    return frozenset(i for i in tables if any(unit.works_on(units[i]) for unit in (units[i], *_asked_soon(units, i))))
+
+
+def rests(units: Sequence[Unit], table: int, index: int) -> bool:
+    """Whether a unit with rows is too new at the unit `index` to know whether it will be worked on."""
+    return (
+        len(_asked_soon(units[: index + 1], table)) < _SOON
+        and sum(unit.asks for unit in units[table + 1 : index + 1]) < _SOON_ASKED
+    )
+
+
+def _asked_soon(units: Sequence[Unit], table: int) -> list[Unit]:
+    """The user's first messages behind a unit with rows."""
+    found: list[Unit] = []
+    asked = 0
+    for unit in units[table + 1 :]:
+        asked += unit.asks
+        found += [unit] * unit.is_user
+        if len(found) == _SOON or asked == _SOON_ASKED:
+            break
+    return found
+
+
+def without_rows(units: tuple[Unit, ...]) -> tuple[Unit, ...]:
+    """The same, as if no table stood in them: a budget has no room for rows that nobody asks for now."""
+    return tuple([u._replace(rows=_NO_TERMS) if u.rows else u for u in units]) if any(u.rows for u in units) else units
+
+
 class _Staying(NamedTuple):
-    """What stays of so many units, with the newest user's message and the newest unit that is no instruction."""
+    """What stays of so many units, with the newest user's message, the newest unit that is no instruction, units with rows, and
+    those of them that stay."""
 
     units: int
     stays: frozenset[int]
     user: int | None
     last: int | None
+    tables: tuple[int, ...] = ()
+    worked: frozenset[int] = frozenset()
 
 
 _KEPT: Final = 4  # requests to which it can go back, when a cache mark moves
@@ -302,21 +376,26 @@ _NONE_STAYS: Final = _Staying(0, frozenset(), None, None)
 
 
 def staying(units: Sequence[Unit], memo: Memo | None = None) -> frozenset[int]:
-    """Indices of units that no fold takes away: what carries an attachment, and what must stay with it so that roles alternate.
+    """Indices of units that no fold takes away: what carries an attachment, a user's table that is worked on, and what must stay
+    with it so that roles alternate.
 
-    With a user's message that is the last unit of what answers it; with an assistant's the user's message before it. Both are
+    With a user's message that is the last unit of what answers it; with an assistant's the user's message before it. All is
     known before a fold could have taken them.
     """
 
     def run(known: tuple[_Staying, ...] | None, same: int) -> tuple[_Staying, ...]:
         before = [one for one in known or () if one.units <= same][-_KEPT:]
-        return (*before, _find_staying(units, before[-1] if before else _NONE_STAYS))
+        newest = before[-1] if before else _NONE_STAYS
+        tables = (*newest.tables, *(i for i, unit in enumerate(units[newest.units :], newest.units) if unit.rows))
+        worked = worked_on(units, tables)
+        before = [one for one in before if not any(i < one.units for i in one.worked ^ worked)]
+        return (*before, _find_staying(units, before[-1] if before else _NONE_STAYS, tables, worked))
 
     key = ("staying", tuple([unit[:4] for unit in units[:4]]))
     return continued(memo, key, units, run, lambda found: sum([100 + 40 * len(one.stays) for one in found]))[-1].stays
 
 
-def _find_staying(units: Sequence[Unit], known: _Staying) -> _Staying:
+def _find_staying(units: Sequence[Unit], known: _Staying, tables: tuple[int, ...], worked: frozenset[int]) -> _Staying:
     new = set[int]()
     user, last = known.user, known.last
     for index, unit in enumerate(units[known.units :], known.units):
@@ -325,8 +404,8 @@ def _find_staying(units: Sequence[Unit], known: _Staying) -> _Staying:
                 new.add(last)
             user = index
         last = last if unit.pinned else index
-        if unit.attached:
+        if unit.attached or index in worked:
             new.add(index)
             if user is not None:
                 new.add(user)
-    return _Staying(len(units), known.stays | new if new else known.stays, user, last)
+    return _Staying(len(units), known.stays | new if new else known.stays, user, last, tables, worked)

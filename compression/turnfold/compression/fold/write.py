@@ -429,8 +429,10 @@ class _Writer:
             self.beside[first_user].front.append(marker)
 
     def _editable(self, piece: Piece) -> list[int]:
-        """Message indices of a piece at FACTS whose texts may be shortened: what carries an attachment keeps its own text."""
-        units = (unit for unit in self.units[piece.start : piece.end] if not unit.attached)
+        """Message indices of a piece at FACTS whose texts may be shortened: what carries an attachment keeps its own text, and so
+        does a table that is worked on."""
+        here = enumerate(self.units[piece.start : piece.end], piece.start)
+        units = (unit for n, unit in here if not (unit.attached or (unit.rows and n in self.stays)))
         return [i for u in units for i in range(u.start, u.end) if not self.messages[i].pinned]
 
     def _attachments(self, indices: Sequence[int]) -> list[Attachment]:

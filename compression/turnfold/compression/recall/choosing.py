@@ -20,6 +20,7 @@ import numpy.typing as npt
 from turnfold.compression.memo import Memo
 from turnfold.compression.recall import cover, passage_index
 from turnfold.compression.recall.abreast import Abreast, abreast, with_abreast
+from turnfold.compression.recall.all_rows import find_rows
 from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.greatest import best_places
 from turnfold.compression.recall.held import Held
@@ -76,7 +77,9 @@ def recall(
         return Quoted()
     index = passage_index.build(sources, memo)
     asking = _asking(sources, index, question, fill=fill, tuning=tuning)
-    work = find_work(sources, question, normal_text(question), count, memo)
+    asks = normal_text(question)
+    all_rows = find_rows(sources, index, question, asks, count, memo)
+    work = all_rows if all_rows.quotes else find_work(sources, question, asks, count, memo)
     most, room = budget, budget - fence_tokens(count)
     ranking = _ranked(asking, room, work, count, memo)
     if ranking is None:
@@ -85,9 +88,10 @@ def recall(
         budget = asking.room(budget)
     replaced = _replaced(index, [*sources, *question.behind], memo)
     quotes = _in_force(ranking.quotes, index, replaced)
-    if question.work:
+    asks_for_whole = question.work is not None or bool(work.quotes)
+    if asks_for_whole:
         quotes = with_work(quotes, index, work)
-        budget = budget if fill else max(budget, min(question.work.room, budget + work.tokens))
+        budget = budget if fill else max(budget, min(question.whole_room, budget + work.tokens))
     # A change of a work stands behind the work, so what belongs to it is quoted together.
     held = Held("\0".join(present), question.held.difference([quote.source for quote in work.quotes]))
     quotes = with_behind(quotes, index, sources, question.behind, held, memo)
@@ -100,7 +104,7 @@ def recall(
         return tokens
 
     found = fit_quotes(quotes, budget, tokens_of(quotes))
-    if asking.is_talk and not (question.work or ranking.is_whole) and (newest := asking.newest(found.quotes, memo)):
+    if asking.is_talk and not (asks_for_whole or ranking.is_whole) and (newest := asking.newest(found.quotes, memo)):
         found = _fit_with(newest, quotes, budget, most, tokens_of) or found
     if found.text and isinstance(count, ModelCounter):
         count_tail(found.text, dict(zip(count.vocabularies, found.counts, strict=True)), memo)

@@ -44,12 +44,10 @@ class WantedWork:
     Attributes:
         asked: which one.
         is_whole: whether all of it is asked for.
-        room: tokens that quotes may take with it.
     """
 
     asked: AskedWork
     is_whole: bool
-    room: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +62,7 @@ class Question:
         behind: what the request holds as it was, between what is folded and the question.
         held: sources that the request holds whole, as they were: nothing of them is quoted again, but what renews other quotes.
         request: what an agent works on, where the text is only what a program wrote; "" for none.
+        whole_room: tokens that quotes may take with what is asked for as a whole: a work, or all rows that an average goes into.
     """
 
     text: str
@@ -73,6 +72,7 @@ class Question:
     behind: tuple[Quotable, ...] = ()
     held: frozenset[int] = frozenset()
     request: str = ""
+    whole_room: int = 0
 
 
 @dataclass(frozen=True, slots=True)

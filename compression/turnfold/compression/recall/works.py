@@ -109,14 +109,14 @@ def find_work(sources: Sequence[Quotable], question: Question, folded: str, coun
     wanted = question.work
     if wanted and wanted.asked.is_several:
         languages = passage_index.build(sources, memo).languages
-        room = wanted.room - fence_tokens(count)
+        room = question.whole_room - fence_tokens(count)
         quotes, tokens = several_works(sources, wanted.asked.telling, languages, room, count)
         return FoundWork(quotes, (), tokens)
     found = _works([*sources, *question.behind], wanted, folded, memo) if wanted else []
     if not (wanted and found):
         return FoundWork()
     forms = _forms(found, wanted.asked, _names(folded, wanted.asked))
-    room = wanted.room - fence_tokens(count)
+    room = question.whole_room - fence_tokens(count)
     if not wanted.is_whole:  # if it is short, since what it says may share no word with the question
         return _fitting(forms.wanted[:1], sources, min(room, _ASKED_ABOUT), count) or FoundWork()
     apart = tuple(chain.from_iterable(work.quotes for work in forms.others))

@@ -1,4 +1,4 @@
-"""Records that a tool sends on one line, as JSON or as elements of XML.
+"""Records: those that a tool sends on one line, as JSON or as elements of XML, and lines of which each is one.
 
 Lives here: where one record ends and the next begins. Does not belong here: reading values, shortening them
 (``shorten.kinds.json_text``).
@@ -11,7 +11,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.escapes import is_json
+from turnfold.compression.text.kinds import parts
 
 # Between two objects or lists, and between two strings of which the second is no key. Each string is looked at once.
 _JSON_JOINT: Final = re.compile(r'[}\]]\s{0,99},\s{0,99}(?=[{\[])|"\s{0,99},\s{0,99}(?="(?:[^"\\]++|\\.)*+"\s{0,99}[,\]])')
@@ -26,3 +28,43 @@ def record_starts(text: str) -> list[int]:
     if is_json(text) and (starts := [joint.end() for joint in _JSON_JOINT.finditer(text)]):
         return starts
     return [joint.end() for joint in _XML_JOINT.finditer(text)] if "</" in text else []
+
+
+_ITEM: Final = re.compile(r"[ \t]{0,12}(?:[-*+•–]|\d{1,4}[.)])[ \t]+\S|[ \t]*\|")
+_FIGURE: Final = re.compile(r"\d")
+_CELLS: Final = re.compile(r"[^,;\t|]*[,;\t|][^,;\t|]*[,;\t|]")
+_SENTENCE_ENDS: Final = (".", "!", "?", "。", "！", "？", "{", "}")
+_LONGEST_ROW: Final = 400  # characters
+FEWEST_ROWS: Final = 8
+
+
+def rows(text: str) -> list[Range]:
+    """Where at least eight lines in a row are each a record: items of a list, rows of a table, lines with figures; and JSON of as
+    many objects. Those of a fence count, lines that end as sentences and code do, do not."""
+    found: list[Range] = []
+    if text.count("{") >= FEWEST_ROWS:
+        found += [(part.start, part.end) for part in parts(text) if part.kind in ("json", "jsonl")]
+        found = [(a, b) for a, b in found if text.count("{", a, b) >= FEWEST_ROWS]
+    if text.count("\n") < FEWEST_ROWS - 1:
+        return found
+    start = at = count = 0
+    for line in text.splitlines(keepends=True):
+        if _is_row(line):
+            start, count = (at, 1) if not count else (start, count + 1)
+        else:
+            found += [(start, at)] * (count >= FEWEST_ROWS)
+            count = 0
+        at += len(line)
+    found += [(start, at)] * (count >= FEWEST_ROWS)
+    return found
+
+
+def _is_row(line: str) -> bool:
+    said = line.rstrip()
+    if not said or len(said) > _LONGEST_ROW:
+        return False
+    if _ITEM.match(said):
+        return True
+    if said.endswith(_SENTENCE_ENDS):
+        return False
+    return _FIGURE.search(said) is not None or _CELLS.match(said) is not None

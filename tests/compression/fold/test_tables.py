@@ -1,0 +1,159 @@
+"""A table that somebody works on: an average of a third of its rows would be wrong, so all that count are in the request."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import pairwise
+from random import Random
+
+import pytest
+
+from tests.support.bodies import Message, cuts, encode
+from tests.support.warm import WARM
+from tests.support.words import prose
+from turnfold.compression import FoldOptions, fold_request
+from turnfold.compression.options import CachePrices
+
+CITIES = ("Berlin", "Lyon", "Porto", "Oslo", "Gdansk")
+TEAMS = ("sales", "support", "lab", "stores")
+HALF = CachePrices(0.5, 1.0)
+Form = Callable[[int], list[str]]
+
+
+def cells(count: int) -> list[tuple[str, ...]]:
+    random = Random(count)
+    return [
+        (str(1000 + i), f"Person{i}", random.choice(CITIES), random.choice(TEAMS), str(random.randrange(2000, 9000)))
+        for i in range(count)
+    ]
+
+
+def csv(count: int) -> list[str]:
+    return ["id,name,city,team,salary", *map(",".join, cells(count))]
+
+
+def table(count: int) -> list[str]:
+    head = ["| id | name | city | team | salary |", "|---|---|---|---|---|"]
+    return [*head, *(f"| {' | '.join(row)} |" for row in cells(count))]
+
+
+def listed(count: int) -> list[str]:
+    return [f"- {name} from {city} ({team}): salary {salary}" for _, name, city, team, salary in cells(count)]
+
+
+def talk(turns: int, seed: int = 0) -> list[Message]:
+    messages: list[Message] = []
+    for i in range(seed, seed + turns):
+        messages.append({"role": "user", "content": f"Tell me about berth {i}."})
+        messages.append({"role": "assistant", "content": prose(i, "en", 5)})
+    return messages
+
+
+def pasted(rows: list[str], ask: str = "") -> list[Message]:
+    text = "Here is our staff:\n\n" + "\n".join(rows) + (f"\n\n{ask}" if ask else "")
+    return [{"role": "user", "content": text}, {"role": "assistant", "content": "Thanks, I have read all of it."}]
+
+
+def asked(text: str) -> list[Message]:
+    return [{"role": "user", "content": text}]
+
+
+def forwarded(messages: list[Message], budget: int | None = None, prices: CachePrices = HALF) -> str:
+    folded = fold_request(encode(messages, model="gpt-4o"), FoldOptions(budget=budget, prices=prices), WARM)
+    return "\n".join(m["content"] for m in json.loads(folded.body)["messages"])
+
+
+FORMS = [csv, table, listed]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("behind", [0, 1, 2])
+def test_a_table_that_is_worked_on_from_the_beginning_stays(form: Form, behind: int) -> None:
+    rows = form(200)
+    start = [*pasted(rows), *talk(behind), *asked("Which team has the highest total salary?")]
+    messages = [*start, {"role": "assistant", "content": "The lab."}, *talk(60, 10), *asked("And the lowest one?")]
+    text = forwarded(messages)
+    assert "\n".join(rows) in text
+    assert len(text) < 0.8 * sum(len(m["content"]) for m in messages)
+
+
+def test_what_is_asked_in_the_message_itself_counts() -> None:
+    rows = csv(200)
+    messages = [*pasted(rows, "Sort it by salary, please."), *talk(60), *asked("Tell me about berth 3 again.")]
+    assert "\n".join(rows) in forwarded(messages)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_table_that_nobody_works_on_is_folded(form: Form) -> None:
+    rows = form(200)
+    text = forwarded([*pasted(rows), *talk(60), *asked("Tell me about berth 3 again.")])
+    assert sum(row in text for row in rows) <= 0.6 * len(rows)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_folded_table_is_there_again_when_all_of_its_rows_are_asked_for(form: Form) -> None:
+    rows = form(200)
+    messages = [*pasted(rows), *talk(60)]
+    assert "\n".join(rows) not in forwarded([*messages, *asked("Tell me about berth 3 again.")])
+    messages += asked("Which team has the highest total salary?")
+    assert "\n".join(rows) in forwarded(messages)
+    messages += [{"role": "assistant", "content": "The lab."}, *talk(20, 80), *asked("Make a chart of the salaries.")]
+    assert "\n".join(rows) in forwarded(messages)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("share", [None, 0.5, 0.35])
+@pytest.mark.parametrize("ask", ["What is the average salary in Lyon?", "How many people are there in Lyon?"])
+def test_all_rows_with_what_the_question_names_are_there(form: Form, share: float | None, ask: str) -> None:
+    rows = form(200)
+    messages = [*pasted(rows), *talk(40), *asked(ask)]
+    tokens = fold_request(encode(messages, model="gpt-4o"), FoldOptions(), WARM).tokens_before
+    text = forwarded(messages, None if share is None else int(share * tokens))
+    assert [row for row in rows if "Lyon" in row and row not in text] == []
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        "Welche Abteilung hat das höchste Gehalt in der Tabelle?",
+        "Sortiere die Liste nach Gehalt.",
+        "Quelle est la moyenne de toutes les lignes ?",
+        "Ordena la tabla de mayor a menor.",
+        "Faça a soma da tabela, o total.",
+        "Qual è la media dei dati?",
+        "Hoeveel rijen zijn er in totaal?",
+        "Jaka jest średnia w tabeli? Pokaż dane.",
+        "Посчитай сумму по таблице, все данные.",
+        "表の平均を計算して、dataの合計も",
+        "Rank the whole list.",
+        "Plot the data as a histogram.",
+        "Are there any duplicates in the list?",
+    ],
+)
+def test_people_ask_so_in_many_languages(ask: str) -> None:
+    rows = csv(200)
+    messages = [*pasted(rows), *asked(ask), {"role": "assistant", "content": "Done."}, *talk(60), *asked("Thanks.")]
+    assert "\n".join(rows) in forwarded(messages)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_table_comes_back_at_a_fold_event_and_stays(form: Form) -> None:
+    rows = form(150)
+    messages = [*pasted(rows), *talk(25), *asked("Which team has the highest total salary?")]
+    messages += [{"role": "assistant", "content": "The lab."}, *talk(8, 40), *asked("Sort the table.")]
+    events, sent = [], []
+    for end in cuts(messages):
+        folded = fold_request(encode(messages[:end], model="gpt-4o"), FoldOptions(prices=HALF), WARM)
+        events.append(folded.events)
+        sent.append([m["content"] for m in json.loads(folded.body)["messages"]])
+    for (was, now), (before, after) in zip(pairwise(events), pairwise(sent), strict=True):
+        if was == now:
+            assert after[: len(before) - 1] == before[:-1]
+
+
+def test_a_budget_has_no_room_for_a_table_that_nobody_asks_for_now() -> None:
+    rows = csv(200)
+    messages = [*pasted(rows, "Who earns most?"), *talk(60), *asked("Tell me about berth 3 again.")]
+    folded = fold_request(encode(messages, model="gpt-4o"), FoldOptions(budget=2_500), WARM)
+    assert folded.tokens_after <= 2_500
