@@ -27,6 +27,7 @@ from turnfold.compression.recall.held import Held
 from turnfold.compression.recall.later import release, renewed, with_behind
 from turnfold.compression.recall.ledger import release_ledger, with_ledger
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
+from turnfold.compression.recall.placed_parts import find_parts
 from turnfold.compression.recall.question import Question, QuestionTerms, has_content, names_unknown, normal_text, read_question
 from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, fence_tokens, fit_quotes
 from turnfold.compression.recall.ranked_quotes import RankedQuotes, in_front
@@ -80,6 +81,7 @@ def recall(
     asks = normal_text(question)
     all_rows = find_rows(sources, index, question, asks, count, memo)
     work = all_rows if all_rows.quotes else find_work(sources, question, asks, count, memo)
+    work = work if work.quotes else find_parts(sources, question, asks, count)
     most, room = budget, budget - fence_tokens(count)
     ranking = _ranked(asking, room, work, count, memo)
     if ranking is None:

@@ -33,7 +33,8 @@ _ITEM: Final = re.compile(
 )
 _HAN: Final = "一二三四五六七八九"
 _TABLE: Final = lexicon("picks")
-_PLACES: Final = {word: int(section) for section, listed in _TABLE.items() if section.lstrip("-").isdigit() for word in listed}
+#: The place that a word names: 1 for "first", -1 for "last".
+PLACES: Final = {word: int(section) for section, listed in _TABLE.items() if section.lstrip("-").isdigit() for word in listed}
 _LABELLED: Final = re.compile(rf"(?<!\w)(?:{one_of('picks', 'label')}) ?(?P<name>[1-9a-i])(?!\w)")
 _NAMED: Final = re.compile(r"\s*(?P<name>[1-9a-i])(?:[).]| please| bitte)?[\s.!]*(?:$|[,;:])")
 #: The place of what was advised: "I'll take your advice".
@@ -116,7 +117,7 @@ def place_named(text: str) -> int | None:
     if named:
         name = named["name"]
         return int(name) if name.isdigit() else ord(name) - ord("a") + 1
-    found = next((_PLACES[word] for word in joined_words(low) if word in _PLACES), None)
+    found = next((PLACES[word] for word in joined_words(low) if word in PLACES), None)
     if found is None and not low.isascii():
         found = next((place for pattern, place in _RUN_ON if pattern.search(low)), None)
     if found is None and (said := joined_words(low)) and not (_ADVICE.isdisjoint(said) or _YOURS.isdisjoint(said)):
@@ -138,7 +139,7 @@ def _listed(text: str, place: int) -> Range | None:
         return None
     items = list(_items(text))
     if not items and len(text) <= _LONGEST_PROSE:
-        return (0, len(text)) if len({_PLACES[word] for word in words(lower_text(text)) if word in _PLACES}) > 1 else None
+        return (0, len(text)) if len({PLACES[word] for word in words(lower_text(text)) if word in PLACES}) > 1 else None
     if not 2 <= len(items) <= _MOST or not (place == -1 or 1 <= place <= len(items)):
         return None
     start = items[place if place == -1 else place - 1]

@@ -1,0 +1,64 @@
+"""Parts of folded texts that a question names by their place: "the second stanza", "what comes after step 16?".
+
+Lives here: which text is meant. Does not belong here: telling such a question, where parts stand (``text.dialogue.places``).
+
+The newest text is meant that has such parts, of those that share most words with the question; none where the request holds one
+that was not folded, for then that is spoken of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.question import Question, content_words
+from turnfold.compression.recall.quote_choice import fence_tokens
+from turnfold.compression.recall.works import FoundWork
+from turnfold.compression.text import words
+from turnfold.compression.text.dialogue.places import NamedParts, last_number, named_parts, placed
+from turnfold.compression.text.quotes import Quotable, Quote
+
+_SPEAKERS: Final = ("user", "assistant")
+_LEAST: Final = 200  # characters of a text that has parts with places
+
+
+def find_parts(sources: Sequence[Quotable], question: Question, folded: str, count: Callable[[str], int]) -> FoundWork:
+    """The parts that a question names by their place, as they are quoted; none where it names none.
+
+    Args:
+        sources: what may be quoted.
+        folded: the question, case-folded.
+    """
+    parts = _asked(question, folded) if question.whole_room else None
+    if parts is None or any(_holds(source, parts) for source in question.behind):
+        return FoundWork()
+    holding = [n for n, source in enumerate(sources) if _holds(source, parts)]
+    if not holding:
+        return FoundWork()
+    told = frozenset(content_words(folded))
+    best = max(holding, key=lambda n: (len(told & _said(sources, n)), n))
+    text = sources[best].text
+    quotes = tuple([Quote(best, start, end) for start, end in placed(text, parts)])
+    tokens = sum(count(text[one.start : one.end]) + FRAME for one in quotes)
+    return FoundWork(quotes, (), tokens) if tokens <= question.whole_room - fence_tokens(count) else FoundWork()
+
+
+def _asked(question: Question, folded: str) -> NamedParts | None:
+    """The named parts; "the next chapter" is the one behind that of the last answer."""
+    parts = named_parts(folded)
+    if parts is None or not parts.is_next:
+        return parts
+    answer = next((one.text for one in reversed(question.before) if one.role == "assistant"), "")
+    number = last_number(answer, parts.noun)
+    return None if number is None else parts._replace(places=(number + 1,))
+
+
+def _holds(source: Quotable, parts: NamedParts) -> bool:
+    return source.role in _SPEAKERS and len(source.text) >= _LEAST and bool(placed(source.text, parts))
+
+
+def _said(sources: Sequence[Quotable], n: int) -> set[str]:
+    """The words of a text, and of what the user said just before it."""
+    before = sources[n - 1].text if n and sources[n - 1].role == "user" else ""
+    return set(words.words(words.fold(f"{before}\n{sources[n].text}")))

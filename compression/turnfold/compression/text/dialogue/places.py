@@ -1,0 +1,154 @@
+"""Parts of a text that a message names by their place: "the second stanza", "what comes after step 16?", "the last exercises".
+
+Lives here: which parts a message names, and where a text has them. Does not belong here: which text is meant
+(``recall.placed_parts``), what is picked from a list that was offered (``picks``), single words (``lexicon/places.txt``).
+
+A place shares no words with what stands there: no stanza says that it is the second.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final, Literal, NamedTuple
+
+from turnfold.compression.text.blocks import Range
+from turnfold.compression.text.dialogue.picks import PLACES
+from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.sentences import rough_sentences
+
+PartKind = Literal["block", "item", "sentence", "line"]
+
+_TABLES: Final = lexicon("places")
+_KINDS: Final[tuple[PartKind, ...]] = ("block", "item", "sentence", "line")
+_KIND_OF: Final = {word: kind for kind in reversed(_KINDS) for word in sorted(_TABLES[kind])}
+_AFTER, _NEXT = _TABLES["after"], _TABLES["next"]
+_COUNTS: Final = {word: n for n in (2, 3, 4, 5) for word in _TABLES[f"count {n}"]}
+_WORD: Final = re.compile(r"\w+(?:[.'’]\w+)*")
+_NTH: Final = re.compile(r"(\d{1,3})(?:st|nd|rd|th|\.|º|ª|er|e|ème)?\Z")
+_LONGEST: Final = 200  # characters of a message that names a part so
+_BACK: Final = 2  # words from a noun back to its place
+_FAR: Final = 5  # and from a number back to "after"
+#: "12." or "Step 12:", "Q12)", "## Chapter 12".
+_NUMBERED: Final = re.compile(r"^[ \t>*#|-]{0,8}(?:[^\W\d_]{1,14}[ .]?)?(\d{1,3})(?:[.):]|\*\*|(?=[ \t]*$))", re.MULTILINE)
+_BULLET: Final = re.compile(r"^[ \t]{0,8}[-*+•–][ \t]+\S", re.MULTILINE)
+_GAP: Final = re.compile(r"\n[ \t]*\n\s*")
+_TITLE: Final = 80  # characters of a block of one line that may be a title
+_ENDS: Final = (".", "!", "?", "…", "。", '"', "”")
+_FEWEST: Final = 3  # parts of a text whose places somebody names
+
+
+class NamedParts(NamedTuple):
+    """Parts that a message names by their places.
+
+    Attributes:
+        kind: what they are.
+        places: counted from 1, or from the end from -1; numbers of items.
+        is_next: whether it is the one behind what was spoken of last, and `places` are empty.
+        noun: the word for them.
+    """
+
+    kind: PartKind
+    places: tuple[int, ...]
+    is_next: bool = False
+    noun: str = ""
+
+
+def named_parts(folded: str) -> NamedParts | None:
+    """The parts that a short case-folded message names by their place, if it does."""
+    if len(folded) > _LONGEST:
+        return None
+    said = _WORD.findall(folded)
+    for at, word in enumerate(said):
+        kind = _KIND_OF.get(word)
+        found = _named(said, at, kind) if kind else None
+        if found is not None:
+            return found
+    return None
+
+
+def _named(said: Sequence[str], at: int, kind: PartKind) -> NamedParts | None:
+    near = said[max(0, at - _BACK) : at]
+    behind = said[at + 1] if at + 1 < len(said) else ""
+    if behind.isdigit() and len(behind) <= 3:
+        is_after = not _AFTER.isdisjoint(said[max(0, at - _FAR) : at])
+        return NamedParts(kind, (int(behind) + is_after,), noun=said[at])
+    if not _NEXT.isdisjoint((*near, behind)):
+        return NamedParts(kind, (), is_next=True, noun=said[at])
+    count = next((_COUNTS[word] for word in near if word in _COUNTS), 1)
+    for word in (*reversed(near), behind):
+        place = PLACES.get(word) or (int(nth[1]) if (nth := _NTH.match(word)) and not word.isdigit() else None)
+        if place is None:
+            continue
+        places = range(-count, 0) if place == -1 else range(place, place + count)
+        return NamedParts(kind, tuple(places), noun=said[at])
+    return None
+
+
+def placed(text: str, parts: NamedParts) -> list[Range]:
+    """Where the named parts stand in a text; none where it does not have all of them."""
+    ranges = _READERS[parts.kind](text, parts)
+    return [ranges[place] for place in parts.places] if all(place in ranges for place in parts.places) else []
+
+
+def _in_order(found: Sequence[Range]) -> dict[int, Range]:
+    if len(found) < _FEWEST:
+        return {}
+    return {place: one for n, one in enumerate(found) for place in (n + 1, n - len(found))}
+
+
+def _blocks(text: str, _: NamedParts) -> dict[int, Range]:
+    """Paragraphs or stanzas, titles left out."""
+    borders = [(0, 0), *(gap.span() for gap in _GAP.finditer(text)), (len(text), len(text))]
+    blocks = ((a[1], b[0]) for a, b in pairwise(borders) if b[0] > a[1])
+    return _in_order([one for one in blocks if not _is_title(text[slice(*one)].strip())])
+
+
+def _is_title(block: str) -> bool:
+    return not block or ("\n" not in block and len(block) <= _TITLE and (block[0] == "#" or not block.endswith(_ENDS)))
+
+
+def _items(text: str, parts: NamedParts) -> dict[int, Range]:
+    """Items by their numbers, or bullets in order."""
+    starts = [(int(m[1]), m.start()) for m in _NUMBERED.finditer(text)]
+    starts = [one for one, before in zip(starts, [(0, 0), *starts], strict=False) if one[0] != before[0]]  # "Q9." and "A9."
+    if len(starts) >= _FEWEST:
+        ends = [*(at for _, at in starts[1:]), _list_end(text, starts[-1][1])]
+        items = [(number, (at, _trimmed(text, at, end))) for (number, at), end in zip(starts, ends, strict=True)]
+        return dict(items) | {n - len(items): one for n, (_, one) in enumerate(items)}
+    begins = [m.start() for m in _BULLET.finditer(text)]
+    ends = [*begins[1:], _list_end(text, begins[-1])] if begins else []
+    return _in_order([(a, _trimmed(text, a, b)) for a, b in zip(begins, ends, strict=True)])
+
+
+def _list_end(text: str, at: int) -> int:
+    gap = _GAP.search(text, at)
+    return gap.start() if gap else len(text)
+
+
+def _trimmed(text: str, start: int, end: int) -> int:
+    return start + len(text[start:end].rstrip())
+
+
+def _sentences(text: str, _: NamedParts) -> dict[int, Range]:
+    return _in_order([(a, b) for a, b in rough_sentences(text) if text[a:b].strip()])
+
+
+def _lines(text: str, _: NamedParts) -> dict[int, Range]:
+    at, found = 0, list[Range]()
+    for line in text.splitlines(keepends=True):
+        if line.strip():
+            found.append((at, at + len(line.rstrip())))
+        at += len(line)
+    return _in_order(found)
+
+
+_READERS: Final = {"block": _blocks, "item": _items, "sentence": _sentences, "line": _lines}
+
+
+def last_number(text: str, noun: str) -> int | None:
+    """The number under which a text begins: "Chapter 14: What the child saw"."""
+    begin = text[:_LONGEST]
+    found = re.search(rf"\b{re.escape(noun)}\w{{0,2}} (\d{{1,3}})\b", begin.casefold()) or _NUMBERED.search(begin)
+    return int(found[1]) if found else None
