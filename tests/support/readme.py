@@ -24,7 +24,7 @@ _TABLE: Final = re.compile(r"(<!-- settings:[^\n]*-->\n).*?(<!-- /settings -->)"
 
 
 def settings_table() -> str:
-    """Markdown: a row for each setting, in the settings' order, a heading row for each group, which names its table in the file."""
+    """Markdown: a row for each setting, in the settings' order, a heading row for each group with its table in the file."""
     rows = ["| variable | default | meaning |", "|---|---|---|"]
     seen = ""
     for (group, name), variable in VARIABLES.items():
