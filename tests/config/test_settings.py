@@ -127,6 +127,13 @@ def test_a_wrong_variable_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, nam
         ("[server]\nprt = 1", ["server.prt (from turnfold.toml)", "did you mean port?"]),
         ("[server]\nport = 'x'", ["server.port (from turnfold.toml)", "integer"]),
         ("server = 3", ["must be a table"]),
+        ('mode = "on"', ["mode (from turnfold.toml)", "write mode under [folding]"]),
+        ("port = 8420", ["write port under [server]"]),
+        ('upstream_url = "http://x"', ["write url under [upstream]"]),
+        ('TURNFOLD_STORE_URL = "memory://"', ["write url under [store]"]),
+        ('[server]\nadmin_token = "s3cret"', ["server.admin_token", "write admin_token under [auth]"]),
+        ("[folding]\nTURNFOLD_BUDGET = 5", ["write budget under [folding]"]),
+        ('url = "http://x"', ["url (from turnfold.toml): no such table"]),  # of many groups
         ("[server", ["not valid TOML"]),
         ('[auth]\nadmin_token = ["s3cret"]', ["auth.admin_token", "string"]),
     ],

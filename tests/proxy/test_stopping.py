@@ -75,6 +75,32 @@ assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
         assert capfd.readouterr() == (out, err)
 
 
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 0)])
+def test_a_signal_whose_exception_a_library_drops_stops_the_start(name: str, code: int) -> None:
+    program = f"""
+import contextlib, signal, sys
+from turnfold.config.settings import Settings
+from turnfold.proxy.early_signals import early_signals_answered
+from turnfold.proxy.server import serve
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
+def build(settings):
+    if built:
+        sys.exit("it goes on")
+    built.append(settings)
+    with contextlib.suppress(BaseException):  # as a library does that catches everything
+        signal.raise_signal(signal.{name})
+built = []
+with early_signals_answered():
+    try:
+        serve(Settings(server={{"port": 0}}), build)
+    except KeyboardInterrupt:
+        sys.exit(130)
+"""
+    ran = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, timeout=60)  # noqa: S603
+    assert (ran.returncode, ran.stderr.count(b"came before")) == (code, int(name == "SIGTERM")), ran.stderr
+
+
 def test_what_ignores_hangups_goes_on_ignoring_them(reached: list[int]) -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     leave_gently(0)

@@ -24,13 +24,13 @@ _TABLE: Final = re.compile(r"(<!-- settings:[^\n]*-->\n).*?(<!-- /settings -->)"
 
 
 def settings_table() -> str:
-    """Markdown: a row for each setting, in the settings' order, a heading row for each group."""
+    """Markdown: a row for each setting, in the settings' order, a heading row for each group with its table in the file."""
     rows = ["| variable | default | meaning |", "|---|---|---|"]
     seen = ""
     for (group, name), variable in VARIABLES.items():
         info = _field(group, name)
         if group != seen:
-            rows.append(f"| **{_summary(group) if name else group.capitalize()}** | | |")
+            rows.append(f"| **{_summary(group) if name else group.capitalize()}** | | `[{group}]` |")
             seen = group
         meaning = (info.description or "").replace("|", "\\|")
         rows.append(f"| `{variable}` | {_default(info)} | {meaning} |")

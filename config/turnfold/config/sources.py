@@ -95,6 +95,14 @@ def _nearest(name: str, known: list[str]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
+def _right_place(name: str) -> str:
+    """Where to write a setting that was found in another table, in none, or under the name of its variable."""
+    variable = PREFIX + name.upper().removeprefix(PREFIX)
+    called_so = [path for path in VARIABLES if path[1] == name.lower()]
+    path = _BY_VARIABLE.get(variable) or (called_so[0] if len(called_so) == 1 else None)
+    return f"; write {path[1]} under [{path[0]}]" if path and path[1] else ""
+
+
 def _parse(name: str, source: str, path: SettingPath, text: str) -> Any:
     if path[1]:
         return text
@@ -152,7 +160,8 @@ def _toml_file(file: Path) -> SourceValues:
     groups = list(Settings.model_fields)
     for group, table in _read_toml(file).items():
         if group not in groups:
-            raise SettingsError(f"{group} (from {file.name}): no such table{_nearest(group, groups)}")
+            hint = _right_place(group) or _nearest(group, groups)
+            raise SettingsError(f"{group} (from {file.name}): no such table{hint}")
         if (group, "") in VARIABLES:
             values[(group, "")] = table
             continue
@@ -161,7 +170,8 @@ def _toml_file(file: Path) -> SourceValues:
         for key, value in table.items():
             if (group, key) not in VARIABLES:
                 known = [name for of, name in VARIABLES if of == group]
-                raise SettingsError(f"{group}.{key} (from {file.name}): no such setting{_nearest(key, known)}")
+                hint = _right_place(key) or _nearest(key, known)
+                raise SettingsError(f"{group}.{key} (from {file.name}): no such setting{hint}")
             values[(group, key)] = value
     return SourceValues(values, {path: Origin(".".join(filter(None, path)), file.name) for path in values})
 

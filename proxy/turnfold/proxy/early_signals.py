@@ -4,6 +4,9 @@ Lives here: what they do. Does not belong here: how a process stops that serves 
 
 A start takes a second or more, and by default each of these signals would end it without a word; later, SIGUSR1 and SIGUSR2 would
 end open streams. Log rotation and process managers send those two to programs that read files anew, which Turnfold does not.
+
+A library may drop the exception that a signal raises while it is imported or called back (``except:`` in Python, an error that C
+clears). So what came is remembered, and obeyed before the server starts.
 """
 
 from __future__ import annotations
@@ -16,24 +19,40 @@ from types import FrameType
 
 _STOPPING = ("SIGTERM", "SIGHUP")  # by name, since Windows has not all of them
 _IGNORED = ("SIGUSR1", "SIGUSR2")
+_DEFAULTS = (signal.SIG_DFL, signal.default_int_handler)
+
+_came: list[int] = []
 
 
 @contextlib.contextmanager
 def early_signals_answered() -> Iterator[None]:
     """Meanwhile an order to stop is obeyed with a line that says so. What somebody has set already stays."""
-    wanted = dict.fromkeys(_STOPPING, _stop) | dict.fromkeys(_IGNORED, signal.SIG_IGN)
+    wanted = dict.fromkeys(_STOPPING, _stop) | dict.fromkeys(_IGNORED, signal.SIG_IGN) | {"SIGINT": _interrupt}
     known = {number: wanted[number.name] for number in signal.Signals if number.name in wanted}
-    ours = {number: handler for number, handler in known.items() if signal.getsignal(number) is signal.SIG_DFL}
-    for number, handler in ours.items():
-        signal.signal(number, handler)
+    ours = {number: handler for number, handler in known.items() if signal.getsignal(number) in _DEFAULTS}
+    before = {number: signal.signal(number, handler) for number, handler in ours.items()}
+    _came.clear()
     try:
         yield
     finally:
-        for number in ours:
-            signal.signal(number, signal.SIG_DFL)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def obey_early_signals() -> None:
+    """Do what a signal has asked for whose exception got lost; called last before the server takes over."""
+    if _came:
+        signal.raise_signal(_came[-1])
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    _came.append(number)
+    signal.default_int_handler(number, frame)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
     del frame
-    sys.stderr.write(f"turnfold: {signal.Signals(number).name} came before the server had started, which therefore stops\n")
+    if number not in _came:
+        sys.stderr.write(f"turnfold: {signal.Signals(number).name} came before the server had started, which therefore stops\n")
+    _came.append(number)
     raise SystemExit(0)

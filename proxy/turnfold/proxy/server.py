@@ -23,6 +23,7 @@ from turnfold.config.sources import SettingsError
 from turnfold.proxy.announcing import announce
 from turnfold.proxy.app import build
 from turnfold.proxy.console.log_lines import log_configuration
+from turnfold.proxy.early_signals import obey_early_signals
 from turnfold.proxy.http.http11 import Http11
 from turnfold.proxy.listening import unix_listener
 from turnfold.proxy.preflight import check_start, doubts
@@ -104,6 +105,7 @@ def serve(settings: Settings, build: Callable[[Settings], ASGIApp] = build, dash
         _log.warning("%s", doubt)
     tell = functools.partial(announce, settings, dashboard)
     with contextlib.ExitStack() as stack:
+        obey_early_signals()
         own = None if settings.server.uds is None else [stack.enter_context(unix_listener(settings.server.uds))]
         if settings.server.workers == 1:
             _AnnouncingServer(config, tell).run(own)

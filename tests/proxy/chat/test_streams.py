@@ -14,6 +14,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from tests.proxy.harness import Handler, ProxyServer, StartProxy, UpstreamServer, call, call_on, reply, until
+from turnfold.compression.fold import fold
 
 BODY = json.dumps({"model": "gpt-4o", "stream": True, "messages": [{"role": "user", "content": "x"}]}).encode()
 EVENTS = ((b"content-type", b"text/event-stream"),)
@@ -102,6 +103,85 @@ def test_leaving_cancels_the_upstream(upstream: UpstreamServer, proxy: ProxyServ
     if target == TARGETS[0]:
         receipt = proxy.recorder.one()
         assert (receipt.complete, receipt.upstream_status) == (False, 200 if head_at_once else None)
+
+
+DONE = b"data: [DONE]\n\n"
+RESPONSE_END = b'event: response.completed\ndata: {"type": "response.completed", "response": {"usage": null, "text": "x"}}\n\n'
+ENDS = {
+    ("/v1/chat/completions", DONE): True,
+    ("/v1/chat/completions", DONE.replace(b"\n", b"\r\n")): True,
+    ("/v1/chat/completions", b'data: {"choices": [{"delta": {"content": "data: [DONE]"}}]}\n\n'): False,
+    ("/v1/chat/completions", DONE[:-4]): False,
+    ("/v1/responses", RESPONSE_END): True,
+    ("/v1/responses", RESPONSE_END.replace(b"completed", b"incomplete")): True,
+    ("/v1/responses", RESPONSE_END.replace(b"completed", b"in_progress")): False,
+    ("/v1/responses", RESPONSE_END[:-8]): False,
+    ("/v1/messages", b'event: message_stop\ndata: {"type":"message_stop"   }\n\n'): True,
+    ("/v1/messages", b'event: message_delta\ndata: {"type":"message_delta"}\n\n'): False,
+}
+
+
+class Late:
+    """An upstream that sends the end of a body once it is told to, and knows its connections."""
+
+    def __init__(self, last: bytes) -> None:
+        self.last = last
+        self.ends: list[threading.Event] = []
+        self.ports: list[int] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        del receive
+        self.ports.append(scope["client"][1])
+        await send({"type": "http.response.start", "status": 200, "headers": EVENTS})
+        for event in (b"data: {}\n\n", self.last):
+            await send({"type": "http.response.body", "body": event, "more_body": True})
+        self.ends.append(threading.Event())
+        await asyncio.to_thread(self.ends[-1].wait, 60)
+        await send({"type": "http.response.body", "body": b""})
+
+
+@pytest.mark.parametrize(("target", "last", "complete"), [(*pair, whole) for pair, whole in ENDS.items()])
+def test_a_client_that_leaves_behind_the_last_event_has_all(
+    upstream: UpstreamServer, proxy: ProxyServer, target: str, last: bytes, complete: bool
+) -> None:
+    upstream.handler = late = Late(last)
+    with opened(proxy.origin, target) as client:
+        received = b""
+        while last not in received:
+            received += client.recv(65536)
+    receipt = proxy.recorder.one()
+    late.ends[0].set()
+    assert (receipt.complete, receipt.upstream_status) == (complete, 200)
+
+
+def test_what_such_a_stream_reported_is_learned_from(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+    proxy = start_proxy(upstream.origin + "/v1", fold=fold)
+    upstream.handler = late = Late(b'data: {"choices": [], "usage": {"prompt_tokens": 4096, "completion_tokens": 1}}\n\n' + DONE)
+    words = json.dumps([{"role": "user", "content": "so many words " * 20_000}]).encode()
+    with opened(proxy.origin, TARGETS[0], b'{"model": "cuts-off", "stream": true, "messages": %s}' % words) as client:
+        received = b""
+        while DONE not in received:
+            received += client.recv(65536)
+    assert proxy.recorder.one().reason == "upstream-truncated"
+    late.ends[0].set()
+
+
+def test_the_connection_upstream_outlives_a_client_that_leaves_behind_the_last_event(
+    upstream: UpstreamServer, proxy: ProxyServer
+) -> None:
+    upstream.handler = late = Late(DONE)
+
+    def is_used_again() -> bool:
+        asked = len(proxy.recorder.so_far)
+        with opened(proxy.origin, TARGETS[0]) as client:
+            received = b""
+            while DONE not in received:
+                received += client.recv(65536)
+        until(lambda: len(proxy.recorder.so_far) > asked)
+        late.ends[-1].set()
+        return late.ports[-1] in late.ports[:-1]
+
+    until(is_used_again, timeout=10)
 
 
 def test_leaving_during_the_fold_never_reaches_the_upstream(upstream: UpstreamServer, start_proxy: StartProxy) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+import pytest
 
 from tests.support.no_time import in_no_time, now
 from turnfold.compression.calibration import Learned
@@ -176,6 +179,28 @@ async def test_a_fold_that_loses_is_made_again_four_times_and_then_alone() -> No
     await folds.fold("c", 1)
     assert [len(one.precedents) for one in folds.seen] == [0, 1, 1, 1, 1]
     assert folds.decisions.options(OPTIONS, Place(SPOT, "c", "c")).precedents == (Precedent(1, "p", USUAL),)
+
+
+async def test_that_the_store_is_away_is_logged_once_until_it_is_back(caplog: pytest.LogCaptureFixture) -> None:
+    class Away(MemoryStore):
+        """A disk that is full."""
+
+        full = True
+
+        async def swap(self, expected: bytes | None, item: Item) -> bool:
+            if self.full:
+                raise StoreUnavailable("disk full")
+            return await super().swap(expected, item)
+
+    caplog.set_level(logging.INFO, "turnfold.proxy.learning")
+    store = Away()
+    folds = Deciding(Decisions(store, 60.0, WarmthMemory()))
+    for full, lines in ((True, 1), (False, 1), (True, 2)):
+        store.full = full
+        for number in range(5):
+            await folds.fold("c", len(folds.seen) + number)
+        assert len(caplog.messages) == lines
+    assert "disk full" in caplog.text
 
 
 class Clock:

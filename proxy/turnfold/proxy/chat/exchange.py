@@ -205,10 +205,13 @@ class Watch:
     """What is seen of a response as it passes by: the one thing that changes while an exchange is relayed.
 
     A chunk is read when the next one comes or somebody asks: by then it has gone out.
+
+    Attributes:
+        relayed: whether the body came to its end, and the client was there to have it.
     """
 
     first_byte: float | None = None
-    complete: bool = False
+    relayed: bool = False
     _reader: UsageReader = field(default_factory=UsageReader)
     _unread: bytes = b""
 
@@ -219,6 +222,11 @@ class Watch:
             self._unread = b""
             self._reader.feed(chunk)
         return self._reader
+
+    @property
+    def complete(self) -> bool:
+        """Whether the client was given all there is: a stream's last event, if not the end of the body."""
+        return self.relayed or self.reader.has_ended
 
     def expect(self, coding: str, *, streamed: bool) -> None:
         """The body is going to have this content coding, and be a stream of events or not."""

@@ -41,7 +41,7 @@ from turnfold.proxy.lanes.processes import FoldProcesses
 from turnfold.proxy.lanes.taking_over import TakingOver
 from turnfold.proxy.learning.deciding import Decisions
 from turnfold.proxy.learning.windows import Windows
-from turnfold.proxy.outbound.relay import relay
+from turnfold.proxy.outbound.relay import RelayableAnswer, relay
 from turnfold.proxy.outbound.upstream import UpstreamFailed
 from turnfold.proxy.state_records import StateRecords
 from turnfold.proxy.store.base import Store
@@ -51,6 +51,7 @@ Station = Callable[[Exchange], Awaitable[Exchange]]
 _MOST_OBSERVED: Final = 256 * 2**20  # bytes of bodies that wait to be folded for the record
 _QUIET_PAUSE: Final = 0.05  # seconds between two looks whether it is quiet
 _QUIET_LOOKS: Final = 200
+_END: Final = 1.0  # seconds from a stream's last event to the end of its body
 _FAREWELL: Final = 5.0  # seconds that observed folds get to end when the process does
 
 _log = logging.getLogger(__name__)
@@ -186,8 +187,10 @@ class Service:
                     exchange = await station(exchange)
             if exchange.request.mode != "observe":
                 exchange = exchange.without_bodies()
-            await self._relay(exchange, watch, send)
-            exchange = self._sending.learn_from(exchange, watch)
+            try:
+                await self._relay(exchange, watch, send)
+            finally:  # also where the client left: what the upstream had reported by then is true
+                exchange = self._sending.learn_from(exchange, watch)
         except Refused as refused:
             if exchange.departed is None:
                 exchange = exchange.but(reason=refused.code)
@@ -196,8 +199,7 @@ class Service:
             self._serving -= 1
             for end in ends:
                 end()
-            if exchange.answer is not None:
-                exchange.answer.close()
+            self._let_go(exchange, watch)
             self._record(self._counted(exchange), watch)
 
     def _begin_summaries(self, exchange: Exchange) -> Callable[[], None]:
@@ -309,9 +311,19 @@ class Service:
         watch.expect(coding.decode("latin-1"), streamed=not kind.startswith(b"application/json"))
         try:
             await relay(answer, response_headers(exchange, answer), send, watch.see)
-            watch.complete = True
+            watch.relayed = True
         except UpstreamFailed as exc:  # the head is out: returning now makes the server cut the connection
             _log.warning("%s: %s: %s", exchange.request.id, exchange.request.to.origin, exc)
+
+    def _let_go(self, exchange: Exchange, watch: Watch) -> None:
+        """Drop the connection of an answer that nobody wants the rest of; where only the end of the body is left, read that."""
+        answer = exchange.answer
+        if answer is None:
+            return
+        if watch.relayed or self._closing or not watch.complete:
+            answer.close()
+            return
+        self._in_background(asyncio.get_running_loop().create_task(_read_out(answer), name=exchange.request.id))
 
     def _in_background(self, task: asyncio.Task[None], holds: int = 0) -> None:
         self._background[task] = holds
@@ -367,3 +379,15 @@ class Service:
             await asyncio.sleep(_QUIET_PAUSE)
             if not self._serving:
                 return
+
+
+async def _read_out(answer: RelayableAnswer) -> None:
+    """Read the end of a body whose last event the client has, so that the connection to the upstream serves the next request."""
+    try:
+        async with asyncio.timeout(_END):
+            async for _ in answer.chunks():
+                pass
+    except (UpstreamFailed, TimeoutError):
+        pass  # the client has all of it
+    finally:
+        answer.close()

@@ -1,7 +1,7 @@
 """Reading the upstream's own figures from a copy of its response.
 
-Lives here: finding ``"usage": {...}`` in bytes that pass by, streamed or not, coded or not, in constant memory. Does not belong
-here: holding a response back, changing it, or raising: whatever is not understood is no usage.
+Lives here: finding ``"usage": {...}`` and a stream's last event in bytes that pass by, streamed or not, coded or not, in constant
+memory. Does not belong here: holding a response back, changing it, or raising: whatever is not understood is no usage.
 
 The bytes are searched, not parsed: inside a JSON string the quotes of such a text would be escaped, so an unescaped match is
 a key. That one search serves server-sent events and whole bodies alike, wherever chunk borders fall.
@@ -20,7 +20,10 @@ from turnfold.proxy.http.codings import CodedBodyBroken, CodedBodyTooLarge, Infl
 
 _KEY: Final = re.compile(
     rb'"usage"\s{0,8}:\s{0,8}\{|"model"\s{0,8}:\s{0,8}"([^"\\]{1,128})"|"service_tier"\s{0,8}:\s{0,8}"([^"\\]{1,32})"'
+    rb'|"type"\s{0,8}:\s{0,8}"(message_stop|response\.(?:completed|incomplete|failed))"'
 )
+_DONE: Final = re.compile(rb"(?:\A|[\r\n])data: ?\[DONE\]\s*\Z")
+_BLANK_LINES: Final = (b"\n\n", b"\r\n\r\n", b"\r\r")
 _MARK: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|["{}]', re.DOTALL)  # a string at once, where all of it is there
 _BRACKETS: Final = (b"{", b"}")
 _ESCAPE_OR_END: Final = re.compile(rb'\\.|"', re.DOTALL)
@@ -152,6 +155,7 @@ class UsageReader:
     def __init__(self, coding: str = "", *, streamed: bool = True) -> None:
         self.usage = Usage()
         self._streamed = streamed
+        self._last_event = False
         self.model = ""
         self._held = b""
         self._collecting = False
@@ -161,6 +165,14 @@ class UsageReader:
         self._blind = coding not in ("", "identity") and not is_readable(coding)
         if is_readable(coding):
             self._plain = Inflater(coding, _MOST_INFLATED).pieces
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the last event of a stream has passed by, as each wire tells it. The SDK for Python hangs up then, and does not
+        wait for the end of the body."""
+        if not self._streamed:
+            return False
+        return _DONE.search(self._held) is not None or (self._last_event and self._held.endswith(_BLANK_LINES))
 
     def feed(self, chunk: bytes) -> None:
         """Look at the next bytes. Never raises."""
@@ -190,6 +202,8 @@ class UsageReader:
                 self.model = self.model or match[1].decode("utf-8", "replace")
             elif match[2] is not None:  # a stream repeats first what was asked for, and at its end says what was done
                 self._tell_tier(match[2].decode("utf-8", "replace").lower())
+            elif match[3] is not None:
+                self._last_event = True
             else:
                 at = self._collect(data, at - 1)
 

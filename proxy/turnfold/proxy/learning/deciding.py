@@ -80,6 +80,7 @@ class Decisions:
         self._warmth = warmth
         self._store = store
         self._ttl = ttl
+        self._store_missed = False
         self._kept: OrderedDict[Place, dict[tuple[int, str], Precedent]] = OrderedDict()
         self._alone: dict[Place, dict[tuple[int, str], Precedent]] = {}
         self._models: dict[Place, Place] = {}  # a conversation under no model: under the one that last decided of it
@@ -139,8 +140,11 @@ class Decisions:
         try:
             held = await keep_first(self._store, place.spot, asked, self._ttl, place.label) if self._store else asked
         except StoreError as exc:
-            _log.info("a fold is decided alone, without the store: %s", exc)
+            if not self._store_missed:  # else each fold would say so, for as long as a disk is full
+                _log.info("folds are decided in this process alone while the store does not answer: %s", exc)
+            self._store_missed = True
             return None
+        self._store_missed = False
         self._alone.pop(place, None)
         self._remember(place, held)
         return held == asked

@@ -115,8 +115,15 @@ class Answer:
         self.status = response.status
         self.headers: RawHeaders = with_content_codings(response.raw_headers)
 
-    async def chunks(self) -> AsyncIterator[tuple[bytes, bool]]:
-        """The body's bytes as they arrive, each with whether it is known to be the last.
+    def chunks(self) -> AsyncIterator[tuple[bytes, bool]]:
+        """The body's bytes as they arrive, each with whether it is known to be the last. To cancel a read loses nothing."""
+        return self
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> tuple[bytes, bool]:
+        """The next bytes.
 
         Raises:
             UpstreamBroke: the body ended before its end.
@@ -124,12 +131,14 @@ class Answer:
         """
         content = self._response.content
         try:
-            while chunk := await content.readany():
-                yield chunk, content.at_eof()
+            chunk = await content.readany()
         except TimeoutError as exc:
             raise UpstreamSilent("it sent nothing more in time") from exc
         except aiohttp.ClientError as exc:
             raise UpstreamBroke("it closed the connection in the middle of its answer") from exc
+        if not chunk:
+            raise StopAsyncIteration
+        return chunk, content.at_eof()
 
     def close(self) -> None:
         """Drop the connection unless the response was read to its end."""

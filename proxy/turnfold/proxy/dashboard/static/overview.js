@@ -88,7 +88,7 @@ const shortTime = (at) => (at.includes("T") ? at.slice(11, 16) : at.slice(5));
 
 function tiles(totals) {
   const { dollars, tokens, usage, observed } = totals;
-  const unknown = dollars.unknown_requests ? `${count(dollars.unknown_requests)} of unknown price` : null;
+  const unknown = dollars.unknown_requests ? `${count(dollars.unknown_requests)} without a known price or usage` : null;
   const shown = [
     ["Requests", count(totals.requests), `${count(totals.failed)} failed`],
     ["Dollars saved", dollarsSaved(dollars), dollars.saved === null ? unknown : [`paid ${money(dollars.paid)} instead of ${money(dollars.without_turnfold)}`, unknown].filter(Boolean).join("; ")],
