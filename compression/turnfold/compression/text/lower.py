@@ -18,6 +18,9 @@ from typing import Final
 MARKS: Final = (
     "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u096f\u0971-\u0df3\u0e31-\u0e4e\u200c\u200d"
 )
+#: In front of a pattern of many phrases: where none of them begins they are not tried one by one. Each begins a word, or with a
+#: sign that is not ASCII, or the text.
+PHRASE_START: Final = r"(?:\b(?=\w)|(?=[^\x00-\x7f])|\A)"
 _RUN: Final = rf"[^\W\d_](?:[^\W\d_]|[{MARKS}])*+"
 _WORD: Final = re.compile(rf"{_RUN}(?:'{_RUN})?")
 _JOINED: Final = rf"[^\W_](?:[^\W_]|[{MARKS}])*+"
