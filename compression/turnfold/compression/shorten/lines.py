@@ -312,9 +312,9 @@ class RankedLines:
         return order
 
     @cached_property
-    def _all_taken(self) -> _Drawn:
+    def _all_taken(self) -> _DrawnLines:
         """All lines in that order, which is the same for each length at which none is left aside; found as far as it is read."""
-        return _Drawn(self._taken([*self._weighed.best]))
+        return _DrawnLines(self._taken([*self._weighed.best]))
 
     def _taken(self, heap: list[tuple[bool, float, int]]) -> Iterator[int]:
         """The lines in the order in which to take them."""
@@ -339,7 +339,7 @@ class RankedLines:
                     heapq.heappush(heap, queues[like][-1 - taken[like]])
 
 
-class _Drawn:
+class _DrawnLines:
     """What an iterator gives, for whoever reads it again; drawn as far as somebody reads."""
 
     def __init__(self, rest: Iterator[int]) -> None:
