@@ -6,6 +6,8 @@ import random
 
 import pytest
 import tiktoken
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.support.cases import each
 from tests.support.growth import assert_linear, repeated
@@ -78,6 +80,31 @@ def test_a_text_is_counted_once() -> None:
     assert [counted("a b"), counted("c d"), known["c d"]] == [99, count("c d"), count("c d")]
     known["c d"] = 77
     assert counted("c d") == 77
+
+
+LINES = (
+    "The boats came in.",
+    "src/app/main.py:12",
+    "  indented",
+    "<td>7</td>",
+    "[3 of 9 lines]",
+    "",
+    "…",
+    "潮が引いた。",
+    "x" * 700,
+)
+
+
+@given(st.lists(st.lists(st.sampled_from(LINES), min_size=1, max_size=80), max_size=6))
+def test_texts_with_lines_in_common_are_counted_as_each_by_itself(texts: list[list[str]]) -> None:
+    counted = count_once({})
+    for text in map("\n".join, texts):
+        assert counted(text) == count(text)
+
+
+def test_another_counter_is_asked_for_whole_texts() -> None:
+    text = "A line.\n" * 200
+    assert [count_once({}, len)(text), count_once({text: 9})(text)] == [len(text), 9]
 
 
 TAIL = "The boats came in. " * 30  # 570 characters

@@ -209,7 +209,7 @@ class Compressor:
             InvalidInput: the scorer does not return one finite number for each sentence.
         """
         # What stands for data is counted for each length that is tried, in the whole text and in its section.
-        return Compressor(self._scorer, relevance=self._relevance, count=tokens.count_long_once(self._count))._compress(request)
+        return Compressor(self._scorer, relevance=self._relevance, count=tokens.count_once({}, self._count))._compress(request)
 
     def _compress(self, request: CompressRequest) -> CompressedResult:
         scorer = SCORERS[request.scorer] if request.scorer else self._scorer

@@ -93,32 +93,42 @@ def _has_long_run(text: str) -> bool:
     return len(text) > _PIECE and bool(_LIKELY_RUN.search(text[::_SAMPLED])) and _LONG_RUN.search(text) is not None
 
 
-def count_once(known: dict[str, int]) -> Callable[[str], int]:
-    """`count` for a few texts that are asked for more than once; `known` has what some came to, and gets the others."""
+def count_once(known: dict[str, int], own: Callable[[str], int] = count) -> Callable[[str], int]:
+    """A counter that counts no text twice, and no line of several long texts either: whoever looks for the lines that fit tries
+    many that differ in a few.
 
-    def counted(text: str) -> int:
-        found = known.get(text)
-        if found is None:
-            found = known[text] = count(text)
-        return found
-
-    return counted
-
-
-def count_long_once(count: Callable[[str], int]) -> Callable[[str], int]:
-    """A counter that counts no long text twice."""
-    known: dict[bytes, int] = {}
+    Args:
+        known: what some texts come to; gets the short ones among the others. The long ones would take hundreds of times the
+            memory.
+        own: another counter, of which nobody knows what it makes of lines.
+    """
+    long = {digest(text): tokens for text, tokens in known.items() if len(text) >= _LONG}
+    lines: dict[str, int] = {}
 
     def counted(text: str) -> int:
         if len(text) < _LONG:
-            return count(text)
-        key = digest(text)  # the texts themselves would take hundreds of times the memory
-        found = known.get(key)
+            found = known.get(text)
+            if found is None:
+                found = known[text] = own(text)
+            return found
+        key = digest(text)
+        found = long.get(key)
         if found is None:
-            found = known[key] = count(text)
+            found = long[key] = _count_by_lines(text, lines) if own is count else own(text)
         return found
 
     return counted
+
+
+def _count_by_lines(text: str, known: dict[str, int]) -> int:
+    """`count` of a text; of its lines those that are not known are added."""
+    if _has_long_run(text):
+        return count(text)
+    *lines, last = _SEAM_BREAK.split(text)
+    for line in lines:
+        if line not in known:
+            known[line] = count(f"{line}\n")
+    return sum(map(known.__getitem__, lines)) + count(last)
 
 
 def count_for_model(text: str, model: str) -> int:

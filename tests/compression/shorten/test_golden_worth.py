@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -100,6 +100,15 @@ def _outputs() -> Iterator[tuple[str, str]]:
         + "</body></html>",
     )
     yield from ((f"rare {i}", odd_texts.rare(i)) for i in range(odd_texts.RARE // 4))
+
+
+def test_lines_are_taken_to_several_lengths_as_to_each_alone() -> None:
+    """In what order does not tell which lengths were asked for before."""
+    for _, text in islice(_outputs(), 0, None, 9):
+        rows = ROWS["log"](text, WORDS)
+        ranked = RankedLines(rows, WORDS, len)
+        for keep in (900, 60, 8000, 60, 300):
+            assert ranked.order(keep) == RankedLines(rows, WORDS, len).order(keep)
 
 
 def test_lines_of_every_kind() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from re import _parser as sre_parser  # type: ignore[attr-defined]
+from typing import Any
 
 import numpy as np
 from hypothesis import given
@@ -11,14 +13,15 @@ from hypothesis import strategies as st
 from turnfold.compression.shorten.prose import has_order
 from turnfold.compression.shorten.reading import holds_exact
 from turnfold.compression.text import inline, words
+from turnfold.compression.text.dialogue import overall, requests, told_before
 from turnfold.compression.text.dialogue.orders import orders_nothing
 from turnfold.compression.text.dialogue.self_statements import fact_weight
 from turnfold.compression.text.figures import figures, figures_by_span, figures_by_start
-from turnfold.compression.text.lower import joined_words, joined_words_within, lower_text, words_within
+from turnfold.compression.text.lower import PHRASE_START, joined_words, joined_words_within, lower_text, words_within
 from turnfold.compression.text.lower import words as plain_words
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.spans import Span
-from turnfold.compression.text.statements import objection, statements
+from turnfold.compression.text.statements import objection, statements, statements_alone
 from turnfold.compression.text.ties.cues import cues_in_columns, cues_one_by_one
 from turnfold.compression.text.ties.hints import Hints
 from turnfold.compression.text.ties.pieces import StatementPiece
@@ -220,3 +223,56 @@ def test_facts_of_a_sentence_weigh_the_same_beside_another_script(sentence: str)
 
 def _heard(piece: str) -> tuple[str, list[str]]:
     return piece, plain_words(lower_text(piece))
+
+
+def _begins_a_phrase(parsed: Any, *, at_word: bool = False) -> tuple[bool, bool]:
+    """Whether all that a parsed pattern matches begins a word, the text, or with a sign that is not ASCII; and whether it may
+    match nothing, so that what stands behind it tells."""
+
+    def is_first(sign: int) -> bool:
+        return sign > 127 or (at_word and (chr(sign).isalnum() or chr(sign) == "_"))
+
+    def is_class_first(part: tuple[Any, Any]) -> bool:
+        kind, one = str(part[0]), part[1]
+        signs = {"LITERAL": (one,), "RANGE": one}.get(kind, ())
+        return all(map(is_first, signs)) if signs else at_word and str(one) == "CATEGORY_WORD"
+
+    for operation, value in parsed:
+        name = str(operation)
+        if name in ("ASSERT", "ASSERT_NOT"):
+            continue
+        if name == "AT":
+            if str(value) != "AT_BOUNDARY":
+                return str(value).startswith("AT_BEGINNING"), False
+            at_word = True
+            continue
+        if name == "LITERAL":
+            return is_first(value), False
+        if name == "IN":
+            return all(map(is_class_first, value)), False
+        ways = value[1] if name == "BRANCH" else [value[-1]]
+        found = [_begins_a_phrase(way, at_word=at_word) for way in ways]
+        if not all(begins for begins, _ in found):
+            return False, False
+        if not (any(empty for _, empty in found) or (name.endswith("REPEAT") and value[0] == 0)):
+            return True, False
+    return True, True
+
+
+def test_phrases_that_are_looked_for_at_their_beginnings_begin_nowhere_else() -> None:
+    found = [overall._overall(), told_before._forms(), requests._ALL, requests._WHOLE, requests._BEGINNING, requests._ASKING]
+    for pattern in found:
+        assert pattern.pattern.startswith(PHRASE_START)
+        assert _begins_a_phrase(sre_parser.parse(pattern.pattern.removeprefix(PHRASE_START))) == (True, False)
+
+
+@given(
+    st.lists(
+        st.sampled_from(["No.", "But only on Mondays.", "Never use tabs.", "It rains.", "Ben:", "\n", "That is false.", "- a"])
+    )
+)
+def test_statements_are_cut_alike_without_what_they_need(said: list[str]) -> None:
+    text = " ".join(said)
+    whole, alone = statements(text), statements_alone(text)
+    assert (list(alone.spans), list(alone.sizes)) == (list(whole.spans), list(whole.sizes))
+    assert not any(alone.needs)

@@ -18,11 +18,11 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from turnfold.compression.memo import Memo
-from turnfold.compression.recall import passage_index
+from turnfold.compression.recall.leaves import leaves_of
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.recall.ranked_quotes import RankedQuotes
 from turnfold.compression.recall.ranking import Terms
-from turnfold.compression.scorers.bm25 import idf, presence
+from turnfold.compression.scorers.bm25 import FieldIndex, idf, presence
 from turnfold.compression.text.quotes import Quotable, Quote
 
 _AS_MUCH: Final = 0.8  # share of what the best quote has of the question
@@ -66,9 +66,7 @@ def abreast(
         if not (least and any(_tells_figure(index.quotes[n], messages) for n in as_much)):
             continue
         newer = _having(index, has, least, int(index.source_of[as_much[-1]]) + 1)
-        if any(_FIGURE.search(one.text) for one in behind):
-            later = passage_index.build(behind, memo)
-            newer += _having(later, presence(later.words.find(terms.wanted), value), least, before=len(sources))
+        newer += _having_behind(behind, terms, value, least, len(sources), memo)
         found.update(_newest([one for one in newer if one.quote.source not in told], messages))
     inside = sorted(number for quote, number in found if quote.source < len(sources))
     return Abreast(tuple(inside), tuple(sorted(quote for quote, _ in found if quote.source >= len(sources))))
@@ -87,8 +85,8 @@ def with_abreast(ranking: RankedQuotes, newest: Abreast) -> tuple[RankedQuotes, 
 def _numbers(index: PassageIndex, quoted: Sequence[Quote]) -> Ints:
     """The passages that are quoted."""
     found: list[int] = []
-    for source, start, end in quoted:
-        first, stop = index.source_of.searchsorted([source, source + 1]).tolist()
+    firsts, stops = (index.source_of.searchsorted([quote.source + more for quote in quoted]).tolist() for more in (0, 1))
+    for (_, start, end), first, stop in zip(quoted, firsts, stops, strict=True):
         found += [n for n in range(first, stop) if index.quotes[n].start < end and start < index.quotes[n].end]
     return np.array(found, np.int64)
 
@@ -101,12 +99,27 @@ class _Having(NamedTuple):
     number: int
 
 
-def _having(index: PassageIndex, has: Floats, least: float, since: int = 0, *, before: int = 0) -> list[_Having]:
-    """The passages of the messages from `since` on that have so much of a question; `before` messages stand before the index."""
+def _having(index: PassageIndex, has: Floats, least: float, since: int) -> list[_Having]:
+    """The passages of the messages from `since` on that have so much of a question."""
     first = int(index.source_of.searchsorted(since))
     numbers = (np.flatnonzero(has[first:] >= least) + first).tolist()
-    quotes = ((n, index.quotes[n]) for n in numbers)
-    return [_Having(float(has[n]), quote._replace(source=before + quote.source), n) for n, quote in quotes]
+    return [_Having(float(has[n]), index.quotes[n], n) for n in numbers]
+
+
+def _having_behind(
+    behind: Sequence[Quotable], terms: Terms, value: Floats, least: float, before: int, memo: Memo
+) -> list[_Having]:
+    """The passages of messages behind the `before` ones of an index that tell a figure and have so much of a question."""
+    telling = [n for n, one in enumerate(behind) if _FIGURE.search(one.text)]
+    if not telling:
+        return []
+    leaves = leaves_of([behind[n] for n in telling], memo)
+    has = presence(FieldIndex.of(leaves.words).find(terms.wanted), value)
+    sources = np.repeat(telling, leaves.counts)
+    return [
+        _Having(float(has[n]), Quote(before + int(sources[n]), *leaves.spans[n]), n)
+        for n in np.flatnonzero(has >= least).tolist()
+    ]
 
 
 def _newest(newer: Sequence[_Having], messages: Sequence[Quotable]) -> list[tuple[Quote, int]]:

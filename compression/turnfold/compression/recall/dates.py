@@ -17,6 +17,7 @@ from turnfold.compression.text.lexicon import lexicon
 
 _MONTHS: Final = {name: int(number) for number, names in lexicon("months").items() for name in sorted(names)}
 _HINT: Final = re.compile(r"\d")
+_LETTERS: Final = re.compile(r"[^\W\d_]{3,}")  # of a month's name, which stands alone
 _NAMES: Final = "|".join(sorted(_MONTHS, key=lambda name: (-len(name), name)))
 # Each begins with one class, which the regex engine finds fast.
 _TIME: Final = re.compile(
@@ -75,6 +76,8 @@ def _times(folded: str) -> Iterator[Written]:
 
 def _named_days(folded: str) -> Iterator[Written]:
     """Dates with the name of their month."""
+    if _MONTHS.keys().isdisjoint(_LETTERS.findall(folded)):
+        return
     for found in _DAY_FIRST.finditer(folded):
         yield from _written(found[0], [(int(found["day"]), _MONTHS[found["month"]])])
     for found in _DAY_BEHIND.finditer(folded):

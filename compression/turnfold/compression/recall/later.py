@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from turnfold.compression.memo import Memo
+from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.held import Held
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
 from turnfold.compression.recall.quote_choice import QuoteTokens
@@ -121,9 +121,9 @@ def _renewed_behind(
     since = len(sources) - skipped
     said = [*sources[skipped:], *behind]
     found: list[Renewal] = []
-    if any(may_renew(one, memo) for one in behind):  # seldom: the messages before them are not looked through
+    if any(of_each(memo, "may renew", behind, lambda one: may_renew(one, memo))):  # seldom: others are not looked through
         found += [one for one in renewals(said, memo) if one.newer >= since]
-    if any(tells_standing(one, memo) for one in behind):
+    if any(of_each(memo, "may tell anew", behind, lambda one: tells_standing(one, memo))):
         found += standings(said, memo, since)
     for newer, older, start in found:
         if older < since and (passage := _passage_at(index, skipped + older, start)) is not None:

@@ -24,6 +24,7 @@ from turnfold.compression.text import words
 from turnfold.compression.text.quotes import Quotable
 
 _PLAIN_FIGURE: Final = re.compile(r"(?:1\d|20)\d\d|\d+[^\W\d_]{1,4}|\d{1,4}(?:[-./:]\d{1,4}){1,2}")
+_HINT: Final = re.compile(r"[\d_@]")  # no identifier is without one
 _IDENTIFIER: Final = re.compile(r"(?=.*\d)[\w./:@#-]{4,}|.*[^\W_]_[^\W_].*|.+@.+")
 
 
@@ -55,12 +56,15 @@ def linked(index: PassageIndex, sources: Sequence[Quotable], worth: Floats, know
 
 def names_one_thing(word: str) -> bool:
     """Whether a folded word is an identifier, and no figure that may be of anything."""
-    return _IDENTIFIER.fullmatch(word) is not None and _PLAIN_FIGURE.fullmatch(word) is None
+    return not word.isalpha() and _IDENTIFIER.fullmatch(word) is not None and _PLAIN_FIGURE.fullmatch(word) is None
 
 
 def _identifiers(index: PassageIndex, sources: Sequence[Quotable], place: int) -> Iterator[int]:
     source, start, end = index.quotes[place]
-    said = words.words(words.fold(sources[source].text[start:end]))
+    folded = words.fold(sources[source].text[start:end])
+    if not _HINT.search(folded):
+        return
+    said = words.words(folded)
     found = [word for word in dict.fromkeys(said) if names_one_thing(word)]
     parts = {part for word in found for part in words.words(word)[1:]}  # those of D-0009 and of Y-0009 are alike by chance
     yield from (words.term(word) for word in found if word not in parts)

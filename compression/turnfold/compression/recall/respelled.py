@@ -13,9 +13,9 @@ are single tokens far more often than mistyped ones.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -49,10 +49,23 @@ def _is_known(word: str) -> bool:
     return BORDER_COUNTER(f" {word}") == 1
 
 
-def is_mistyped_function_word(word: str, languages: Iterable[str]) -> bool:
+def is_mistyped_function_word(word: str, languages: tuple[str, ...]) -> bool:
     """Whether a word is a function word of a language with two neighbouring letters in each other's place: "teh", "waht"."""
-    known = [words.FUNCTION_WORDS.get(language, frozenset()) for language in languages]
-    return len(word) >= _SHORTEST_SWAPPED and any(one in those for one in _swapped(word) for those in known)
+    known = _function_words(languages)
+    return _SHORTEST_SWAPPED <= len(word) <= known.longest and not known.words.isdisjoint(_swapped(word))
+
+
+class _FunctionWords(NamedTuple):
+    """Those of some languages, and the letters of the longest."""
+
+    words: frozenset[str]
+    longest: int
+
+
+@lru_cache(maxsize=64)
+def _function_words(languages: tuple[str, ...]) -> _FunctionWords:
+    known = frozenset[str]().union(*(words.FUNCTION_WORDS.get(language, frozenset()) for language in languages))
+    return _FunctionWords(known, max(map(len, known), default=0))
 
 
 def plain(word: str) -> str:

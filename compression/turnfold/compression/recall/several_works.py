@@ -45,18 +45,22 @@ def several_works(
 
 
 def _answers(sources: Sequence[Quotable], wanted: set[int], languages: Sequence[str]) -> list[int]:
+    asked = {n: words.fold(sources[n - 1].text) for n in range(1, len(sources)) if _answers_request(sources[n - 1], sources[n])}
+    said = {n: frozenset(words.words(folded)) for n, folded in asked.items()}
+    every = frozenset[str]().union(*said.values())
+    naming = {word for name in languages for word, term in words.stem_table(every, name).items() if term in wanted}
     found: list[int] = []
     makes = False  # whether what was made last is one of them
-    for n in range(1, len(sources)):
-        asking, answer = sources[n - 1], sources[n]
-        if (asking.role, answer.role) != ("user", "assistant") or len(asking.text) > _REQUEST or not answer.text.strip():
-            continue
-        folded = words.fold(asking.text)
-        said = words.words(folded)
-        names = any(not wanted.isdisjoint(words.stem_table(said, name).values()) for name in languages)
+    for n, folded in asked.items():
+        names = not naming.isdisjoint(said[n])
         if names or (makes and asks_for_one_more(folded, alone=found[-1:] != [n - 2])):
             found.append(n)
             makes = True
         elif begins_making(folded):
             makes = False
     return found
+
+
+def _answers_request(asking: Quotable, answer: Quotable) -> bool:
+    """Whether a message answers a short request."""
+    return (asking.role, answer.role) == ("user", "assistant") and len(asking.text) <= _REQUEST and bool(answer.text.strip())

@@ -147,14 +147,16 @@ def _fitting(works: Sequence[_HeldWork], sources: Sequence[Quotable], room: int,
 
 def with_work(ranking: RankedQuotes, index: PassageIndex, work: FoundWork) -> RankedQuotes:
     """A ranking with a work in front, without the passages that stand in it or in its older forms."""
-    apart = (*work.quotes, *work.outdated)
+    apart: dict[int, list[Quote]] = {}
+    for quote in (*work.quotes, *work.outdated):
+        apart.setdefault(quote.source, []).append(quote)
     quotes = (*index.quotes, *ranking.more) if ranking.more else index.quotes
-    others = [n for n in ranking.numbers.tolist() if not any(_overlap(quotes[n], one) for one in apart)]
+
+    def is_apart(quote: Quote) -> bool:
+        return not any(quote.start < one.end and one.start < quote.end for one in apart.get(quote.source, ()))
+
+    others = [n for n in ranking.numbers.tolist() if is_apart(quotes[n])]
     return in_front(ranking, work.quotes, np.array(others, np.int64))
-
-
-def _overlap(quote: Quote, work: Quote) -> bool:
-    return quote.source == work.source and quote.start < work.end and work.start < quote.end
 
 
 def _works(sources: Sequence[Quotable], wanted: WantedWork, folded: str, memo: Memo) -> list[_HeldWork]:

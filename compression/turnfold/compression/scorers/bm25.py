@@ -199,6 +199,11 @@ class FieldIndex:
     postings: tuple[Postings, ...] = ()
     _norms: dict[tuple[float, float], Floats] = field(default_factory=dict, compare=False, repr=False)
 
+    @classmethod
+    def of(cls, field: Field) -> FieldIndex:
+        """That of some passages."""
+        return cls(field.lengths, _sorted(field, 0))
+
     @cached_property
     def mean_length(self) -> float:
         """Terms of a passage that has any, on average."""

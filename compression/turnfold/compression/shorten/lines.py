@@ -14,7 +14,7 @@ import heapq
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from itertools import accumulate, chain
@@ -300,14 +300,29 @@ class RankedLines:
         Of similar lines only the best remaining one is in the heap; of the others only those of highest initial worth, a few
         times as many as fit; and worth is recomputed only a few times per line. So time is linear in the text.
         """
-        rows, (cost, weighed, queues, best) = self.rows, self._weighed
-        worth = weighed.afresh()
-        taken: Counter[str] = Counter()  # of those that are alike
+        cost, best = self._weighed.cost, self._weighed.best
         room = keep * CEILING * 1.3 + 50
         heap = _foremost(best, cost, _WIDTH * room)
-        looks = _LOOKS * len(heap)
         order: list[int] = []
-        while heap and room > 0:
+        for index in self._all_taken if len(heap) == len(best) else self._taken(heap):
+            order.append(index)
+            room -= cost[index]
+            if room <= 0:
+                break
+        return order
+
+    @cached_property
+    def _all_taken(self) -> _DrawnLines:
+        """All lines in that order, which is the same for each length at which none is left aside; found as far as it is read."""
+        return _DrawnLines(self._taken([*self._weighed.best]))
+
+    def _taken(self, heap: list[tuple[bool, float, int]]) -> Iterator[int]:
+        """The lines in the order in which to take them."""
+        rows, (cost, weighed, queues, _) = self.rows, self._weighed
+        worth = weighed.afresh()
+        taken: Counter[str] = Counter()  # of those that are alike
+        looks = _LOOKS * len(heap)
+        while heap:
             tier, _, index = heapq.heappop(heap)
             now = -worth.of(index) / cost[index]
             looks -= 1
@@ -317,13 +332,25 @@ class RankedLines:
             if now >= 0:
                 continue
             worth.take(index)
-            order.append(index)
-            room -= cost[index]
+            yield index
             if like := rows[index].like:
                 taken[like] += 1
                 if taken[like] < len(queues[like]):
                     heapq.heappush(heap, queues[like][-1 - taken[like]])
-        return order
+
+
+class _DrawnLines:
+    """What an iterator gives, for whoever reads it again; drawn as far as somebody reads."""
+
+    def __init__(self, rest: Iterator[int]) -> None:
+        self._rest = rest
+        self._drawn: list[int] = []
+
+    def __iter__(self) -> Iterator[int]:
+        yield from self._drawn
+        for index in self._rest:
+            self._drawn.append(index)
+            yield index
 
 
 def _with_needed(rows: Sequence[WeighedLine], chosen: Sequence[int]) -> set[int]:

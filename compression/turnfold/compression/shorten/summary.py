@@ -31,7 +31,7 @@ from turnfold.compression.text.dialogue.signals import signal_weight
 from turnfold.compression.text.lower import lower_text, words, words_within
 from turnfold.compression.text.quotes import Quote, Source
 from turnfold.compression.text.spans import QUESTION_MARKS, bare_range
-from turnfold.compression.text.statements import Statements, objection, statements
+from turnfold.compression.text.statements import Statements, objection, statements, statements_alone
 
 Count = Callable[[str], int]
 
@@ -263,6 +263,9 @@ def _orders_of(source: Source, memo: Memo) -> Sequence[tuple[int, int]]:
             return [(c.start, c.end) for c in candidates if c.order]
         if orders_nothing(source.text):  # as most messages with a word of rule
             return []
+        alone = statements_alone(source.text)
+        if not _ordering(source, alone, *_said(source.text, alone)):  # as most others: what needs what is not asked
+            return []
         read, pieces, _, orders = _read(source)
         return [bare_range(read.spans[i], pieces[i]) for i in sorted(orders)]
 
@@ -280,10 +283,14 @@ class _ReadStatements(NamedTuple):
 
 def _read(source: Source) -> _ReadStatements:
     read = statements(source.text)
-    pieces = [span.of(source.text) for span in read.spans]
-    within = words_within(source.text)
-    said = [within(start, end) for start, end, _ in read.spans]
+    pieces, said = _said(source.text, read)
     return _ReadStatements(read, pieces, said, read.complete(_ordering(source, read, pieces, said)))
+
+
+def _said(text: str, read: Statements) -> tuple[list[str], list[list[str]]]:
+    """What each statement says, and its words."""
+    within = words_within(text)
+    return [span.of(text) for span in read.spans], [within(start, end) for start, end, _ in read.spans]
 
 
 def _is_dense(piece: str, said: Sequence[str]) -> bool:

@@ -18,6 +18,9 @@ from typing import Final
 MARKS: Final = (
     "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u096f\u0971-\u0df3\u0e31-\u0e4e\u200c\u200d"
 )
+#: In front of a pattern of many phrases: where none of them begins they are not tried one by one. Each begins a word, or with a
+#: sign that is not ASCII, or the text.
+PHRASE_START: Final = r"(?:\b(?=\w)|(?=[^\x00-\x7f])|\A)"
 _RUN: Final = rf"[^\W\d_](?:[^\W\d_]|[{MARKS}])*+"
 _WORD: Final = re.compile(rf"{_RUN}(?:'{_RUN})?")
 _JOINED: Final = rf"[^\W_](?:[^\W_]|[{MARKS}])*+"
@@ -26,12 +29,13 @@ _LETTERS: Final = bytes(byte if chr(byte).isascii() and chr(byte).isalpha() else
 _LETTERS_AND_DIGITS: Final = bytes(byte if chr(byte).isascii() and chr(byte).isalnum() else 32 for byte in range(256))
 _JOINTS: Final = b"'-"
 _WITH_APOSTROPHES: Final = bytes(byte if byte == ord("'") else blank for byte, blank in enumerate(_LETTERS))
+#: One that is not within a word of its own.
+_ODD_APOSTROPHE: Final = re.compile(r"'(?:(?![A-Za-z])|(?<![A-Za-z]')|[A-Za-z]+')")
 _TWO_APOSTROPHES: Final = re.compile("'[a-z]+'")
 #: A joint without a letter or digit on each side.
-_NO_JOINT: Final = re.compile(r"['-](?:(?![a-z0-9])|(?<![a-z0-9].))")
+_NO_JOINT: Final = re.compile(r"['-](?:(?![A-Za-z0-9])|(?<![A-Za-z0-9].))")
 #: What may be part of a word that is not ASCII.
 _FOREIGN: Final = re.compile(r"[^\W\x00-\x7f]")
-_KEPT: Final = bytes(byte if byte in _JOINTS else blank for byte, blank in enumerate(_LETTERS))
 _JOINED_KEPT: Final = bytes(byte if byte in _JOINTS else blank for byte, blank in enumerate(_LETTERS_AND_DIGITS))
 
 
@@ -46,14 +50,15 @@ def words(low: str) -> list[str]:
         return _WORD.findall(low)
     if "'" not in low:
         return low.encode().translate(_LETTERS).decode().split()
-    return _in_pieces(low.encode().translate(_KEPT).decode(), _WORD)
+    split = low.encode().translate(_WITH_APOSTROPHES).decode()
+    return _in_pieces(split, _WORD) if _ODD_APOSTROPHE.search(split) else split.split()
 
 
 def joined_words(low: str) -> list[str]:
     """Words of a lowered text, in order: letters and digits, with apostrophes and hyphens inside."""
     if not low.isascii():
         return _JOINED_WORD.findall(low)
-    return _in_pieces(low.encode().translate(_JOINED_KEPT).decode(), _JOINED_WORD)
+    return _NO_JOINT.sub(" ", low.encode().translate(_JOINED_KEPT).decode()).split()
 
 
 def _in_pieces(split: str, word: re.Pattern[str]) -> list[str]:

@@ -180,6 +180,11 @@ def statements(text: str, blocks: Sequence[Span] | None = None) -> Statements:
     return Statements(*_read(text, blocks, _ALL_RULES))
 
 
+def statements_alone(text: str) -> Statements:
+    """The same statements, without what they need."""
+    return Statements(*_read(text, None, ()))
+
+
 def _read(text: str, blocks: Sequence[Span] | None, rules: Sequence[_Rule]) -> _Columns:
     text = with_line_feeds(text)
     cut = [_with_labels(text, sentences(text, blocks))]

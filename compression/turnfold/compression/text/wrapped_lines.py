@@ -66,7 +66,7 @@ def broken_lines(text: str, start: int, end: int) -> set[int]:
     for paragraph in paragraphs:
         found.update(line.stop for line in paragraph.full(len(column)))
         found.update(line.stop for line in paragraph.spoken(captions=captions))
-        found.update(line.stop for line in paragraph.typeset() if latex)
+        found.update(line.stop for line in (paragraph.typeset() if latex else ()))
     return found.difference(*(paragraph.endless(found) for paragraph in paragraphs))
 
 

@@ -16,28 +16,34 @@ from turnfold.compression.wire.reports import Reports, find_reports
 
 
 class _Gathered(NamedTuple):
-    """The messages of a conversation, and what told which of them report."""
+    """The messages of a conversation, and what told which of them report.
+
+    Attributes:
+        before: what had been told before the last user message, which the next request may have otherwise.
+    """
 
     messages: Messages
     reports: Reports
+    before: Reports
 
 
 def gather(messages: Sequence[Message], wire: str, memo: Memo) -> Messages:
     """The messages of a conversation, those bound that report; gone on from those of an earlier request."""
 
     def run(known: _Gathered | None, same: int) -> _Gathered:
-        if known is None or same < known.reports.seen:
-            found = find_reports(messages, Reports())
-        elif same == len(messages):
+        if known is not None and same == len(messages) == known.reports.seen:
             return known
-        else:
-            found = find_reports(messages, known.reports)
-        before = known.messages if known is not None else None
+        told = (known.reports, known.before, Reports()) if known is not None else (Reports(), Reports())
+        begin = next(reports for reports in told if reports.seen <= same)
+        last = next((i for i in range(len(messages) - 1, -1, -1) if messages[i].role == "user"), 0)
+        before = find_reports(messages[:last], begin) if begin.seen <= last else told[1]
+        found = find_reports(messages, max(begin, before, key=lambda reports: reports.seen))
+        earlier = known.messages if known is not None else None
         was = known.reports.found if known is not None else frozenset()
         same = min((i for i in found.found ^ was if i < same), default=same)
-        start = before[:same] if before is not None else ()
+        start = earlier[:same] if earlier is not None else ()
         rest = (_reporting(m) if i in found.found else m for i, m in enumerate(messages[same:], same))
-        return _Gathered(Messages((*start, *rest), before, same), found)
+        return _Gathered(Messages((*start, *rest), earlier, same), found, before)
 
     key = ("messages", wire, family(messages))
     return continued(memo, key, messages, run, lambda found: 24 * len(found.messages), kept=2).messages

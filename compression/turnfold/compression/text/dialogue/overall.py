@@ -18,6 +18,7 @@ from typing import Final
 
 from turnfold.compression.memo import remembering
 from turnfold.compression.text.lexicon import one_of
+from turnfold.compression.text.lower import PHRASE_START
 
 _THINGS: Final = one_of("overall", "things")
 _TALKS: Final = one_of("overall", "talks")
@@ -153,7 +154,8 @@ _OTHERS: Final = (
 
 @cache  # it takes a tenth of a second to compile, for which no start waits
 def _overall() -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{pattern})" for pattern in (*_ENGLISH, *_GERMAN, *_ROMANCE, *_OTHERS)))
+    forms = "|".join(f"(?:{pattern})" for pattern in (*_ENGLISH, *_GERMAN, *_ROMANCE, *_OTHERS))
+    return re.compile(f"{PHRASE_START}(?:{forms})")
 
 
 _MOST: Final = 300  # characters; whoever writes more brings what it is about

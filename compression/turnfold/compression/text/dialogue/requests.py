@@ -12,6 +12,7 @@ from typing import Final
 
 from turnfold.compression.memo import remembering
 from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.lower import PHRASE_START
 
 # Asking for a summary, by the stem of the word in each language.
 _COVER: Final = re.compile(
@@ -31,6 +32,7 @@ _DENIED: Final = re.compile(
 
 # What is to be summarised is the conversation itself, or what somebody needs who takes it over.
 _ALL: Final = re.compile(
+    rf"{PHRASE_START}(?:"
     r"\b(?:conversation|chat|session|discussion|dialog(?:ue)?|thread|work)(?: history)? "
     r"(?:so far|up to (?:now|this point)|to date|until now|above)\b|"
     r"\b(?:whole|entire|full|complete|our|this|current) (?:\w+ )?(?:conversation|chat|session|thread)\b|"
@@ -43,6 +45,7 @@ _ALL: Final = re.compile(
     r"\b(?:toda a|nossa) conversa\b|\b(?:вс\w+|наш\w*) (?:\w+ )?(?:разговор|бесед|диалог|переписк)|"
     r"(?:整个|全部|目前为止的?|以上的?|我们的?|本次)(?:对话|聊天|会话)|(?:整個|至今的?|我們的?)對話|"
     r"(?:これまで|ここまで)の(?:会話|やり取り)|会話(?:全体|の全て)|(?:지금까지의?|전체) ?대화"
+    r")"
 )
 
 # A line that a program rules: "=== short test summary info ===".
@@ -72,6 +75,7 @@ _IN_COMPACTIONS: Final = (
 
 # The whole of it, asked for in a question of its own.
 _WHOLE: Final = re.compile(
+    rf"{PHRASE_START}(?:"
     r"\bwhat (?:all )?(?:have|did) (?:we|i) (?:already |all )?(?:talk|discuss|cover|go over|gone over|speak|spoken|decide|agree|"
     r"tell you|told you)\w*(?: about| on| through| with you)?(?: so far| until now| up to now| today| yet| here| in this (?:chat|"
     r"conversation|session))*[\s?.!]*+$|"
@@ -90,11 +94,13 @@ _WHOLE: Final = re.compile(
     r"\bчто ты (?:знаешь|помнишь) обо мне\b|你(?:知道|记得)(?:关于)?我(?:的)?(?:什么|哪些)|"
     r"^\s*+(?:到?目前为止|至今)?[，,]?\s*+我们(?:都)?(?:聊|谈)(?:过|了)(?:些)?什么|"
     r"私について(?:何を)?(?:知って|覚えて)"
+    r")"
 )
 
 # The beginning of it, or what was asked there.
 _FIRST: Final = r"(?:first|1st|original|initial|opening|earliest|second|2nd|third|3rd|fourth|4th|fifth|5th)"
 _BEGINNING: Final = re.compile(
+    rf"{PHRASE_START}(?:"
     rf"\bmy (?:very )?({_FIRST}) (?:message|question|request|prompt|ask|instructions?|task|words)\b|"
     rf"\b({_FIRST}) (?:thing|message|question|request|prompt) (?:that |which )?(?:i|we) (?:had |have |ever )?"
     r"(?:asked|said|wrote|sent|told|typed|requested|wanted|talked|discussed|spoke)\b|"
@@ -111,6 +117,7 @@ _BEGINNING: Final = re.compile(
     r"\bmi (primera|segunda|tercera) (?:pregunta|petición|solicitud)\b|\bmi pregunta (?:original|inicial)\b|"
     r"\bla mia (prima|seconda|terza) (?:domanda|richiesta)\b|\bмой (первый|второй|третий) вопрос\b|"
     r"我(?:问的)?(?:的)?第(一|二|三)个问题|我(?:一开始|最开始|最初)(?:问|说)|最初(?:の質問|に(?:聞いた|言った))|첫 (?:번째 )?질문"
+    r")"
 )
 _ORDINALS: Final = {
     **dict.fromkeys(("second", "2nd", "zweite", "deuxième", "seconde", "segunda", "seconda", "второй", "二"), 2),
@@ -121,6 +128,7 @@ _ORDINALS: Final = {
 
 # What only says that something is asked of the other side, or was said by it: "show me", "you suggested", "do you remember".
 _ASKING: Final = re.compile(
+    rf"{PHRASE_START}(?:"
     r"\b(?:(?:show|give|tell|send|remind) (?:me|us)|you (?:just |had |have )?(?:showed|gave|told|suggested|recommended|mentioned|"
     r"proposed|said|wrote|came up with)|did you (?:show|give|tell|suggest|recommend|mention|propose|say|write|come up with)|"
     r"(?:(?:can|could|would|will|do) (?:you|u) )?(?:please |pls |kindly |maybe |perhaps |still |happen to )*(?:help me )?(?:to )?"
@@ -143,6 +151,7 @@ _ASKING: Final = re.compile(
     r"(?:una )?pregunta rápida|(?:muchas )?gracias(?: de antemano)?|você (?:se )?lembra|aliás|ti ricordi|"
     r"a proposito|grazie(?: mille)?)"
     r"|^\W*(?:hey|hi|hello|hallo|bonjour|salut|hola|olá|ciao)\b(?: (?:there|again|claude|chat))?"
+    r")"
 )
 
 # Words that ask for more without saying of what, and words that point at something said before.

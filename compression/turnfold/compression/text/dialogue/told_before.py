@@ -14,6 +14,7 @@ from functools import cache
 from typing import Final
 
 from turnfold.compression.text import words
+from turnfold.compression.text.lower import PHRASE_START
 from turnfold.compression.text.sentences import rough_sentences
 
 _LONGEST: Final = 4000  # characters of a message in which somebody says so; a longer one has pasted something
@@ -58,7 +59,8 @@ _FORMS: Final = (
 
 @cache
 def _forms() -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{form})" for form in _FORMS))
+    forms = "|".join(f"(?:{form})" for form in _FORMS)
+    return re.compile(f"{PHRASE_START}(?:{forms})")
 
 
 def points_back(folded: str) -> bool:

@@ -34,8 +34,9 @@ _ALIKE_GROUPS: Final = [frozenset(line.split("=")) for line in _TABLES["alike"]]
 _DEFINITE, _INDEFINITE, _COMING = _TABLES["definite"], _TABLES["indefinite"], _TABLES["coming"]
 #: Languages that build nouns of nouns: "Rechnungsskript", "arbetsplan".
 _SHORT_HEADS: Final = frozenset({"plan", "mail", "brev"})
-_HEADS: Final = sorted((noun for noun in _KIND_OF if len(noun) >= 5 or noun in _SHORT_HEADS), key=lambda noun: (-len(noun), noun))
-_HEAD: Final = re.compile(rf"(?:{'|'.join(_HEADS)})\Z")
+_HEADS: Final = frozenset(noun for noun in _KIND_OF if len(noun) >= 5 or noun in _SHORT_HEADS)
+_HEAD_SIZES: Final = sorted({*map(len, _HEADS)}, reverse=True)
+_HEAD_ENDS: Final = frozenset(noun[-3:] for noun in _HEADS)
 _LINKS: Final = ("", "s", "n", "en", "es", "e")  # between the nouns of a compound
 _SHORTEST_PART: Final = 4  # letters of a noun in front of a head
 _WORD: Final = re.compile(r"[^\W\d_](?:['’-]?\w)*")
@@ -130,7 +131,7 @@ def _brings_text(folded: str, words: Sequence[str]) -> bool:
     if _PASTED.search(folded):
         return True
     quoted = None if _TABLES["translates"].isdisjoint(words) else _QUOTED.search(folded)
-    return quoted is not None and not any(word in _KIND_OF or _HEAD.search(word) for word in _words(folded[: quoted.start()]))
+    return quoted is not None and not any(word in _KIND_OF or _head(word) for word in _words(folded[: quoted.start()]))
 
 
 def is_code(noun: str) -> bool:
@@ -169,7 +170,7 @@ def making_request(folded: str) -> MakingRequest | None:
     words = set(_words(folded))
     if words.isdisjoint(_TABLES["makes"]):
         return None
-    return MakingRequest(frozenset(words).union(found[0] for word in words if (found := _HEAD.search(word))))
+    return MakingRequest(frozenset(words).union(filter(None, map(_head, words))))
 
 
 def begins_making(folded: str) -> bool:
@@ -187,6 +188,13 @@ def has_form(text: str, work: AskedWork) -> bool:
 def _words(folded: str) -> list[str]:
     """The words of a text; of "montre-moi" both."""
     return [part for word in _WORD.findall(folded) for part in ((word,) if word in _KIND_OF else word.split("-"))]
+
+
+def _head(word: str) -> str | None:
+    """The noun for a work that a word ends with: "letter" of "loveletter"."""
+    if word[-3:] not in _HEAD_ENDS:
+        return None
+    return next((end for size in _HEAD_SIZES if (end := word[-size:]) in _HEADS), None)
 
 
 def _named_work(words: list[str], folded: str) -> AskedWork | None:
@@ -214,8 +222,7 @@ def _any_thing(words: list[str], folded: str) -> AskedWork | None:
 def _known(words: list[str], at: int) -> AskedWork | None:
     """The work that a word names, where the words in front of it make it a known one."""
     noun = words[at]
-    found = _HEAD.search(noun)
-    head = noun if noun in _KIND_OF else found[0] if found else None
+    head = noun if noun in _KIND_OF else _head(noun)
     if head is None:
         return None
     if words[at + 1 : at + 2] and words[at + 1] in _COMING:  # "la légende suivante"

@@ -161,7 +161,7 @@ def _reports(piece: StatementPiece) -> bool:
 
 
 def _holds(text: str, marks: Sequence[str]) -> bool:
-    return any(mark in text for mark in marks)
+    return any(map(text.__contains__, marks))
 
 
 def _otherwise(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:

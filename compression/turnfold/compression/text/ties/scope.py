@@ -45,7 +45,7 @@ def scope_ties(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
         if scoped and _is_scope(piece.said):
             yield i - 1, i
             yield i, i - 1
-        if limited and _limits(piece.said):
+        if limited and not _ONLY.isdisjoint(piece.said) and _limits(piece.said):
             yield from ((k, i) for k in before_in_line(pieces, i, _BACK) if piece.shares_words(pieces[k]) and not pieces[k].asks)
 
 
