@@ -60,6 +60,9 @@ _LOADING: Final = frozenset(
     }
 )
 
+#: In the names of tests or of what they use: four processes each, which wait for seconds until they agree.
+_SERVERS: Final = ("cluster", "sentinel", "watched")
+
 gc.disable()  # what is collected stays: looking at it again and again takes a seventh of the time
 
 
@@ -72,8 +75,12 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(trylast=True)  # behind pytest-randomly
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put what loads much in front, where one process has it: each of the providers' SDKs takes a second to import."""
-    items.sort(key=lambda item: item.path.name not in _LOADING)
+    """Put what loads or starts much in front, where one process has it: each of the providers' SDKs takes a second to import."""
+    items.sort(key=lambda item: (item.path.name not in _LOADING, not _wants_servers(item)))
+
+
+def _wants_servers(item: pytest.Item) -> bool:
+    return any(name in item.name or name in getattr(item, "fixturenames", ()) for name in _SERVERS)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import lru_cache
 from random import Random
 from typing import Final, NamedTuple
 
@@ -113,6 +114,7 @@ def sentence(rng: Random, language: str) -> str:
     )
 
 
+@lru_cache(maxsize=8192)  # tests tell the same conversations in several options and on several wires
 def prose(seed: int, language: str = "en", sentences: int = 5) -> str:
     """`sentences` sentences in paragraphs of seven; the same arguments give the same text."""
     rng = Random(seed)

@@ -139,6 +139,23 @@ src/store.py:12
 > +    sync = OFF
 I will not approve that.
 """
+HOUSE: Final = """We met in May and went through all of it once more, since nobody had the old text.
+
+(4) Arrival
+The house is open from three o'clock. The key lies under the stone.
+
+13. Ruido
+Después de las diez no se toca música.
+
+5) Beitrag
+Er wird im März eingezogen.
+
+Can I bring a bicycle?
+There is room for six on each boat.
+
+14. wash the windows
+The rain has left them grey on the side of the sea.
+"""
 #: A text, a claim in it, and what the claim is not to be shown without.
 TIED: Final = [
     (LEASE, "may terminate the lease", "60 days' notice; or"),
@@ -146,6 +163,10 @@ TIED: Final = [
     (LEASE, "cuts the power", "at once, if the landlord"),
     (LEASE, "once a year, provided that", "no more than 2%"),
     (LEASE, "The landlord repairs", "4. Repairs"),
+    (HOUSE, "The key lies", "(4) Arrival"),
+    (HOUSE, "no se toca", "13. Ruido"),
+    (HOUSE, "im März", "5) Beitrag"),
+    (HOUSE, "room for six", "a bicycle?"),
     (CHAT, "take it back unless", "harbour master agrees"),
     (CHAT, "leave the key", "18:06:02] Lena Voss"),
     (CHAT, "the crane is booked", "18:07:15] Tariq"),
@@ -181,6 +202,7 @@ TIED: Final = [
 APART: Final = [
     (LEASE, "The landlord repairs", "once a year"),
     (LEASE, "Rent is due", "terminate"),
+    (HOUSE, "left them grey", "wash the windows"),
     (CHAT, "I pay 40 euros", "Tariq"),
     (CAPTIONS, "The maker said so", "must not lift"),
     (MAIL, "we take the first offer", "cheaper"),

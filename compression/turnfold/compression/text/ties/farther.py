@@ -24,6 +24,8 @@ Pair = tuple[int, int]
 _TIES: Final = lexicon("ties")
 _TITLE_WORDS: Final = 8
 _FEW_WORDS: Final = 2  # of a line above two more that is their title whatever they are
+_NUMBER: Final = re.compile(r"[ \t(]*\d[\d.]*[.)]? (?=[^\W\d_])")
+_FULL_WORDS: Final = 3  # of a line below a numbered title
 _NOTE_WORDS: Final = 30  # of a note behind a list or a table, or of a postscript
 _FARTHEST: Final = 12  # sentences that one note or postscript speaks of at most
 _FOLLOW_WORDS: Final = 9
@@ -92,20 +94,30 @@ def _ends_paragraph(piece: StatementPiece) -> bool:
 
 
 def _is_title(pieces: Sequence[StatementPiece], i: int) -> bool:
-    """Whether it is a short line without an end above a paragraph: "Old plan", "Rejected options"."""
+    """Whether it is a short line without an end above a paragraph: "Old plan", "4. Repairs", "May I bring a dog?"."""
     piece, below = pieces[i], pieces[i + 1]
-    if not piece.starts_line or piece.kind or piece.item or not 0 < len(piece.said) <= _TITLE_WORDS or piece.text[0] == "[":
+    if not piece.starts_line or piece.kind or not 0 < len(piece.said) <= _TITLE_WORDS or piece.text[0] == "[":
         return False
-    if (i and pieces[i - 1].kind != "heading" and not _ends_paragraph(pieces[i - 1])) or not piece.text.endswith("\n"):
+    if not piece.text.endswith("\n") or not below.starts_line or below.kind in ("heading", "label"):
         return False
-    if not below.starts_line or below.kind in ("heading", "label"):
+    if i and pieces[i - 1].kind != "heading" and not _ends_paragraph(pieces[i - 1]):
         return False
-    if not _NOT_ENDED.search(piece.text):
-        return piece.asks and below.item
+    is_close = not _ends_paragraph(piece)
+    if piece.item or not _NOT_ENDED.search(piece.text):
+        heads_text = is_close and not (below.item or below.kind) and (piece.asks or _is_numbered_title(piece, below))
+        return heads_text or (piece.asks and below.item and not piece.item)
     if below.kind or below.item or len(below.said) > _TITLE_WORDS or not _NOT_ENDED.search(below.text):
         return True
     names = len(piece.said) <= _FEW_WORDS and piece.text.rstrip()[-1:].isalpha()
-    return names and not _ends_paragraph(piece) and not _ends_paragraph(below)
+    return names and is_close and not _ends_paragraph(below)
+
+
+def _is_numbered_title(piece: StatementPiece, below: StatementPiece) -> bool:
+    """Whether it is no item of a list that goes on in the next line: "4. Repairs", "(3) Haftung"."""
+    number = _NUMBER.match(piece.text)
+    if number is None or piece.text[number.end()].islower() or ": " in piece.text or len(below.said) < _FULL_WORDS:
+        return False
+    return _NOT_ENDED.search(piece.text) is not None
 
 
 def _is_section(pieces: Sequence[StatementPiece], i: int) -> bool:

@@ -1,8 +1,8 @@
-"""What belongs together by its place on the page: an enumeration that is one sentence, what a mail quotes and who wrote it, a
-title and its lines, an outcome below what was proposed.
+"""What belongs together by its place on the page: an enumeration that is one sentence, what a mail quotes and who wrote it,
+a term and its definition, an outcome below what was proposed.
 
 Lives here: pairs of a sentence and one that it needs, told by indentation, marks and line ends. Does not belong here: ties told
-by words (the other files of ties), lines of data (``heads``).
+by words (the other files of ties), titles without a mark (``farther``, ``framed``), lines of data (``heads``).
 
 Each rule goes through the text once and looks a bounded number of sentences back: all are linear.
 """
@@ -36,9 +36,6 @@ _MOST_CHARACTERS: Final = 1500  # of an enumeration that is shown whole or not a
 _BOLD: Final = re.compile(r"[ \t]*(\*\*|__)[^*_\n]{1,60}\1[ \t]*[:：]?[ \t\r]*\n\s*")
 _PLACE: Final = re.compile(r"[ \t]*[\w@+-]*(?:[/.\\][\w@+-]+)*\.[A-Za-z]\w{0,4}(?::\d+(?:[:-]\d+)?)?:?[ \t\r]*\n\s*")
 _FEWEST_BOLD: Final = 2
-_TITLE_WORDS: Final = 6
-_FULL_WORDS: Final = 7  # of a line under a title that says something, ended or not
-_NUMBERED_WORDS: Final = 3  # the same where the title has a number
 _OUTCOME_WORDS: Final = 5
 _TALLY_WORDS: Final = 12
 #: Votes: "Carried 4-1.", "(3 Ja, 5 Nein, 1 Enthaltung)", "Vote : 1 pour, 2 contre."
@@ -54,7 +51,7 @@ def layout_ties(text: str, pieces: Sequence[StatementPiece]) -> list[Pair]:
     """Pairs of a sentence and one that it needs; of a text in one line none."""
     if "\n" not in text:
         return []
-    found = [*_enumerations(pieces), *_indented(pieces), *_titled(pieces), *_outcomes(pieces), *_signed(text, pieces)]
+    found = [*_enumerations(pieces), *_indented(pieces), *_outcomes(pieces), *_signed(text, pieces)]
     found += _priced(pieces)
     if "." in text:
         found += _placed(pieces)
@@ -160,41 +157,6 @@ def _placed(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
             place = i if not piece.kind and _PLACE.fullmatch(piece.text) else -1
         elif place >= 0:
             yield i, place
-
-
-def _titled(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
-    """The lines of a paragraph and its first one, where that is a title: "TOP 2 Heating / The board reports that ..."."""
-    title = -1
-    for i, piece in enumerate(pieces):
-        if piece.kind in ("heading", "label"):
-            title = -1
-            continue
-        if piece.starts_line and (i == 0 or _BLANK_LINE.search(pieces[i - 1].tail(40)) or pieces[i - 1].kind == "heading"):
-            title = i if i + 1 < len(pieces) and _is_title(piece, pieces[i + 1]) else -1
-        elif title >= 0:
-            yield i, title
-
-
-def _is_title(piece: StatementPiece, below: StatementPiece) -> bool:
-    line = piece.text
-    said = line.rstrip()
-    if not line.endswith("\n") or _BLANK_LINE.search(piece.tail(40)) or piece.dense or below.kind or not below.starts_line:
-        return False
-    if (
-        _indent(line) != _indent(below.text)
-        or len(piece.said) > _TITLE_WORDS
-        or not piece.said
-        or (said[-1:] in _ENDS | _GOES_ON and not piece.asks)
-        or ": " in said
-    ):
-        return False
-    name = said.lstrip(" \t*_#(0123456789.)§-")
-    fewest = _NUMBERED_WORDS if len(name) < len(said) else _FULL_WORDS
-    return (
-        not (name[:1].islower() or name[:1] == "[")
-        and not below.item
-        and (below.text.rstrip()[-1:] in _ENDS or len(below.said) >= fewest)
-    )
 
 
 def _under_bold(pieces: Sequence[StatementPiece]) -> list[Pair]:
