@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil
+from math import ceil, log
 from statistics import median
 from typing import Any, Final
 
@@ -32,6 +32,8 @@ _SIGHTINGS: Final = 3  # of truncated prompts before anything is done about it
 _UNEVEN_SIGHTINGS: Final = 6  # of those whose reports differ: a server drops whole messages, and what is left is uneven
 _OWN: Final = 0.93  # share of its own ratio down to which a conversation is counted as ever
 _SAME_GROWTH: Final = 1.03  # growth of what is sent that shows a window where every report has the very same figure
+_STEP: Final = 1.08  # of a ladder of ratios: at most a twenty-fifth is given away
+_LEAVES: Final = 0.75  # of a step: a ratio that far from the one that is planned by moves it; half would be the edge
 _TEMPLATE: Final = 500  # tokens that a server's own template may add to a prompt
 
 
@@ -66,6 +68,7 @@ class Learned:
         quiet: ours and reported of prompts that came back far too short: the upstream cut them off in silence.
         binds_thinking: whether it refused a thinking block because of what stood in front of it.
         trusted: whether what was learned of the window is acted on now; False while it is put to the test again.
+        planned: the step of a ladder that rooms are planned by; 0: none yet.
     """
 
     ratios: tuple[float, ...] = ()
@@ -78,6 +81,12 @@ class Learned:
     quiet: tuple[tuple[int, int], ...] = ()
     binds_thinking: bool = False
     trusted: bool = True
+    planned: float = 0.0
+
+    @property
+    def step(self) -> float:
+        """The ratio to plan rooms by: what is learned changes a little with every answer, and rooms should not."""
+        return self.planned or snap_ratio(self.ratio)
 
     @property
     def ratio(self) -> float:
@@ -158,13 +167,14 @@ def learn_from_usage(known: Learned, ours: int, reported: int, own: tuple[int, i
     if is_truncated(known, ours, reported, own):
         quiet = (*known.quiet, (ours, reported))[-_KEPT:]
         if len(quiet) == _KEPT and not _stands_still(quiet, known.top) and _grow_alike(quiet):  # the ratio changed
-            return replace(known, ratios=tuple(clamp_ratio(r / o) for o, r in quiet), quiet=(), top=quiet[-1])
+            return replace(known, ratios=tuple(clamp_ratio(r / o) for o, r in quiet), planned=0.0, quiet=(), top=quiet[-1])
         return replace(known, quiet=quiet)
     told = ours >= _SMALL and reported >= _LEAST / 2 * ours  # less is no count of this prompt
     ratios = (*known.ratios, clamp_ratio(reported / ours))[-_KEPT:] if told else known.ratios
     beyond = known.limit is not None and reported > known.limit
     said: dict[str, Any] = {
         "ratios": ratios,
+        "planned": _steady_step(known.planned, median(ratios)) if ratios else known.planned,
         "over": (*known.over, True)[-_KEPT:] if beyond else known.over,
         "fits": max(known.fits, reported),
         "fails": None if known.fails is not None and reported >= known.fails else known.fails,
@@ -190,6 +200,17 @@ def learn_from_refusal(known: Learned, limit: int | None, theirs: int | None) ->
 def clamp_ratio(ratio: float) -> float:
     """A ratio of theirs to ours within what vocabularies can differ."""
     return min(_MOST, max(_LEAST, ratio))
+
+
+def snap_ratio(ratio: float) -> float:
+    """The nearest step of a ladder."""
+    return float(_STEP ** round(log(ratio, _STEP)))
+
+
+def _steady_step(before: float, ratio: float) -> float:
+    """The step of a ratio: the one before until the ratio has clearly left it, so that one at the edge of two does not change it
+    with every answer."""
+    return before if before and abs(log(ratio / before, _STEP)) <= _LEAVES else snap_ratio(ratio)
 
 
 def longest(before: tuple[int, int], ours: int, reported: int) -> tuple[int, int]:

@@ -188,6 +188,8 @@ class FoldOptions:
         precedents: what was decided before; it goes before `belief`.
         borrowed: what was decided of the conversation for another model: each holds where there is no precedent, and becomes one.
         budget: tokens that the forwarded request may take, tool schemas included; None: no limit.
+        leaves_room: whether, under a budget, what a tool loop sends goes on from an earlier request of it, which leaves room for
+            that (``attempts``); else all of the budget is used each time.
         window: input tokens that the model takes, where published; a fold ignores it, ``fit`` does not.
         recall: whether passages of folded turns are quoted behind the user's message.
         recall_tool_text: whether tool results may be quoted there (they are quoted as data either way).
@@ -214,6 +216,7 @@ class FoldOptions:
     precedents: tuple[Precedent, ...] = ()
     borrowed: tuple[Precedent, ...] = ()
     budget: int | None = None
+    leaves_room: bool = True
     window: int | None = None
     recall: bool = True
     recall_tool_text: bool = True

@@ -1,13 +1,14 @@
 """A conversation that outgrows its window, one exchange at a time: its forwarded prefix is rewritten seldom, and it always fits.
 
-Lives here: runs of requests through `fit`. Does not belong here: single requests (``test_cut.py``), an upstream's refusal.
+Lives here: runs of requests through `fit`, beyond a window or an explicit budget. Does not belong here: single requests
+(``test_cut.py``), an upstream's refusal.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
 from typing import Any, Final
 
 import pytest
@@ -18,7 +19,7 @@ from tests.support.cases import each
 from tests.support.effort import costly
 from tests.support.overfull import Writer
 from tests.support.three_wires import WIRES, OnWire, with_marks
-from turnfold.compression.calibration import Learned
+from turnfold.compression.calibration import Learned, learn_from_usage
 from turnfold.compression.fit.fit import Fitted, fit
 from turnfold.compression.fold import conversation_tokens
 from turnfold.compression.memo import Memo
@@ -154,12 +155,66 @@ def test_what_was_told_long_ago_is_quoted_behind_each_question_beyond_the_window
 
 @pytest.mark.timeout(300)
 def test_a_ratio_that_moves_a_little_with_every_answer_moves_nothing() -> None:
-    """Within a step of the ladder, which is four times as wide as this: at its edge it does."""
     growing, memo, sent = Growing("chat", loops=1000, size=500, marks=False, seed=8), Memo(), list[Fitted]()
     for number, messages in enumerate(growing.requests()):
         conversation, known = growing.read(messages), Learned(ratios=(1.15 + number % 3 / 100,) * 9)
         if conversation_tokens(conversation, "gpt-4o", memo) > _WINDOW:
             sent.append(fit(conversation, options(), memo, known))
+        if len(sent) == _REQUESTS:
+            break
+    rewrites = [n for n, (a, b) in enumerate(pairwise(sent), 1) if is_rewritten(a.forwarded, b.forwarded)]
+    assert len(rewrites) <= _REQUESTS // _SELDOM, rewrites
+
+
+_BUDGET: Final = 12_000
+_KEPT: Final = 12  # of 20 requests of a tool loop that outgrow an explicit budget
+
+
+def within_budget(growing: Growing, share: float = 0.0) -> list[Fitted]:
+    """What is sent of the requests that exceed an explicit budget, or a share of what came in."""
+    memo, sent = Memo(), list[Fitted]()
+    given = FoldOptions(model="gpt-4o", prices=_CACHED, cache_hit_share=1.0)
+    for messages in growing.requests():
+        conversation = growing.read(messages)
+        size = conversation_tokens(conversation, "gpt-4o", memo)
+        if size > 2 * _BUDGET:
+            sent.append(fit(conversation, replace(given, budget=int(share * size) or _BUDGET), memo))
+        if len(sent) == _REQUESTS:
+            return sent
+    raise AssertionError("requests never end")
+
+
+@each(("wire", "share"), [*product(sorted(WIRES), (0.0, 0.4))])
+@pytest.mark.timeout(300)
+def test_a_tool_loop_that_outgrows_an_explicit_budget_seldom_rewrites_its_prefix(wire: str, share: float) -> None:
+    for seed in (4, 5):
+        sent = within_budget(Growing(wire, loops=1000, size=500, marks=wire == "messages", seed=seed), share)
+        kept = [not is_rewritten(a.forwarded, b.forwarded) for a, b in pairwise(sent)]
+        assert sum(kept) >= _KEPT, kept
+        assert all(one.folded.reason == "" for one in sent)
+
+
+@each("wire", sorted(WIRES))
+@pytest.mark.timeout(300)
+def test_replicas_keep_an_explicit_budget_alike(wire: str) -> None:
+    growing = Growing(wire, loops=6, size=500, marks=wire == "messages", seed=3)
+    for one in within_budget(growing)[::5]:
+        given = FoldOptions(model="gpt-4o", prices=_CACHED, cache_hit_share=1.0, budget=_BUDGET)
+        assert fit(one.folded.conversation, given, Memo()).forwarded.body == one.forwarded.body
+        assert one.tokens <= _BUDGET
+
+
+@pytest.mark.timeout(300)
+def test_a_learned_ratio_at_the_edge_of_a_step_moves_the_prefix_no_oftener() -> None:
+    """1.122 lies between two steps of the ladder; the median of what is reported keeps crossing it."""
+    growing, memo, sent, known = Growing("chat", loops=1000, size=500, marks=False, seed=8), Memo(), list[Fitted](), Learned()
+    for number, messages in enumerate(growing.requests()):
+        conversation = growing.read(messages)
+        one = fit(conversation, options(), memo, known)
+        for more in (0, 1, 2, 3, 4):  # other conversations of the same model
+            known = learn_from_usage(known, 5_000, int(5_000 * (1.105 if (number + more // 3) % 2 else 1.14)))
+        if conversation_tokens(conversation, "gpt-4o", memo) > _WINDOW:
+            sent.append(one)
         if len(sent) == _REQUESTS:
             break
     rewrites = [n for n, (a, b) in enumerate(pairwise(sent), 1) if is_rewritten(a.forwarded, b.forwarded)]

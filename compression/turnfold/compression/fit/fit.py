@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import log
 from typing import Final, TypeVar
 
 from turnfold.compression import tokens
-from turnfold.compression.calibration import Learned
+from turnfold.compression.calibration import Learned, snap_ratio
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.cut import Cut, cut
 from turnfold.compression.fit.older import SmallRequest, fold_older
@@ -30,7 +29,6 @@ T = TypeVar("T")
 
 SLACK: Final = 0.9  # what is left of a window: two counters never agree, and templates add tokens of their own
 _SURELY_FITS: Final = 1 / 4  # of a window
-_RATIO_STEP: Final = 1.08  # at most a twenty-fifth is given away; `SLACK` holds as much again
 LEAST_ROOM: Final = 128  # tokens below which nothing that is left would be worth an answer
 _DEFAULT_OUTPUT: Final = 4096  # room for an answer where the request names none
 _OUTPUT_SHARE: Final = 8  # and at most an eighth of the window
@@ -101,7 +99,7 @@ def fit(
         return Fitted(folded)
     if theirs + (conversation.output or 0) <= window:
         return Fitted(folded)
-    ratio = snap_ratio(planning_ratio(known, options.model or conversation.model))
+    ratio = planning_ratio(known, options.model or conversation.model, steady=True)
     room = int((window - output_reserve(conversation.output, window)) * SLACK / ratio)
     steady = replace(options, belief=None)  # what is believed changes, and nobody keeps what would be decided here
     return Fitted(folded, shrink_steadily(conversation, room, steady, memo, fold) if room >= LEAST_ROOM else None)
@@ -120,16 +118,15 @@ def is_left_alone(conversation: Conversation, options: FoldOptions, known: Learn
     return window is None or most < window * _SURELY_FITS
 
 
-def planning_ratio(known: Learned, model: str) -> float:
-    """Theirs / ours for planning: what was reported, else our own vocabulary where it is the model's, else with some care."""
+def planning_ratio(known: Learned, model: str, *, steady: bool = False) -> float:
+    """Theirs / ours for planning: what was reported, else our own vocabulary where it is the model's, else with some care.
+
+    Args:
+        steady: whether it is to be a step of a ladder, which changes seldom.
+    """
     if known.ratios or tokens.encoding_for_model(model):
-        return known.ratio
-    return _UNKNOWN_VOCABULARY
-
-
-def snap_ratio(ratio: float) -> float:
-    """The nearest step of a ladder: what is learned changes a little with every answer, and rooms should not."""
-    return float(_RATIO_STEP ** round(log(ratio, _RATIO_STEP)))
+        return known.step if steady else known.ratio
+    return snap_ratio(_UNKNOWN_VOCABULARY) if steady else _UNKNOWN_VOCABULARY
 
 
 def output_reserve(output: int | None, window: int) -> int:
@@ -144,7 +141,7 @@ def shrink_steadily(
 
     Where no cache makes that cheaper, all of the room is used each time.
     """
-    options = replace(options, model=options.model or conversation.model)
+    options = replace(options, model=options.model or conversation.model, leaves_room=False)  # that is done here
     cached = options.prices.read < options.prices.write or options.prices_if_cached is not None
     since = border(conversation, room, int(room / SLACK), options.model, memo) if cached else None
     if since is not None:
@@ -171,7 +168,7 @@ def shrink(
     """
     if conversation.held:
         return None
-    options = replace(options, model=options.model or conversation.model)
+    options = replace(options, model=options.model or conversation.model, leaves_room=False)
     base = lean(conversation, options, memo)
     older = _attempt(lambda: fold_older(base, room, options, fold, memo, narrow=not cuts_recent))
     if older is not None:

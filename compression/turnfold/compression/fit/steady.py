@@ -26,6 +26,7 @@ from turnfold.compression.fold.changing import settle
 from turnfold.compression.fold.check import check
 from turnfold.compression.fold.counts import conversation_tokens, message_tokens, schema_tokens
 from turnfold.compression.fold.marks import move_marks
+from turnfold.compression.fold.policy import GROWTH, newest_outgrown
 from turnfold.compression.fold.thinking import all_thinking
 from turnfold.compression.fold.units import units
 from turnfold.compression.memo import Memo
@@ -34,8 +35,7 @@ from turnfold.compression.wire.cache_marks import cut_marks
 from turnfold.compression.wire.conversation import Beside, Changes, Conversation
 from turnfold.compression.wire.edits import Edit, apply
 
-_GROWTH: Final = 0.25  # share of the room that is left free at a border: what later requests append
-_QUOTES: Final = 0.08  # and for quotes behind later questions
+_QUOTES: Final = 0.08  # share of the room that is left free at a border for quotes behind later questions
 _MUCH: Final = 1 / 8  # of the room left free: what is written again to take a quote back
 _TRIES: Final = 4
 _STRICTER: Final = 1.5  # a fold in less room leaves recall a larger share of it
@@ -70,14 +70,12 @@ def border(conversation: Conversation, room: int, most: int, model: str, memo: M
     sums = list(accumulate([message_tokens(m, model, memo) for m in messages], initial=0))
     extra = 3 + schema_tokens(conversation, model, memo)
     free = room - extra - sum([message_tokens(messages[i], model, memo) for i in messages.pinned])
-    growth, quotes = int(_GROWTH * free), int(_QUOTES * free)
+    growth, quotes = int(GROWTH * free), int(_QUOTES * free)
     if quotes <= 0:
         return None
-    limit, found = most - extra, None
-    for end in _request_ends(conversation, memo):
-        if sums[end] > limit:
-            limit, found = sums[end] + growth, end
-    return None if found is None else Border(found, room - growth - quotes, growth, quotes)
+    ends = _request_ends(conversation, memo)
+    found = newest_outgrown([sums[end] for end in ends], most - extra, growth)
+    return None if found is None else Border(ends[found], room - growth - quotes, growth, quotes)
 
 
 def _request_ends(conversation: Conversation, memo: Memo) -> Sequence[int]:

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Final
 
+from turnfold.compression.fold import policy
 from turnfold.compression.fold.ask import Present, Recall, recall_for
 from turnfold.compression.fold.changing import NOT_APART, caching, changes, settle
-from turnfold.compression.fold.counts import conversation_tokens, message_tokens
+from turnfold.compression.fold.counts import conversation_tokens, message_tokens, schema_tokens
 from turnfold.compression.fold.fold_task import FoldTask, fold_task
-from turnfold.compression.fold.keeping import kept_messages
 from turnfold.compression.fold.marks import move_marks
 from turnfold.compression.fold.pieces import Asker, most_recall_tokens, saved_by
 from turnfold.compression.fold.plan import Plan, plan
 from turnfold.compression.fold.thinking import decided, dropping, first_thought
-from turnfold.compression.fold.units import Unit, question_start, staying, units
+from turnfold.compression.fold.units import Unit, question_start, staying
 from turnfold.compression.fold.write import FoldDraft, draft
-from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Changes, Conversation
 
@@ -80,21 +80,87 @@ def _settings(cut: Sequence[Unit]) -> Iterator[_FitSetting]:
 def steady_attempt(given: FoldTask, first: Plan) -> Attempt | None:
     """The best attempt; `first` is the plan of its units under the mildest setting.
 
-    Under a budget it may be another with each request. Where thinking is bound to what was sent, the one of the request that
-    the first thinking of the latest turn answered holds as long as the turn goes on: results that come behind take their form,
-    and nothing else changes. The client's cache marks have moved on since then, so that one is made as if they stood at its end.
+    Under a budget it may be another with each request. While a turn's tools are called, the one of an earlier request holds,
+    so that requests only append: results that come behind take their form, and nothing else changes. Where thinking is bound to
+    what was sent, that is the request that the first thinking of the latest turn answered; else see `_held_attempt`. The client's
+    cache marks have moved on since then, so that one is made as if they stood at its end.
     """
-    conversation, results, options, memo = given.conversation, given.results, given.options, given.memo
-    if options.budget is None or not options.preserved_thinking or options.drops_thinking:
+    options = given.options
+    bound = bool(options.preserved_thinking) and not options.drops_thinking
+    cached = options.prices.read < options.prices.write or options.prices_if_cached is not None
+    holds = options.leaves_room and cached
+    if options.budget is None or not (bound or (holds and given.conversation.messages.results)):
         return _best_attempt(given, first)
     marked = any(u.marked and not u.pinned for u in given.cut)
-    given = given._replace(cut=units(conversation.messages, results, memo, kept_messages(conversation.messages, options.keep)))
-    thought = first_thought(given.cut)
+    thought = first_thought(given.cut) if bound else None
     if thought is None:
-        return _attempt_alone(conversation, options, memo, marked=marked)
-    dropped = ((given.cut[thought].start, len(conversation.messages)),)
-    begun = conversation.with_changes(Changes(dropped=dropped), memo).with_state(conversation.state)
-    best = _attempt_alone(begun, options, memo, marked=marked)
+        return _held_attempt(given, marked=marked)
+    begun = _task_at(given, given.cut[thought].start)
+    return _go_on(given, _held_attempt(begun, marked=marked))
+
+
+def _held_attempt(given: FoldTask, *, marked: bool) -> Attempt | None:
+    """The attempt of the newest request of the latest turn at which the conversation outgrew its budget, or what was left free of
+    it there, as long as that holds; else of the request at which it no longer did."""
+    budget = given.options.budget or 0
+    if not given.options.leaves_room or _size_with(given, _NOTHING) <= budget:
+        return _attempt_alone(given, budget, marked=marked)
+    step = policy.snap_budget(budget)
+    ends, sizes = _requests(given)
+    found, last = policy.newest_outgrown(sizes, step, growth=step), len(ends) - 1
+    at = last if found is None else found
+    for _ in range(_TRIES):
+        begun = _task_at(given, ends[at])
+        best = _roomy_attempt(begun, marked=marked)
+        if at == last:
+            return best
+        room = budget - _size_with(begun, best.changes if best else _NOTHING)
+        if best is None or best.fitting <= _MILD:
+            held = _go_on(given, best)
+            if _size_with(given, held.changes if held else _NOTHING) <= budget:
+                return held
+        else:
+            room = 0  # the next request may need no such squeeze
+        at = next((i for i in range(at + 1, last) if sizes[i] - sizes[at] > room), last)
+    return _roomy_attempt(given, marked=marked)
+
+
+def _roomy_attempt(given: FoldTask, *, marked: bool) -> Attempt | None:
+    """The best attempt that leaves room for what is to come, as long as that costs no quotes."""
+    budget = given.options.budget or 0
+    step = policy.snap_budget(budget)
+    free = int(policy.GROWTH * _loops(given.cut) * step)
+    best = _attempt_alone(given._replace(free=free), step - free, marked=marked)
+    return best if best is None or best.fitting <= _MILD else _attempt_alone(given, budget, marked=marked)
+
+
+def _requests(given: FoldTask) -> tuple[Sequence[int], Sequence[int]]:
+    """Where requests of the latest turn ended, in messages, and tokens of the conversation then."""
+    cut, extra = given.cut, 3 + schema_tokens(given.conversation, given.options.model, given.memo)
+    start = _last_user(cut) or 0
+    asking = [i for i in range(start, len(cut) - 1) if cut[i].asks]
+    sums = list(accumulate([u.tokens for u in cut], initial=extra))
+    return [*[cut[i].end for i in asking], len(given.conversation.messages)], [*[sums[i + 1] for i in asking], sums[-1]]
+
+
+def _loops(cut: Sequence[Unit]) -> float:
+    """How likely a request is to be followed by results of tools, 0 to 1, as far as those before it tell."""
+    asking = [u for u in cut if u.asks]
+    return min(1.0, 2 * len([u for u in asking if not u.is_user]) / max(1, len(asking)))
+
+
+def _task_at(given: FoldTask, end: int) -> FoldTask:
+    """The task as it stood when `end` messages had come."""
+    conversation, memo = given.conversation, given.memo
+    if end == len(conversation.messages):
+        return given
+    dropped = Changes(dropped=((end, len(conversation.messages)),))
+    begun = conversation.with_changes(dropped, memo).with_state(conversation.state)
+    return fold_task(begun, given.options, memo)
+
+
+def _go_on(given: FoldTask, best: Attempt | None) -> Attempt | None:
+    """An earlier request's attempt with what has come behind it."""
     drawn, stays, recalls = (best.plan, best.stays, best.recalls) if best else (_UNFOLDED, frozenset[int](), {})
     drafted = draft(given, stays, drawn)
     if not (drawn.pieces or drafted.shaped):
@@ -103,14 +169,16 @@ def steady_attempt(given: FoldTask, first: Plan) -> Attempt | None:
 
 
 _UNFOLDED: Final = Plan((), 0, (), 0, 0, 0)
+_MILD: Final = 1  # index of the last setting that takes nothing from recall
+_TRIES: Final = 4  # requests of a turn at which it is decided anew, until this one is
 
 
-def _attempt_alone(conversation: Conversation, options: FoldOptions, memo: Memo, *, marked: bool) -> Attempt | None:
-    """The best attempt; of the messages behind the instructions the last one alone is `marked`, or none."""
-    given = fold_task(conversation, options, memo)
+def _attempt_alone(given: FoldTask, budget: int, *, marked: bool) -> Attempt | None:
+    """The best attempt within a budget; of the messages behind the instructions the last one alone is `marked`, or none."""
+    given = given._replace(options=replace(given.options, budget=budget))
     last = len(given.cut) - 1
     cut = tuple(u if u.pinned else u._replace(marked=marked and i == last) for i, u in enumerate(given.cut))
-    return _best_attempt(given._replace(cut=cut), plan(cut, options, memo=memo))
+    return _best_attempt(given._replace(cut=cut), plan(cut, given.options, memo=given.memo))
 
 
 def _best_attempt(given: FoldTask, first: Plan) -> Attempt | None:
@@ -258,7 +326,7 @@ def _recall_room(given: FoldTask, plan: Plan, drafted: FoldDraft, budget: int) -
     it, in a tool loop, the same as then; once a fold event has come in between, a quarter of the budget."""
     messages, asker = given.conversation.messages, plan.askers[-1]
     if asker.pieces != plan.pieces or asker.unit < plan.tail:
-        return budget // 4
+        return (budget + given.free) // 4
     behind = messages[given.cut[asker.unit].end :]
     bare = _size_with(given, changes(messages, drafted, {}, NOT_APART))
     return max(0, budget - _JOINT - bare + sum(message_tokens(m, given.options.model, given.memo) for m in behind))

@@ -124,7 +124,10 @@ def fold(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded
     drawn = drawn if best is None else best.plan
     decided = fresh(drawn.decided, options.precedents, conversation.messages, memo)
     plain = _fold_nothing(conversation, options, memo, outlook=drawn.outlook, decided=decided)
-    return plain if best is None else replace(_chosen(plain, best, options, memo), outlook=drawn.outlook, decided=decided)
+    if best is None:
+        over = options.budget is not None and plain.tokens_after > options.budget
+        return replace(plain, reason="over-budget") if over else plain
+    return replace(_chosen(plain, best, options, memo), outlook=drawn.outlook, decided=decided)
 
 
 def _chosen(plain: Folded, best: Attempt, options: FoldOptions, memo: Memo) -> Folded:

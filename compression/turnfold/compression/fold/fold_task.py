@@ -26,6 +26,7 @@ class FoldTask(NamedTuple):
         cut: its units.
         results: forms of its tool results.
         repeats: the first message that may be replaced by a reference to an equal one.
+        free: tokens of the budget that are left free for what is to come, beside what the options' may take.
     """
 
     conversation: Conversation
@@ -34,6 +35,7 @@ class FoldTask(NamedTuple):
     options: FoldOptions
     memo: Memo
     repeats: int = 0
+    free: int = 0
 
 
 def fold_task(conversation: Conversation, options: FoldOptions, memo: Memo) -> FoldTask:

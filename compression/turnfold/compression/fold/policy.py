@@ -10,6 +10,7 @@ fold pays. The cheaper a read, the more a rewritten prefix costs beside it, so f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from math import exp, log, sqrt
@@ -20,6 +21,8 @@ from turnfold.compression.options import FoldOptions, Warmth
 
 #: Tokens that are quoted, at most, of the message that a kept user's message answers.
 ANSWERED: Final = 300
+#: Share of a budget or window that is left free where a request is made smaller, for what later requests append.
+GROWTH: Final = 0.25
 #: About what a line of counts and an id takes.
 LINE: Final = 24
 
@@ -135,7 +138,7 @@ def thresholds(options: FoldOptions, warmth: Warmth, total: int, shape: Shape, s
     free = Thresholds(start, fold_at, keep, int(keep * _facts_worth(shape, spared, price)), summaries_at=keep // 2)
     if options.budget is None:
         return free
-    budget = _snap(options.budget)
+    budget = snap_budget(options.budget)
     limit = int(budget * min(_MOST_STANDING, _standing_share(budget, total) * squeeze))
     target = int(0.6 * limit)
     return Thresholds(
@@ -251,9 +254,25 @@ def _start_and_keep(price: float) -> tuple[int, int]:
     raise AssertionError("profiles cover 0.1 to 1")
 
 
-def _snap(budget: int) -> int:
+def snap_budget(budget: int) -> int:
+    """The step of a ladder that a budget has reached: one that changes a little with each request, as a share of it does, moves
+    borders seldom."""
     step = int(log(max(budget, 1)) / log(_LADDER) + 1e-9)
     return int(_LADDER**step)
+
+
+def newest_outgrown(totals: Sequence[int], most: int, growth: int) -> int | None:
+    """Index of the newest of growing totals at which something has to be made smaller; None where it never had to.
+
+    Args:
+        most: total up to which nothing has.
+        growth: by how much it may grow from there until it has to be again.
+    """
+    found = None
+    for index, total in enumerate(totals):
+        if total > most:
+            found, most = index, total + growth
+    return found
 
 
 def summary_tokens(raw: int) -> int:

@@ -115,7 +115,7 @@ def draft(given: FoldTask, stays: frozenset[int], plan: Plan) -> FoldDraft:
     Args:
         stays: indices of units that are forwarded although they lie in a piece (``units.staying``).
     """
-    conversation, units, results, options, memo, _ = given
+    conversation, units, results, options, memo = given[:5]
     loose = unsigned(conversation.messages, units, plan, options)
     messages = [m.unsigned if i in loose else m for i, m in enumerate(conversation.messages)] if loose else conversation.messages
     writer = _Writer(messages, units, stays, results, options.prose, memo)

@@ -192,6 +192,7 @@ def _to_bytes(record: WindowRecord, spot: Spot) -> bytes:
             "retry_at": record.retry_at,
             "tries": record.tries,
             "ratios": known.ratios,
+            "planned": known.planned,
             "limit": known.limit,
             "claims": known.claims,
             "over": known.over,
@@ -211,6 +212,7 @@ def _build(data: Any) -> WindowRecord:
     limit = None if data["limit"] is None else int(data["limit"])
     known = Learned(
         ratios=tuple(float(ratio) for ratio in data["ratios"]),
+        planned=max(0.0, float(data.get("planned", 0))),
         limit=limit,
         claims=int(data.get("claims", 2 * (limit is not None))),  # the first release believed one claim
         over=tuple(bool(taken) for taken in data.get("over", [False] if limit is not None else [])),
