@@ -451,7 +451,24 @@ def test_one_word_of_several_found_somewhere_is_chance() -> None:
     assert spent("dealer?") > 0, "a question of one word is not one of several"
 
 
-THINGS = "lamp barn coat desk drum fork gate harp iron jeep kite lock mast oven pipe quilt raft sofa tent vase".split()
+THINGS = [
+    "lamp",
+    "barn",
+    "coat",
+    "desk",
+    "drum",
+    "fork",
+    "gate",
+    "harp",
+    "iron",
+    "jeep",
+    "kite",
+    "lock",
+    "mast",
+    "oven",
+    "pipe",
+    "quilt",
+]
 CHORES = [source(f"It took so long to mend the {thing} that I had to call my aunt.") for thing in THINGS]
 CHORES += [source(f"The old {thing} stands in the yard again.") for thing in THINGS * 4]
 

@@ -91,7 +91,7 @@ class Tuning:
     hop_names: int = 12
     link: float = 1.0
     link_passages: int = 5
-    link_steps: int = 3
+    link_steps: int = 5
     region: float = 400
     region_least: int = 40
     region_short: float = 16
