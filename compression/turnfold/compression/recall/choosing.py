@@ -414,15 +414,15 @@ def _coverage(asked: Terms, kind_of: Sequence[int], index: PassageIndex) -> _Cov
     both = _presence(asked.hits, value, word_of) + _presence(asked.heads, value, word_of)
     best = int(both.argmax())
     found = {term for hits in (asked.hits, asked.heads) for term in hits.term[hits.passage == best].tolist()}
-    told = {int(word_of[term]) for term in found}
+    told = {int(word_of[term]): float(value[term]) for term in sorted(found, reverse=True)}  # a word counts before its kind
     all_of_it = max(float(value[:own].sum()), 1e-9)
     beside = [field.find(asked.wanted).term for field in (index.stamps, index.speakers)]
-    places = [distinct(terms) for terms in (asked.hits.term, asked.heads.term, *beside)]
-    somewhere = told.union(*(terms[terms < own].tolist() for terms in places))
+    places = [distinct(terms[terms < own]) for terms in (asked.hits.term, asked.heads.term, *beside)]
+    anywhere = {term: float(value[term]) for terms in places for term in terms.tolist()}
     return _Coverage(
         share=min(1.0, float(both[best]) / all_of_it),
-        known=float(value[sorted(somewhere)].sum()) / all_of_it,
-        is_named=any((places[n] < own).any() for n in (1, 3)),
+        known=sum((told | anywhere).values()) / all_of_it,
+        is_named=any(len(places[n]) for n in (1, 3)),
         is_one_word=len(told) == 1 < own,
         is_by_kind=bool(found) and min(found) >= own,
     )
