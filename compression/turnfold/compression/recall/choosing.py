@@ -260,7 +260,7 @@ class _Asking:
         found, hinted = self._coverage, self.tuning.hinted
         if self.asked.borrowed or found.is_named or self.strength <= hinted:
             return self.strength
-        return hinted + (self.strength - hinted) * min(1.0, found.known / self.tuning.known) ** _UNKNOWN
+        return hinted + (self.strength - hinted) * (found.known / max(found.known, self.tuning.known)) ** _UNKNOWN
 
     @property
     def is_talk(self) -> bool:
