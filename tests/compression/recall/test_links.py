@@ -52,6 +52,17 @@ _CHAINS: Final = (
         ("Ask kim@harbour.example about the mooring.", "kim@harbour.example is away until June."),
         "Whom can I ask about the mooring?",
     ),
+    (
+        (
+            "VAR QHTRB = 40817.",
+            "VAR LMZED = VAR QHTRB.",
+            "VAR PWKAF = VAR LMZED.",
+            "VAR CNUSG = VAR PWKAF.",
+            "VAR BOXIJ = VAR CNUSG.",
+        ),
+        "Which variables have the value 40817?",
+    ),
+    (("The cabin is heated by THOR.", "THOR is driven by FREYA.", "FREYA broke last winter."), "What heats the cabin?"),
 )
 
 
@@ -64,6 +75,13 @@ def test_what_an_identifier_leads_to_is_quoted(told: Sequence[str], question: st
 @each("figure", ["2024", "10:30", "3.5", "12th", "20km"])
 def test_a_figure_that_tells_of_nothing_leads_nowhere(figure: str) -> None:
     told = (f"Our mooring in Lund was for {figure}.", f"The opera had {figure} on its poster.")
+    sent = _sent(told, "What was our mooring in Lund?", None)
+    assert told[0] in sent
+    assert told[1] not in sent
+
+
+def test_a_shouted_word_leads_to_no_word() -> None:
+    told = ("Our mooring in Lund is GORGEOUS.", "The opera was gorgeous.")
     sent = _sent(told, "What was our mooring in Lund?", None)
     assert told[0] in sent
     assert told[1] not in sent

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -448,6 +449,45 @@ def test_one_word_of_several_found_somewhere_is_chance() -> None:
     assert spent(question) == 0 < spent(question, figures(lone=1.0))
     assert spent("What does the dealer in Lund want?") > 0
     assert spent("dealer?") > 0, "a question of one word is not one of several"
+
+
+THINGS = [
+    "lamp",
+    "barn",
+    "coat",
+    "desk",
+    "drum",
+    "fork",
+    "gate",
+    "harp",
+    "iron",
+    "jeep",
+    "kite",
+    "lock",
+    "mast",
+    "oven",
+    "pipe",
+    "quilt",
+]
+CHORES = [source(f"It took so long to mend the {thing} that I had to call my aunt.") for thing in THINGS]
+CHORES += [source(f"The old {thing} stands in the yard again.") for thing in THINGS * 4]
+
+
+def spent_on(sources: Sequence[Source], question: str, tuning: Tuning = TUNING) -> int:
+    found = recall(sources, Question(question), 2000, (), tokens.count, Memo(), tuning=tuning)
+    return tokens.count(fence.render(sources, found)) if found else 0
+
+
+@pytest.mark.parametrize("unrelated", ["How long does it take to boil an egg?", "How long does it take to knit a scarf?"])
+def test_a_question_of_which_much_stands_nowhere_gets_little(unrelated: str) -> None:
+    assert 0 < 2 * spent_on(CHORES, unrelated) < spent_on(CHORES, unrelated, figures(known=0.01))
+    assert spent_on(CHORES, "How long did it take?") == spent_on(CHORES, "How long did it take?", figures(known=0.01))
+
+
+def test_a_question_that_names_who_speaks_is_about_the_talk_whatever_else_it_says() -> None:
+    spoken = [source(f"{'Ann' if n % 2 else 'Bob'}: {chore.text}") for n, chore in enumerate(CHORES)]
+    question = "How long did it take Ann to boil an egg for lunch?"
+    assert 0 < spent_on(spoken, question) == spent_on(spoken, question, figures(known=0.01))
 
 
 def test_what_is_told_in_passing_gets_less_than_what_is_asked_for() -> None:

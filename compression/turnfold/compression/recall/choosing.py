@@ -35,7 +35,7 @@ from turnfold.compression.recall.ranking import Terms, named_factor, score, vect
 from turnfold.compression.recall.several import several
 from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.recall.works import FoundWork, find_work, with_work
-from turnfold.compression.scorers.bm25 import Hits, idf, presence
+from turnfold.compression.scorers.bm25 import Hits, distinct, idf, presence
 from turnfold.compression.shorten.told import ToldRoom, told
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue import requests
@@ -247,7 +247,7 @@ class _Asking:
 
     @cached_property
     def _coverage(self) -> _Coverage:
-        return _coverage(self.terms, self.asked.kind_of)
+        return _coverage(self.terms, self.asked.kind_of, self.index)
 
     @property
     def matched(self) -> float:
@@ -257,8 +257,16 @@ class _Asking:
     @property
     def strength(self) -> float:
         """The same, less where that is one word of several."""
-        matched = self._coverage.share
-        return matched * self.tuning.lone if self._coverage.is_one_word and not self.asked.borrowed else matched
+        found = self._coverage
+        return found.share * self.tuning.lone if found.is_one_word and not self.asked.borrowed else found.share
+
+    @property
+    def certainty(self) -> float:
+        """How surely it is about the conversation: its strength, nearer to a mere hint the less of it stands anywhere."""
+        found, hinted = self._coverage, self.tuning.hinted
+        if self.asked.borrowed or found.is_named or self.strength <= hinted:
+            return self.strength
+        return hinted + (self.strength - hinted) * (found.known / max(found.known, self.tuning.known)) ** _UNKNOWN
 
     @property
     def is_talk(self) -> bool:
@@ -271,7 +279,7 @@ class _Asking:
         floors = [part.floor for part in self.parts if part.floor is not None]
         if self.fill or floors:
             return min(floors, default=0.0)
-        strength = self.tuning.hinted if self.hangs_on_one_word else self.strength
+        strength = self.tuning.hinted if self.hangs_on_one_word else self.certainty
         return _floor(strength, self.tuning, borrowed=self.asked.borrowed)
 
     @property
@@ -297,7 +305,7 @@ class _Asking:
             return budget
         if self.parts:
             return min(budget, sum(part.room(budget) for part in self.parts if part.floor is not None) or budget)
-        part = _room(self.strength, self.tuning, borrowed=self.asked.borrowed)
+        part = _room(self.certainty, self.tuning, borrowed=self.asked.borrowed)
         if self.asked.beside_talk:
             part *= self.tuning.room_beside_talk
         return min(budget, max(self.tuning.room_least, int(budget * part)))
@@ -325,7 +333,7 @@ class _Asking:
         if self.fill and self.is_talk:  # what bears on nothing still says more than nothing, the newest most
             worth = worth + _RECENCY * float(worth.max(initial=1.0)) * np.arange(1, len(worth) + 1)
         bears = worth > least
-        if floor == tuning.bearing and (given := tuning.given * _room(self.strength, tuning, borrowed=False)):
+        if floor == tuning.bearing and (given := tuning.given * _room(self.certainty, tuning, borrowed=False)):
             bears[_first(index, worth, _HALF * least, given)] = True
         like = vector_likeness(index, self.question.likeness, tuning) if self.question.likeness else None
         if like is not None and floor is not None:  # how many bear on it is for the words to say; vectors have a say in which
@@ -359,6 +367,7 @@ def _first(index: PassageIndex, worth: Floats, least: float, room: float) -> Int
 
 
 _HALF: Final = 0.5
+_UNKNOWN: Final = 2  # the power of what is known of a question
 _RECENCY: Final = 1e-9  # of the best worth: less than anything that bears on a question
 _SHORTEST: Final = 10  # tokens of a quote and its label, as a rule at least
 
@@ -380,21 +389,25 @@ def _room(strength: float, tuning: Tuning, *, borrowed: bool) -> float:
 
 
 class _Coverage(NamedTuple):
-    """What a passage has of a question.
+    """What the conversation, and the passage that has most of it, have of a question.
 
     Attributes:
         share: the greatest share of the question's weight that a passage holds, itself or in its title.
+        known: the share of its weight that stands anywhere; of things of a kind, what stands in that passage.
+        is_named: whether it names a title or one who speaks: it is about the conversation then, whatever else it says.
         is_one_word: whether that is one word of several.
         is_by_kind: whether the passage has only things of a kind that words of the question name, and none of these words.
     """
 
     share: float
+    known: float
+    is_named: bool
     is_one_word: bool
     is_by_kind: bool
 
 
-def _coverage(asked: Terms, kind_of: Sequence[int]) -> _Coverage:
-    """What the passage has of a question that has most of it.
+def _coverage(asked: Terms, kind_of: Sequence[int], index: PassageIndex) -> _Coverage:
+    """What there is of a question, and what the passage has of it that has most.
 
     A word and things of the kind that it names say the same of it once.
 
@@ -407,9 +420,18 @@ def _coverage(asked: Terms, kind_of: Sequence[int]) -> _Coverage:
     both = _presence(asked.hits, value, word_of) + _presence(asked.heads, value, word_of)
     best = int(both.argmax())
     found = {term for hits in (asked.hits, asked.heads) for term in hits.term[hits.passage == best].tolist()}
-    told = {int(word_of[term]) for term in found}
-    share = min(1.0, float(both[best]) / max(float(value[:own].sum()), 1e-9))
-    return _Coverage(share, len(told) == 1 < own, bool(found) and min(found) >= own)
+    told = {int(word_of[term]): float(value[term]) for term in sorted(found, reverse=True)}  # a word counts before its kind
+    all_of_it = max(float(value[:own].sum()), 1e-9)
+    beside = [field.find(asked.wanted).term for field in (index.stamps, index.speakers)]
+    places = [distinct(terms[terms < own]) for terms in (asked.hits.term, asked.heads.term, *beside)]
+    anywhere = {term: float(value[term]) for terms in places for term in terms.tolist()}
+    return _Coverage(
+        share=min(1.0, float(both[best]) / all_of_it),
+        known=sum((told | anywhere).values()) / all_of_it,
+        is_named=any(len(places[n]) for n in (1, 3)),
+        is_one_word=len(told) == 1 < own,
+        is_by_kind=bool(found) and min(found) >= own,
+    )
 
 
 def _presence(hits: Hits, value: Floats, word_of: Ints) -> Floats:

@@ -4,27 +4,29 @@ Lives here: which words link passages, and what the linked ones are worth. Does 
 question's own words, or by the names of people and places in the best ones, which stand in too many to be followed like this
 (``ranking``).
 
-An identifier that few passages share says that they tell of the same thing, whatever else they say. Years, times, dates, amounts
-and versions have digits too, but tell of nothing by themselves.
+An identifier, or a name in capitals, that few passages share says that they tell of the same thing, whatever else they say.
+Years, times, dates, amounts and versions have digits too, but tell of nothing by themselves.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from turnfold.compression.recall.greatest import best_places
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
 from turnfold.compression.recall.tuning import Tuning
-from turnfold.compression.scorers.bm25 import wanted_terms
+from turnfold.compression.scorers.bm25 import Hits, wanted_terms
 from turnfold.compression.text import words
 from turnfold.compression.text.quotes import Quotable
 
 _PLAIN_FIGURE: Final = re.compile(r"(?:1\d|20)\d\d|\d+[^\W\d_]{1,4}|\d{1,4}(?:[-./:]\d{1,4}){1,2}")
 _HINT: Final = re.compile(r"[\d_@]")  # no identifier is without one
+_CAPITALS: Final = re.compile(r"\b[A-Z]{4,}\b")  # a name as programs and puzzles have it
 _IDENTIFIER: Final = re.compile(r"(?=.*\d)[\w./:@#-]{4,}|.*[^\W_]_[^\W_].*|.+@.+")
 
 
@@ -38,12 +40,15 @@ def linked(index: PassageIndex, sources: Sequence[Quotable], worth: Floats, know
     total, seen = np.zeros(len(worth)), set(known)
     best = best_places(worth, tuning.hop_passages)
     for _ in range(tuning.link_steps):
-        found = {term: float(worth[place]) for place in reversed(best) for term in _identifiers(index, sources, place)}
+        leads = {place: _leads(_text(index, sources, place)) for place in reversed(best)}
+        found = {term: float(worth[place]) for place, terms in leads.items() for term in terms}
+        forms = {term: form for terms in leads.values() for term, form in terms.items()}
         leading = [term for term in _rare(index, found, tuning) if term not in seen]
         if not leading:
             break
         seen.update(leading)
         hits = index.words.find(wanted_terms([(term,) for term in leading]))
+        hits = hits.where(_in_form(index, sources, hits, [forms[term] for term in leading]))
         led = np.zeros(len(worth))
         np.maximum.at(led, hits.passage, np.array([found[term] for term in leading]).take(hits.term))
         led[best] = 0.0
@@ -59,15 +64,24 @@ def names_one_thing(word: str) -> bool:
     return not word.isalpha() and _IDENTIFIER.fullmatch(word) is not None and _PLAIN_FIGURE.fullmatch(word) is None
 
 
-def _identifiers(index: PassageIndex, sources: Sequence[Quotable], place: int) -> Iterator[int]:
-    source, start, end = index.quotes[place]
-    folded = words.fold(sources[source].text[start:end])
-    if not _HINT.search(folded):
-        return
-    said = words.words(folded)
-    found = [word for word in dict.fromkeys(said) if names_one_thing(word)]
+def _leads(text: str) -> dict[int, str]:
+    """The terms of what leads on from a text; each with how it must be written where it leads to, "" for in any way."""
+    folded = words.fold(text)
+    found = [word for word in dict.fromkeys(words.words(folded)) if names_one_thing(word)] if _HINT.search(folded) else []
     parts = {part for word in found for part in words.words(word)[1:]}  # those of D-0009 and of Y-0009 are alike by chance
-    yield from (words.term(word) for word in found if word not in parts)
+    names = {words.term(words.fold(name)): name for name in _CAPITALS.findall(text)}
+    return names | {words.term(word): "" for word in found if word not in parts}
+
+
+def _in_form(index: PassageIndex, sources: Sequence[Quotable], hits: Hits, forms: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Which of the hits are written in the forms of their terms: what is a name in capitals here may be a word there."""
+    places = zip(hits.term.tolist(), hits.passage.tolist(), strict=True)
+    return np.array([forms[term] in _text(index, sources, place) for term, place in places], np.bool_)
+
+
+def _text(index: PassageIndex, sources: Sequence[Quotable], place: int) -> str:
+    source, start, end = index.quotes[place]
+    return sources[source].text[start:end]
 
 
 def _rare(index: PassageIndex, found: dict[int, float], tuning: Tuning) -> list[int]:

@@ -45,6 +45,7 @@ class Tuning:
         hinted: without fill, share of the question's weight that the best passage must hold for anything to be quoted.
         covered: the share from which all that bears on it is quoted; in between only what comes close to the best.
         lone: factor for the share where the best passage holds one word of several: chance finds one anywhere.
+        known: share of the question's weight below which what stands somewhere is too little: the rest may fit by chance.
         full: without fill, share from which a question may take all of the budget; from `hinted` on its part grows evenly.
         room_borrowed: part of the budget for a question whose words are those of the exchange before.
         room_beside_talk: what a question keeps of its room whose message says something else too: much of that is small talk.
@@ -90,7 +91,7 @@ class Tuning:
     hop_names: int = 12
     link: float = 1.0
     link_passages: int = 5
-    link_steps: int = 3
+    link_steps: int = 5
     region: float = 400
     region_least: int = 40
     region_short: float = 16
@@ -106,6 +107,7 @@ class Tuning:
     hinted: float = 0.14
     covered: float = 0.25
     lone: float = 0.5
+    known: float = 0.6
     full: float = 0.45
     room_borrowed: float = 0.5
     room_beside_talk: float = 0.5
