@@ -22,10 +22,8 @@ _LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl")
 _TABLE: Final = lexicon("constraints")
 _LONGEST: Final = 240  # characters of a sentence that is read
 _ASKS: Final = re.compile(r"[?？؟]\s*\Z")
-_JOINING: Final = r"(?:and|but|also|please|und|aber|auch|bitte|et|mais|y|pero|e|ma|mas|en|maar)"
+_JOINING: Final = "(?:and|but|also|please|und|aber|auch|bitte|et|mais|y|pero|e|ma|mas|en|maar)"
 _START: Final = rf"(?:\A|[,;:.]\s+|[-–—]\s+)\W*(?:{_JOINING}\W+){{0,2}}"
-    r"(?:\A|[,;:.]\s+|[-–—]\s+)\W*(?:(?:and|but|also|please|und|aber|auch|bitte|et|mais|y|pero|e|ma|mas|en|maar)\W+){0,2}"
-)
 _GAP: Final = r"(?:[^\w,;?!]+[\w'./*-]+){0,9}?[^\w,;?!]+"
 
 
