@@ -32,6 +32,7 @@ from turnfold.compression.recall.ranked_quotes import RankedQuotes, in_front
 from turnfold.compression.recall.ranking import Terms, named_factor, score, vector_likeness
 from turnfold.compression.recall.several import several
 from turnfold.compression.recall.tuning import TUNING, Tuning
+from turnfold.compression.recall.whole_records import with_records
 from turnfold.compression.recall.works import FoundWork, find_work, with_work
 from turnfold.compression.scorers.bm25 import Hits, idf, presence
 from turnfold.compression.shorten.told import ToldRoom, told
@@ -313,7 +314,7 @@ class _Asking:
         worth = score(index, sources, self.asked.text, self.terms, tuning)
         least = np.inf if floor is None else floor * float(worth.max())
         named = named_factor(index, sources, self.terms, tuning, borrowed=self.asked.borrowed)
-        worth = renewed(index, sources, worth * named, memo)
+        worth = with_records(index, sources, renewed(index, sources, worth * named, memo), self.asked.things, tuning)
         if self.points_back:
             worth = np.where(_pointing_back(index, sources), tuning.points_back * worth, worth)
         if self.fill and self.is_talk:  # what bears on nothing still says more than nothing, the newest most
@@ -326,7 +327,8 @@ class _Asking:
             number = len(worth) if floor == 0.0 else int(bears.sum())
             # Rounded, so that no machine's arithmetic changes the order.
             liked = score(index, sources, self.asked.text, self.terms, tuning, like)
-            worth = np.round(renewed(index, sources, liked * named, memo), 6)
+            liked = with_records(index, sources, renewed(index, sources, liked * named, memo), self.asked.things, tuning)
+            worth = np.round(liked, 6)
             bears = np.zeros(len(worth), dtype=bool)
             bears[best_places(worth, number)] = True
         return RankedQuotes(np.flatnonzero(bears), worth)
