@@ -20,6 +20,8 @@ _LIMITS = [
     "Nothing is sent before I have seen it, and no mail leaves without my approval.",
     "Customer names must not appear in your report.",
     "No file outside src/ may be changed.",
+    "I sign as 'Dr. A. Novak', and nothing is sent before I have seen it.",
+    "Es geht nichts raus, nichts wird gebucht, bevor ich zugestimmt habe.",
     "Leave package-lock.json alone, CI regenerates it.",
     "Hands off the migrations folder, please, that's Oksana's.",
     "Keep the public API unchanged.",

@@ -26,6 +26,7 @@ from turnfold.compression.recall.held import Held
 from turnfold.compression.recall.later import release, renewed, with_behind
 from turnfold.compression.recall.ledger import release_ledger, with_ledger
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
+from turnfold.compression.recall.plans import newest_plan
 from turnfold.compression.recall.question import Question, QuestionTerms, has_content, names_unknown, normal_text, read_question
 from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, fence_tokens, fit_quotes
 from turnfold.compression.recall.ranked_quotes import RankedQuotes, in_front
@@ -159,6 +160,8 @@ def _ranked(asking: _Asking, room: int, work: FoundWork, count: Callable[[str], 
     elif whole is None and asking.wants_told and not (work.quotes or requests.asks_for_cover(asks)):
         told_room = ToldRoom(int(asking.tuning.told * room), 0, int(asking.tuning.told * room / 2))
         quotes = in_front(quotes, told(asking.sources, told_room, count, memo))
+    if asking.fill and not asking.is_talk:
+        quotes = in_front(quotes, newest_plan(asking.sources, asking.question.behind))
     has_ledger = asking.is_talk and (asking.fill or (whole is not None and not first))
     if has_ledger:
         is_first = asking.wants_told or not asking.matched

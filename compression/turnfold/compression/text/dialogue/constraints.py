@@ -4,9 +4,9 @@ Lives here: recognising such a sentence by its form. Does not belong here: comma
 the words themselves (``lexicon/constraints.txt``).
 
 Who hands work to an agent limits it in such sentences, and every later step is bound by them. The forms, each in the words of one
-language: none of something may (be done); something must not; leave something alone; ask me before you; everything must be; no
-new dependencies; phrases that limit wherever they stand ("without my approval"). A sentence about what somebody or something did
-is none: its subject is a pronoun, or its verb has no modal.
+language: none of something may (be done), or is done before I; something must not; leave something alone; ask me before you;
+everything must be; no new dependencies; phrases that limit wherever they stand ("without my approval"). A sentence about what
+somebody or something did is none: its subject is a pronoun, or its verb has no modal.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ def _pattern(language: str) -> str:
     forms = (
         rf"{_START}{some('none')}{_GAP}{some('may')}\b",
         rf"{_START}{some('none')}[^\w,;?!]+{some('may')}\b",
+        rf"{_START}{some('none')}{_GAP}{some('unless')}\b",
         rf"{_START}{subject}\w+(?:{_GAP}){some('must not')}\b(?!\W+{some('idle')}\b)",
         rf"{_START}{some('open')}{_GAP}{some('close')}\b",
         rf"{_START}{subject}\w+{_GAP}{some('open')},?\s+{some('close')}\b",
