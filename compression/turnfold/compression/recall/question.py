@@ -217,13 +217,13 @@ def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> Qu
         borrowed,
         is_preamble,
         tuple(kinds),
-        _things(w for w in kept if w in exact),
+        _things(w for w in words.words(folded) if w in exact) if exact and not borrowed else (),
     )
 
 
 def _things(exact: Iterable[str]) -> tuple[str, ...]:
     """Those of the identifiers that name one thing; 7711 is not DOCKS-7711, of which it is a part."""
-    named = [w for w in exact if names_one_thing(w)]
+    named = [w for w in dict.fromkeys(exact) if names_one_thing(w)]
     parts = {part for w in named for part in words.words(w)[1:]}
     return tuple(w for w in named if w not in parts)
 
