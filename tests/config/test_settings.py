@@ -240,3 +240,9 @@ def test_constructing_settings_reads_nothing(monkeypatch: pytest.MonkeyPatch) ->
 def test_models_from_the_file(place: Path) -> None:
     (place / "turnfold.toml").write_text('[models."my-model"]\ninput = 1.5\nwindow = 9000\n')
     assert load().settings.models["my-model"].window == 9000
+
+
+def test_a_cached_token_priced_in_dollars_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A price above that of a fresh token once failed every fold."""
+    monkeypatch.setenv("TURNFOLD_MODELS", '{"gpt-4o": {"input": 2.5, "cache_read": 1.25}}')
+    assert "cache_read" in refusal()

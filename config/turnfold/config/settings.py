@@ -380,7 +380,9 @@ class ModelSettings(SettingsGroup):
 
     input: Annotated[float | None, Field(ge=0, description="Dollars per million input tokens.")] = None
     output: Annotated[float | None, Field(ge=0, description="Dollars per million output tokens.")] = None
-    cache_read: Annotated[float | None, Field(ge=0, description="Price of a cached token, relative to an input token.")] = None
+    cache_read: Annotated[
+        float | None, Field(ge=0, le=1, description="Price of a cached token, relative to an input token, from 0 to 1.")
+    ] = None
     cache_write: Annotated[
         float | None, Field(ge=0, description="Price of writing a token to the cache, relative to an input token.")
     ] = None

@@ -155,3 +155,8 @@ def test_long_texts_that_were_pasted_one_after_the_other_are_folded_at_once(pric
     found = fold_request(encode([*said, {"role": "user", "content": "What is the fee?"}], model="gpt-4o"), options(prices), MEMO)
     assert found.events
     assert found.tokens_after < 0.6 * found.tokens_before
+
+
+def test_a_cache_that_is_written_for_less_than_it_is_read_for_fails_no_fold() -> None:
+    free = thresholds(options(CachePrices(0.5, 0.0)), WARMTH, 20_000, AGENT)
+    assert free.fold_at > free.keep_recent > 0

@@ -125,7 +125,7 @@ def thresholds(options: FoldOptions, warmth: Warmth, total: int, shape: Shape, s
     """
     price = options.prices.reread(warmth.share(shape.loops))
     start, keep = _start_and_keep(price)
-    talking, penalty = talk(shape), options.prices.write - price
+    talking, penalty = talk(shape), max(0.0, options.prices.write - price)
     spared = 0.0
     if options.prices.read >= _SHORT_TAILS:
         spared = _spared(shape)

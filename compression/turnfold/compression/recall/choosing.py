@@ -28,12 +28,14 @@ from turnfold.compression.recall.later import release, renewed, with_behind
 from turnfold.compression.recall.ledger import release_ledger, with_ledger
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.recall.placed_parts import find_parts
+from turnfold.compression.recall.plans import newest_plan
 from turnfold.compression.recall.question import Question, QuestionTerms, has_content, names_unknown, normal_text, read_question
 from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, fence_tokens, fit_quotes
 from turnfold.compression.recall.ranked_quotes import RankedQuotes, in_front
 from turnfold.compression.recall.ranking import Terms, named_factor, score, vector_likeness
 from turnfold.compression.recall.several import several
 from turnfold.compression.recall.tuning import TUNING, Tuning
+from turnfold.compression.recall.whole_records import with_records
 from turnfold.compression.recall.works import FoundWork, find_work, with_work
 from turnfold.compression.scorers.bm25 import Hits, distinct, idf, presence
 from turnfold.compression.shorten.told import ToldRoom, told
@@ -164,6 +166,8 @@ def _ranked(asking: _Asking, room: int, work: FoundWork, count: Callable[[str], 
     elif whole is None and asking.wants_told and not (work.quotes or requests.asks_for_cover(asks)):
         told_room = ToldRoom(int(asking.tuning.told * room), 0, int(asking.tuning.told * room / 2))
         quotes = in_front(quotes, told(asking.sources, told_room, count, memo))
+    if asking.fill and not asking.is_talk:
+        quotes = in_front(quotes, newest_plan(asking.sources, asking.question.behind))
     has_ledger = asking.is_talk and (asking.fill or (whole is not None and not first))
     if has_ledger:
         is_first = asking.wants_told or not asking.matched
@@ -327,7 +331,7 @@ class _Asking:
         worth = score(index, sources, self.asked.text, self.terms, tuning)
         least = np.inf if floor is None else floor * float(worth.max())
         named = named_factor(index, sources, self.terms, tuning, borrowed=self.asked.borrowed)
-        worth = renewed(index, sources, worth * named, memo)
+        worth = with_records(index, sources, renewed(index, sources, worth * named, memo), self.asked.things, tuning)
         if self.points_back:
             worth = np.where(_pointing_back(index, sources), tuning.points_back * worth, worth)
         if self.fill and self.is_talk:  # what bears on nothing still says more than nothing, the newest most
@@ -340,7 +344,8 @@ class _Asking:
             number = len(worth) if floor == 0.0 else int(bears.sum())
             # Rounded, so that no machine's arithmetic changes the order.
             liked = score(index, sources, self.asked.text, self.terms, tuning, like)
-            worth = np.round(renewed(index, sources, liked * named, memo), 6)
+            liked = with_records(index, sources, renewed(index, sources, liked * named, memo), self.asked.things, tuning)
+            worth = np.round(liked, 6)
             bears = np.zeros(len(worth), dtype=bool)
             bears[best_places(worth, number)] = True
         return RankedQuotes(np.flatnonzero(bears), worth)

@@ -7,7 +7,7 @@ Lives here: from a user's message to weighted terms. Does not belong here: which
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, takewhile
 from typing import Final, NamedTuple
@@ -86,6 +86,7 @@ class QuestionTerms:
         borrowed: whether it had no content of its own, so that the words are those of the exchange before.
         beside_talk: whether its message says something else beside it.
         kind_of: of the last groups, which are only of the kind that a word names, the numbers of these words.
+        things: words of it that name one thing which stands in the sources: an order's number.
     """
 
     groups: list[list[int]]
@@ -94,6 +95,7 @@ class QuestionTerms:
     borrowed: bool
     beside_talk: bool = False
     kind_of: tuple[int, ...] = ()
+    things: tuple[str, ...] = ()
 
 
 def content_words(folded: str) -> list[str]:
@@ -215,7 +217,15 @@ def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> Qu
         borrowed,
         is_preamble,
         tuple(kinds),
+        _things(w for w in words.words(folded) if w in exact) if exact and not borrowed else (),
     )
+
+
+def _things(exact: Iterable[str]) -> tuple[str, ...]:
+    """Those of the identifiers that name one thing; 7711 is not DOCKS-7711, of which it is a part."""
+    named = [w for w in dict.fromkeys(exact) if names_one_thing(w)]
+    parts = {part for w in named for part in words.words(w)[1:]}
+    return tuple(w for w in named if w not in parts)
 
 
 def _kinds(kept: Sequence[str], groups: Sequence[Sequence[int]], index: PassageIndex) -> dict[int, list[int]]:

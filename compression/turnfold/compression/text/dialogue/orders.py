@@ -20,6 +20,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from turnfold.compression.text.dialogue.constraints import CONSTRAINT_CUES, is_constraint
 from turnfold.compression.text.dialogue.manner import MANNER_CUES, tells_manner
 from turnfold.compression.text.dialogue.once import is_for_once
 from turnfold.compression.text.dialogue.run_on_orders import run_on_orders
@@ -180,8 +181,12 @@ _BEFORE_VERBS: Final = frozenset(word for one in _SPACED for part in ("please", 
 # As written too: without its accent "só" is a word of half the sentences in English.
 _WRITTEN: Final = frozenset(word for section, phrases in _TABLE.items() for p in phrases for word in p.split("_") if section)
 #: In scripts with blanks between words every order has one of these, or a word that begins with "n'".
-ORDER_CUES: Final = MANNER_CUES.union(word for one in _SPACED for word in one.triggers if word in _WRITTEN or len(word) >= _SURE)
-_RULE_CUES: Final = ORDER_CUES - MANNER_CUES | {word for one in _SPACED for word in one.triggers if word in MANNER_CUES}
+ORDER_CUES: Final = (MANNER_CUES | CONSTRAINT_CUES).union(
+    word for one in _SPACED for word in one.triggers if word in _WRITTEN or len(word) >= _SURE
+)
+_RULE_CUES: Final = ORDER_CUES - MANNER_CUES | {
+    word for word in MANNER_CUES if word in CONSTRAINT_CUES or any(word in one.triggers for one in _SPACED)
+}
 
 
 def _by_longest_word(parts: Iterable[str]) -> Mapping[str, Sequence[frozenset[str]]]:
@@ -212,7 +217,7 @@ def is_standing_order(sentence: str, known: Sequence[str] | None = None) -> bool
 def _orders_something(sentence: str, known: Sequence[str] | None) -> bool:
     if not sentence.isascii() and _RUN_ON.search(sentence):
         return not _ASKS.search(sentence)
-    if tells_manner(sentence, known):
+    if tells_manner(sentence, known) or is_constraint(sentence, known):
         return True
     if known is not None and ORDER_CUES.isdisjoint(known) and not _may_elide(sentence, known):
         return False

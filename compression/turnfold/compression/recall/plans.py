@@ -1,0 +1,38 @@
+"""The plan that an agent keeps with a tool, in its newest state.
+
+Lives here: which call holds it. Does not belong here: when it is quoted (``choosing``), what else bears on a question
+(``ranking``).
+
+Such a tool is given all of the plan with each call: steps, each with where it stands. What the agent does next follows from the
+newest call, and an older one says what is no longer so. It shares hardly a word with "go on" or "where are we?".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from turnfold.compression.text.passages import estimate
+from turnfold.compression.text.quotes import Quotable, Quote
+
+_STEP: Final = re.compile(
+    r'\\*"(?:status|state)\\*"\s*:\s*\\*"(?:pending|not_started|not-started|todo|in_progress|in-progress|completed|complete|done)\\*"'
+)
+_LEAST: Final = 2  # steps of a plan
+_MOST: Final = 600  # tokens of a plan that is quoted
+
+
+def newest_plan(sources: Sequence[Quotable], behind: Sequence[Quotable]) -> list[Quote]:
+    """The call that holds the newest plan of the sources; none where the request holds a newer one `behind` them."""
+    if any(map(_holds_plan, behind)):
+        return []
+    for number in reversed(range(len(sources))):
+        if _holds_plan(sources[number]):
+            text = sources[number].text
+            return [Quote(number, 0, len(text))] if estimate(text) <= _MOST else []
+    return []
+
+
+def _holds_plan(source: Quotable) -> bool:
+    return source.role == "assistant" and "stat" in source.text and len(_STEP.findall(source.text)) >= _LEAST

@@ -1,0 +1,82 @@
+"""Records of JSON that a question asks for by what names them: all of each.
+
+Lives here: the passages that belong to such a record, and what they are worth. Does not belong here: where records lie
+(``text.records``), which words of a question name one thing (``question``), what else passages are worth (``ranking``).
+
+A record says its number once and the rest below it, line after line, in words that all records have. Of one that is asked for by
+its number no part is worth less than what shares the question's other words.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+
+from turnfold.compression.recall.passage_index import Floats, PassageIndex
+from turnfold.compression.recall.tuning import Tuning
+from turnfold.compression.scorers.bm25 import wanted_terms
+from turnfold.compression.text import words
+from turnfold.compression.text.escapes import is_json
+from turnfold.compression.text.passages import estimate
+from turnfold.compression.text.quotes import Quotable
+from turnfold.compression.text.records import listed_objects
+
+Range = tuple[int, int]
+
+_MOST: Final = 600  # tokens of a record that is quoted whole, about
+_OWN: Final = 0.01  # share of a passage's own worth that tells it from others of its record
+
+
+def with_records(
+    index: PassageIndex, sources: Sequence[Quotable], worth: Floats, things: Sequence[str], tuning: Tuning
+) -> Floats:
+    """What passages are worth if those of each record that one of the things stands in are worth as much as the best; of a record
+    that is too long for that, the most those that bear on the question most."""
+    raised = worth.copy()
+    best = float(worth.max(initial=0.0))
+    for thing in things:
+        for place in _places(index, thing, tuning):
+            record = _record(index, sources, place, thing)
+            mates = [*_passages(index, place, record)] if record else []
+            if mates and index.costs[mates].sum() <= _MOST:
+                raised[mates] = best + _OWN * worth[mates]
+            elif mates:
+                raised[mates] = np.maximum(raised[mates], best * worth[mates] / max(float(worth[mates].max()), 1e-9))
+    return raised
+
+
+def _places(index: PassageIndex, thing: str, tuning: Tuning) -> list[int]:
+    """The passages that a thing stands in; none where they are so many that they hardly tell of it."""
+    found = index.words.find(wanted_terms([(words.term(thing),)])).passage.tolist()
+    return found if len(found) <= tuning.link_passages else []
+
+
+def _record(index: PassageIndex, sources: Sequence[Quotable], place: int, thing: str) -> Range | None:
+    """The object of a list in which a thing stands in a passage: the largest that can be quoted whole, or else the smallest."""
+    source, start, end = index.quotes[place]
+    text = sources[source].text
+    said = re.compile(re.escape(thing), re.IGNORECASE).search(text, start, end)
+    if not said:
+        return None
+    known: dict[int, tuple[Range, ...]] = index.derived("records", dict)
+    if source not in known:
+        known[source] = tuple(sorted(listed_objects(text))) if is_json(text) else ()
+    before = known[source][: bisect_left(known[source], (said.start() + 1, 0))]
+    around = [one for one in before if said.start() < one[1]]
+    return next((one for one in around if estimate(text[slice(*one)]) <= _MOST), around[-1] if around else None)
+
+
+def _passages(index: PassageIndex, place: int, record: Range) -> Iterator[int]:
+    """The passages of a record, one of which is given."""
+    source = index.quotes[place].source
+    first = place
+    while first and index.quotes[first - 1].source == source and index.quotes[first - 1].end > record[0]:
+        first -= 1
+    for number in range(first, len(index.quotes)):
+        if index.quotes[number].source != source or index.quotes[number].start >= record[1]:
+            return
+        yield number
