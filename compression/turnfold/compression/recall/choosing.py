@@ -9,7 +9,7 @@ one for a work of the chat all of it (``works``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -25,6 +25,7 @@ from turnfold.compression.recall.greatest import best_places
 from turnfold.compression.recall.held import Held
 from turnfold.compression.recall.later import release, renewed, with_behind
 from turnfold.compression.recall.ledger import release_ledger, with_ledger
+from turnfold.compression.recall.named_again import IndexedMessages, Later, named_again
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.recall.question import Question, QuestionTerms, has_content, names_unknown, normal_text, read_question
 from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, fence_tokens, fit_quotes
@@ -100,7 +101,7 @@ def recall(
         return tokens
 
     found = fit_quotes(quotes, budget, tokens_of(quotes))
-    if asking.is_talk and not (question.work or ranking.is_whole) and (newest := asking.newest(found.quotes, memo)):
+    if asking.is_talk and not (question.work or ranking.is_whole) and (newest := asking.newest(found.quotes, quotes, held, memo)):
         found = _fit_with(newest, quotes, budget, most, tokens_of) or found
     if found.text and isinstance(count, ModelCounter):
         count_tail(found.text, dict(zip(count.vocabularies, found.counts, strict=True)), memo)
@@ -296,10 +297,16 @@ class _Asking:
             part *= self.tuning.room_beside_talk
         return min(budget, max(self.tuning.room_least, int(budget * part)))
 
-    def newest(self, quoted: Sequence[Quote], memo: Memo) -> Abreast:
-        """Messages that bear on it as much as what is quoted, and are newer."""
+    def newest(self, quoted: Sequence[Quote], ranking: RankedQuotes, held: Held, memo: Memo) -> Abreast:
+        """Messages that bear on it as much as what is quoted, or name the same thing again, and are newer."""
         asked = [one.terms for one in self.parts or (self,) if not one.asked.borrowed]
-        return abreast(asked, self.index, self.sources, self.question.behind, quoted, memo)
+        found = abreast(asked, self.index, self.sources, self.question.behind, quoted, memo)
+        behind = self.question.behind
+        parts = [IndexedMessages(self.sources, self.index)]
+        if behind:
+            parts.append(IndexedMessages(behind, passage_index.build(behind, memo)))
+        later = [one for terms in asked for one in named_again(terms, parts, ranking)]
+        return found.joined(_unquoted(later, parts, {quote.source for quote in quoted}, held))
 
     def ranked(self, memo: Memo) -> RankedQuotes:
         """The passages that bear on it: those of the floor's worth, and the best of those worth half as much.
@@ -330,6 +337,21 @@ class _Asking:
             bears = np.zeros(len(worth), dtype=bool)
             bears[best_places(worth, number)] = True
         return RankedQuotes(np.flatnonzero(bears), worth)
+
+
+def _unquoted(later: Sequence[Later], parts: Sequence[IndexedMessages], quoted: Set[int], held: Held) -> Abreast:
+    """What names a thing again and is not quoted. What the request holds elsewhere would seem older than a quote of the thing."""
+    inside: set[int] = set()
+    behind: set[Quote] = set()
+    for older, part, number in later:
+        messages, quote = parts[part].messages, parts[part].index.quotes[number]
+        if part and older.source in quoted:
+            behind.add(quote._replace(source=len(parts[0].messages) + quote.source))
+        elif not (part or quote.source in quoted) and (
+            older.source in quoted or not held.has(quote.source, messages[quote.source].text[quote.start : quote.end])
+        ):
+            inside.add(number)
+    return Abreast(tuple(sorted(inside)), tuple(sorted(behind)))
 
 
 def _pointing_back(index: PassageIndex, sources: Sequence[Quotable]) -> npt.NDArray[np.bool_]:
