@@ -5,8 +5,8 @@ Lives here: finding such sentences in languages that put blanks between words. D
 
 Orders are recognised by form: an imperative verb together with a rule word ("Use pnpm, never npm"), a rule word or a prohibition
 where a command begins ("Never sign", but not "I never sign" nor "Never been there") or behind the words that say where it holds
-("In this project always use tabs"), a phrase about the future in a sentence
-that is not about the speaker, or a clause of nothing but manners of answering (``manner``). For each language the table lists the
+("In this project always use tabs"), in German and Dutch with an infinitive at the end ("Nie auf main pushen"), a phrase about
+the future in a sentence that is not about the speaker, or a clause of nothing but manners of answering (``manner``). For each language the table lists the
 phrases of each part (a blank is written as ``_``), and verbs in full or as stems and endings.
 """
 
@@ -73,7 +73,7 @@ _ASKS_YOU: Final = re.compile(r"\b(?:can|could|would|will) you\b|\bplease\b|\bbi
 @dataclass(frozen=True, slots=True)
 class _Language:
     """The table of one language: phrases by part, verb stems with their endings, words with which a clause may begin that is no
-    plain command, and the words of which every order has at least one."""
+    plain command, the words of which every order has at least one, and infinitives that order at the end of a clause."""
 
     parts: Mapping[str, Phrases]
     stems: Mapping[str, frozenset[str]]
@@ -112,8 +112,8 @@ class _Language:
         return i < len(said) and _is_form(said[i], self.stems)
 
     def ends_with_command(self, said: Sequence[str]) -> bool:
-        """Whether the last word is the infinitive of such a verb, in languages that order so ("nie auf main pushen"); it may have a
-        prefix ("vorschlagen")."""
+        """Whether the last word is the infinitive of such a verb, in languages that order so ("nie auf main pushen"); it may
+        have a prefix ("vorschlagen")."""
         last = said[-1]
         return last in self.infinitives or any(last.removeprefix(one) in self.infinitives for one in self.prefixes)
 
