@@ -6,8 +6,8 @@ Lives here: finding such sentences in languages that put blanks between words. D
 Orders are recognised by form: an imperative verb together with a rule word ("Use pnpm, never npm"), a rule word or a prohibition
 where a command begins ("Never sign", but not "I never sign" nor "Never been there") or behind the words that say where it holds
 ("In this project always use tabs"), in German and Dutch with an infinitive at the end ("Nie auf main pushen"), a phrase about
-the future in a sentence that is not about the speaker, or a clause of nothing but manners of answering (``manner``). For each language the table lists the
-phrases of each part (a blank is written as ``_``), and verbs in full or as stems and endings.
+the future in a sentence that is not about the speaker, or a clause of nothing but manners of answering (``manner``). For each
+language the table lists the phrases of each part (a blank is written as ``_``), and verbs in full or as stems and endings.
 """
 
 from __future__ import annotations
