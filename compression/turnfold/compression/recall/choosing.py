@@ -9,7 +9,7 @@ one for a work of the chat all of it (``works``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -25,7 +25,7 @@ from turnfold.compression.recall.greatest import best_places
 from turnfold.compression.recall.held import Held
 from turnfold.compression.recall.later import release, renewed, with_behind
 from turnfold.compression.recall.ledger import release_ledger, with_ledger
-from turnfold.compression.recall.named_again import IndexedMessages, Later, named_again
+from turnfold.compression.recall.named_again import Later, named_again, told_behind
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.recall.question import Question, QuestionTerms, has_content, names_unknown, normal_text, read_question
 from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, fence_tokens, fit_quotes
@@ -301,12 +301,9 @@ class _Asking:
         """Messages that bear on it as much as what is quoted, or name the same thing again, and are newer."""
         asked = [one.terms for one in self.parts or (self,) if not one.asked.borrowed]
         found = abreast(asked, self.index, self.sources, self.question.behind, quoted, memo)
-        behind = self.question.behind
-        parts = [IndexedMessages(self.sources, self.index)]
-        if behind:
-            parts.append(IndexedMessages(behind, passage_index.build(behind, memo)))
-        later = [one for terms in asked for one in named_again(terms, parts, ranking)]
-        return found.joined(_unquoted(later, parts, {quote.source for quote in quoted}, held))
+        behind = told_behind(self.question.behind, memo)
+        later = [one for terms in asked for one in named_again(terms, self.index, self.sources, behind, ranking)]
+        return found.joined(_unquoted(later, self.index, [*self.sources, *self.question.behind], quoted, held))
 
     def ranked(self, memo: Memo) -> RankedQuotes:
         """The passages that bear on it: those of the floor's worth, and the best of those worth half as much.
@@ -339,18 +336,21 @@ class _Asking:
         return RankedQuotes(np.flatnonzero(bears), worth)
 
 
-def _unquoted(later: Sequence[Later], parts: Sequence[IndexedMessages], quoted: Set[int], held: Held) -> Abreast:
+def _unquoted(
+    later: Sequence[Later], index: PassageIndex, messages: Sequence[Quotable], quotes: Sequence[Quote], held: Held
+) -> Abreast:
     """What names a thing again and is not quoted. What the request holds elsewhere would seem older than a quote of the thing."""
+    quoted = {quote.source for quote in quotes}
     inside: set[int] = set()
     behind: set[Quote] = set()
-    for older, part, number in later:
-        messages, quote = parts[part].messages, parts[part].index.quotes[number]
-        if part and older.source in quoted:
-            behind.add(quote._replace(source=len(parts[0].messages) + quote.source))
-        elif not (part or quote.source in quoted) and (
-            older.source in quoted or not held.has(quote.source, messages[quote.source].text[quote.start : quote.end])
-        ):
-            inside.add(number)
+    for older, is_behind, number in later:
+        if is_behind and older.source in quoted:
+            at = len(index.sources) + number
+            behind.add(Quote(at, 0, len(messages[at].text)))
+        elif not is_behind and (source := index.quotes[number].source) not in quoted:
+            _, start, end = index.quotes[number]
+            if older.source in quoted or not held.has(source, messages[source].text[start:end]):
+                inside.add(number)
     return Abreast(tuple(sorted(inside)), tuple(sorted(behind)))
 
 

@@ -11,30 +11,32 @@ again, by a word that stands near the question's words in the older message, and
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from turnfold.compression.memo import Memo
 from turnfold.compression.recall.greatest import best_places
-from turnfold.compression.recall.passage_index import Floats, PassageIndex
+from turnfold.compression.recall.leaves import leaves_of
+from turnfold.compression.recall.passage_index import Ints, PassageIndex
 from turnfold.compression.recall.ranked_quotes import RankedQuotes
 from turnfold.compression.recall.ranking import Terms
 from turnfold.compression.scorers.bm25 import Hashes, rarity, wanted_terms
 from turnfold.compression.text.quotes import Quotable, Quote
 
 _BEST: Final = 2  # passages whose things are looked for
+_LOOKED_AT: Final = 16
 _MOST: Final = 2  # messages for each
 _FEW: Final = 4  # passages that have a word which names a thing
 _NEAR: Final = 12  # words between it and those of the question
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedMessages:
-    """The messages that are folded, or those behind them, with their passages."""
+class Told(NamedTuple):
+    """What users tell in messages behind what is folded: terms, each with the number of its message."""
 
-    messages: Sequence[Quotable]
-    index: PassageIndex
+    terms: Hashes
+    numbers: Ints
 
 
 class Later(NamedTuple):
@@ -42,42 +44,56 @@ class Later(NamedTuple):
 
     Attributes:
         older: the quote that tells of the thing.
-        part: number of the part in which the newer one stands.
-        number: of its passage there.
+        is_behind: whether the newer one stands behind what is folded.
+        number: of its passage, or of its message there.
     """
 
     older: Quote
-    part: int
+    is_behind: bool
     number: int
 
 
-def named_again(asked: Terms, parts: Sequence[IndexedMessages], ranking: RankedQuotes) -> Iterator[Later]:
-    """Messages of users that name again what the best passages of theirs tell of.
+def told_behind(behind: Sequence[Quotable], memo: Memo) -> Told:
+    """What users tell behind what is folded."""
+    users = [number for number, one in enumerate(behind) if one.role == "user"]
+    if not users:
+        return Told(np.zeros(0, np.uint32), np.zeros(0, np.int64))
+    leaves = leaves_of([behind[number] for number in users], memo)
+    tells = (leaves.counts == 1).repeat(leaves.counts) & ~leaves.asking
+    numbers = np.array(users, np.int64).repeat(leaves.counts)
+    is_told = tells.repeat(leaves.words.lengths)
+    return Told(leaves.words.terms[is_told], numbers.repeat(leaves.words.lengths)[is_told])
 
-    Args:
-        asked: the question.
-        parts: what is folded, and what stands behind it, if anything does.
-        ranking: what bears on the question in the former.
-    """
-    index = parts[0].index
+
+def named_again(
+    asked: Terms, index: PassageIndex, sources: Sequence[Quotable], behind: Told, ranking: RankedQuotes
+) -> Iterator[Later]:
+    """Messages of users that name again what the best passages of theirs tell of, folded ones or those `behind` them."""
     known = np.array(sorted({term for group in asked.groups for term in group}), np.uint32)
-    for best in _best(parts[0], ranking):
+    for best in _best(index, sources, ranking):
         said = index.said.of(best)
         things = _near(said, np.flatnonzero(np.isin(said, known)).tolist())
-        having = sum((part.index.words.having(things) for part in parts[1:]), index.words.having(things))
+        pairs = _told_of(things, behind)
+        having = index.words.having(things) + np.bincount(pairs[:, 0], minlength=len(things))
         few = (having > 1) & (having <= _FEW)
-        weights = rarity(having[few], len(index.quotes))
-        for part, number in _newest(things[few], weights, parts, index.quotes[best].source + 1):
-            yield Later(index.quotes[best], part, number)
+        weights = np.where(few, rarity(having, len(index.quotes)), 0.0)
+        newest: dict[int, tuple[bool, int]] = {}
+        named: dict[tuple[bool, int], float] = {}
+        folded = _naming(things, few, index, sources, since=index.quotes[best].source + 1)
+        later = ((thing, (True, number)) for thing, number in pairs[few[pairs[:, 0]]].tolist())
+        for thing, place in (*folded, *later):
+            named[place] = named.get(place, 0.0) + float(weights[thing])
+            newest[thing] = max(newest.get(thing, place), place)
+        for is_behind, number in sorted(set(newest.values()), key=lambda place: (named[place], place))[-_MOST:]:
+            yield Later(index.quotes[best], is_behind, number)
 
 
-def _best(folded: IndexedMessages, ranking: RankedQuotes) -> list[int]:
+def _best(index: PassageIndex, sources: Sequence[Quotable], ranking: RankedQuotes) -> list[int]:
     """The best passages in which users tell something."""
-    index = folded.index
     numbers = ranking.numbers[ranking.numbers < len(index.quotes)]
-    users = np.array([one.role == "user" for one in folded.messages]).take(index.source_of.take(numbers))
-    worth = np.where(users & (index.whole & ~index.asking).take(numbers), ranking.worth.take(numbers), 0.0)
-    return [int(numbers[place]) for place in best_places(worth, _BEST) if worth[place] > 0]
+    worth = np.where((index.whole & ~index.asking).take(numbers), ranking.worth.take(numbers), 0.0)
+    best = [int(numbers[place]) for place in best_places(worth, _LOOKED_AT) if worth[place] > 0]
+    return [number for number in best if sources[index.quotes[number].source].role == "user"][:_BEST]
 
 
 def _near(said: Hashes, places: Iterable[int]) -> Hashes:
@@ -88,19 +104,20 @@ def _near(said: Hashes, places: Iterable[int]) -> Hashes:
     return np.unique(said[is_near])
 
 
-def _newest(things: Hashes, weights: Floats, parts: Sequence[IndexedMessages], since: int) -> list[tuple[int, int]]:
-    """Of each thing the newest passage of a user's that names it, from message `since` on; of these the ones that name most."""
-    wanted = wanted_terms([(term,) for term in things.tolist()])
-    newest: dict[int, tuple[int, int]] = {}
-    named: dict[tuple[int, int], float] = {}
-    for number, part in enumerate(parts):
-        messages, index = part.messages, part.index
-        hits = index.words.find(wanted)
-        for thing, passage in zip(hits.term.tolist(), hits.passage.tolist(), strict=True):
-            source = int(index.source_of[passage])
-            told = messages[source].role == "user" and index.whole[passage] and not index.asking[passage]
-            if told and (number or source >= since):
-                place = number, passage
-                named[place] = named.get(place, 0.0) + float(weights[thing])
-                newest[thing] = max(newest.get(thing, place), place)
-    return sorted(set(newest.values()), key=lambda place: (named[place], place))[-_MOST:]
+def _naming(
+    things: Hashes, few: npt.NDArray[np.bool_], index: PassageIndex, sources: Sequence[Quotable], *, since: int
+) -> Iterator[tuple[int, tuple[bool, int]]]:
+    """Each of a few things, by number, with the passages in which users tell of it from message `since` on."""
+    numbers = np.flatnonzero(few).tolist()
+    hits = index.words.find(wanted_terms([(int(things[number]),) for number in numbers]))
+    for thing, passage in zip(hits.term.tolist(), hits.passage.tolist(), strict=True):
+        source = int(index.source_of[passage])
+        if source >= since and sources[source].role == "user" and index.whole[passage] and not index.asking[passage]:
+            yield numbers[thing], (False, passage)
+
+
+def _told_of(things: Hashes, behind: Told) -> Ints:
+    """The things that messages behind what is folded name, by number, each with the number of such a message."""
+    places = np.flatnonzero(np.isin(behind.terms, things))
+    pairs = np.stack([things.searchsorted(behind.terms[places]), behind.numbers[places]], axis=1)
+    return np.unique(pairs, axis=0)
