@@ -252,3 +252,27 @@ def test_under_a_budget_too_the_older_of_two_addresses_is_not_the_last_one(first
     text = forwarded([*messages, {"role": "user", "content": "Which address do you ship to?"}], budget)
     assert "9 Elm Court" in text
     assert text.rfind("14 Larch Road") < text.rfind("9 Elm Court")
+
+
+RAMBLE = "I was at the supermarket and the queue was endless. {} My colleague brought cake, which was the best part of the day."
+
+
+@pytest.mark.parametrize("newest", [100, 148])  # folded too, or not
+@pytest.mark.parametrize(
+    ("older", "newer", "question"),
+    [
+        ("We rehearse at the church hall.", "The church hall has mould, so it's Otis's garage for now.", "Where do we rehearse?"),
+        ("State lives in Redux, by the way.", "Redux is overkill, everything sits in zustand.", "Where does our state live?"),
+        ("Die CI läuft auf dem Runner blauwal.", "Der blauwal ist tot, nimm seestern.", "Worauf läuft die CI?"),
+        ("Pilar cuida del horno.", "Pilar se va de baja, le toca a Nacho.", "¿Quién cuida del horno?"),
+    ],
+    ids=["hall", "redux", "runner", "horno"],
+)
+def test_what_is_said_later_of_a_thing_is_quoted_behind_it(older: str, newer: str, question: str, newest: int) -> None:
+    told = {20: RAMBLE.format(older), newest: RAMBLE.format(newer)}
+    messages: list[Message] = []
+    for turn in range(150):
+        messages.append({"role": "user", "content": told.get(turn, prose(1000 + turn, "en", 1 + turn % 2))})
+        messages.append({"role": "assistant", "content": "Noted." if turn in told else prose(turn, "en", 1 + turn % 3)})
+    asked = forwarded([*messages, {"role": "user", "content": question}], None).split(question)[-1]
+    assert asked.rfind(newer) > asked.rfind(older) > 0

@@ -63,3 +63,9 @@ def test_a_manner_of_answering_is_a_standing_order(said: str) -> None:
 )
 def test_a_request_of_one_turn_is_none(said: str) -> None:
     assert not tells_manner(said)
+
+
+@pytest.mark.parametrize("said", ["Bitte duz mich einfach.", "Siez mich bitte."])
+def test_how_to_be_addressed_is_a_manner(said: str) -> None:
+    assert tells_manner(said)
+    assert not tells_manner("Er duzt mich, sagt sie.")

@@ -214,3 +214,88 @@ def test_one_of_two_for_a_place_where_more_work_is_to_come(said: str) -> None:
 )
 def test_a_place_alone_makes_no_rule(said: str) -> None:
     assert not is_standing_order(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "In diesem Projekt nie auf main pushen.",
+        "Auf dem Server niemals Pakete installieren.",
+        "In Kommentaren immer Deutsch schreiben.",
+        "In this repo never commit to the release branch.",
+        "On this server never install packages.",
+        "For this client always use British spelling.",
+        "Dans ce projet, ne jamais pousser sur main.",
+        "En este proyecto nunca hagas push a main.",
+        "In questo progetto non fare mai push su main.",
+        "In dit project nooit naar main pushen.",
+        "W tym projekcie nigdy nie pushuj na main.",
+        "В этом проекте никогда не пушь в main.",
+        "Nesse projeto nunca faça push na main.",
+        "In Mails an Frau Berg nie das Wort Problem benutzen.",
+        "Bu projede asla main'e push yapma.",
+        "In replies to the Hendersons, never mention the refund.",
+        "Bei Gerichten für Lea immer laktosefrei kochen.",
+        "Für Tests niemals echte Kundendaten verwenden!",
+        "In unserem Repo nie direkt in develop committen.",
+        "Auf der Produktionsdatenbank niemals Migrationen ausführen.",
+        'In der Übersetzung immer "Sie" verwenden.',
+        "Bei Rezepten für meine Mutter nie Nüsse vorschlagen.",
+        "With this customer always quote prices without VAT.",
+        "In this chat, never write in French.",
+        "When talking to my daughter, never use scary words.",
+        "Inside the src folder never touch generated files.",
+        "Sur ce serveur, ne jamais redémarrer nginx.",
+        "Pour ce client, toujours vouvoyer.",
+        "En los correos a Marta nunca menciones el precio.",
+        "Con mi jefe siempre usa un tono formal.",
+        "In questa chat rispondi sempre in italiano.",
+        "In deze repo nooit force-pushen.",
+        "In mails aan Joris altijd u gebruiken.",
+        "W mailach do klientów nigdy nie używaj emotikonów.",
+        "В письмах клиентам всегда пиши на «вы».",
+        "Neste repositório nunca apague arquivos.",
+        "Bu sohbette her zaman Türkçe yaz.",
+        "Ne jamais redémarrer nginx.",
+        "Niemals Nüsse vorschlagen.",
+        "Nooit naar main pushen.",
+    ],
+)
+def test_a_rule_may_begin_with_where_it_holds_and_end_with_its_infinitive(said: str) -> None:
+    assert is_standing_order(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "In diesem Projekt haben wir nie auf main gepusht.",
+        "In dem Laden kaufen wir nie ein.",
+        "In this project we never used tabs.",
+        "On Sundays I never cook.",
+        "In this town it never snows.",
+        "In Berlin regnet es immer.",
+        "Im Urlaub immer gut geschlafen.",
+        "Bei uns immer was los.",
+        "In der Schule nie aufgepasst.",
+        "Auf Partys immer nur getanzt und nie gesungen.",
+        "En este país nunca llueve.",
+        "En mi casa siempre cenamos tarde.",
+        "Dans ce pays, il ne pleut jamais.",
+        "In questa città piove sempre.",
+        "In dit land regent het altijd.",
+        "W tym kraju zawsze pada deszcz.",
+        "В этом городе всегда идёт дождь.",
+        "Neste país nunca neva.",
+        "For my mother, never a dull moment.",
+        "With kids you never know what comes next.",
+        "In der Nacht immer wieder aufgewacht.",
+        "Mit ihm immer das gleiche Theater.",
+        "Bei dem Wetter nie ohne Schirm aus dem Haus gegangen.",
+        "Im Büro immer Kaffee getrunken.",
+        "In my experience always worth it.",
+        "Im Winter immer nach Süden fliegen die Schwalben.",
+        "Sorteren zorgt er altijd voor dat elke kopie gegroepeerd wordt.",
+    ],
+)
+def test_what_is_always_so_somewhere_is_no_rule(said: str) -> None:
+    assert not is_standing_order(said)

@@ -45,6 +45,13 @@ class Abreast(NamedTuple):
     def __bool__(self) -> bool:
         return bool(self.numbers or self.behind)
 
+    def joined(self, other: Abreast) -> Abreast:
+        """Both together."""
+        return Abreast(
+            tuple(sorted({*self.numbers, *other.numbers})),
+            tuple(sorted({*self.behind, *other.behind})),
+        )
+
 
 def abreast(
     asked: Iterable[Terms],

@@ -26,6 +26,7 @@ from turnfold.compression.recall.greatest import best_places
 from turnfold.compression.recall.held import Held
 from turnfold.compression.recall.later import release, renewed, with_behind
 from turnfold.compression.recall.ledger import release_ledger, with_ledger
+from turnfold.compression.recall.named_again import Later, named_again, told_behind
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.recall.placed_parts import find_parts
 from turnfold.compression.recall.plans import newest_plan
@@ -108,7 +109,7 @@ def recall(
         return tokens
 
     found = fit_quotes(quotes, budget, tokens_of(quotes))
-    if asking.is_talk and not (asks_for_whole or ranking.is_whole) and (newest := asking.newest(found.quotes, memo)):
+    if asking.is_talk and not (asks_for_whole or ranking.is_whole) and (newest := asking.newest(found.quotes, quotes, held, memo)):
         found = _fit_with(newest, quotes, budget, most, tokens_of) or found
     if found.text and isinstance(count, ModelCounter):
         count_tail(found.text, dict(zip(count.vocabularies, found.counts, strict=True)), memo)
@@ -314,10 +315,13 @@ class _Asking:
             part *= self.tuning.room_beside_talk
         return min(budget, max(self.tuning.room_least, int(budget * part)))
 
-    def newest(self, quoted: Sequence[Quote], memo: Memo) -> Abreast:
-        """Messages that bear on it as much as what is quoted, and are newer."""
+    def newest(self, quoted: Sequence[Quote], ranking: RankedQuotes, held: Held, memo: Memo) -> Abreast:
+        """Messages that bear on it as much as what is quoted, or name the same thing again, and are newer."""
         asked = [one.terms for one in self.parts or (self,) if not one.asked.borrowed]
-        return abreast(asked, self.index, self.sources, self.question.behind, quoted, memo)
+        found = abreast(asked, self.index, self.sources, self.question.behind, quoted, memo)
+        behind = told_behind(self.question.behind, memo)
+        later = [one for terms in asked for one in named_again(terms, self.index, self.sources, behind, ranking)]
+        return found.joined(_unquoted(later, self.index, [*self.sources, *self.question.behind], quoted, held))
 
     def ranked(self, memo: Memo) -> RankedQuotes:
         """The passages that bear on it: those of the floor's worth, and the best of those worth half as much.
@@ -349,6 +353,24 @@ class _Asking:
             bears = np.zeros(len(worth), dtype=bool)
             bears[best_places(worth, number)] = True
         return RankedQuotes(np.flatnonzero(bears), worth)
+
+
+def _unquoted(
+    later: Sequence[Later], index: PassageIndex, messages: Sequence[Quotable], quotes: Sequence[Quote], held: Held
+) -> Abreast:
+    """What names a thing again and is not quoted. What the request holds elsewhere would seem older than a quote of the thing."""
+    quoted = {quote.source for quote in quotes}
+    inside: set[int] = set()
+    behind: set[Quote] = set()
+    for older, is_behind, number in later:
+        if is_behind and older.source in quoted:
+            at = len(index.sources) + number
+            behind.add(Quote(at, 0, len(messages[at].text)))
+        elif not is_behind and (source := index.quotes[number].source) not in quoted:
+            _, start, end = index.quotes[number]
+            if older.source in quoted or not held.has(source, messages[source].text[start:end]):
+                inside.add(number)
+    return Abreast(tuple(sorted(inside)), tuple(sorted(behind)))
 
 
 def _pointing_back(index: PassageIndex, sources: Sequence[Quotable]) -> npt.NDArray[np.bool_]:

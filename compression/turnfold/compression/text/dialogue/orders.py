@@ -5,9 +5,9 @@ Lives here: finding such sentences in languages that put blanks between words. D
 
 Orders are recognised by form: an imperative verb together with a rule word ("Use pnpm, never npm"), a rule word or a prohibition
 where a command begins ("Never sign", but not "I never sign" nor "Never been there") or behind the words that say where it holds
-("In this project always use tabs"), a phrase about the future in a sentence
-that is not about the speaker, or a clause of nothing but manners of answering (``manner``). For each language the table lists the
-phrases of each part (a blank is written as ``_``), and verbs in full or as stems and endings.
+("In this project always use tabs"), in German and Dutch with an infinitive at the end ("Nie auf main pushen"), a phrase about
+the future in a sentence that is not about the speaker, or a clause of nothing but manners of answering (``manner``). For each
+language the table lists the phrases of each part (a blank is written as ``_``), and verbs in full or as stems and endings.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ _PARTS: Final = (
 _NEEDED: Final = ("always", "bound", "not", "future", "someday", "when", "told", "ensure", "place")
 # A clause begins where the sentence does, behind a sign that opens a new thought, or (weaker) behind a comma.
 _PIECE: Final = re.compile(r"\w+(?:'[^\W\d_]+)?|[:;,—–()\"“”«»„]|(?<=\s)-(?=\s)")
+_QUOTED_WORD: Final = re.compile(r"[\"“„«]([^\W_]{1,20})[\"”“»]")  # "Immer „Sie“ verwenden": a word of the clause
 _JOINED: Final = ("n'", "l'", "d'", "qu'", "s'")
 _ACCENTS: Final = re.compile("[\u0300-\u0303\u0327]")
 _LONGEST_ENDING: Final = 5
@@ -73,7 +74,7 @@ _ASKS_YOU: Final = re.compile(r"\b(?:can|could|would|will) you\b|\bplease\b|\bbi
 @dataclass(frozen=True, slots=True)
 class _Language:
     """The table of one language: phrases by part, verb stems with their endings, words with which a clause may begin that is no
-    plain command, and the words of which every order has at least one."""
+    plain command, the words of which every order has at least one, and infinitives that order at the end of a clause."""
 
     parts: Mapping[str, Phrases]
     stems: Mapping[str, frozenset[str]]
@@ -81,6 +82,8 @@ class _Language:
     openers: frozenset[str]
     triggers: frozenset[str]
     not_verbs: tuple[str, ...]
+    infinitives: frozenset[str]
+    prefixes: tuple[str, ...]
 
     def at(self, part: str, said: Sequence[str], i: int) -> int:
         """Number of words of the longest phrase of a part at `i`; 0 for none."""
@@ -108,6 +111,12 @@ class _Language:
     def commands(self, said: Sequence[str], i: int) -> bool:
         """Whether there is an imperative verb at `i`."""
         return i < len(said) and _is_form(said[i], self.stems)
+
+    def ends_with_command(self, said: Sequence[str]) -> bool:
+        """Whether the last word is the infinitive of such a verb, in languages that order so ("nie auf main pushen"); it may
+        have a prefix ("vorschlagen")."""
+        last = said[-1]
+        return last in self.infinitives or any(last.removeprefix(one) in self.infinitives for one in self.prefixes)
 
     def may_command(self, said: Sequence[str], i: int) -> bool:
         """Whether the word at `i` may be an imperative: in languages without such a form, any word except those with certain
@@ -165,9 +174,11 @@ def _language(table: Mapping[str, frozenset[str]], name: str) -> _Language:
     }
     last = frozenset(map(_plain, of("last")))
     openers = frozenset(word for part in ("talk", "ensure", "always", "not") for word in parts[part])
-    return _Language(
-        parts, stems, last, openers, frozenset(rarest | {_split(word)[-1] for word in rarest}), tuple(sorted(of("not-verbs")))
-    )
+    triggers = frozenset(rarest | {_split(word)[-1] for word in rarest})
+    prefixes = tuple(sorted(of("prefixes")))
+    listed = of("stems") | of("infinitives") if prefixes else ()
+    infinitives = frozenset(_plain(stem) + ending for stem in listed for ending in ("en", "n"))
+    return _Language(parts, stems, last, openers, triggers, tuple(sorted(of("not-verbs"))), infinitives, prefixes)
 
 
 _TABLE: Final = lexicon("orders")
@@ -226,7 +237,7 @@ def _orders_something(sentence: str, known: Sequence[str] | None) -> bool:
     low = lower_text(sentence)
     if (known is None and not may_order(words(low), low)) or (_ASKS.search(low) and not _ASKS_YOU.search(low)):
         return False
-    pieces = _PIECE.findall(_plain(low))
+    pieces = _PIECE.findall(_QUOTED_WORD.sub(r"\1", _plain(low)))
     if "'" in low:
         pieces = [part for piece in pieces for part in _split_elision(piece)]
     said = frozenset(pieces)
@@ -365,6 +376,8 @@ def _orders(language: _Language, clauses: Sequence[_OrderClause], spoken: Set[st
         return True
     if any(language.at("always", two.said, 0) and language.commands(one.said, 0) for one, two in pairwise(clauses)):
         return True  # "Use pnpm, never npm"
+    if any(_is_scope(language, one) and _forbids(language, two.said) for one, two in pairwise(clauses)):
+        return True  # "Dans ce projet, ne jamais supprimer de fichiers"
     return _chooses_for_place(language, clauses, spoken) or _is_about_time_to_come(language, clauses, spoken)
 
 
@@ -385,7 +398,7 @@ def _commands_always(language: _Language, clause: _OrderClause) -> bool:
         verb = language.past("fill", said, opening)
         if language.commands(said, verb):
             return clause.strong or not forbids
-        return clause.strong and language.may_command(said, verb)
+        return clause.strong and (language.may_command(said, verb) or language.ends_with_command(said))
     return language.commands(said, 0) and language.has("bound", said, 1, 1 + _REACH)
 
 
@@ -398,10 +411,20 @@ def _commands_in_scope(language: _Language, said: Sequence[str]) -> bool:
             continue
         if opening := language.at("always", said, i) or language.at("not", said, i):
             verb = language.past("fill", said, i + opening)
-            return language.commands(said, verb) or (verb < len(said) - 1 and language.commands(said, len(said) - 1))
+            return language.commands(said, verb) or (verb < len(said) - 1 and language.ends_with_command(said))
         if language.commands(said, i) and language.at("always", said, i + 1):
             return True
     return False
+
+
+def _forbids(language: _Language, said: Sequence[str]) -> bool:
+    """Whether a clause begins with a command not to do something."""
+    return (opening := language.at("not", said, 0)) > 0 and language.commands(said, language.past("fill", said, opening))
+
+
+def _is_scope(language: _Language, clause: _OrderClause) -> bool:
+    """Whether a clause only says where an order holds."""
+    return clause.strong and len(clause.said) <= _SCOPE and language.at("scope", clause.said, 0) > 0
 
 
 def _is_instruction(language: _Language, clause: _OrderClause) -> bool:
