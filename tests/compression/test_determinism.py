@@ -70,7 +70,7 @@ said = [Source("user", f"Anna has boat {i}. Der Kahn und das Boot sind rot. 猫�
 print(recall(said, Question("Which boat has Anna? 猫"), 900, (), len, Memo(), fill=True).quotes)
 """,
     "works": """
-from turnfold.compression.text.dialogue.works import asked_work
+from turnfold.compression.text.dialogue.wanted.works import asked_work
 
 nouns = "code script class carta mail brief plan itinerary letter recipe text lettre lista programme reise".split()
 for noun in nouns:

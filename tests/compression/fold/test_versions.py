@@ -17,7 +17,7 @@ from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold_request
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.text.dialogue.versions import asked_versions
+from turnfold.compression.text.dialogue.wanted.versions import asked_versions
 from turnfold.compression.text.words import fold
 
 _CASES: Final[dict[str, Any]] = {

@@ -19,7 +19,7 @@ from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold_request, unfold
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.text.dialogue.works import asked_work
+from turnfold.compression.text.dialogue.wanted.works import asked_work
 from turnfold.compression.text.words import fold
 
 _WORKS: Final = {

@@ -14,12 +14,12 @@ from turnfold.compression.recall.choosing import recall
 from turnfold.compression.recall.question import Question, WantedWork
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.echoes import echoes
-from turnfold.compression.text.dialogue.picks import picks
 from turnfold.compression.text.dialogue.renewals import renewals
 from turnfold.compression.text.dialogue.replaced_lines import ReplacedLines
 from turnfold.compression.text.dialogue.standings import standings
 from turnfold.compression.text.dialogue.turns import is_labelled
-from turnfold.compression.text.dialogue.works import asked_work, named_work
+from turnfold.compression.text.dialogue.wanted.picks import picks
+from turnfold.compression.text.dialogue.wanted.works import asked_work, named_work
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import BORDER_COUNTER
 

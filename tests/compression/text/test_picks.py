@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from turnfold.compression.memo import Memo
-from turnfold.compression.text.dialogue.picks import picks
+from turnfold.compression.text.dialogue.wanted.picks import picks
 from turnfold.compression.text.quotes import Source
 
 _LIST = "Here are some:\n\n1. Hotel Kanra, 240 euros\n2. Mitsui Garden, 165 euros\n3. Piece Hostel, 95 euros\n\nWhich one?"

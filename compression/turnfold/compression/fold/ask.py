@@ -25,8 +25,8 @@ from turnfold.compression.recall.question import Question, WantedWork
 from turnfold.compression.recall.tuning import TUNING, UNCACHED
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.own_words import is_only_output
-from turnfold.compression.text.dialogue.several_works import asked_several
-from turnfold.compression.text.dialogue.works import asked_work, named_work
+from turnfold.compression.text.dialogue.wanted.several_works import asked_several
+from turnfold.compression.text.dialogue.wanted.works import asked_work, named_work
 from turnfold.compression.text.quotes import Quotable, Source
 from turnfold.compression.wire.conversation import Message, Messages, family
 

@@ -17,7 +17,7 @@ from turnfold.compression.options import Prose
 from turnfold.compression.shorten.facts import arguments, facts
 from turnfold.compression.shorten.file_forms import UNCHANGED, Changed, Lines, changed, telling_lines
 from turnfold.compression.shorten.lines import names, visible_parts
-from turnfold.compression.text.dialogue.picks import picked
+from turnfold.compression.text.dialogue.wanted.picks import picked
 from turnfold.compression.wire.conversation import Message, Path, Texts
 
 _WORD: Final = re.compile(r"\w{3,}")

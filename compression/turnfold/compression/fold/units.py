@@ -18,8 +18,8 @@ from turnfold.compression.shorten.facts import facts_tokens
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.handed_files import hands_over_files
 from turnfold.compression.text.dialogue.requests import asks_for_compaction
-from turnfold.compression.text.dialogue.row_requests import NEEDS_OTHERS, VALUE, row_terms, tally_terms
 from turnfold.compression.text.dialogue.transcripts import is_transcript
+from turnfold.compression.text.dialogue.wanted.row_requests import NEEDS_OTHERS, VALUE, row_terms, tally_terms
 from turnfold.compression.text.dialogue.worked_examples import BRIEF, answer_forms, input_forms
 from turnfold.compression.text.records import rows
 from turnfold.compression.wire.conversation import Message, family

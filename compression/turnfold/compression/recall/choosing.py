@@ -20,7 +20,6 @@ import numpy.typing as npt
 from turnfold.compression.memo import Memo
 from turnfold.compression.recall import cover, passage_index
 from turnfold.compression.recall.abreast import Abreast, abreast, with_abreast
-from turnfold.compression.recall.all_rows import find_rows
 from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.greatest import best_places
 from turnfold.compression.recall.held import Held
@@ -28,16 +27,17 @@ from turnfold.compression.recall.later import release, renewed, with_behind
 from turnfold.compression.recall.ledger import release_ledger, with_ledger
 from turnfold.compression.recall.named_again import Later, named_again, told_behind
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
-from turnfold.compression.recall.placed_parts import find_parts
-from turnfold.compression.recall.plans import newest_plan
 from turnfold.compression.recall.question import Question, QuestionTerms, has_content, names_unknown, normal_text, read_question
 from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, fence_tokens, fit_quotes
 from turnfold.compression.recall.ranked_quotes import RankedQuotes, in_front
 from turnfold.compression.recall.ranking import Terms, named_factor, score, vector_likeness
 from turnfold.compression.recall.several import several
 from turnfold.compression.recall.tuning import TUNING, Tuning
-from turnfold.compression.recall.whole_records import with_records
-from turnfold.compression.recall.works import FoundWork, find_work, with_work
+from turnfold.compression.recall.wholes.all_rows import find_rows
+from turnfold.compression.recall.wholes.placed_parts import find_parts
+from turnfold.compression.recall.wholes.plans import newest_plan
+from turnfold.compression.recall.wholes.whole_records import with_records
+from turnfold.compression.recall.wholes.works import FoundWork, find_work, with_work
 from turnfold.compression.scorers.bm25 import Hits, distinct, idf, presence
 from turnfold.compression.shorten.told import ToldRoom, told
 from turnfold.compression.text import words
@@ -82,9 +82,7 @@ def recall(
     index = passage_index.build(sources, memo)
     asking = _asking(sources, index, question, fill=fill, tuning=tuning)
     asks = normal_text(question)
-    all_rows = find_rows(sources, index, question, asks, count, memo)
-    work = all_rows if all_rows.quotes else find_work(sources, question, asks, count, memo)
-    work = work if work.quotes else find_parts(sources, question, asks, count)
+    work = _asked_whole(sources, index, question, asks, count, memo)
     most, room = budget, budget - fence_tokens(count)
     ranking = _ranked(asking, room, work, count, memo)
     if ranking is None:
@@ -109,11 +107,27 @@ def recall(
         return tokens
 
     found = fit_quotes(quotes, budget, tokens_of(quotes))
-    if asking.is_talk and not (asks_for_whole or ranking.is_whole) and (newest := asking.newest(found.quotes, quotes, held, memo)):
+    if (
+        asking.is_talk
+        and not (asks_for_whole or ranking.is_whole)
+        and (newest := asking.newest(found.quotes, quotes, held, memo))
+    ):
         found = _fit_with(newest, quotes, budget, most, tokens_of) or found
     if found.text and isinstance(count, ModelCounter):
         count_tail(found.text, dict(zip(count.vocabularies, found.counts, strict=True)), memo)
     return found
+
+
+def _asked_whole(
+    sources: Sequence[Quotable], index: PassageIndex, question: Question, asks: str, count: Callable[[str], int], memo: Memo
+) -> FoundWork:
+    """What a question needs all of: the rows of a table, a work, or a part that it names by its place."""
+    rows = find_rows(sources, index, question, asks, count, memo)
+    if rows.quotes:
+        return rows
+    work = find_work(sources, question, asks, count, memo)
+    part = FoundWork() if work.quotes else find_parts(sources, question, asks, count)
+    return part if part.quotes else work
 
 
 def _fit_with(

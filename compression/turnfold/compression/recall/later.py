@@ -20,9 +20,9 @@ from turnfold.compression.recall.passage_index import Floats, PassageIndex
 from turnfold.compression.recall.quote_choice import QuoteTokens
 from turnfold.compression.recall.ranked_quotes import RankedQuotes
 from turnfold.compression.text.dialogue.echoes import echoes
-from turnfold.compression.text.dialogue.picks import picks
 from turnfold.compression.text.dialogue.renewals import LONGEST, Renewal, may_renew, renewals
 from turnfold.compression.text.dialogue.standings import standings, tells_standing
+from turnfold.compression.text.dialogue.wanted.picks import picks
 from turnfold.compression.text.quotes import Quotable, Quote
 
 #: The number of a passage that renews, or of a message behind what is folded, and that of the passage that it renews.

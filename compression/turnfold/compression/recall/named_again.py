@@ -32,7 +32,7 @@ _FEW: Final = 4  # passages that have a word which names a thing
 _NEAR: Final = 12  # words between it and those of the question
 
 
-class Told(NamedTuple):
+class ToldBehind(NamedTuple):
     """What users tell in messages behind what is folded: terms, each with the number of its message."""
 
     terms: Hashes
@@ -53,20 +53,20 @@ class Later(NamedTuple):
     number: int
 
 
-def told_behind(behind: Sequence[Quotable], memo: Memo) -> Told:
+def told_behind(behind: Sequence[Quotable], memo: Memo) -> ToldBehind:
     """What users tell behind what is folded."""
     users = [number for number, one in enumerate(behind) if one.role == "user"]
     if not users:
-        return Told(np.zeros(0, np.uint32), np.zeros(0, np.int64))
+        return ToldBehind(np.zeros(0, np.uint32), np.zeros(0, np.int64))
     leaves = leaves_of([behind[number] for number in users], memo)
     tells = (leaves.counts == 1).repeat(leaves.counts) & ~leaves.asking
     numbers = np.array(users, np.int64).repeat(leaves.counts)
     is_told = tells.repeat(leaves.words.lengths)
-    return Told(leaves.words.terms[is_told], numbers.repeat(leaves.words.lengths)[is_told])
+    return ToldBehind(leaves.words.terms[is_told], numbers.repeat(leaves.words.lengths)[is_told])
 
 
 def named_again(
-    asked: Terms, index: PassageIndex, sources: Sequence[Quotable], behind: Told, ranking: RankedQuotes
+    asked: Terms, index: PassageIndex, sources: Sequence[Quotable], behind: ToldBehind, ranking: RankedQuotes
 ) -> Iterator[Later]:
     """Messages of users that name again what the best passages of theirs tell of, folded ones or those `behind` them."""
     known = np.array(sorted({term for group in asked.groups for term in group}), np.uint32)
@@ -116,7 +116,7 @@ def _naming(
             yield numbers[thing], (False, passage)
 
 
-def _told_of(things: Hashes, behind: Told) -> Ints:
+def _told_of(things: Hashes, behind: ToldBehind) -> Ints:
     """The things that messages behind what is folded name, by number, each with the number of such a message."""
     places = np.flatnonzero(np.isin(behind.terms, things))
     pairs = np.stack([things.searchsorted(behind.terms[places]), behind.numbers[places]], axis=1)

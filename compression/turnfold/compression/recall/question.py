@@ -24,7 +24,7 @@ from turnfold.compression.text import words
 from turnfold.compression.text.dialogue import requests
 from turnfold.compression.text.dialogue.overall import without_overall
 from turnfold.compression.text.dialogue.turns import SPEAKER_LABEL
-from turnfold.compression.text.dialogue.works import AskedWork
+from turnfold.compression.text.dialogue.wanted.works import AskedWork
 from turnfold.compression.text.quotes import Quotable, Source
 from turnfold.compression.text.sentences import rough_sentences
 from turnfold.compression.text.spans import QUESTION_MARKS

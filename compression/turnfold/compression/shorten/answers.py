@@ -1,7 +1,7 @@
 """Answers that say nothing without their question: "Which city do you live in?", "Porto."; or without the list they pick from.
 
 Lives here: whether a message answers the one before it so, and what that one asks. Does not belong here: whether either is
-quoted (``told``), what is picked (``text.dialogue.picks``).
+quoted (``told``), what is picked (``text.dialogue.wanted.picks``).
 
 An answer is told by its place alone: a short message that asks nothing, behind one that ends with a question.
 """
@@ -12,8 +12,8 @@ import re
 from typing import Final
 
 from turnfold.compression.text.blocks import Range
-from turnfold.compression.text.dialogue.picks import picked, place_named
 from turnfold.compression.text.dialogue.requests import EMPTY
+from turnfold.compression.text.dialogue.wanted.picks import picked, place_named
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.quotes import Quotable
 from turnfold.compression.text.sentences import rough_sentences

@@ -17,9 +17,9 @@ from typing import Final, NamedTuple
 from turnfold.compression.memo import Memo
 from turnfold.compression.shorten.answers import asked, merely_agrees
 from turnfold.compression.text.dialogue.own_words import beside_output
-from turnfold.compression.text.dialogue.picks import picks
 from turnfold.compression.text.dialogue.renewals import renewals
 from turnfold.compression.text.dialogue.self_statements import changes, statement_weight
+from turnfold.compression.text.dialogue.wanted.picks import picks
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.sentences import rough_sentences

@@ -1,7 +1,7 @@
 """A work that is asked for as a whole: the script, the letter, the table that the conversation made before.
 
 Lives here: which message holds it, and what of it is quoted. Does not belong here: whether a message asks for one
-(``text.dialogue.works``), passages that bear on a question (``ranking``), how much fits (``quote_choice``).
+(``text.dialogue.wanted.works``), passages that bear on a question (``ranking``), how much fits (``quote_choice``).
 
 A work is the code of a message, in fences or as a user pasted it, or a long message. Of those that share most words with the
 question, in themselves or in the request that they answer, the newest whole version is meant, unless an older one is asked for;
@@ -27,12 +27,12 @@ from turnfold.compression.recall.passage_index import Floats, PassageIndex
 from turnfold.compression.recall.question import Question, WantedWork, content_words
 from turnfold.compression.recall.quote_choice import fence_tokens
 from turnfold.compression.recall.ranked_quotes import RankedQuotes, in_front
-from turnfold.compression.recall.several_works import several_works
+from turnfold.compression.recall.wholes.several_works import several_works
 from turnfold.compression.scorers.bm25 import rarity, wanted_terms
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range, fences
-from turnfold.compression.text.dialogue.versions import VERSION_WORDS, WITH_OLDER
-from turnfold.compression.text.dialogue.works import WANTED_WORDS, AskedWork, MakingRequest, has_form, making_request
+from turnfold.compression.text.dialogue.wanted.versions import VERSION_WORDS, WITH_OLDER
+from turnfold.compression.text.dialogue.wanted.works import WANTED_WORDS, AskedWork, MakingRequest, has_form, making_request
 from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote

@@ -1,7 +1,7 @@
 """Several works of one kind that a message asks for together: all three descriptions, both poems.
 
-Lives here: which answers they are. Does not belong here: telling such a message (``text.dialogue.several_works``), one work
-(``works``).
+Lives here: which answers they are. Does not belong here: telling such a message
+(``text.dialogue.wanted.several_works``), one work (``works``).
 
 An answer is one of them if the short request before it names the kind, or asks for one more behind such a request, and nothing
 else was made in between.
@@ -14,8 +14,8 @@ from typing import Final
 
 from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.text import words
-from turnfold.compression.text.dialogue.several_works import asks_for_one_more
-from turnfold.compression.text.dialogue.works import begins_making
+from turnfold.compression.text.dialogue.wanted.several_works import asks_for_one_more
+from turnfold.compression.text.dialogue.wanted.works import begins_making
 from turnfold.compression.text.quotes import Quotable, Quote
 
 _REQUEST: Final = 300  # characters of a request for one

@@ -1,7 +1,7 @@
 """Which versions of a work a message asks for: "the first draft", "undo the last change", "compare both versions".
 
-Lives here: reading such words. Does not belong here: which work is meant (``works``), what its versions are (``recall.works``),
-single words (``lexicon/versions.txt``).
+Lives here: reading such words. Does not belong here: which work is meant (``works``), what its versions are
+(``recall.wholes.works``), single words (``lexicon/versions.txt``).
 """
 
 from __future__ import annotations

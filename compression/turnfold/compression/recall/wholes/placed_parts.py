@@ -1,6 +1,7 @@
 """Parts of folded texts that a question names by their place: "the second stanza", "what comes after step 16?".
 
-Lives here: which text is meant. Does not belong here: telling such a question, where parts stand (``text.dialogue.places``).
+Lives here: which text is meant. Does not belong here: telling such a question, where parts stand
+(``text.dialogue.wanted.places``).
 
 The newest text is meant that has such parts, of those that share most words with the question; none where the request holds one
 that was not folded, for then that is spoken of.
@@ -14,9 +15,9 @@ from typing import Final
 from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.question import Question, content_words
 from turnfold.compression.recall.quote_choice import fence_tokens
-from turnfold.compression.recall.works import FoundWork
+from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
-from turnfold.compression.text.dialogue.places import NamedParts, last_number, named_parts, placed
+from turnfold.compression.text.dialogue.wanted.places import NamedParts, last_number, named_parts, placed
 from turnfold.compression.text.quotes import Quotable, Quote
 
 _SPEAKERS: Final = ("user", "assistant")

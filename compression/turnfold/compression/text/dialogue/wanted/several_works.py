@@ -1,7 +1,7 @@
 """A message that asks for several things that the chat made, one by one: "send me all three descriptions".
 
 Lives here: whether a message does, and what it calls them; what asks for one more of them. Does not belong here: finding them
-(``recall.several_works``), one work (``works``), everything that was said (``overall``).
+(``recall.wholes.several_works``), one work (``works``), everything that was said (``overall``).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import re
 from typing import Final
 
 from turnfold.compression.text.dialogue.overall import asks_for_overall
-from turnfold.compression.text.dialogue.versions import asked_versions
-from turnfold.compression.text.dialogue.works import WANTED_WORDS, AskedWork, is_code
+from turnfold.compression.text.dialogue.wanted.versions import asked_versions
+from turnfold.compression.text.dialogue.wanted.works import WANTED_WORDS, AskedWork, is_code
 from turnfold.compression.text.words import is_function_word
 
 _LONGEST: Final = 200  # characters of such a message

@@ -1,7 +1,7 @@
 """All rows of a table or list, for a question that all of them go into: an average, a count, the highest, a chart.
 
 Lives here: which rows are meant, and what of them is quoted. Does not belong here: telling such a question
-(``text.dialogue.row_requests``), where rows stand (``text.records``), how much fits (``quote_choice``).
+(``text.dialogue.wanted.row_requests``), where rows stand (``text.records``), how much fits (``quote_choice``).
 
 The rows are meant that have the question's words in themselves or in what stands above them, of equal ones the newest; where it
 names none but "the table", the newest. Those that have the question's words are quoted, with what stands above all: "the average
@@ -18,11 +18,11 @@ from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.recall.question import Question, content_words
 from turnfold.compression.recall.quote_choice import fence_tokens
-from turnfold.compression.recall.works import FoundWork
+from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range
-from turnfold.compression.text.dialogue.row_requests import DATA_WORDS, asks_over_rows, is_tally_word, needs_others
 from turnfold.compression.text.dialogue.transcripts import is_transcript
+from turnfold.compression.text.dialogue.wanted.row_requests import DATA_WORDS, asks_over_rows, is_tally_word, needs_others
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.records import rows
 

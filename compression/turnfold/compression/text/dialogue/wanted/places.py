@@ -1,7 +1,7 @@
 """Parts of a text that a message names by their place: "the second stanza", "what comes after step 16?", "the last exercises".
 
 Lives here: which parts a message names, and where a text has them. Does not belong here: which text is meant
-(``recall.placed_parts``), what is picked from a list that was offered (``picks``), single words (``lexicon/places.txt``).
+(``recall.wholes.placed_parts``), what is picked from a list that was offered (``picks``), single words (``lexicon/places.txt``).
 
 A place shares no words with what stands there: no stanza says that it is the second.
 """
@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
 from turnfold.compression.text.blocks import Range
-from turnfold.compression.text.dialogue.picks import PLACES
+from turnfold.compression.text.dialogue.wanted.picks import PLACES
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.sentences import rough_sentences
 

@@ -1,7 +1,7 @@
 """Requests that every row of a table or list goes into: an average, a count, the highest, a sorted list, a chart.
 
 Lives here: whether a message makes such a request, and whether it may be about certain rows. Does not belong here: where rows
-stand (``text.records``), which are quoted (``recall.all_rows``), single words (``lexicon/tallies.txt``).
+stand (``text.records``), which are quoted (``recall.wholes.all_rows``), single words (``lexicon/tallies.txt``).
 
 A few rows are worse than none to such a request: whoever sees thirteen of forty salaries gives an average that is wrong, and
 says so with confidence.
