@@ -81,8 +81,7 @@ def recall(
         return Quoted()
     index = passage_index.build(sources, memo)
     asking = _asking(sources, index, question, fill=fill, tuning=tuning)
-    asks = normal_text(question)
-    work = _asked_whole(sources, index, question, asks, count, memo)
+    work = _asked_whole(sources, index, question, count, memo)
     most, room = budget, budget - fence_tokens(count)
     ranking = _ranked(asking, room, work, count, memo)
     if ranking is None:
@@ -107,11 +106,8 @@ def recall(
         return tokens
 
     found = fit_quotes(quotes, budget, tokens_of(quotes))
-    if (
-        asking.is_talk
-        and not (asks_for_whole or ranking.is_whole)
-        and (newest := asking.newest(found.quotes, quotes, held, memo))
-    ):
+    may_renew = asking.is_talk and not (asks_for_whole or ranking.is_whole)
+    if may_renew and (newest := asking.newest(found.quotes, quotes, held, memo)):
         found = _fit_with(newest, quotes, budget, most, tokens_of) or found
     if found.text and isinstance(count, ModelCounter):
         count_tail(found.text, dict(zip(count.vocabularies, found.counts, strict=True)), memo)
@@ -119,9 +115,10 @@ def recall(
 
 
 def _asked_whole(
-    sources: Sequence[Quotable], index: PassageIndex, question: Question, asks: str, count: Callable[[str], int], memo: Memo
+    sources: Sequence[Quotable], index: PassageIndex, question: Question, count: Callable[[str], int], memo: Memo
 ) -> FoundWork:
     """What a question needs all of: the rows of a table, a work, or a part that it names by its place."""
+    asks = normal_text(question)
     rows = find_rows(sources, index, question, asks, count, memo)
     if rows.quotes:
         return rows
