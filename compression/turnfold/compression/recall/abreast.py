@@ -12,13 +12,13 @@ the request holds it elsewhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from turnfold.compression.memo import Memo
-from turnfold.compression.recall.leaves import leaves_of
+from turnfold.compression.recall.leaves import leaves_of, message_terms
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.recall.ranked_quotes import RankedQuotes
 from turnfold.compression.recall.ranking import Terms
@@ -28,6 +28,7 @@ from turnfold.compression.text.quotes import Quotable, Quote
 _AS_MUCH: Final = 0.8  # share of what the best quote has of the question
 _MOST: Final = 2  # messages
 _AHEAD: Final = 1.001
+_NEARLY: Final = 0.999  # sums of the same in another order
 _FIGURE: Final = re.compile(r"\d")
 
 
@@ -117,7 +118,9 @@ def _having_behind(
     behind: Sequence[Quotable], terms: Terms, value: Floats, least: float, before: int, memo: Memo
 ) -> list[_Having]:
     """The passages of messages behind the `before` ones of an index that tell a figure and have so much of a question."""
-    telling = [n for n, one in enumerate(behind) if _FIGURE.search(one.text)]
+    value_of = dict(zip(terms.wanted.terms.tolist(), value.take(terms.wanted.group).tolist(), strict=True))
+    figures = [n for n, one in enumerate(behind) if _FIGURE.search(one.text)]
+    telling = [n for n in figures if _may_have(least, value_of, message_terms(behind[n], memo))]
     if not telling:
         return []
     leaves = leaves_of([behind[n] for n in telling], memo)
@@ -127,6 +130,11 @@ def _having_behind(
         _Having(float(has[n]), Quote(before + int(sources[n]), *leaves.spans[n]), n)
         for n in np.flatnonzero(has >= least).tolist()
     ]
+
+
+def _may_have(least: float, value_of: Mapping[int, float], said: frozenset[int]) -> bool:
+    """Whether a message with these terms may have a passage that has so much of a question."""
+    return sum(value for term, value in value_of.items() if term in said) >= _NEARLY * least
 
 
 def _newest(newer: Sequence[_Having], messages: Sequence[Quotable]) -> list[tuple[Quote, int]]:

@@ -331,7 +331,7 @@ class _Asking:
         asked = [one.terms for one in self.parts or (self,) if not one.asked.borrowed]
         found = abreast(asked, self.index, self.sources, self.question.behind, quoted, memo)
         behind = told_behind(self.question.behind, memo)
-        later = [one for terms in asked for one in named_again(terms, self.index, self.sources, behind, ranking)]
+        later = list(named_again(asked, self.index, self.sources, behind, ranking))
         return found.joined(_unquoted(later, self.index, [*self.sources, *self.question.behind], quoted, held))
 
     def ranked(self, memo: Memo) -> RankedQuotes:

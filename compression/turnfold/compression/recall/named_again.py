@@ -10,33 +10,37 @@ again, by a word that stands near the question's words in the older message, and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.recall.greatest import best_places
-from turnfold.compression.recall.leaves import leaves_of
-from turnfold.compression.recall.passage_index import Ints, PassageIndex
+from turnfold.compression.recall.leaves import message_terms
+from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.recall.ranked_quotes import RankedQuotes
 from turnfold.compression.recall.ranking import Terms
-from turnfold.compression.scorers.bm25 import Hashes, rarity, wanted_terms
+from turnfold.compression.scorers.bm25 import rarity, wanted_terms
+from turnfold.compression.text.passages import WHOLE, estimate
 from turnfold.compression.text.quotes import Quotable, Quote
+from turnfold.compression.text.spans import QUESTION_MARKS
 
 _BEST: Final = 2  # passages whose things are looked for
 _LOOKED_AT: Final = 16
 _MOST: Final = 2  # messages for each
 _FEW: Final = 4  # passages that have a word which names a thing
 _NEAR: Final = 12  # words between it and those of the question
+#: Whether it is behind what is folded, and the number of a passage, or of a message there.
+_Place = tuple[bool, int]
 
 
 class ToldBehind(NamedTuple):
-    """What users tell in messages behind what is folded: terms, each with the number of its message."""
+    """What a user tells in a message behind what is folded: the message's number, and its terms."""
 
-    terms: Hashes
-    numbers: Ints
+    number: int
+    terms: frozenset[int]
 
 
 class Later(NamedTuple):
@@ -53,39 +57,61 @@ class Later(NamedTuple):
     number: int
 
 
-def told_behind(behind: Sequence[Quotable], memo: Memo) -> ToldBehind:
-    """What users tell behind what is folded."""
-    users = [number for number, one in enumerate(behind) if one.role == "user"]
-    if not users:
-        return ToldBehind(np.zeros(0, np.uint32), np.zeros(0, np.int64))
-    leaves = leaves_of([behind[number] for number in users], memo)
-    tells = (leaves.counts == 1).repeat(leaves.counts) & ~leaves.asking
-    numbers = np.array(users, np.int64).repeat(leaves.counts)
-    is_told = tells.repeat(leaves.words.lengths)
-    return ToldBehind(leaves.words.terms[is_told], numbers.repeat(leaves.words.lengths)[is_told])
+def told_behind(behind: Sequence[Quotable], memo: Memo) -> list[ToldBehind]:
+    """What users tell behind what is folded, in messages of one passage."""
+    return [ToldBehind(n, message_terms(one, memo)) for n, one in enumerate(behind) if one.role == "user" and _tells(one.text)]
+
+
+def _tells(text: str) -> bool:
+    return estimate(text) <= WHOLE and not text.rstrip().endswith(QUESTION_MARKS)
 
 
 def named_again(
-    asked: Terms, index: PassageIndex, sources: Sequence[Quotable], behind: ToldBehind, ranking: RankedQuotes
+    asked: Sequence[Terms], index: PassageIndex, sources: Sequence[Quotable], behind: Sequence[ToldBehind], ranking: RankedQuotes
 ) -> Iterator[Later]:
     """Messages of users that name again what the best passages of theirs tell of, folded ones or those `behind` them."""
-    known = np.array(sorted({term for group in asked.groups for term in group}), np.uint32)
-    for best in _best(index, sources, ranking):
-        said = index.said.of(best)
-        things = _near(said, np.flatnonzero(np.isin(said, known)).tolist())
-        pairs = _told_of(things, behind)
-        having = index.words.having(things) + np.bincount(pairs[:, 0], minlength=len(things))
-        few = (having > 1) & (having <= _FEW)
-        weights = np.where(few, rarity(having, len(index.quotes)), 0.0)
-        newest: dict[int, tuple[bool, int]] = {}
-        named: dict[tuple[bool, int], float] = {}
-        folded = _naming(things, few, index, sources, since=index.quotes[best].source + 1)
-        later = ((thing, (True, number)) for thing, number in pairs[few[pairs[:, 0]]].tolist())
-        for thing, place in (*folded, *later):
-            named[place] = named.get(place, 0.0) + float(weights[thing])
-            newest[thing] = max(newest.get(thing, place), place)
-        for is_behind, number in sorted(set(newest.values()), key=lambda place: (named[place], place))[-_MOST:]:
-            yield Later(index.quotes[best], is_behind, number)
+    best = [(number, index.said.of(number).tolist()) for number in _best(index, sources, ranking)]
+    for terms in asked:
+        known = {term for group in terms.groups for term in group}
+        for number, said in best:
+            things = _things(said, known, index, behind)
+            for place in _newest(things, index, sources, since=index.quotes[number].source + 1):
+                yield Later(index.quotes[number], *place)
+
+
+class _Thing(NamedTuple):
+    """What a term names that only a few passages have: how many folded ones do, and the numbers of the others."""
+
+    term: int
+    folded: int
+    behind: tuple[int, ...]
+
+
+def _things(said: Sequence[int], known: AbstractSet[int], index: PassageIndex, behind: Sequence[ToldBehind]) -> list[_Thing]:
+    """What is named near known terms in a passage, and somewhere else too."""
+    places = [place for place, term in enumerate(said) if term in known]
+    near = sorted({term for place in places for term in said[max(0, place - _NEAR) : place + _NEAR + 1]})
+    if not near:
+        return []
+    having = zip(near, index.words.having(np.array(near, np.uint32)).tolist(), strict=True)
+    few = [(term, count) for term, count in having if count <= _FEW]
+    found = [_Thing(term, count, tuple([one.number for one in behind if term in one.terms])) for term, count in few]
+    return [one for one in found if 1 < one.folded + len(one.behind) <= _FEW]
+
+
+def _newest(things: Sequence[_Thing], index: PassageIndex, sources: Sequence[Quotable], *, since: int) -> list[_Place]:
+    """Of the newest places that name each thing those that name most."""
+    if not things:
+        return []
+    weights = rarity(np.array([one.folded + len(one.behind) for one in things]), len(index.quotes)).tolist()
+    newest: dict[int, _Place] = {}
+    named: dict[_Place, float] = {}
+    folded = _naming(things, index, sources, since=since)
+    later = ((number, (True, place)) for number, thing in enumerate(things) for place in thing.behind)
+    for number, place in (*folded, *later):
+        named[place] = named.get(place, 0.0) + weights[number]
+        newest[number] = max(newest.get(number, place), place)
+    return sorted(set(newest.values()), key=lambda place: (named[place], place))[-_MOST:]
 
 
 def _best(index: PassageIndex, sources: Sequence[Quotable], ranking: RankedQuotes) -> list[int]:
@@ -96,28 +122,13 @@ def _best(index: PassageIndex, sources: Sequence[Quotable], ranking: RankedQuote
     return [number for number in best if sources[index.quotes[number].source].role == "user"][:_BEST]
 
 
-def _near(said: Hashes, places: Iterable[int]) -> Hashes:
-    """The terms near some places of a passage, each once."""
-    is_near = np.zeros(len(said), np.bool_)
-    for place in places:
-        is_near[max(0, place - _NEAR) : place + _NEAR + 1] = True
-    return np.unique(said[is_near])
-
-
 def _naming(
-    things: Hashes, few: npt.NDArray[np.bool_], index: PassageIndex, sources: Sequence[Quotable], *, since: int
-) -> Iterator[tuple[int, tuple[bool, int]]]:
-    """Each of a few things, by number, with the passages in which users tell of it from message `since` on."""
-    numbers = np.flatnonzero(few).tolist()
-    hits = index.words.find(wanted_terms([(int(things[number]),) for number in numbers]))
-    for thing, passage in zip(hits.term.tolist(), hits.passage.tolist(), strict=True):
+    things: Sequence[_Thing], index: PassageIndex, sources: Sequence[Quotable], *, since: int
+) -> Iterator[tuple[int, _Place]]:
+    """Each of some things, by number, with the passages in which users tell of it from message `since` on."""
+    numbers = [number for number, thing in enumerate(things) if thing.folded > 1]
+    hits = index.words.find(wanted_terms([(things[number].term,) for number in numbers]))
+    for number, passage in zip(hits.term.tolist(), hits.passage.tolist(), strict=True):
         source = int(index.source_of[passage])
         if source >= since and sources[source].role == "user" and index.whole[passage] and not index.asking[passage]:
-            yield numbers[thing], (False, passage)
-
-
-def _told_of(things: Hashes, behind: ToldBehind) -> Ints:
-    """The things that messages behind what is folded name, by number, each with the number of such a message."""
-    places = np.flatnonzero(np.isin(behind.terms, things))
-    pairs = np.stack([things.searchsorted(behind.terms[places]), behind.numbers[places]], axis=1)
-    return np.unique(pairs, axis=0)
+            yield numbers[number], (False, passage)
