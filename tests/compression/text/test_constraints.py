@@ -125,3 +125,16 @@ def test_a_limit_told_with_the_task_is_in_a_tenth_of_the_request(limit: str) -> 
     folded = fold(conversation, FoldOptions(model="gpt-4o", budget=3000), Memo())
     assert folded.body != conversation.body
     assert limit.encode() in folded.body
+
+
+_WITH_APOSTROPHES = [
+    "The snapshots aren't to be regenerated.",
+    "The old receipt isn't to be touched.",
+    "Laisse le schéma en l'état.",
+    "Lascia la tabella com'è.",
+]
+
+
+@pytest.mark.parametrize("said", _WITH_APOSTROPHES)
+def test_a_form_whose_longest_word_has_an_apostrophe_limits(said: str) -> None:
+    assert standing_orders(said)

@@ -12,58 +12,73 @@ somebody or something did is none: its subject is a pronoun, or its verb has no 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Final, NamedTuple
 
 from turnfold.compression.text.lexicon import lexicon, one_of
 from turnfold.compression.text.lower import lower_text, words
+from turnfold.compression.text.spans import QUESTION_MARKS
 
 _LANGUAGES: Final = ("en", "de", "fr", "es", "it", "pt", "nl")
 _TABLE: Final = lexicon("constraints")
+_PARTS: Final = tuple(dict.fromkeys(section.partition(" ")[2] for section in sorted(_TABLE) if section))
 _LONGEST: Final = 240  # characters of a sentence that is read
-_ASKS: Final = re.compile(r"[?？؟]\s*\Z")
+_SLOT: Final = re.compile(r"\{([a-z ]+)\}")  # in a form: where words of a part of the table stand
 _JOINING: Final = "(?:and|but|also|please|und|aber|auch|bitte|et|mais|y|pero|e|ma|mas|en|maar)"
 _START: Final = rf"(?:\A|[,;:.]\s+|[-–—]\s+)\W*(?:{_JOINING}\W+){{0,2}}"
 _GAP: Final = r"(?:[^\w,;?!]+[\w'./*-]+){0,9}?[^\w,;?!]+"
 
 
-def _pattern(language: str) -> str:
-    """The forms in one language."""
+class _Form(NamedTuple):
+    """A form of one language, and what a sentence of this form has: of each set a word."""
 
-    def some(part: str) -> str:
-        section = f"{language} {part}"
-        return f"(?:{one_of('constraints', section)})" if section in _TABLE else r"(?!)"
+    pattern: re.Pattern[str]
+    needed: tuple[frozenset[str], ...]
 
-    subject = rf"(?!{some('narrators')}\b)"
-    forms = (
-        rf"{_START}{some('none')}{_GAP}{some('may')}\b",
-        rf"{_START}{some('none')}[^\w,;?!]+{some('may')}\b",
-        rf"{_START}{some('none')}{_GAP}{some('unless')}\b",
-        rf"{_START}{subject}\w+(?:{_GAP}){some('must not')}\b(?!\W+{some('idle')}\b)",
-        rf"{_START}{some('open')}{_GAP}{some('close')}\b",
-        rf"{_START}{subject}\w+{_GAP}{some('open')},?\s+{some('close')}\b",
-        rf"{_START}{some('first')}{_GAP}{some('before')}\b",
-        rf"{_START}{some('first')}\s+{some('before')}\b",
-        rf"{_START}{some('every')}{_GAP}{some('must')}\b",
-        rf"{_START}{some('only')}\b",
-        rf"{_START}(?:{some('bare')}(?:\W+\w+)?|no)\W+{some('thing')}(?=\s*(?:[.,;:!()]|\Z)|\W+{some('behind')}\b)",
-        rf"\b{some('phrase')}\b",
+
+def _forms(language: str) -> Iterator[_Form]:
+    """The forms in one language; of the words that each needs those first that are the rarest."""
+    sections = {part: _TABLE[f"{language} {part}"] for part in _PARTS if f"{language} {part}" in _TABLE}
+    some = {part: f"(?:{one_of('constraints', f'{language} {part}')})" for part in sections} | {"no": "no"}
+    subject = rf"(?!{some['narrators']}\b)\w+"
+    idle = rf"(?!\W+{some['idle']}\b)" if "idle" in sections else ""
+    behind = rf"|\W+{some['behind']}\b" if "behind" in sections else ""
+    shapes: tuple[tuple[tuple[str, ...], str], ...] = (
+        (("none", "may"), rf"{_START}{{none}}{_GAP}{{may}}\b"),
+        (("none", "unless"), rf"{_START}{{none}}{_GAP}{{unless}}\b"),
+        (("must not",), rf"{_START}{subject}{_GAP}{{must not}}\b{idle}"),
+        (("close", "open"), rf"{_START}(?:{{open}}{_GAP}|{subject}{_GAP}{{open}},?\s+){{close}}\b"),
+        (("before", "first"), rf"{_START}{{first}}{_GAP}{{before}}\b"),
+        (("every", "must"), rf"{_START}{{every}}{_GAP}{{must}}\b"),
+        (("only",), rf"{_START}{{only}}\b"),
+        (("bare", "thing"), rf"{_START}{{bare}}(?:\W+\w+)?\W+{{thing}}(?=\s*(?:[.,;:!()]|\Z){behind})"),
+        (("no", "thing"), rf"{_START}no\W+{{thing}}(?=\s*(?:[.,;:!()]|\Z){behind})"),
+        (("phrase",), r"\b{phrase}\b"),
     )
-    return "|".join(forms)
+    words_of = {part: frozenset(map(_longest_word, phrases)) for part, phrases in sections.items()} | {"no": frozenset({"no"})}
+    for parts, shape in shapes:
+        if all(part in some for part in parts):
+            filled = _SLOT.sub(lambda slot: some[slot[1]], shape)
+            yield _Form(re.compile(filled), tuple(words_of[part] for part in parts))
 
 
-_FORMS: Final = re.compile("|".join(_pattern(language) for language in _LANGUAGES))
+def _longest_word(phrase: str) -> str:
+    return max(words(phrase.replace("_", " ")), key=lambda word: (len(word), word))
 
 
-def _cues() -> frozenset[str]:
-    """Words of which every constraint has one: of each phrase that no form does without, the longest word."""
-    needed = ("none", "must not", "close", "phrase", "before", "every", "only", "bare")
-    phrases = frozenset().union(*(_TABLE.get(f"{language} {part}", frozenset()) for language in _LANGUAGES for part in needed))
-    return frozenset(max(re.split(r"[_'-]", phrase), key=lambda word: (len(word), word)) for phrase in phrases) | {"no"}
+def _by_cue() -> dict[str, tuple[_Form, ...]]:
+    """The forms by the words without one of which no sentence has them."""
+    found: dict[str, tuple[_Form, ...]] = {}
+    for form in chain.from_iterable(map(_forms, _LANGUAGES)):
+        for word in sorted(form.needed[0]):
+            found[word] = (*found.get(word, ()), form)
+    return found
 
 
+_BY_CUE: Final = _by_cue()
 #: Without one of these no sentence is a constraint.
-CONSTRAINT_CUES: Final = _cues()
+CONSTRAINT_CUES: Final = frozenset(_BY_CUE)
 
 
 def is_constraint(sentence: str, known: Sequence[str] | None = None) -> bool:
@@ -71,9 +86,12 @@ def is_constraint(sentence: str, known: Sequence[str] | None = None) -> bool:
 
     `known` are its words (``words(lower_text(sentence))``) where the caller has them already.
     """
-    if len(sentence) > _LONGEST or _ASKS.search(sentence):
+    if len(sentence) > _LONGEST or sentence.rstrip().endswith(QUESTION_MARKS):
         return False
-    low = lower_text(sentence)
-    if CONSTRAINT_CUES.isdisjoint(words(low) if known is None else known):
+    said = words(lower_text(sentence)) if known is None else known
+    if CONSTRAINT_CUES.isdisjoint(said):
         return False
-    return _FORMS.search(low) is not None
+    forms = dict.fromkeys(chain.from_iterable(_BY_CUE.get(word, ()) for word in said))
+    likely = [form for form in forms if not any(needed.isdisjoint(said) for needed in form.needed)]
+    low = lower_text(sentence) if likely else ""
+    return any(form.pattern.search(low) for form in likely)

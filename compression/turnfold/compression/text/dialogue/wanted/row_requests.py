@@ -15,15 +15,19 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from turnfold.compression.memo import remembering
-from turnfold.compression.text import words
+from turnfold.compression.text import lower, words
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.lexicon import lexicon, one_of
 from turnfold.compression.text.sentences import rough_sentences
 from turnfold.compression.text.spans import QUESTION_MARKS
 
 _TALLIES: Final = re.compile(
-    rf"\b(?:{one_of('tallies', 'all rows')})\b|{one_of('tallies', 'all rows run-on')}|\btop[- ]?\d"
-    r"|\bby (?:\w+ )?(?:month|year|day|week)\b"
+    rf"{lower.PHRASE_START}(?:\b(?:{one_of('tallies', 'all rows')})\b|{one_of('tallies', 'all rows run-on')}|\btop[- ]?\d"
+    r"|\bby (?:\w+ )?(?:month|year|day|week)\b)"
+)
+#: In a text of ASCII one of these begins what `_TALLIES` finds.
+_CUES: Final = frozenset(
+    lower.words(phrase.replace("_", " "))[0] for phrase in (*lexicon("tallies")["all rows"], "by") if phrase.isascii()
 )
 #: Words that name data, whatever it is about.
 DATA_WORDS: Final = lexicon("tallies")["data"]
@@ -49,9 +53,13 @@ _SIGNS: Final = re.compile(r"(?=([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}))"
 def asks_over_rows(folded: str) -> bool:
     """Whether a case-folded message asks for something that all rows of a table go into: in a question, in short words without
     anybody who does or did it ("sort by price"), or of what is named as data. "We all had the best time" asks for nothing."""
-    if len(folded) > _LONGEST or not _TALLIES.search(folded):
+    if len(folded) > _LONGEST or not (_may_tally(folded) and _TALLIES.search(folded)):
         return False
     return any(_TALLIES.search(folded, *one) and _asks(folded[slice(*one)]) for one in rough_sentences(folded))
+
+
+def _may_tally(folded: str) -> bool:
+    return not folded.isascii() or not _CUES.isdisjoint(lower.words(folded.replace("'", " ")))
 
 
 def _asks(sentence: str) -> bool:
