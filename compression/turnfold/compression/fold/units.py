@@ -49,7 +49,8 @@ class Unit(NamedTuple):
         wants_all: whether it is a user's message that asks for a summary in place of the conversation.
         forms: of a single message of a user or the assistant the forms that worked examples share.
         rows: what may be said of the rows of a table or list that a user put into it; empty where there are none.
-        tallies: what a user's message that asks for something over all rows says of them; empty for any other.
+        tallies: what a user's message that asks for something over all rows says of them; empty for any other, and where no
+            message up to it has rows.
     """
 
     start: int
@@ -112,12 +113,12 @@ def units(
 
     def run(known: _Grouped | None, same: int) -> _Grouped:
         if known is None or not _counts_alike(known, results, kept, same):
-            return _Grouped(Grown(_group(messages, results, kept, 0)), results, kept)
+            return _Grouped(Grown(_group(messages, results, kept, ())), results, kept)
         # The last unit of a beginning may go on behind it, and so may the one in front of instructions at its end.
         while same and messages[same - 1].pinned:
             same -= 1
         settled = known.units[: bisect_left(known.units, same - 1, key=lambda unit: unit.end)]
-        found = settled + _group(messages, results, kept, settled[-1].end if settled else 0)
+        found = settled + _group(messages, results, kept, settled)
         return _Grouped(Grown(found, known.units, len(settled)), results, kept)
 
     key = ("units", family(messages), bool(results))
@@ -143,13 +144,19 @@ def _counts_alike(known: _Grouped, results: Mapping[int, ShapedResult], kept: fr
 
 
 def _group(
-    messages: Sequence[Message], results: Mapping[int, ShapedResult], kept: frozenset[int], begin: int
+    messages: Sequence[Message], results: Mapping[int, ShapedResult], kept: frozenset[int], settled: Sequence[Unit]
 ) -> tuple[Unit, ...]:
-    """The units from a border on."""
+    """The units behind those that are settled."""
+    begin = settled[-1].end if settled else 0
     rest = range(begin, len(messages))
     inside = set(_instructions_inside(messages, begin))
     starts = [i for i in rest if i == begin or not (_continues(messages[i]) or i in inside)]
-    return tuple(_unit(messages, results, kept, a, b) for a, b in pairwise([*starts, len(messages)]))
+    has_rows = any(unit.rows for unit in settled)
+    found: list[Unit] = []
+    for start, end in pairwise([*starts, len(messages)]):
+        found.append(_unit(messages, results, kept, start, end, has_rows=has_rows))
+        has_rows = has_rows or bool(found[-1].rows)
+    return tuple(found)
 
 
 def _continues(message: Message) -> bool:
@@ -167,10 +174,19 @@ def _instructions_inside(messages: Sequence[Message], begin: int) -> Iterator[in
             yield index
 
 
-def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], kept: frozenset[int], start: int, end: int) -> Unit:
+def _unit(
+    messages: Sequence[Message],
+    results: Mapping[int, ShapedResult],
+    kept: frozenset[int],
+    start: int,
+    end: int,
+    *,
+    has_rows: bool,
+) -> Unit:
+    """The unit of messages; `has_rows` says whether one in front of them has rows."""
     first, last = messages[start], messages[end - 1]
     if end == start + 1 and not (first.is_result or first.attached or kept):  # the same for what most units are
-        size = first.tokens
+        size, held = first.tokens, _rows(first)
         return Unit(
             start,
             end,
@@ -186,8 +202,8 @@ def _unit(messages: Sequence[Message], results: Mapping[int, ShapedResult], kept
             hands_over=first.role == "user" and hands_over_files(first.text),
             wants_all=_wants_all(first),
             forms=_forms(first),
-            rows=_rows(first),
-            tallies=_tallies(first),
+            rows=held,
+            tallies=_tallies(first) if has_rows or held else _NO_TERMS,
         )
     inside = messages[start:end]
     stays = not kept.isdisjoint(range(start, end))
