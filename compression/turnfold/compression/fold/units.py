@@ -113,24 +113,35 @@ def units(
 
     def run(known: _Grouped | None, same: int) -> _Grouped:
         if known is None or not _counts_alike(known, results, kept, same):
-            return _Grouped(Grown(_group(messages, results, kept, ())), results, kept)
+            return _grouped(Grown(_group(messages, results, kept, (), has_rows=False)), results, kept, None)
         # The last unit of a beginning may go on behind it, and so may the one in front of instructions at its end.
         while same and messages[same - 1].pinned:
             same -= 1
         settled = known.units[: bisect_left(known.units, same - 1, key=lambda unit: unit.end)]
-        found = settled + _group(messages, results, kept, settled)
-        return _Grouped(Grown(found, known.units, len(settled)), results, kept)
+        rows_at = known.rows_at if known.rows_at is not None and known.rows_at < len(settled) else None
+        found = settled + _group(messages, results, kept, settled, has_rows=rows_at is not None)
+        return _grouped(Grown(found, known.units, len(settled)), results, kept, rows_at, len(settled))
 
     key = ("units", family(messages), bool(results))
     return continued(memo, key, messages, run, lambda found: 150 * len(found.units)).units
 
 
 class _Grouped(NamedTuple):
-    """Units, with the forms of results and the kept messages under which they were counted."""
+    """Units, with the forms of results and the kept messages under which they were counted, and the first unit with rows."""
 
     units: Grown[Unit]
     results: Mapping[int, ShapedResult]
     kept: frozenset[int]
+    rows_at: int | None
+
+
+def _grouped(
+    found: Grown[Unit], results: Mapping[int, ShapedResult], kept: frozenset[int], rows_at: int | None, since: int = 0
+) -> _Grouped:
+    """Units, of which those before `since` were looked at for rows."""
+    if rows_at is None:
+        rows_at = next((since + n for n, unit in enumerate(found[since:]) if unit.rows), None)
+    return _Grouped(found, results, kept, rows_at)
 
 
 def _counts_alike(known: _Grouped, results: Mapping[int, ShapedResult], kept: frozenset[int], end: int) -> bool:
@@ -144,14 +155,18 @@ def _counts_alike(known: _Grouped, results: Mapping[int, ShapedResult], kept: fr
 
 
 def _group(
-    messages: Sequence[Message], results: Mapping[int, ShapedResult], kept: frozenset[int], settled: Sequence[Unit]
+    messages: Sequence[Message],
+    results: Mapping[int, ShapedResult],
+    kept: frozenset[int],
+    settled: Sequence[Unit],
+    *,
+    has_rows: bool,
 ) -> tuple[Unit, ...]:
-    """The units behind those that are settled."""
+    """The units behind those that are settled; `has_rows` says whether one of these has rows."""
     begin = settled[-1].end if settled else 0
     rest = range(begin, len(messages))
     inside = set(_instructions_inside(messages, begin))
     starts = [i for i in rest if i == begin or not (_continues(messages[i]) or i in inside)]
-    has_rows = any(unit.rows for unit in settled)
     found: list[Unit] = []
     for start, end in pairwise([*starts, len(messages)]):
         found.append(_unit(messages, results, kept, start, end, has_rows=has_rows))

@@ -9,10 +9,12 @@ else was made in between.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Callable, Sequence, Set
+from typing import Final, NamedTuple
 
+from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.several_works import asks_for_one_more
 from turnfold.compression.text.dialogue.wanted.works import begins_making
@@ -23,16 +25,16 @@ _FEWEST: Final = 2
 
 
 def several_works(
-    sources: Sequence[Quotable], named: frozenset[str], languages: Sequence[str], room: int, count: Callable[[str], int]
+    sources: Sequence[Quotable], named: frozenset[str], index: PassageIndex, room: int, count: Callable[[str], int], memo: Memo
 ) -> tuple[tuple[Quote, ...], int]:
     """The answers as they are quoted, in order, the newest where there is no room for all, and the tokens that they take.
 
     Args:
         sources: what may be quoted.
         named: the words that name the kind.
-        languages: those of the sources.
+        index: that of the sources.
     """
-    found = _answers(sources, {term for name in languages for term in words.stem_table(named, name).values()}, languages)
+    found = _answers(sources, frozenset().union(*_terms(named, index).values()), index, memo)
     quotes: list[Quote] = []
     spent = 0
     for n in reversed(found if len(found) >= _FEWEST else []):
@@ -44,15 +46,22 @@ def several_works(
     return tuple(reversed(quotes)), spent
 
 
-def _answers(sources: Sequence[Quotable], wanted: set[int], languages: Sequence[str]) -> list[int]:
-    asked = {n: words.fold(sources[n - 1].text) for n in range(1, len(sources)) if _answers_request(sources[n - 1], sources[n])}
-    said = {n: frozenset(words.words(folded)) for n, folded in asked.items()}
-    every = frozenset[str]().union(*said.values())
-    naming = {word for name in languages for word, term in words.stem_table(every, name).items() if term in wanted}
+class _Request(NamedTuple):
+    """A short message of a user, folded, and its words."""
+
+    folded: str
+    said: frozenset[str]
+
+
+def _answers(sources: Sequence[Quotable], wanted: Set[int], index: PassageIndex, memo: Memo) -> list[int]:
+    requests = of_each(memo, "short requests", sources, _request)
+    asked = {n: one for n, one in enumerate(requests[:-1], 1) if one is not None and _is_answer(sources[n])}
+    terms = _terms(frozenset().union(*(one.said for one in asked.values())), index)
+    naming = {word for word, own in terms.items() if not own.isdisjoint(wanted)}
     found: list[int] = []
     makes = False  # whether what was made last is one of them
-    for n, folded in asked.items():
-        names = not naming.isdisjoint(said[n])
+    for n, (folded, said) in asked.items():
+        names = not naming.isdisjoint(said)
         if names or (makes and asks_for_one_more(folded, alone=found[-1:] != [n - 2])):
             found.append(n)
             makes = True
@@ -61,6 +70,21 @@ def _answers(sources: Sequence[Quotable], wanted: set[int], languages: Sequence[
     return found
 
 
-def _answers_request(asking: Quotable, answer: Quotable) -> bool:
-    """Whether a message answers a short request."""
-    return (asking.role, answer.role) == ("user", "assistant") and len(asking.text) <= _REQUEST and bool(answer.text.strip())
+def _request(source: Quotable) -> _Request | None:
+    if source.role != "user" or len(source.text) > _REQUEST:
+        return None
+    folded = words.fold(source.text)
+    return _Request(folded, frozenset(words.words(folded)))
+
+
+def _is_answer(source: Quotable) -> bool:
+    return source.role == "assistant" and bool(source.text.strip())
+
+
+def _terms(some: frozenset[str], index: PassageIndex) -> dict[str, frozenset[int]]:
+    """The terms of words in the languages of an index, which keeps them."""
+    known: dict[str, frozenset[int]] = index.derived(("terms of requests", index.languages), dict)
+    new = sorted(some.difference(known))
+    tables = [words.stem_table(new, name) for name in index.languages] if new else []
+    known.update((word, frozenset(table[word] for table in tables)) for word in new)
+    return {word: known[word] for word in some}

@@ -108,9 +108,9 @@ def find_work(sources: Sequence[Quotable], question: Question, folded: str, coun
     """
     wanted = question.work
     if wanted and wanted.asked.is_several:
-        languages = passage_index.build(sources, memo).languages
+        index = passage_index.build(sources, memo)
         room = question.whole_room - fence_tokens(count)
-        quotes, tokens = several_works(sources, wanted.asked.telling, languages, room, count)
+        quotes, tokens = several_works(sources, wanted.asked.telling, index, room, count, memo)
         return FoundWork(quotes, (), tokens)
     found = _works([*sources, *question.behind], wanted, folded, memo) if wanted else []
     if not (wanted and found):
