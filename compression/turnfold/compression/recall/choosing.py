@@ -28,7 +28,7 @@ from turnfold.compression.recall.ledger import release_ledger, with_ledger
 from turnfold.compression.recall.named_again import Later, named_again, told_behind
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.recall.question import Question, QuestionTerms, has_content, names_unknown, normal_text, read_question
-from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, fence_tokens, fit_quotes
+from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, choose_quotes, fence_tokens, fit_quotes, render_quotes
 from turnfold.compression.recall.ranked_quotes import RankedQuotes, in_front
 from turnfold.compression.recall.ranking import Terms, named_factor, score, vector_likeness
 from turnfold.compression.recall.several import several
@@ -105,10 +105,13 @@ def recall(
             release_ledger(tokens, index, sources, room, memo)
         return tokens
 
-    found = fit_quotes(quotes, budget, tokens_of(quotes))
+    fitting = tokens_of(quotes)
+    chosen = choose_quotes(quotes, budget, fitting)
+    found = render_quotes(chosen, budget, fitting)
     may_renew = asking.is_talk and not (asks_for_whole or ranking.is_whole)
     if may_renew and (newest := asking.newest(found.quotes, quotes, held, memo)):
-        found = _fit_with(newest, quotes, budget, most, tokens_of) or found
+        tokens = tokens_of(with_abreast(quotes, newest)[0]) if newest.behind else fitting
+        found = _fit_with(newest, quotes, chosen, budget, most, tokens) or found
     if found.text and isinstance(count, ModelCounter):
         count_tail(found.text, dict(zip(count.vocabularies, found.counts, strict=True)), memo)
     return found
@@ -127,17 +130,20 @@ def _asked_whole(
     return part if part.quotes else work
 
 
-def _fit_with(
-    newest: Abreast, quotes: RankedQuotes, budget: int, most: int, tokens_of: Callable[[RankedQuotes], QuoteTokens]
-) -> Quoted | None:
-    """The quotes that fit, with the newest messages in front, which the request may hold elsewhere and which have room of their
+def _fit_with(newest: Abreast, quotes: RankedQuotes, chosen: Ints, budget: int, most: int, tokens: QuoteTokens) -> Quoted | None:
+    """The quotes that were chosen, behind the newest messages, which the request may hold elsewhere and which have room of their
     own, within the `most` that all may take; None where they take more than half of that."""
     ranking, numbers = with_abreast(quotes, newest)
-    tokens = tokens_of(ranking)
     for number in numbers:
         tokens.release(number)
     cost = sum(map(tokens.cost, numbers))
-    return fit_quotes(ranking, min(budget + cost, most), tokens) if 2 * cost <= most else None
+    if 2 * cost > most:
+        return None
+    room = min(budget + cost, most)
+    if room < budget + cost:
+        return fit_quotes(ranking, room, tokens)
+    first = choose_quotes(ranking._replace(numbers=np.array(numbers, np.int64)), room, tokens)
+    return render_quotes(np.append(first, tokens.without_twins(chosen, first)), room, tokens)
 
 
 def _asking(sources: Sequence[Quotable], index: PassageIndex, question: Question, *, fill: bool, tuning: Tuning) -> _Asking:

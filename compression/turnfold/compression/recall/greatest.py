@@ -13,6 +13,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+_Floats = npt.NDArray[np.float64]
+_Ints = npt.NDArray[np.int64]
+
 _SHARES: Final = (0.5, 0.25, 0.1)  # of the greatest
 _FEW: Final = 200
 
@@ -39,3 +42,13 @@ def best_places(values: npt.NDArray[Any], number: int) -> list[int]:
     least = nth_greatest(values, number)
     likely = np.flatnonzero(values >= least)
     return likely[np.argsort(-values[likely], kind="stable")[:number]].tolist()  # type: ignore[no-any-return]
+
+
+def best_first(worth: _Floats, numbers: _Ints, most: int) -> tuple[_Ints, _Ints]:
+    """About `most` of the numbers, the best first, of equal ones the first; and all others."""
+    values = worth[numbers]
+    if 2 * most >= len(values):
+        return numbers[np.argsort(-values, kind="stable")], numbers[:0]
+    likely = values >= nth_greatest(values, most)
+    best = numbers[likely]
+    return best[np.argsort(-values[likely], kind="stable")], numbers[~likely]

@@ -20,10 +20,10 @@ import numpy.typing as npt
 
 from turnfold.compression.recall import fence
 from turnfold.compression.recall.fence import FRAME
-from turnfold.compression.recall.greatest import nth_greatest
+from turnfold.compression.recall.greatest import best_first
 from turnfold.compression.recall.held import UNKNOWN, Held, answers_about
 from turnfold.compression.recall.needed_quotes import ChosenQuote, Needs, complete, needs
-from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
+from turnfold.compression.recall.passage_index import Ints, PassageIndex
 from turnfold.compression.recall.ranked_quotes import RankedQuotes
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
@@ -408,7 +408,12 @@ def _frame(counter: ModelCounter) -> tuple[tuple[int, ...], ...]:
 
 
 def fit_quotes(ranking: RankedQuotes, budget: int, tokens: QuoteTokens) -> Quoted:
-    """As many of the quotes, the best first, as the rendered fence has room for, each with what it needs.
+    """As many of the quotes, the best first, as the rendered fence has room for, each with what it needs."""
+    return render_quotes(choose_quotes(ranking, budget, tokens), budget, tokens)
+
+
+def choose_quotes(ranking: RankedQuotes, budget: int, tokens: QuoteTokens) -> Ints:
+    """The same, before it is known what they need.
 
     A label costs two or three tokens, so what three for each leave over is given out once more.
     """
@@ -419,6 +424,11 @@ def fit_quotes(ranking: RankedQuotes, budget: int, tokens: QuoteTokens) -> Quote
         others[chosen] = False
         rest = ranking._replace(numbers=ranking.numbers[others[ranking.numbers]])
         chosen = np.append(chosen, _take(rest, left, chosen, tokens))
+    return chosen
+
+
+def render_quotes(chosen: Ints, budget: int, tokens: QuoteTokens) -> Quoted:
+    """As many of the chosen quotes, the best first, as fit with what each needs."""
     if needed := tokens.needs(chosen):
         return _complete(chosen, needed, budget, tokens)
     found = tokens.render(chosen)
@@ -447,7 +457,7 @@ def _take(ranking: RankedQuotes, room: int, before: Ints, tokens: QuoteTokens) -
     taken = b""
     left = ranking.numbers
     while room >= _LEAST and len(left := tokens.may_fit(left, room)):
-        best, left = _best(ranking.worth, left, _SPARE + int(room / tokens.usual))
+        best, left = best_first(ranking.worth, left, _SPARE + int(room / tokens.usual))
         if not len(before):  # as a rule nearly all that fits
             first, cost, best = tokens.first_fitting(best, room, chosen)
             chosen = np.append(chosen, first)
@@ -471,16 +481,6 @@ def _take(ranking: RankedQuotes, room: int, before: Ints, tokens: QuoteTokens) -
             room -= cost
         chosen = np.append(chosen, np.array(more, np.int64))
     return chosen
-
-
-def _best(worth: Floats, numbers: Ints, most: int) -> tuple[Ints, Ints]:
-    """About `most` of the numbers, the best first, of equal ones the first; and all others."""
-    values = worth[numbers]
-    if 2 * most >= len(values):
-        return numbers[np.argsort(-values, kind="stable")], numbers[:0]
-    likely = values >= nth_greatest(values, most)
-    best = numbers[likely]
-    return best[np.argsort(-values[likely], kind="stable")], numbers[~likely]
 
 
 def _encoded(text: str) -> bytes:
