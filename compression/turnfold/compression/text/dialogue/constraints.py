@@ -24,7 +24,8 @@ _LONGEST: Final = 240  # characters of a sentence that is read
 _ASKS: Final = re.compile(r"[?？؟]\s*\Z")
 _JOINING: Final = "(?:and|but|also|please|und|aber|auch|bitte|et|mais|y|pero|e|ma|mas|en|maar)"
 _START: Final = rf"(?:\A|[,;:.]\s+|[-–—]\s+)\W*(?:{_JOINING}\W+){{0,2}}"
-_GAP: Final = r"(?:[^\w,;?!]+[\w'./*-]+){0,9}?[^\w,;?!]+"
+_BETWEEN: Final = r"[^\w,;?!'./*-]+"  # no sign of a word, so that each text can be read in one way only
+_GAP: Final = rf"(?:{_BETWEEN}[\w'./*-]+){{0,9}}?{_BETWEEN}"
 
 
 def _pattern(language: str) -> str:
@@ -37,7 +38,7 @@ def _pattern(language: str) -> str:
     subject = rf"(?!{some('narrators')}\b)"
     forms = (
         rf"{_START}{some('none')}{_GAP}{some('may')}\b",
-        rf"{_START}{some('none')}[^\w,;?!]+{some('may')}\b",
+        rf"{_START}{some('none')}{_BETWEEN}{some('may')}\b",
         rf"{_START}{some('none')}{_GAP}{some('unless')}\b",
         rf"{_START}{subject}\w+(?:{_GAP}){some('must not')}\b(?!\W+{some('idle')}\b)",
         rf"{_START}{some('open')}{_GAP}{some('close')}\b",
