@@ -336,6 +336,8 @@ class _Asking:
         """Messages that bear on it as much as what is quoted, or name the same thing again, and are newer."""
         asked = [one.terms for one in self.parts or (self,) if not one.asked.borrowed]
         found = abreast(asked, self.index, self.sources, self.question.behind, quoted, memo)
+        if any(one.points_back for one in self.parts):  # what was told before is asked for, and not what came of it
+            return found
         behind = told_behind(self.question.behind, memo)
         later = list(named_again(asked, self.index, self.sources, behind, ranking))
         return found.joined(_unquoted(later, self.index, [*self.sources, *self.question.behind], quoted, held))

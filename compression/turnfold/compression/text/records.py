@@ -48,16 +48,16 @@ def listed_objects(text: str) -> Iterator[tuple[int, int]]:
 
 
 _ITEM: Final = re.compile(r"[ \t]{0,12}(?:[-*+•–]|\d{1,4}[.)])[ \t]+\S|[ \t]*\|")
-_FIGURE: Final = re.compile(r"\d")
-_CELLS: Final = re.compile(r"[^,;\t|]*[,;\t|][^,;\t|]*[,;\t|]")
-_SENTENCE_ENDS: Final = (".", "!", "?", "。", "！", "？", "{", "}")
-_LONGEST_ROW: Final = 400  # characters
+_WORDS: Final = re.compile(r"[^\W\d_]+(?:[ .'’&/-]+[^\W\d_]+)*")
+_FIGURES: Final = re.compile(r"\d+(?:[.,:/-]?\d+)*")
+_DELIMITERS: Final = ("\t", "|", ";", ",")
+_LONGEST_ROW: Final = 300  # characters
 FEWEST_ROWS: Final = 8
 
 
 def rows(text: str) -> list[Range]:
-    """Where at least eight lines in a row are each a record: items of a list, rows of a table, lines with figures; and JSON of as
-    many objects. Those of a fence count, lines that end as sentences and code do, do not."""
+    """Where at least eight lines in a row are records of one form: items of a list, rows of a table, lines with figures; and JSON
+    of as many objects."""
     found: list[Range] = []
     if text.count("{") >= FEWEST_ROWS:
         found += [(part.start, part.end) for part in parts(text) if part.kind in ("json", "jsonl")]
@@ -65,23 +65,30 @@ def rows(text: str) -> list[Range]:
     if text.count("\n") < FEWEST_ROWS - 1:
         return found
     start = at = count = 0
+    form = ""
     for line in text.splitlines(keepends=True):
-        if _is_row(line):
-            start, count = (at, 1) if not count else (start, count + 1)
+        before, form = form, _row_form(line)
+        if form and form == before:
+            count += 1
         else:
             found += [(start, at)] * (count >= FEWEST_ROWS)
-            count = 0
+            start, count = at, int(bool(form))
         at += len(line)
-    found += [(start, at)] * (count >= FEWEST_ROWS)
-    return found
+    return [*found, (start, at)] if count >= FEWEST_ROWS else found
 
 
-def _is_row(line: str) -> bool:
-    said = line.rstrip()
+def _row_form(line: str) -> str:
+    """What the lines of one table or list have in common: that they are items, the number of cells, or where figures stand; ""
+    for a line that is none of these."""
+    said = line.strip()
     if not said or len(said) > _LONGEST_ROW:
-        return False
-    if _ITEM.match(said):
-        return True
-    if said.endswith(_SENTENCE_ENDS):
-        return False
-    return _FIGURE.search(said) is not None or _CELLS.match(said) is not None
+        return ""
+    if _ITEM.match(line):
+        return "item"
+    for delimiter in _DELIMITERS:
+        if (cells := said.count(delimiter)) > 1:
+            return f"{delimiter}{cells}"
+    if said[-1] in ".!?{}":
+        return ""
+    shape = _FIGURES.sub("9", _WORDS.sub("a", said))
+    return shape if "9" in shape else ""

@@ -27,7 +27,8 @@ _LONGEST: Final = 240  # characters of a sentence that is read
 _SLOT: Final = re.compile(r"\{([a-z ]+)\}")  # in a form: where words of a part of the table stand
 _JOINING: Final = "(?:and|but|also|please|und|aber|auch|bitte|et|mais|y|pero|e|ma|mas|en|maar)"
 _START: Final = rf"(?:\A|[,;:.]\s+|[-–—]\s+)\W*(?:{_JOINING}\W+){{0,2}}"
-_GAP: Final = r"(?:[^\w,;?!]+[\w'./*-]+){0,9}?[^\w,;?!]+"
+_BETWEEN: Final = r"[^\w,;?!'./*-]+"  # no sign of a word, so that each text can be read in one way only
+_GAP: Final = rf"(?:{_BETWEEN}[\w'./*-]+){{0,9}}?{_BETWEEN}"
 
 
 class _Form(NamedTuple):

@@ -21,7 +21,7 @@ _SPOKEN: Final = re.compile(r"\s*[^\W\d_][^\n:：.?!,;]{0,38}[:：](?=\s)")
 _PARAGRAPH: Final = re.compile(r"\n\s*\n")
 _FENCE: Final = re.compile(r"\s*(?:```|~~~)([\w+-]*)\n.*\n(?:```|~~~)\s*\Z", re.DOTALL)
 _ELEMENT: Final = re.compile(r"\s*<([A-Za-z][\w.-]*)>.*</\1>\s*\Z", re.DOTALL)
-_FIRST_KEY: Final = re.compile(r"\s*\[?\s*\{\s*\"([^\"\n]{1,60})\"\s*:")
+_FIRST_KEY: Final = re.compile(r"\s{0,99}\[?\s{0,99}\{\s{0,99}\"([^\"\n]{1,60})\"\s{0,99}:")
 _KEY: Final = re.compile(r"\"(\w{1,40})\"\s*:")
 _LONG_VALUE: Final = re.compile(r":\s*\"(?:[^\"\\]|\\.){61}")
 BRIEF: Final = "brief"
