@@ -248,7 +248,7 @@ def _works(
         fits = _TALK * fits / max(1.0, float(fits.max(initial=0.0)))
         fits[likely] = named[likely] + 1.0
         least = _VERSION_SIZE * max(_size(held[n]) for n in likely)
-        held = {n: ranges for n, ranges in held.items() if n in likely or _size(ranges) >= least}
+        held = {n: ranges for n, ranges in held.items() if n in likely or (_size(ranges) >= least and _is_changed(sources, n))}
     if asked.kind != "code" and (asked.telling or asked.alike) and not any(fits[n] for n in held):
         return []
     return [_held(n, sources[n].text, ranges, float(fits[n])) for n, ranges in held.items()]
@@ -261,6 +261,14 @@ def _likely_texts(
     not what was said about it since."""
     pasted = [n for n in held if sources[n].role == "user" and estimate(sources[n].text) >= _PASTED_TOKENS]
     return [n for n in held if named[n] and (n in made or n in pasted or _is_headed(sources[n]))] or pasted[-1:]
+
+
+def _is_changed(sources: Sequence[Quotable], n: int) -> bool:
+    """Whether a message answers a short one that may ask for something to be changed."""
+    asked = sources[n - 1] if n else None
+    if asked is None or (asked.role, sources[n].role) != ("user", "assistant") or len(asked.text) > _REQUEST:
+        return False
+    return not WANTED_WORDS.isdisjoint(words.words(words.fold(asked.text)))
 
 
 def _is_headed(source: Quotable) -> bool:
