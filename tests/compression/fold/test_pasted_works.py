@@ -124,3 +124,12 @@ def test_a_question_on_a_detail_does_not_bring_the_whole_text(question: str) -> 
     text = _text(_DEEDS[0], 900)
     quoted = _quoted([text], question)
     assert not all(one in quoted for one in _paragraphs(text))
+
+
+@pytest.mark.parametrize("question", ["Now correct it.", "Übersetze ihn ins Deutsche.", "Is it convincing?"])
+def test_it_is_the_text_that_the_message_before_asked_for(question: str) -> None:
+    essay = _text(_ESSAY, 900)
+    body = [*_talk(3, 3), *_exchange(essay, _ACK), *_talk(40, 40), *_exchange("Grade my essay from 1 to 10.", "It is an 8.")]
+    folded = fold_request(encode([*body, {"role": "user", "content": question}]), FoldOptions(model="gpt-4o"), WARM)
+    sent = "\n".join(message.text for message in folded.forwarded.messages)
+    assert all(one in sent for one in _paragraphs(essay))

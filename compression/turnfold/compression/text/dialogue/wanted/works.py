@@ -143,6 +143,16 @@ def asked_work(folded: str) -> AskedWork | None:
     return found._replace(by=by, versions=versions or NEWEST)
 
 
+def asked_again(folded: str, before: str) -> AskedWork | None:
+    """The long text or the code that a case-folded message asks for without its name: "now correct it", just after the message
+    before asked for it."""
+    said = frozenset(_words(folded)) if len(folded) <= _SHORT else frozenset()
+    if said.isdisjoint(_TABLES["it"]) or (said.isdisjoint(WANTED_WORDS) and not judging_sentences(folded)):
+        return None
+    found = asked_work(before)
+    return found if found and (found.is_long or found.kind == "code") else None
+
+
 def _judged_work(folded: str) -> AskedWork | None:
     """The work that a message has judged, or has something made of: "a cover letter from my CV"."""
     judging = judging_sentences(folded)
