@@ -32,6 +32,7 @@ from turnfold.compression.recall.wholes.spread_works import spread
 from turnfold.compression.scorers.bm25 import rarity, wanted_terms
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range, fences
+from turnfold.compression.text.dialogue.turns import SPEAKER_LABEL
 from turnfold.compression.text.dialogue.wanted.versions import VERSION_WORDS, WITH_OLDER
 from turnfold.compression.text.dialogue.wanted.works import WANTED_WORDS, AskedWork, MakingRequest, has_form, making_request
 from turnfold.compression.text.kinds import parts
@@ -58,6 +59,7 @@ _CODE: Final = frozenset({"code", "html", "xml", "yaml", "json", "sql"})
 _PROSE_TOKENS: Final = 60  # shorter messages are quoted as they are
 _PASTED_TOKENS: Final = 150  # of a text that people did not type as they talk
 _TALK: Final = 0.1  # the most that a text fits which only talks of the work
+_UNFORMED: Final = 0.5  # of what a text fits without the form of the work, where others have it
 _VERSION_SIZE: Final = 0.3  # of a long text's characters, from which another may be a version of it
 _TELLING_LINE: Final = 8  # characters; shorter ones stand in any code
 _FILE_LINE: Final = 80  # characters up to which the line above a fence may name its file
@@ -243,6 +245,8 @@ def _works(
         return []
     index = passage_index.build(sources, memo)
     fits, named = _fits(index, sources, held, asked, folded)
+    if formed and wanted.is_whole:
+        fits *= _UNFORMED
     fits[sorted(formed)] += _TELLING
     if wanted.is_whole and asked.is_long and (likely := _likely_texts(sources, held, named, _made(sources, asked, memo))):
         fits = _TALK * fits / max(1.0, float(fits.max(initial=0.0)))
@@ -260,7 +264,8 @@ def _likely_texts(
     """Those that who asks for a long text may mean: what was pasted or made under its name, or else the newest that was pasted;
     not what was said about it since."""
     pasted = [n for n in held if sources[n].role == "user" and estimate(sources[n].text) >= _PASTED_TOKENS]
-    return [n for n in held if named[n] and (n in made or n in pasted or _is_headed(sources[n]))] or pasted[-1:]
+    texts = [n for n in held if named[n] and (n in made or n in pasted or _is_headed(sources[n]))]
+    return texts or [n for n in pasted if SPEAKER_LABEL.match(sources[n].text) is None][-1:]
 
 
 def _is_changed(sources: Sequence[Quotable], n: int) -> bool:

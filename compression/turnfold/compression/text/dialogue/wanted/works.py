@@ -27,7 +27,8 @@ _TABLES: Final = lexicon("works")
 _KINDS: Final[tuple[WorkKind, ...]] = ("code", "prose", "either")
 #: Nouns that are known ones without an article: "brevet", "kirje".
 _DEFINITE_NOUNS: Final = _TABLES["definite code"] | _TABLES["definite prose"]
-_KIND_OF: Final = {
+_PLURALS: Final[dict[str, WorkKind]] = dict.fromkeys(sorted(_TABLES["several"]), "prose")
+_KIND_OF: Final = _PLURALS | {
     noun: kind for kind in reversed(_KINDS) for noun in sorted(_TABLES[kind] | _TABLES.get(f"definite {kind}", set()))
 }
 #: What says that a work is wanted, and nothing of which one.
