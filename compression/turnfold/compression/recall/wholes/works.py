@@ -248,9 +248,9 @@ def _works(
     if formed and wanted.is_whole:
         fits *= _UNFORMED
     fits[sorted(formed)] += _TELLING
-    if wanted.is_whole and asked.is_long and (likely := _likely_texts(sources, held, named, _made(sources, asked, memo))):
+    if wanted.is_whole and asked.is_long and (likely := _likely_texts(sources, held, named, asked, memo)):
         fits = _TALK * fits / max(1.0, float(fits.max(initial=0.0)))
-        fits[likely] = named[likely] + 1.0
+        fits[likely] = named[likely].max() + 1.0 if asked.number else named[likely] + 1.0
         least = _VERSION_SIZE * max(_size(held[n]) for n in likely)
         held = {n: ranges for n, ranges in held.items() if n in likely or (_size(ranges) >= least and _is_changed(sources, n))}
     if asked.kind != "code" and (asked.telling or asked.alike) and not any(fits[n] for n in held):
@@ -259,13 +259,15 @@ def _works(
 
 
 def _likely_texts(
-    sources: Sequence[Quotable], held: Mapping[int, Sequence[Range]], named: Floats, made: frozenset[int]
+    sources: Sequence[Quotable], held: Mapping[int, Sequence[Range]], named: Floats, asked: AskedWork, memo: Memo
 ) -> list[int]:
-    """Those that who asks for a long text may mean: what was pasted or made under its name, or else the newest that was pasted;
-    not what was said about it since."""
+    """Those that who asks for a long text may mean: what was pasted or made under its name, or else the newest that was pasted,
+    of several as many; not what was said about it since."""
+    made = _made(sources, asked, memo)
     pasted = [n for n in held if sources[n].role == "user" and estimate(sources[n].text) >= _PASTED_TOKENS]
     texts = [n for n in held if named[n] and (n in made or n in pasted or _is_headed(sources[n]))]
-    return texts or [n for n in pasted if SPEAKER_LABEL.match(sources[n].text) is None][-1:]
+    nameless = [n for n in pasted if SPEAKER_LABEL.match(sources[n].text) is None]
+    return texts if len(texts) >= max(1, asked.number) else sorted({*texts, *nameless[-max(1, asked.number) :]})
 
 
 def _is_changed(sources: Sequence[Quotable], n: int) -> bool:

@@ -25,6 +25,8 @@ JUDGED: Final = (_TABLES["judged"] | _JUDGING) - _NOUNS
 _PHRASES: Final = re.compile(rf"\b(?:{one_of('works', 'judged phrases')})\b")
 _RUN_ON: Final = re.compile(one_of("works", "run-on judged"))
 _SPEAKERS: Final = lexicon("speech")["speakers"]  # whoever tells something
+#: What is looked up in a text, "according to the report", is not asked of the text.
+_ACCORDING: Final = re.compile(r"\b(?:according to|laut|gemäß|selon|d['’]après|según|secondo|segundo|volgens|согласно|według)\b")
 _ASKING: Final = _TABLES["asking"]
 _MOST_WORDS: Final = 15  # of a question without a question mark
 _FIRST_WORDS: Final = 4  # of a sentence, in which its verb stands
@@ -45,7 +47,7 @@ def judging_sentences(folded: str) -> str:
 def _has_judged(sentence: str) -> bool:
     said = words.words(sentence)
     asks = sentence.rstrip().endswith(QUESTION_MARKS) or (len(said) <= _MOST_WORDS and not _ASKING.isdisjoint(said[:1]))
-    if asks and not (JUDGED.isdisjoint(said) and not _PHRASES.search(sentence)):
+    if asks and not _ACCORDING.search(sentence) and not (JUDGED.isdisjoint(said) and not _PHRASES.search(sentence)):
         return True
     begins = said[:1] if said[:1] and said[0] in _NOUNS else [word for word in said[:_FIRST_WORDS] if word not in _NOUNS]
     return not _JUDGING.isdisjoint(begins) and said[0] not in _SPEAKERS

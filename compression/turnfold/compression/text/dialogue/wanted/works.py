@@ -90,6 +90,7 @@ _QUOTED_TEXT: Final = re.compile(
 _MOST_APART: Final = 4  # words from a noun back to what makes it a known one
 _MOST_BEHIND: Final = 6  # words that name it, where no noun does
 _SHORT: Final = 120  # characters of one that names no kind of work
+_SHORT_QUESTION: Final = 10  # words of one that has the work for its subject
 _LONGEST: Final = 600  # characters of a message that asks so; a longer one brings its own text
 _MOST_LINES: Final = 6
 _TELLING_SIGNS: Final = 2  # of a noun in a question; one sign is part of many words
@@ -138,7 +139,7 @@ def asked_work(folded: str) -> AskedWork | None:
     versions = asked_versions(folded)
     is_wanted = versions or not WANTED_WORDS.isdisjoint(words) or _PHRASES.search(folded) or _is_run_on_wanted(folded)
     found = _named_work(words, folded) if is_wanted else _judged_work(folded)
-    if found is None:
+    if found is None or (found.is_long and not _TABLES["lookups"].isdisjoint(words[:1])):  # "when did I send the contract?"
         return None
     by = next((role for role, pattern in _BROUGHT if pattern.search(folded)), "")
     return found._replace(by=by, versions=versions or NEWEST)
@@ -161,7 +162,17 @@ def _judged_work(folded: str) -> AskedWork | None:
     if found is None and begins_making(folded):
         found = _named_work(_words(folded), folded)
         return found if found and found.is_long else None
+    found = found or _subject(_words(folded))
     return found if found and found.kind != "either" else None
+
+
+def _subject(words: list[str]) -> AskedWork | None:
+    """The work that a short question asks to be judged by having it for its subject: "is my speech funny?"; not whether it says
+    a thing."""
+    if len(words) > _SHORT_QUESTION or _TABLES["copulas"].isdisjoint(words[:1]) or not _TABLES["telling"].isdisjoint(words):
+        return None
+    known = (_known(words, at) for at in range(2, min(len(words) - 1, _MOST_APART + 1)))
+    return next((one for one in known if one is not None and one.is_long), None)
 
 
 def _brings_text(folded: str, words: Sequence[str]) -> bool:
