@@ -26,7 +26,7 @@ from turnfold.compression.recall.tuning import TUNING, UNCACHED
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.own_words import is_only_output
 from turnfold.compression.text.dialogue.wanted.several_works import asked_several
-from turnfold.compression.text.dialogue.wanted.works import asked_work, named_work
+from turnfold.compression.text.dialogue.wanted.works import asked_again, asked_work, named_work
 from turnfold.compression.text.quotes import Quotable, Source
 from turnfold.compression.wire.conversation import Message, Messages, family
 
@@ -83,9 +83,10 @@ def recall_for(
     behind = tuple([source(message) for message in messages[(indices[-1] + 1 if indices else 0) : user]])
     all_changed = present.changed.issuperset(indices)  # as a rule
     held = frozenset(() if all_changed else [n for n, index in enumerate(indices) if index not in present.changed])
-    work = _work(messages[user]) if works else None
+    before = _exchange(messages[:user])
+    work = _work(messages[user], before) if works else None
     request = _request(messages, user)
-    question = Question(messages[user].own, _exchange(messages[:user]), like, work, behind, held, request, works)
+    question = Question(messages[user].own, before, like, work, behind, held, request, works)
     fill = options.budget is not None
     tuning = TUNING if options.prices.read < options.prices.write else UNCACHED
     count = tokens.counter_for_model(options.model)
@@ -194,10 +195,14 @@ def _folded(
     return [i for i in found if not messages[i].pinned and (options.recall_tool_text or not messages[i].is_output)]
 
 
-def _work(message: Message) -> WantedWork | None:
-    """The work that a user's message asks for as a whole, or asks something about, if it does."""
+def _work(message: Message, before: Sequence[Source]) -> WantedWork | None:
+    """The work that a user's message asks for as a whole, or asks something about, if it does; it may be named in the exchange
+    before."""
     asks = words.fold(message.own)
     whole = asked_several(asks) or asked_work(asks)
+    if whole is None:
+        earlier = next((words.fold(one.text) for one in reversed(before) if one.role == "user"), "")
+        whole = asked_again(asks, earlier)
     asked = whole or named_work(asks)
     return WantedWork(asked, whole is not None) if asked else None
 

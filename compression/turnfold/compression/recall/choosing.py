@@ -122,10 +122,14 @@ def _asked_whole(
 ) -> FoundWork:
     """What a question needs all of: the rows of a table, a work, or a part that it names by its place."""
     asks = normal_text(question)
-    rows = find_rows(sources, index, question, asks, count, memo)
+    is_text = question.work is not None and question.work.is_whole and question.work.asked.is_long
+    rows = FoundWork() if is_text else find_rows(sources, index, question, asks, count, memo)
     if rows.quotes:
         return rows
     work = find_work(sources, question, asks, count, memo)
+    if is_text and not work.quotes:
+        rows = find_rows(sources, index, question, asks, count, memo)
+        work = rows if rows.quotes else work
     part = FoundWork() if work.quotes else find_parts(sources, question, asks, count)
     return part if part.quotes else work
 
@@ -174,7 +178,8 @@ class _BearingQuotes(NamedTuple):
 def _ranked(asking: _Asking, room: int, work: FoundWork, count: Callable[[str], int], memo: Memo) -> _BearingQuotes | None:
     """What bears on the question; None where nothing does."""
     asks = normal_text(asking.question)
-    whole = _all_or_first(asking, asks, room, memo)
+    is_of_work = asking.question.work is not None and bool(work.quotes)  # "summarize the report" is about nothing else
+    whole = None if is_of_work else _all_or_first(asking, asks, room, memo)
     first = requests.asks_for_beginning(asks)
     if whole is None and asking.floor is None and not (first or work.quotes):
         return None

@@ -32,7 +32,7 @@ def cover(index: PassageIndex, sources: Sequence[Quotable], room: float, tuning:
     value = np.log1p(index.words.lengths) * np.where(index.asking, tuning.cover_asking, 1.0)
     order = np.lexsort((-value, part))
     first = np.concatenate([[True], np.diff(part[order]) > 0])
-    beginnings = tuple(_beginning(sources, index.quotes[i], room / parts - FRAME) for i in order[first].tolist())
+    beginnings = tuple(first_sentences(sources, index.quotes[i], room / parts - FRAME) for i in order[first].tolist())
     worth = np.append(value, value.max() + np.arange(len(beginnings), 0, -1))
     return RankedQuotes(np.arange(len(worth)), worth, beginnings)
 
@@ -47,7 +47,7 @@ def beginning(ranking: RankedQuotes, sources: Sequence[Quotable], messages: int,
     if answer < len(sources) and sources[answer].role == "assistant" and sources[answer].text.strip():
         asked.append(answer)
     each = min(_GIVEN, room / max(1, len(asked)) - FRAME)
-    quotes = [_beginning(sources, Quote(n, 0, len(sources[n].text)), each) for n in asked]
+    quotes = [first_sentences(sources, Quote(n, 0, len(sources[n].text)), each) for n in asked]
     return in_front(ranking, quotes)
 
 
@@ -62,8 +62,8 @@ def users_first(ranking: RankedQuotes, index: PassageIndex, sources: Sequence[Qu
     said += _plan(sources)
     if not said:
         return ranking
-    level = _level([estimate(sources[n].text[start:end]) + FRAME for n, start, end in said], room)
-    quotes = [_beginning(sources, quote, level - FRAME) for quote in said]
+    level = even_level([estimate(sources[n].text[start:end]) + FRAME for n, start, end in said], room)
+    quotes = [first_sentences(sources, quote, level - FRAME) for quote in said]
     told = {quote.source: quote for quote in quotes}
     covered = [_is_in(quote, told.get(quote.source)) for quote in (*index.quotes, *ranking.more)]
     # The task first, then the newest: where the room is short after all, what stood in between goes.
@@ -92,7 +92,7 @@ def _is_in(quote: Quote, other: Quote | None) -> bool:
     return other is not None and other.start <= quote.start and quote.end <= other.end
 
 
-def _level(sizes: Sequence[float], room: float) -> float:
+def even_level(sizes: Sequence[float], room: float) -> float:
     """The size up to which each of several things can be had within a room."""
     left, count = room, len(sizes)
     for size in sorted(sizes):
@@ -102,7 +102,8 @@ def _level(sizes: Sequence[float], room: float) -> float:
     return max(sizes)
 
 
-def _beginning(sources: Sequence[Quotable], quote: Quote, room: float) -> Quote:
+def first_sentences(sources: Sequence[Quotable], quote: Quote, room: float) -> Quote:
+    """The sentences of a quote that it begins with, at least one, in so many tokens."""
     text = sources[quote.source].text
     end = quote.start
     for start, stop in sentences(text, quote.start, quote.end):

@@ -28,9 +28,11 @@ from turnfold.compression.recall.question import Question, WantedWork, content_w
 from turnfold.compression.recall.quote_choice import fence_tokens
 from turnfold.compression.recall.ranked_quotes import RankedQuotes, in_front
 from turnfold.compression.recall.wholes.several_works import several_works
+from turnfold.compression.recall.wholes.spread_works import spread
 from turnfold.compression.scorers.bm25 import rarity, wanted_terms
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range, fences
+from turnfold.compression.text.dialogue.turns import SPEAKER_LABEL
 from turnfold.compression.text.dialogue.wanted.versions import VERSION_WORDS, WITH_OLDER
 from turnfold.compression.text.dialogue.wanted.works import WANTED_WORDS, AskedWork, MakingRequest, has_form, making_request
 from turnfold.compression.text.kinds import parts
@@ -55,6 +57,10 @@ _NO_NAMES: Final = WANTED_WORDS | VERSION_WORDS
 _BEFORE: Final = re.compile(r"\b(?:before|bevor|vor|avant|antes|prima)\b")  # behind it stands what a version has not
 _CODE: Final = frozenset({"code", "html", "xml", "yaml", "json", "sql"})
 _PROSE_TOKENS: Final = 60  # shorter messages are quoted as they are
+_PASTED_TOKENS: Final = 150  # of a text that people did not type as they talk
+_TALK: Final = 0.1  # the most that a text fits which only talks of the work
+_UNFORMED: Final = 0.5  # of what a text fits without the form of the work, where others have it
+_VERSION_SIZE: Final = 0.3  # of a long text's characters, from which another may be a version of it
 _TELLING_LINE: Final = 8  # characters; shorter ones stand in any code
 _FILE_LINE: Final = 80  # characters up to which the line above a fence may name its file
 
@@ -107,26 +113,92 @@ def find_work(sources: Sequence[Quotable], question: Question, folded: str, coun
         folded: the question, case-folded.
     """
     wanted = question.work
-    if wanted and wanted.asked.is_several:
+    if wanted is None:
+        return FoundWork()
+    room = question.whole_room - fence_tokens(count)
+    if wanted.asked.is_several:
         index = passage_index.build(sources, memo)
-        room = question.whole_room - fence_tokens(count)
         quotes, tokens = several_works(sources, wanted.asked.telling, index, room, count, memo)
-        return FoundWork(quotes, (), tokens)
-    found = _works([*sources, *question.behind], wanted, folded, memo) if wanted else []
-    if not (wanted and found):
+        if quotes or not wanted.asked.is_long:
+            return FoundWork(quotes, (), tokens)
+    messages = [*sources, *question.behind]
+    found = _works(messages, wanted, folded, memo)
+    if not found:
         return FoundWork()
     forms = _forms(found, wanted.asked, _names(folded, wanted.asked))
-    room = question.whole_room - fence_tokens(count)
     if not wanted.is_whole:  # if it is short, since what it says may share no word with the question
         return _fitting(forms.wanted[:1], sources, min(room, _ASKED_ABOUT), count) or FoundWork()
+    if several := _together(messages, found, forms, wanted, folded, memo):
+        return _all_of(several, sources, room, count)
+    return _one(found, forms, wanted.asked, sources, room, count)
+
+
+def _one(
+    found: Sequence[_HeldWork],
+    forms: _Forms,
+    asked: AskedWork,
+    sources: Sequence[Quotable],
+    room: int,
+    count: Callable[[str], int],
+) -> FoundWork:
+    """The version of a work that is meant, with what changed it later."""
     apart = tuple(chain.from_iterable(work.quotes for work in forms.others))
-    if forms.wanted[0].source >= len(sources) and len(wanted.asked.versions) == 1:
+    if forms.wanted[0].source >= len(sources) and len(asked.versions) == 1:
         return FoundWork((), apart)
-    likely = _RIVAL * max(work.fits for work in found)
+    likely = _RIVAL * max(map(_fit, found))
     known = {work.source for work in (*forms.wanted, *forms.changed, *forms.others)}
     rivals = [work for work in found if work.fits >= likely and work.source not in known]
     fitting = _fitting((*forms.wanted, *reversed(forms.changed), *rivals[-1:]), sources, room, count)
+    if fitting is None and asked.is_long:
+        fitting = _all_of(forms.wanted[:1], sources, room, count)
     return fitting._replace(outdated=apart) if fitting else FoundWork()
+
+
+def _together(
+    messages: Sequence[Quotable], found: Sequence[_HeldWork], forms: _Forms, wanted: WantedWork, folded: str, memo: Memo
+) -> list[_HeldWork]:
+    """The works that a message asks for together, in order: of one kind, or by several names; none where it asks for one."""
+    asked = wanted.asked
+    if asked.beside:
+        works = {forms.wanted[0].source: forms.wanted[0]}
+        for one in asked.beside:
+            others = _works(messages, WantedWork(one, True), folded, memo, frozenset(works))
+            if others:
+                best = _forms(others, one, frozenset()).wanted[0]
+                works[best.source] = best
+        return [works[source] for source in sorted(works)]
+    number = asked.number if asked.is_several else max(asked.versions) + 1
+    is_other = asked.is_long and len(forms.wanted) + len(forms.others) == 1 and asked.versions != WITH_OLDER
+    if not (asked.is_several or (number > 0 and is_other)):
+        return []
+    return _newest_of_each([work for work in found if work.fits >= _LIKE_BEST * max(map(_fit, found))], number)
+
+
+def _newest_of_each(works: Sequence[_HeldWork], number: int) -> list[_HeldWork]:
+    """The newest of so many works, in order; of which two are versions of one, unless there are too few without them: two leases
+    may share most of their words."""
+    apart: list[_HeldWork] = []
+    for work in reversed(works):
+        if not any(_is_version(work, other) for other in apart):
+            apart.append(work)
+    apart = apart[: number or None]
+    versions = [work for work in reversed(works) if work not in apart]
+    return sorted([*apart, *versions[: max(0, number - len(apart))]], key=lambda work: work.source)
+
+
+def _fit(work: _HeldWork) -> float:
+    return work.fits
+
+
+def _all_of(works: Sequence[_HeldWork], sources: Sequence[Quotable], room: int, count: Callable[[str], int]) -> FoundWork:
+    """The works whole, those that are folded; where the room is too small for all, what each says throughout."""
+    folded = [work for work in works if work.source < len(sources)]
+    whole = tuple(chain.from_iterable(work.quotes for work in folded))
+    cost = sum(count(sources[n].text[start:end]) + FRAME for n, start, end in whole)
+    if cost > room:
+        whole = tuple(spread(sources, whole, room))
+        cost = sum(count(sources[n].text[start:end]) + FRAME for n, start, end in whole)
+    return FoundWork(whole, (), cost) if cost <= room else FoundWork()
 
 
 def _fitting(works: Sequence[_HeldWork], sources: Sequence[Quotable], room: int, count: Callable[[str], int]) -> FoundWork | None:
@@ -159,10 +231,12 @@ def with_work(ranking: RankedQuotes, index: PassageIndex, work: FoundWork) -> Ra
     return in_front(ranking, work.quotes, np.array(others, np.int64))
 
 
-def _works(sources: Sequence[Quotable], wanted: WantedWork, folded: str, memo: Memo) -> list[_HeldWork]:
-    """What may be meant, in order."""
+def _works(
+    sources: Sequence[Quotable], wanted: WantedWork, folded: str, memo: Memo, taken: frozenset[int] = frozenset()
+) -> list[_HeldWork]:
+    """What may be meant, in order, but not what is taken for another work."""
     asked = wanted.asked
-    held = {n: ranges for n, source in enumerate(sources) if (ranges := _ranges(source, asked))}
+    held = {n: ranges for n, source in enumerate(sources) if n not in taken and (ranges := _ranges(source, asked))}
     formed = frozenset(n for n in held if has_form(sources[n].text, asked))
     if not wanted.is_whole:
         made = _made(sources, asked, memo)
@@ -170,11 +244,44 @@ def _works(sources: Sequence[Quotable], wanted: WantedWork, folded: str, memo: M
     if not held:
         return []
     index = passage_index.build(sources, memo)
-    fits = _fits(index, sources, held, asked, folded)
+    fits, named = _fits(index, sources, held, asked, folded)
+    if formed and wanted.is_whole:
+        fits *= _UNFORMED
     fits[sorted(formed)] += _TELLING
+    if wanted.is_whole and asked.is_long and (likely := _likely_texts(sources, held, named, asked, memo)):
+        fits = _TALK * fits / max(1.0, float(fits.max(initial=0.0)))
+        fits[likely] = named[likely].max() + 1.0 if asked.number else named[likely] + 1.0
+        least = _VERSION_SIZE * max(_size(held[n]) for n in likely)
+        held = {n: ranges for n, ranges in held.items() if n in likely or (_size(ranges) >= least and _is_changed(sources, n))}
     if asked.kind != "code" and (asked.telling or asked.alike) and not any(fits[n] for n in held):
         return []
     return [_held(n, sources[n].text, ranges, float(fits[n])) for n, ranges in held.items()]
+
+
+def _likely_texts(
+    sources: Sequence[Quotable], held: Mapping[int, Sequence[Range]], named: Floats, asked: AskedWork, memo: Memo
+) -> list[int]:
+    """Those that who asks for a long text may mean: what was pasted or made under its name, or else the newest that was pasted,
+    of several as many; not what was said about it since."""
+    made = _made(sources, asked, memo)
+    pasted = [n for n in held if sources[n].role == "user" and estimate(sources[n].text) >= _PASTED_TOKENS]
+    texts = [n for n in held if named[n] and (n in made or n in pasted or _is_headed(sources[n]))]
+    nameless = [n for n in pasted if SPEAKER_LABEL.match(sources[n].text) is None]
+    return texts if len(texts) >= max(1, asked.number) else sorted({*texts, *nameless[-max(1, asked.number) :]})
+
+
+def _is_changed(sources: Sequence[Quotable], n: int) -> bool:
+    """Whether a message answers a short one that may ask for something to be changed."""
+    asked = sources[n - 1] if n else None
+    if asked is None or (asked.role, sources[n].role) != ("user", "assistant") or len(asked.text) > _REQUEST:
+        return False
+    return not WANTED_WORDS.isdisjoint(words.words(words.fold(asked.text)))
+
+
+def _is_headed(source: Quotable) -> bool:
+    """Whether a user's text stands under a heading, or "my poem:"."""
+    heading, behind, rest = source.text.strip().partition("\n")
+    return source.role == "user" and bool(behind) and len(heading) <= _FILE_LINE and len(rest) > len(heading)
 
 
 def _held(number: int, text: str, ranges: tuple[Range, ...], fits: float) -> _HeldWork:
@@ -233,8 +340,9 @@ def _size(ranges: Sequence[Range]) -> int:
 
 def _fits(
     index: PassageIndex, sources: Sequence[Quotable], held: Mapping[int, Sequence[Range]], asked: AskedWork, folded: str
-) -> Floats:
-    """The weight of the question's words in the user's request before each message, less where only the message has them."""
+) -> tuple[Floats, Floats]:
+    """The weight of the question's words in the user's request before each message, less where only the message has them; and
+    that of the words alone which name the work."""
     told = dict.fromkeys(word for word in content_words(folded) if word not in _NO_NAMES and word not in asked.telling)
     groups = [_terms([word], index) for word in (*told, *sorted(asked.telling))]
     weights = [1.0] * len(told) + [_TELLING] * len(asked.telling)
@@ -252,8 +360,9 @@ def _fits(
         source.role == "user" and len(source.text) - _size(held.get(n, ())) <= _REQUEST for n, source in enumerate(sources)
     )
     own = np.array([[1.0 if one else _BESIDE] for one in brought])
-    said: Floats = np.maximum(own * has, has[requests] * np.where(short[requests], 1.0, _BESIDE)[:, None]) @ worth
-    return said
+    said = np.maximum(own * has, has[requests] * np.where(short[requests], 1.0, _BESIDE)[:, None]) * worth
+    names = said[:, len(told) : len(groups)]
+    return said.sum(1), names.max(1, initial=0.0)
 
 
 def _terms(equivalent: Sequence[str], index: PassageIndex) -> list[int]:

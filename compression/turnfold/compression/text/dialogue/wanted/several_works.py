@@ -10,8 +10,9 @@ import re
 from typing import Final
 
 from turnfold.compression.text.dialogue.overall import asks_for_overall
+from turnfold.compression.text.dialogue.wanted.judging import JUDGED, judging_sentences
 from turnfold.compression.text.dialogue.wanted.versions import asked_versions
-from turnfold.compression.text.dialogue.wanted.works import WANTED_WORDS, AskedWork, is_code
+from turnfold.compression.text.dialogue.wanted.works import WANTED_WORDS, AskedWork, is_code, work_named
 from turnfold.compression.text.words import is_function_word
 
 _LONGEST: Final = 200  # characters of such a message
@@ -21,6 +22,8 @@ _NUMBER: Final = (
     r"(?:[2-9]|1\d|two|three|four|five|six|seven|eight|nine|ten|zwei|drei|vier|fünf|sechs|sieben|acht|deux|trois|quatre|cinq|sept"
     r"|huit|dos|tres|cuatro|cinco|seis|due|tre|quattro|cinque|dois|duas|três|quatro|twee|drie)"
 )
+_TWO: Final = re.compile(r"\b(?:2|two|zwei|deux|dos|due|dois|duas|twee|both|beiden?|amb[oa]s|entramb[ie])\b")
+_THREE: Final = re.compile(r"\b(?:3|three|drei|trois|tres|tre|três|drie)\b")
 _OWN: Final = (
     r"(?:of |the |these |those |your |my |our |die |der |deine |meine |les |des |tes |mes |los |las |tus |mis |le |i |os |as )"
 )
@@ -43,11 +46,20 @@ def asked_several(folded: str) -> AskedWork | None:
     found = _ALL.search(folded) if len(folded) <= _LONGEST else None
     if found is None or asked_versions(folded) or asks_for_overall(folded):
         return None
-    if _HAVING.search(folded) is None and WANTED_WORDS.isdisjoint(re.findall(r"[^\W\d_]+", folded)):
-        return None
     things = found["things"].split()
     named = frozenset(thing for thing in things if not is_function_word(thing) and thing not in WANTED_WORDS)
-    return AskedWork("either", named, is_several=True) if named and not any(map(is_code, named)) else None
+    if not named or any(map(is_code, named)) or not JUDGED.isdisjoint(named):  # "all mistakes" are no work
+        return None
+    work = next(filter(None, map(work_named, reversed(things))), None)
+    is_wanted = _HAVING.search(folded) or not WANTED_WORDS.isdisjoint(re.findall(r"[^\W\d_]+", folded))
+    if not (is_wanted or (work and judging_sentences(folded))):
+        return None
+    work = work or AskedWork("either", named)
+    return work._replace(kind="either", telling=named, is_several=True, number=_number(found[0]))
+
+
+def _number(said: str) -> int:
+    return 2 if _TWO.search(said) else 3 if _THREE.search(said) else 0
 
 
 def asks_for_one_more(folded: str, *, alone: bool = False) -> bool:

@@ -31,7 +31,9 @@ _WORK: Final = "|".join(one_of("works", kind) for kind in ("code", "prose", "eit
 # Parts of a work, of which there is a first one in every version.
 _PART: Final = r"(?:paragraph|chapter|scene|message|text|list|table|line|kapitel|tabelle|liste|chapitre|capítulo|tabla|lista)\b"
 # "the first version", "the original letter".
-_BEFORE_NOUN: Final = re.compile(rf"\b({_NUMBERED})(?: of the)?(?: two)? (?!{_PART})(?:\w+ )?(?:{_VERSION}|{_WORK})\b")
+_BEFORE_NOUN: Final = re.compile(
+    rf"\b(?!secondo (?:il|lo|la|le|i|gli|l['’]))({_NUMBERED})(?: of the)?(?: two)? (?!{_PART})(?:\w+ )?(?:{_VERSION}|{_WORK})\b"
+)
 # "la versión anterior", "la version d'avant", "the version before the vegan one".
 _BEHIND_NOUN: Final = re.compile(rf"\b(?:{_VERSION}) (?:d['’])?({_NUMBERED})\b")
 _ANY: Final = re.compile(rf"\b({_NUMBERED})\b")

@@ -5,7 +5,8 @@ finding it (``recall.wholes.works``), requests without words of their own (``req
 
 Whoever wants a script changed, translated or shown once more needs all of it: a few of its lines are of no use. Such a request
 names a kind of work that is known already ("the script", "my letter", "sync.py", not "a script"), and says that it is wanted
-again, whole, or otherwise than it was. Its noun may be a compound ("Kündigungsschreiben"), and of another language than the work:
+again, whole, or otherwise than it was, or has it judged (``judging``). It may name several ("my CV and the job ad"). Its noun may
+be a compound ("Kündigungsschreiben"), and of another language than the work:
 ``alike`` has the nouns of one kind in all of them. A letter is known by its salutation too.
 """
 
@@ -15,6 +16,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
+from turnfold.compression.text.dialogue.wanted.judging import judging_sentences
 from turnfold.compression.text.dialogue.wanted.versions import NEWEST, VERSION_WORDS, Versions, asked_versions
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.words import is_function_word
@@ -25,7 +27,8 @@ _TABLES: Final = lexicon("works")
 _KINDS: Final[tuple[WorkKind, ...]] = ("code", "prose", "either")
 #: Nouns that are known ones without an article: "brevet", "kirje".
 _DEFINITE_NOUNS: Final = _TABLES["definite code"] | _TABLES["definite prose"]
-_KIND_OF: Final = {
+_PLURALS: Final[dict[str, WorkKind]] = dict.fromkeys(sorted(_TABLES["several"]), "prose")
+_KIND_OF: Final = _PLURALS | {
     noun: kind for kind in reversed(_KINDS) for noun in sorted(_TABLES[kind] | _TABLES.get(f"definite {kind}", set()))
 }
 #: What says that a work is wanted, and nothing of which one.
@@ -34,12 +37,13 @@ _ALIKE_GROUPS: Final = [frozenset(line.split("=")) for line in _TABLES["alike"]]
 _DEFINITE, _INDEFINITE, _COMING = _TABLES["definite"], _TABLES["indefinite"], _TABLES["coming"]
 #: Languages that build nouns of nouns: "Rechnungsskript", "arbetsplan".
 _SHORT_HEADS: Final = frozenset({"plan", "mail", "brev"})
-_HEADS: Final = frozenset(noun for noun in _KIND_OF if len(noun) >= 5 or noun in _SHORT_HEADS)
+_HEADS: Final = frozenset(noun for noun in _KIND_OF if len(noun) >= 5 or noun in _SHORT_HEADS) - _TABLES["no heads"]
 _HEAD_SIZES: Final = sorted({*map(len, _HEADS)}, reverse=True)
 _HEAD_ENDS: Final = frozenset(noun[-3:] for noun in _HEADS)
 _LINKS: Final = ("", "s", "n", "en", "es", "e")  # between the nouns of a compound
 _SHORTEST_PART: Final = 4  # letters of a noun in front of a head
 _WORD: Final = re.compile(r"[^\W\d_](?:['’-]?\w)*")
+_ELISION: Final = re.compile(r"\b(l|d|qu|dell|nell|all|sull)['’](?=\w)")  # "l'article"
 _QUOTED: Final = re.compile(r"[\"“”„«»「『‘]\s?\w[^\n\"“”«»」』]{0,200}[\"“”«»」』]|(?<!\w)'\w[^\n']{0,200}'(?!\w)")
 _PHRASES: Final = re.compile(
     r"\b(?:once more|one more time|all of (?:it|them)|from the (?:beginning|start|top)|from start to (?:finish|end)|in full"
@@ -52,6 +56,10 @@ _PHRASES: Final = re.compile(
 _CODE_NAME: Final = re.compile(
     r"\b[a-z_][\w.]*\(\)|\b[\w-]+\.(?:py|js|jsx|ts|tsx|sh|sql|css|html?|java|kt|go|rs|rb|php|c|cc|cpp|cs|h|swift|ya?ml|toml|r|lua)\b"
 )
+#: "contract A and contract B"
+_PAIR: Final = re.compile(r"\b([^\W\d_]{2,}) (?:a|1)\b[^\n]{1,60}?\b(?:\1 )?(?:b|2)\b")
+#: What only code gets.
+_CODE_PARTS: Final = re.compile(r"\b(?:(?:unit ?|unit-)tests?|type (?:hints|annotations)|docstrings?|typehints)\b")
 _BROUGHT: Final = (
     (
         "user",
@@ -74,9 +82,15 @@ _BROUGHT: Final = (
 _PASTED: Final = re.compile(
     r"\b(?:this|these|dies\w{0,2}|ce|cet|cette|ces|est[aeo]s?|quest[aeio]|dit|deze) (?:[\w-]+ ){0,2}[\w-]+ ?: *\n?\S+ \S"
 )
+#: 'correct the text: "he go home"'
+_QUOTED_TEXT: Final = re.compile(
+    r"\b(?:text|sentences?|paragraph|passage|satz|sätze|absatz|texte|phrases?|frases?|texto|testo|frasi|tekst|текст|предложение)"
+    r" ?: ?[\"“„«‘'「]"
+)
 _MOST_APART: Final = 4  # words from a noun back to what makes it a known one
 _MOST_BEHIND: Final = 6  # words that name it, where no noun does
 _SHORT: Final = 120  # characters of one that names no kind of work
+_SHORT_QUESTION: Final = 10  # words of one that has the work for its subject
 _LONGEST: Final = 600  # characters of a message that asks so; a longer one brings its own text
 _MOST_LINES: Final = 6
 _TELLING_SIGNS: Final = 2  # of a noun in a question; one sign is part of many words
@@ -99,6 +113,9 @@ class AskedWork(NamedTuple):
         by: role of whoever is said to have brought it; "" where nobody is.
         versions: which of its versions are wanted.
         is_several: whether all works are wanted that were made under this name.
+        number: how many of these; 0: any.
+        is_long: whether its noun is one for long texts, which people paste without saying what they are.
+        beside: other works that it asks for as well.
     """
 
     kind: WorkKind
@@ -107,6 +124,9 @@ class AskedWork(NamedTuple):
     by: str = ""
     versions: Versions = NEWEST
     is_several: bool = False
+    number: int = 0
+    is_long: bool = False
+    beside: tuple[AskedWork, ...] = ()
 
 
 def asked_work(folded: str) -> AskedWork | None:
@@ -118,17 +138,47 @@ def asked_work(folded: str) -> AskedWork | None:
         return None
     versions = asked_versions(folded)
     is_wanted = versions or not WANTED_WORDS.isdisjoint(words) or _PHRASES.search(folded) or _is_run_on_wanted(folded)
-    found = _named_work(words, folded) if is_wanted else None
-    if found is None:
+    found = _named_work(words, folded) if is_wanted else _judged_work(folded)
+    if found is None or (found.is_long and not _TABLES["lookups"].isdisjoint(words[:1])):  # "when did I send the contract?"
         return None
     by = next((role for role, pattern in _BROUGHT if pattern.search(folded)), "")
     return found._replace(by=by, versions=versions or NEWEST)
 
 
+def asked_again(folded: str, before: str) -> AskedWork | None:
+    """The long text or the code that a case-folded message asks for without its name: "now correct it", just after the message
+    before asked for it."""
+    said = frozenset(_words(folded)) if len(folded) <= _SHORT else frozenset()
+    if said.isdisjoint(_TABLES["it"]) or (said.isdisjoint(WANTED_WORDS) and not judging_sentences(folded)):
+        return None
+    found = asked_work(before)
+    return found if found and (found.is_long or found.kind == "code") else None
+
+
+def _judged_work(folded: str) -> AskedWork | None:
+    """The work that a message has judged, or has something made of: "a cover letter from my CV"."""
+    judging = judging_sentences(folded)
+    found = _named_work(_words(judging), judging) if judging else None
+    if found is None and begins_making(folded):
+        found = _named_work(_words(folded), folded)
+        return found if found and found.is_long else None
+    found = found or _subject(_words(folded))
+    return found if found and found.kind != "either" else None
+
+
+def _subject(words: list[str]) -> AskedWork | None:
+    """The work that a short question asks to be judged by having it for its subject: "is my speech funny?"; not whether it says
+    a thing."""
+    if len(words) > _SHORT_QUESTION or _TABLES["copulas"].isdisjoint(words[:1]) or not _TABLES["telling"].isdisjoint(words):
+        return None
+    known = (_known(words, at) for at in range(2, min(len(words) - 1, _MOST_APART + 1)))
+    return next((one for one in known if one is not None and one.is_long), None)
+
+
 def _brings_text(folded: str, words: Sequence[str]) -> bool:
     """Whether what is to be translated stands in the message, in quotation marks in front of any noun for a work: in 'translate
     "de stadhouder" in the caption' it does, in 'translate the poem "Erlkönig"' it does not. Or behind "this list:"."""
-    if _PASTED.search(folded):
+    if ":" in folded and (_PASTED.search(folded) or _QUOTED_TEXT.search(folded)):
         return True
     quoted = None if _TABLES["translates"].isdisjoint(words) else _QUOTED.search(folded)
     return quoted is not None and not any(word in _KIND_OF or _head(word) for word in _words(folded[: quoted.start()]))
@@ -137,6 +187,12 @@ def _brings_text(folded: str, words: Sequence[str]) -> bool:
 def is_code(noun: str) -> bool:
     """Whether a noun names code."""
     return _KIND_OF.get(noun) == "code"
+
+
+def work_named(noun: str) -> AskedWork | None:
+    """The work that a noun names, whatever stands in front of it."""
+    head = noun if noun in _KIND_OF else _head(noun)
+    return _named(noun, head, ()) if head else None
 
 
 def named_work(folded: str) -> AskedWork | None:
@@ -187,7 +243,8 @@ def has_form(text: str, work: AskedWork) -> bool:
 
 def _words(folded: str) -> list[str]:
     """The words of a text; of "montre-moi" both."""
-    return [part for word in _WORD.findall(folded) for part in ((word,) if word in _KIND_OF else word.split("-"))]
+    found = _WORD.findall(_ELISION.sub(r"\1' ", folded) if "'" in folded or "’" in folded else folded)
+    return [part for word in found for part in ((word,) if word in _KIND_OF else word.split("-"))]
 
 
 def _head(word: str) -> str | None:
@@ -200,11 +257,30 @@ def _head(word: str) -> str | None:
 def _named_work(words: list[str], folded: str) -> AskedWork | None:
     if _CODE_NAME.search(folded):
         return AskedWork("code", frozenset(_WORD.findall(" ".join(_CODE_NAME.findall(folded)))))
+    pair = _PAIR.search(folded)
+    if pair and (both := work_named(pair[1])) and both.is_long:
+        return both._replace(is_several=True, number=2)
     known = [found for at in range(len(words)) if (found := _known(words, at)) is not None]
     for kind in _KINDS:  # "the first version of the letter" is a letter
         if named := next((found for found in known if found.kind == kind), None):
-            return named
-    return _any_thing(words, folded) or (_run_on(folded) if _is_run_on_wanted(folded) else None)
+            is_several = named.is_long and not _TABLES["several"].isdisjoint(named.telling)
+            return named._replace(is_several=is_several, beside=_beside(named, known))
+    if _CODE_PARTS.search(folded):
+        return AskedWork("code", frozenset())
+    return _any_thing(words, folded) or (_run_on(folded) if _is_run_on_wanted(folded) or judging_sentences(folded) else None)
+
+
+def _beside(named: AskedWork, known: Sequence[AskedWork]) -> tuple[AskedWork, ...]:
+    """The long texts that a message names beside another one, each once: "the essay and the article"."""
+    found = [named]
+    for one in known if named.is_long else ():
+        if one.is_long and not any(_is_same(one, other) for other in found):
+            found.append(one)
+    return tuple(found[1:])
+
+
+def _is_same(some: AskedWork, other: AskedWork) -> bool:
+    return not (some.telling | some.alike).isdisjoint(other.telling | other.alike)
 
 
 def _any_thing(words: list[str], folded: str) -> AskedWork | None:
@@ -240,7 +316,13 @@ def _known(words: list[str], at: int) -> AskedWork | None:
 def _named(noun: str, head: str, between: Sequence[str]) -> AskedWork:
     kind = _KIND_OF[head]
     telling = {word for word in between if word not in WANTED_WORDS and word not in VERSION_WORDS}
-    return AskedWork(kind, frozenset(telling if kind == "either" else telling | {noun, *_parts(noun, head)}), _alike(noun, head))
+    alike = _alike(noun, head, *between)
+    names = frozenset(telling if kind == "either" else telling | {noun, *_parts(noun, head)})
+    return AskedWork(kind, names, alike, is_long=kind != "code" and _is_long(noun, head, *alike))
+
+
+def _is_long(*nouns: str) -> bool:
+    return not _TABLES["long"].isdisjoint(nouns)
 
 
 def _parts(noun: str, head: str) -> list[str]:
@@ -266,4 +348,5 @@ def _run_on(folded: str, kinds: Sequence[WorkKind] = _KINDS, signs: int = 1) -> 
     named = (
         (kind, sorted(word for word in _TABLES[f"run-on {kind}"] if len(word) >= signs and word in folded)) for kind in kinds
     )
-    return next((AskedWork(kind, frozenset(), frozenset(nouns) | _alike(*nouns)) for kind, nouns in named if nouns), None)
+    found = ((kind, frozenset(nouns) | _alike(*nouns)) for kind, nouns in named if nouns)
+    return next((AskedWork(kind, frozenset(), alike, is_long=_is_long(*alike)) for kind, alike in found), None)

@@ -1,0 +1,52 @@
+"""Works that are too long for the room that they have: of all their parts the beginnings.
+
+Lives here: which sentences these are. Does not belong here: which works are asked for (``works``), a cover of the whole
+conversation (``cover``).
+
+Who asks for the risks of a contract, or to have it summarized, needs something of each part rather than all of a few. Paragraphs
+get equal room, the short ones, such as headings, all that they need; where that would be next to nothing, every second goes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from turnfold.compression.recall.cover import even_level, first_sentences
+from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.text.passages import estimate
+from turnfold.compression.text.quotes import Quotable, Quote
+
+_PARAGRAPH: Final = re.compile(r"\S(?:.|\n(?![^\S\n]*\n))*")
+_LEAST: Final = 24  # tokens of a paragraph's beginning that say anything
+_MARGIN: Final = 0.85  # of the room: sizes are estimates
+_MOST_PARAGRAPHS: Final = 2000
+
+
+def spread(sources: Sequence[Quotable], works: Sequence[Quote], room: int) -> list[Quote]:
+    """Quotes from all parts of the works, in order, that take about so many tokens."""
+    left = [part for work in works for part in _paragraphs(sources, work)][:_MOST_PARAGRAPHS]
+    while left:
+        sizes = [estimate(sources[n].text[start:end]) + FRAME for n, start, end in left]
+        each = even_level(sizes, _MARGIN * room)
+        if each >= min(max(sizes), _LEAST + FRAME) or len(left) == 1:
+            break
+        left = left[::2]
+    return _joined([first_sentences(sources, part, each - FRAME) for part in left], sources) if left else []
+
+
+def _paragraphs(sources: Sequence[Quotable], work: Quote) -> list[Quote]:
+    return [Quote(work.source, *found.span()) for found in _PARAGRAPH.finditer(sources[work.source].text, work.start, work.end)]
+
+
+def _joined(quotes: Sequence[Quote], sources: Sequence[Quotable]) -> list[Quote]:
+    """Quotes that follow one another as one."""
+    joined: list[Quote] = []
+    for quote in quotes:
+        last = joined[-1] if joined else None
+        if last and last.source == quote.source and not sources[quote.source].text[last.end : quote.start].strip():
+            joined[-1] = Quote(last.source, last.start, quote.end)
+        else:
+            joined.append(quote)
+    return joined

@@ -1,0 +1,53 @@
+"""Messages that have something judged as a whole: compared, checked, summarized, explained.
+
+Lives here: whether a message does. Does not belong here: what it is about (``works``), single words (``lexicon/works.txt``).
+
+Whoever asks for mistakes, risks, the tone or the main points of a text needs all of it, though the question shares no word with
+it. A question does with any such word, a request with a verb at its beginning; what somebody tells ("I checked it") asks nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from turnfold.compression.memo import remembering
+from turnfold.compression.text import words
+from turnfold.compression.text.lexicon import lexicon, one_of
+from turnfold.compression.text.sentences import rough_sentences
+from turnfold.compression.text.spans import QUESTION_MARKS
+
+_TABLES: Final = lexicon("works")
+_JUDGING: Final = _TABLES["judging"]
+_NOUNS: Final = _TABLES["prose"]  # "resume" may be one, or say what is to be done
+#: Words that ask for what a work has or is as a whole.
+JUDGED: Final = (_TABLES["judged"] | _JUDGING) - _NOUNS
+_PHRASES: Final = re.compile(rf"\b(?:{one_of('works', 'judged phrases')})\b")
+_RUN_ON: Final = re.compile(one_of("works", "run-on judged"))
+_SPEAKERS: Final = lexicon("speech")["speakers"]  # whoever tells something
+#: What is looked up in a text, "according to the report", is not asked of the text.
+_ACCORDING: Final = re.compile(r"\b(?:according to|laut|gemäß|selon|d['’]après|según|secondo|segundo|volgens|согласно|według)\b")
+_ASKING: Final = _TABLES["asking"]
+_MOST_WORDS: Final = 15  # of a question without a question mark
+_FIRST_WORDS: Final = 4  # of a sentence, in which its verb stands
+
+
+@remembering
+def judging_sentences(folded: str) -> str:
+    """The sentences of a case-folded message that have something judged as a whole; "" where none does. In a script without
+    blanks, all of it."""
+    if not folded.isascii() and _RUN_ON.search(folded):
+        return folded
+    said = words.words(folded)
+    if JUDGED.isdisjoint(said) and _JUDGING.isdisjoint(said) and not _PHRASES.search(folded):
+        return ""
+    return " ".join(sentence for start, end in rough_sentences(folded) if _has_judged(sentence := folded[start:end]))
+
+
+def _has_judged(sentence: str) -> bool:
+    said = words.words(sentence)
+    asks = sentence.rstrip().endswith(QUESTION_MARKS) or (len(said) <= _MOST_WORDS and not _ASKING.isdisjoint(said[:1]))
+    if asks and not _ACCORDING.search(sentence) and not (JUDGED.isdisjoint(said) and not _PHRASES.search(sentence)):
+        return True
+    begins = said[:1] if said[:1] and said[0] in _NOUNS else [word for word in said[:_FIRST_WORDS] if word not in _NOUNS]
+    return not _JUDGING.isdisjoint(begins) and said[0] not in _SPEAKERS
