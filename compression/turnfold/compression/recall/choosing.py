@@ -90,8 +90,7 @@ def recall(
         budget = asking.room(budget)
     replaced = _replaced(index, [*sources, *question.behind], memo)
     quotes = _in_force(ranking.quotes, index, replaced)
-    asks_for_whole = question.work is not None or bool(work.quotes)
-    if asks_for_whole:
+    if asks_for_whole := (question.work is not None or bool(work.quotes)):
         quotes = with_work(quotes, index, work)
         budget = budget if fill else max(budget, min(question.whole_room, budget + work.tokens))
     # A change of a work stands behind the work, so what belongs to it is quoted together.
