@@ -32,6 +32,7 @@ from turnfold.compression.recall.wholes.spread_works import spread
 from turnfold.compression.scorers.bm25 import rarity, wanted_terms
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range, fences
+from turnfold.compression.text.dialogue.transcripts import is_transcript
 from turnfold.compression.text.dialogue.turns import SPEAKER_LABEL
 from turnfold.compression.text.dialogue.wanted.versions import VERSION_WORDS, WITH_OLDER
 from turnfold.compression.text.dialogue.wanted.works import WANTED_WORDS, AskedWork, MakingRequest, has_form, making_request
@@ -266,7 +267,7 @@ def _likely_texts(
     made = _made(sources, asked, memo)
     pasted = [n for n in held if sources[n].role == "user" and estimate(sources[n].text) >= _PASTED_TOKENS]
     texts = [n for n in held if named[n] and (n in made or n in pasted or _is_headed(sources[n]))]
-    nameless = [n for n in pasted if SPEAKER_LABEL.match(sources[n].text) is None]
+    nameless = [n for n in pasted if not _is_talk(sources[n].text)]
     return texts if len(texts) >= max(1, asked.number) else sorted({*texts, *nameless[-max(1, asked.number) :]})
 
 
@@ -281,7 +282,13 @@ def _is_changed(sources: Sequence[Quotable], n: int) -> bool:
 def _is_headed(source: Quotable) -> bool:
     """Whether a user's text stands under a heading, or "my poem:"."""
     heading, behind, rest = source.text.strip().partition("\n")
-    return source.role == "user" and bool(behind) and len(heading) <= _FILE_LINE and len(rest) > len(heading)
+    has_heading = source.role == "user" and bool(behind) and len(heading) <= _FILE_LINE and len(rest) > len(heading)
+    return has_heading and not _is_talk(source.text)
+
+
+def _is_talk(text: str) -> bool:
+    """Whether a text is what somebody says whose name stands in front of it, but no transcript."""
+    return SPEAKER_LABEL.match(text) is not None and not is_transcript(text)
 
 
 def _held(number: int, text: str, ranges: tuple[Range, ...], fits: float) -> _HeldWork:
