@@ -49,6 +49,8 @@ def listed_objects(text: str) -> Iterator[tuple[int, int]]:
 
 _ITEM: Final = re.compile(r"[ \t]{0,12}(?:[-*+•–]|\d{1,4}[.)])[ \t]+\S|[ \t]*\|")
 _FIGURE: Final = re.compile(r"\d")
+_KEY: Final = re.compile(r"[ \t]*[^\W\d_][\w .-]{0,30}:[ \t]+\S.{0,100}$")
+_OBJECT: Final = re.compile(r'[ \t]*\{[^{}]*"[ \t]*:.*\}\Z')
 _CELLS: Final = re.compile(r"[^,;\t|]*[,;\t|][^,;\t|]*[,;\t|]")
 _SENTENCE_ENDS: Final = (".", "!", "?", "。", "！", "？", "{", "}")
 _LONGEST_ROW: Final = 400  # characters
@@ -56,31 +58,85 @@ FEWEST_ROWS: Final = 8
 
 
 def rows(text: str) -> list[Range]:
-    """Where at least eight lines in a row are each a record: items of a list, rows of a table, lines with figures; and JSON of as
-    many objects. Those of a fence count, lines that end as sentences and code do, do not."""
-    found: list[Range] = []
+    """Where at least eight lines in a row are each a record or of one: items of a list, rows of a table, "key: value", lines with
+    figures, blank lines between them; or JSON of as many objects. Those of a fence count, lines that end as sentences and code
+    do, do not."""
+    objects: list[Range] = []
     if text.count("{") >= FEWEST_ROWS:
-        found += [(part.start, part.end) for part in parts(text) if part.kind in ("json", "jsonl")]
-        found = [(a, b) for a, b in found if text.count("{", a, b) >= FEWEST_ROWS]
+        objects = [(part.start, part.end) for part in parts(text) if part.kind in ("json", "jsonl")]
+        objects = [(a, b) for a, b in objects if _holds_rows(text, a, b)]
+    others = (run for run in _runs_of_lines(text) if not any(a < run[1] and run[0] < b for a, b in objects))
+    return [*objects, *others]
+
+
+def _holds_rows(text: str, start: int, end: int) -> bool:
+    """Whether there are enough objects, which are no longer than a row may be: what a search finds are texts."""
+    count = text.count("{", start, end)
+    return count >= FEWEST_ROWS and end - start <= _LONGEST_ROW * count
+
+
+def _runs_of_lines(text: str) -> list[Range]:
+    found: list[Range] = []
     if text.count("\n") < FEWEST_ROWS - 1:
         return found
-    start = at = count = 0
+    start = end = at = count = 0
     for line in text.splitlines(keepends=True):
         if _is_row(line):
             start, count = (at, 1) if not count else (start, count + 1)
-        else:
-            found += [(start, at)] * (count >= FEWEST_ROWS)
+            end = at + len(line)
+        elif not line.isspace():
+            found += [(start, end)] * (count >= FEWEST_ROWS)
             count = 0
         at += len(line)
-    found += [(start, at)] * (count >= FEWEST_ROWS)
+    found += [(start, end)] * (count >= FEWEST_ROWS)
     return found
+
+
+def records_of(text: str, run: Range) -> list[Range]:
+    """The records of such a run, each of one line or more: an object, an item with what is indented below it, a row with a line
+    break in quotes, a block of "key: value" lines."""
+    start, end = run
+    held = text[start:end]
+    if held.count("{") >= FEWEST_ROWS and (objects := _outer(listed_objects(held))):
+        return [(start + a, start + b) for a, b in objects]
+    lines = held.splitlines(keepends=True)
+    said = [line for line in lines if not line.isspace()]
+    least = min((_indent(line) for line in said), default=0)
+    in_blocks = 2 * sum(_KEY.match(line) is not None for line in said) > len(said)
+    found: list[Range] = []
+    at, opens, quotes = start, True, 0
+    for line in lines:
+        size = len(line.rstrip())
+        if size and (opens or not (in_blocks or quotes % 2 or _indent(line) > least)):
+            found.append((at, at + size))
+            opens, quotes = False, 0
+        elif size:
+            found[-1] = (found[-1][0], at + size)
+        else:
+            opens = opens or in_blocks
+        quotes += line.count('"')
+        at += len(line)
+    return found
+
+
+def _outer(objects: Iterator[Range]) -> list[Range]:
+    """Of ranges those that lie in no other."""
+    found: list[Range] = []
+    for start, end in sorted(objects, key=lambda one: (one[0], -one[1])):
+        if not found or start >= found[-1][1]:
+            found.append((start, end))
+    return found
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" \t"))
 
 
 def _is_row(line: str) -> bool:
     said = line.rstrip()
     if not said or len(said) > _LONGEST_ROW:
         return False
-    if _ITEM.match(said):
+    if _ITEM.match(said) or _KEY.match(said) or _OBJECT.match(said):
         return True
     if said.endswith(_SENTENCE_ENDS):
         return False
