@@ -19,9 +19,9 @@ from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.handed_files import hands_over_files
 from turnfold.compression.text.dialogue.requests import asks_for_compaction
 from turnfold.compression.text.dialogue.transcripts import is_transcript
-from turnfold.compression.text.dialogue.wanted.row_requests import NEEDS_OTHERS, VALUE, row_terms, tally_terms
+from turnfold.compression.text.dialogue.wanted.row_requests import NEEDS_OTHERS, VALUE, are_about, row_terms, tally_terms
 from turnfold.compression.text.dialogue.worked_examples import BRIEF, answer_forms, input_forms
-from turnfold.compression.text.records import rows
+from turnfold.compression.text.records import hold_data, rows
 from turnfold.compression.wire.conversation import Message, family
 
 _NO_TERMS: Final = frozenset[str]()
@@ -74,8 +74,8 @@ class Unit(NamedTuple):
     tallies: frozenset[str] = _NO_TERMS
 
     def works_on(self, other: Unit) -> bool:
-        """Whether it asks for something that all rows in another unit may go into."""
-        return not self.tallies.isdisjoint(other.rows)
+        """Whether it asks for something that all rows in another unit may go into, and hardly for anything else."""
+        return not self.tallies.isdisjoint(other.rows) and are_about(self.tallies, other.rows)
 
     def tells_rows_of(self, other: Unit) -> bool:
         """Whether it names values of some rows in another unit, and needs no others: "the average in Berlin"."""
@@ -233,6 +233,8 @@ def _rows(message: Message) -> frozenset[str]:
     if message.pinned or message.reports or message.tokens < _LEAST_ROWS or is_transcript(message.own):
         return _NO_TERMS
     runs = rows(message.own)
+    if message.role != "user" and not hold_data(message.own, runs):
+        return _NO_TERMS
     mostly = 2 * sum(end - start for start, end in runs) > len(message.own)
     return row_terms(message.own, runs) if mostly else _NO_TERMS
 

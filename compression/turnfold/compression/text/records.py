@@ -9,7 +9,7 @@ What a search returns is a list of texts. Each is a paragraph of its own: it nei
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from turnfold.compression.text.blocks import Range
@@ -49,9 +49,11 @@ def listed_objects(text: str) -> Iterator[tuple[int, int]]:
 
 _ITEM: Final = re.compile(r"[ \t]{0,12}(?:[-*+•–]|\d{1,4}[.)])[ \t]+\S|[ \t]*\|")
 _FIGURE: Final = re.compile(r"\d")
-_KEY: Final = re.compile(r"[ \t]*[^\W\d_][\w .-]{0,30}:[ \t]+\S.{0,100}$")
+_KEY: Final = re.compile(r"[ \t]*[^\W\d_][\w .-]{0,30}:[ \t]+\S.{0,60}$")
 _OBJECT: Final = re.compile(r'[ \t]*\{[^{}]*"[ \t]*:.*\}\Z')
 _CELLS: Final = re.compile(r"[^,;\t|]*[,;\t|][^,;\t|]*[,;\t|]")
+# Behind its bullet or number.
+_DATUM: Final = re.compile(r"[ \t]*(?:[-*+•–]|\d{1,4}[.)])?+[ \t]*(?:[^\n]*\d|[^\n|\t]*[|\t][^\n|\t]*[|\t]|[^\n]*[}\]])")
 _SENTENCE_ENDS: Final = (".", "!", "?", "。", "！", "？", "{", "}")
 _LONGEST_ROW: Final = 400  # characters
 FEWEST_ROWS: Final = 8
@@ -90,6 +92,12 @@ def _runs_of_lines(text: str) -> list[Range]:
         at += len(line)
     found += [(start, end)] * (count >= FEWEST_ROWS)
     return found
+
+
+def hold_data(text: str, runs: Sequence[Range]) -> bool:
+    """Whether most lines of such runs hold figures or cells, as data do: points of advice are a list too."""
+    lines = [line for start, end in runs for line in text[start:end].splitlines() if not line.isspace()]
+    return 2 * sum(_DATUM.match(line) is not None for line in lines) > len(lines)
 
 
 def records_of(text: str, run: Range) -> list[Range]:
@@ -136,8 +144,8 @@ def _is_row(line: str) -> bool:
     said = line.rstrip()
     if not said or len(said) > _LONGEST_ROW:
         return False
-    if _ITEM.match(said) or _KEY.match(said) or _OBJECT.match(said):
+    if _ITEM.match(said) or _OBJECT.match(said):
         return True
     if said.endswith(_SENTENCE_ENDS):
         return False
-    return _FIGURE.search(said) is not None or _CELLS.match(said) is not None
+    return _KEY.match(said) is not None or _FIGURE.search(said) is not None or _CELLS.match(said) is not None

@@ -42,6 +42,8 @@ _OFTEN: Final = 3  # rows from which a word is a value that questions name: "Ber
 _MOST_VALUES: Final = 100
 _STEM: Final = 5  # letters that tell a word, whatever its ending
 _COMMON: Final = 0.6  # share of the rows from which a value tells none of them
+_LEAST_SHARED: Final = 4  # the part of a message's words that must be said of the rows
+_MOST_SAID: Final = 8  # words of a message that need say no more than "the table"
 _ANY: Final = "*"  # stands for words that name data
 #: In front of a value of some rows.
 VALUE: Final = "="
@@ -58,7 +60,7 @@ _FIELD_WORDS: Final = frozenset().union(*(said for _, said, _ in _FIELDS))
 _MOST_BESIDE: Final = 1  # words beside them that say something else: "what does a house cost in Norway?" is about no table
 _CHANGE: Final = re.compile(rf"\b(?:{one_of('tallies', 'changes')})\b|{one_of('tallies', 'changes run-on')}")
 _MOST_CHANGE: Final = 300  # characters
-_LISTS: Final = re.compile(rf"\b(?:lists?|listen?|lista|listar?) (?=(?:{one_of('tallies', 'all rows')})\b)")
+_LISTS: Final = re.compile(rf"\b(?:lists?|listen?|lista|listar?) (?:for )?(?=(?:{one_of('tallies', 'all rows')})\b)")
 _GOES_ON: Final = re.compile(rf"\W*(?:(?:{one_of('tallies', 'goes on')})\b|{one_of('tallies', 'goes on run-on')})")
 _SIGNS: Final = re.compile(r"(?=([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}))")
 
@@ -129,9 +131,11 @@ def row_terms(text: str, runs: Sequence[Range]) -> frozenset[str]:
 def asked_fields(folded: str) -> tuple[str, ...]:
     """What of the things that tables hold, such as money, a case-folded question names in whatever language, if hardly more."""
     said = words.words(folded)
-    known = DATA_WORDS | _FIELD_WORDS
+    known = DATA_WORDS | _FIELD_WORDS | lexicon("tallies")["ranges"]
     content = words.content(said, words.language(set(said)))
-    beside = [w for w in content if w not in known and not (is_tally_word(w) or w.isdigit() or _SIGNS.search(w))]
+    beside = [
+        w for w in content if w not in known and not (is_tally_word(w) or w.isdigit() or _SIGNS.search(w) or held_fields(w))
+    ]
     return held_fields(folded) if len(beside) <= _MOST_BESIDE else ()
 
 
@@ -139,6 +143,12 @@ def held_fields(folded: str) -> tuple[str, ...]:
     """What of such things a case-folded text names."""
     said = frozenset(words.words(folded))
     return tuple([f"${name}" for name, named, run_on in _FIELDS if not named.isdisjoint(said) or run_on.search(folded)])
+
+
+def are_about(tallies: frozenset[str], rows_of: frozenset[str]) -> bool:
+    """Whether what a message says of rows is about certain ones: it names data, or not much else than what is said of them."""
+    said = [term for term in tallies if term != NEEDS_OTHERS and not _SIGNS.match(term)]
+    return (_ANY in tallies and len(said) <= _MOST_SAID) or _LEAST_SHARED * len(tallies & rows_of) >= len(said)
 
 
 def _terms(said: Iterable[str], folded: str) -> Iterable[str]:
