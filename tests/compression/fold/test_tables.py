@@ -61,7 +61,7 @@ def asked(text: str) -> list[Message]:
 
 def forwarded(messages: list[Message], budget: int | None = None, prices: CachePrices = HALF) -> str:
     folded = fold_request(encode(messages, model="gpt-4o"), FoldOptions(budget=budget, prices=prices), WARM)
-    return "\n".join(m["content"] for m in json.loads(folded.body)["messages"])
+    return "\n".join(m["content"] or "" for m in json.loads(folded.body)["messages"])
 
 
 FORMS = [csv, table, listed]
@@ -157,3 +157,121 @@ def test_a_budget_has_no_room_for_a_table_that_nobody_asks_for_now() -> None:
     messages = [*pasted(rows, "Who earns most?"), *talk(60), *asked("Tell me about berth 3 again.")]
     folded = fold_request(encode(messages, model="gpt-4o"), FoldOptions(budget=2_500), WARM)
     assert folded.tokens_after <= 2_500
+
+
+def nested(count: int) -> list[str]:
+    return [f"- {name}\n  - city: {city}\n  - team: {team}\n  - salary: {salary}" for _, name, city, team, salary in cells(count)]
+
+
+def blocks(count: int) -> list[str]:
+    return [f"Name: {name}\nCity: {city}\nTeam: {team}\nSalary: {salary}\n" for _, name, city, team, salary in cells(count)]
+
+
+def quoted(count: int) -> list[str]:
+    return ["id,name,place,salary", *(f'{n},{name},"{city},\n{team}",{salary}' for n, name, city, team, salary in cells(count))]
+
+
+def objects(count: int) -> list[str]:
+    names = ("id", "name", "city", "team", "salary")
+    return [json.dumps(dict(zip(names, row, strict=True))) for row in cells(count)]
+
+
+@pytest.mark.parametrize("form", [nested, blocks, quoted, objects, table])
+def test_records_of_several_lines_are_quoted_whole(form: Form) -> None:
+    rows = form(90)
+    text = forwarded([*pasted(rows), *talk(80), *asked("What is the average salary in Lyon?")])
+    assert [row for row in rows if "Lyon" in row and row.strip() not in text] == []
+
+
+@pytest.mark.parametrize("form", [*FORMS, nested, blocks, quoted, objects])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        "Who earns more than 8000?",
+        "How many people have a salary above 7500?",
+        "List everyone who is not in Berlin.",
+        "Wer verdient am meisten?",
+        "Wie hoch ist das Durchschnittsgehalt?",
+        "Quel est le salaire moyen ?",
+        "Kto zarabia najwięcej?",
+        "Какая самая высокая зарплата?",
+        "給料が一番高いのは誰ですか？",
+        "누가 월급이 가장 높나요?",
+    ],
+)
+def test_all_rows_are_there_where_words_tell_none_of_them(form: Form, ask: str) -> None:
+    rows = form(90)
+    text = forwarded([*pasted(rows), *talk(80), *asked(ask)])
+    assert [row for row in rows if "Berlin" not in row and row.strip() not in text] == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "Please add a row: 3000,Zoe,Lyon,lab,6543",
+        "Person7 has left, remove that line from the table.",
+        "The salary of Person12 is 9999 now.",
+        "Streiche Person3, die Zeile ist falsch.",
+    ],
+)
+def test_what_changed_a_table_later_is_quoted_with_it(change: str) -> None:
+    rows = csv(150)
+    messages = [*pasted(rows), *talk(20), *asked(change), {"role": "assistant", "content": "Noted."}, *talk(70, 30)]
+    text = forwarded([*messages, *asked("What is the average salary per team?")])
+    assert "\n".join(rows) in text
+    assert change in text
+
+
+def of_assistant(rows: list[str]) -> list[Message]:
+    return [{"role": "user", "content": "Make up a staff for my test."}, {"role": "assistant", "content": "\n".join(rows)}]
+
+
+def of_tool(rows: list[str]) -> list[Message]:
+    call = {"id": "c1", "type": "function", "function": {"name": "run_sql", "arguments": '{"query": "SELECT * FROM staff"}'}}
+    return [
+        {"role": "user", "content": "Get the staff from the database."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "\n".join(rows)},
+        {"role": "assistant", "content": "I have fetched the staff."},
+    ]
+
+
+@pytest.mark.parametrize("made", [of_assistant, of_tool])
+@pytest.mark.parametrize("form", [csv, table])
+def test_tables_of_assistants_and_tools_are_there_again_too(made: Callable[[list[str]], list[Message]], form: Form) -> None:
+    rows = form(150)
+    messages = [*made(rows), *talk(90), *asked("Which team has the highest total salary?")]
+    assert "\n".join(rows) in forwarded(messages)
+
+
+def test_advice_in_points_is_no_table() -> None:
+    points = [
+        f"{i}. **Habit {'abcdefghijklmnopqrst'[i]}**: Start your day with a walk and keep at it for as long as it helps"
+        for i in range(20)
+    ]
+    messages = [*of_assistant(points), *talk(90), *asked("Which habit is the best of all?")]
+    folded = fold_request(encode(messages, model="gpt-4o"), FoldOptions(prices=HALF), WARM)
+    assert messages[1] not in json.loads(folded.body)["messages"]
+
+
+@pytest.mark.parametrize("goes_on", ["And the median?", "What about Lyon?", "Und der Durchschnitt?"])
+def test_a_question_that_goes_on_with_the_one_before_it_is_read_with_that(goes_on: str) -> None:
+    rows = csv(150)
+    city = "Lyon" if "Lyon" in goes_on else "Berlin"
+    messages = [
+        *pasted(rows),
+        *talk(80),
+        *asked("What is the average salary in Berlin?"),
+        {"role": "assistant", "content": "5,400."},
+    ]
+    text = forwarded([*messages, *asked(goes_on)])
+    assert [row for row in rows if city in row and row not in text] == []
+
+
+def test_an_older_table_stays_folded_where_a_newer_one_is_meant() -> None:
+    staff, wares = csv(150), ["sku,product,price", *(f"P{i},lamp{i},{i * 7 % 90}" for i in range(150))]
+    newer = [{"role": "user", "content": "Our wares:\n\n" + "\n".join(wares)}, {"role": "assistant", "content": "Thanks."}]
+    messages = [*pasted(staff), *talk(20), *newer, *talk(70, 30), *asked("Which product has the highest price?")]
+    text = forwarded(messages)
+    assert "\n".join(wares) in text
+    assert "\n".join(staff) not in text

@@ -135,3 +135,17 @@ def test_a_budget_without_room_takes_examples_too() -> None:
     folded = fold_request(body, FoldOptions(budget=3_000), WARM)
     assert folded.tokens_after <= 3_000
     assert fold_request(body, FoldOptions(budget=2 * folded.tokens_before), WARM).body == body
+
+
+def test_a_budget_cuts_examples_in_pairs() -> None:
+    examples = pairs(labelled, record, 60)
+    messages = [SYSTEM, *examples, {"role": "user", "content": labelled(91)}]
+    body = encode(messages, model="gpt-4o")
+    before = fold_request(body, FoldOptions(), WARM).tokens_before
+    folded = fold_request(body, FoldOptions(budget=int(0.9 * before)), WARM)
+    assert folded.tokens_after <= 0.9 * before
+    sent = json.loads(folded.body)["messages"]
+    whole = 0
+    while sent[1 + whole] == examples[whole]:
+        whole += 1
+    assert whole >= 40

@@ -7,6 +7,7 @@ The recall of a user message is a function of the messages up to it, so a tool l
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -86,11 +87,12 @@ def recall_for(
     before = _exchange(messages[:user])
     work = _work(messages[user], before) if works else None
     request = _request(messages, user)
-    question = Question(messages[user].own, before, like, work, behind, held, request, works)
+    standing = _standing(messages, cut, stays, indices)
+    question = Question(messages[user].own, before, like, work, behind, held, request, works, standing)
     fill = options.budget is not None
     tuning = TUNING if options.prices.read < options.prices.write else UNCACHED
     count = tokens.counter_for_model(options.model)
-    since = digest(b"".join([s.key for s in behind]).hex()).hex()
+    since = digest(b"".join([s.key for s in (*behind, *(s for _, s in standing))]).hex()).hex()
     names = (question.text, request, tuple([s.key for s in question.before]), name, present.texts, held, since, work is not None)
 
     def make() -> Recall:
@@ -107,6 +109,15 @@ def recall_for(
         newest = {asked: found, **dict(islice(known.items(), askers + _SPARE - 1))}
         memo.put(key, newest, lambda kept: sum([2000 + 2 * len(one.text) for one in kept.values()]))
     return found
+
+
+def _standing(
+    messages: Messages, cut: Sequence[Unit], stays: frozenset[int], indices: Sequence[int]
+) -> tuple[tuple[int, Source], ...]:
+    """Tables that the request holds as they were, with how many of the folded messages stand in front of each."""
+    end = indices[-1] if indices else 0
+    tables = (cut[i] for i in sorted(stays) if cut[i].rows and cut[i].start < end)
+    return tuple([(bisect_left(indices, i), source(messages[i])) for unit in tables for i in range(unit.start, unit.end)])
 
 
 def open_questions(cut: Sequence[Unit], askers: Sequence[Asker], options: FoldOptions) -> tuple[int, ...]:

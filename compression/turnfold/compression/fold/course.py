@@ -36,7 +36,7 @@ class Course(NamedTuple):
         lines: tokens of results of which lines are copied.
         marks: indices of units on which the client sets cache marks, so that caches hit at its marks only; none of instructions.
         interrupted: indices of units that hold a user's message between a call and its late result.
-        tables: indices of units with rows of the user's.
+        tables: indices of units with rows, whoever wrote them.
         worked: those of them that stay, as far as is known: no sum leaves them out, since earlier requests did not know it.
         decided: earlier decisions by the number of messages that had come.
     """
@@ -147,16 +147,17 @@ def course(units: Sequence[Unit], options: FoldOptions, squeeze: float, known: C
 
 
 def _tables(units: Sequence[Unit], known: Course | None, same: int) -> Sequence[int]:
-    """Indices of units with rows of the user's."""
+    """Indices of units with rows."""
     before = known.tables[: bisect_left(known.tables, same)] if known is not None else ()
     return (*before, *(i for i, unit in enumerate(units[same:], same) if unit.rows))
 
 
 def _first(units: Sequence[Unit], options: FoldOptions) -> int:
-    """Index of the first user unit that can be folded: worked examples in front of it stay, where a budget leaves room."""
+    """Index of the first user unit that can be folded: worked examples in front of it stay, as many as half of a budget holds."""
     first = next((i for i, unit in enumerate(units) if unit.is_user), len(units))
-    end = examples_end(units, first)
-    if end == first or (options.budget is not None and 2 * sum([u.tokens for u in units[:end]]) > options.budget):
+    most = None if options.budget is None else options.budget // 2
+    end = examples_end(units, first, most)
+    if end == first:
         return first
     return next((i for i in range(end, len(units)) if units[i].is_user), len(units))
 

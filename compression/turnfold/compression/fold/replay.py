@@ -102,33 +102,39 @@ def _reopened(course: Course, now: Replay, index: int) -> Replay:
     table = _folded_table(course, now, index)
     if table is None or course.options.preserved_thinking or course.units[index].tells_rows_of(course.units[table]):
         return now
-    reopened = now.reopened.union(_with_answer(course, table, now.tail))
-    pieces = tuple([_piece(course, p.start, p.end, p.level, reopened) if p.start <= table < p.end else p for p in now.pieces])
+    new = _with_exchange(course, table, now.tail)
+    reopened, first = now.reopened.union(new), new[0]
+    changed = [p for p in now.pieces if any(p.start <= i < p.end for i in new)]
+    pieces = tuple([_piece(course, p.start, p.end, p.level, reopened) if p in changed else p for p in now.pieces])
     known = course.total[course.requests[now.turns - 1] + 1] if now.turns else 0
-    behind = known - course.total[table] - saved_by(p for p in now.pieces if p.start >= table)[0]
+    behind = known - course.total[first] - saved_by(p for p in now.pieces if p.start >= first)[0]
     warm = now.decision.warmth.share(course.shape_at(now.turns).loops)
-    tokens = course.units[table].tokens
-    loss = policy.rewrite_cost(course.options, warm, 0, 0, tokens, behind + _unmarked_front(course, now, table))
+    tokens = sum(course.units[i].tokens for i in new)
+    loss = policy.rewrite_cost(course.options, warm, 0, 0, tokens, behind + _unmarked_front(course, now, first))
     if loss > policy.allowance(now.saved, policy.FOR_TABLES * now.spent):
         return now
     return now._replace(pieces=pieces, reopened=reopened, events=now.events + 1, moved=index, saved=now.saved - loss)
 
 
-def _with_answer(course: Course, table: int, tail: int) -> range:
-    """A user's unit, and what answers it, so that roles alternate."""
-    after = next((i for i in range(table + 1, tail) if course.units[i].is_user), tail)
-    last = next((i for i in range(after - 1, table, -1) if not course.units[i].pinned), table)
-    return range(table, table + 1) if last == table else range(table, last + 1)
+def _with_exchange(course: Course, table: int, tail: int) -> list[int]:
+    """A unit with rows, the user's in front of it, and the last one that answers that, so that roles alternate; between them all
+    stays folded."""
+    units = course.units
+    asked = next((i for i in range(table, course.first - 1, -1) if units[i].is_user), table)
+    after = next((i for i in range(table + 1, tail) if units[i].is_user), tail)
+    last = next((i for i in range(after - 1, table, -1) if not units[i].pinned), table)
+    return sorted({asked, table, last})
 
 
 def _folded_table(course: Course, now: Replay, index: int) -> int | None:
-    """The newest unit with rows that is folded and that a request works on."""
+    """The unit with rows that a request works on, if it is folded: that of which it says most, of equal ones the newest."""
     asks = course.units[index]
     if not (asks.tallies and now.pieces):
         return None
-    stays = (now.reopened, course.worked)
-    tables = (i for i in reversed(course.tables) if now.pieces[0].start <= i < now.tail and not any(i in one for one in stays))
-    return next((i for i in tables if asks.works_on(course.units[i])), None)
+    tables = [i for i in course.tables if i < index and asks.works_on(course.units[i])]
+    meant = max(tables, key=lambda i: (len(asks.tallies & course.units[i].rows), i), default=index)
+    is_folded = now.pieces[0].start <= meant < now.tail
+    return meant if is_folded and not (meant in now.reopened or meant in course.worked) else None
 
 
 def _unfolded_cost(course: Course, now: Replay, index: int) -> float:

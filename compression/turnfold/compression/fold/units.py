@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -19,9 +19,9 @@ from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.handed_files import hands_over_files
 from turnfold.compression.text.dialogue.requests import asks_for_compaction
 from turnfold.compression.text.dialogue.transcripts import is_transcript
-from turnfold.compression.text.dialogue.wanted.row_requests import NEEDS_OTHERS, VALUE, row_terms, tally_terms
+from turnfold.compression.text.dialogue.wanted.row_requests import NEEDS_OTHERS, VALUE, are_about, row_terms, tally_terms
 from turnfold.compression.text.dialogue.worked_examples import BRIEF, answer_forms, input_forms
-from turnfold.compression.text.records import rows
+from turnfold.compression.text.records import hold_data, rows
 from turnfold.compression.wire.conversation import Message, family
 
 _NO_TERMS: Final = frozenset[str]()
@@ -48,7 +48,7 @@ class Unit(NamedTuple):
         hands_over: whether it is a user's message by which a client hands over what files hold now.
         wants_all: whether it is a user's message that asks for a summary in place of the conversation.
         forms: of a single message of a user or the assistant the forms that worked examples share.
-        rows: what may be said of the rows of a table or list that a user put into it; empty where there are none.
+        rows: what may be said of the rows of a table or list that most of it is; empty where there are none.
         tallies: what a user's message that asks for something over all rows says of them; empty for any other, and where no
             message up to it has rows.
     """
@@ -75,8 +75,8 @@ class Unit(NamedTuple):
     tallies: frozenset[str] = _NO_TERMS
 
     def works_on(self, other: Unit) -> bool:
-        """Whether it asks for something that all rows in another unit may go into."""
-        return not self.tallies.isdisjoint(other.rows)
+        """Whether it asks for something that all rows in another unit may go into, and hardly for anything else."""
+        return not self.tallies.isdisjoint(other.rows) and are_about(self.tallies, other.rows)
 
     def tells_rows_of(self, other: Unit) -> bool:
         """Whether it names values of some rows in another unit, and needs no others: "the average in Berlin"."""
@@ -241,6 +241,7 @@ def _unit(
         reports=any(m.reports for m in inside),
         hands_over=end == start + 1 and first.role == "user" and not first.reports and hands_over_files(first.text),
         wants_all=_wants_all(last),
+        rows=next((said for m in inside if m.is_result and (said := _rows(m))), _NO_TERMS),
     )
 
 
@@ -259,10 +260,12 @@ def _forms(message: Message) -> tuple[str, ...]:
 
 
 def _rows(message: Message) -> frozenset[str]:
-    """What may be said of the rows that most of a user's message is; those of a short one are kept anyway."""
-    if message.role != "user" or message.reports or message.tokens < _LEAST_ROWS or is_transcript(message.own):
+    """What may be said of the rows that most of a message is; those of a short one are kept anyway."""
+    if message.pinned or message.reports or message.tokens < _LEAST_ROWS or is_transcript(message.own):
         return _NO_TERMS
     runs = rows(message.own)
+    if message.role != "user" and not hold_data(message.own, runs):
+        return _NO_TERMS
     mostly = 2 * sum(end - start for start, end in runs) > len(message.own)
     return row_terms(message.own, runs) if mostly else _NO_TERMS
 
@@ -307,10 +310,13 @@ def question_start(units: Sequence[Unit], index: int) -> int:
     return index
 
 
-def examples_end(units: Sequence[Unit], start: int) -> int:
+def examples_end(units: Sequence[Unit], start: int, most: int | None = None) -> int:
     """Index of the first unit behind the worked examples that begin with the unit `start`; `start` where there are none.
 
     It looks at the units in order, so that what follows makes no example of less.
+
+    Args:
+        most: tokens that they may take with what stands before them; those that do not fit are left out in pairs.
     """
     first, second = units[start : start + 2], units[start + 2 : start + 4]
     if not (_are_pair(first) and _are_pair(second)):
@@ -322,7 +328,12 @@ def examples_end(units: Sequence[Unit], start: int) -> int:
         if template not in asked if template is not None else BRIEF not in answered:
             break
         end += 2
-    return end if end >= start + 2 * _FEWEST_EXAMPLES else start
+    least = start + 2 * _FEWEST_EXAMPLES
+    if end >= least and most is not None:
+        sums = list(accumulate(unit.tokens for unit in units[:end]))
+        while end >= least and sums[end - 1] > most:
+            end -= 2
+    return end if end >= least else start
 
 
 def _are_pair(pair: Sequence[Unit]) -> bool:
@@ -361,14 +372,16 @@ def _acknowledges(unit: Unit) -> bool:
 
 
 def worked_on(units: Sequence[Unit], tables: Iterable[int]) -> frozenset[int]:
-    """Of units with rows those that stay, since they are worked on from the beginning."""
-    return frozenset(i for i in tables if any(unit.works_on(units[i]) for unit in (units[i], *_asked_soon(units, i))))
+    """Of units with rows those of a user that stay, since they are worked on from the beginning."""
+    pasted = (i for i in tables if units[i].is_user)
+    return frozenset(i for i in pasted if any(unit.works_on(units[i]) for unit in (units[i], *_asked_soon(units, i))))
 
 
 def rests(units: Sequence[Unit], table: int, index: int) -> bool:
-    """Whether a unit with rows is too new at the unit `index` to know whether it will be worked on."""
+    """Whether a unit with a user's rows is too new at the unit `index` to know whether it will be worked on."""
     return (
-        len(_asked_soon(units[: index + 1], table)) < _SOON
+        units[table].is_user
+        and len(_asked_soon(units[: index + 1], table)) < _SOON
         and sum(unit.asks for unit in units[table + 1 : index + 1]) < _SOON_ASKED
     )
 

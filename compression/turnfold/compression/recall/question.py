@@ -62,6 +62,7 @@ class Question:
         behind: what the request holds as it was, between what is folded and the question.
         held: sources that the request holds whole, as they were: nothing of them is quoted again, but what renews other quotes.
         request: what an agent works on, where the text is only what a program wrote; "" for none.
+        standing: what holds rows and is in the request as it was, between folded messages: how many sources stand in front of it.
         whole_room: tokens that quotes may take with what is asked for as a whole: a work, or all rows that an average goes into.
     """
 
@@ -73,6 +74,7 @@ class Question:
     held: frozenset[int] = frozenset()
     request: str = ""
     whole_room: int = 0
+    standing: tuple[tuple[int, Quotable], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ What a search returns is a list of texts. Each is a paragraph of its own: it nei
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from turnfold.compression.text.blocks import Range
@@ -48,47 +48,104 @@ def listed_objects(text: str) -> Iterator[tuple[int, int]]:
 
 
 _ITEM: Final = re.compile(r"[ \t]{0,12}(?:[-*+•–]|\d{1,4}[.)])[ \t]+\S|[ \t]*\|")
-_WORDS: Final = re.compile(r"[^\W\d_]+(?:[ .'’&/-]+[^\W\d_]+)*")
-_FIGURES: Final = re.compile(r"\d+(?:[.,:/-]?\d+)*")
-_DELIMITERS: Final = ("\t", "|", ";", ",")
-_LONGEST_ROW: Final = 300  # characters
+_FIGURE: Final = re.compile(r"\d")
+_KEY: Final = re.compile(r"[ \t]*[^\W\d_][\w .-]{0,30}:[ \t]+\S.{0,60}$")
+_OBJECT: Final = re.compile(r'[ \t]*\{[^{}]*"[ \t]*:.*\}\Z')
+_CELLS: Final = re.compile(r"[^,;\t|]*[,;\t|][^,;\t|]*[,;\t|]")
+# Behind its bullet or number.
+_DATUM: Final = re.compile(r"[ \t]*(?:[-*+•–]|\d{1,4}[.)])?+[ \t]*(?:[^\n]*\d|[^\n|\t]*[|\t][^\n|\t]*[|\t]|[^\n]*[}\]])")
+_SENTENCE_ENDS: Final = (".", "!", "?", "。", "！", "？", "{", "}")
+_LONGEST_ROW: Final = 400  # characters
 FEWEST_ROWS: Final = 8
 
 
 def rows(text: str) -> list[Range]:
-    """Where at least eight lines in a row are records of one form: items of a list, rows of a table, lines with figures; and JSON
-    of as many objects."""
-    found: list[Range] = []
+    """Where at least eight lines in a row are each a record or of one: items of a list, rows of a table, "key: value", lines with
+    figures, blank lines between them; or JSON of as many objects. Those of a fence count, lines that end as sentences and code
+    do, do not."""
+    objects: list[Range] = []
     if text.count("{") >= FEWEST_ROWS:
-        found += [(part.start, part.end) for part in parts(text) if part.kind in ("json", "jsonl")]
-        found = [(a, b) for a, b in found if text.count("{", a, b) >= FEWEST_ROWS]
+        objects = [(part.start, part.end) for part in parts(text) if part.kind in ("json", "jsonl")]
+        objects = [(a, b) for a, b in objects if _holds_rows(text, a, b)]
+    others = (run for run in _runs_of_lines(text) if not any(a < run[1] and run[0] < b for a, b in objects))
+    return [*objects, *others]
+
+
+def _holds_rows(text: str, start: int, end: int) -> bool:
+    """Whether there are enough objects, which are no longer than a row may be: what a search finds are texts."""
+    count = text.count("{", start, end)
+    return count >= FEWEST_ROWS and end - start <= _LONGEST_ROW * count
+
+
+def _runs_of_lines(text: str) -> list[Range]:
+    found: list[Range] = []
     if text.count("\n") < FEWEST_ROWS - 1:
         return found
-    start = at = count = 0
-    form = ""
+    start = end = at = count = 0
     for line in text.splitlines(keepends=True):
-        before, form = form, _row_form(line)
-        if form and form == before:
-            count += 1
-        else:
-            found += [(start, at)] * (count >= FEWEST_ROWS)
-            start, count = at, int(bool(form))
+        if _is_row(line):
+            start, count = (at, 1) if not count else (start, count + 1)
+            end = at + len(line)
+        elif not line.isspace():
+            found += [(start, end)] * (count >= FEWEST_ROWS)
+            count = 0
         at += len(line)
-    return [*found, (start, at)] if count >= FEWEST_ROWS else found
+    found += [(start, end)] * (count >= FEWEST_ROWS)
+    return found
 
 
-def _row_form(line: str) -> str:
-    """What the lines of one table or list have in common: that they are items, the number of cells, or where figures stand; ""
-    for a line that is none of these."""
-    said = line.strip()
+def hold_data(text: str, runs: Sequence[Range]) -> bool:
+    """Whether most lines of such runs hold figures or cells, as data do: points of advice are a list too."""
+    lines = [line for start, end in runs for line in text[start:end].splitlines() if not line.isspace()]
+    return 2 * sum(_DATUM.match(line) is not None for line in lines) > len(lines)
+
+
+def records_of(text: str, run: Range) -> list[Range]:
+    """The records of such a run, each of one line or more: an object, an item with what is indented below it, a row with a line
+    break in quotes, a block of "key: value" lines."""
+    start, end = run
+    held = text[start:end]
+    if held.count("{") >= FEWEST_ROWS and (objects := _outer(listed_objects(held))):
+        return [(start + a, start + b) for a, b in objects]
+    lines = held.splitlines(keepends=True)
+    said = [line for line in lines if not line.isspace()]
+    least = min((_indent(line) for line in said), default=0)
+    in_blocks = 2 * sum(_KEY.match(line) is not None for line in said) > len(said)
+    found: list[Range] = []
+    at, opens, quotes = start, True, 0
+    for line in lines:
+        size = len(line.rstrip())
+        if size and (opens or not (in_blocks or quotes % 2 or _indent(line) > least)):
+            found.append((at, at + size))
+            opens, quotes = False, 0
+        elif size:
+            found[-1] = (found[-1][0], at + size)
+        else:
+            opens = opens or in_blocks
+        quotes += line.count('"')
+        at += len(line)
+    return found
+
+
+def _outer(objects: Iterator[Range]) -> list[Range]:
+    """Of ranges those that lie in no other."""
+    found: list[Range] = []
+    for start, end in sorted(objects, key=lambda one: (one[0], -one[1])):
+        if not found or start >= found[-1][1]:
+            found.append((start, end))
+    return found
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" \t"))
+
+
+def _is_row(line: str) -> bool:
+    said = line.rstrip()
     if not said or len(said) > _LONGEST_ROW:
-        return ""
-    if _ITEM.match(line):
-        return "item"
-    for delimiter in _DELIMITERS:
-        if (cells := said.count(delimiter)) > 1:
-            return f"{delimiter}{cells}"
-    if said[-1] in ".!?{}":
-        return ""
-    shape = _FIGURES.sub("9", _WORDS.sub("a", said))
-    return shape if "9" in shape else ""
+        return False
+    if _ITEM.match(said) or _OBJECT.match(said):
+        return True
+    if said.endswith(_SENTENCE_ENDS):
+        return False
+    return _KEY.match(said) is not None or _FIGURE.search(said) is not None or _CELLS.match(said) is not None

@@ -22,19 +22,40 @@ from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.transcripts import is_transcript
-from turnfold.compression.text.dialogue.wanted.row_requests import DATA_WORDS, asks_over_rows, is_tally_word, needs_others
+from turnfold.compression.text.dialogue.wanted.row_requests import (
+    DATA_WORDS,
+    asked_fields,
+    asks_over_rows,
+    goes_on_asking,
+    held_fields,
+    is_bare,
+    is_tally_word,
+    names_data,
+    needs_others,
+    tells_change,
+)
 from turnfold.compression.text.quotes import Quotable, Quote
-from turnfold.compression.text.records import rows
+from turnfold.compression.text.records import records_of, rows
 
 _ABOVE: Final = 600  # characters above rows that say what they are
-_MOST_LINES: Final = 5000
+_MOST_RECORDS: Final = 5000
+_FOLLOW_UP: Final = 60  # characters of a question that goes on with the one before it
+_FOLLOWED: Final = 300  # and of that
+_MOST_CHANGES: Final = 400  # tokens
 _COMMON: Final = 0.6  # share of the rows from which a word tells none of them
 
 
 class _Rows(NamedTuple):
-    """Rows of a message with what stands above them, in characters."""
+    """Rows of a message with what stands above them, in characters.
 
-    source: int
+    Attributes:
+        place: the number of sources up to the message, it included where it is one.
+        source: the message, if it can be quoted; None where the request holds it as it was.
+    """
+
+    place: int
+    source: int | None
+    text: str
     above: int
     start: int
     end: int
@@ -43,38 +64,80 @@ class _Rows(NamedTuple):
 def find_rows(
     sources: Sequence[Quotable], index: PassageIndex, question: Question, folded: str, count: Callable[[str], int], memo: Memo
 ) -> FoundWork:
-    """The rows that a question needs all of; none where it asks for no such thing, or bears on none.
+    """The rows that a question needs all of, and what changed them later; none where it asks for no such thing, or bears on none.
 
     Args:
         sources: what may be quoted.
         folded: the question, case-folded.
     """
+    folded = _with_question_before(question, folded)
     if not (question.whole_room and asks_over_rows(folded)):
         return FoundWork()
-    held = of_each(memo, "rows", sources, _runs)
-    found = [_with_above(n, sources[n].text, run) for n, runs in enumerate(held) for run in runs]
     asked = _Asked(folded, index)
-    best = max(found, key=lambda one: (asked.fits(sources[one.source].text[one.above : one.end]), one.source), default=None)
-    if best is None or not (asked.fits(sources[best.source].text[best.above : best.end]) or asked.names_data):
+    fitting = [(asked.fits(one.text[one.above : one.end]), one.place, one) for one in _all_rows(sources, question, memo)]
+    fits, _, best = max(fitting, key=lambda one: one[:2], default=(0, 0, None))
+    if best is None or not (fits or asked.names_data):
         return FoundWork()
-    room = question.whole_room - fence_tokens(count)
-    text = sources[best.source].text
-    some = _matching(text, best, asked, room, count)
-    if some.quotes and not needs_others(folded):
-        return some
-    cost = count(text[best.above : best.end]) + FRAME
-    return some if cost > room else FoundWork((Quote(best.source, best.above, best.end),), (), cost)
+    changes = _changes(sources, best, question.held, count)
+    if best.source is None or best.source in question.held:
+        return changes
+    rows_of = _quoted(best, best.source, asked, question.whole_room - fence_tokens(count) - changes.tokens, count)
+    return FoundWork((*rows_of.quotes, *changes.quotes), (), rows_of.tokens + changes.tokens) if rows_of.quotes else rows_of
+
+
+def _with_question_before(question: Question, folded: str) -> str:
+    """A question; one that says nothing of its own ("and the median?") together with the one before it."""
+    before = next((words.fold(one.text) for one in question.before if one.role == "user" and len(one.text) <= _FOLLOWED), "")
+    goes_on = len(folded) <= _FOLLOW_UP and before and asks_over_rows(before) and (is_bare(folded) or goes_on_asking(folded))
+    return f"{before}\n{folded}" if goes_on else folded
+
+
+def _all_rows(sources: Sequence[Quotable], question: Question, memo: Memo) -> list[_Rows]:
+    """The rows that were said, folded or not, up to the question."""
+    kept = [*question.standing, *((len(sources), one) for one in question.behind)]
+    held = of_each(memo, "rows", [*sources, *(one for _, one in kept)], _runs)
+    places = [*((n + 1, n) for n in range(len(sources))), *((place, None) for place, _ in kept)]
+    texts = [*(one.text for one in sources), *(one.text for _, one in kept)]
+    return [
+        _Rows(place, source, text, _above(text, start), start, end)
+        for (place, source), text, runs in zip(places, texts, held, strict=True)
+        for start, end in runs
+    ]
 
 
 def _runs(source: Quotable) -> tuple[Range, ...]:
     return () if is_transcript(source.text) else tuple(rows(source.text))
 
 
-def _with_above(source: int, text: str, run: Range) -> _Rows:
-    """Rows with the paragraphs above them, if these are short."""
-    start, end = run
-    above = max(0, text.rfind("\n", 0, max(0, start - _ABOVE)) + 1) if start > _ABOVE else 0
-    return _Rows(source, above, start, end)
+def _above(text: str, start: int) -> int:
+    """Where the paragraphs above rows begin, if these are short."""
+    return max(0, text.rfind("\n", 0, max(0, start - _ABOVE)) + 1) if start > _ABOVE else 0
+
+
+def _quoted(found: _Rows, source: int, asked: _Asked, room: int, count: Callable[[str], int]) -> FoundWork:
+    """Of rows those that the question names, or all of them."""
+    some = _matching(found, source, asked, room, count)
+    if some.quotes and not asked.needs_others:
+        return some
+    cost = count(found.text[found.above : found.end]) + FRAME
+    return some if cost > room else FoundWork((Quote(source, found.above, found.end),), (), cost)
+
+
+def _changes(sources: Sequence[Quotable], found: _Rows, held: frozenset[int], count: Callable[[str], int]) -> FoundWork:
+    """The newest of what a user said later that changes such rows: "add a row", "Ana's salary is 5000 now"."""
+    named = frozenset(words.words(words.fold(found.text[found.above : found.end])))
+    quotes: list[Quote] = []
+    spent = 0
+    for n in range(len(sources) - 1, found.place - 1, -1):
+        text = sources[n].text
+        if sources[n].role != "user" or n in held or not tells_change(words.fold(text), named):
+            continue
+        cost = count(text) + FRAME
+        if spent + cost > _MOST_CHANGES:
+            break
+        spent += cost
+        quotes.append(Quote(n, 0, len(text)))
+    return FoundWork(tuple(reversed(quotes)), (), spent)
 
 
 class _Asked:
@@ -83,10 +146,12 @@ class _Asked:
     def __init__(self, folded: str, index: PassageIndex) -> None:
         self._languages = index.languages
         content = dict.fromkeys(content_words(folded))
-        self.names_data = not DATA_WORDS.isdisjoint(content)
+        self.names_data = names_data(folded)
         said = [word for word in content if word not in DATA_WORDS and not is_tally_word(word)]
         tables = [words.stem_table(said, name) for name in self._languages]
         signs = words.run_on_terms(folded).tolist()
+        self.needs_others = needs_others(folded)
+        self._fields = asked_fields(folded)
         self._terms = [*({table[word] for table in tables} for word in said), *({sign} for sign in signs)]
 
     def terms_of(self, text: str) -> set[int]:
@@ -102,21 +167,19 @@ class _Asked:
         return frozenset(n for n, terms in enumerate(self._terms) if not terms.isdisjoint(said))
 
     def fits(self, text: str) -> int:
-        """How many of the words a text has."""
-        return len(self.having(text))
+        """How many of the words and kinds of things a text has."""
+        held = held_fields(words.fold(text)) if self._fields else ()
+        return len(self.having(text)) + sum(name in held for name in self._fields)
 
 
-def _matching(text: str, found: _Rows, asked: _Asked, room: int, count: Callable[[str], int]) -> FoundWork:
+def _matching(found: _Rows, source: int, asked: _Asked, room: int, count: Callable[[str], int]) -> FoundWork:
     """The rows that have words of the question which most others have not, as many as fit, with what stands above all."""
-    lines: list[Range] = []
-    at = found.start
-    for line in text[found.start : found.end].splitlines(keepends=True)[:_MOST_LINES]:
-        lines.append((at, at + len(line.rstrip())))
-        at += len(line)
-    has = [asked.having(text[start:end]) for start, end in lines]
+    text = found.text
+    records = records_of(text, (found.start, found.end))[:_MOST_RECORDS]
+    has = [asked.having(text[start:end]) for start, end in records]
     common = {word for word in frozenset().union(*has) if sum(word in one for one in has) > _COMMON * len(has)}
-    telling = sorted((n for n, one in enumerate(has) if one - common), key=lambda n: (-len(has[n] - common), n))
-    ranges = [(found.above, lines[0][1]), *(lines[n] for n in telling if n)]
+    telling = sorted((n for n, one in enumerate(has) if n and one - common), key=lambda n: (-len(has[n] - common), n))
+    ranges = [(found.above, records[0][1]), *(records[n] for n in telling)]
     quotes: list[Quote] = []
     spent = 0
     for start, end in ranges if telling else ():
@@ -124,5 +187,5 @@ def _matching(text: str, found: _Rows, asked: _Asked, room: int, count: Callable
         if spent + cost > room:
             break
         spent += cost
-        quotes.append(Quote(found.source, start, end))
+        quotes.append(Quote(source, start, end))
     return FoundWork(tuple(quotes), (), spent)
