@@ -105,8 +105,7 @@ def recall(
         return tokens
 
     fitting = tokens_of(quotes)
-    chosen = choose_quotes(quotes, budget, fitting)
-    found = render_quotes(chosen, budget, fitting)
+    found = render_quotes(chosen := choose_quotes(quotes, budget, fitting), budget, fitting)
     may_renew = asking.is_talk and not (asks_for_whole or ranking.is_whole)
     if may_renew and (newest := asking.newest(found.quotes, quotes, held, memo)):
         tokens = tokens_of(with_abreast(quotes, newest)[0]) if newest.behind else fitting

@@ -90,9 +90,9 @@ def is_constraint(sentence: str, known: Sequence[str] | None = None) -> bool:
     if len(sentence) > _LONGEST or sentence.rstrip().endswith(QUESTION_MARKS):
         return False
     said = words(lower_text(sentence)) if known is None else known
-    if CONSTRAINT_CUES.isdisjoint(said):
+    cues = CONSTRAINT_CUES.intersection(said)
+    if not cues:
         return False
-    forms = dict.fromkeys(chain.from_iterable(_BY_CUE.get(word, ()) for word in said))
-    likely = [form for form in forms if not any(needed.isdisjoint(said) for needed in form.needed)]
-    low = lower_text(sentence) if likely else ""
+    likely = (form for cue in cues for form in _BY_CUE[cue] if not any(needed.isdisjoint(said) for needed in form.needed[1:]))
+    low = lower_text(sentence)
     return any(form.pattern.search(low) for form in likely)
