@@ -157,6 +157,29 @@ There is room for six on each boat.
 The rain has left them grey on the side of the sea.
 """
 #: A text, a claim in it, and what the claim is not to be shown without.
+RACES: Final = """14:40 Novice Chase, 3m
+ 1  Copper Kettle     11st 7   4/6
+ 2  Fen Tiger (tt)    11st 1   9/2
+15:10 Handicap Hurdle, 2m
+ 1  Salt Road         10st 12  20/1
+ 2  Bell Rock         10st 2   7/1
+"""
+MANUAL: Final = """KILNCTL(1)                  User Commands                  KILNCTL(1)
+
+OPTIONS
+       -c CONE, --cone=CONE
+              Heat to this cone. The default is 6.
+
+       --hold=MINUTES
+              Stay at the top for so long.
+
+REMOVED IN 4.0
+       -f, --fast
+              Heat as fast as possible. It cracked the shelves.
+
+       -q, --quiet
+              Say nothing.
+"""
 TIED: Final = [
     (LEASE, "may terminate the lease", "60 days' notice; or"),
     (LEASE, "may terminate the lease", "sells the quay"),
@@ -198,6 +221,10 @@ TIED: Final = [
     (REVIEW, "It never stops there", "queue.py:41"),
     (REVIEW, "It never stops there", "while not done"),
     (REVIEW, "I will not approve that", "sync = OFF"),
+    (RACES, "Fen Tiger", "Novice Chase"),
+    (RACES, "Salt Road", "Handicap Hurdle"),
+    (MANUAL, "Stay at the top", "OPTIONS"),
+    (MANUAL, "Say nothing", "REMOVED IN 4.0"),
 ]
 APART: Final = [
     (LEASE, "The landlord repairs", "once a year"),
@@ -211,6 +238,8 @@ APART: Final = [
     (DISCORD, "line 4 is closed", "Lena"),
     (TERMS, "comes back late", "fee for a ship"),
     (REVIEW, "I will not approve that", "It never stops"),
+    (RACES, "Fen Tiger", "Handicap"),
+    (MANUAL, "Say nothing", "--fast"),
     ("- 3 eggs\n- 200 g of sugar\n- a lemon\n", "3 eggs", "sugar"),
 ]
 ENDS: Final = {"Unix": "\n", "Windows": "\r\n", "an old Mac": "\r"}

@@ -13,8 +13,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from turnfold.compression.text.blocks import Range
+from turnfold.compression.text.dialogue.transcripts import is_transcript
 from turnfold.compression.text.escapes import is_json
 from turnfold.compression.text.kinds import parts
+from turnfold.compression.text.writers import written_by
 
 # Between two objects or lists, and between two strings of which the second is no key. Each string is looked at once.
 _JSON_JOINT: Final = re.compile(r'[}\]]\s{0,99},\s{0,99}(?=[{\[])|"\s{0,99},\s{0,99}(?="(?:[^"\\]++|\\.)*+"\s{0,99}[,\]])')
@@ -57,23 +59,32 @@ FEWEST_ROWS: Final = 8
 
 def rows(text: str) -> list[Range]:
     """Where at least eight lines in a row are each a record: items of a list, rows of a table, lines with figures; and JSON of as
-    many objects. Those of a fence count, lines that end as sentences and code do, do not."""
+    many objects. Those of a fence count. Lines that end as sentences and code do, do not, nor does what people say to each other,
+    whether their names stand in front of it or above."""
     found: list[Range] = []
     if text.count("{") >= FEWEST_ROWS:
         found += [(part.start, part.end) for part in parts(text) if part.kind in ("json", "jsonl")]
         found = [(a, b) for a, b in found if text.count("{", a, b) >= FEWEST_ROWS]
-    if text.count("\n") < FEWEST_ROWS - 1:
-        return found
+    if text.count("\n") >= FEWEST_ROWS - 1:
+        found += _runs(text)
+    if not found or is_transcript(text):
+        return []
+    heads = written_by(text).heads
+    return [(start, end) for start, end in found if not any(start <= head < end for head, _ in heads)]
+
+
+def _runs(text: str) -> Iterator[Range]:
     start = at = count = 0
     for line in text.splitlines(keepends=True):
         if _is_row(line):
             start, count = (at, 1) if not count else (start, count + 1)
         else:
-            found += [(start, at)] * (count >= FEWEST_ROWS)
+            if count >= FEWEST_ROWS:
+                yield start, at
             count = 0
         at += len(line)
-    found += [(start, at)] * (count >= FEWEST_ROWS)
-    return found
+    if count >= FEWEST_ROWS:
+        yield start, at
 
 
 def _is_row(line: str) -> bool:

@@ -21,7 +21,6 @@ from turnfold.compression.recall.quote_choice import fence_tokens
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range
-from turnfold.compression.text.dialogue.transcripts import is_transcript
 from turnfold.compression.text.dialogue.wanted.row_requests import DATA_WORDS, asks_over_rows, is_tally_word, needs_others
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.records import rows
@@ -67,7 +66,7 @@ def find_rows(
 
 
 def _runs(source: Quotable) -> tuple[Range, ...]:
-    return () if is_transcript(source.text) else tuple(rows(source.text))
+    return tuple(rows(source.text))
 
 
 def _with_above(source: int, text: str, run: Range) -> _Rows:
