@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterator, Sequence, Set
 from typing import Final
 
+from turnfold.compression.shorten.lines import needed_above
 from turnfold.compression.shorten.prose import join
 from turnfold.compression.text.figures import figures
-from turnfold.compression.text.heads import heads
 from turnfold.compression.text.sentences import sentences
 
 _HOLE: Final = "§"
@@ -58,9 +58,14 @@ def _needed_lines(text: str, short: str, listed: Sequence[tuple[str, ...]]) -> l
             kept[i] = line if line in shown or len(line) < _LONG else _needed_sentences(line, said)
             shown.discard(line)
             said.update(found)
-    for i, above in reversed(heads(lines, headings=True).items()):
-        if i in kept:
-            kept.setdefault(i - above, lines[i - above])
+    needed = needed_above(lines, headings=True)
+    asked = [*kept]
+    while asked:
+        i = asked.pop()
+        for k in (i - above for above in needed.get(i, ())):
+            if k not in kept:
+                kept[k] = lines[k]
+                asked.append(k)
     out: list[str] = []
     for i in range(len(lines)):
         if i in kept:
