@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.growth import assert_linear
-from turnfold.compression import FoldOptions, Memo, fold_request
+from turnfold.compression import FoldOptions, Memo, compress, fold_request
 from turnfold.compression.layers import Compressor, CompressRequest
 from turnfold.compression.shorten.facts import facts
 from turnfold.compression.text.kinds import parts
@@ -157,6 +157,50 @@ There is room for six on each boat.
 The rain has left them grey on the side of the sea.
 """
 #: A text, a claim in it, and what the claim is not to be shown without.
+RACES: Final = """14:40 Novice Chase, 3m
+ 1  Copper Kettle     11st 7   4/6
+ 2  Fen Tiger (tt)    11st 1   9/2
+15:10 Handicap Hurdle, 2m
+ 1  Salt Road         10st 12  20/1
+ 2  Bell Rock         10st 2   7/1
+"""
+MANUAL: Final = """KILNCTL(1)                  User Commands                  KILNCTL(1)
+
+OPTIONS
+       -c CONE, --cone=CONE
+              Heat to this cone. The default is 6.
+
+       --hold=MINUTES
+              Stay at the top for so long.
+
+REMOVED IN 4.0
+       -f, --fast
+              Heat as fast as possible. It cracked the shelves.
+
+       -q, --quiet
+              Say nothing.
+"""
+LINE_BY_LINE: Final = """The kiln room
+
+Bring your pots on Monday.
+For large pots that is only possible once a month.
+
+We lend you brushes.
+Gilt nicht für Gäste.
+
+The glaze is in the blue bin. Applies to cones 6 to 8.
+"""
+TARIFF: Final = """Kiln shares
+
+Small
+$14
+per member and month, billed yearly
+Firing cone 6, per kg ¹
+Firing cone 10, incl. glaze etc. ²
+
+¹ members only
+² not in July
+"""
 TIED: Final = [
     (LEASE, "may terminate the lease", "60 days' notice; or"),
     (LEASE, "may terminate the lease", "sells the quay"),
@@ -198,6 +242,16 @@ TIED: Final = [
     (REVIEW, "It never stops there", "queue.py:41"),
     (REVIEW, "It never stops there", "while not done"),
     (REVIEW, "I will not approve that", "sync = OFF"),
+    (RACES, "Fen Tiger", "Novice Chase"),
+    (RACES, "Salt Road", "Handicap Hurdle"),
+    (MANUAL, "Stay at the top", "OPTIONS"),
+    (MANUAL, "Say nothing", "REMOVED IN 4.0"),
+    (LINE_BY_LINE, "Bring your pots", "once a month"),
+    (LINE_BY_LINE, "We lend you brushes", "nicht für Gäste"),
+    (LINE_BY_LINE, "Gilt nicht", "We lend you brushes"),
+    (LINE_BY_LINE, "Applies to cones", "The glaze"),
+    (TARIFF, "$14", "per member and month"),
+    (TARIFF, "etc. ²", "not in July"),
 ]
 APART: Final = [
     (LEASE, "The landlord repairs", "once a year"),
@@ -211,6 +265,10 @@ APART: Final = [
     (DISCORD, "line 4 is closed", "Lena"),
     (TERMS, "comes back late", "fee for a ship"),
     (REVIEW, "I will not approve that", "It never stops"),
+    (RACES, "Fen Tiger", "Handicap"),
+    (MANUAL, "Say nothing", "--fast"),
+    (LINE_BY_LINE, "We lend you brushes", "large pots"),
+    (TARIFF, "etc. ²", "members only"),
     ("- 3 eggs\n- 200 g of sugar\n- a lemon\n", "3 eggs", "sugar"),
 ]
 ENDS: Final = {"Unix": "\n", "Windows": "\r\n", "an old Mac": "\r"}
@@ -294,6 +352,73 @@ def test_layers_and_recall_give_each_line_to_whom_it_belongs(form: str) -> None:
 def test_captions_are_not_shown_by_their_counters() -> None:
     result = Compressor().compress(CompressRequest(CAPTIONS * 4, l1_ratio=0.3))
     assert "tonnes" in result.layers[2].text or "lift 6" in result.layers[2].text
+
+
+SHEET: Final = """Merkblatt für den Reiniger Quai
+
+Teil 2: Gefahren
+Reizt die Haut.
+Nicht schädlich für Gewässer.
+
+Teil 4: Erste Hilfe
+Nach Einatmen: die Person an die frische Luft bringen.
+Nach Verschlucken: den Mund spülen. Kein Erbrechen herbeiführen.
+Nach Berührung mit den Augen: 10 Minuten spülen, danach zum Arzt.
+
+Teil 7: Lagerung
+Nicht über 25 Grad lagern.
+Kanister fest verschlossen halten.
+Gilt nicht für die kleine Flasche mit Ventil.
+
+Teil 8: Grenzwerte
+Stoff            8 Stunden      kurz
+Ameisensäure     9,5 mg/m3      19 mg/m3
+Propanol         500 mg/m3      1000 mg/m3
+
+Teil 13: Entsorgung
+Darf nicht in den Abfluss gelangen, außer stark verdünnt nach Absprache mit dem Betreiber.
+"""
+RATES: Final = """Harbour Bank, terms for private customers
+As of 14 October 2026, subject to change
+
+Call money
+up to 50,000 EUR          2.10 % p. a.
+above                     0.75 % p. a.
+
+Term money (from 5,000 EUR)
+3 months                  2.40 % p. a. ¹
+6 months                  2.55 % p. a.
+12 months                 2.70 % p. a. ²
+24 months                 2.60 % p. a.
+
+Overdraft                 11.9 % p. a.
+tolerated overdraft       15.4 % p. a.
+
+¹ new customers
+² early withdrawal excluded
+We may change the rates of call money daily.
+"""
+
+
+def test_recall_quotes_a_limit_with_the_line_above_that_it_limits() -> None:
+    messages = [{"role": "user", "content": SHEET}, {"role": "assistant", "content": "Thanks, I have read it."}]
+    for n in range(60):
+        said = f"We had soup with bread, and later we went for a walk by the lake. The cat slept on the sill. Day {n}."
+        messages.append({"role": "user", "content": said})
+        messages.append({"role": "assistant", "content": "That sounds lovely. Gardens are a good place to rest in summer."})
+    messages.append({"role": "user", "content": "What about den Mund spülen?"})
+    body = json.dumps({"model": "gpt-4o", "messages": messages}).encode()
+    folded = json.loads(fold_request(body, FoldOptions(budget=1000, model="gpt-4o"), Memo()).body)
+    shown = "\n".join(message["content"] for message in folded["messages"])
+    assert "Flasche mit Ventil" in shown
+    assert "Kanister fest" in shown
+
+
+def test_lines_kept_for_their_figures_bring_their_notes() -> None:
+    answers = [{"role": ("assistant", "user")[n % 2], "content": "Fine, I have read it."} for n in range(8)]
+    shown = str(compress([{"role": "user", "content": RATES}, *answers]).messages[0]["content"])
+    assert "2.70 % p. a. ²" in shown
+    assert "early withdrawal excluded" in shown
 
 
 FENCE: Final = "Look at this:\n\n```yaml\nretries: 3\ntimeout: 30\n\n"

@@ -55,6 +55,7 @@ ONE_LINE_EACH: Final = {
     "items": "- the first rule is that we never sail on Friday\n- the second rule is that we always check\n",
     "speakers": "Nora: we could take the early boat if it is warm\nOle: only if the dog comes with us and nobody minds\n",
     "heads": "Rules for boats in the winter\nWe pay no more than $50 for each trip.\nHotels and trains\nBook them.\n",
+    "small labels": "the quay is open: from eight until nine at night\nclosed: on every holiday and on days of strikes\n",
     "hard break": "The first line of the letter stands here  \nand the second line of it stands here  \n",
 }
 WRAPPED: Final = {
@@ -64,6 +65,8 @@ WRAPPED: Final = {
     "name": "The cranes are owned by Petrel Marine and rented to the\nHarbour Trust, which pays nothing until the\nend of May.\n",
     "figure": "The lenders will get back what they paid, which is about\n1.8 million, by the end of May, as long as\nthey ask.\n",
     "short form": "The whole report was written by the office of Dr.\nLund, who has never been in the harbour.\n",
+    "colon": "Each of the three basins of the harbour is let in four\nparts: the quay, the sheds, the crane and an\noffice.\n",
+    "colon, french": "Le bail ne vaut que pour deux personnes, à savoir les\nlocataires : Anne et Luc, et pour nul autre.\n",
     "leads on": "We sail only if\nthe wind turns before the evening of the second day.\n",
     "arabic": "لن ندفع المبلغ كاملا إلى الشركة قبل نهاية الشهر إلا إذا\nوافق المدقق على ذلك.\n",
     "japanese": "検査に合格しなければ私たちは投資家に全額を返すことになっていますが\n理事会はまだそれを承認していません。\n",

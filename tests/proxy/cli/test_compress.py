@@ -39,6 +39,14 @@ def test_compress_prints_figures_and_the_layer(run: RunCommand) -> None:
     assert run("compress", "text.md", "--layer", "0")[1] == TEXT + "\n"
 
 
+def test_compress_gives_no_share_of_entities_where_there_are_none(run: RunCommand) -> None:
+    Path("plain.md").write_text("the sea was calm and nobody said a word.\n", "utf-8")
+    code, _, err = run("compress", "plain.md")
+    assert code == 0
+    assert re.search(r"scorer \w+, \d+\.\d\d s$", err, re.MULTILINE)
+    assert "entit" not in err
+
+
 def test_compress_as_json_from_standard_input_into_a_file(
     run: RunCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,7 +18,6 @@ from turnfold.compression.shorten.facts import facts_tokens
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.handed_files import hands_over_files
 from turnfold.compression.text.dialogue.requests import asks_for_compaction
-from turnfold.compression.text.dialogue.transcripts import is_transcript
 from turnfold.compression.text.dialogue.wanted.row_requests import NEEDS_OTHERS, VALUE, are_about, row_terms, tally_terms
 from turnfold.compression.text.dialogue.worked_examples import BRIEF, answer_forms, input_forms
 from turnfold.compression.text.records import hold_data, rows
@@ -261,7 +260,7 @@ def _forms(message: Message) -> tuple[str, ...]:
 
 def _rows(message: Message) -> frozenset[str]:
     """What may be said of the rows that most of a message is; those of a short one are kept anyway."""
-    if message.pinned or message.reports or message.tokens < _LEAST_ROWS or is_transcript(message.own):
+    if message.pinned or message.reports or message.tokens < _LEAST_ROWS:
         return _NO_TERMS
     runs = rows(message.own)
     if message.role != "user" and not hold_data(message.own, runs):

@@ -106,7 +106,7 @@ def needs(chosen: Ints, index: PassageIndex, sources: Sequence[Quotable]) -> Nee
     known: Needs = index.derived("needs", dict)
     parts = chosen[~index.whole[chosen]]
     if new := [number for number in parts.tolist() if number not in known]:
-        windows = [_window(begin, index) for begin in _cell_begins(np.array(new, np.int64), index)]
+        windows = [_window(begin, index, sources) for begin in _cell_begins(np.array(new, np.int64), index)]
         read = _read([window for window in windows if len(window.around) > 1], index, sources)
         for number in new:
             source, start, end = index.quotes[number]
@@ -135,12 +135,28 @@ def _cell_begins(numbers: Ints, index: PassageIndex) -> list[int]:
     return begins
 
 
-def _window(begin: int, index: PassageIndex) -> _Window:
-    """What is read for the cell of a line that begins with a passage."""
+def _window(begin: int, index: PassageIndex, sources: Sequence[Quotable]) -> _Window:
+    """What is read for the cell of a line that begins with a passage; of a paragraph that is written a sentence a line, with the
+    next lines."""
     line = int(index.blocks[begin])
     most = begin + _CELL + _BEHIND
     stop = begin + int(index.blocks[begin:most].searchsorted(line, "right"))
-    return _Window(range(begin, min(stop, begin + _CELL)), range(max(line, begin - _BEFORE), stop))
+    cell = range(begin, min(stop, begin + _CELL))
+    source = index.quotes[begin].source
+    text = _shown(source, sources, index)
+    most = min(most, len(index.quotes))
+    while stop < most and _is_followed(index.quotes[stop - 1], index.quotes[stop], text):
+        stop += 1
+    return _Window(cell, range(max(line, begin - _BEFORE), stop))
+
+
+def _is_followed(quote: Quote, after: Quote, text: str) -> bool:
+    """Whether a passage ends its sentence, and the next one stands in the line below, or behind it."""
+    if quote.source != after.source:
+        return False
+    said = text[quote.start : after.start]
+    ended = said.rstrip()
+    return ended[-1:] in _STOPS and said.count("\n", len(ended)) <= 1
 
 
 def _read(windows: Sequence[_Window], index: PassageIndex, sources: Sequence[Quotable]) -> dict[int, set[Range]]:

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence, Set
+from itertools import chain
 from typing import Final
 
 from turnfold.compression.shorten.prose import join
 from turnfold.compression.text.figures import figures
 from turnfold.compression.text.heads import heads
 from turnfold.compression.text.sentences import sentences
+from turnfold.compression.text.ties.marked_lines import noted, qualified
 
 _HOLE: Final = "§"
 _GAP: Final = "…"
@@ -58,7 +60,7 @@ def _needed_lines(text: str, short: str, listed: Sequence[tuple[str, ...]]) -> l
             kept[i] = line if line in shown or len(line) < _LONG else _needed_sentences(line, said)
             shown.discard(line)
             said.update(found)
-    for i, above in reversed(heads(lines, headings=True).items()):
+    for i, above in chain(reversed(heads(lines, headings=True).items()), noted(lines).items(), qualified(lines).items()):
         if i in kept:
             kept.setdefault(i - above, lines[i - above])
     out: list[str] = []

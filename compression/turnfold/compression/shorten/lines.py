@@ -28,6 +28,7 @@ from turnfold.compression.text.ties.marked_lines import (
     in_elements,
     noted,
     priced,
+    qualified,
 )
 from turnfold.compression.text.writers import in_turns
 
@@ -221,6 +222,7 @@ def needed_above(lines: Sequence[str], *, headings: bool) -> dict[int, tuple[int
         exchanged(lines),
         continued(lines),
         priced(lines),
+        qualified(lines),
     ]
     for i, distance in (pair for pairs in told for pair in pairs.items()):
         above[i] = (*above.get(i, ()), distance)

@@ -13,8 +13,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from turnfold.compression.text.blocks import Range
+from turnfold.compression.text.dialogue.transcripts import is_transcript
 from turnfold.compression.text.escapes import is_json
 from turnfold.compression.text.kinds import parts
+from turnfold.compression.text.writers import written_by
 
 # Between two objects or lists, and between two strings of which the second is no key. Each string is looked at once.
 _JSON_JOINT: Final = re.compile(r'[}\]]\s{0,99},\s{0,99}(?=[{\[])|"\s{0,99},\s{0,99}(?="(?:[^"\\]++|\\.)*+"\s{0,99}[,\]])')
@@ -61,14 +63,18 @@ FEWEST_ROWS: Final = 8
 
 def rows(text: str) -> list[Range]:
     """Where at least eight lines in a row are each a record or of one: items of a list, rows of a table, "key: value", lines with
-    figures, blank lines between them; or JSON of as many objects. Those of a fence count, lines that end as sentences and code
-    do, do not."""
+    figures, blank lines between them; or JSON of as many objects. Those of a fence count. Lines that end as sentences and code
+    do, do not, nor does what people say to each other, whether their names stand in front of it or above."""
     objects: list[Range] = []
     if text.count("{") >= FEWEST_ROWS:
         objects = [(part.start, part.end) for part in parts(text) if part.kind in ("json", "jsonl")]
         objects = [(a, b) for a, b in objects if _holds_rows(text, a, b)]
     others = (run for run in _runs_of_lines(text) if not any(a < run[1] and run[0] < b for a, b in objects))
-    return [*objects, *others]
+    found = [*objects, *others]
+    if not found or is_transcript(text):
+        return []
+    heads = written_by(text).heads
+    return [(start, end) for start, end in found if not any(start <= head < end for head, _ in heads)]
 
 
 def _holds_rows(text: str, start: int, end: int) -> bool:

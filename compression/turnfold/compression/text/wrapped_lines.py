@@ -5,7 +5,8 @@ Lives here: at which line breaks a sentence goes on. Does not belong here: where
 
 A line goes on where it has not ended and the next one begins with a small letter. Where that one begins with a capital or a
 figure, or the script has neither, the widths tell: whoever breaks at a column does so where the next word does not fit. In doubt
-a line goes on: what is taken for one sentence costs tokens, half a sentence may say the opposite.
+a line goes on: what is taken for one sentence costs tokens, half a sentence may say the opposite. So it does where the next one
+begins with a word and a colon, "parts: ...", but not from one such line to another: these are settings, or people who speak.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ _ENDS: Final = re.compile(r"[.!?…][\"'”’»)\]*_]*(?:\s|\Z)|[。！？।�
 _HARD_BREAK: Final = ("  ", "\\")  # of Markdown
 _MARK: Final = re.compile(r"[-*+•‣◦–#|][ \t]|\(?\d{1,3}[.)][ \t]|\(?[a-zA-Z][.)][ \t]|\[[ xX]\]")
 _LABEL: Final = re.compile(r"[^\W\d_][\w.'-]{0,30}(?: [A-Z\d(][\w.'()-]*){0,3}[:：]\s")
+_KEY: Final = re.compile(r"[^\W\d_][\w.'-]{0,30}(?: [\w.'()-]+){0,3} ?[:：]\s")  # of a line that is a setting or a saying
 _SHORT_FORM: Final = re.compile(r"(?:\w\.)+\w?\.\Z|(?<!\w)[^\W\d_]{1,4}\.\Z")
 _CODE: Final = re.compile(r"[{}|\\]|<(?=[A-Za-z/!])|=(?! ?[\d.])|\w\(\w*\)")  # not "p < 0.01, n = 12"
 _COMMAND: Final = re.compile(
@@ -200,7 +202,10 @@ def _goes_on(text: str, line: range, after: range) -> bool:
         return False
     if last == "." and not following[front.end() : front.end() + 1].islower() and not _SHORT_FORM.search(end):
         return False  # where the sentence ends is for the segmenter to say
-    if not _is_said(said) or _MARK.match(following, front.end(1)) or _LABEL.match(following, front.end(1)):
+    if not _is_said(said) or _MARK.match(following, front.end(1)):
+        return False
+    label = _LABEL.match(following, front.end(1))
+    if label and (not label[0][0].islower() or _KEY.match(said, own.end(1))):
         return False
     return not SPEAKER.match(said)
 

@@ -34,11 +34,12 @@ _NAMES = ("0 raw", "1 facts", "2 summary")
 
 def _figures(result: CompressedResult, seconds: float) -> str:
     figures = result.metadata
-    return (
+    important = counted(figures.important, "important entity", "important entities")
+    told = (
         f"{counted(figures.sentences, 'sentence')}, {counted(figures.sections, 'section')}, "
-        f"scorer {figures.scorer}, {seconds:.2f} s; "
-        f"{figures.preservation:.0%} of {counted(figures.important, 'important entity', 'important entities')} in layer 1"
+        f"scorer {figures.scorer}, {seconds:.2f} s"
     )
+    return f"{told}; {figures.preservation:.0%} of {important} in layer 1" if figures.important else told
 
 
 def _table(result: CompressedResult) -> Table:

@@ -21,7 +21,6 @@ from turnfold.compression.recall.quote_choice import fence_tokens
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range
-from turnfold.compression.text.dialogue.transcripts import is_transcript
 from turnfold.compression.text.dialogue.wanted.row_requests import (
     DATA_WORDS,
     asked_fields,
@@ -106,7 +105,7 @@ def _all_rows(sources: Sequence[Quotable], question: Question, memo: Memo) -> li
 
 
 def _runs(source: Quotable) -> tuple[Range, ...]:
-    return () if is_transcript(source.text) else tuple(rows(source.text))
+    return tuple(rows(source.text))
 
 
 def _above(text: str, start: int) -> int:

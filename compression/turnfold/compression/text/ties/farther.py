@@ -297,7 +297,8 @@ def _footnoted(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
             or not _is_apart(note.text, mark[1])
         ):
             continue
-        use = re.compile(rf"(?:(?<=[\w.,;)%\"”✓✔✗✘✅❌])|(?<=\w )){re.escape(mark[1])}(?![\w*])")
+        behind = r"\w" if mark[1][0] == "*" else r"\S"  # a star behind a sign may be a list's, or multiply
+        use = re.compile(rf"(?:(?<=[\w.,;)%\"”✓✔✗✘✅❌])|(?<={behind} )){re.escape(mark[1])}(?![\w*])")
         for k in range(i - 1, max(-1, i - 1 - 2 * _FARTHEST), -1):
             said = pieces[k].text
             if mark[1] in said and use.search(said) and _is_apart(said, mark[1]):

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from turnfold.compression.text.lexicon import all_words
-from turnfold.compression.text.ties.marked_lines import PRICE
+from turnfold.compression.text.ties.marked_lines import PRICE, says_per_what
 from turnfold.compression.text.ties.pieces import StatementPiece
 from turnfold.compression.text.writers import written_by
 
@@ -220,10 +220,13 @@ def _is_short(piece: StatementPiece) -> bool:
 
 
 def _priced(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
-    """An amount that is a line of its own and the line close above it, which says of what: "Battery 36 V / € 119.00"."""
+    """An amount that is a line of its own, the line close above it, which says of what, and the one below that says per what:
+    "Battery 36 V / € 119.00", "$14 / per member and month"."""
     for i, piece in enumerate(pieces):
         if not i or piece.kind or not piece.starts_line or not PRICE.fullmatch(piece.text):
             continue
+        if i + 1 < len(pieces) and not _BLANK_LINE.search(piece.tail(40)) and says_per_what(pieces[i + 1].text):
+            yield i, i + 1
         above = pieces[i - 1]
         if not (above.kind or _BLANK_LINE.search(above.tail(40)) or PRICE.fullmatch(above.text)):
             yield i, i - 1

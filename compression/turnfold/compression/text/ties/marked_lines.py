@@ -19,7 +19,9 @@ from turnfold.compression.text.ties.pieces import StatementPiece
 
 _NOTE: Final = re.compile(r"[ \t]*(\*{1,3}|[†‡§¹²³⁴-⁹]|\[\^\w{1,3}\]:|\(\d\))[ \t]*(?=[^\W_])")
 #: The same signs behind what they are about.
-_NOTE_USED: Final = re.compile(r"(?:(?<=[^\s*(\[|])|(?<=\w[ \t]))(\*{1,3}|[†‡§¹²³⁴-⁹]|\[\^\w{1,3}\]|\(\d\))(?![\w*])")
+_NOTE_USED: Final = re.compile(
+    r"(?:(?<=[^\s*(\[|])|(?<=\w[ \t])|(?<=\S[ \t])(?!\*))(\*{1,3}|[†‡§¹²³⁴-⁹]|\[\^\w{1,3}\]|\(\d\))(?![\w*])"
+)
 _MARKS: Final = frozenset("*†‡§¹²³⁴⁵⁶⁷⁸⁹[(")
 _ELEMENT: Final = re.compile(r"\s*<(?P<name>[A-Za-z][\w:.-]*)(?P<fields>(?:\s+[\w:.-]+\s*=\s*(?:\"[^\"]*+\"|'[^']*+'))*+)\s*>\s*")
 _ELEMENT_END: Final = re.compile(r"\s*</[A-Za-z][\w:.-]*\s*>\s*")
@@ -100,6 +102,21 @@ def priced(lines: Sequence[str]) -> dict[int, int]:
     """By index of an amount that is a line of its own how far above it the line stands that says of what."""
     found = {i for i, line in enumerate(lines) if len(line) <= _LONGEST_PRICE and PRICE.fullmatch(line)}
     return {i: 1 for i in found if i and i - 1 not in found and lines[i - 1].strip()}
+
+
+def qualified(lines: Sequence[str]) -> dict[int, int]:
+    """By index of an amount that is a line of its own the distance to the line below it that says per what: "$14 / per month"."""
+    return {
+        i: -1
+        for i, (line, below) in enumerate(pairwise(lines))
+        if len(line) <= _LONGEST_PRICE and says_per_what(below) and PRICE.fullmatch(line)
+    }
+
+
+def says_per_what(line: str) -> bool:
+    """Whether a line goes on from an amount above it: with a small letter, a stroke or a bracket."""
+    sign = line.lstrip()[:1]
+    return sign.islower() or sign in ("/", "(")
 
 
 def openings(text: str) -> dict[int, tuple[tuple[int, int], ...]]:

@@ -15,7 +15,7 @@ from typing import Final
 
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.ties.cues import CUES, SOME, SPEAKING
-from turnfold.compression.text.ties.pieces import StatementPiece, before_in_line
+from turnfold.compression.text.ties.pieces import StatementPiece, before_in_line, is_apart
 
 Pair = tuple[int, int]
 
@@ -111,7 +111,7 @@ def paragraph_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
                 found += _of_all(pieces, i)
             if i and (bits & _ABOUT_OTHERS or first in _OTHERWISE or piece.dense):
                 found += _about_others(pieces, i)
-            if i and not (piece.starts_line or piece.item or pieces[i - 1].kind):
+            if i and not (piece.item or pieces[i - 1].kind or is_apart(pieces, i)):
                 found += _in_line(pieces, i, bits)
     if hints.introduces:
         found += _headed(pieces)
@@ -167,7 +167,7 @@ def _holds(text: str, marks: Sequence[str]) -> bool:
 def _otherwise(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
     """ "If it rains we meet in the hall. It has room for 600. If not, on the square.": the condition, and what it governs."""
     between: list[int] = []
-    for k in before_in_line(pieces, i, _CASES) if not pieces[i].starts_line else ():
+    for k in before_in_line(pieces, i, _CASES) if not is_apart(pieces, i) else ():
         piece = pieces[k]
         if not _CONDITIONS.isdisjoint(piece.said) or (piece.dense and _holds(piece.body, _CONDITIONS_DENSE)):
             yield i, k
@@ -231,7 +231,7 @@ def _of_all(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
         return
     for k in range(i + 1, min(len(pieces), i + 1 + _FARTHEST)):
         behind = pieces[k]
-        if behind.starts_line or behind.kind or behind.said == piece.said:
+        if behind.kind or behind.said == piece.said or is_apart(pieces, k):
             return
         if not _DUTIES.isdisjoint(behind.said) or _may_limit(behind, piece.hints.cues[k]) or behind.shares_words(piece):
             yield i, k

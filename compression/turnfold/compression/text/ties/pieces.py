@@ -45,6 +45,9 @@ ITEM: Final = re.compile(
     r"|\(?\d{1,3}[.)°º]|\(?[^\W\d_][.)]|\((?:[ivx]{2,4}|[a-z]{2})\)|\[[ xX*-]\]|\([ xX]\))[ \t]"
     r"|[・●○■□◆◇①-⑳]|（?\d{1,2}[、）]|\d{1,2}．)"
 )
+_END: Final = 6
+#: The end of a sentence and of its line, not of its paragraph.
+_WHOLE: Final = re.compile(r"[.!?…。！？।॥؟۔｡][\"'”’»)\]]{0,2}[ \t\r]?\n\Z")
 _STYLE: Final = re.compile(r"[ \t]*([(（]?)(?:(\d)+|[^\W\d_]+|(\W))([.)°º）、．]?)")
 _NUMBER: Final = re.compile(r"[ \t]*\(?(\d{1,3})[.)]")
 _LEAD: Final = re.compile(r"[\s\"'“”„«»「『(（*_>\-–—•…]*(?:\(?\d{1,3}[.)]\s+)?[\s\"'“”„«»「『(（*_]*")
@@ -95,13 +98,24 @@ def is_amendment(label: str) -> bool:
     return word is not None and word[1].lower() in _AMENDING
 
 
+def is_apart(pieces: Sequence[StatementPiece], i: int) -> bool:
+    """Whether a sentence begins a line and is not one more of the paragraph above it: some are written a sentence a line."""
+    piece = pieces[i]
+    if not (i and piece.starts_line):
+        return piece.starts_line
+    above = pieces[i - 1]
+    if piece.item or piece.kind or above.item or above.kind:
+        return True
+    return not (_WHOLE.search(above.tail(_END)) and _WHOLE.search(piece.text.rstrip()[-_END:] + "\n"))
+
+
 def before_in_line(pieces: Sequence[StatementPiece], i: int, most: int) -> Iterator[int]:
-    """The last few sentences in front of one in its line, the nearest first."""
+    """The last few sentences in front of one in its paragraph, the nearest first."""
     for k in range(i - 1, max(-1, i - 1 - most), -1):
         if pieces[k].kind:
             return
         yield k
-        if pieces[k].starts_line:
+        if is_apart(pieces, k):
             return
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from turnfold.compression.text.lexicon import lexicon
-from turnfold.compression.text.ties.pieces import StatementPiece, before_in_line
+from turnfold.compression.text.ties.pieces import StatementPiece, before_in_line, is_apart
 
 Pair = tuple[int, int]
 
@@ -40,7 +40,7 @@ def scope_ties(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     if not (scoped or limited):
         return
     for i, piece in enumerate(pieces):
-        if not i or piece.starts_line or piece.kind or piece.asks or not 0 < len(piece.said) <= _LONGEST or pieces[i - 1].kind:
+        if not i or piece.kind or piece.asks or not 0 < len(piece.said) <= _LONGEST or pieces[i - 1].kind or is_apart(pieces, i):
             continue
         if scoped and _is_scope(piece.said):
             yield i - 1, i
@@ -59,6 +59,8 @@ def _limits(said: Sequence[str]) -> bool:
 def _is_scope(said: Sequence[str]) -> bool:
     """Whether it says of what was said before it where it holds, or that it ends: "The rule applies to students."."""
     begins = said[:_FIRST]
+    if said[0] in _HOLDS:  # "Gilt nicht für Reste.": what was said before it is its subject
+        return True
     if said[0] not in _POINTING and _NAMING.isdisjoint(said[:_SUBJECT]):
         return False
     return not _HOLDS.isdisjoint(begins) or (said[0] in _POINTING and not _ENDS.isdisjoint(said))
