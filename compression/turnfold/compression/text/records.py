@@ -55,7 +55,7 @@ _KEY: Final = re.compile(r"[ \t]*[^\W\d_][\w .-]{0,30}:[ \t]+\S.{0,60}$")
 _OBJECT: Final = re.compile(r'[ \t]*\{[^{}]*"[ \t]*:.*\}\Z')
 _CELLS: Final = re.compile(r"[^,;\t|]*[,;\t|][^,;\t|]*[,;\t|]")
 # Behind its bullet or number.
-_DATUM: Final = re.compile(r"[ \t]*(?:[-*+•–]|\d{1,4}[.)])?+[ \t]*(?:[^\n]*\d|[^\n|\t]*[|\t][^\n|\t]*[|\t]|[^\n]*[}\]])")
+_DATUM: Final = re.compile(r"[ \t]*+(?:[-*+•–]|\d{1,4}[.)])?+[ \t]*+(?:[^\n]*\d|[^\n|\t]*[|\t][^\n|\t]*[|\t]|[^\n]*[}\]])")
 _SENTENCE_ENDS: Final = (".", "!", "?", "。", "！", "？", "{", "}")
 _LONGEST_ROW: Final = 400  # characters
 FEWEST_ROWS: Final = 8
