@@ -176,7 +176,8 @@ class _BearingQuotes(NamedTuple):
 def _ranked(asking: _Asking, room: int, work: FoundWork, count: Callable[[str], int], memo: Memo) -> _BearingQuotes | None:
     """What bears on the question; None where nothing does."""
     asks = normal_text(asking.question)
-    is_of_work = asking.question.work is not None and bool(work.quotes)  # "summarize the report" is about nothing else
+    wanted = asking.question.work
+    is_of_work = wanted is not None and wanted.asked.is_long and bool(work.quotes)  # "summarize the report" is of nothing else
     whole = None if is_of_work else _all_or_first(asking, asks, room, memo)
     first = requests.asks_for_beginning(asks)
     if whole is None and asking.floor is None and not (first or work.quotes):
