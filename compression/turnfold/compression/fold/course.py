@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import Final, NamedTuple
 
 from turnfold.compression.fold.policy import Shape
-from turnfold.compression.fold.units import Unit, examples_end, worked_on
+from turnfold.compression.fold.units import Unit, examples_end
 from turnfold.compression.options import FoldDecision, FoldOptions
 
 _LEFT_WHOLE: Final = 0.95  # share of their tokens that units keep at FACTS where nothing of them is shortened
@@ -37,7 +37,6 @@ class Course(NamedTuple):
         marks: indices of units on which the client sets cache marks, so that caches hit at its marks only; none of instructions.
         interrupted: indices of units that hold a user's message between a call and its late result.
         tables: indices of units with rows, whoever wrote them.
-        worked: those of them that stay, as far as is known: no sum leaves them out, since earlier requests did not know it.
         decided: earlier decisions by the number of messages that had come.
     """
 
@@ -55,7 +54,6 @@ class Course(NamedTuple):
     marks: Sequence[int]
     interrupted: Sequence[int]
     tables: Sequence[int]
-    worked: frozenset[int]
     decided: Mapping[int, FoldDecision]
 
     @property
@@ -72,13 +70,13 @@ class Course(NamedTuple):
         """Tokens of the units ``start..end`` that can be folded."""
         return self.raw[end] - self.raw[start]
 
-    def folds(self, start: int, end: int, reopened: frozenset[int] = frozenset()) -> int:
-        """Tokens of the units ``start..end`` that a fold takes: tables that are worked on stay, or are there again."""
-        return self.tokens(start, end) - sum(self.units[i].tokens for i in self.staying_tables(start, end, reopened))
+    def folds(self, start: int, end: int, stays: frozenset[int]) -> int:
+        """Tokens of the units ``start..end`` that a fold takes, where tables among those that `stays` names are left."""
+        return self.tokens(start, end) - sum(self.units[i].tokens for i in self.staying_tables(start, end, stays))
 
-    def staying_tables(self, start: int, end: int, reopened: frozenset[int] = frozenset()) -> list[int]:
-        """Of the units ``start..end`` those that stay since a user works on their rows."""
-        return [i for i in self.tables if start <= i < end and (i in self.worked or i in reopened)]
+    def staying_tables(self, start: int, end: int, stays: frozenset[int]) -> list[int]:
+        """Of the units ``start..end`` those with rows that stay."""
+        return [i for i in self.tables if start <= i < end and i in stays]
 
     def has_user(self, start: int, end: int) -> bool:
         """Whether a user message comes within these units or right behind them."""
@@ -141,7 +139,6 @@ def course(units: Sequence[Unit], options: FoldOptions, squeeze: float, known: C
         marks=[*(known.marks[: bisect_left(known.marks, same)] if known else ()), *marks],
         interrupted=[*(known.interrupted[: bisect_left(known.interrupted, same)] if known else ()), *interrupted],
         tables=tables,
-        worked=worked_on(units, tables),
         decided={p.at: p.decision for p in (*options.borrowed, *options.precedents)},
     )
 

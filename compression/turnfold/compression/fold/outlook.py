@@ -44,7 +44,7 @@ def outlook(course: Course, now: Replay) -> Outlook:
     shape, total = course.shape_at(now.turns - 1), course.total[index + 1]
     limits = policy.thresholds(course.options, now.decision.warmth, total, shape, course.squeeze)
     at = _pays_at(course, now, limits, shape)
-    if 2 * course.folds(0, index + 1) < total and total > limits.start:
+    if 2 * course.folds(0, index + 1, now.reopened) < total and total > limits.start:
         return Outlook("unfoldable", at, course.raw[-1])
     return Outlook("short" if total <= limits.start else "waiting", at, course.raw[-1])
 

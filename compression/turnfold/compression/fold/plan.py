@@ -40,7 +40,7 @@ class Plan:
         uses: per piece at SUMMARY, the requests that may be expected to carry a written one; only where these are wanted.
         price: expected price of sending an old token once more, in uncached input tokens.
         told: room for what users told.
-        reopened: indices of units in pieces that are sent again as they were, with what answers them.
+        reopened: as of ``replay.Replay``.
     """
 
     pieces: tuple[Piece, ...]

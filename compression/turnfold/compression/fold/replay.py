@@ -50,7 +50,7 @@ class Replay(NamedTuple):
         spent: what the requests so far would have cost without folds, counted alike.
         summaries: those that were adopted so far.
         whole: whether the newest request is sent without any fold, since it asks for a summary of everything.
-        reopened: indices of units in pieces that are sent again as they were.
+        reopened: indices of units in pieces that are sent as they were: tables that are worked on, with what answers them.
     """
 
     tail: int
@@ -116,6 +116,16 @@ def _reopened(course: Course, now: Replay, index: int) -> Replay:
     return now._replace(pieces=pieces, reopened=reopened, events=now.events + 1, moved=index, saved=now.saved - loss)
 
 
+def _worked_on(course: Course, start: int, end: int, index: int) -> Iterator[list[int]]:
+    """The user's tables in ``start..end`` that a message up to the request works on; each with what stays with it. Whoever
+    works on a table will go on."""
+    for table in course.tables:
+        if start <= table < end and course.units[table].is_user:
+            asking = (course.units[i] for i in range(table, index + 1) if course.units[i].is_user)
+            if any(unit.works_on(course.units[table]) for unit in asking):
+                yield _with_exchange(course, table, end)
+
+
 def _with_exchange(course: Course, table: int, tail: int) -> list[int]:
     """A unit with rows, the user's in front of it, and the last one that answers that, so that roles alternate; between them all
     stays folded."""
@@ -134,7 +144,7 @@ def _folded_table(course: Course, now: Replay, index: int) -> int | None:
     tables = [i for i in course.tables if i < index and asks.works_on(course.units[i])]
     meant = max(tables, key=lambda i: (len(asks.tallies & course.units[i].rows), i), default=index)
     is_folded = now.pieces[0].start <= meant < now.tail
-    return meant if is_folded and not (meant in now.reopened or meant in course.worked) else None
+    return meant if is_folded and meant not in now.reopened else None
 
 
 def _unfolded_cost(course: Course, now: Replay, index: int) -> float:
@@ -246,9 +256,10 @@ def _stake(course: Course, before: Replay, after: Replay) -> tuple[float, int]:
     start = max((p.end for p in before.pieces), default=course.first)
     sent = course.requests[before.turns - 1] + 1 if before.turns else 0
     known = min(max(start, sent), after.tail)
-    raw, fresh = old + course.folds(start, known), course.folds(known, after.tail)
+    stays = after.reopened
+    raw, fresh = old + course.folds(start, known, stays), course.folds(known, after.tail, stays)
     first = min((p.start for p in new), default=start)
-    among = course.total[known] - course.total[first] - course.folds(first, known) if known > first else 0
+    among = course.total[known] - course.total[first] - course.folds(first, known, stays) if known > first else 0
     behind = course.total[max(after.tail, sent)] - course.total[after.tail]
     again = among + behind + _unmarked_front(course, before, first)
     warm = before.decision.warmth.share(course.shape_at(before.turns).loops)
@@ -265,7 +276,7 @@ def _unmarked_front(course: Course, before: Replay, start: int) -> int:
 
 
 def _fold(course: Course, before: Replay, index: int, limits: Thresholds) -> Replay:
-    pieces, tail = before.pieces, before.tail
+    pieces, tail, stays = before.pieces, before.tail, before.reopened
     border = _border(course, tail, index, limits)
     loop = course.loop(index)
     if loop is not None and tail > loop:
@@ -273,17 +284,19 @@ def _fold(course: Course, before: Replay, index: int, limits: Thresholds) -> Rep
     border = border if loop is None else min(border, loop)
     start = _fold_start(course, tail, border, index)
     if border > start:
-        pieces, tail = (*pieces, *_new_pieces(course, start, border, limits)), border
+        stays = stays.union(*_worked_on(course, start, border, index))
+        pieces, tail = (*pieces, *_new_pieces(course, start, border, limits, stays)), border
     # Where a fold makes everything in front be written again anyway, nothing is saved by going in few large steps.
     steady = limits.facts_at * 3 // 4
     most, least = (steady, steady) if course.forgets_front else (limits.facts_at, limits.facts_at // 2)
-    pieces = _promote(course, pieces, Level.FACTS, Level.SUMMARY, most, least, before.reopened)
-    pieces = _promote(course, pieces, Level.SUMMARY, Level.LINE, limits.summaries_at, limits.summaries_at // 2, before.reopened)
+    pieces = _promote(course, pieces, Level.FACTS, Level.SUMMARY, most, least, stays)
+    pieces = _promote(course, pieces, Level.SUMMARY, Level.LINE, limits.summaries_at, limits.summaries_at // 2, stays)
     if pieces == before.pieces:
         return before
     since = before.since if before.events else index
     askers = tuple(a for a in before.askers if a.last or a.unit >= tail)
-    return before._replace(tail=tail, pieces=pieces, askers=askers, events=before.events + 1, since=since, moved=index)
+    events = before.events + 1
+    return before._replace(tail=tail, pieces=pieces, askers=askers, events=events, since=since, moved=index, reopened=stays)
 
 
 def _border(course: Course, tail: int, index: int, limits: Thresholds) -> int:
@@ -349,7 +362,7 @@ def _fold_start(course: Course, tail: int, border: int, index: int) -> int:
     return next((i for i in range(last + 1, border) if units[i].is_user), border)
 
 
-def _new_pieces(course: Course, start: int, end: int, limits: Thresholds) -> Iterator[Piece]:
+def _new_pieces(course: Course, start: int, end: int, limits: Thresholds, stays: frozenset[int]) -> Iterator[Piece]:
     """Units at FACTS for the first time: one piece; several of a long tool loop, where much may stand at FACTS, since a piece is
     promoted whole, and one that holds most of it would take all along."""
     most, kept = limits.facts_at // _PARTS, _anchor(course, start, end)
@@ -359,10 +372,10 @@ def _new_pieces(course: Course, start: int, end: int, limits: Thresholds) -> Ite
         anchors = ((i, _anchor(course, start, i)) for i in range(stop, end))
         ends = (i for i, anchor in anchors if anchor in {None, kept} or course.units[anchor].tokens <= most // _PARTS)
         stop = next(ends, end)  # no long user message is kept that one piece would not keep
-        yield _piece(course, start, stop, Level.FACTS)
+        yield _piece(course, start, stop, Level.FACTS, stays)
         start = stop
     if start < end:
-        yield _piece(course, start, end, Level.FACTS)
+        yield _piece(course, start, end, Level.FACTS, stays)
 
 
 def _anchor(course: Course, start: int, end: int) -> int | None:
@@ -371,7 +384,7 @@ def _anchor(course: Course, start: int, end: int) -> int | None:
     return None if course.units[end].is_user or users[end] == users[start] else bisect_left(users, users[end]) - 1
 
 
-def _piece(course: Course, start: int, end: int, level: Level, reopened: frozenset[int] = frozenset()) -> Piece:
+def _piece(course: Course, start: int, end: int, level: Level, reopened: frozenset[int]) -> Piece:
     units = course.units
     anchor = _anchor(course, start, end)
     stays = course.staying_tables(start, end, reopened)

@@ -7,7 +7,7 @@ Lives here: grouping messages so that a tool call and its results stay together.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -89,10 +89,10 @@ _ACKNOWLEDGED: Final = 40  # tokens of "Ok, any changes I propose will be to tho
 _LOOKED_AT: Final = 4000  # characters of a result that tell its kind
 _LONGEST_REQUEST: Final = 20_000  # characters of a request for a summary; agents' have up to 6,000
 _LEAST_ROWS: Final = 300  # tokens of a message whose rows are looked at
-_SOON: Final = 3  # messages of the user in which work on rows begins, if it does
+_SOON: Final = 2  # messages of the user in which work on rows begins, if it does
 _SOON_ASKED: Final = 6  # requests within which they must have come: an agent may go on alone
 _FEWEST_EXAMPLES: Final = 4
-_MOST_EXAMPLE: Final = 1000  # tokens of an example's input or answer
+_MOST_EXAMPLE: Final = 600  # tokens of an example's input or answer
 _AS_THEY_CAME: Final[Mapping[int, ShapedResult]] = MappingProxyType({})
 
 
@@ -370,12 +370,6 @@ def _acknowledges(unit: Unit) -> bool:
     return not (unit.asks or unit.pinned or unit.reasons) and unit.tokens <= _ACKNOWLEDGED
 
 
-def worked_on(units: Sequence[Unit], tables: Iterable[int]) -> frozenset[int]:
-    """Of units with rows those of a user that stay, since they are worked on from the beginning."""
-    pasted = (i for i in tables if units[i].is_user)
-    return frozenset(i for i in pasted if any(unit.works_on(units[i]) for unit in (units[i], *_asked_soon(units, i))))
-
-
 def rests(units: Sequence[Unit], table: int, index: int) -> bool:
     """Whether a unit with a user's rows is too new at the unit `index` to know whether it will be worked on."""
     return (
@@ -403,15 +397,12 @@ def without_rows(units: tuple[Unit, ...]) -> tuple[Unit, ...]:
 
 
 class _Staying(NamedTuple):
-    """What stays of so many units, with the newest user's message, the newest unit that is no instruction, units with rows, and
-    those of them that stay."""
+    """What stays of so many units, with the newest user's message and the newest unit that is no instruction."""
 
     units: int
     stays: frozenset[int]
     user: int | None
     last: int | None
-    tables: tuple[int, ...] = ()
-    worked: frozenset[int] = frozenset()
 
 
 _KEPT: Final = 4  # requests to which it can go back, when a cache mark moves
@@ -419,26 +410,21 @@ _NONE_STAYS: Final = _Staying(0, frozenset(), None, None)
 
 
 def staying(units: Sequence[Unit], memo: Memo | None = None) -> frozenset[int]:
-    """Indices of units that no fold takes away: what carries an attachment, a user's table that is worked on, and what must stay
-    with it so that roles alternate.
+    """Indices of units that no fold takes away: what carries an attachment, and what must stay with it so that roles alternate.
 
-    With a user's message that is the last unit of what answers it; with an assistant's the user's message before it. All is
+    With a user's message that is the last unit of what answers it; with an assistant's the user's message before it. Both are
     known before a fold could have taken them.
     """
 
     def run(known: tuple[_Staying, ...] | None, same: int) -> tuple[_Staying, ...]:
         before = [one for one in known or () if one.units <= same][-_KEPT:]
-        newest = before[-1] if before else _NONE_STAYS
-        tables = (*newest.tables, *(i for i, unit in enumerate(units[newest.units :], newest.units) if unit.rows))
-        worked = worked_on(units, tables)
-        before = [one for one in before if not any(i < one.units for i in one.worked ^ worked)]
-        return (*before, _find_staying(units, before[-1] if before else _NONE_STAYS, tables, worked))
+        return (*before, _find_staying(units, before[-1] if before else _NONE_STAYS))
 
     key = ("staying", tuple([unit[:4] for unit in units[:4]]))
     return continued(memo, key, units, run, lambda found: sum([100 + 40 * len(one.stays) for one in found]))[-1].stays
 
 
-def _find_staying(units: Sequence[Unit], known: _Staying, tables: tuple[int, ...], worked: frozenset[int]) -> _Staying:
+def _find_staying(units: Sequence[Unit], known: _Staying) -> _Staying:
     new = set[int]()
     user, last = known.user, known.last
     for index, unit in enumerate(units[known.units :], known.units):
@@ -447,8 +433,8 @@ def _find_staying(units: Sequence[Unit], known: _Staying, tables: tuple[int, ...
                 new.add(last)
             user = index
         last = last if unit.pinned else index
-        if unit.attached or index in worked:
+        if unit.attached:
             new.add(index)
             if user is not None:
                 new.add(user)
-    return _Staying(len(units), known.stays | new if new else known.stays, user, last, tables, worked)
+    return _Staying(len(units), known.stays | new if new else known.stays, user, last)
