@@ -22,6 +22,8 @@ from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.row_requests import (
+    ABOVE,
+    COMMON,
     DATA_WORDS,
     asked_fields,
     asks_over_rows,
@@ -36,12 +38,10 @@ from turnfold.compression.text.dialogue.wanted.row_requests import (
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.records import records_of, rows
 
-_ABOVE: Final = 600  # characters above rows that say what they are
 _MOST_RECORDS: Final = 5000
 _FOLLOW_UP: Final = 60  # characters of a question that goes on with the one before it
 _FOLLOWED: Final = 300  # and of that
 _MOST_CHANGES: Final = 400  # tokens
-_COMMON: Final = 0.6  # share of the rows from which a word tells none of them
 
 
 class _Rows(NamedTuple):
@@ -110,7 +110,7 @@ def _runs(source: Quotable) -> tuple[Range, ...]:
 
 def _above(text: str, start: int) -> int:
     """Where the paragraphs above rows begin, if these are short."""
-    return max(0, text.rfind("\n", 0, max(0, start - _ABOVE)) + 1) if start > _ABOVE else 0
+    return max(0, text.rfind("\n", 0, max(0, start - ABOVE)) + 1) if start > ABOVE else 0
 
 
 def _quoted(found: _Rows, source: int, asked: _Asked, room: int, count: Callable[[str], int]) -> FoundWork:
@@ -176,7 +176,7 @@ def _matching(found: _Rows, source: int, asked: _Asked, room: int, count: Callab
     text = found.text
     records = records_of(text, (found.start, found.end))[:_MOST_RECORDS]
     has = [asked.having(text[start:end]) for start, end in records]
-    common = {word for word in frozenset().union(*has) if sum(word in one for one in has) > _COMMON * len(has)}
+    common = {word for word in frozenset().union(*has) if sum(word in one for one in has) > COMMON * len(has)}
     telling = sorted((n for n, one in enumerate(has) if n and one - common), key=lambda n: (-len(has[n] - common), n))
     ranges = [(found.above, records[0][1]), *(records[n] for n in telling)]
     quotes: list[Quote] = []

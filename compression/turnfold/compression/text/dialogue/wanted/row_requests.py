@@ -43,12 +43,14 @@ DATA_WORDS: Final = lexicon("tallies")["data"]
 _SPEAKERS: Final = lexicon("speech")["speakers"]  # whoever tells something
 _MOST_WORDS: Final = 15  # of a request without a question mark
 _LONGEST: Final = 600  # characters of a message that asks so; a longer one brings its own text
-_ABOVE: Final = 600  # characters above rows that say what they are
+#: Characters above rows that say what they are.
+ABOVE: Final = 600
 _FIRST: Final = 400  # characters of rows, in which their heads are
 _OFTEN: Final = 3  # rows from which a word is a value that questions name: "Berlin"
 _MOST_VALUES: Final = 100
 _STEM: Final = 5  # letters that tell a word, whatever its ending
-_COMMON: Final = 0.6  # share of the rows from which a value tells none of them
+#: Share of the rows from which a word tells none of them.
+COMMON: Final = 0.6
 _LEAST_SHARED: Final = 4  # the part of a message's words that must be said of the rows
 _MOST_SAID: Final = 8  # words of a message that need say no more than "the table"
 _ANY: Final = "*"  # stands for words that name data
@@ -133,10 +135,10 @@ def tally_terms(folded: str) -> frozenset[str]:
 
 def row_terms(text: str, runs: Sequence[Range]) -> frozenset[str]:
     """What may be said of rows: the words above them and in the first ones, and values that come again and again."""
-    heads = words.fold(" ".join(text[max(0, start - _ABOVE) : start + _FIRST] for start, _ in runs))
+    heads = words.fold(" ".join(text[max(0, start - ABOVE) : start + _FIRST] for start, _ in runs))
     held = "".join(text[start:end] for start, end in runs)
     values = Counter(words.words(words.fold(held)))
-    most = _COMMON * sum(len(records_of(text, run)) for run in runs)
+    most = COMMON * sum(len(records_of(text, run)) for run in runs)
     often = [_stem(word) for word, count in values.most_common(_MOST_VALUES) if _OFTEN <= count <= most]
     return frozenset((*_terms(words.words(heads), heads), *often, *(VALUE + word for word in often), *held_fields(heads), _ANY))
 
