@@ -68,7 +68,8 @@ class Learned:
         quiet: ours and reported of prompts that came back far too short: the upstream cut them off in silence.
         binds_thinking: whether it refused a thinking block because of what stood in front of it.
         trusted: whether what was learned of the window is acted on now; False while it is put to the test again.
-        planned: the step of a ladder that rooms are planned by; 0: none yet.
+        planned: the step of a ladder that rooms are planned by, since ratios change a little with every answer and rooms should
+            not; 0: none yet.
     """
 
     ratios: tuple[float, ...] = ()
@@ -82,11 +83,6 @@ class Learned:
     binds_thinking: bool = False
     trusted: bool = True
     planned: float = 0.0
-
-    @property
-    def step(self) -> float:
-        """The ratio to plan rooms by: what is learned changes a little with every answer, and rooms should not."""
-        return self.planned or snap_ratio(self.ratio)
 
     @property
     def ratio(self) -> float:

@@ -99,7 +99,7 @@ def fit(
         return Fitted(folded)
     if theirs + (conversation.output or 0) <= window:
         return Fitted(folded)
-    ratio = planning_ratio(known, options.model or conversation.model, steady=True)
+    ratio = known.planned or snap_ratio(planning_ratio(known, options.model or conversation.model))
     room = int((window - output_reserve(conversation.output, window)) * SLACK / ratio)
     steady = replace(options, belief=None)  # what is believed changes, and nobody keeps what would be decided here
     return Fitted(folded, shrink_steadily(conversation, room, steady, memo, fold) if room >= LEAST_ROOM else None)
@@ -118,15 +118,11 @@ def is_left_alone(conversation: Conversation, options: FoldOptions, known: Learn
     return window is None or most < window * _SURELY_FITS
 
 
-def planning_ratio(known: Learned, model: str, *, steady: bool = False) -> float:
-    """Theirs / ours for planning: what was reported, else our own vocabulary where it is the model's, else with some care.
-
-    Args:
-        steady: whether it is to be a step of a ladder, which changes seldom.
-    """
+def planning_ratio(known: Learned, model: str) -> float:
+    """Theirs / ours for planning: what was reported, else our own vocabulary where it is the model's, else with some care."""
     if known.ratios or tokens.encoding_for_model(model):
-        return known.step if steady else known.ratio
-    return snap_ratio(_UNKNOWN_VOCABULARY) if steady else _UNKNOWN_VOCABULARY
+        return known.ratio
+    return _UNKNOWN_VOCABULARY
 
 
 def output_reserve(output: int | None, window: int) -> int:

@@ -69,6 +69,8 @@ _ROOMY: Final = 0.25  # share of a conversation from which a budget leaves as mu
 _COVERED: Final = 8  # a conversation is taken to go on for this part of what it has gone on for
 _MOST_TURNS: Final = 40  # and for no more than so many requests
 _AT_RISK: Final = 0.02  # of what a conversation has cost so far; law 9 allows a short one as much
+#: The same where a table is needed again, of which a part would give wrong figures.
+AT_RISK_FOR_TABLES: Final = 0.05
 _HARDLY: Final = 0.3  # a smaller share of warm requests
 _MOST_STANDING: Final = 0.9  # share of a budget
 _LADDER: Final = 1.19  # a changing budget moves the borders in steps of a quarter of an octave
@@ -222,19 +224,15 @@ def pays(price: float, rewrite: float, saving: int, turns: int, allowance: float
     return rewrite < min(turns / _COVERED, _MOST_TURNS) * price * saving and rewrite <= allowance
 
 
-def allowance(saved: float, spent: float) -> float:
+def allowance(saved: float, spent: float, at_risk: float = _AT_RISK) -> float:
     """What a fold may cost at most: what earlier ones have saved, and a little of what the conversation has cost.
 
     Args:
         saved: by the conversation's folds so far; below zero until the newest has paid.
         spent: what its requests would have cost without folds.
+        at_risk: share of that.
     """
-    return saved + _AT_RISK * spent
-
-
-#: Share of what a conversation has cost that may be lost, beside what folds have saved, where a table is needed again: figures
-#: made of a part of its rows would be wrong.
-FOR_TABLES: Final = 2.5
+    return saved + at_risk * spent
 
 
 def _standing_share(budget: int, total: int) -> float:

@@ -111,7 +111,7 @@ def _reopened(course: Course, now: Replay, index: int) -> Replay:
     warm = now.decision.warmth.share(course.shape_at(now.turns).loops)
     tokens = sum(course.units[i].tokens for i in new)
     loss = policy.rewrite_cost(course.options, warm, 0, 0, tokens, behind + _unmarked_front(course, now, first))
-    if loss > policy.allowance(now.saved, policy.FOR_TABLES * now.spent):
+    if loss > policy.allowance(now.saved, now.spent, policy.AT_RISK_FOR_TABLES):
         return now
     return now._replace(pieces=pieces, reopened=reopened, events=now.events + 1, moved=index, saved=now.saved - loss)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -121,15 +121,16 @@ def _asked_whole(
     """What a question needs all of: the rows of a table, a work, or a part that it names by its place."""
     asks = normal_text(question)
     is_text = question.work is not None and question.work.is_whole and question.work.asked.is_long
-    rows = FoundWork() if is_text else find_rows(sources, index, question, asks, count, memo)
-    if rows.quotes:
-        return rows
-    work = find_work(sources, question, asks, count, memo)
-    if is_text and not work.quotes:
-        rows = find_rows(sources, index, question, asks, count, memo)
-        work = rows if rows.quotes else work
-    part = FoundWork() if work.quotes else find_parts(sources, question, asks, count)
-    return part if part.quotes else work
+    rows = partial(find_rows, sources, index, question, asks, count, memo)
+    work = partial(find_work, sources, question, asks, count, memo)
+    parts = partial(find_parts, sources, question, asks, count)
+    without = FoundWork()  # a work that the request holds has older forms that are not to be quoted
+    for find in (work, rows, parts) if is_text else (rows, work, parts):
+        found = find()
+        if found.quotes:
+            return found
+        without = found if found.outdated else without
+    return without
 
 
 def _fit_with(newest: Abreast, quotes: RankedQuotes, chosen: Ints, budget: int, most: int, tokens: QuoteTokens) -> Quoted | None:

@@ -1,7 +1,7 @@
 """Records: those that a tool sends, as JSON or as elements of XML, and lines of which each is one.
 
-Lives here: where one record ends and the next begins on a line, and the objects of lists in JSON. Does not belong here: reading
-values, shortening them (``shorten.kinds.json_text``).
+Lives here: where one record ends and the next begins on a line, the objects of lists in JSON, the rows of tables and lists. Does
+not belong here: reading values, shortening them (``shorten.kinds.json_text``).
 
 What a search returns is a list of texts. Each is a paragraph of its own: it neither limits nor introduces what the next one says.
 """
@@ -58,7 +58,7 @@ _CELLS: Final = re.compile(r"[^,;\t|]*[,;\t|][^,;\t|]*[,;\t|]")
 _DATUM: Final = re.compile(r"[ \t]*+(?:[-*+•–]|\d{1,4}[.)])?+[ \t]*+(?:[^\n]*\d|[^\n|\t]*[|\t][^\n|\t]*[|\t]|[^\n]*[}\]])")
 _SENTENCE_ENDS: Final = (".", "!", "?", "。", "！", "？", "{", "}")
 _LONGEST_ROW: Final = 400  # characters
-FEWEST_ROWS: Final = 8
+_FEWEST_ROWS: Final = 8
 
 
 def rows(text: str) -> list[Range]:
@@ -66,7 +66,7 @@ def rows(text: str) -> list[Range]:
     figures, blank lines between them; or JSON of as many objects. Those of a fence count. Lines that end as sentences and code
     do, do not, nor does what people say to each other, whether their names stand in front of it or above."""
     objects: list[Range] = []
-    if text.count("{") >= FEWEST_ROWS:
+    if text.count("{") >= _FEWEST_ROWS:
         objects = [(part.start, part.end) for part in parts(text) if part.kind in ("json", "jsonl")]
         objects = [(a, b) for a, b in objects if _holds_rows(text, a, b)]
     others = (run for run in _runs_of_lines(text) if not any(a < run[1] and run[0] < b for a, b in objects))
@@ -80,12 +80,12 @@ def rows(text: str) -> list[Range]:
 def _holds_rows(text: str, start: int, end: int) -> bool:
     """Whether there are enough objects, which are no longer than a row may be: what a search finds are texts."""
     count = text.count("{", start, end)
-    return count >= FEWEST_ROWS and end - start <= _LONGEST_ROW * count
+    return count >= _FEWEST_ROWS and end - start <= _LONGEST_ROW * count
 
 
 def _runs_of_lines(text: str) -> list[Range]:
     found: list[Range] = []
-    if text.count("\n") < FEWEST_ROWS - 1:
+    if text.count("\n") < _FEWEST_ROWS - 1:
         return found
     start = end = at = count = 0
     for line in text.splitlines(keepends=True):
@@ -93,10 +93,10 @@ def _runs_of_lines(text: str) -> list[Range]:
             start, count = (at, 1) if not count else (start, count + 1)
             end = at + len(line)
         elif not line.isspace():
-            found += [(start, end)] * (count >= FEWEST_ROWS)
+            found += [(start, end)] * (count >= _FEWEST_ROWS)
             count = 0
         at += len(line)
-    found += [(start, end)] * (count >= FEWEST_ROWS)
+    found += [(start, end)] * (count >= _FEWEST_ROWS)
     return found
 
 
@@ -111,7 +111,7 @@ def records_of(text: str, run: Range) -> list[Range]:
     break in quotes, a block of "key: value" lines."""
     start, end = run
     held = text[start:end]
-    if held.count("{") >= FEWEST_ROWS and (objects := _outer(listed_objects(held))):
+    if held.count("{") >= _FEWEST_ROWS and (objects := _outer(listed_objects(held))):
         return [(start + a, start + b) for a, b in objects]
     lines = held.splitlines(keepends=True)
     said = [line for line in lines if not line.isspace()]
