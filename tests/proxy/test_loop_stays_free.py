@@ -172,9 +172,10 @@ CALLS = {
 _TRIES = 5
 
 
-def _calls(served: Served, ask: Callable[[Served, int], None], number: int) -> Counter[str]:
+def _calls(served: Served, act: Callable[[], None]) -> Counter[str]:
+    """What the loop calls while somebody acts."""
     with served.calls.counted() as found:
-        ask(served, number)
+        act()
     return found
 
 
@@ -182,10 +183,14 @@ def _calls(served: Served, ask: Callable[[Served, int], None], number: int) -> C
 def test_the_loop_does_nothing_for_each_part_of_a_request(served: Served, name: str) -> None:
     ask = CALLS[name]
     ask(served, FEW)  # what is loaded at the first call is no part of it
-    few, many = (_calls(served, ask, number) for number in (FEW, MANY))
-    for _ in range(_TRIES):  # what the server does beside it, as a look at its tasks, it does not do each time
+    few = _calls(served, lambda: ask(served, FEW))
+    started = time.monotonic()
+    many = _calls(served, lambda: ask(served, MANY))
+    lasted = time.monotonic() - started
+    for _ in range(_TRIES):  # what the server does beside it, as a look at its tasks, is seen where nothing is asked
         if _growing(few, many):
-            many &= _calls(served, ask, MANY)
+            few |= _calls(served, lambda: time.sleep(2 * lasted))
+            many &= _calls(served, lambda: ask(served, MANY))
     assert _growing(few, many) == []
 
 
