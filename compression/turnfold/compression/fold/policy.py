@@ -63,6 +63,7 @@ _SUMMARY_LEAST: Final = 60
 _SUMMARY_MOST: Final = 500
 _TOLD_RATIO: Final = 0.015  # of a block: what users told in it
 _TOLD_MOST: Final = 300
+_STEPS: Final = 4  # times as much for what users have kept step by step
 _STATEMENT: Final = 60  # tokens of one message of them
 _OPENING: Final = 300  # tokens of what opens a conversation, beside these
 _ROOMY: Final = 0.25  # share of a conversation from which a budget leaves as much room for both as there is without one
@@ -306,6 +307,11 @@ def telling(options: FoldOptions, total: int, squeeze: float) -> Telling:
 def told_tokens(raw: int, users: int, ratio: float = _TOLD_RATIO) -> int:
     """What the statements of so many messages of users may take of a block of `raw` tokens that has become a line."""
     return min(_TOLD_MOST, int(ratio * raw), _STATEMENT * users)
+
+
+def step_tokens(raw: int, ratio: float) -> int:
+    """What all that users have kept step by step may take of a block of `raw` tokens, beside these."""
+    return int(_STEPS * ratio * raw)
 
 
 def recall_tokens(options: FoldOptions, warmth: Warmth, shape: Shape, saved: int, folded: int) -> int:

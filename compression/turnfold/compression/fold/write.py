@@ -368,8 +368,8 @@ class _Writer:
         size = room // 2 or policy.told_tokens(raw, users, self.told.ratio)
         first = self._opening(indices)
         if first is None:
-            return ToldRoom(size)
-        return ToldRoom(size, indices.index(first), self.told.opening)
+            return ToldRoom(size, steps=policy.step_tokens(raw, self.told.ratio))
+        return ToldRoom(size, indices.index(first), self.told.opening, policy.step_tokens(raw, self.told.ratio))
 
     def _opening(self, indices: Sequence[int]) -> int | None:
         """The user's message that opens the conversation, where it is one of these."""

@@ -34,6 +34,7 @@ from turnfold.compression.recall.ranking import Terms, named_factor, score, vect
 from turnfold.compression.recall.several import several
 from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.recall.wholes.all_rows import find_rows
+from turnfold.compression.recall.wholes.entries import find_entries
 from turnfold.compression.recall.wholes.placed_parts import find_parts
 from turnfold.compression.recall.wholes.plans import newest_plan
 from turnfold.compression.recall.wholes.whole_records import with_records
@@ -124,13 +125,14 @@ def _asked_whole(
     rows = partial(find_rows, sources, index, question, asks, count, memo)
     work = partial(find_work, sources, question, asks, count, memo)
     parts = partial(find_parts, sources, question, asks, count)
-    without = FoundWork()  # a work that the request holds has older forms that are not to be quoted
+    found = FoundWork()
     for find in (work, rows, parts) if is_text else (rows, work, parts):
-        found = find()
-        if found.quotes:
-            return found
-        without = found if found.outdated else without
-    return without
+        one = find()
+        if one.quotes:
+            found = one
+            break
+        found = one if one.outdated else found  # a work that the request holds has older forms that are not to be quoted
+    return found if is_text else found.joined(find_entries(sources, index, question, asks, found.tokens, count, memo))
 
 
 def _fit_with(newest: Abreast, quotes: RankedQuotes, chosen: Ints, budget: int, most: int, tokens: QuoteTokens) -> Quoted | None:

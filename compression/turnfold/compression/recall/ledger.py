@@ -23,11 +23,10 @@ from turnfold.compression.recall.quote_choice import QuoteTokens
 from turnfold.compression.recall.ranked_quotes import RankedQuotes
 from turnfold.compression.shorten.answers import merely_agrees
 from turnfold.compression.text.dialogue.echoes import echoes
+from turnfold.compression.text.dialogue.short_exchanges import short_exchanges
 from turnfold.compression.text.dialogue.turns import is_labelled
 from turnfold.compression.text.quotes import Quotable
 
-_LONGEST: Final = 240  # characters of an answer
-_LONGEST_TOLD: Final = 400  # and of what it answers
 _BEHIND: Final = 0.5  # share of the best worth from which on a passage clearly bears on the question
 _MINORITY: Final = 0.25  # of all that is said, at most
 _STEP: Final = 1e-6  # by which the newer is worth more
@@ -83,11 +82,7 @@ def _passages(index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> I
 
 def _messages(sources: Sequence[Quotable], memo: Memo) -> Iterator[int]:
     repeated = set(echoes(sources, memo))
-    for at in range(1, len(sources)):
-        user, answer = sources[at - 1], sources[at]
-        if (user.role, answer.role) != ("user", "assistant") or not answer.text.strip():
-            continue
-        if len(user.text) <= _LONGEST_TOLD and len(answer.text) <= _LONGEST:
-            yield at - 1
-            if at not in repeated and not merely_agrees(answer.text):
-                yield at
+    for at in short_exchanges(sources):
+        yield at
+        if at + 1 not in repeated and not merely_agrees(sources[at + 1].text):
+            yield at + 1

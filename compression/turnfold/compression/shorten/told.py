@@ -19,6 +19,8 @@ from turnfold.compression.shorten.answers import asked, merely_agrees
 from turnfold.compression.text.dialogue.own_words import beside_output
 from turnfold.compression.text.dialogue.renewals import renewals
 from turnfold.compression.text.dialogue.self_statements import changes, statement_weight
+from turnfold.compression.text.dialogue.short_exchanges import short_exchanges
+from turnfold.compression.text.dialogue.turns import is_labelled
 from turnfold.compression.text.dialogue.wanted.picks import picks
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.quotes import Quotable, Quote
@@ -27,6 +29,7 @@ from turnfold.compression.text.spans import bare_range
 from turnfold.compression.text.statements import statements
 
 _LONGEST: Final = 240  # characters: what is longer is more than a statement
+_LONGEST_STEP: Final = 100  # and of one that has something kept
 _LONGEST_READ: Final = 2400  # of a message that says other things too
 _LONG: Final = 400  # of one in which others may be speaking: an article that was pasted says more that nobody can guess
 _OF_OTHERS: Final = 0.25  # what a statement of such a message is worth less
@@ -53,11 +56,13 @@ class ToldRoom(NamedTuple):
         tokens: that they may take with their marks.
         opening: which of its messages opens the conversation.
         opened: tokens for that one, and for what is asked and answered at once behind it.
+        steps: tokens for what users have kept step by step, where all of it fits: a part of it would give wrong totals.
     """
 
     tokens: int = 0
     opening: int | None = None
     opened: int = 0
+    steps: int = 0
 
 
 NO_ROOM: Final = ToldRoom()
@@ -84,7 +89,7 @@ def told(sources: Sequence[Quotable], room: ToldRoom, count: Callable[[str], int
     if room.tokens <= 0:
         return []
     left = {True: room.opened, False: room.tokens}
-    found: set[Quote] = set()
+    found = _steps(sources, room.steps, count, memo)
     misses = 0
     newer = _newer(sources, memo)
     for one in sorted(_candidates(sources, room.opening, memo), reverse=True):
@@ -102,6 +107,30 @@ def told(sources: Sequence[Quotable], room: ToldRoom, count: Callable[[str], int
         left[taken] -= cost
         found |= new
     return sorted(found)
+
+
+def _steps(sources: Sequence[Quotable], room: int, count: Callable[[str], int], memo: Memo) -> set[Quote]:
+    """What users have kept, each message whole; nothing where that takes more than the room."""
+    found: set[Quote] = set()
+    spent = 0
+    for at in kept_steps(sources, memo) if room > 0 else ():
+        spent += count(sources[at].text) + _PER_QUOTE
+        if spent > room:
+            return set()
+        found.add(Quote(at, 0, len(sources[at].text)))
+    return found
+
+
+def kept_steps(sources: Sequence[Quotable], memo: Memo) -> list[int]:
+    """The messages in which users have something kept, step by step: short ones with a short answer, which is the message behind
+    each, that tell something; none where several speak."""
+    if is_labelled(sources, memo):
+        return []
+    return [at for at in short_exchanges(sources) if _is_step(sources[at].text)]
+
+
+def _is_step(text: str) -> bool:
+    return len(text) <= _LONGEST_STEP and not _ASKS.search(text) and not merely_agrees(text)
 
 
 def _newer(sources: Sequence[Quotable], memo: Memo) -> dict[int, int]:

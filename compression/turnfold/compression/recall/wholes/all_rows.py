@@ -72,7 +72,7 @@ def find_rows(
     folded = _with_question_before(question, folded)
     if not (question.whole_room and asks_over_rows(folded)):
         return FoundWork()
-    asked = _Asked(folded, index)
+    asked = AskedRows(folded, index)
     fitting = [(asked.fits(one.text[one.above : one.end]), one.place, one) for one in _all_rows(sources, question, memo)]
     fits, _, best = max(fitting, key=lambda one: one[:2], default=(0, 0, None))
     if best is None or not (fits or asked.names_data):
@@ -81,7 +81,7 @@ def find_rows(
     if best.source is None or best.source in question.held:
         return changes
     rows_of = _quoted(best, best.source, asked, question.whole_room - fence_tokens(count) - changes.tokens, count)
-    return FoundWork((*rows_of.quotes, *changes.quotes), (), rows_of.tokens + changes.tokens) if rows_of.quotes else rows_of
+    return rows_of.joined(changes) if rows_of.quotes else rows_of
 
 
 def _with_question_before(question: Question, folded: str) -> str:
@@ -113,7 +113,7 @@ def _above(text: str, start: int) -> int:
     return max(0, text.rfind("\n", 0, max(0, start - ABOVE)) + 1) if start > ABOVE else 0
 
 
-def _quoted(found: _Rows, source: int, asked: _Asked, room: int, count: Callable[[str], int]) -> FoundWork:
+def _quoted(found: _Rows, source: int, asked: AskedRows, room: int, count: Callable[[str], int]) -> FoundWork:
     """Of rows those that the question names, or all of them."""
     some = _matching(found, source, asked, room, count)
     if some.quotes and not asked.needs_others:
@@ -139,7 +139,7 @@ def _changes(sources: Sequence[Quotable], found: _Rows, held: frozenset[int], co
     return FoundWork(tuple(reversed(quotes)), (), spent)
 
 
-class _Asked:
+class AskedRows:
     """The words of a question that say which rows it is about, as terms."""
 
     def __init__(self, folded: str, index: PassageIndex) -> None:
@@ -171,7 +171,7 @@ class _Asked:
         return len(self.having(text)) + sum(name in held for name in self._fields)
 
 
-def _matching(found: _Rows, source: int, asked: _Asked, room: int, count: Callable[[str], int]) -> FoundWork:
+def _matching(found: _Rows, source: int, asked: AskedRows, room: int, count: Callable[[str], int]) -> FoundWork:
     """The rows that have words of the question which most others have not, as many as fit, with what stands above all."""
     text = found.text
     records = records_of(text, (found.start, found.end))[:_MOST_RECORDS]

@@ -105,6 +105,10 @@ class FoundWork(NamedTuple):
     outdated: tuple[Quote, ...] = ()
     tokens: int = 0
 
+    def joined(self, other: FoundWork) -> FoundWork:
+        """Both."""
+        return FoundWork((*self.quotes, *other.quotes), (*self.outdated, *other.outdated), self.tokens + other.tokens)
+
 
 def find_work(sources: Sequence[Quotable], question: Question, folded: str, count: Callable[[str], int], memo: Memo) -> FoundWork:
     """The work that is asked for, and what changed it later.

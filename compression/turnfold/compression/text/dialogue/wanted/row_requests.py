@@ -62,7 +62,7 @@ _OTHERS: Final = re.compile(rf"\b(?:{one_of('tallies', 'others')})\b|{one_of('ta
 _FIELDS: Final = tuple(
     [
         (name, lexicon("tallies")[f"field {name}"], re.compile(one_of("tallies", f"field {name} run-on")))
-        for name in ("money", "place", "unit")
+        for name in ("money", "place", "unit", "energy", "distance", "volume", "mass", "duration")
     ]
 )
 _FIELD_WORDS: Final = frozenset().union(*(said for _, said, _ in _FIELDS))

@@ -1,0 +1,24 @@
+"""The short exchanges of a chat: "add milk", "Milk added."; what users have kept, step by step.
+
+Lives here: where they stand. Does not belong here: what is quoted of them (``shorten.told``, ``recall.ledger``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from turnfold.compression.text.quotes import Quotable
+
+_LONGEST: Final = 240  # characters of an answer
+_LONGEST_TOLD: Final = 400  # and of what it answers
+
+
+def short_exchanges(sources: Sequence[Quotable]) -> Iterator[int]:
+    """The users' messages that are short and got a short answer, which is the message behind each."""
+    for at in range(1, len(sources)):
+        user, answer = sources[at - 1], sources[at]
+        if (user.role, answer.role) != ("user", "assistant") or not answer.text.strip():
+            continue
+        if len(user.text) <= _LONGEST_TOLD and len(answer.text) <= _LONGEST:
+            yield at - 1

@@ -1,0 +1,78 @@
+"""What users have a chat keep, step by step, is there whole when they ask for all of it: expenses, a shopping list, points.
+
+Lives here: entries among other talk, through folds. Does not belong here: tables (``test_tables``), single statements
+(``tests/compression/shorten``).
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.support.bodies import Message, encode
+from tests.support.warm import WARM
+from tests.support.words import prose
+from turnfold.compression.fold import fold_request
+from turnfold.compression.options import CachePrices, FoldOptions
+
+_CASES: Final = json.loads((Path(__file__).parent / "cases" / "entries.json").read_text("utf-8"))
+_QUESTIONS: Final = [(name, question) for name, case in _CASES.items() for question in case["questions"]]
+
+
+def _exchange(asked: str, answered: str) -> list[Message]:
+    return [{"role": "user", "content": asked}, {"role": "assistant", "content": answered}]
+
+
+def _among(entries: list[list[str]], noise: int, behind: int) -> list[Message]:
+    """Entries among exchanges about other things, in an order of their own, and more of these behind them."""
+    other = [_exchange(prose(n, "en", 3) + "?", prose(900 + n, "en", 10)) for n in range(noise)]
+    draw = random.Random(len(entries))
+    places = sorted(draw.sample(range(noise + len(entries) - behind), len(entries)))
+    told, talk = iter(entries), iter(other)
+    mixed = [_exchange(*next(told)) if n in places else next(talk) for n in range(noise + len(entries))]
+    return [message for exchange in mixed for message in exchange]
+
+
+def _forwarded(messages: list[Message], question: str) -> str:
+    body = encode([*messages, {"role": "user", "content": question}])
+    folded = fold_request(body, FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0)), WARM)
+    assert folded.changes
+    sent = json.loads(folded.body)["messages"]
+    return "\n".join(message["content"] for message in sent).replace(question, "", 1)
+
+
+@pytest.mark.parametrize(("name", "question"), _QUESTIONS)
+def test_all_entries_among_other_talk_are_there(name: str, question: str) -> None:
+    entries = _CASES[name]["entries"]
+    sent = _forwarded(_among(entries, noise=50, behind=15), question)
+    assert [told for told, _ in entries if told not in sent] == []
+
+
+_KINDS: Final = {
+    "How much did I spend altogether?": [
+        f"{thing} {n}.{n % 90 + 10}" for n, thing in enumerate(("tea", "bus", "soap", "milk") * 50)
+    ],
+    "How many calories was that in total?": [f"ate {100 + n} kcal of {thing}" for n, thing in enumerate(("rice", "soup") * 100)],
+    "What is the total distance of all my runs?": [f"ran {n}.5 km in {n + 30} min" for n in range(200)],
+}
+
+
+@pytest.mark.parametrize("question", _KINDS)
+def test_of_a_chat_of_entries_alone_a_question_gets_those_of_its_kind(question: str) -> None:
+    told = [entry for three in zip(*_KINDS.values(), strict=True) for entry in three]
+    messages = [message for entry in told for message in _exchange(entry, "Noted.")]
+    sent = _forwarded(messages, question)
+    assert [entry for entry in _KINDS[question] if entry not in sent] == []
+    others = [entry for entry in told[:100] if entry not in _KINDS[question] and entry in sent]
+    assert len(others) < 20
+
+
+def test_small_talk_is_no_record() -> None:
+    said = [_exchange(prose(n, "en", 1).rstrip(".") + "!", prose(700 + n, "en", 1)) for n in range(150)]
+    sent = _forwarded([message for exchange in said for message in exchange], "What do you think of the weather?")
+    kept = sum(exchange[0]["content"] in sent for exchange in said[:100])
+    assert kept < 40
