@@ -34,6 +34,7 @@ from turnfold.compression.recall.ranking import Terms, named_factor, score, vect
 from turnfold.compression.recall.several import several
 from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.recall.wholes.all_rows import find_rows
+from turnfold.compression.recall.wholes.definitions import find_definitions
 from turnfold.compression.recall.wholes.entries import find_entries
 from turnfold.compression.recall.wholes.placed_parts import find_parts
 from turnfold.compression.recall.wholes.plans import newest_plan
@@ -132,6 +133,8 @@ def _asked_whole(
             found = one
             break
         found = one if one.outdated else found  # a work that the request holds has older forms that are not to be quoted
+    if index.is_talk:
+        found = found.joined(find_definitions(sources, question, count, memo))
     return found if is_text else found.joined(find_entries(sources, index, question, asks, found.tokens, count, memo))
 
 

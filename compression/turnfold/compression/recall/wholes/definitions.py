@@ -1,0 +1,51 @@
+"""What the letters of a question stand for: "what is f(3)?" needs "let f(x) = x² + 3x", however long ago that was.
+
+Lives here: which definitions are quoted. Does not belong here: finding letters and what they stand for
+(``text.dialogue.wanted.symbols``).
+
+The newest definition of each is meant, with those of the letters in it. One that the request holds needs no quote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from turnfold.compression.memo import Memo, of_each
+from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.question import Question
+from turnfold.compression.recall.wholes.works import FoundWork
+from turnfold.compression.text.dialogue.wanted.symbols import definitions, used_symbols
+from turnfold.compression.text.quotes import Quotable, Quote
+
+_MOST: Final = 8
+_MOST_TOKENS: Final = 400
+
+
+def find_definitions(sources: Sequence[Quotable], question: Question, count: Callable[[str], int], memo: Memo) -> FoundWork:
+    """The newest definitions of the letters that a question uses, and of those that these use."""
+    wanted = used_symbols(question.text) if question.whole_room else []
+    if not wanted:
+        return FoundWork()
+    every = [*sources, *question.behind]
+    newest: dict[str, Quote] = {}
+    for n, found in enumerate(of_each(memo, "definitions", every, _definitions)):
+        newest.update({symbol: Quote(n, *where) for symbol, where in found})
+    chosen: dict[Quote, int] = {}
+    spent = 0
+    for symbol in wanted:  # which grows
+        quote = newest.get(symbol)
+        if quote is None or quote in chosen:
+            continue
+        text = every[quote.source].text[quote.start : quote.end]
+        spent += count(text) + FRAME
+        if len(chosen) == _MOST or spent > min(_MOST_TOKENS, question.whole_room):
+            break
+        chosen[quote] = count(text) + FRAME
+        wanted += [one for one in used_symbols(text) if one not in wanted]
+    quotes = tuple(sorted(quote for quote in chosen if quote.source < len(sources)))
+    return FoundWork(quotes, (), sum(chosen[quote] for quote in quotes))
+
+
+def _definitions(source: Quotable) -> tuple[tuple[str, tuple[int, int]], ...]:
+    return tuple(definitions(source.text)) if source.role in ("user", "assistant") else ()
