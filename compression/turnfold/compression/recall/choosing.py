@@ -36,6 +36,7 @@ from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.recall.wholes.all_rows import find_rows
 from turnfold.compression.recall.wholes.definitions import find_definitions
 from turnfold.compression.recall.wholes.entries import find_entries
+from turnfold.compression.recall.wholes.materials import find_materials
 from turnfold.compression.recall.wholes.placed_parts import find_parts
 from turnfold.compression.recall.wholes.plans import newest_plan
 from turnfold.compression.recall.wholes.whole_records import with_records
@@ -135,6 +136,7 @@ def _asked_whole(
         found = one if one.outdated else found  # a work that the request holds has older forms that are not to be quoted
     if index.is_talk:
         found = found.joined(find_definitions(sources, question, count, memo))
+        found = found if is_text else found.joined(find_materials(sources, question, asks, found.tokens, count, memo))
     return found if is_text else found.joined(find_entries(sources, index, question, asks, found.tokens, count, memo))
 
 

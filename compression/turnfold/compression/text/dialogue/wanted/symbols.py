@@ -1,4 +1,4 @@
-"""Letters that stand for something: "let f(x) = x² + 3x", "a = 14", "Soit K la matrice ...".
+"""Letters that stand for something: "let f(x) = x² + 3x", "Soit K la matrice ...", "Option A: the train".
 
 Lives here: which of them a message uses, and where a text says what one stands for. Does not belong here: which are quoted
 (``recall.wholes.definitions``), names of more than a letter, which are words like others.
@@ -28,6 +28,10 @@ _LET: Final = re.compile(
     rf"\b(?:let|call|denote|define|sei|seien|nenne|soit|soient|sea|sean|sia|siano|seja|sejam|zij|niech|пусть)\s+{_ALONE}(?=\s)",
     re.IGNORECASE,
 )
+#: "Option A: the train", "B) the car".
+_LABELLED: Final = re.compile(
+    r"^[\s>*_#-]{0,8}(?:\d{1,2}[.)]\s)?[*_]{0,3}(?:[^\W\d_]{3,12} )?([A-H])(?:[:)]|[*_]{2,3}:?|\.(?= )| [–—-](?= ))"
+)
 _LONGEST_LINE: Final = 300  # characters; of a longer one the sentence
 _MOST_READ: Final = 2_000  # characters of a line; a longer one was not written by hand
 _LONGEST: Final = 600  # characters of a message that asks so
@@ -39,26 +43,33 @@ def used_symbols(text: str) -> list[str]:
 
 
 def _used(text: str) -> Iterator[str]:
-    for found in _USED.finditer(text):
-        behind, front = text[found.end() :].lstrip()[:1], text[: found.start()].rstrip()[-1:]
-        if found[1] not in _WORDS or (behind and behind in _SIGN) or (front and front in _SIGN):
-            yield found[1]
+    found = [*_USED.finditer(text)]
+    is_listed = any(one[1] not in _WORDS for one in found)  # "A and C"
+    for one in found:
+        behind, front = text[one.end() :].lstrip()[:1], text[: one.start()].rstrip()[-1:]
+        is_sign = (behind and behind in _SIGN) or (front and front in _SIGN)
+        if one[1] not in _WORDS or is_sign or (is_listed and one[1] == "A"):
+            yield one[1]
 
 
 def definitions(text: str) -> Iterator[tuple[str, Range]]:
     """The letters for which a text says what they stand for, each with the line or the sentence that says so."""
-    if "=" not in text and "≔" not in text and not _LET.search(text):
-        return
     start = 0
+    listed: list[tuple[str, Range]] = []
     for line in text.splitlines(keepends=True):
         if len(line) <= _MOST_READ:
             yield from ((symbol, (start + a, start + b)) for symbol, (a, b) in _defined(line))
+            if item := _LABELLED.match(line):
+                listed.append((item[1], (start, start + len(line.rstrip()))))
         start += len(line)
+    letters = "".join(letter for letter, _ in listed)
+    if len(letters) > 1 and "ABCDEFGH".startswith(letters):  # who speaks comes again, and in any order
+        yield from listed
 
 
 def _defined(line: str) -> Iterator[tuple[str, Range]]:
     found = [(one.start(), one[1]) for pattern in (_DEFINED, _LET) for one in pattern.finditer(line)]
-    end = len(line.rstrip("\r\n"))
+    end = len(line.rstrip())
     said = [(0, end)] if end <= _LONGEST_LINE or not found else rough_sentences(line[:end])
     for at, symbol in sorted(found):
         yield symbol, next((one for one in reversed(said) if one[0] <= at), (0, end))

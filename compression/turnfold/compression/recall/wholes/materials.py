@@ -1,0 +1,46 @@
+"""Handed material that a request needs without naming it: "SQL for revenue by month" needs the tables of the database.
+
+Lives here: which of it is quoted. Does not belong here: telling such a request, and finding the material
+(``text.dialogue.wanted.materials``).
+
+Of each table the newest definition is meant, and of lists of routes all that are not given again. Nothing is quoted where a
+newer piece stands in the request as it was, or where all of it has no room: then what bears on the request's words has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from turnfold.compression.memo import Memo, of_each
+from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.question import Question
+from turnfold.compression.recall.quote_choice import fence_tokens
+from turnfold.compression.recall.wholes.works import FoundWork
+from turnfold.compression.text.dialogue.wanted.materials import Material, materials, needed_kinds
+from turnfold.compression.text.quotes import Quotable, Quote
+
+
+def find_materials(
+    sources: Sequence[Quotable], question: Question, folded: str, taken: int, count: Callable[[str], int], memo: Memo
+) -> FoundWork:
+    """The material that a request needs.
+
+    Args:
+        sources: what may be quoted.
+        folded: the request, case-folded.
+        taken: tokens that something else takes that it needs all of.
+    """
+    room = question.whole_room - fence_tokens(count) - taken
+    kinds = needed_kinds(folded) if room > 0 else []
+    if not kinds:
+        return FoundWork()
+    newest: dict[tuple[str, str], Quote] = {}
+    for n, found in enumerate(of_each(memo, "materials", [*sources, *question.behind], _held)):
+        newest.update({(one.kind, one.name): Quote(n, *one.place) for one in found if one.kind in kinds})
+    quotes = tuple(sorted({quote for quote in newest.values() if quote.source < len(sources)}))
+    tokens = sum(count(sources[source].text[start:end]) + FRAME for source, start, end in quotes)
+    return FoundWork(quotes, (), tokens) if tokens <= room else FoundWork()
+
+
+def _held(source: Quotable) -> tuple[Material, ...]:
+    return tuple(materials(source.text)) if source.role in ("user", "assistant") else ()
