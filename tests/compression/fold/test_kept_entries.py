@@ -18,9 +18,11 @@ from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold_request
 from turnfold.compression.options import CachePrices, FoldOptions
+from turnfold.compression.tokens import count
 
 _CASES: Final = json.loads((Path(__file__).parent / "cases" / "entries.json").read_text("utf-8"))
-_QUESTIONS: Final = [(name, question) for name, case in _CASES.items() for question in case["questions"]]
+_ASKED: Final = [(name, case["questions"][n % len(case["questions"])]) for n, (name, case) in enumerate(_CASES.items())]
+_ASKED_AGAIN: Final = [(name, case["questions"][-1]) for name, case in _CASES.items()]
 
 
 def _exchange(asked: str, answered: str) -> list[Message]:
@@ -37,18 +39,33 @@ def _among(entries: list[list[str]], noise: int, behind: int) -> list[Message]:
     return [message for exchange in mixed for message in exchange]
 
 
-def _forwarded(messages: list[Message], question: str) -> str:
+def _forwarded(messages: list[Message], question: str, share: float | None = None) -> str:
     body = encode([*messages, {"role": "user", "content": question}])
-    folded = fold_request(body, FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0)), WARM)
+    budget = None if share is None else int(share * sum(map(count, (message["content"] for message in messages))))
+    folded = fold_request(body, FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0), budget=budget), WARM)
     assert folded.changes
     sent = json.loads(folded.body)["messages"]
     return "\n".join(message["content"] for message in sent).replace(question, "", 1)
 
 
-@pytest.mark.parametrize(("name", "question"), _QUESTIONS)
+@pytest.mark.parametrize(("name", "question"), _ASKED)
 def test_all_entries_among_other_talk_are_there(name: str, question: str) -> None:
     entries = _CASES[name]["entries"]
     sent = _forwarded(_among(entries, noise=50, behind=15), question)
+    assert [told for told, _ in entries if told not in sent] == []
+
+
+@pytest.mark.parametrize(("name", "question"), _ASKED_AGAIN)
+def test_all_entries_are_there_under_a_budget_of_a_tenth(name: str, question: str) -> None:
+    entries = _CASES[name]["entries"]
+    sent = _forwarded(_among(entries, noise=50, behind=15), question, 0.1)
+    assert [told for told, _ in entries if told not in sent] == []
+
+
+@pytest.mark.parametrize("name", ["workouts", "expenses", "bp"])
+def test_entries_that_got_a_long_answer_are_there(name: str) -> None:
+    entries = [[told, f"{answer} {prose(n, 'en', 6)}"] for n, (told, answer) in enumerate(_CASES[name]["entries"])]
+    sent = _forwarded(_among(entries, noise=50, behind=15), _CASES[name]["questions"][0])
     assert [told for told, _ in entries if told not in sent] == []
 
 

@@ -22,8 +22,9 @@ from turnfold.compression.recall.passage_index import Ints, PassageIndex
 from turnfold.compression.recall.quote_choice import QuoteTokens
 from turnfold.compression.recall.ranked_quotes import RankedQuotes
 from turnfold.compression.shorten.answers import merely_agrees
+from turnfold.compression.shorten.told import kept_steps
 from turnfold.compression.text.dialogue.echoes import echoes
-from turnfold.compression.text.dialogue.short_exchanges import short_exchanges
+from turnfold.compression.text.dialogue.short_exchanges import is_short, short_exchanges
 from turnfold.compression.text.dialogue.turns import is_labelled
 from turnfold.compression.text.quotes import Quotable
 
@@ -54,11 +55,13 @@ def with_ledger(
 
 
 def fitting_ledger(index: PassageIndex, sources: Sequence[Quotable], room: int, memo: Memo) -> Ints:
-    """The passages of short exchanges, in order, if there is room for all of them; else none."""
-    ledger: Ints = index.derived("ledger", lambda: _passages(index, sources, memo))
-    if index.named.any() or float((index.costs[ledger] + FRAME).sum()) > room:
-        return ledger[:0]
-    return ledger
+    """The passages of short exchanges, in order, if there is room for all of them; else those of the shortest ones, without the
+    answers, if there is room for these; else none."""
+    if index.named.any():
+        return np.zeros(0, np.int64)
+    kinds: tuple[Ints, ...] = index.derived("ledger", lambda: _passages(index, sources, memo))
+    fitting = (ledger for ledger in kinds if float((index.costs[ledger] + FRAME).sum()) <= room)
+    return next(fitting, np.zeros(0, np.int64))
 
 
 def release_ledger(tokens: QuoteTokens, index: PassageIndex, sources: Sequence[Quotable], room: int, memo: Memo) -> None:
@@ -70,14 +73,14 @@ def release_ledger(tokens: QuoteTokens, index: PassageIndex, sources: Sequence[Q
         tokens.release(number)
 
 
-def _passages(index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> Ints:
-    """The passages of their messages, in order, without nods and echoes; none where most of what is said stands in them, or most
-    messages name who speaks."""
+def _passages(index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> tuple[Ints, ...]:
+    """The passages of short exchanges, in order, without nods and echoes, and those of what users have kept; none where most of
+    what is said stands in them, or most messages name who speaks."""
     if is_labelled(sources, memo):
-        return np.zeros(0, np.int64)
-    said = np.fromiter(_messages(sources, memo), np.int64)
-    found = np.flatnonzero(np.isin(index.source_of, said))
-    return found if index.costs[found].sum() <= _MINORITY * index.costs.sum() else found[:0]
+        return ()
+    kept = [at for at in kept_steps(sources, memo) if is_short(sources[at + 1])]
+    both = [np.flatnonzero(np.isin(index.source_of, np.fromiter(said, np.int64))) for said in (_messages(sources, memo), kept)]
+    return tuple([found for found in both if index.costs[found].sum() <= _MINORITY * index.costs.sum()])
 
 
 def _messages(sources: Sequence[Quotable], memo: Memo) -> Iterator[int]:

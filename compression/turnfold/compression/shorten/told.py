@@ -16,10 +16,11 @@ from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.shorten.answers import asked, merely_agrees
+from turnfold.compression.text.dialogue.orders import begins_with_command
 from turnfold.compression.text.dialogue.own_words import beside_output
 from turnfold.compression.text.dialogue.renewals import renewals
 from turnfold.compression.text.dialogue.self_statements import changes, statement_weight
-from turnfold.compression.text.dialogue.short_exchanges import short_exchanges
+from turnfold.compression.text.dialogue.short_exchanges import is_short
 from turnfold.compression.text.dialogue.turns import is_labelled
 from turnfold.compression.text.dialogue.wanted.picks import picks
 from turnfold.compression.text.lower import lower_text, words
@@ -110,27 +111,31 @@ def told(sources: Sequence[Quotable], room: ToldRoom, count: Callable[[str], int
 
 
 def _steps(sources: Sequence[Quotable], room: int, count: Callable[[str], int], memo: Memo) -> set[Quote]:
-    """What users have kept, each message whole; nothing where that takes more than the room."""
-    found: set[Quote] = set()
-    spent = 0
-    for at in kept_steps(sources, memo) if room > 0 else ():
-        spent += count(sources[at].text) + _PER_QUOTE
-        if spent > room:
-            return set()
-        found.add(Quote(at, 0, len(sources[at].text)))
-    return found
+    """What users have kept, each message whole; nothing where that takes more than the room.
+
+    What got a long answer is left out where that makes the rest fit.
+    """
+    if room <= 0:
+        return set()
+    steps = kept_steps(sources, memo)
+    for some in (steps, [at for at in steps if is_short(sources[at + 1])]):
+        if sum(count(sources[at].text) + _PER_QUOTE for at in some) <= room:
+            return {Quote(at, 0, len(sources[at].text)) for at in some}
+    return set()
 
 
 def kept_steps(sources: Sequence[Quotable], memo: Memo) -> list[int]:
-    """The messages in which users have something kept, step by step: short ones with a short answer, which is the message behind
-    each, that tell something; none where several speak."""
-    if is_labelled(sources, memo):
-        return []
-    return [at for at in short_exchanges(sources) if _is_step(sources[at].text)]
+    """The messages in which users have something kept, step by step: short ones that tell something, or ask for no more than a
+    short answer; the answer is the message behind each. None where several speak."""
+    return [] if is_labelled(sources, memo) else [at for at in range(len(sources) - 1) if _is_step(sources[at], sources[at + 1])]
 
 
-def _is_step(text: str) -> bool:
-    return len(text) <= _LONGEST_STEP and not _ASKS.search(text) and not merely_agrees(text)
+def _is_step(told: Quotable, answer: Quotable) -> bool:
+    if (told.role, answer.role) != ("user", "assistant") or not (0 < len(told.text) <= _LONGEST_STEP) or not answer.text.strip():
+        return False
+    if _ASKS.search(told.text) or merely_agrees(told.text):
+        return False
+    return is_short(answer) or not begins_with_command(told.text)
 
 
 def _newer(sources: Sequence[Quotable], memo: Memo) -> dict[int, int]:

@@ -20,5 +20,10 @@ def short_exchanges(sources: Sequence[Quotable]) -> Iterator[int]:
         user, answer = sources[at - 1], sources[at]
         if (user.role, answer.role) != ("user", "assistant") or not answer.text.strip():
             continue
-        if len(user.text) <= _LONGEST_TOLD and len(answer.text) <= _LONGEST:
+        if len(user.text) <= _LONGEST_TOLD and is_short(answer):
             yield at - 1
+
+
+def is_short(answer: Quotable) -> bool:
+    """Whether an answer is as short as one to something that was to be kept."""
+    return len(answer.text) <= _LONGEST
