@@ -53,7 +53,7 @@ def times_and_dates(folded: str) -> Iterator[Written]:
     if _HINT.search(folded):
         yield from _times(folded)
         yield from _named_days(folded)
-        for found in chain(_FIGURES.finditer(folded), _ISO.finditer(folded)):
+        for found in chain(_FIGURES.finditer(folded), _ISO.finditer(folded) if "-" in folded else ()):
             other = found.groupdict().get("other")
             days = ((found["day"], other), (other, found["day"])) if other else ((found["day"], found["month"]),)
             yield from _written(found[0], [(int(day), int(month)) for day, month in days])

@@ -19,7 +19,9 @@ _HEADERS: Final = (
     r"|Inviato|Oggetto|Assunto|Van|Verzonden|Aan|Onderwerp)[ \u00a0]?:"
 )
 _HEADER: Final = re.compile(rf"[ \t>*]*{_HEADERS}\*{{0,2}}[ \t]")
-_MAIL: Final = re.compile(rf"(?:(?:\A|\n)[ \t>*]*{_HEADERS}\*{{0,2}}[ \t]\S[^\n]*){{3}}")
+_MAIL_LINE: Final = rf"\n[ \t>*]*{_HEADERS}\*{{0,2}}[ \t]\S[^\n]*"
+#: In a text with a line feed in front of it.
+_MAIL: Final = re.compile(rf"{_MAIL_LINE}(?:{_MAIL_LINE}){{2}}")
 #: The line above a mail that is answered or passed on.
 _ANSWERED: Final = re.compile(
     r"(?im)^[ \t]*-{2,}[ \t]?(?:original message|forwarded message|ursprüngliche nachricht|weitergeleitete nachricht"
@@ -40,7 +42,7 @@ _COUNTER: Final = 8  # characters of a number that a page counts with
 
 def is_mail(text: str) -> bool:
     """Whether a text holds the lines that programs write above a mail."""
-    return ":" in text and _MAIL.search(text) is not None
+    return ":" in text and _MAIL.search("\n" + text) is not None
 
 
 def beside(text: str, spans: Sequence[Span]) -> frozenset[int]:

@@ -23,7 +23,7 @@ REMARK: Final = re.compile(r"\s*(?:#(?!include|define|!)|//|/\*|--|;|<!--|%|REM\
 SECTION: Final = re.compile(r"\[[^\[\]\n]{1,60}(?<=[\w.?!)\"'’])\][ \t\r]*(?:\n|\Z)")
 SETTING: Final = re.compile(r"[#;]?[ \t]*(?:[\w.-]+|\"[^\"\n]{1,80}\"|'[^'\n]{1,80}')[ \t]*[=:]")
 _CLOCK: Final = r"\d{1,2}:\d\d(?::\d\d)?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?"
-_CLOCKED: Final = re.compile(r"\d:\d\d")
+_CLOCKED: Final = re.compile(r":(?<=\d:)\d\d")
 _AGO_WORDS: Final = (" ago", "vor ", "il y a ", "hace ", "há ", " fa\n", " geleden", " temu", " назад", " önce")
 #: "3 days ago", "5h ago", "vor 3 Tagen", as forums and comments have it.
 AGO: Final = (

@@ -58,6 +58,8 @@ def joined_words(low: str) -> list[str]:
     """Words of a lowered text, in order: letters and digits, with apostrophes and hyphens inside."""
     if not low.isascii():
         return _JOINED_WORD.findall(low)
+    if "'" not in low and "-" not in low:
+        return low.encode().translate(_LETTERS_AND_DIGITS).decode().split()
     return _NO_JOINT.sub(" ", low.encode().translate(_JOINED_KEPT).decode()).split()
 
 

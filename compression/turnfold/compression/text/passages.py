@@ -33,6 +33,8 @@ _LONGEST: Final = 500  # characters without a border after which a chunk is cut 
 _BORDER: Final = re.compile(r"[.!?…؟।。！？｡\n](?:(?<=\n)\n*|(?<=[.!?…؟।])[\"')\]»”’]*\s+|(?<=[。！？｡])[」』”’）]*\s*)")
 #: A line that does not end, and an item that completes it: "unless / (a) the fee is paid; or / (b) ...".
 _COMPLETED: Final = re.compile(r"(?:[^\W_]|(?<=[\w)])[;,]) *\n[ \t]*(?:\((?:[a-z]|[ivx]{1,4}|\d)\)|[a-z]\)) ")
+#: Such an item, found by the line feed in front of it.
+_COMPLETING: Final = re.compile(r"\n[ \t]*(?:\((?:[a-z]|[ivx]{1,4}|\d)\)|[a-z]\)) ")
 _SOFT_BORDER: Final = re.compile(r"[,;:|、，；)}\]]\s*|\s+")
 
 Range = tuple[int, int]
@@ -110,7 +112,8 @@ def _sentence_ends(text: str, records: Collection[int] = ()) -> list[int]:
     if broken:
         borders = [border for border in borders if border - 1 not in broken]
     if "\n" in text:
-        completed = {text.index("\n", m.start()) + 1 for m in _COMPLETED.finditer(text)} if ") " in text else set()
+        items = ") " in text and _COMPLETING.search(text)
+        completed = {text.index("\n", m.start()) + 1 for m in _COMPLETED.finditer(text)} if items else set()
         completed.update(_beside_writers(text, borders))
         completed.update(_within_sentences(text, borders))
         borders = [border for border in borders if border not in completed] if completed else borders

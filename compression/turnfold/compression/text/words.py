@@ -187,7 +187,7 @@ def stem_table(distinct: Collection[str], name: str) -> dict[str, int]:
     bases = _IRREGULAR.get(name)
     short = [*distinct]
     if max(map(len, short), default=0) > _LONGEST_STEMMED or _UNSTEMMED.search(" ".join(short)):
-        short = [w for w in short if len(w) <= _LONGEST_STEMMED and not _UNSTEMMED.search(w)]
+        short = [w for w in short if len(w) <= _LONGEST_STEMMED and (w.isalpha() or not _UNSTEMMED.search(w))]
     regular = [bases.get(w, w) for w in short] if bases else short
     stems: Sequence[str] = Stemmer.Stemmer(name, 0).stemWords(regular) if name in _STEMMED else regular
     found = dict(zip(short, map(term, stems), strict=True))

@@ -51,8 +51,9 @@ _DATE: Final = re.compile(
     r"|(?:\d{2,4}年)?\d{1,2}月\d{1,2}日|(?:\d{4}년 ?)?\d{1,2}월 ?\d{1,2}일"
 )
 #: What a page that names its writers so holds: dates at the ends of lines, names in capitals; signatures, ends of quotations.
-_MAY_DATE: Final = re.compile(r"(?:19|20)\d\d[^\n]{0,12}\n|\d ?(?:y|yr|mo|d|h|w)\.?\n")
-_MAY_PLAY: Final = re.compile(r"(?:\A|\n)[^\Wa-z\d_][^\n\Wa-z\d_]+(?:[ .'-]{1,2}[^\n\Wa-z\d_]+)*[.:]?(?: \([^\n]*)?\n")
+_MAY_DATE: Final = re.compile(r"\d(?:(?:(?<=1)9|(?<=2)0)\d\d[^\n]{0,12}\n| ?(?:y|yr|mo|d|h|w)\.?\n)")
+#: In a text with a line feed in front of it.
+_MAY_PLAY: Final = re.compile(r"\n[^\Wa-z\d_][^\n\Wa-z\d_]+(?:[ .'-]{1,2}[^\n\Wa-z\d_]+)*[.:]?(?: \([^\n]*)?\n")
 _MAY_SIGN: Final = ("\n—", "\n―", "\n–", "\n--", '"\n', "”\n", "»\n", "“\n")
 _UNKNOWN: Final = 3  # words of a line that says when: a month, what a date has between its parts
 _FIELD: Final = re.compile(r"[^\W\d_][\w .]{0,24} ?[:：] ?\S")
@@ -113,7 +114,7 @@ def may_name_writers(text: str) -> bool:
 def _hints(text: str) -> tuple[bool, bool, bool]:
     """Whether a text may have dates and names in lines of their own, names in capitals, signatures."""
     dated = may_name_speakers(text) or _MAY_DATE.search(text) is not None
-    return dated, _MAY_PLAY.search(text) is not None, any(map(text.__contains__, _MAY_SIGN))
+    return dated, _MAY_PLAY.search("\n" + text) is not None, any(map(text.__contains__, _MAY_SIGN))
 
 
 def writers(text: str) -> Writers:

@@ -184,6 +184,8 @@ def _language(table: Mapping[str, frozenset[str]], name: str) -> _Language:
 _TABLE: Final = lexicon("orders")
 _SPACED: Final = tuple(_language(_TABLE, name) for name in ("en", "de", "fr", "es", "pt", "it", "nl", "ru", "pl", "tr"))
 _RUN_ON: Final = run_on_orders(_TABLE)
+#: Every letter of the scripts that these are written in is one of these; more than two ranges take milliseconds to compile.
+_RUN_ON_SIGN: Final = re.compile("[\u0600-\u097f\u3040-\ud7af]")
 # Verbs of all languages, and words with which a sentence may begin before its verb.
 _VERBS: Final = {
     stem: frozenset().union(*(one.stems.get(stem, ()) for one in _SPACED)) for language in _SPACED for stem in language.stems
@@ -226,7 +228,7 @@ def is_standing_order(sentence: str, known: Sequence[str] | None = None) -> bool
 
 
 def _orders_something(sentence: str, known: Sequence[str] | None) -> bool:
-    if not sentence.isascii() and _RUN_ON.search(sentence):
+    if not sentence.isascii() and _RUN_ON_SIGN.search(sentence) and _RUN_ON.search(sentence):
         return not _ASKS.search(sentence)
     if tells_manner(sentence, known) or is_constraint(sentence, known):
         return True
@@ -237,7 +239,10 @@ def _orders_something(sentence: str, known: Sequence[str] | None) -> bool:
     low = lower_text(sentence)
     if (known is None and not may_order(words(low), low)) or (_ASKS.search(low) and not _ASKS_YOU.search(low)):
         return False
-    pieces = _PIECE.findall(_QUOTED_WORD.sub(r"\1", _plain(low)))
+    plain = _plain(low)
+    if '"' in plain or not plain.isascii():
+        plain = _QUOTED_WORD.sub(r"\1", plain)
+    pieces = _PIECE.findall(plain)
     if "'" in low:
         pieces = [part for piece in pieces for part in _split_elision(piece)]
     said = frozenset(pieces)

@@ -22,6 +22,7 @@ from turnfold.compression.text.ties.side_by_side import parts_beside
 _PARAGRAPH: Final = re.compile(r"^[^\S\n]*+\S[^\n]*(?:\n[^\S\n]*+\S[^\n]*)*+", re.MULTILINE)
 #: A paragraph that does not end, and one that begins with a small letter.
 _UNENDED: Final = re.compile(r"[^\W_][,’')”»\]-]?[ \t\r]*\n[ \t\r]*\n")
+_BLANK_LINE: Final = re.compile(r"\n[ \t\r]*\n")
 _TERMINATORS: Final = frozenset(".!?:;…。！？：；।॥؟۔｡")
 _CLOSING: Final = " \t\r\n\"'”’»)]*_"
 _OPENING: Final = " \t\"'“‘„«*_"
@@ -62,7 +63,7 @@ def interruptions(text: str) -> list[Range]:
 
 def _pages(text: str) -> Iterator[Range]:
     """A paragraph without an end, and the next one that begins with a small letter, of which there are few in a page's text."""
-    if not _UNENDED.search(text):
+    if not (_BLANK_LINE.search(text) and _UNENDED.search(text)):
         return
     open_at, seen = -1, 0  # where a paragraph stops that has no end, and how many came behind it
     for found in _PARAGRAPH.finditer(text):

@@ -29,6 +29,11 @@ _REFERENCE: Final = re.compile(
     re.IGNORECASE,
 )
 _WORDS: Final = _TIES["numbered"]
+#: In a text of ASCII a number stands behind one of these; as the regex engine reads it without case, "adım" is "adim" too.
+_ASCII_WORDS: Final = frozenset(word.replace("ı", "i") for word in _WORDS)
+_BEHIND_WORD: Final = re.compile(r"[ .]\d")
+_LAST_WORD: Final = re.compile(r"\w+\Z")
+_LONGEST_WORD: Final = max(map(len, _WORDS))
 #: With one of these a numbered line begins, or with the word for it.
 _BEGINS: Final = frozenset("0123456789(§第#*>_- \t").union(word[0].upper() for word in _WORDS)
 _SIGNS: Final = re.compile("[§第步骤手順제]")
@@ -55,7 +60,7 @@ def numbered_ties(text: str, pieces: Sequence[StatementPiece]) -> Iterator[Pair]
         return
     if "\n" not in text or not any(line[:1] in _BEGINS and _NUMBERED.match(line) for line in text.split("\n")):
         return
-    if not _REFERENCE.search(text):
+    if not (_may_refer(text) and _REFERENCE.search(text)):
         return
     limits: list[tuple[int, str]] = []
     under: dict[str, list[int]] = {}
@@ -77,6 +82,18 @@ def _is_limit(piece: StatementPiece) -> bool:
     return not (piece.asks or _LIMITING.isdisjoint(piece.said)) or (piece.dense and _DENSE_LIMITS.search(piece.text) is not None)
 
 
+def _may_refer(text: str) -> bool:
+    """Whether a number of the text stands behind a word for something numbered; told without a try of all words at each place."""
+    return not text.isascii() or any(_word_before(text, m.start()) in _ASCII_WORDS for m in _BEHIND_WORD.finditer(text))
+
+
+def _word_before(text: str, at: int) -> str:
+    """The word in front of a blank or a full stop, or of both."""
+    end = at - (text[at] == " " and text[at - 1 : at] == ".")
+    word = _LAST_WORD.search(text[max(0, end - _LONGEST_WORD - 1) : end])
+    return word[0].lower() if word else ""
+
+
 def _references(sentence: str) -> Iterator[str]:
-    for found in _REFERENCE.finditer(sentence):
+    for found in _REFERENCE.finditer(sentence) if _may_refer(sentence) else ():
         yield from _ONE.findall(found["numbers"]) if found["numbers"] else ((found["counted"] or found["dense"]),)
