@@ -99,7 +99,8 @@ def _talk(draw: random.Random, messages: int) -> list[Source]:
     said: list[Source] = []
     labelled = draw.choice((0.0, 0.1, 0.5))
     for n in range(messages):
-        told = [f"You have {draw.randint(1, 4)} {draw.choice(('arrows', 'coins'))}", f"The oven needs {draw.randint(1, 4)} minutes"]
+        thing = draw.choice(("arrows", "coins"))
+        told = [f"You have {draw.randint(1, 4)} {thing}", f"The oven needs {draw.randint(1, 4)} minutes"]
         text = ". ".join([*draw.sample(told, draw.randint(0, 2)), draw.choice(("The mock test", "Well"))])
         text = f"Anna: {text}" if draw.random() < labelled else text
         name = draw.choice(("", "", "Ben"))

@@ -115,7 +115,7 @@ def standings_behind(earlier: EarlierStandings, behind: Sequence[Quotable], memo
     """Which messages behind others tell a figure anew that one of these told otherwise, numbered on from these: those of
     `standings` over all of them."""
     read = of_each(memo, "figures told", behind, lambda one: _read(one, memo))
-    if not any([one.told for one in read]) or earlier.labels.joined(labels_of(behind, memo)).are_most:
+    if not any(one.told for one in read) or earlier.labels.joined(labels_of(behind, memo)).are_most:
         return []
     newest: _Newest = {}
     left = _MOST
@@ -138,11 +138,12 @@ def standings_behind(earlier: EarlierStandings, behind: Sequence[Quotable], memo
 
 def _newer(told: Sequence[_Told], of: str, role: str, about: frozenset[str]) -> _Told | None:
     """The newest message that tells the figure of another one, whatever its value."""
-    return next((new for new in told if _is_of_same(of, role, new[2], about)), None)
-
-
-def _is_of_same(of: str, role: str, newer: frozenset[str], older: frozenset[str]) -> bool:
-    return (role == "assistant" and of not in _MEASURES) or not newer.isdisjoint(older)
+    if role == "assistant" and of not in _MEASURES:
+        return told[0] if told else None
+    for new in told:
+        if not new[2].isdisjoint(about):
+            return new
+    return None
 
 
 def _read(source: Quotable, memo: Memo) -> _Standings:
