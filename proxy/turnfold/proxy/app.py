@@ -94,8 +94,8 @@ _OPENING: Final = 1.0  # seconds that the start waits for the store
 
 
 def warm(settings: Settings) -> None:
-    """Load what the first request would wait for: a vocabulary, the price list, and the rules for requests about everything and about
-    what was told before."""
+    """Load what the first request would wait for: a vocabulary, the price list, and the rules for requests about everything and
+    about what was told before."""
     tokens.encoding(tokens.BORDER_ENCODING)
     asks_for_overall("")
     points_back("")
