@@ -23,6 +23,7 @@ from turnfold.compression import tokens
 from turnfold.compression.fold import Fold, fold
 from turnfold.compression.shorten.terse_prose.compress import terse
 from turnfold.compression.text.dialogue.overall import asks_for_overall
+from turnfold.compression.text.dialogue.told_before import points_back
 from turnfold.compression.wire.conversation import Wire
 from turnfold.config.fold import fold_options, options_by_model
 from turnfold.config.prices import price_from
@@ -93,9 +94,11 @@ _OPENING: Final = 1.0  # seconds that the start waits for the store
 
 
 def warm(settings: Settings) -> None:
-    """Load what the first request would wait for: a vocabulary, the price list, and the rules for requests about everything."""
+    """Load what the first request would wait for: a vocabulary, the price list, and the rules for requests about everything and
+    about what was told before."""
     tokens.encoding(tokens.BORDER_ENCODING)
     asks_for_overall("")
+    points_back("")
     prose = fold_options(settings, "gpt-4o").prose
     if prose.intensity != "off":
         terse("The first text is the slow one.", prose.intensity, prose.lexicon)

@@ -86,6 +86,28 @@ def test_task_limits_and_newest_result_are_sent(place: int, name: str, tasks: in
     assert kept == [[]] * len(kept)
 
 
+def _as_marked(messages: Sequence[Message], marks: int) -> bytes:
+    """A body of Anthropic's whose last user messages have cache marks."""
+    told, said = _split(messages)
+    parts = [{"role": m["role"], "content": [{"type": "text", "text": m["content"]}]} for m in said]
+    for one in [one for one in parts if one["role"] == "user"][-marks:]:
+        one["content"][0] |= {"cache_control": {"type": "ephemeral"}}
+    return json.dumps({"model": _MODEL, "max_tokens": 900, "system": told or "Work.", "messages": parts}).encode()
+
+
+@pytest.mark.parametrize("marks", [1, 2, 4, 5])
+def test_reports_are_told_alike_however_far_marks_move(marks: int) -> None:
+    """Each request leaves out a mark where the one before had it; every third one goes back, or on by several steps."""
+    for place, name in enumerate(every(6, sorted(FORMATS), marks)):
+        made, memo = session(name, 2, 5, seed=marks), Memo()
+        ends = [at + 1 for at, one in enumerate(made.messages) if one["role"] == "user"]
+        order = [ends[max(0, at - 5)] if at % 3 == place % 3 else end for at, end in enumerate(ends)]
+        for end in order:
+            body = _as_marked(made.messages[:end], marks)
+            assert MESSAGES.read(body, memo).messages == MESSAGES.read(body, Memo()).messages
+        assert any(message.reports for message in MESSAGES.read(_as_marked(made.messages, marks), memo).messages)
+
+
 def with_native_calls(made: Session) -> list[Message]:
     """The same session with calls and results in messages of their own."""
     messages: list[Message] = []

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
+
 from tests.support.cases import each
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.text.dialogue.echoes import echoes, is_echo
-from turnfold.compression.text.dialogue.standings import standings
+from turnfold.compression.text.dialogue.standings import earlier_standings, standings, standings_behind
 from turnfold.compression.text.quotes import Source
 
 
@@ -90,3 +92,32 @@ def test_an_echo_stands_right_behind_what_it_repeats() -> None:
     answer = Source("assistant", "Noted: 2,950.", digest("c"))
     assert echoes([user, answer], Memo()) == [1]
     assert echoes([user, other, answer], Memo()) == []
+
+
+def _talk(draw: random.Random, messages: int) -> list[Source]:
+    """Talk in which few subjects have few values, of both sides and of two names; here and there nobody tells a figure."""
+    said: list[Source] = []
+    labelled = draw.choice((0.0, 0.1, 0.5))
+    for n in range(messages):
+        thing = draw.choice(("arrows", "coins"))
+        told = [f"You have {draw.randint(1, 4)} {thing}", f"The oven needs {draw.randint(1, 4)} minutes"]
+        text = ". ".join([*draw.sample(told, draw.randint(0, 2)), draw.choice(("The mock test", "Well"))])
+        text = f"Anna: {text}" if draw.random() < labelled else text
+        name = draw.choice(("", "", "Ben"))
+        said.append(Source(draw.choice(("user", "assistant")), text, digest(f"{n} {text}"), name=name))
+    return said
+
+
+@each("seed", range(40))
+def test_messages_behind_others_renew_the_same_as_in_one_row(seed: int) -> None:
+    draw = random.Random(seed)
+    size, behind = draw.choice(((0, 9), (30, 0), (30, 1), (60, 25), (400, 12), (300, 190), (20, 420)))
+    said = _talk(draw, size + behind)
+    earlier = earlier_standings(said[:size], Memo())
+    expected = [one for one in standings(said, Memo()) if one.older < size <= one.newer]
+    assert standings_behind(earlier, said[size:], Memo()) == expected
+
+
+def test_cases_of_messages_behind_others_renew_some() -> None:
+    found = [one for seed in range(9) for one in standings(_talk(random.Random(seed), 60), Memo()) if one.older < 40 <= one.newer]
+    assert len(found) > 9

@@ -7,11 +7,13 @@ import gzip
 import json
 import threading
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import tiktoken
 from starlette.types import Receive, Scope, Send
+from yarl import URL
 
 from tests.proxy.harness import ProxyServer, StartProxy, UpstreamServer, call, halve, proxy_server, reply, until
 from tests.support.words import prose
@@ -20,7 +22,16 @@ from turnfold.compression.fold import Folded, engine, fold
 from turnfold.compression.fold.plan import plan
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
+from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Changes, Conversation
+from turnfold.config.settings import Settings, UpstreamSettings
+from turnfold.proxy.chat.exchange import ChatRequest, Exchange
+from turnfold.proxy.chat.folding import Folding, Lanes
+from turnfold.proxy.learning.deciding import Decisions
+from turnfold.proxy.learning.warming import WarmthMemory
+from turnfold.proxy.learning.windows import Windows
+from turnfold.proxy.outbound.destination import Destination
+from turnfold.proxy.outbound.upstream import Upstream
 
 TWO = b'{"model":"gpt-4o","messages":[{"role":"user","content":"one"},{"role":"user","content":"two"}]}'
 USAGE = reply(b'{"model":"gpt-4o-2024-08-06","usage":{"prompt_tokens":7,"completion_tokens":2}}')
@@ -378,3 +389,38 @@ def test_many_at_once(upstream: UpstreamServer, proxy: ProxyServer) -> None:
     assert answers == [200] * 40
     until(lambda: len(proxy.recorder.so_far) == 40)
     assert len({receipt.request_id for receipt in proxy.recorder.receipts}) == 40
+
+
+async def test_what_is_hardly_new_is_read_without_a_thread() -> None:
+    said = [{"role": ("user", "assistant")[n % 2], "content": prose(n, sentences=6)} for n in range(61)]
+    readers: list[bool] = []
+
+    def read(body: bytes, memo: Memo) -> Conversation:
+        readers.append(threading.current_thread() is threading.main_thread())
+        return CHAT.read(body, memo)
+
+    settings, lanes = Settings(), Lanes(1)
+    decisions = Decisions(None, 0.0, WarmthMemory())
+    folding = Folding.of(settings, lambda model, _: FoldOptions(model=model), Windows(), decisions, lanes)
+    nowhere = Destination(Upstream(UpstreamSettings()), URL("http://localhost"), "openai")
+    wire = replace(CHAT, read=read)
+
+    async def reads(messages: int, longer: str = "", coding: str = "") -> None:
+        asked = {"role": "user", "content": longer or "Why?"}
+        body = json.dumps({"model": "gpt-4o", "messages": [*said[:messages], asked]}).encode()
+        body = gzip.compress(body) if coding else body
+        request = ChatRequest("tf-1", 0.0, 0.0, 0.0, wire, nowhere, (), coding, body, "on", None, None, tenant="t1")
+        read = await folding.read_request(Exchange(request))
+        assert read.conversation is not None
+        assert len(read.conversation.messages) == messages + 1
+
+    try:
+        await reads(56)
+        await reads(58)
+        await reads(60, longer="Why is the pier shut? " * 400)
+        await reads(60, coding="gzip")
+        await reads(60)
+        await reads(2)
+    finally:
+        lanes.close()
+    assert readers == [False, True, False, False, True, True]

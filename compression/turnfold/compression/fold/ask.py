@@ -8,7 +8,7 @@ The recall of a user message is a function of the messages up to it, so a tool l
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, NamedTuple
@@ -81,7 +81,7 @@ def recall_for(
     indices, folded, name = _remembered(messages, cut, asker, stays, options, memo)
     user = cut[asker.unit].start
     like = _likeness(options, user, indices)
-    behind = tuple([source(message) for message in messages[(indices[-1] + 1 if indices else 0) : user]])
+    behind = _quotables(messages[(indices[-1] + 1 if indices else 0) : user])
     all_changed = present.changed.issuperset(indices)  # as a rule
     held = frozenset(() if all_changed else [n for n, index in enumerate(indices) if index not in present.changed])
     before = _exchange(messages[:user])
@@ -182,11 +182,16 @@ def _remembered(
         name = b"".join([messages.keys[i] for i in indices])
         found = _QuotableMessages(
             indices,
-            tuple([source(messages[i]) if messages[i].reports else messages[i] for i in indices]),
+            _quotables([messages[i] for i in indices]),
             digest(name.hex()).hex(),
         )
         memo.put(key, ((given, found), *known)[:_KEPT], lambda kept: sum([500 + 64 * len(one.indices) for _, one in kept]))
     return found
+
+
+def _quotables(messages: Iterable[Message]) -> tuple[Quotable, ...]:
+    """Messages as they are quoted: each is a text itself, but for those that only report."""
+    return tuple([source(m) if m.reports else m for m in messages])
 
 
 def _folded(

@@ -130,7 +130,8 @@ def _reached(known: _Replayed, whole: Course, same: int) -> list[Replay]:
     last = bisect_left(whole.requests, same)
     states = known.states[: bisect_right(known.states, last, key=lambda state: state.turns)]
     belief = whole.options.belief
-    asked = ((whole.decided.get(at, belief), made) for at, made in (states[-1].decided if states else ()))
-    if not states or any(now is not made and now != made for now, made in asked):
-        return []
+    for at, made in states[-1].decided if states else ():
+        now = whole.decided.get(at, belief)
+        if now is not made and now != made:
+            return []
     return list(states)

@@ -94,8 +94,12 @@ def _numbers(index: PassageIndex, quoted: Sequence[Quote]) -> Ints:
     """The passages that are quoted."""
     found: list[int] = []
     firsts, stops = (index.source_of.searchsorted([quote.source + more for quote in quoted]).tolist() for more in (0, 1))
+    passages = index.quotes
     for (_, start, end), first, stop in zip(quoted, firsts, stops, strict=True):
-        found += [n for n in range(first, stop) if index.quotes[n].start < end and start < index.quotes[n].end]
+        for n in range(first, stop):
+            _, begin, until = passages[n]
+            if begin < end and start < until:
+                found.append(n)
     return np.array(found, np.int64)
 
 

@@ -21,7 +21,7 @@ from turnfold.compression.recall.quote_choice import QuoteTokens
 from turnfold.compression.recall.ranked_quotes import RankedQuotes
 from turnfold.compression.text.dialogue.echoes import echoes
 from turnfold.compression.text.dialogue.renewals import LONGEST, Renewal, may_renew, renewals
-from turnfold.compression.text.dialogue.standings import standings, tells_standing
+from turnfold.compression.text.dialogue.standings import earlier_standings, standings, standings_behind
 from turnfold.compression.text.dialogue.wanted.picks import picks
 from turnfold.compression.text.quotes import Quotable, Quote
 
@@ -119,12 +119,11 @@ def _renewed_behind(
     """Numbers of messages behind what is folded, with the passages that they renew."""
     skipped = max(0, len(sources) - _BEFORE)
     since = len(sources) - skipped
-    said = [*sources[skipped:], *behind]
     found: list[Renewal] = []
     if any(of_each(memo, "may renew", behind, lambda one: may_renew(one, memo))):  # seldom: others are not looked through
-        found += [one for one in renewals(said, memo) if one.newer >= since]
-    if any(of_each(memo, "may tell anew", behind, lambda one: tells_standing(one, memo))):
-        found += standings(said, memo, since)
+        found += [one for one in renewals([*sources[skipped:], *behind], memo) if one.newer >= since]
+    earlier = index.derived("told figures", lambda: earlier_standings(sources[skipped:], memo))
+    found += standings_behind(earlier, behind, memo)
     for newer, older, start in found:
         if older < since and (passage := _passage_at(index, skipped + older, start)) is not None:
             yield newer - since, passage

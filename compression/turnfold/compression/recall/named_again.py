@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from turnfold.compression.memo import Memo
+from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.greatest import best_places
 from turnfold.compression.recall.leaves import message_terms
 from turnfold.compression.recall.passage_index import PassageIndex
@@ -59,7 +59,12 @@ class Later(NamedTuple):
 
 def told_behind(behind: Sequence[Quotable], memo: Memo) -> list[ToldBehind]:
     """What users tell behind what is folded, in messages of one passage."""
-    return [ToldBehind(n, message_terms(one, memo)) for n, one in enumerate(behind) if one.role == "user" and _tells(one.text)]
+
+    def terms_of(one: Quotable) -> frozenset[int] | None:
+        return message_terms(one, memo) if one.role == "user" and _tells(one.text) else None
+
+    found = of_each(memo, "told behind", behind, terms_of)
+    return [ToldBehind(n, terms) for n, terms in enumerate(found) if terms is not None]
 
 
 def _tells(text: str) -> bool:

@@ -6,9 +6,10 @@ Lives here: marking those that report (``wire.reports``) and remembering both. D
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo, continued
 from turnfold.compression.wire.conversation import Message, Messages, family
@@ -19,12 +20,16 @@ class _Gathered(NamedTuple):
     """The messages of a conversation, and what told which of them report.
 
     Attributes:
-        before: what had been told before the last user message, which the next request may have otherwise.
+        before: what had been told before each of the last user messages, the newest first. The next request may have them
+            otherwise: cache marks move from them to what is new.
     """
 
     messages: Messages
     reports: Reports
-    before: Reports
+    before: tuple[Reports, ...]
+
+
+_BEFORE: Final = 4  # user messages: clients set at most four marks
 
 
 def gather(messages: Sequence[Message], wire: str, memo: Memo) -> Messages:
@@ -33,12 +38,11 @@ def gather(messages: Sequence[Message], wire: str, memo: Memo) -> Messages:
     def run(known: _Gathered | None, same: int) -> _Gathered:
         if known is not None and same == len(messages) == known.reports.seen:
             return known
-        told = (known.reports, known.before, Reports()) if known is not None else (Reports(), Reports())
-        begin = next(reports for reports in told if reports.seen <= same)
-        last = next((i for i in range(len(messages) - 1, -1, -1) if messages[i].role == "user"), 0)
-        before = find_reports(messages[:last], begin) if begin.seen <= last else told[1]
-        found = find_reports(messages, max(begin, before, key=lambda reports: reports.seen))
+        told = (known.reports, *known.before) if known is not None else ()
+        told = (*(reports for reports in told if reports.seen <= same), Reports())
         earlier = known.messages if known is not None else None
+        before = _before_users(messages, _users(messages, earlier, same), told)
+        found = find_reports(messages, max((told[0], *before), key=lambda reports: reports.seen))
         was = known.reports.found if known is not None else frozenset()
         same = min((i for i in found.found ^ was if i < same), default=same)
         start = earlier[:same] if earlier is not None else ()
@@ -47,6 +51,31 @@ def gather(messages: Sequence[Message], wire: str, memo: Memo) -> Messages:
 
     key = ("messages", wire, family(messages))
     return continued(memo, key, messages, run, lambda found: 24 * len(found.messages), kept=2).messages
+
+
+def _users(messages: Sequence[Message], earlier: Messages | None, same: int) -> list[int]:
+    """Indices of the last user messages, of which the first `same` messages are those of an earlier request."""
+    new = [i for i in range(same, len(messages)) if messages[i].role == "user"]
+    known = earlier.users[: bisect_left(earlier.users, same)] if earlier is not None else ()
+    return [*known[-_BEFORE:], *new][-_BEFORE:]
+
+
+def _before_users(messages: Sequence[Message], users: Sequence[int], told: Sequence[Reports]) -> tuple[Reports, ...]:
+    """What is told before each of some user messages, the newest first, as far as that is known or stands behind what is.
+
+    Args:
+        told: what is known of the first messages, that of most of them first.
+    """
+    known = {reports.seen: reports for reports in told}
+    now = told[0]
+    found: list[Reports] = []
+    for at in users:
+        if at >= now.seen:
+            now = find_reports(messages, now, at)
+            found.append(now)
+        elif at in known:
+            found.append(known[at])
+    return tuple(reversed(found))
 
 
 def _reporting(message: Message) -> Message:

@@ -130,16 +130,16 @@ class Reports:
     task: _Framing | None = None
 
 
-def find_reports(messages: Sequence[Speaker], known: Reports) -> Reports:
-    """What is found in messages of which `known` has seen the first."""
-    now = known
-    for index in range(known.seen, len(messages)):
+def find_reports(messages: Sequence[Speaker], known: Reports, end: int | None = None) -> Reports:
+    """What is found in messages of which `known` has seen the first; in those up to `end`, where that is given."""
+    now, end = known, len(messages) if end is None else end
+    for index in range(known.seen, end):
         message = messages[index]
         if message.pinned:
             now = now if now.task else replace(now, told=(f"{now.told[0]}\n{message.own}", ""))
         elif message.role == "user" and message.holds:
             now = _step(message, index, _call_before(messages, index), now)
-    return replace(now, seen=len(messages), found=now.found.union(now.newest), newest=())
+    return replace(now, seen=end, found=now.found.union(now.newest), newest=())
 
 
 def _call_before(messages: Sequence[Speaker], index: int) -> str | None:

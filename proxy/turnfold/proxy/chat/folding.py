@@ -166,7 +166,7 @@ class Folding:
             Refused: the body unpacks to more than the limit.
         """
         request = exchange.request
-        if is_instant_body(request):
+        if is_instant_body(request) or self._is_known(request):
             return self.read(exchange)
         plain: bytes | None = request.body
         if request.coding:
@@ -176,6 +176,12 @@ class Folding:
             large = plain
             return await self._lanes.read(request, lambda: self._read_large(exchange, large))
         return await self._lanes.read(request, lambda: self._read_plain(exchange, plain))
+
+    def _is_known(self, request: ChatRequest) -> bool:
+        """Whether so little of a body is new here that reading it takes less than going to a thread."""
+        if request.coding or len(request.body) > LARGE:
+            return False
+        return new_bytes(request.body, request.wire.name, self.memo) <= _INSTANT_BODY
 
     def is_folded_at_once(self, exchange: Exchange) -> bool:
         """Whether folding it takes less than going to a thread."""

@@ -73,7 +73,7 @@ def find_rows(
     if not (question.whole_room and asks_over_rows(folded)):
         return FoundWork()
     asked = AskedRows(folded, index)
-    fitting = [(asked.fits(one.text[one.above : one.end]), one.place, one) for one in _all_rows(sources, question, memo)]
+    fitting = [(asked.fits(one.text[one.above : one.end]), one.place, one) for one in _all_rows(sources, index, question, memo)]
     fits, _, best = max(fitting, key=lambda one: one[:2], default=(0, 0, None))
     if best is None or not (fits or asked.names_data):
         return FoundWork()
@@ -91,16 +91,19 @@ def _with_question_before(question: Question, folded: str) -> str:
     return f"{before}\n{folded}" if goes_on else folded
 
 
-def _all_rows(sources: Sequence[Quotable], question: Question, memo: Memo) -> list[_Rows]:
+def _all_rows(sources: Sequence[Quotable], index: PassageIndex, question: Question, memo: Memo) -> list[_Rows]:
     """The rows that were said, folded or not, up to the question."""
+
+    def runs_of(messages: Sequence[Quotable]) -> list[tuple[int, tuple[Range, ...]]]:
+        return [(n, runs) for n, runs in enumerate(of_each(memo, "rows", messages, _runs)) if runs]
+
     kept = [*question.standing, *((len(sources), one) for one in question.behind)]
-    held = of_each(memo, "rows", [*sources, *(one for _, one in kept)], _runs)
-    places = [*((n + 1, n) for n in range(len(sources))), *((place, None) for place, _ in kept)]
-    texts = [*(one.text for one in sources), *(one.text for _, one in kept)]
+    said: list[tuple[int, int | None, str, tuple[Range, ...]]] = [
+        (n + 1, n, sources[n].text, runs) for n, runs in index.derived("rows", lambda: runs_of(sources))
+    ]
+    said += [(kept[n][0], None, kept[n][1].text, runs) for n, runs in runs_of([one for _, one in kept])]
     return [
-        _Rows(place, source, text, _above(text, start), start, end)
-        for (place, source), text, runs in zip(places, texts, held, strict=True)
-        for start, end in runs
+        _Rows(place, source, text, _above(text, start), start, end) for place, source, text, runs in said for start, end in runs
     ]
 
 

@@ -15,9 +15,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from turnfold.compression.memo import Memo
+from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.text.dialogue.renewals import LONGEST, Renewal
-from turnfold.compression.text.dialogue.turns import is_labelled
+from turnfold.compression.text.dialogue.turns import Labels, is_labelled, labels_of
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.lower import MARKS, joined_words, lower_text
 from turnfold.compression.text.quotes import Quotable
@@ -53,13 +53,17 @@ class _Standings(NamedTuple):
 
 _NONE: Final = _Standings((), frozenset())
 
+_Subject = tuple[str, str, str]  # what a figure stands for, the role and the name of who tells it
+_Told = tuple[int, _Standing, frozenset[str]]
+_Newest = dict[_Subject, list[_Told]]
 
-def standings(sources: Sequence[Quotable], memo: Memo, since: int = 0) -> list[Renewal]:
-    """Which messages tell a figure anew that earlier ones told otherwise; only those from `since` on, in order.
-    Where most messages name who speaks, as in a meeting, nobody keeps count."""
+
+def standings(sources: Sequence[Quotable], memo: Memo) -> list[Renewal]:
+    """Which messages tell a figure anew that earlier ones told otherwise, in order. Where most messages name who speaks, as in a
+    meeting, nobody keeps count."""
     if is_labelled(sources, memo):
         return []
-    newest: dict[tuple[str, str, str], list[tuple[int, _Standing, frozenset[str]]]] = {}
+    newest: _Newest = {}
     found: set[Renewal] = set()
     left = _MOST
     for at in range(len(sources) - 1, -1, -1):
@@ -67,10 +71,10 @@ def standings(sources: Sequence[Quotable], memo: Memo, since: int = 0) -> list[R
         read = _read(source, memo)
         for one in read.told:
             told = newest.setdefault((one.of, source.role, source.name), [])
-            newer = next((new for new in told if _is_of_same(one.of, source.role, new[2], read.about)), None)
+            newer = _newer(told, one.of, source.role, read.about)
             if newer is None:
                 told.append((at, one, read.about))
-            elif newer[0] != at and newer[1].value != one.value and newer[0] >= since:
+            elif newer[0] != at and newer[1].value != one.value:
                 found.add(Renewal(newer[0], at, one.start))
         left -= bool(read.told)
         if not left:
@@ -78,13 +82,68 @@ def standings(sources: Sequence[Quotable], memo: Memo, since: int = 0) -> list[R
     return sorted(found)
 
 
-def tells_standing(source: Quotable, memo: Memo) -> bool:
-    """Whether a message tells a figure that another one may tell otherwise."""
-    return bool(_read(source, memo).told)
+class EarlierStandings(NamedTuple):
+    """What earlier messages tell, as messages behind them look it up.
+
+    Attributes:
+        size: how many messages there are.
+        labels: which of them name who speaks.
+        told: of each subject, role and name the message, which one it is of those that tell something, counted from the newest
+            back, the figure, and what the message is about.
+    """
+
+    size: int
+    labels: Labels
+    told: dict[_Subject, list[tuple[int, int, _Standing, frozenset[str]]]]
 
 
-def _is_of_same(of: str, role: str, newer: frozenset[str], older: frozenset[str]) -> bool:
-    return (role == "assistant" and of not in _MEASURES) or not newer.isdisjoint(older)
+def earlier_standings(sources: Sequence[Quotable], memo: Memo) -> EarlierStandings:
+    """What messages tell, for those behind them."""
+    told: dict[_Subject, list[tuple[int, int, _Standing, frozenset[str]]]] = {}
+    rank = 0
+    for at in range(len(sources) - 1, -1, -1):
+        read = _read(sources[at], memo)
+        rank += bool(read.told)
+        for one in read.told:
+            told.setdefault((one.of, sources[at].role, sources[at].name), []).append((at, rank, one, read.about))
+        if rank == _MOST:
+            break
+    return EarlierStandings(len(sources), labels_of(sources, memo), told)
+
+
+def standings_behind(earlier: EarlierStandings, behind: Sequence[Quotable], memo: Memo) -> list[Renewal]:
+    """Which messages behind others tell a figure anew that one of these told otherwise, numbered on from these: those of
+    `standings` over all of them."""
+    read = of_each(memo, "figures told", behind, lambda one: _read(one, memo))
+    if not any(one.told for one in read) or earlier.labels.joined(labels_of(behind, memo)).are_most:
+        return []
+    newest: _Newest = {}
+    left = _MOST
+    for at in range(len(behind) - 1, -1, -1):
+        for one in read[at].told:
+            told = newest.setdefault((one.of, behind[at].role, behind[at].name), [])
+            if _newer(told, one.of, behind[at].role, read[at].about) is None:
+                told.append((earlier.size + at, one, read[at].about))
+        left -= bool(read[at].told)
+        if not left:
+            return []
+    found: set[Renewal] = set()
+    for subject, told in newest.items():
+        for older, rank, one, about in earlier.told.get(subject, ()):
+            newer = _newer(told, one.of, subject[1], about) if rank <= left else None
+            if newer is not None and newer[1].value != one.value:
+                found.add(Renewal(newer[0], older, one.start))
+    return sorted(found)
+
+
+def _newer(told: Sequence[_Told], of: str, role: str, about: frozenset[str]) -> _Told | None:
+    """The newest message that tells the figure of another one, whatever its value."""
+    if role == "assistant" and of not in _MEASURES:
+        return told[0] if told else None
+    for new in told:
+        if not new[2].isdisjoint(about):
+            return new
+    return None
 
 
 def _read(source: Quotable, memo: Memo) -> _Standings:

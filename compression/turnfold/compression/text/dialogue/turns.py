@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.text.dialogue.transcripts import STAMPED
@@ -42,10 +42,31 @@ def turn_starts(text: str) -> list[int]:
     return starts if len(starts) >= _FEWEST and len(starts) >= _MOSTLY * len(lines) else []
 
 
+class Labels(NamedTuple):
+    """How many messages of users there are, and how many begin with the name of who speaks."""
+
+    messages: int
+    labelled: int
+
+    @property
+    def are_most(self) -> bool:
+        """Whether most of them do, as in a talk of many."""
+        return 2 * self.labelled > self.messages
+
+    def joined(self, other: Labels) -> Labels:
+        """Those of both."""
+        return Labels(self.messages + other.messages, self.labelled + other.labelled)
+
+
+def labels_of(sources: Sequence[Quotable], memo: Memo) -> Labels:
+    """How many messages of users begin with the name of who speaks."""
+    labels = of_each(memo, "labelled", sources, _has_label)
+    return Labels(len(labels) - labels.count(None), labels.count(True))
+
+
 def is_labelled(sources: Sequence[Quotable], memo: Memo) -> bool:
     """Whether most messages of users begin with the name of who speaks, as in a talk of many."""
-    labels = of_each(memo, "labelled", sources, _has_label)
-    return 2 * labels.count(True) > len(labels) - labels.count(None)
+    return labels_of(sources, memo).are_most
 
 
 def _has_label(source: Quotable) -> bool | None:
