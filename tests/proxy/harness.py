@@ -9,10 +9,10 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -37,6 +37,8 @@ NOWHERE: Final = "http://127.0.0.1:9/v1"
 _LONGEST_PAUSE: Final = 0.02  # seconds, of those that grow
 # Turns of its loop in which a server accepts a connection, begins to read from it, reads, and starts the request.
 _TURNS: Final = 8
+_REQUEST: Final = "tf-"  # what the ids of requests begin with
+T = TypeVar("T")
 
 
 class QuickServer(uvicorn.Server):
@@ -73,11 +75,22 @@ class QuickServer(uvicorn.Server):
             for _ in range(_TURNS):
                 await asyncio.sleep(0)
 
-        turning = turns()
+        self._run(turns(), None)
+
+    def is_working_on(self) -> bool:
+        """Whether something goes on behind an answer: such a task has the name of its request. From any other thread."""
+
+        async def look() -> bool:
+            return any(task.get_name().startswith(_REQUEST) for task in asyncio.all_tasks())
+
+        return self._run(look(), False)
+
+    def _run(self, work: Coroutine[Any, Any, T], otherwise: T) -> T:
         try:
-            asyncio.run_coroutine_threadsafe(turning, self._loop).result(60)
+            return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
         except RuntimeError:  # its loop is closed: it ended by itself
-            turning.close()
+            work.close()
+            return otherwise
 
     def stop(self) -> None:
         """Make it end; from any thread."""
@@ -99,6 +112,14 @@ class Running:
         if isinstance(self.server, QuickServer):
             self.server.look_around()
         until(lambda: not self.server.server_state.tasks)
+
+    def settle(self) -> None:
+        """Wait, beyond that, until nothing goes on behind an answer: the receipt of a request that is only observed comes when it
+        has been folded, which may be in the middle of the next test."""
+        self.rest()
+        server = self.server
+        if isinstance(server, QuickServer):
+            until(lambda: not server.is_working_on())
 
 
 @contextlib.contextmanager
@@ -197,6 +218,7 @@ class Receipts:
     so_far: list[Receipt] = field(default_factory=list)
     sections: list[tuple[Any, ...]] = field(default_factory=list)
     rest: Callable[[], None] = lambda: None
+    settle: Callable[[], None] = lambda: None
 
     @property
     def receipts(self) -> list[Receipt]:
@@ -210,7 +232,7 @@ class Receipts:
 
     def reset(self) -> None:
         """Forget the last test, whose last receipt may be on its way."""
-        self.rest()
+        self.settle()
         self.so_far, self.sections = [], []
 
     def one(self) -> Receipt:
@@ -330,7 +352,7 @@ def proxy_server(upstream_url: str, fold: Fold = halve, **groups: dict[str, Any]
         settings_for(upstream_url, **groups), build_proxy, **NO_LOGGING, workers=1, timeout_graceful_shutdown=5
     )
     with running(config) as server:
-        recorder.rest = server.rest
+        recorder.rest, recorder.settle = server.rest, server.settle
         yield ProxyServer(server.origin, recorder), server
 
 

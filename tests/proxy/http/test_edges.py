@@ -15,15 +15,18 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 import uvicorn
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
+from uvicorn.server import ServerState
 
 from tests.proxy.harness import NO_LOGGING, ProxyServer, StartProxy, UpstreamServer, call, reply, running, until
-from turnfold.proxy.http.http11 import Http11
-from turnfold.proxy.http.inbound import ClientGone, Inbound, while_present
+from tests.support.no_time import in_no_time, now
+from turnfold.proxy.http.http11 import _HEAD_SECONDS, Http11
+from turnfold.proxy.http.inbound import ARRIVAL, STALL, ClientGone, ClientStalled, Inbound, while_present
 
 CHAT = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}).encode()
 
@@ -138,7 +141,7 @@ def test_a_connection_that_stays_holds_no_task_of_a_request_that_has_ended() -> 
         for path in (b"/one", b"/two"):
             connection.sendall(b"GET %s HTTP/1.1\r\nhost: x\r\n\r\n" % path)
             assert connection.recv(65536).startswith(b"HTTP/1.1 204")
-        until(is_gone, timeout=5)
+        until(is_gone)
 
 
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/files"])
@@ -459,22 +462,25 @@ def test_a_body_that_stalls_ends_on_every_path(
         assert b"body_stalled" in refused
 
 
-def test_a_slow_body_is_waited_for(upstream: UpstreamServer, start_proxy: StartProxy, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What counts is the time without a byte, not the time in all: these uploads take longer than a stall may."""
-    monkeypatch.setattr("turnfold.proxy.http.inbound.STALL", 2.0)
-    proxy = start_proxy(upstream.origin + "/v1")
-    body, paths = CHAT.ljust(900), ("/v1/files", "/v1/chat/completions")
-    with contextlib.ExitStack() as stack:
-        connections = [stack.enter_context(connect(proxy.origin)) for _ in paths]
-        for path, connection in zip(paths, connections, strict=True):
-            connection.sendall(head(path, b"content-length: 900", b"connection: close"))
-        for at in range(0, 900, 60):
-            time.sleep(0.15)
-            for connection in connections:
-                connection.sendall(body[at : at + 60])
-        for path, connection in zip(paths, connections, strict=True):
-            assert read_all(connection).startswith(b"HTTP/1.1 200"), path
-    assert {seen.target: seen.body for seen in upstream.seen} == dict.fromkeys(paths, body)
+@pytest.mark.parametrize("knows", [False, True], ids=["any server", "ours"])
+def test_a_slow_body_is_waited_for(knows: bool) -> None:
+    """What counts is the time without a byte, not the time in all."""
+
+    async def read(pause: float) -> tuple[bytes | None, float]:
+        pieces = [b"%d," % number for number in range(15)]
+
+        async def receive() -> Message:
+            await asyncio.sleep(pause)
+            piece = pieces.pop(0)
+            return {"type": "http.request", "body": piece, "more_body": bool(pieces)}
+
+        scope = {"type": "http", "headers": [], "extensions": {ARRIVAL: {"is_here": lambda: False}} if knows else {}}
+        return await Inbound(scope, receive).body(1000), now()
+
+    whole = b"".join(b"%d," % number for number in range(15))
+    assert in_no_time(read(STALL - 1)) == (whole, 15 * (STALL - 1))
+    with pytest.raises(ClientStalled):
+        in_no_time(read(STALL + 1))
 
 
 def test_a_head_that_never_ends_is_cut(
@@ -516,25 +522,38 @@ def test_a_head_of_a_mebibyte_is_refused_in_words(proxy: ProxyServer) -> None:
     assert "TURNFOLD_MAX_HEADER_BYTES" in json.loads(body)["error"]["message"]
 
 
-def test_connections_go_on_between_requests(
-    upstream: UpstreamServer, start_proxy: StartProxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_connections_go_on_between_requests() -> None:
     """The limit is for a head that has begun: an idle connection keeps, and a long answer too."""
-    monkeypatch.setattr("turnfold.proxy.http.http11._HEAD_SECONDS", 1.0)
-    proxy = start_proxy(upstream.origin + "/v1")
-    request = head("/v1/chat/completions", b"content-length: %d" % len(CHAT)) + CHAT
-    with connect(proxy.origin) as connection:
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        del scope, receive
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await asyncio.sleep(2 * _HEAD_SECONDS)
+        await send({"type": "http.response.body", "body": b"done"})
+
+    async def talk() -> list[bytes]:
+        config = uvicorn.Config(app, http=Http11, lifespan="off", timeout_keep_alive=int(3 * _HEAD_SECONDS), **NO_LOGGING)
+        config.load()
+        ours, theirs = socket.socketpair()
+        serving = partial(Http11, config=config, server_state=ServerState(), app_state={})
+        await asyncio.get_running_loop().connect_accepted_socket(serving, theirs)
+        reader, writer = await asyncio.open_connection(sock=ours)
+        answers = []
         for _ in range(3):
-            time.sleep(1.1)
-            connection.sendall(request[:20])  # a head in two packets: its time ends with it
-            time.sleep(0.02)
-            connection.sendall(request[20:])
-            answer = b""
-            while not answer.endswith(b"0\r\n\r\n"):
-                piece = connection.recv(65536)
-                assert piece, "it was cut"
-                answer += piece
-            assert answer.startswith(b"HTTP/1.1 200")
+            await asyncio.sleep(2 * _HEAD_SECONDS)
+            writer.write(request[:20])  # a head in two packets: its time ends with it
+            await asyncio.sleep(_HEAD_SECONDS - 1)
+            writer.write(request[20:])
+            answers.append(await reader.readuntil(b"0\r\n\r\n"))
+        writer.write(request[:20])
+        left = await reader.read()  # it is cut in the end
+        writer.close()
+        return [*answers, left]
+
+    request = head("/v1/chat/completions", b"content-length: %d" % len(CHAT)) + CHAT
+    *answers, left = in_no_time(talk())
+    assert [(answer[:15], b"done" in answer) for answer in answers] == [(b"HTTP/1.1 200 OK", True)] * 3
+    assert left == b""
 
 
 def _is_closed(connection: socket.socket) -> bool:
