@@ -188,12 +188,12 @@ def _crowd_out(served: ServeProcess) -> int:
     place = served.origin.removeprefix("http://").split(":")
     with contextlib.ExitStack() as stack:
         crowd = [stack.enter_context(socket.create_connection((place[0], int(place[1])))) for _ in range(70)]
-        until(lambda: sum(map(_is_cut_off, crowd)) == 54, timeout=20, pause=0.05)
+        until(lambda: sum(map(_is_cut_off, crowd)) == 54, pause=0.05)
         let_in = [client for client in crowd if not _is_cut_off(client)]
         for client in let_in:
             client.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n%s" % (len(SHORT), SHORT))
         assert [client.recv(15) for client in let_in] == [b"HTTP/1.1 200 OK"] * 16
-    until(served.ready, timeout=20)
+    until(served.ready)
     resource.prlimit(served.process.pid, resource.RLIMIT_NOFILE, usual)
     return 1 + len(let_in)
 
