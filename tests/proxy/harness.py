@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, TypeVar
 
+import pytest
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -130,8 +131,10 @@ def running(config: uvicorn.Config) -> Iterator[Running]:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", 0))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-        thread.start()
-        until(lambda: server.started or not thread.is_alive())
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("turnfold.proxy.app._OPENING", 30.0)  # in a second a store may not answer on a busy machine
+            thread.start()
+            until(lambda: server.started or not thread.is_alive())
         assert server.started, "the server did not start"
         try:
             yield Running(f"http://127.0.0.1:{listener.getsockname()[1]}", server)
