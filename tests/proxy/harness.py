@@ -22,6 +22,7 @@ from turnfold.compression.fold import Fold, Folded, Section, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Changes, Conversation
+from turnfold.config.serving import LimitSettings
 from turnfold.config.settings import ModelSettings, Settings, StoreSettings, UpstreamSettings
 from turnfold.proxy.app import build, warm
 from turnfold.proxy.chat.receipts import Originals, Receipt
@@ -299,13 +300,19 @@ def unhurried(settings: StoreSettings) -> StoreSettings:
     return settings if "timeout" in settings.model_fields_set else settings.model_copy(update={"timeout": 20.0})
 
 
+def ample(limits: LimitSettings) -> LimitSettings:
+    """The same, but a fold has all the time it needs, unless the limits name a time of their own: in production it has ten
+    seconds, which a cold one can take on a busy machine."""
+    return limits if "fold_timeout" in limits.model_fields_set else limits.model_copy(update={"fold_timeout": 600.0})
+
+
 def settings_for(upstream_url: str, **groups: dict[str, Any]) -> Settings:
     """Settings that look at no environment, with this upstream."""
     upstream = {"url": upstream_url} | groups.pop("upstream", {})
     groups.setdefault("store", {"url": "memory://"})
     models = {name: ModelSettings.model_validate(own) for name, own in groups.pop("models", {}).items()}
     base = Settings.model_construct()
-    base = base.model_copy(update={"store": unhurried(base.store)})
+    base = base.model_copy(update={"store": unhurried(base.store), "limits": ample(base.limits)})
     values = {name: getattr(base, name).model_copy(update=_validated(base, name, given)) for name, given in groups.items()}
     values["upstream"] = base.upstream.model_copy(update=_validated(base, "upstream", upstream))
     return base.model_copy(update=values | {"models": models})
@@ -370,6 +377,7 @@ def api_server(store_url: str, upstream: str = NOWHERE, *, engine: Fold = fold, 
     settings = Settings(
         upstream=UpstreamSettings(url=upstream, **groups.pop("upstream_settings", {})),
         store=unhurried(StoreSettings(url=store_url, **groups.pop("store_settings", {}))),
+        limits=ample(LimitSettings.model_validate(groups.pop("limits", {}))),
         **groups,
     )
     warm(settings)  # once for the process; on a busy machine it takes longer than a start may
