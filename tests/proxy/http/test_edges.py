@@ -14,19 +14,20 @@ import socket
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from typing import Any
 
 import pytest
 import uvicorn
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.server import ServerState
 
 from tests.proxy.harness import NO_LOGGING, ProxyServer, StartProxy, UpstreamServer, call, reply, running, until
 from tests.support.no_time import in_no_time, now
 from turnfold.proxy.http.http11 import _HEAD_SECONDS, Http11
 from turnfold.proxy.http.inbound import ARRIVAL, STALL, ClientGone, ClientStalled, Inbound, while_present
+from turnfold.proxy.http.limits import UnfinishedBodies
 
 CHAT = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}).encode()
 
@@ -418,12 +419,20 @@ def test_a_body_that_stalls_gives_its_room_back(
 ) -> None:
     """Two tenants with made-up keys take all of the room, and send nothing more."""
     monkeypatch.setattr("turnfold.proxy.http.inbound.STALL", 1.0)
+    sizes, add = list[int](), UnfinishedBodies.add
+
+    def count(bodies: UnfinishedBodies, tenant: str, size: int) -> None:
+        add(bodies, tenant, size)
+        sizes.append(size)
+
+    monkeypatch.setattr(UnfinishedBodies, "add", count)
     proxy = start_proxy(upstream.origin + "/v1", limits={"max_unfinished_bytes": 400_000})
     with contextlib.ExitStack() as stack:
         held = [stack.enter_context(connect(proxy.origin)) for _ in range(2)]
         for number, connection in enumerate(held):
             key = b"authorization: Bearer made-up-%d" % number
             connection.sendall(head("/v1/chat/completions", b"content-length: 10000000", key) + b"[" * 190_000)
+        until(lambda: sum(sizes) == 2 * 190_000)  # or the third would be in before one of them, which then is refused
         patient = ("authorization", "Bearer patient")
         until(lambda: proxy.chat(CHAT.ljust(150_000), patient).status == 200, pause=0.1)
         for connection in held:
@@ -522,6 +531,22 @@ def test_a_head_of_a_mebibyte_is_refused_in_words(proxy: ProxyServer) -> None:
     assert "TURNFOLD_MAX_HEADER_BYTES" in json.loads(body)["error"]["message"]
 
 
+@contextlib.asynccontextmanager
+async def served_here(app: ASGIApp, keep_alive: float) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """A connection to a server in the same loop, whose clock takes no time; an hour of it is too long."""
+    config = uvicorn.Config(app, http=Http11, lifespan="off", timeout_keep_alive=int(keep_alive), **NO_LOGGING)
+    config.load()
+    ours, theirs = socket.socketpair()
+    serving = partial(Http11, config=config, server_state=ServerState(), app_state={})
+    await asyncio.get_running_loop().connect_accepted_socket(serving, theirs)
+    reader, writer = await asyncio.open_connection(sock=ours)
+    try:
+        async with asyncio.timeout(3600):
+            yield reader, writer
+    finally:
+        writer.close()
+
+
 def test_connections_go_on_between_requests() -> None:
     """The limit is for a head that has begun: an idle connection keeps, and a long answer too."""
 
@@ -532,28 +557,85 @@ def test_connections_go_on_between_requests() -> None:
         await send({"type": "http.response.body", "body": b"done"})
 
     async def talk() -> list[bytes]:
-        config = uvicorn.Config(app, http=Http11, lifespan="off", timeout_keep_alive=int(3 * _HEAD_SECONDS), **NO_LOGGING)
-        config.load()
-        ours, theirs = socket.socketpair()
-        serving = partial(Http11, config=config, server_state=ServerState(), app_state={})
-        await asyncio.get_running_loop().connect_accepted_socket(serving, theirs)
-        reader, writer = await asyncio.open_connection(sock=ours)
         answers = []
-        for _ in range(3):
-            await asyncio.sleep(2 * _HEAD_SECONDS)
-            writer.write(request[:20])  # a head in two packets: its time ends with it
-            await asyncio.sleep(_HEAD_SECONDS - 1)
-            writer.write(request[20:])
-            answers.append(await reader.readuntil(b"0\r\n\r\n"))
-        writer.write(request[:20])
-        left = await reader.read()  # it is cut in the end
-        writer.close()
-        return [*answers, left]
+        async with served_here(app, 3 * _HEAD_SECONDS) as (reader, writer):
+            for _ in range(3):
+                await asyncio.sleep(2 * _HEAD_SECONDS)
+                writer.write(request[:20])  # a head in two packets: its time ends with it
+                await asyncio.sleep(_HEAD_SECONDS - 1)
+                writer.write(request[20:])
+                answers.append(await reader.readuntil(b"0\r\n\r\n"))
+            writer.write(request[:20])
+            return [*answers, await reader.read()]  # it is cut in the end
 
     request = head("/v1/chat/completions", b"content-length: %d" % len(CHAT)) + CHAT
     *answers, left = in_no_time(talk())
     assert [(answer[:15], b"done" in answer) for answer in answers] == [(b"HTTP/1.1 200 OK", True)] * 3
     assert left == b""
+
+
+REST = [
+    pytest.param((b"content-length: 900",), [], STALL, id="nothing more"),
+    pytest.param((b"content-length: 900",), [b"x" * 100] * 3, STALL, id="more of it"),
+    pytest.param((b"content-length: 900",), [b"x" * 100] * 9, 300, id="all of it"),
+    pytest.param((b"content-length: 900",), [b"x"], STALL, id="a byte"),
+    pytest.param((b"transfer-encoding: chunked",), [b"64\r\n" + b"x" * 100 + b"\r\n"] * 3, STALL, id="more chunks"),
+    pytest.param((b"transfer-encoding: chunked",), [b"1\r\nx\r\n", b"0\r\n\r\n"], 300, id="all chunks"),
+    pytest.param((b"transfer-encoding: chunked",), [b"64\r\nxx"], STALL, id="part of a chunk"),
+    pytest.param((b"transfer-encoding: chunked",), [b"1\r\nx\r\n0\r\nx-trailer: "], STALL, id="part of a trailer"),
+]
+
+
+@pytest.mark.parametrize(("framing", "pieces", "stays"), REST)
+def test_a_connection_whose_request_was_refused_does_not_stay_for_the_rest_of_its_body(
+    framing: tuple[bytes, ...], pieces: list[bytes], stays: float
+) -> None:
+    """What comes of it is read, so that the client sees its answer; once it is whole, the connection is as idle as any."""
+
+    async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
+        del scope, receive
+        await send({"type": "http.response.start", "status": 503, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def talk() -> tuple[bytes, bytes, float]:
+        async with served_here(refuse, 300) as (reader, writer):
+            writer.write(head("/v1/chat/completions", *framing))
+            answer = await reader.readuntil(b"\r\n\r\n")
+            for piece in pieces:
+                await asyncio.sleep(STALL - 1)  # for as long as something comes it stays
+                writer.write(piece)
+            return answer, await reader.read(), now()
+
+    answer, left, end = in_no_time(talk())
+    assert answer.startswith(b"HTTP/1.1 503")
+    assert (left, end) == (b"", (STALL - 1) * len(pieces) + stays)
+
+
+def test_a_request_behind_one_that_was_refused_is_answered_in_its_own_time() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] == "/late":
+            while (await receive()).get("more_body"):
+                pass
+            await asyncio.sleep(100)
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def talk() -> float:
+        async with served_here(app, 300) as (reader, writer):
+            writer.write(head("/refused", b"content-length: 9"))
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"x" * 5)
+            await asyncio.sleep(20)
+            writer.write(b"x" * 4 + head("/late", b"content-length: 4") + b"xx")
+            await asyncio.sleep(40)
+            writer.write(b"xx")
+            assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200")
+            answered = now()
+            assert await reader.read() == b""
+            assert now() == answered + 300
+            return answered
+
+    assert in_no_time(talk()) == 160.0
 
 
 def _is_closed(connection: socket.socket) -> bool:
