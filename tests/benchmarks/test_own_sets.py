@@ -67,7 +67,7 @@ def test_what_arrives_is_what_is_measured() -> None:
 def test_the_recorder_takes_chunked_bodies() -> None:
     with record_requests() as recorder:
         chunks = iter([b'{"model": "m", ', b'"messages": []}'])
-        assert httpx.post(f"{recorder.url}/chat/completions", content=chunks).json()["model"] == "m"
+        assert httpx.post(f"{recorder.url}/chat/completions", content=chunks, timeout=60).json()["model"] == "m"
         assert recorder.bodies == [{"model": "m", "messages": []}]
 
 

@@ -87,6 +87,8 @@ def test_empty_variables_and_service_links_count_as_not_set(monkeypatch: pytest.
         ("TURNFOLD_STORE_TIMEOUT", "3", ["TURNFOLD_STORE_TIMEOUT", "0.1"]),
         ("TURNFOLD_MAX_HEADER_BYTES", "1", ["TURNFOLD_MAX_HEADER_BYTES (from the environment)", "1000"]),
         ("TURNFOLD_PROT", "1", ["TURNFOLD_PROT (from the environment)", "did you mean TURNFOLD_PORT?"]),
+        ("TURNFOLD_READ_TIMEOUT", "5", ["did you mean TURNFOLD_UPSTREAM_READ_TIMEOUT?"]),
+        ("TURNFOLD_URL", "http://h/v1", ["did you mean TURNFOLD_UPSTREAM_URL?"]),
         ("TURNFOLD_MODELS", "{", ["TURNFOLD_MODELS", "JSON"]),
         ("TURNFOLD_UPSTREAM_CONNECT_TIMEOUT", "inf", ["TURNFOLD_UPSTREAM_CONNECT_TIMEOUT (from the environment)", "finite"]),
         ("TURNFOLD_FOLD_TIMEOUT", "1e400", ["TURNFOLD_FOLD_TIMEOUT", "finite"]),

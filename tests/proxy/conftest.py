@@ -234,7 +234,9 @@ def watched(shared_watched: Watched) -> Watched:
 
 
 @pytest.fixture(params=["memory", "sqlite", "redis", "cluster", "sentinel"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+async def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Store]:
+    monkeypatch.setattr("turnfold.proxy.store.redis_store.links._NODE_PATIENCE", 10.0)  # of Sentinels that are there
+
     def redis_store(url: str) -> Store:
         return RedisStore(url, connect_timeout=10)
 

@@ -9,11 +9,12 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+import pytest
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -21,6 +22,7 @@ from turnfold.compression.fold import Fold, Folded, Section, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Changes, Conversation
+from turnfold.config.serving import LimitSettings
 from turnfold.config.settings import ModelSettings, Settings, StoreSettings, UpstreamSettings
 from turnfold.proxy.app import build, warm
 from turnfold.proxy.chat.receipts import Originals, Receipt
@@ -37,6 +39,8 @@ NOWHERE: Final = "http://127.0.0.1:9/v1"
 _LONGEST_PAUSE: Final = 0.02  # seconds, of those that grow
 # Turns of its loop in which a server accepts a connection, begins to read from it, reads, and starts the request.
 _TURNS: Final = 8
+_REQUEST: Final = "tf-"  # what the ids of requests begin with
+T = TypeVar("T")
 
 
 class QuickServer(uvicorn.Server):
@@ -73,11 +77,22 @@ class QuickServer(uvicorn.Server):
             for _ in range(_TURNS):
                 await asyncio.sleep(0)
 
-        turning = turns()
+        self._run(turns(), None)
+
+    def is_working_on(self) -> bool:
+        """Whether something goes on behind an answer: such a task has the name of its request. From any other thread."""
+
+        async def look() -> bool:
+            return any(task.get_name().startswith(_REQUEST) for task in asyncio.all_tasks())
+
+        return self._run(look(), False)
+
+    def _run(self, work: Coroutine[Any, Any, T], otherwise: T) -> T:
         try:
-            asyncio.run_coroutine_threadsafe(turning, self._loop).result(60)
+            return asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
         except RuntimeError:  # its loop is closed: it ended by itself
-            turning.close()
+            work.close()
+            return otherwise
 
     def stop(self) -> None:
         """Make it end; from any thread."""
@@ -100,6 +115,14 @@ class Running:
             self.server.look_around()
         until(lambda: not self.server.server_state.tasks)
 
+    def settle(self) -> None:
+        """Wait, beyond that, until nothing goes on behind an answer: the receipt of a request that is only observed comes when it
+        has been folded, which may be in the middle of the next test."""
+        self.rest()
+        server = self.server
+        if isinstance(server, QuickServer):
+            until(lambda: not server.is_working_on())
+
 
 @contextlib.contextmanager
 def running(config: uvicorn.Config) -> Iterator[Running]:
@@ -109,8 +132,10 @@ def running(config: uvicorn.Config) -> Iterator[Running]:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", 0))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-        thread.start()
-        until(lambda: server.started or not thread.is_alive())
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("turnfold.proxy.app._OPENING", 30.0)  # in a second a store may not answer on a busy machine
+            thread.start()
+            until(lambda: server.started or not thread.is_alive())
         assert server.started, "the server did not start"
         try:
             yield Running(f"http://127.0.0.1:{listener.getsockname()[1]}", server)
@@ -197,6 +222,7 @@ class Receipts:
     so_far: list[Receipt] = field(default_factory=list)
     sections: list[tuple[Any, ...]] = field(default_factory=list)
     rest: Callable[[], None] = lambda: None
+    settle: Callable[[], None] = lambda: None
 
     @property
     def receipts(self) -> list[Receipt]:
@@ -210,7 +236,7 @@ class Receipts:
 
     def reset(self) -> None:
         """Forget the last test, whose last receipt may be on its way."""
-        self.rest()
+        self.settle()
         self.so_far, self.sections = [], []
 
     def one(self) -> Receipt:
@@ -274,13 +300,19 @@ def unhurried(settings: StoreSettings) -> StoreSettings:
     return settings if "timeout" in settings.model_fields_set else settings.model_copy(update={"timeout": 20.0})
 
 
+def ample(limits: LimitSettings) -> LimitSettings:
+    """The same, but a fold has all the time it needs, unless the limits name a time of their own: in production it has ten
+    seconds, which a cold one can take on a busy machine."""
+    return limits if "fold_timeout" in limits.model_fields_set else limits.model_copy(update={"fold_timeout": 600.0})
+
+
 def settings_for(upstream_url: str, **groups: dict[str, Any]) -> Settings:
     """Settings that look at no environment, with this upstream."""
     upstream = {"url": upstream_url} | groups.pop("upstream", {})
     groups.setdefault("store", {"url": "memory://"})
     models = {name: ModelSettings.model_validate(own) for name, own in groups.pop("models", {}).items()}
     base = Settings.model_construct()
-    base = base.model_copy(update={"store": unhurried(base.store)})
+    base = base.model_copy(update={"store": unhurried(base.store), "limits": ample(base.limits)})
     values = {name: getattr(base, name).model_copy(update=_validated(base, name, given)) for name, given in groups.items()}
     values["upstream"] = base.upstream.model_copy(update=_validated(base, "upstream", upstream))
     return base.model_copy(update=values | {"models": models})
@@ -330,7 +362,7 @@ def proxy_server(upstream_url: str, fold: Fold = halve, **groups: dict[str, Any]
         settings_for(upstream_url, **groups), build_proxy, **NO_LOGGING, workers=1, timeout_graceful_shutdown=5
     )
     with running(config) as server:
-        recorder.rest = server.rest
+        recorder.rest, recorder.settle = server.rest, server.settle
         yield ProxyServer(server.origin, recorder), server
 
 
@@ -345,6 +377,7 @@ def api_server(store_url: str, upstream: str = NOWHERE, *, engine: Fold = fold, 
     settings = Settings(
         upstream=UpstreamSettings(url=upstream, **groups.pop("upstream_settings", {})),
         store=unhurried(StoreSettings(url=store_url, **groups.pop("store_settings", {}))),
+        limits=ample(LimitSettings.model_validate(groups.pop("limits", {}))),
         **groups,
     )
     warm(settings)  # once for the process; on a busy machine it takes longer than a start may

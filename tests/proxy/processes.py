@@ -73,7 +73,12 @@ StartProcess = Callable[..., ServeProcess]
 
 @contextlib.contextmanager
 def serve_process(
-    upstream: UpstreamServer, directory: Path, *, through: Sequence[str] = (), **settings: str
+    upstream: UpstreamServer,
+    directory: Path,
+    *,
+    through: Sequence[str] = (),
+    module: str = "turnfold.proxy.cli",
+    **settings: str,
 ) -> Iterator[ServeProcess]:
     """``turnfold serve`` in front of `upstream`, gone with all its workers afterwards; run by the command `through`."""
     port = free_port()
@@ -83,7 +88,7 @@ def serve_process(
     # The user's key, which the dashboard's link takes, is the test's own, and so is what a server that is killed leaves.
     environment = {**others, "XDG_STATE_HOME": str(directory), "TMPDIR": str(directory), **mine}
     environment["PYTHONPATH"] = os.pathsep.join([os.getcwd(), *sys.path])
-    command = [*through, sys.executable, "-m", "turnfold.proxy.cli", "serve"]
+    command = [*through, sys.executable, "-m", module, "serve"]
     process = subprocess.Popen(command, env=environment, cwd=directory, start_new_session=True)  # noqa: S603 - ours
     try:
         served = ServeProcess(f"http://127.0.0.1:{port}", process)

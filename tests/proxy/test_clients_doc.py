@@ -72,7 +72,7 @@ def credential(request: dict[str, Any]) -> str:
 @pytest.mark.parametrize("name", SHELL)
 def test_recipes_for_the_shell(through: Through, name: str) -> None:
     script = SHELL[name].replace(ADDRESS, through.origin)
-    ended = subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, timeout=30, check=True)  # noqa: S603
+    ended = subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, timeout=120, check=True)  # noqa: S603
     assert SAID in ended.stdout
     (request,) = through.requests()
     assert request["wire"] == name.removeprefix("curl-")

@@ -63,7 +63,7 @@ def test_the_agent_calls_its_tool(capsys: pytest.CaptureFixture[str]) -> None:
 def test_curl() -> None:
     if shutil.which("curl") is None:
         pytest.skip("there is no curl here")
-    done = subprocess.run([str(FOLDER / "curl.sh")], capture_output=True, text=True, check=True, timeout=30)  # noqa: S603 - ours
+    done = subprocess.run([str(FOLDER / "curl.sh")], capture_output=True, text=True, check=True, timeout=120)  # noqa: S603 - ours
     assert "x-turnfold-status: passthrough" in done.stdout
     assert SAID in done.stdout
 

@@ -19,12 +19,13 @@ import pytest
 from pydantic import SecretStr
 from starlette.types import ASGIApp
 
-from tests.proxy.harness import NO_LOGGING, Answer, UpstreamServer, call, running, settings_for, unhurried, until
+from tests.proxy.harness import NO_LOGGING, Answer, UpstreamServer, ample, call, running, settings_for, unhurried, until
 from tests.proxy.processes import ADMIN
 from tests.proxy.receipts import price, receipt
 from tests.support.loop_calls import LoopCalls
 from tests.support.words import prose
 from turnfold.compression.budgeted import History, HistoryMessage, HistorySettings, add, export_history
+from turnfold.config.serving import LimitSettings
 from turnfold.config.settings import AuthSettings, Settings, StoreSettings, UpstreamSettings
 from turnfold.proxy.app import build, warm
 from turnfold.proxy.books.inspection import inspect as inspect_body
@@ -63,6 +64,7 @@ async def _fill(url: str) -> None:
         for n in range(number):
             told = {"request_id": f"{tag}{n}", "conversation": f"{tag}{n}", "model": f"{tag}{n}", "tags": (tag,)}
             ledger.record(replace(receipt(**told), at=time.time() - 3 * 86_400, tenant=tag), ())
+    assert await ledger.flush()  # however long it takes; an end waits ten seconds
     await ledger.stop()
     await store.close()
 
@@ -75,6 +77,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, shared_upstream: tuple[Upst
         upstream=UpstreamSettings(url=shared_upstream[0].origin + "/v1"),
         store=unhurried(StoreSettings(url=url)),
         auth=AuthSettings(admin_token=SecretStr("adm")),
+        limits=ample(LimitSettings()),
     )
     warm(settings)
     loops: list[asyncio.AbstractEventLoop] = []

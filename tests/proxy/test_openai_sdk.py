@@ -221,8 +221,12 @@ def test_a_client_time_out_ends_the_upstream_call(upstream: UpstreamServer, prox
         left.set()
 
     upstream.handler = never
-    with pytest.raises(openai.APITimeoutError):
-        client.with_options(timeout=0.2).chat.completions.create(model="gpt-4o", messages=CONVERSATION)
+    for seconds in (0.2, 2.0, 20.0):  # a busy machine may take longer until the upstream is asked
+        proxy.recorder.reset()
+        with pytest.raises(openai.APITimeoutError):
+            client.with_options(timeout=seconds).chat.completions.create(model="gpt-4o", messages=CONVERSATION)
+        if upstream.seen:
+            break
     assert left.wait(60)
     assert proxy.recorder.one().complete is False
 
@@ -260,11 +264,11 @@ async def test_a_cancelled_task_ends_the_upstream_call(upstream: UpstreamServer,
             begun.set()
 
     task = asyncio.create_task(consume())
-    await asyncio.wait_for(begun.wait(), 5)
+    await asyncio.wait_for(begun.wait(), 60)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert await asyncio.to_thread(left.wait, 5)
+    assert await asyncio.to_thread(left.wait, 60)
 
 
 def test_a_broken_stream_is_an_error(upstream: UpstreamServer, client: OpenAI) -> None:

@@ -73,7 +73,8 @@ async def test_an_orderly_stop_loses_nothing_and_a_server_says_it_as_json(
 ) -> None:
     """Said are the port that was bound, one line for each request, that it stops, and nothing else."""
     url = f"sqlite:///{tmp_path}/t.db"
-    served = start_process(STORE_URL=url, LOG_FORMAT="json", DRAIN_DELAY="1", DRAIN_TIMEOUT="15")
+    module = "tests.support.unhurried_serve"  # or it says of a store on a busy machine that it is late
+    served = start_process(module=module, STORE_URL=url, LOG_FORMAT="json", DRAIN_DELAY="1", DRAIN_TIMEOUT="15")
     answers = [served.post(SHORT) for _ in range(40)]
     for answer in answers:
         assert (answer.status, answer.body) == (200, COMPLETION)
@@ -188,12 +189,12 @@ def _crowd_out(served: ServeProcess) -> int:
     place = served.origin.removeprefix("http://").split(":")
     with contextlib.ExitStack() as stack:
         crowd = [stack.enter_context(socket.create_connection((place[0], int(place[1])))) for _ in range(70)]
-        until(lambda: sum(map(_is_cut_off, crowd)) == 54, timeout=20, pause=0.05)
+        until(lambda: sum(map(_is_cut_off, crowd)) == 54, pause=0.05)
         let_in = [client for client in crowd if not _is_cut_off(client)]
         for client in let_in:
             client.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n%s" % (len(SHORT), SHORT))
         assert [client.recv(15) for client in let_in] == [b"HTTP/1.1 200 OK"] * 16
-    until(served.ready, timeout=20)
+    until(served.ready)
     resource.prlimit(served.process.pid, resource.RLIMIT_NOFILE, usual)
     return 1 + len(let_in)
 
@@ -335,16 +336,13 @@ async def test_a_store_that_takes_nothing_is_named_and_a_crash_costs_less_than_t
     until(lambda: served.get("/readyz").json()["checks"] == well)
     until(lambda: served.get("/admin/report").json()["totals"]["requests"] == 2)
     before = await _stored(url)
-    ends: dict[str, float] = {}
-    begin = time.monotonic()
-    while time.monotonic() < begin + 2.2 or len(ends) < 60:
-        answer = served.post(SHORT)
-        ends[answer.header("x-turnfold-request-id") or ""] = time.monotonic()
-        await asyncio.sleep(0.03)
+
+    def ask(times: int) -> set[str | None]:
+        return {served.post(SHORT).header("x-turnfold-request-id") for _ in range(times)}
+
+    old = ask(30)
+    until(lambda: served.get("/admin/ledger").json()["ledger"]["queued"] == 0)  # four times a second (test_ledger_bounds)
+    new = ask(10)
     served.process.kill()
-    killed = time.monotonic()
     served.process.wait(60)
-    held = await _stored(url) - before
-    old = {name for name, end in ends.items() if end < killed - 1}
-    assert len(old) > 5
-    assert old <= held <= set(ends)
+    assert old <= await _stored(url) - before <= old | new

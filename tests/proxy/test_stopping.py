@@ -111,16 +111,21 @@ def test_what_ignores_hangups_goes_on_ignoring_them(reached: list[int]) -> None:
 
 def test_readiness_fails_before_the_server_stops_and_who_asks_again_does_not_wait(reached: list[int]) -> None:
     told_to_stop.set()
-    leave_gently(0.5)
+    leave_gently(60)
     assert not told_to_stop.is_set()
     signal.raise_signal(signal.SIGTERM)
     assert (reached, told_to_stop.is_set()) == ([], True)
-    until(lambda: reached, pause=0.01)
-    leave_gently(60)
-    signal.raise_signal(signal.SIGTERM)
     (waiting,) = [one for one in threading.enumerate() if isinstance(one, threading.Timer)]
     assert (waiting.daemon, waiting.interval) == (True, 60)  # it keeps no process
     waiting.cancel()
+    leave_gently(0.01)
+    signal.raise_signal(signal.SIGTERM)
+    until(lambda: reached, pause=0.01)
+    leave_gently(60)
+    signal.raise_signal(signal.SIGTERM)
+    (waiting,) = [one for one in threading.enumerate() if isinstance(one, threading.Timer) and one.interval == 60]
+    waiting.cancel()
+    waiting.join(60)
     assert reached == [signal.SIGTERM]
     signal.raise_signal(signal.SIGHUP)
     assert reached == [signal.SIGTERM] * 2

@@ -14,6 +14,7 @@ import base64
 import json
 import re
 import struct
+import threading
 from collections.abc import Callable
 from itertools import count
 from typing import Any, Final
@@ -57,6 +58,7 @@ class EmbeddingsUpstream:
         delay: seconds that they take.
         most_inputs: texts of one call that it takes.
         takes_base64: whether it knows the field ``encoding_format``.
+        answers: while it is not set, no call for embeddings is answered.
         refused: a text with these words makes it refuse the whole call.
         spoil: changes the answer's value.
         chat: answers everything else.
@@ -67,6 +69,8 @@ class EmbeddingsUpstream:
         self.server = server
         self.path = f"/test-{next(_NUMBERS)}"
         self.status, self.delay, self.takes_base64 = 200, 0.0, True
+        self.answers = threading.Event()
+        self.answers.set()
         self.refused = "\0"
         self.most_inputs = _MOST_INPUTS
         self.headers: list[tuple[bytes, bytes]] = []
@@ -116,6 +120,8 @@ class EmbeddingsUpstream:
             return
         asked = json.loads(seen.body)
         await asyncio.sleep(self.delay)
+        while not self.answers.is_set():  # noqa: ASYNC110 - set in another thread
+            await asyncio.sleep(0.005)
         status, value = (self.status, {"error": {"message": "no"}}) if self.status != 200 else self._answer(asked)
         content = (b"content-type", b"application/json")
         await reply(json.dumps(value).encode(), status=status, headers=[content, *self.headers])(scope, receive, send)

@@ -90,7 +90,7 @@ def served(store_url: str, upstream_url: str, day: float, python: str = sys.exec
 
 def _wait_until_ready(process: subprocess.Popen[bytes], origin: str) -> None:
     deadline = time.monotonic() + _PATIENCE
-    with httpx.Client() as client:  # one for all tries: making one takes as long as a try
+    with httpx.Client(timeout=60) as client:  # one for all tries: making one takes as long as a try
         while time.monotonic() < deadline:
             assert process.poll() is None, f"turnfold ended with {process.returncode}"
             with contextlib.suppress(httpx.TransportError):

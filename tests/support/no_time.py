@@ -20,10 +20,12 @@ class _Jumping(selectors.SelectSelector):
     now = 0.0
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        if timeout is not None:
+        if timeout is None:
+            return super().select()
+        ready = super().select(0.0)  # what a socket has to say comes before what is due later
+        if not ready:
             self.now += max(timeout, 0.0)
-            timeout = 0.0
-        return super().select(timeout)
+        return ready
 
 
 class _Loop(asyncio.SelectorEventLoop):

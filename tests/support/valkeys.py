@@ -18,7 +18,8 @@ import redis
 
 from benchmarks.support.ports import free_port
 
-_PATIENCE: Final = 30.0
+_PATIENCE: Final = 120.0
+_ELECTION: Final = 10.0  # seconds after which Sentinels that did not agree give up
 _SLOTS: Final = 16384
 NODE_TIMEOUT: Final = 500  # milliseconds after which the others take a node to be gone
 
@@ -197,6 +198,22 @@ class Watched:
         """The server that Sentinel names now."""
         _, port = self.sentinels[0].client.sentinel_get_master_addr_by_name(self.name)
         return next(server for server in self.servers if server.port == port)
+
+    def fail_over(self) -> Node:
+        """Have Sentinel replace the primary; gives the new one. It is asked again where votes came too late."""
+        old, asked = self.primary(), -_ELECTION
+
+        def is_replaced() -> bool:
+            nonlocal asked
+            if self.primary() is not old:
+                return True
+            if time.monotonic() >= asked + _ELECTION:
+                asked = time.monotonic()
+                self.sentinels[0].client.sentinel_failover(self.name)
+            return False
+
+        wait_until(is_replaced, "there is another primary")
+        return self.primary()
 
     def flush(self) -> None:
         """Delete everything."""

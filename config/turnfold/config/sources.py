@@ -91,7 +91,10 @@ _BY_VARIABLE: Final[Mapping[str, SettingPath]] = MappingProxyType({name: path fo
 
 
 def _nearest(name: str, known: list[str]) -> str:
-    close = get_close_matches(name, known, n=1, cutoff=0.6)
+    """The first one that has all of the name's words and more; else the one that is spelt most alike."""
+    words = set(name.split("_"))
+    wider = [one for one in known if words < set(one.split("_"))]
+    close = wider[:1] or get_close_matches(name, known, n=1, cutoff=0.6)
     return f"; did you mean {close[0]}?" if close else ""
 
 

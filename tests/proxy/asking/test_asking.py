@@ -266,6 +266,7 @@ def test_what_was_looked_for_is_not_looked_for_again_at_once(
         return await find(records, *about)
 
     monkeypatch.setattr(SummaryRecords, "find", spy)
+    monkeypatch.setattr("turnfold.proxy.asking.blocks._LOOK_AGAIN", 3600.0)  # a busy machine takes five seconds for it
     scripted.write = lambda _: "I can't help with that."
     with proxy(shared[1]) as server:
         talk(server, scripted, "Plover")

@@ -25,7 +25,7 @@ def billed() -> Iterator[tuple[UpstreamServer, httpx.Client]]:
     with (
         running(uvicorn.Config(upstream, **NO_LOGGING)) as served,
         api_server("memory://", f"{served.origin}/v1", anthropic={"url": f"{served.origin}/v1"}, auth=auth) as origin,
-        httpx.Client(base_url=origin, headers={"x-turnfold-admin-token": "adm"}) as client,
+        httpx.Client(base_url=origin, headers={"x-turnfold-admin-token": "adm"}, timeout=60) as client,
     ):
         yield upstream, client
 

@@ -14,6 +14,6 @@ from turnfold.proxy.learning.abandoned_records import KIND
 
 def kept_records(path: Path) -> int:
     """How many there are in a SQLite file."""
-    with contextlib.closing(sqlite3.connect(path, timeout=20)) as connection:
+    with contextlib.closing(sqlite3.connect(path, timeout=60)) as connection:
         (number,) = connection.execute("SELECT count(*) FROM items WHERE kind = ?", (KIND.encode(),)).fetchone()
         return int(number)

@@ -70,11 +70,12 @@ class Replica:
 
 
 @contextlib.contextmanager
-def replicas(upstream: UpstreamServer, url: str, number: int = 2) -> Iterator[list[Replica]]:
+def replicas(upstream: UpstreamServer, url: str, number: int = 2, *, patience: float = 2.0) -> Iterator[list[Replica]]:
+    """So many, in which a request waits so many seconds for its fold."""
     upstream.handler = OK
     with contextlib.ExitStack() as stack:
         gates = [Gate() for _ in range(number)]
-        settings: dict[str, dict[str, Any]] = {"folding": {"cache_hit_share": 0.7}, "limits": {"fold_timeout": 2.0}}
+        settings: dict[str, dict[str, Any]] = {"folding": {"cache_hit_share": 0.7}, "limits": {"fold_timeout": patience}}
         started = []
         for gate in gates:
             proxy, _ = stack.enter_context(proxy_server(upstream.origin + "/v1", fold=gate, store={"url": url}, **settings))
@@ -198,18 +199,18 @@ def test_what_was_learned_last_is_written_before_the_process_ends(
 
 
 def test_only_what_is_folded_asks_the_store_and_once(upstream: UpstreamServer, redis_url: str) -> None:
-    with replicas(upstream, redis_url, 1) as (one,), missed_reads(redis_url) as asked:
+    # A request looks again each tenth of the time: on a busy machine a fold would take longer than a tenth of two seconds.
+    with replicas(upstream, redis_url, 1, patience=600.0) as (one,), missed_reads(redis_url) as asked:
         bulk = "x" * 40_000  # one message: there is nothing to fold
         answer = one.proxy.chat({"model": "gpt-4o", "messages": [{"role": "user", "content": bulk}]})
         assert answer.header("x-turnfold-status") == "passthrough"
         assert one.ask(2) == ("passthrough", "short")
         assert asked() == 0
         assert one.ask(58, "b") == FOLDED
-        at_first = asked()  # one; more where it took longer than a tenth of the time-out
-        assert 1 <= at_first <= 12
+        assert asked() == 1
         for turns in (59, 60, 61, next_event(61)):
             assert one.ask(turns, "b") == FOLDED
-        assert asked() == at_first
+        assert asked() == 1
 
 
 @contextlib.contextmanager
@@ -220,7 +221,8 @@ def missed_reads(url: str) -> Iterator[Callable[[], int]]:
 
     def count() -> int:
         nonlocal found
-        while (told := told_of.get_message(timeout=0.3)) is not None:
+        told_of.ping()  # answered behind all that it had to tell before
+        while (told := told_of.get_message(timeout=60))["type"] != "pong":
             found += told["type"] == "pmessage" and f":i:{KIND}:".encode() in told["data"]
         return found
 

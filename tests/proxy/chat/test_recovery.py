@@ -377,7 +377,7 @@ def test_a_client_that_leaves_during_a_recovery_leaves_no_answer_open(
     body = json.dumps(overfull("long chat", 4000)).encode()
     for refusals, status in (((), 400), ((400,), 400), ((400,), 200)):
         upstream.seen.clear()
-        connection = http.client.HTTPConnection(proxy.origin.removeprefix("http://"))
+        connection = http.client.HTTPConnection(proxy.origin.removeprefix("http://"), timeout=60)
         with contextlib.closing(connection):
             connection.request("POST", "/v1/chat/completions", body, {"content-type": "application/json"})
             assert stalls.acquire(timeout=60)

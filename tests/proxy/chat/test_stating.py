@@ -318,13 +318,13 @@ def test_a_pending_question_survives_a_restart(upstream: UpstreamServer, tmp_pat
     headers = (("authorization", "Bearer sk-user"), ("x-turnfold-conversation", "c1"))
     with whole_proxy(upstream, tmp_path) as (proxy, _):
         chat = Chat(proxy, upstream, *headers)
-        with httpx.Client(base_url=proxy.origin, headers={"authorization": "Bearer sk-user"}) as http:
+        with httpx.Client(base_url=proxy.origin, headers={"authorization": "Bearer sk-user"}, timeout=60) as http:
             Client(http=http).set_state("c1", {"premise": "p", "policies": {"docker": "prohibit"}, "version": 2})
         question = told(chat.say("use podman instead of docker"))
         assert question.startswith('"docker" is currently prohibited.')
     with whole_proxy(upstream, tmp_path) as (proxy, _):
         chat.proxy = proxy
-        with httpx.Client(base_url=proxy.origin, headers={"authorization": "Bearer sk-user"}) as http:
+        with httpx.Client(base_url=proxy.origin, headers={"authorization": "Bearer sk-user"}, timeout=60) as http:
             assert Client(http=http).state("c1")["pending"] == question
         assert told(chat.say("yes")) == "State updated.\npremise: p\nuse: podman"
         chat.say("go on")
@@ -333,7 +333,7 @@ def test_a_pending_question_survives_a_restart(upstream: UpstreamServer, tmp_pat
 
 def test_states_are_kept_by_tenant(upstream: UpstreamServer, tmp_path: Path) -> None:
     state = {"premise": None, "policies": {"docker": "use"}, "version": 2}
-    with whole_proxy(upstream, tmp_path) as (proxy, _), httpx.Client(base_url=proxy.origin) as http:
+    with whole_proxy(upstream, tmp_path) as (proxy, _), httpx.Client(base_url=proxy.origin, timeout=60) as http:
         mine, theirs = {"authorization": "Bearer sk-a"}, {"authorization": "Bearer sk-b"}
         assert http.put("/v1/state/c", json=state, headers=mine).status_code == 200
         assert http.get("/v1/state/c", headers=mine).json()["state"] == state
@@ -363,7 +363,7 @@ def test_messages_after_a_state_was_set_go_on_from_it(upstream: UpstreamServer, 
         chat = Chat(proxy, upstream, *headers)
         chat.say("use tabs")
         chat.say("hello")
-        with httpx.Client(base_url=proxy.origin, headers={"authorization": "Bearer sk-a"}) as http:
+        with httpx.Client(base_url=proxy.origin, headers={"authorization": "Bearer sk-a"}, timeout=60) as http:
             Client(http=http).set_state("c", {"premise": "p", "policies": {}, "version": 2})
         chat.say("use spaces")
         chat.say("go on")
@@ -423,7 +423,7 @@ def test_private_text_is_in_force_and_not_in_the_store(upstream: UpstreamServer,
         chat.say("and now")
         assert chat.forwarded()[: len(before)] == before
         assert "premise: I am <private>Zed</private>\nuse: docker" in before[2]
-        with httpx.Client(base_url=proxy.origin, headers={"authorization": "Bearer sk-a"}) as http:
+        with httpx.Client(base_url=proxy.origin, headers={"authorization": "Bearer sk-a"}, timeout=60) as http:
             assert Client(http=http).state("c")["state"]["premise"] == "I am [private]"
 
 

@@ -77,12 +77,14 @@ def test_chunks_come_one_by_one(upstream: UpstreamServer, proxy: ProxyServer, ta
     assert steps.left.wait(60)
 
 
-def test_an_error_that_nothing_can_be_done_about_is_not_held_back(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
+def test_an_error_that_nothing_can_be_done_about_is_not_held_back(
+    upstream: UpstreamServer, start_proxy: StartProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("turnfold.proxy.chat.recovering._PATIENCE", 3600.0)  # for so long it would be
     upstream.handler = steps = Stepwise()
     steps.status = 400
     proxy = start_proxy(upstream.origin + "/v1", folding={"mode": "off"})
     with opened(proxy.origin, TARGETS[0]) as client:
-        client.settimeout(5)  # it would be held back for ten seconds
         steps.step.release()
         received = b""
         while b"data: 0" not in received:
@@ -181,7 +183,7 @@ def test_the_connection_upstream_outlives_a_client_that_leaves_behind_the_last_e
         late.ends[-1].set()
         return late.ports[-1] in late.ports[:-1]
 
-    until(is_used_again, timeout=10)
+    until(is_used_again)
 
 
 def test_leaving_during_the_fold_never_reaches_the_upstream(upstream: UpstreamServer, start_proxy: StartProxy) -> None:

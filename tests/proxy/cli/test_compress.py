@@ -249,7 +249,7 @@ def test_a_wrong_upstream_names_its_setting(run: RunCommand, url: str) -> None:
 def test_drill_down_serves_layers(run: RunCommand) -> None:
     with api_server("memory://") as origin:
         headers = {"authorization": "Bearer anna"}
-        section = httpx.post(f"{origin}/v1/compress", json={"text": TEXT}, headers=headers).json()["sections"][0]
+        section = httpx.post(f"{origin}/v1/compress", json={"text": TEXT}, headers=headers, timeout=60).json()["sections"][0]
         texts = [run("drill-down", section["id"], "--layer", str(n), "--url", origin, "--key", "anna")[1] for n in (0, 1, 2)]
         assert run("drill-down", section["id"], "--url", origin, "--key", "bert")[0] == 1
     assert texts[0].startswith("Anna Berg signed")

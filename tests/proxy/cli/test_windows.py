@@ -52,7 +52,7 @@ def proxy(upstream: UpstreamServer) -> Iterator[ProxyServer]:
 
 @pytest.fixture
 def http(proxy: ProxyServer) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=proxy.origin, timeout=30) as client:
+    with httpx.Client(base_url=proxy.origin, timeout=60) as client:
         yield client
 
 

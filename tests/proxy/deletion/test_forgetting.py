@@ -37,7 +37,7 @@ class Process:
     """What one process of Turnfold holds over a store."""
 
     def __init__(self, settings: StoreSettings, store: OpenStore | None = None) -> None:
-        self.store = store or open_store(settings)
+        self.store = store or open_store(unhurried(settings))
         deletions = Deletions(self.store.patient)
         self.ledger = Ledger(self.store, settings, dollars, erasures=BookKeeping(deletions, self.store.patient))
         self.forgetting = Forgetting(self.store, self.ledger, deletions)
@@ -147,7 +147,7 @@ async def test_other_processes_forget_what_they_hold_and_write_nothing_of_it_ane
 
 async def test_what_was_being_written_meanwhile_is_taken_back(tmp_path: Path) -> None:
     """The deletion by one process falls between another's look and its write."""
-    url = StoreSettings(url=f"sqlite:///{tmp_path}/t.db", patience=30)
+    url = unhurried(StoreSettings(url=f"sqlite:///{tmp_path}/t.db", patience=30))
     here = Process(url)
 
     class Interrupted(SqliteStore):

@@ -147,7 +147,7 @@ def test_nobody_else_is_told_to_go_on(proxy: ProxyServer, header: str) -> None:
 def test_a_client_of_http_1_0_is_not_told_to_go_on(upstream: UpstreamServer, proxy: ProxyServer) -> None:
     """It knows no interim responses, and would take one for the answer (RFC 9110 section 10.1.1)."""
     lines = b"POST /v1/chat/completions HTTP/1.0\r\ncontent-length: 4\r\nexpect: 100-continue\r\n\r\n"
-    with socket.create_connection(("127.0.0.1", int(proxy.origin.rsplit(":", 1)[1])), timeout=5) as client:
+    with socket.create_connection(("127.0.0.1", int(proxy.origin.rsplit(":", 1)[1])), timeout=60) as client:
         client.sendall(lines + b"body")
         assert client.recv(65536).startswith(b"HTTP/1.1 200")
     assert upstream.seen[0].body == b"body"

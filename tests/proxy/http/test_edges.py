@@ -14,16 +14,20 @@ import socket
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 import uvicorn
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.server import ServerState
 
 from tests.proxy.harness import NO_LOGGING, ProxyServer, StartProxy, UpstreamServer, call, reply, running, until
-from turnfold.proxy.http.http11 import Http11
-from turnfold.proxy.http.inbound import ClientGone, Inbound, while_present
+from tests.support.no_time import in_no_time, now
+from turnfold.proxy.http.http11 import _HEAD_SECONDS, Http11
+from turnfold.proxy.http.inbound import ARRIVAL, STALL, ClientGone, ClientStalled, Inbound, while_present
+from turnfold.proxy.http.limits import UnfinishedBodies
 
 CHAT = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}).encode()
 
@@ -112,7 +116,7 @@ def test_that_a_client_left_is_told_to_the_request_that_it_waits_for_alone() -> 
             assert connection.recv(65536).startswith(b"HTTP/1.1 204")
         connection.sendall(b"GET /waits HTTP/1.1\r\nhost: x\r\n\r\n")
         connection.close()
-        until(lambda: len(told) > 1, timeout=20)
+        until(lambda: len(told) > 1)
     assert told == ["/waits", "late"]
 
 
@@ -138,7 +142,7 @@ def test_a_connection_that_stays_holds_no_task_of_a_request_that_has_ended() -> 
         for path in (b"/one", b"/two"):
             connection.sendall(b"GET %s HTTP/1.1\r\nhost: x\r\n\r\n" % path)
             assert connection.recv(65536).startswith(b"HTTP/1.1 204")
-        until(is_gone, timeout=5)
+        until(is_gone)
 
 
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/files"])
@@ -415,12 +419,20 @@ def test_a_body_that_stalls_gives_its_room_back(
 ) -> None:
     """Two tenants with made-up keys take all of the room, and send nothing more."""
     monkeypatch.setattr("turnfold.proxy.http.inbound.STALL", 1.0)
+    sizes, add = list[int](), UnfinishedBodies.add
+
+    def count(bodies: UnfinishedBodies, tenant: str, size: int) -> None:
+        add(bodies, tenant, size)
+        sizes.append(size)
+
+    monkeypatch.setattr(UnfinishedBodies, "add", count)
     proxy = start_proxy(upstream.origin + "/v1", limits={"max_unfinished_bytes": 400_000})
     with contextlib.ExitStack() as stack:
         held = [stack.enter_context(connect(proxy.origin)) for _ in range(2)]
         for number, connection in enumerate(held):
             key = b"authorization: Bearer made-up-%d" % number
             connection.sendall(head("/v1/chat/completions", b"content-length: 10000000", key) + b"[" * 190_000)
+        until(lambda: sum(sizes) == 2 * 190_000)  # or the third would be in before one of them, which then is refused
         patient = ("authorization", "Bearer patient")
         until(lambda: proxy.chat(CHAT.ljust(150_000), patient).status == 200, pause=0.1)
         for connection in held:
@@ -459,22 +471,25 @@ def test_a_body_that_stalls_ends_on_every_path(
         assert b"body_stalled" in refused
 
 
-def test_a_slow_body_is_waited_for(upstream: UpstreamServer, start_proxy: StartProxy, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What counts is the time without a byte, not the time in all: these uploads take longer than a stall may."""
-    monkeypatch.setattr("turnfold.proxy.http.inbound.STALL", 2.0)
-    proxy = start_proxy(upstream.origin + "/v1")
-    body, paths = CHAT.ljust(900), ("/v1/files", "/v1/chat/completions")
-    with contextlib.ExitStack() as stack:
-        connections = [stack.enter_context(connect(proxy.origin)) for _ in paths]
-        for path, connection in zip(paths, connections, strict=True):
-            connection.sendall(head(path, b"content-length: 900", b"connection: close"))
-        for at in range(0, 900, 60):
-            time.sleep(0.15)
-            for connection in connections:
-                connection.sendall(body[at : at + 60])
-        for path, connection in zip(paths, connections, strict=True):
-            assert read_all(connection).startswith(b"HTTP/1.1 200"), path
-    assert {seen.target: seen.body for seen in upstream.seen} == dict.fromkeys(paths, body)
+@pytest.mark.parametrize("knows", [False, True], ids=["any server", "ours"])
+def test_a_slow_body_is_waited_for(knows: bool) -> None:
+    """What counts is the time without a byte, not the time in all."""
+
+    async def read(pause: float) -> tuple[bytes | None, float]:
+        pieces = [b"%d," % number for number in range(15)]
+
+        async def receive() -> Message:
+            await asyncio.sleep(pause)
+            piece = pieces.pop(0)
+            return {"type": "http.request", "body": piece, "more_body": bool(pieces)}
+
+        scope = {"type": "http", "headers": [], "extensions": {ARRIVAL: {"is_here": lambda: False}} if knows else {}}
+        return await Inbound(scope, receive).body(1000), now()
+
+    whole = b"".join(b"%d," % number for number in range(15))
+    assert in_no_time(read(STALL - 1)) == (whole, 15 * (STALL - 1))
+    with pytest.raises(ClientStalled):
+        in_no_time(read(STALL + 1))
 
 
 def test_a_head_that_never_ends_is_cut(
@@ -516,25 +531,111 @@ def test_a_head_of_a_mebibyte_is_refused_in_words(proxy: ProxyServer) -> None:
     assert "TURNFOLD_MAX_HEADER_BYTES" in json.loads(body)["error"]["message"]
 
 
-def test_connections_go_on_between_requests(
-    upstream: UpstreamServer, start_proxy: StartProxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@contextlib.asynccontextmanager
+async def served_here(app: ASGIApp, keep_alive: float) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """A connection to a server in the same loop, whose clock takes no time; an hour of it is too long."""
+    config = uvicorn.Config(app, http=Http11, lifespan="off", timeout_keep_alive=int(keep_alive), **NO_LOGGING)
+    config.load()
+    ours, theirs = socket.socketpair()
+    serving = partial(Http11, config=config, server_state=ServerState(), app_state={})
+    await asyncio.get_running_loop().connect_accepted_socket(serving, theirs)
+    reader, writer = await asyncio.open_connection(sock=ours)
+    try:
+        async with asyncio.timeout(3600):
+            yield reader, writer
+    finally:
+        writer.close()
+
+
+def test_connections_go_on_between_requests() -> None:
     """The limit is for a head that has begun: an idle connection keeps, and a long answer too."""
-    monkeypatch.setattr("turnfold.proxy.http.http11._HEAD_SECONDS", 1.0)
-    proxy = start_proxy(upstream.origin + "/v1")
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        del scope, receive
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await asyncio.sleep(2 * _HEAD_SECONDS)
+        await send({"type": "http.response.body", "body": b"done"})
+
+    async def talk() -> list[bytes]:
+        answers = []
+        async with served_here(app, 3 * _HEAD_SECONDS) as (reader, writer):
+            for _ in range(3):
+                await asyncio.sleep(2 * _HEAD_SECONDS)
+                writer.write(request[:20])  # a head in two packets: its time ends with it
+                await asyncio.sleep(_HEAD_SECONDS - 1)
+                writer.write(request[20:])
+                answers.append(await reader.readuntil(b"0\r\n\r\n"))
+            writer.write(request[:20])
+            return [*answers, await reader.read()]  # it is cut in the end
+
     request = head("/v1/chat/completions", b"content-length: %d" % len(CHAT)) + CHAT
-    with connect(proxy.origin) as connection:
-        for _ in range(3):
-            time.sleep(1.1)
-            connection.sendall(request[:20])  # a head in two packets: its time ends with it
-            time.sleep(0.02)
-            connection.sendall(request[20:])
-            answer = b""
-            while not answer.endswith(b"0\r\n\r\n"):
-                piece = connection.recv(65536)
-                assert piece, "it was cut"
-                answer += piece
-            assert answer.startswith(b"HTTP/1.1 200")
+    *answers, left = in_no_time(talk())
+    assert [(answer[:15], b"done" in answer) for answer in answers] == [(b"HTTP/1.1 200 OK", True)] * 3
+    assert left == b""
+
+
+REST = [
+    pytest.param((b"content-length: 900",), [], STALL, id="nothing more"),
+    pytest.param((b"content-length: 900",), [b"x" * 100] * 3, STALL, id="more of it"),
+    pytest.param((b"content-length: 900",), [b"x" * 100] * 9, 300, id="all of it"),
+    pytest.param((b"content-length: 900",), [b"x"], STALL, id="a byte"),
+    pytest.param((b"transfer-encoding: chunked",), [b"64\r\n" + b"x" * 100 + b"\r\n"] * 3, STALL, id="more chunks"),
+    pytest.param((b"transfer-encoding: chunked",), [b"1\r\nx\r\n", b"0\r\n\r\n"], 300, id="all chunks"),
+    pytest.param((b"transfer-encoding: chunked",), [b"64\r\nxx"], STALL, id="part of a chunk"),
+    pytest.param((b"transfer-encoding: chunked",), [b"1\r\nx\r\n0\r\nx-trailer: "], STALL, id="part of a trailer"),
+]
+
+
+@pytest.mark.parametrize(("framing", "pieces", "stays"), REST)
+def test_a_connection_whose_request_was_refused_does_not_stay_for_the_rest_of_its_body(
+    framing: tuple[bytes, ...], pieces: list[bytes], stays: float
+) -> None:
+    """What comes of it is read, so that the client sees its answer; once it is whole, the connection is as idle as any."""
+
+    async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
+        del scope, receive
+        await send({"type": "http.response.start", "status": 503, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def talk() -> tuple[bytes, bytes, float]:
+        async with served_here(refuse, 300) as (reader, writer):
+            writer.write(head("/v1/chat/completions", *framing))
+            answer = await reader.readuntil(b"\r\n\r\n")
+            for piece in pieces:
+                await asyncio.sleep(STALL - 1)  # for as long as something comes it stays
+                writer.write(piece)
+            return answer, await reader.read(), now()
+
+    answer, left, end = in_no_time(talk())
+    assert answer.startswith(b"HTTP/1.1 503")
+    assert (left, end) == (b"", (STALL - 1) * len(pieces) + stays)
+
+
+def test_a_request_behind_one_that_was_refused_is_answered_in_its_own_time() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] == "/late":
+            while (await receive()).get("more_body"):
+                pass
+            await asyncio.sleep(100)
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def talk() -> float:
+        async with served_here(app, 300) as (reader, writer):
+            writer.write(head("/refused", b"content-length: 9"))
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"x" * 5)
+            await asyncio.sleep(20)
+            writer.write(b"x" * 4 + head("/late", b"content-length: 4") + b"xx")
+            await asyncio.sleep(40)
+            writer.write(b"xx")
+            assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200")
+            answered = now()
+            assert await reader.read() == b""
+            assert now() == answered + 300
+            return answered
+
+    assert in_no_time(talk()) == 160.0
 
 
 def _is_closed(connection: socket.socket) -> bool:

@@ -34,7 +34,7 @@ def origin() -> Iterator[str]:
 
 @pytest.fixture
 def http(origin: str) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=origin, headers=ANNA, timeout=30) as client:
+    with httpx.Client(base_url=origin, headers=ANNA, timeout=60) as client:
         yield client
 
 
@@ -128,7 +128,7 @@ def test_a_parameter_without_a_name_is_named(http: httpx.Client, query: str) -> 
 
 
 def test_our_paths_never_go_upstream(upstream: UpstreamServer) -> None:
-    with api_server("memory://", upstream.origin + "/v1") as origin, httpx.Client(base_url=origin) as http:
+    with api_server("memory://", upstream.origin + "/v1") as origin, httpx.Client(base_url=origin, timeout=60) as http:
         for method, path in [("GET", "/v1/compress"), ("DELETE", "/v1/drill-down"), ("PATCH", "/v1/conversation/c")]:
             refused = http.request(method, path)
             assert error_of(refused)[0] == 405
@@ -156,7 +156,7 @@ def test_with_tokens_of_ours_strangers_are_turned_away() -> None:
     auth = {"client_tokens": ("ours",)}
     with (
         api_server("memory://", upstream_settings={"api_key": "key"}, auth=auth) as origin,
-        httpx.Client(base_url=origin) as http,
+        httpx.Client(base_url=origin, timeout=60) as http,
     ):
         assert error_of(http.post("/v1/compress", json={"text": "a"}))[0] == 401
         assert http.post("/v1/compress", json={"text": "a"}, headers={"authorization": "Bearer ours"}).status_code == 200
@@ -317,13 +317,13 @@ def test_exchange(http: httpx.Client) -> None:
 
 def test_what_is_kept_outlives_a_restart(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/t.db"
-    with api_server(url) as origin, httpx.Client(base_url=origin, headers=ANNA) as http:
+    with api_server(url) as origin, httpx.Client(base_url=origin, headers=ANNA, timeout=60) as http:
         made = http.post("/v1/compress", json={"text": TEXT}).json()
         for n in range(12):
             before = add(
                 http, "c", f"Item {n}: " + "the pump was serviced and works again. " * 4, compress_threshold=200, keep_recent=2
             )
-    with api_server(url) as origin, httpx.Client(base_url=origin, headers=ANNA) as http:
+    with api_server(url) as origin, httpx.Client(base_url=origin, headers=ANNA, timeout=60) as http:
         assert [drill(http, made["sections"][0]["id"], layer).status_code for layer in (0, 1, 2)] == [200] * 3
         view = http.get("/v1/conversation/c").json()
         assert (view["context"], view["stats"]) == (before["context"], before["stats"])
@@ -333,7 +333,7 @@ def test_what_is_kept_outlives_a_restart(tmp_path: Path) -> None:
 
 
 def test_a_store_that_is_away_costs_drill_down_and_not_the_result() -> None:
-    with api_server("redis://127.0.0.1:9/0") as origin, httpx.Client(base_url=origin, timeout=30) as http:
+    with api_server("redis://127.0.0.1:9/0") as origin, httpx.Client(base_url=origin, timeout=60) as http:
         made = http.post("/v1/compress", json={"text": TEXT})
         assert made.status_code == 200
         assert made.json()["metadata"]["sections_stored"] is False
@@ -342,7 +342,7 @@ def test_a_store_that_is_away_costs_drill_down_and_not_the_result() -> None:
 
 
 def test_bodies_are_bounded() -> None:
-    with api_server("memory://", limits={"max_text_bytes": 1000}) as origin, httpx.Client(base_url=origin) as http:
+    with api_server("memory://", limits={"max_text_bytes": 1000}) as origin, httpx.Client(base_url=origin, timeout=60) as http:
         assert error_of(http.post("/v1/compress", json={"text": "a" * 2000}))[0] == 413
         frame = len(json.dumps({"text": ""}))
         for size, status in ((1000, 200), (1001, 413)):

@@ -28,7 +28,7 @@ def origin() -> Iterator[str]:
 
 
 def post(origin: str, call: str, **body: Any) -> httpx.Response:
-    return httpx.post(f"{origin}/v1/messages/{call}", json=body, headers=ANNA, timeout=30)
+    return httpx.post(f"{origin}/v1/messages/{call}", json=body, headers=ANNA, timeout=60)
 
 
 def test_there_and_back(origin: str) -> None:
@@ -58,13 +58,12 @@ def test_a_budget(origin: str) -> None:
 def test_originals_go_with_their_conversation() -> None:
     admin = {"x-turnfold-admin-token": "adm", "x-turnfold-tenant": ""}
     with api_server("memory://", auth=AuthSettings(admin_token=SecretStr("adm"))) as served:
-        labelled = httpx.post(
-            f"{served}/v1/messages/compress", json={"messages": MESSAGES}, headers={**ANNA, "x-turnfold-conversation": "trip"}
-        ).json()
+        trip = {**ANNA, "x-turnfold-conversation": "trip"}
+        labelled = httpx.post(f"{served}/v1/messages/compress", json={"messages": MESSAGES}, headers=trip, timeout=60).json()
         assert post(served, "uncompress", messages=labelled["messages"]).json()["missing_ids"] == []
         admin["x-turnfold-tenant"] = Gate(None, AuthSettings()).admit([(b"authorization", b"Bearer anna")]).tenant
         for label, left in (("another", True), ("trip", False)):
-            gone = httpx.delete(f"{served}/admin/data", params={"conversation": label}, headers=admin)
+            gone = httpx.delete(f"{served}/admin/data", params={"conversation": label}, headers=admin, timeout=60)
             assert gone.status_code == 200, gone.text
             assert (post(served, "uncompress", messages=labelled["messages"]).json()["missing_ids"] == []) is left
 

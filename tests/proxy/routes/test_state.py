@@ -73,7 +73,7 @@ def url(records: Records) -> Iterator[str]:
 @pytest.fixture
 def http(url: str, records: Records) -> Iterator[httpx.Client]:
     records.kept.clear()
-    with httpx.Client(base_url=url, headers={"x-turnfold-admin-token": "t"}) as client:
+    with httpx.Client(base_url=url, headers={"x-turnfold-admin-token": "t"}, timeout=60) as client:
         yield client
 
 

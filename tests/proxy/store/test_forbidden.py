@@ -65,7 +65,7 @@ def test_receipts_wait_for_a_permission_and_the_report_says_which(node: Node, de
     with (
         running(uvicorn.Config(upstream, **NO_LOGGING)) as served,
         api_server(url, f"{served.origin}/v1", auth=auth) as origin,
-        httpx.Client(base_url=origin, headers=ADMIN) as client,
+        httpx.Client(base_url=origin, headers=ADMIN, timeout=60) as client,
     ):
 
         def report() -> dict[str, Any]:
@@ -108,7 +108,7 @@ async def test_a_batch_that_was_refused_is_taken_later_and_counts_once(node: Nod
 def test_a_report_that_may_not_read_names_the_permission_to_operators_alone(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     url = allow(node, "-hgetall")
     auth = AuthSettings(admin_token=SecretStr("adm"))
-    with api_server(url, auth=auth) as origin, httpx.Client(base_url=origin) as client:
+    with api_server(url, auth=auth) as origin, httpx.Client(base_url=origin, timeout=60) as client:
         told = client.get("/admin/report", headers=ADMIN)
         allow(node, "-mget")
         stranger = client.get("/v1/conversation/c1", headers={"authorization": "Bearer k"})

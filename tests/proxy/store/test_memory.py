@@ -48,6 +48,6 @@ async def test_what_has_expired_goes_although_nothing_is_written(monkeypatch: py
     await store.put([Item(Key("anna", "section", "1"), b"v", 5)])
     now[0] += 60
     sweeping = asyncio.create_task(sweep_from_time_to_time(store, 0.001))
-    await asyncio.wait_for(swept.wait(), 20)
+    await asyncio.wait_for(swept.wait(), 60)
     sweeping.cancel()
     assert len(store._items) == 0

@@ -33,6 +33,7 @@ from typing import Any, Final
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from turnfold.proxy.http import inbound
 from turnfold.proxy.http.crowding import Door
 from turnfold.proxy.http.inbound import ARRIVAL, DEPARTURE
 from turnfold.proxy.http.unread import unread_bytes
@@ -117,6 +118,7 @@ class Http11(HttpToolsProtocol):
         self._in_head = True
         self._head_began = False
         self._resuming = False
+        self._is_whole = True
         self._lost = False
         self._due: deque[RequestResponseCycle] = deque()  # requests that are not answered yet
         self._reads_on = True
@@ -140,6 +142,13 @@ class Http11(HttpToolsProtocol):
         self._end_head_timer()
         self._head_began = True
         self._head_timer = self.loop.call_later(_HEAD_SECONDS, self._read_no_more)
+
+    def _time_rest(self) -> None:
+        """Of a body whose request was refused before it was whole more is to come in time; then the connection is as idle as any.
+        The parent takes it to be in use once anything has come."""
+        self._unset_keepalive_if_required()
+        seconds = self.timeout_keep_alive if self._is_whole else inbound.STALL
+        self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
 
     def pause_writing(self) -> None:
         """As the parent does; the client is to read something in time."""
@@ -210,8 +219,12 @@ class Http11(HttpToolsProtocol):
             self._read_no_more(_NO_REQUEST)
         except httptools.HttpParserUpgrade as upgrade:
             self._decline_upgrade(data[upgrade.args[0] :])
-        if self._in_head and not self._head_began and not self.transport.is_closing():
+        if self.transport.is_closing():
+            return
+        if self._in_head and not self._head_began:
             self._time_head()
+        elif not self._in_head and not self._due:
+            self._time_rest()
 
     def _read_no_more(self, said: bytes = b"") -> None:
         """What comes is no request: the connection ends with the answers that are due; without any, and where one waits for the
@@ -282,7 +295,7 @@ class Http11(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """A head ends."""
         if not self._resuming:
-            self._in_head = self._head_began = False
+            self._in_head = self._head_began = self._is_whole = False
             self._end_head_timer()
             if not self._due:
                 self._end_reading_timer()
@@ -305,6 +318,7 @@ class Http11(HttpToolsProtocol):
         """
         if self.parser.should_upgrade():
             return
+        self._is_whole = True
         super().on_message_complete()
         if not self.pipeline:
             self.flow.resume_reading()
@@ -315,3 +329,5 @@ class Http11(HttpToolsProtocol):
         super().on_response_complete()
         if not self._due:
             self._time_reading()
+            if not (self._is_whole or self.transport.is_closing()):
+                self._time_rest()
