@@ -4,14 +4,34 @@ from __future__ import annotations
 
 from math import fsum, log
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import odd_texts
 from turnfold.compression.shorten.reading import Reader, read
 from turnfold.compression.shorten.sift import _centres, sift
+from turnfold.compression.text.dialogue.order_signs import ORDER_SIGNS
+from turnfold.compression.text.dialogue.orders import ORDER_CUES, is_standing_order
 
 _ROLES = ("user", "assistant")
+#: Each is told by other words: of manner, of a constraint, of rule, at its end, in two words that stand apart.
+_ORDERS = (
+    "Always use tabs.",
+    "From now on the answer comes in French.",
+    "Keep the tests as they are.",
+    "There must be no new file in it.",
+    "Nothing outside src may change.",
+    "Shorter please.",
+    "In this project always use pnpm.",
+    "You must never push to main.",
+    "Nie auf main pushen.",
+    "Her zaman Türkçe yaz.",
+    "Ask me before you deploy.",
+    "Make sure that every test has a name.",
+)
+_WORDS = sorted(word for word in ORDER_CUES | ORDER_SIGNS if word.isascii() and word.isalpha())
+_SAID = st.lists(st.sampled_from((*_WORDS, "we", "the", "it", "you", "use", "write", "pump")), min_size=1, max_size=9)
 
 
 @given(st.lists(st.integers(0, 10_000), min_size=1, max_size=12), st.sampled_from((0.05, 0.3)))
@@ -24,6 +44,20 @@ def test_texts_read_together_are_chosen_from_as_texts_read_apart(seeds: list[int
         for name in ("costs", "bases", "factors", "sizes"):
             assert getattr(one.columns, name).tolist() == getattr(other.columns, name).tolist()
     assert sift(together, share, keep_figures=True) == sift(apart, share, keep_figures=True)
+
+
+@given(st.lists(_SAID, min_size=1, max_size=6))
+def test_every_standing_order_is_kept_among_words_of_orders(said: list[list[str]]) -> None:
+    text = " ".join(f"{' '.join(words).capitalize()}." for words in said)
+    one = read(text, "user")
+    alone = [j for j, size in enumerate(one.parts.sizes) if size == 1]
+    assert {j for j in alone if is_standing_order(one.spans.piece(text, j))} <= one.must
+
+
+@pytest.mark.parametrize("order", _ORDERS)
+def test_a_standing_order_is_kept_among_prose(order: str) -> None:
+    around = "The pump ran at nine bar. It can be made to work in the morning."
+    assert order in "\n".join(read(f"{around} {order} {around}", "user").musts)
 
 
 def test_a_name_is_found_wherever_it_stands() -> None:

@@ -31,6 +31,12 @@ TIED = [
     ("The guild of Varn keeps its prices secret. The reverse holds for Selbo.", "prices secret", "reverse holds"),
     ("Is the path open to bikes? On weekdays, mostly.", "open to bikes", "On weekdays"),
     ("> please sign the lease today\n\nSigned. The annex stays out of it.", "sign the lease", "annex"),
+    ("Toplantı 9 Mayıs'ta. Deprem tatbikatı olursa ertelenecek.", "9 Mayıs", "ertelenecek"),
+    ("Kapılar saat 18'de açılıyor. Fırtına çıkarsa açılmayacak.", "saat 18", "Fırtına"),
+    ("Her kayıp için 50 lira ödenir. Belge getirmezseniz ödenmez.", "50 lira", "Belge"),
+    ("Her blood pressure was 160 on admission. It had been taken right after a fall.", "was 160", "after a fall"),
+    ("The samples held 4.1 mg of lead. They had been stored in old cans.", "4.1 mg", "old cans"),
+    ("The count was 312 votes. It had been made without the north ward.", "312 votes", "north ward"),
     ("1. Drain tank 4.\n2. Cut the power.\n\nI did step 1. The other one needs a permit.", "Cut the power", "a permit"),
 ]
 APART = [

@@ -21,6 +21,7 @@ from turnfold.compression.shorten.reading import EXACT, Read, holds_exact
 from turnfold.compression.shorten.sift import sift
 from turnfold.compression.text.data_blocks import is_listed_language
 from turnfold.compression.text.kinds import parts
+from turnfold.compression.text.lower import MARKS
 from turnfold.compression.text.protect import block_spans
 
 
@@ -65,7 +66,7 @@ _DATA_SHORTEST: Final = 200
 _FEW_LINES: Final = 4
 _SPOKEN: Final = frozenset({"prose", "markdown", "fence"})
 _MOSTLY: Final = 0.85  # letters and blanks among the characters of language without marks of it
-_NOT_SAID: Final = re.compile(r"[\d_]|[^\w\s]")
+_NOT_SAID: Final = re.compile(rf"[\d_]|[^\w\s{MARKS}]")
 _NO_WORDS: Final[frozenset[str]] = frozenset()
 _SECRET: Final = re.compile(r"\S{16}|(?i:pass|secret|token|key|bearer|authorization)")
 

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from turnfold.compression.scorers.terms import STOP, terms
 from turnfold.compression.shorten.prose import TELLS, has_order
 from turnfold.compression.text import inline
-from turnfold.compression.text.dialogue.orders import ORDER_CUES, may_be_orders, may_elide
+from turnfold.compression.text.dialogue.order_signs import ORDER_SIGNS, OrderSigns
+from turnfold.compression.text.dialogue.orders import MARKS, ORDER_CUES, RUN_ON_WORDS, may_be_orders, may_begin_command, may_elide
 from turnfold.compression.text.dialogue.signals import CUES, LAST, QUESTION, asks, signal_weight, signal_weights
 from turnfold.compression.text.figures import figures_by_span, figures_by_start
 from turnfold.compression.text.heard import HeardWords
@@ -35,6 +36,7 @@ from turnfold.compression.text.statements import Statements, heard_statements, o
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 _Said = Sequence[Sequence[str]]
 
 #: Blocks that stay byte for byte.
@@ -65,7 +67,7 @@ _ANYWHERE: Final = 1 << 60
 _FEW: Final = 3000  # characters up to which figures are looked for text by text
 _TOGETHER: Final = 2**16  # characters that are read together: columns of so many stay in the processor's cache
 # What a character is, of those that are asked for.
-_DIGIT, _CAPITAL, _IN_WORD, _BLANK, _ASKING, _SPACE = (1 << n for n in range(6))
+_DIGIT, _CAPITAL, _IN_WORD, _BLANK, _ASKING, _SPACE, _MARK = (1 << n for n in range(7))
 _SIGNS: Final = bytes(
     (_DIGIT if sign in "0123456789" else 0)
     | (_CAPITAL if sign.isupper() else 0)
@@ -73,17 +75,21 @@ _SIGNS: Final = bytes(
     | (_BLANK if sign == " " else 0)
     | (_ASKING if sign == "?" else 0)
     | (_SPACE if sign.isspace() else 0)
+    | (_MARK if sign in MARKS else 0)
     for sign in map(chr, range(128))
 ) + bytes(128)
 
 # What is asked of a word is told by its number: stop words come first, then the others with which something is asked.
 _ORDER, _SECRET = 1 << 61, 1 << 60
-_KNOWN: Final = {word: n for n, word in enumerate(dict.fromkeys((*sorted(STOP), *sorted({*CUES, *ORDER_CUES, *_TELLING}))))}
+_KNOWN: Final = {
+    word: n for n, word in enumerate(dict.fromkeys((*sorted(STOP), *sorted({*CUES, *ORDER_CUES, *ORDER_SIGNS, *_TELLING}))))
+}
 _FIRST: Final = np.array(
     [(word in ORDER_CUES) * _ORDER | (word in _TELLING) * _SECRET | CUES.get(word, (0, 0))[0] for word in (*_KNOWN, "")],
     np.int64,
 )
 _SECOND: Final = np.array([CUES.get(word, (0, 0))[1] for word in (*_KNOWN, "")], np.int64)
+_SIGNS_OF_ORDERS: Final = OrderSigns([*_KNOWN])
 
 
 class Columns(NamedTuple):
@@ -295,6 +301,7 @@ class _Page:
         """
         words, times = _telling_words(spoken, sizes)
         first, second = _cues(spoken, sizes)
+        orders = _may_order(spoken, sizes, first)
         kinds = [(i, j, kind) for i, spans in enumerate(self.tiles) for j, kind in spans.kinds.items()]
         blocks: dict[int, set[int]] = defaultdict(set)
         for i, j, kind in kinds:
@@ -306,7 +313,8 @@ class _Page:
             if kind in EXACT:
                 facts[i].pop(j, None)
                 signals[self.first[i] + j] = 0
-        musts = self._musts(said, first, blocks, self._with_long_runs(signs))
+        marked = self.holding(np.flatnonzero((signs & _MARK) > 0))
+        musts = self._musts(said, first, self._asked_for_orders(said, orders, sizes, marked), blocks, self._with_long_runs(signs))
         self._noted = Columns(*self._rated(times, facts, signals, kinds), words, times)
         self._behind_words = [0, *accumulate(times.tolist())]
         texts = zip(self.texts, self.roles, self.parts, self.tiles, facts, strict=True)
@@ -365,11 +373,40 @@ class _Page:
         ended = np.searchsorted(ends, blanks[long + 1] - 1, "right").tolist()
         return {i for a, b in set(zip(begun, ended, strict=True)) for i in texts[a : b + 1].tolist()}
 
-    def _musts(self, said: Sequence[_Said], cues: Ints, blocks: Mapping[int, Set[int]], long: Set[int]) -> dict[int, Set[int]]:
-        """Of the texts that have any, the sentences that have to be kept; `long`: those of ASCII that may have a long token."""
+    def _asked_for_orders(
+        self, said: Sequence[_Said], orders: tuple[Bools, Bools], sizes: Ints, marked: Bools
+    ) -> dict[int, list[int]]:
+        """By the texts of ASCII the sentences that need a closer look for standing orders.
+
+        Args:
+            orders: which sentences have a word of orders, and which of these more than that.
+            sizes: how many words each sentence has.
+            marked: which sentences have a sign behind which another clause may begin.
+        """
+        cued, closely = orders
+        closely |= marked | (sizes >= RUN_ON_WORDS)
         asked: dict[int, list[int]] = {}
-        for _, i, j in self.places((cues & _ORDER) > 0):
+        for _, i, j in self.places(cued & closely):
             asked.setdefault(i, []).append(j)
+        for _, i, j in self.places(cued & ~closely):
+            if self.parts[i].sizes[j] != 1 or may_begin_command(said[i][j][0]):
+                asked.setdefault(i, []).append(j)
+        return asked
+
+    def _musts(
+        self,
+        said: Sequence[_Said],
+        cues: Ints,
+        asked: Mapping[int, Sequence[int]],
+        blocks: Mapping[int, Set[int]],
+        long: Set[int],
+    ) -> dict[int, Set[int]]:
+        """Of the texts that have any, the sentences that have to be kept.
+
+        Args:
+            asked: the sentences of texts of ASCII that may be standing orders.
+            long: the texts of ASCII that may have a long token.
+        """
         secret = {i for _, i, _ in self.places((cues & _SECRET) > 0)}
         found: dict[int, Set[int]] = {}
         for i, (text, plain, words_of) in enumerate(zip(self.texts, self.plain, said, strict=True)):
@@ -428,6 +465,16 @@ def _cues(found: Ints, sizes: Ints) -> tuple[Ints, Ints]:
         first[spoken] = np.bitwise_or.reduceat(_FIRST[known], starts)
         second[spoken] = np.bitwise_or.reduceat(_SECOND[known], starts)
     return first, second
+
+
+def _may_order(found: Ints, sizes: Ints, cues: Ints) -> tuple[Bools, Bools]:
+    """Which sentences have a word of orders, and which of these have more than that."""
+    cued: Bools = (cues & _ORDER) > 0
+    closely = np.zeros(len(sizes), bool)
+    if cued.any():
+        words = np.minimum(found[np.repeat(cued, sizes)], len(_KNOWN))
+        closely[cued] = _SIGNS_OF_ORDERS.asked(words, sizes[cued])
+    return cued, closely
 
 
 def _is_run_on(piece: str, said: Sequence[str]) -> bool:

@@ -16,6 +16,7 @@ from itertools import zip_longest
 from typing import Final
 
 from turnfold.compression.text.kinds import cell_rows, parts, value_end
+from turnfold.compression.text.lower import MARKS
 from turnfold.compression.text.protect import uncut_spans
 from turnfold.compression.text.spans import Span, with_line_feeds
 
@@ -37,7 +38,7 @@ _AMID_LANGUAGE: Final = _LISTS | {"fence", "table"}  # these and blocks that an 
 _LABEL: Final = re.compile(r"\s*(?:[-*+•>#]+ |\d{1,3}[.)] )?(?:[\w .'-]{1,40}:\s)?")
 # Five words in a row, or one of a script without blanks with a sign behind it: somebody says something.
 _SAYS: Final = re.compile(
-    r"(?<![\w'’-])(?:[^\W\d_][\w'’-]*+[,;:]? [\"'“‘(*_`]{0,3}){3}[\w'’-]+"
+    rf"(?<![\w{MARKS}'’-])(?:[^\W\d_][\w{MARKS}'’-]*+[,;:]? [\"'“‘(*_`]{{0,3}}){{3}}[\w{MARKS}'’-]+"
     r"|[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]{4}|[\u0600-\u06ff]{2} ?[\u0600-\u06ff]{2}"
 )
 _STAMPED: Final = re.compile(

@@ -21,6 +21,7 @@ import orjson
 from turnfold.compression.text.beside import is_mail
 from turnfold.compression.text.blocks import unclosed_end
 from turnfold.compression.text.dialogue.transcripts import is_transcript
+from turnfold.compression.text.lower import MARKS
 from turnfold.compression.text.spans import Span, with_line_feeds
 from turnfold.compression.text.unmarked_speech import is_unmarked_speech
 from turnfold.compression.text.wrapped_lines import is_latex
@@ -116,7 +117,8 @@ _MARKS: Final = re.compile(
             ("markdown", r"#{1,6} |\s*[-*+] |\s*\d+\. |> |\*\*"),
             (
                 "prose",
-                r"\s*[\"'“‘(*_]*[^\W\d_][\w'’-]*[,;:]?(?: [\"'“‘(*_]*(?:[^\W\d_][\w'’-]*|\d+|[-–—&])[.,;:!?)\"'”’*_]*){5,}",
+                rf"\s*[\"'“‘(*_]*[^\W\d_][\w{MARKS}'’-]*[,;:]?"
+                rf"(?: [\"'“‘(*_]*(?:[^\W\d_][\w{MARKS}'’-]*|\d+|[-–—&])[.,;:!?)\"'”’*_]*){{5,}}",
             ),
         )
     )

@@ -195,7 +195,8 @@ def _cuts(line: str, values: Sequence[Range] | None) -> list[int]:
     if "\n" in body and not values:
         line = body.replace("\n", " ") + line[len(body) :]
     cuts = _sentence_cuts(line)
-    if noted := [m.end() for m in _NOTED.finditer(line)]:
+    noted = [m.end() for m in _NOTED.finditer(line)] if "[" in line or not line.isascii() else ()  # each has such a sign
+    if noted:
         cuts = sorted({*cuts, *noted})
     if len(line) > LONGEST:
         cuts = _cut_long_ones(line, cuts)

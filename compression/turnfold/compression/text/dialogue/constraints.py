@@ -30,6 +30,8 @@ _START: Final = rf"(?:\A|[,;:.]\s+|[-–—]\s+)\W*(?:{_JOINING}\W+){{0,2}}"
 _BETWEEN: Final = r"[^\w,;?!'./*-]+"  # no sign of a word, so that each text can be read in one way only
 _GAP: Final = rf"(?:{_BETWEEN}[\w'./*-]+){{0,9}}?{_BETWEEN}"
 
+_COMMON: Final = frozenset({"there"})  # words of phrases that many sentences have: another one tells more
+
 
 class _Form(NamedTuple):
     """A form of one language, and what a sentence of this form has: of each set a word."""
@@ -65,7 +67,7 @@ def _forms(language: str) -> Iterator[_Form]:
 
 
 def _longest_word(phrase: str) -> str:
-    return max(words(phrase.replace("_", " ")), key=lambda word: (len(word), word))
+    return max(words(phrase.replace("_", " ")), key=lambda word: (word not in _COMMON, len(word), word))
 
 
 def _by_cue() -> dict[str, tuple[_Form, ...]]:
@@ -78,6 +80,8 @@ def _by_cue() -> dict[str, tuple[_Form, ...]]:
 
 
 _BY_CUE: Final = _by_cue()
+#: Of each form the sets of words of each of which a sentence of that form has one.
+FORM_WORDS: Final = tuple(dict.fromkeys(form.needed for forms in _BY_CUE.values() for form in forms))
 #: Without one of these no sentence is a constraint.
 CONSTRAINT_CUES: Final = frozenset(_BY_CUE)
 
@@ -93,6 +97,8 @@ def is_constraint(sentence: str, known: Sequence[str] | None = None) -> bool:
     cues = CONSTRAINT_CUES.intersection(said)
     if not cues:
         return False
-    likely = (form for cue in cues for form in _BY_CUE[cue] if not any(needed.isdisjoint(said) for needed in form.needed[1:]))
+    likely = [form for cue in cues for form in _BY_CUE[cue] if not any(needed.isdisjoint(said) for needed in form.needed[1:])]
+    if not likely:
+        return False
     low = lower_text(sentence)
     return any(form.pattern.search(low) for form in likely)

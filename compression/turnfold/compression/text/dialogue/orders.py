@@ -60,7 +60,7 @@ _ACCENTS: Final = re.compile("[\u0300-\u0303\u0327]")
 _LONGEST_ENDING: Final = 5
 _REACH: Final = 12  # words behind a command within which its word of rule stands
 _SURE: Final = 4  # letters from which a word is told by its form without accents
-_RUN_ON_WORDS: Final = 30  # from which words without punctuation are several sentences
+RUN_ON_WORDS: Final = 30  # from which words without punctuation are several sentences
 _COMMON: Final = frozenset({"from", "make", "von"})  # words of phrases that many sentences have: another one tells more
 _SCOPE: Final = 7  # words of a phrase that says where an order holds
 _NEAR: Final = 3  # words within which a "you must" has its verb or its "never"
@@ -212,10 +212,12 @@ def _by_longest_word(parts: Iterable[str]) -> Mapping[str, Sequence[frozenset[st
 
 
 #: Phrases with one of which a sentence may order although it begins with no command.
-_LEADING: Final = _by_longest_word([*(part for part in _NEEDED if part != "bound"), "must", "aside"])
-_LEADING_WORDS: Final = frozenset(_LEADING)
-_LAST: Final = frozenset().union(*(one.last for one in _SPACED))
-_MARKS: Final = ":;,()\"'-"
+LEADING: Final = _by_longest_word([*(part for part in _NEEDED if part != "bound"), "must", "aside"])
+_LEADING_WORDS: Final = frozenset(LEADING)
+#: Words with which a sentence may order at its end.
+LAST_WORDS: Final = frozenset().union(*(one.last for one in _SPACED))
+#: Signs behind which another clause may begin.
+MARKS: Final = ":;,()\"'-"
 
 
 def is_standing_order(sentence: str, known: Sequence[str] | None = None) -> bool:
@@ -253,16 +255,16 @@ def _orders_something(sentence: str, known: Sequence[str] | None) -> bool:
 
 def _commands_nothing(sentence: str, known: Sequence[str]) -> bool:
     """Whether a sentence of one clause begins with no command, and has no phrase that orders without one: it is no order."""
-    if len(known) >= _RUN_ON_WORDS or _may_begin_command(known[0]) or not _LAST.isdisjoint(known):
+    if len(known) >= RUN_ON_WORDS or may_begin_command(known[0]) or not LAST_WORDS.isdisjoint(known):
         return False
-    if not sentence.isascii() or any(map(sentence.__contains__, _MARKS)):
+    if not sentence.isascii() or any(map(sentence.__contains__, MARKS)):
         return False
     said = frozenset(known)
-    return True not in [words <= said for word in _LEADING_WORDS & said for words in _LEADING[word]]
+    return True not in [words <= said for word in _LEADING_WORDS & said for words in LEADING[word]]
 
 
 @lru_cache(maxsize=1024)
-def _may_begin_command(word: str) -> bool:
+def may_begin_command(word: str) -> bool:
     """Whether a sentence that begins with a word may begin with a command; few words begin most sentences."""
     return word in _BEFORE_VERBS or _is_form(word, _VERBS)
 
@@ -287,7 +289,7 @@ def _begins_with_command(language: _Language, runs: Sequence[Sequence[str]]) -> 
     """The same in a language: of the first words that are not all of an introduction ("please")."""
     for said in runs:
         begin = language.past("please", said, 0)
-        if begin == len(said) >= _RUN_ON_WORDS:
+        if begin == len(said) >= RUN_ON_WORDS:
             begin = next(_joints(language, said), begin)
         if begin < len(said):
             return language.commands(said, language.past("not", said, begin))
@@ -359,7 +361,7 @@ def _clauses(language: _Language, pieces: Sequence[str]) -> list[_OrderClause]:
         # "Could you please always ...": behind such a word a command may begin anew.
         if not asides.isdisjoint(said):
             found += [_OrderClause(tuple(said[i + 1 :]), True) for i in range(begin, len(said)) if language.at("aside", said, i)]
-        if len(said) >= _RUN_ON_WORDS:
+        if len(said) >= RUN_ON_WORDS:
             found += [_OrderClause(tuple(said[i:]), True) for i in _joints(language, said)]
         # Behind "please," alone a command may still begin.
         said, strong = [], piece != "," or (strong and begin == len(said))

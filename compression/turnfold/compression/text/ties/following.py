@@ -40,6 +40,7 @@ _ONES: Final = frozenset(("one", "ones"))
 _LONGEST: Final = 24  # words of a sentence that is asked at all
 _FRAGMENT_WORDS: Final = 6
 _LEANING_WORDS: Final = 10
+_CONDITION_WORDS: Final = 8
 _DENYING_WORDS: Final = 18
 _SETTING_WORDS: Final = 20
 _GOVERNED: Final = 3  # sentences that the condition of one before them may govern
@@ -52,6 +53,9 @@ _DENYING, _DIFFERENT, _POINTING_BACK, _REPORTING = (CUES[name] for name in ("neg
 _BEGINS_SET: Final = CUES["begins-set"]
 _MAY_DENY: Final = _DENYING | CUES["begins-article"]
 _CAPITAL: Final = re.compile(r"[A-Z](?<=[\w,;:] .)")
+_TURKISH: Final = re.compile("[ğışĞİŞ]")
+_TURKISH_IF: Final = ("rsa", "rse", "zsa", "zse", "rsak", "rsek", "zsak", "zsek", "rsanız", "rseniz", "zsanız", "zseniz")
+_TURKISH_NOUNS: Final = frozenset(("borsa", "arsa", "course", "nurse", "horse", "reverse", "universe", "terse", "morse"))
 _CODE: Final = re.compile(r"\w[._/@]\w|`|\d")
 
 
@@ -85,7 +89,9 @@ def following_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
         else:
             leans = asked and leaning != i - 1 and not piece.dense and _leans(piece, last)
             leaning = i if leans else leaning
-            sets = (piece.dense or bits & _BEGINS_SET > 0) and _is_set(piece)
+            sets = ((piece.dense or bits & _BEGINS_SET > 0) and _is_set(piece)) or (
+                not hints.ascii and size <= _CONDITION_WORDS and _is_turkish_condition(piece, last)
+            )
             answers = reporting and _reports(last)
             disputes = answers and not _NEGATIVE.isdisjoint(said) and _reports(piece)
             points = leans or disputes or _lacks_standard(said) or (sets and not _POINTING.isdisjoint(said[1:2]))
@@ -121,6 +127,12 @@ def _is_set(piece: StatementPiece) -> bool:
     if said[0] not in _SETTINGS or len(said) > _SETTING_WORDS or not _SPEAKERS.isdisjoint(said):
         return False
     return "conditions" in piece.opens or not _ANAPHORS.isdisjoint(said) or not _CAPITAL.search(piece.body)
+
+
+def _is_turkish_condition(piece: StatementPiece, before: StatementPiece) -> bool:
+    """ "Toplantı salı günü. Yağmur yağarsa ertelenecek.": a verb's ending says "if", and of what it speaks is left out."""
+    conditions = [word for word in piece.said[:-1] if word.endswith(_TURKISH_IF) and word not in _TURKISH_NOUNS]
+    return bool(conditions) and (_TURKISH.search(piece.body) or _TURKISH.search(before.body)) is not None
 
 
 def _lacks_standard(said: Sequence[str]) -> bool:

@@ -67,6 +67,7 @@ _BEGIN: Final = 8  # words within which a reference is the sentence's own, not o
 _FRONT_WORDS: Final = 9  # within which a sentence with a place or time in front comes to its subject
 _COMMENT_WORDS: Final = 24
 _REPLY_WORDS: Final = 12
+_HAD_BEEN: Final = ["had", "been"]  # "It had been taken right after a fall.": under what circumstances
 _FAR: Final = 4  # sentences among which one is looked for
 _FRONT_THAT: Final = 6  # words within which "that" may be the subject behind a place or time
 _BRIEF_WORDS: Final = 6  # of a sentence that says no more than a comment
@@ -107,7 +108,7 @@ def _back_and_forth(pieces: Sequence[StatementPiece]) -> list[Pair]:
             found.append((i, before))
         if refers or opens:
             is_brief = len(said) <= (_REPLY_WORDS if refers and before < i - 1 else _BRIEF_WORDS)
-            if (is_brief and brief < i - 1) or _reverses(said, comments=True):
+            if (is_brief and brief < i - 1) or _reverses(said, comments=True) or said[1:3] == _HAD_BEEN:
                 found.append((before, i))
             brief = i if is_brief else brief
         elif bits & _REVERSES and _reports(pieces[before].said) and _reverses(said, comments=False):
