@@ -99,11 +99,13 @@ class FoundWork(NamedTuple):
         quotes: the work and what changed it, the work first; none where the request holds it already, or has no room for it.
         outdated: older forms, which are not to be quoted beside it.
         tokens: what the quotes take, with their labels.
+        cut: the source of a table of which more rows are needed than there is room for.
     """
 
     quotes: tuple[Quote, ...] = ()
     outdated: tuple[Quote, ...] = ()
     tokens: int = 0
+    cut: int | None = None
 
 
 def find_work(sources: Sequence[Quotable], question: Question, folded: str, count: Callable[[str], int], memo: Memo) -> FoundWork:
