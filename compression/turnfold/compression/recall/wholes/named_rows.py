@@ -36,7 +36,7 @@ _MOST: Final = 5000
 _WORD: Final = 100  # bytes that a word takes, about
 
 
-class _Table(NamedTuple):
+class _HeldTable(NamedTuple):
     """A table: the words in it and above it, and those by which people name what it holds."""
 
     runs: tuple[Range, ...]
@@ -68,27 +68,27 @@ def find_named_rows(
     return FoundWork()
 
 
-def _tables(sources: Sequence[Quotable], memo: Memo) -> list[_Table | None]:
+def _tables(sources: Sequence[Quotable], memo: Memo) -> list[_HeldTable | None]:
     """The table that each source is, if it is one."""
 
-    def run(known: list[_Table | None] | None, same: int) -> list[_Table | None]:
+    def run(known: list[_HeldTable | None] | None, same: int) -> list[_HeldTable | None]:
         return [*(known or ())[:same], *map(_table, sources[same:])]
 
     return continued_by_key(memo, "named rows", sources, run, _weight)
 
 
-def _weight(tables: Sequence[_Table | None]) -> int:
+def _weight(tables: Sequence[_HeldTable | None]) -> int:
     return 8 * len(tables) + sum(_WORD * len(table.said) for table in tables if table is not None)
 
 
-def _table(source: Quotable) -> _Table | None:
+def _table(source: Quotable) -> _HeldTable | None:
     text = source.text
     if len(table_records(text)) < _FEWEST:
         return None
     runs = tuple(main_rows(text))
     start, end = runs[0][0], runs[-1][1]
     above = max(0, text.rfind("\n", 0, max(0, start - ABOVE)) + 1) if start > ABOVE else 0
-    return _Table(runs, above, _words(text[above:end]), words_of_kinds(words.fold(text[above : start + _FIRST])))
+    return _HeldTable(runs, above, _words(text[above:end]), words_of_kinds(words.fold(text[above : start + _FIRST])))
 
 
 def _words(text: str) -> frozenset[str]:
@@ -105,7 +105,7 @@ def _named(said: Sequence[frozenset[str]], asked: frozenset[str], *, joined: boo
 
 
 def _quoted(
-    source: int, text: str, table: _Table, asked: frozenset[str], joined: bool, room: int, count: Callable[[str], int]
+    source: int, text: str, table: _HeldTable, asked: frozenset[str], joined: bool, room: int, count: Callable[[str], int]
 ) -> FoundWork:
     """The records with what stands above all; nothing where they don't fit, for some would be taken for all."""
     records = [one for run in table.runs for one in records_of(text, run)][:_MOST]

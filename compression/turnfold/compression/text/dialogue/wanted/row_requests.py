@@ -171,7 +171,11 @@ def tally_terms(text: str) -> frozenset[str]:
         return frozenset()
     names = _names(text, folded)
     said = words.words(_LISTS.sub(" ", folded))
-    content = (word for word in words.content(said, words.language(set(said))) if not is_tally_word(word))
+    content = (
+        word
+        for word in words.content(said, words.language(set(said)))
+        if not (is_tally_word(word) or word in _COMMANDS - DATA_WORDS)
+    )
     others = (NEEDS_OTHERS,) if needs_others(folded) else ()
     fields = [field for field in asked_fields(folded) if field != _PERSON]
     others = others or ((NEEDS_OTHERS,) if _DATE in fields else ())
