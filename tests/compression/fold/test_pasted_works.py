@@ -66,6 +66,10 @@ def _paragraphs(text: str) -> list[str]:
         (_DEEDS[0], "Should I sign the lease?"),
         (_DEEDS[0], "Is the agreement fair to me?"),
         (_DEEDS[0], "契約書の問題点をチェックしてください。"),
+        (_DEEDS[0], "Gibt es im Vertrag irgendwelche Fallen?"),
+        (_DEEDS[0], "¿Hay algo raro en el contrato?"),
+        (_ESSAY, "Wie gefällt dir mein Aufsatz?"),
+        ("The Harbour", "What is the mood of the poem?"),
     ],
 )
 def test_a_text_that_is_judged_is_sent_whole(title: str, question: str) -> None:
@@ -92,7 +96,16 @@ def test_texts_that_are_judged_together_are_all_sent(titles: Sequence[str], ques
 
 
 @pytest.mark.parametrize(
-    "question", ["Are there any bugs in the code?", "Write unit tests for all functions.", "Add docstrings."]
+    "question",
+    [
+        "Are there any bugs in the code?",
+        "Write unit tests for all functions.",
+        "Add docstrings.",
+        "Convert it to TypeScript.",
+        "Can you port this to Go?",
+        "Pasa el script a Kotlin.",
+        "コードをRustに変換して",
+    ],
 )
 def test_code_that_is_judged_is_sent_whole(question: str) -> None:
     quoted = _quoted([_SUMS], question)
@@ -123,6 +136,8 @@ def test_of_a_text_that_is_too_long_each_part_is_quoted() -> None:
         "Please release me from the lease at once.",
         'Correct the text: "He go to school yesterday and see a elephant."',
         "I checked the agreement yesterday and found no mistake.",
+        "Convert a list to JSON in Python, please.",
+        "What mood are you in?",
     ],
 )
 def test_a_question_on_a_detail_does_not_bring_the_whole_text(question: str) -> None:

@@ -149,3 +149,40 @@ def test_a_budget_cuts_examples_in_pairs() -> None:
     while sent[1 + whole] == examples[whole]:
         whole += 1
     assert whole >= 40
+
+
+def translated(at: int) -> str:
+    return f"Translate: {prose(at, 'en', 2)}"
+
+
+def free(at: int) -> str:
+    return prose(at + 500, "de", 2)
+
+
+def article(at: int) -> str:
+    return f"Article: {prose(at, 'en', 45)}"
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered", "count"),
+    [(translated, free, 20), (lambda at: f"Satz: {prose(at, 'de', 2)}", free, 20), (article, free, 8), (article, mood, 8)],
+)
+def test_examples_may_be_long_and_answered_in_free_text(
+    asked: Callable[[int], str], answered: Callable[[int], str], count: int
+) -> None:
+    shown = pairs(asked, answered, count)
+    talk = pairs(lambda i: f"What stands in berth {i}?", lambda i: prose(i + 200, "en", 9), 60)
+    body = encode([SYSTEM, *shown, *talk, {"role": "user", "content": "And in berth 3?"}], model="gpt-4o")
+    folded = fold_request(body, FoldOptions(), WARM)
+    assert folded.tokens_after < 0.8 * folded.tokens_before
+    assert json.loads(folded.body)["messages"][: len(shown) + 1] == [SYSTEM, *shown]
+
+
+@pytest.mark.parametrize(("asked", "answered", "count"), [(labelled, mood, 260), (translated, free, 120)])
+def test_a_stream_of_inputs_is_folded_behind_its_first_ones(
+    asked: Callable[[int], str], answered: Callable[[int], str], count: int
+) -> None:
+    body = encode([SYSTEM, *pairs(asked, answered, count), {"role": "user", "content": asked(count)}], model="gpt-4o")
+    folded = fold_request(body, FoldOptions(), WARM)
+    assert folded.tokens_after < 0.85 * folded.tokens_before
+    assert json.loads(folded.body)["messages"][:49] == [SYSTEM, *pairs(asked, answered, 24)]

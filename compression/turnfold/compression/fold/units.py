@@ -18,9 +18,9 @@ from turnfold.compression.shorten.facts import facts_tokens
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.handed_files import hands_over_files
 from turnfold.compression.text.dialogue.requests import asks_for_compaction
-from turnfold.compression.text.dialogue.wanted.row_requests import NEEDS_OTHERS, VALUE, are_about, row_terms, tally_terms
-from turnfold.compression.text.dialogue.worked_examples import BRIEF, answer_forms, input_forms
-from turnfold.compression.text.records import hold_data, rows
+from turnfold.compression.text.dialogue.wanted.row_requests import NEEDS_OTHERS, are_about, names_rows, row_terms, tally_terms
+from turnfold.compression.text.dialogue.worked_examples import BRIEF, FREE, SHORT, allows_free, answer_forms, input_forms
+from turnfold.compression.text.records import hold_data, main_rows, rows
 from turnfold.compression.wire.conversation import Message, family
 
 _NO_TERMS: Final = frozenset[str]()
@@ -79,7 +79,7 @@ class Unit(NamedTuple):
 
     def tells_rows_of(self, other: Unit) -> bool:
         """Whether it names values of some rows in another unit, and needs no others: "the average in Berlin"."""
-        return NEEDS_OTHERS not in self.tallies and any(VALUE + term in other.rows for term in self.tallies)
+        return NEEDS_OTHERS not in self.tallies and names_rows(self.tallies, other.rows)
 
 
 _BETWEEN: Final = 6  # units from a question to the picture that it is asked of, at most, as where the picture was asked for
@@ -92,7 +92,9 @@ _LEAST_ROWS: Final = 300  # tokens of a message whose rows are looked at
 _SOON: Final = 2  # messages of the user in which work on rows begins, if it does
 _SOON_ASKED: Final = 6  # requests within which they must have come: an agent may go on alone
 _FEWEST_EXAMPLES: Final = 4
-_MOST_EXAMPLE: Final = 600  # tokens of an example's input or answer
+_MOST_EXAMPLE: Final = 1500  # tokens of an example's input or answer
+_MOST_EXAMPLES: Final = 128  # more come one by one, as tickets do that a program labels
+_MOST_FREE_EXAMPLES: Final = 24  # the same where answers are texts, as in a talk with a translator
 _AS_THEY_CAME: Final[Mapping[int, ShapedResult]] = MappingProxyType({})
 
 
@@ -262,11 +264,10 @@ def _rows(message: Message) -> frozenset[str]:
     """What may be said of the rows that most of a message is; those of a short one are kept anyway."""
     if message.pinned or message.reports or message.tokens < _LEAST_ROWS:
         return _NO_TERMS
-    runs = rows(message.own)
-    if message.role != "user" and not hold_data(message.own, runs):
+    runs = main_rows(message.own)
+    if not runs or (message.role != "user" and not hold_data(message.own, runs)):
         return _NO_TERMS
-    mostly = 2 * sum(end - start for start, end in runs) > len(message.own)
-    return row_terms(message.own, runs) if mostly else _NO_TERMS
+    return row_terms(message.own, runs)
 
 
 def _tallies(message: Message) -> frozenset[str]:
@@ -276,7 +277,7 @@ def _tallies(message: Message) -> frozenset[str]:
     text = message.own
     for start, end in reversed(rows(text) if message.tokens >= _LEAST_ROWS else ()):
         text = text[:start] + text[end:]
-    return tally_terms(words.fold(text))
+    return tally_terms(text)
 
 
 def _facts(message: Message, size: int) -> int:
@@ -321,8 +322,14 @@ def examples_end(units: Sequence[Unit], start: int, most: int | None = None) -> 
     if not (_are_pair(first) and _are_pair(second)):
         return start
     template = next((form for form in second[0].forms[:1] if form in first[0].forms), None)
+    is_free = template is not None and allows_free(template)
+    form = first[1].forms[0]
+    if form == FREE and not is_free:
+        return start
+    alike = {form, FREE, SHORT} if is_free and form in (FREE, SHORT) else {form}
+    most_pairs = _MOST_FREE_EXAMPLES if is_free else _MOST_EXAMPLES
     end = start
-    while _are_pair(pair := units[end : end + 2]) and pair[1].forms[0] == first[1].forms[0]:
+    while end < start + 2 * most_pairs and _are_pair(pair := units[end : end + 2]) and pair[1].forms[0] in alike:
         asked, answered = pair[0].forms, pair[1].forms
         if template not in asked if template is not None else BRIEF not in answered:
             break

@@ -37,6 +37,7 @@ from turnfold.compression.recall.wholes.all_rows import find_rows
 from turnfold.compression.recall.wholes.definitions import find_definitions
 from turnfold.compression.recall.wholes.entries import find_entries
 from turnfold.compression.recall.wholes.materials import find_materials
+from turnfold.compression.recall.wholes.named_rows import find_named_rows
 from turnfold.compression.recall.wholes.placed_parts import find_parts
 from turnfold.compression.recall.wholes.plans import newest_plan
 from turnfold.compression.recall.wholes.whole_records import with_records
@@ -101,7 +102,7 @@ def recall(
     quotes = with_behind(quotes, index, sources, question.behind, held, memo)
 
     def tokens_of(quotes: RankedQuotes) -> QuoteTokens:
-        tokens = QuoteTokens((*sources, *question.behind), count, index, held, quotes.more, replaced)
+        tokens = QuoteTokens((*sources, *question.behind), count, index, held, quotes.more, replaced, cut=work.cut)
         release(tokens, quotes, index, sources, memo)
         if ranking.has_ledger:
             release_ledger(tokens, index, sources, room, memo)
@@ -121,19 +122,21 @@ def recall(
 def _asked_whole(
     sources: Sequence[Quotable], index: PassageIndex, question: Question, count: Callable[[str], int], memo: Memo
 ) -> FoundWork:
-    """What a question needs all of: the rows of a table, a work, or a part that it names by its place."""
+    """What a question needs all of: the rows of a table, a work, or a part or rows that it names."""
     asks = normal_text(question)
     is_text = question.work is not None and question.work.is_whole and question.work.asked.is_long
     rows = partial(find_rows, sources, index, question, asks, count, memo)
     work = partial(find_work, sources, question, asks, count, memo)
     parts = partial(find_parts, sources, question, asks, count)
+    named = partial(find_named_rows, sources, question, asks, count, memo)
     found = FoundWork()
-    for find in (work, rows, parts) if is_text else (rows, work, parts):
+    for find in (work, rows, parts, named) if is_text else (rows, work, parts, named):
         one = find()
         if one.quotes:
             found = one
             break
-        found = one if one.outdated else found  # a work that the request holds has older forms that are not to be quoted
+        # A work that the request holds has older forms that are not to be quoted; a table may be too long.
+        found = one if one.outdated or one.cut is not None else found
     if index.is_talk:
         found = found.joined(find_definitions(sources, question, count, memo))
         found = found if is_text else found.joined(find_materials(sources, question, asks, found.tokens, count, memo))

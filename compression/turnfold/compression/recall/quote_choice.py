@@ -108,6 +108,7 @@ class QuoteTokens:
         held: what the request holds.
         more: quotes that are no passages.
         replaced: whether a quote shows what no longer holds, so that nothing needs it.
+        cut: the source of a table of which it is to be said how many rows are quoted.
     """
 
     def __init__(
@@ -118,12 +119,14 @@ class QuoteTokens:
         held: Held,
         more: tuple[Quote, ...] = (),
         replaced: Callable[[Quote], bool] | None = None,
+        *,
+        cut: int | None = None,
     ) -> None:
-        self.sources, self.held, self.count, self._replaced = sources, held.text, count, replaced
+        self.sources, self.held, self.count, self._replaced, self._cut = sources, held.text, count, replaced, cut
         self._bare: str | None = None  # what is held, without the dress of JSON
         self._index, self._source_of = index, index.source_of
         self._characters, self._estimates = index.characters, index.costs
-        self._known, self._is_held = _known_quotes(index, count, sources), answers_about(held, index)
+        self._known, self._is_held = _known_quotes(index, count, sources, cut), answers_about(held, index)
         self._of_passages, self._passages_held = self._known, self._is_held  # what the next question knows too
         self._passages, self._index_sources = len(index.quotes), len(index.sources)
         self._own_lines: dict[_LineKey, QuotedLine] = {}  # of what is no passage
@@ -256,11 +259,11 @@ class QuoteTokens:
         named = (key,) if isinstance(key, int) else key
         quotes: list[Quote] = [self._known.quotes[one] if isinstance(one, int) else one for one in named]
         source = self.sources[quotes[0].source]
-        passage = fence.passage_of(source, quotes, str)
-        if len(quotes) == 1:
-            escaped = fence.Passage(passage.role, fence.escape(passage.text))
-        else:  # each quote is escaped by itself
-            escaped = fence.passage_of(source, quotes, fence.escape)
+        passage = fence.passage_of(
+            source, quotes, str, counts_rows=quotes[0].source == self._cut
+        )  # each quote is escaped by itself
+        said = fence.escape(passage.text) if len(quotes) == 1 else fence.passage_of(source, quotes, fence.escape).text
+        escaped = fence.Passage(passage.role, said)
         text = fence.line(escaped)
         line = QuotedLine(passage, text, self._line_tokens(key, passage, escaped, text))
         own_only = quotes[0].source >= self._index_sources or any(isinstance(n, int) and n >= self._passages for n in named)
@@ -354,11 +357,11 @@ def _objects(values: Sequence[object]) -> Objects:
     return np.fromiter(values, np.object_, len(values))
 
 
-def _known_quotes(index: PassageIndex, count: Callable[[str], int], sources: Sequence[Quotable]) -> _KnownQuotes:
-    by_counter: dict[Callable[[str], int], _KnownQuotes] = index.derived("quotes", dict)
-    known = by_counter.get(count, _NOTHING_KNOWN)
+def _known_quotes(index: PassageIndex, count: Callable[[str], int], sources: Sequence[Quotable], cut: int | None) -> _KnownQuotes:
+    by_counter: dict[tuple[Callable[[str], int], int | None], _KnownQuotes] = index.derived("quotes", dict)
+    known = by_counter.get((count, cut), _NOTHING_KNOWN)
     if len(known.tokens) < len(index.quotes):
-        known = by_counter[count] = _continued(known, sources, index.quotes[len(known.tokens) :], dict(known.lines))
+        known = by_counter[count, cut] = _continued(known, sources, index.quotes[len(known.tokens) :], dict(known.lines))
     if len(known.lines) > index.most_lines:
         known.lines.clear()
     return known

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from turnfold.compression.memo import remembering
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.transcripts import is_transcript
 from turnfold.compression.text.escapes import is_json
@@ -131,6 +132,23 @@ def records_of(text: str, run: Range) -> list[Range]:
         quotes += line.count('"')
         at += len(line)
     return found
+
+
+@remembering
+def table_records(text: str) -> tuple[Range, ...]:
+    """The records of the rows that most of a text is, without heads and lines between them; none where they are no data."""
+    runs = main_rows(text)
+    if not hold_data(text, runs):
+        return ()
+    said = [one for run in runs for one in records_of(text, run) if any(map(str.isalnum, text[slice(*one)]))]
+    has_figures = [_FIGURE.search(text, *one) is not None for one in said]
+    return tuple(said[1:] if 2 * sum(has_figures[1:]) > len(said) and not has_figures[0] else said)
+
+
+def main_rows(text: str) -> list[Range]:
+    """The rows of a text, where they are most of it."""
+    runs = rows(text)
+    return runs if 2 * sum(end - start for start, end in runs) > len(text) else []
 
 
 def _outer(objects: Iterator[Range]) -> list[Range]:

@@ -32,6 +32,7 @@ from turnfold.compression.text.dialogue.wanted.row_requests import (
     is_bare,
     is_tally_word,
     names_data,
+    names_others,
     needs_others,
     tells_change,
 )
@@ -75,7 +76,7 @@ def find_rows(
     asked = AskedRows(folded, index)
     fitting = [(asked.fits(one.text[one.above : one.end]), one.place, one) for one in _all_rows(sources, index, question, memo)]
     fits, _, best = max(fitting, key=lambda one: one[:2], default=(0, 0, None))
-    if best is None or not (fits or asked.names_data):
+    if best is None or not (fits or asked.names_data) or names_others(question.text, words.fold(best.text)):
         return FoundWork()
     changes = _changes(sources, best, question.held, count)
     if best.source is None or best.source in question.held:
@@ -122,7 +123,7 @@ def _quoted(found: _Rows, source: int, asked: AskedRows, room: int, count: Calla
     if some.quotes and not asked.needs_others:
         return some
     cost = count(found.text[found.above : found.end]) + FRAME
-    return some if cost > room else FoundWork((Quote(source, found.above, found.end),), (), cost)
+    return some._replace(cut=source) if cost > room else FoundWork((Quote(source, found.above, found.end),), (), cost)
 
 
 def _changes(sources: Sequence[Quotable], found: _Rows, held: frozenset[int], count: Callable[[str], int]) -> FoundWork:
@@ -183,11 +184,12 @@ def _matching(found: _Rows, source: int, asked: AskedRows, room: int, count: Cal
     telling = sorted((n for n, one in enumerate(has) if n and one - common), key=lambda n: (-len(has[n] - common), n))
     ranges = [(found.above, records[0][1]), *(records[n] for n in telling)]
     quotes: list[Quote] = []
-    spent = 0
+    spent, cut = 0, None
     for start, end in ranges if telling else ():
         cost = count(text[start:end]) + FRAME
         if spent + cost > room:
+            cut = source
             break
         spent += cost
         quotes.append(Quote(source, start, end))
-    return FoundWork(tuple(quotes), (), spent)
+    return FoundWork(tuple(quotes), (), spent, cut)

@@ -99,15 +99,18 @@ class FoundWork(NamedTuple):
         quotes: the work and what changed it, the work first; none where the request holds it already, or has no room for it.
         outdated: older forms, which are not to be quoted beside it.
         tokens: what the quotes take, with their labels.
+        cut: the source of a table of which more rows are needed than there is room for.
     """
 
     quotes: tuple[Quote, ...] = ()
     outdated: tuple[Quote, ...] = ()
     tokens: int = 0
+    cut: int | None = None
 
     def joined(self, other: FoundWork) -> FoundWork:
         """Both."""
-        return FoundWork((*self.quotes, *other.quotes), (*self.outdated, *other.outdated), self.tokens + other.tokens)
+        cut = other.cut if self.cut is None else self.cut
+        return FoundWork((*self.quotes, *other.quotes), (*self.outdated, *other.outdated), self.tokens + other.tokens, cut)
 
 
 def find_work(sources: Sequence[Quotable], question: Question, folded: str, count: Callable[[str], int], memo: Memo) -> FoundWork:

@@ -25,6 +25,11 @@ _FIRST_KEY: Final = re.compile(r"\s{0,99}\[?\s{0,99}\{\s{0,99}\"([^\"\n]{1,60})\
 _KEY: Final = re.compile(r"\"(\w{1,40})\"\s*:")
 _LONG_VALUE: Final = re.compile(r":\s*\"(?:[^\"\\]|\\.){61}")
 BRIEF: Final = "brief"
+SHORT: Final = "short"
+#: The form of an answer in a sentence or a paragraph; a talk's have it too.
+FREE: Final = "free"
+_MOST_FREE: Final = 1200  # characters
+_TASKS: Final = frozenset(label.replace("_", " ") for label in lexicon("examples")["tasks"])
 _LOOKED_AT: Final = 4  # paragraphs
 _MOST_SHORT: Final = 60  # characters of a class, a name or a figure
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -52,7 +57,14 @@ def answer_forms(text: str) -> tuple[str, ...]:
             return (f"{kind} {found[1]}",)
     if (label := _SPOKEN.match(text)) is not None and not _is_role(label[0]):
         return (f"label {label[0].strip().casefold()}",)
-    return ("short",) if len(text) <= _MOST_SHORT and "\n" not in text.strip() and "?" not in text else ()
+    if len(text) <= _MOST_SHORT and "\n" not in text.strip() and "?" not in text:
+        return (SHORT,)
+    return (FREE,) if len(text) <= _MOST_FREE and _PARAGRAPH.search(text.strip()) is None else ()
+
+
+def allows_free(form: str) -> bool:
+    """Whether inputs of a form ask for a text, such as a translation, so that answers need have no form of their own."""
+    return form.endswith((":", "：")) and form[:-1].strip() in _TASKS
 
 
 def _is_role(label: str) -> bool:

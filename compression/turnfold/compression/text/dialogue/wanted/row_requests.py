@@ -27,9 +27,14 @@ _RANGE: Final = (
     rf"\b(?:{one_of('tallies', 'ranges')})\W+(?:\w{{1,4}}\W+){{0,2}}\d|\d\w?\s?(?:{one_of('tallies', 'ranges run-on')})"
     rf"|(?:{one_of('tallies', 'ranges run-on')})\D{{0,6}}\d"
 )
+# "Did I spend more in March or in April?"
+_RATHER: Final = (
+    r"\b(?:more|less|mehr|weniger|plus|moins|más|menos|mais|più|meno)\b[^.!?\n]{1,60}"
+    r"\b(?:or|than|oder|als|ou|que|o|di)\b[^.!?\n]{1,60}\?"
+)
 _TALLIES: Final = re.compile(
     rf"{lower.PHRASE_START}(?:\b(?:{one_of('tallies', 'all rows')})\b|{one_of('tallies', 'all rows run-on')}|\btop[- ]?\d"
-    rf"|\b(?:{one_of('tallies', 'all rows beginnings')})\w|\bby (?:\w+ )?(?:month|year|day|week)\b)|{_RANGE}"
+    rf"|\b(?:{one_of('tallies', 'all rows beginnings')})\w|\bby (?:\w+ )?(?:month|year|day|week)\b)|{_RANGE}|{_RATHER}"
 )
 #: In a text of ASCII one of these begins what `_TALLIES` finds, or one of the others stands in it.
 _CUES: Final = frozenset(
@@ -41,6 +46,7 @@ _BEGINNINGS: Final = tuple(sorted(lexicon("tallies")["all rows beginnings"]))
 #: Words that name data, whatever it is about.
 DATA_WORDS: Final = lexicon("tallies")["data"]
 _SPEAKERS: Final = lexicon("speech")["speakers"]  # whoever tells something
+_COMMANDS: Final = lexicon("tallies")["commands"]
 _MOST_WORDS: Final = 15  # of a request without a question mark
 _LONGEST: Final = 600  # characters of a message that asks so; a longer one brings its own text
 #: Characters above rows that say what they are.
@@ -49,27 +55,54 @@ _FIRST: Final = 400  # characters of rows, in which their heads are
 _OFTEN: Final = 3  # rows from which a word is a value that questions name: "Berlin"
 _MOST_VALUES: Final = 100
 _STEM: Final = 5  # letters that tell a word, whatever its ending
+_SHORT: Final = 3  # letters of a word that are no plural
+_FIGURE: Final = re.compile(r"\d")
+_CAPITAL: Final = r"[A-ZÀ-Þ][a-zà-ÿ]{2,}\b"
+_NAMES: Final = re.compile(rf"(?<=[a-zà-ÿ,] ){_CAPITAL}")
+_GERMAN_NAMES: Final = re.compile(rf"\b(?:in|aus|für) ({_CAPITAL})")  # German nouns have a capital too
 #: Share of the rows from which a word tells none of them.
 COMMON: Final = 0.6
 _LEAST_SHARED: Final = 4  # the part of a message's words that must be said of the rows
+_MANY: Final = 12  # words, of which a large table has some by chance
+_LEAST_OF_MANY: Final = 2
 _MOST_SAID: Final = 8  # words of a message that need say no more than "the table"
 _ANY: Final = "*"  # stands for words that name data
 #: In front of a value of some rows.
 VALUE: Final = "="
+#: In front of a name in a message, and of any word in some rows; alone where these have too many words to say which.
+NAME: Final = "@"
+HELD: Final = "+"
+_MOST_HELD: Final = 2000
 #: Stands for words with which some rows are held against the others.
 NEEDS_OTHERS: Final = "%"
 _OTHERS: Final = re.compile(rf"\b(?:{one_of('tallies', 'others')})\b|{one_of('tallies', 'others run-on')}|%|{_RANGE}")
 _FIELDS: Final = tuple(
     [
         (name, lexicon("tallies")[f"field {name}"], re.compile(one_of("tallies", f"field {name} run-on")))
-        for name in ("money", "place", "unit", "energy", "distance", "volume", "mass", "duration")
+        for name in ("money", "place", "unit", "distance", "time", "date", "person", "energy", "volume", "mass")
     ]
 )
+_PERSON: Final = "$person"  # "who" is asked of anything
+_DATE: Final = "$date"  # rows have no word for April
 _FIELD_WORDS: Final = frozenset().union(*(said for _, said, _ in _FIELDS))
 _MOST_BESIDE: Final = 1  # words beside them that say something else: "what does a house cost in Norway?" is about no table
 _CHANGE: Final = re.compile(rf"\b(?:{one_of('tallies', 'changes')})\b|{one_of('tallies', 'changes run-on')}")
 _MOST_CHANGE: Final = 300  # characters
-_LISTS: Final = re.compile(rf"\b(?:lists?|listen?|lista|listar?) (?:for )?(?=(?:{one_of('tallies', 'all rows')})\b)")
+# "List all" names no list, and "the list twice" does.
+_LISTS: Final = re.compile(
+    r"(?<!\bthe )(?<!\bmy )(?<!\bour )(?<!\bthis )(?<!\bthat )(?<!\bla )"
+    rf"\b(?:lists?|listen?|lista|listar?) (?:for )?(?=(?:{one_of('tallies', 'all rows')})\b)"
+)
+_SOME_DATA: Final = re.compile(rf"\b(?:an?|eine?r?|une?|una?|uma?|een) (?:[\w-]+ )?(?:{one_of('tallies', 'data')})\b")
+_INVENTED: Final = lexicon("tallies")["invented"]
+_GENERAL: Final = re.compile(
+    rf"\b(?:{one_of('tallies', 'general')})\b|{one_of('tallies', 'general run-on')}|{one_of('tallies', 'invented run-on')}"
+)
+#: Words with a capital that are no names of what rows are about.
+_NO_NAMES: Final = frozenset(
+    word[:_STEM] for word in (*lexicon("tallies")["formats"], *frozenset().union(*lexicon("months").values()))
+)
+_JOINS: Final = re.compile(r"\b(?:and|or|und|oder|et|ou|y|o|e)\b|と|和|或")
 _GOES_ON: Final = re.compile(rf"\W*(?:(?:{one_of('tallies', 'goes on')})\b|{one_of('tallies', 'goes on run-on')})")
 _SIGNS: Final = re.compile(r"(?=([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}))")
 
@@ -90,10 +123,13 @@ def _may_tally(folded: str) -> bool:
 
 
 def _asks(sentence: str) -> bool:
+    if (_GENERAL.search(sentence) or not _INVENTED.isdisjoint(words.words(sentence))) and not names_certain_data(sentence):
+        return False
     if sentence.rstrip().endswith(QUESTION_MARKS):
         return True
     said = words.words(sentence)
-    return not DATA_WORDS.isdisjoint(said) or (len(said) <= _MOST_WORDS and _SPEAKERS.isdisjoint(said))
+    is_asked = not _COMMANDS.isdisjoint(said[:1]) or _SPEAKERS.isdisjoint(said)  # "give me the five highest"
+    return not DATA_WORDS.isdisjoint(said) or (len(said) <= _MOST_WORDS and is_asked)
 
 
 def is_tally_word(word: str) -> bool:
@@ -104,6 +140,11 @@ def is_tally_word(word: str) -> bool:
 def names_data(folded: str) -> bool:
     """Whether it names data, whatever these are about; "list all" does not."""
     return not DATA_WORDS.isdisjoint(words.words(_LISTS.sub(" ", folded)))
+
+
+def names_certain_data(folded: str) -> bool:
+    """Whether it names data that are known: "the list", not "a list"."""
+    return names_data(_SOME_DATA.sub(" ", folded))
 
 
 def is_bare(folded: str) -> bool:
@@ -123,14 +164,22 @@ def needs_others(folded: str) -> bool:
     return _OTHERS.search(folded) is not None
 
 
-def tally_terms(folded: str) -> frozenset[str]:
-    """What a case-folded message that asks for something over rows says of which rows; nothing for any other message."""
+def tally_terms(text: str) -> frozenset[str]:
+    """What a message that asks for something over rows says of which rows; nothing for any other message."""
+    folded = words.fold(text)
     if not asks_over_rows(folded):
         return frozenset()
+    names = _names(text, folded)
     said = words.words(_LISTS.sub(" ", folded))
-    content = (word for word in words.content(said, words.language(set(said))) if not is_tally_word(word))
+    content = (
+        word
+        for word in words.content(said, words.language(set(said)))
+        if not (is_tally_word(word) or word in _COMMANDS - DATA_WORDS)
+    )
     others = (NEEDS_OTHERS,) if needs_others(folded) else ()
-    return frozenset((*_terms(content, folded), *others, *asked_fields(folded)))
+    fields = [field for field in asked_fields(folded) if field != _PERSON]
+    others = others or ((NEEDS_OTHERS,) if _DATE in fields else ())
+    return frozenset((*_terms(content, folded), *others, *fields, *(NAME + name for name in names)))
 
 
 def row_terms(text: str, runs: Sequence[Range]) -> frozenset[str]:
@@ -140,18 +189,39 @@ def row_terms(text: str, runs: Sequence[Range]) -> frozenset[str]:
     values = Counter(words.words(words.fold(held)))
     most = COMMON * sum(len(records_of(text, run)) for run in runs)
     often = [_stem(word) for word, count in values.most_common(_MOST_VALUES) if _OFTEN <= count <= most]
-    return frozenset((*_terms(words.words(heads), heads), *often, *(VALUE + word for word in often), *held_fields(heads), _ANY))
+    rare = [HELD + _stem(word) for word in values] if len(values) <= _MOST_HELD else (HELD,)
+    told = (*_terms(words.words(heads), heads), *held_fields(heads), _ANY)
+    return frozenset((*told, *often, *(VALUE + word for word in often), *rare))
 
 
 def asked_fields(folded: str) -> tuple[str, ...]:
     """What of the things that tables hold, such as money, a case-folded question names in whatever language, if hardly more."""
     said = words.words(folded)
-    known = DATA_WORDS | _FIELD_WORDS | lexicon("tallies")["ranges"]
+    known = DATA_WORDS | _FIELD_WORDS | _COMMANDS | lexicon("tallies")["ranges"]
     content = words.content(said, words.language(set(said)))
     beside = [
         w for w in content if w not in known and not (is_tally_word(w) or w.isdigit() or _SIGNS.search(w) or held_fields(w))
     ]
     return held_fields(folded) if len(beside) <= _MOST_BESIDE else ()
+
+
+def asked_of_rows(folded: str) -> bool:
+    """Whether a short case-folded message may ask for some of the rows of a table, rather than for all."""
+    if len(folded) > _MOST_CHANGE or asks_over_rows(folded):
+        return False
+    return folded.rstrip().endswith(QUESTION_MARKS) or not _COMMANDS.isdisjoint(words.words(folded)[:1])
+
+
+def joins_values(folded: str) -> bool:
+    """Whether a case-folded question joins what it names: "in Berlin and Oslo"."""
+    return _JOINS.search(folded) is not None
+
+
+def words_of_kinds(folded: str) -> frozenset[str]:
+    """The words by which people name the kinds of things that a case-folded text names, and those that ask for any."""
+    held = frozenset(held_fields(folded))
+    named = (said for name, said, _ in _FIELDS if f"${name}" in held)
+    return frozenset().union(DATA_WORDS, _COMMANDS, *named)
 
 
 def held_fields(folded: str) -> tuple[str, ...]:
@@ -162,8 +232,37 @@ def held_fields(folded: str) -> tuple[str, ...]:
 
 def are_about(tallies: frozenset[str], rows_of: frozenset[str]) -> bool:
     """Whether what a message says of rows is about certain ones: it names data, or not much else than what is said of them."""
-    said = [term for term in tallies if term != NEEDS_OTHERS and not _SIGNS.match(term)]
-    return (_ANY in tallies and len(said) <= _MOST_SAID) or _LEAST_SHARED * len(tallies & rows_of) >= len(said)
+    if HELD not in rows_of and any(_is_foreign(term[len(NAME) :], rows_of) for term in tallies if term.startswith(NAME)):
+        return False
+    said = [t for t in tallies if t != NEEDS_OTHERS and not (t.startswith(NAME) or _SIGNS.match(t) or t.isdigit())]
+    least = _LEAST_SHARED if len(said) <= _MANY else _LEAST_OF_MANY
+    return (_ANY in tallies and len(said) <= _MOST_SAID) or least * len(tallies & rows_of) >= len(said)
+
+
+def names_rows(tallies: frozenset[str], rows_of: frozenset[str]) -> bool:
+    """Whether a message names some of the rows: by a value that several have, a name or a figure."""
+    telling = (term for term in tallies if term[:1] == NAME or term.isdigit())
+    return any(VALUE + term in rows_of for term in tallies) or any(HELD + term.removeprefix(NAME) in rows_of for term in telling)
+
+
+def _names(text: str, folded: str) -> frozenset[str]:
+    """The names in a message, as they are told."""
+    found = (_GERMAN_NAMES if words.language(set(words.words(folded))) == "german" else _NAMES).findall(text)
+    return frozenset(_stem(words.fold(name)) for name in found) - _NO_NAMES
+
+
+def names_others(text: str, held: str) -> bool:
+    """Whether a message names somebody or a place of which a case-folded text has nothing, and no data."""
+    folded = words.fold(text)
+    if names_data(folded):
+        return False
+    names = _names(text, folded)
+    return bool(names) and not names <= {_stem(word) for word in words.words(held)}
+
+
+def _is_foreign(name: str, rows_of: frozenset[str]) -> bool:
+    """Whether a name stands neither in rows nor above them."""
+    return name not in rows_of and HELD + name not in rows_of
 
 
 def _terms(said: Iterable[str], folded: str) -> Iterable[str]:
@@ -173,7 +272,15 @@ def _terms(said: Iterable[str], folded: str) -> Iterable[str]:
 
 
 def _stem(word: str) -> str:
-    return (f"{word[:-3]}y" if word.endswith("ies") else word)[:_STEM]
+    if _FIGURE.search(word):
+        return word
+    if word.endswith("ies"):
+        word = f"{word[:-3]}y"
+    elif word.endswith("ing") and len(word) > _STEM:
+        word = word[:-4] if word[-4] == word[-5] else word[:-3]  # "running" is to run
+    elif word.endswith("s") and not word.endswith("ss") and len(word) > _SHORT:
+        word = word[:-1]
+    return word[:_STEM]
 
 
 def tells_change(folded: str, held: frozenset[str]) -> bool:

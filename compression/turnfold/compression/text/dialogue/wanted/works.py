@@ -18,7 +18,7 @@ from typing import Final, Literal, NamedTuple
 
 from turnfold.compression.text.dialogue.wanted.judging import judging_sentences
 from turnfold.compression.text.dialogue.wanted.versions import NEWEST, VERSION_WORDS, Versions, asked_versions
-from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.lexicon import lexicon, one_of
 from turnfold.compression.text.words import is_function_word
 
 WorkKind = Literal["code", "prose", "either"]
@@ -52,6 +52,8 @@ _PHRASES: Final = re.compile(
     r"|línea por línea|de novo|mais uma vez|do início|di nuovo|ancora una volta|dall'inizio|nog een keer|nog eens"
     r"|ещ[её] раз|с начала|jeszcze raz|od początku|bir daha|ще раз)\b"
 )
+#: "Convert it to TypeScript", "pasa el script a Go".
+_LANGUAGE: Final = re.compile(rf"(?<![\w.])(?:{one_of('works', 'languages')})(?![\w+#]|\.\w)", re.ASCII)
 #: A name that only code has: "convert()", "sync.py".
 _CODE_NAME: Final = re.compile(
     r"\b[a-z_][\w.]*\(\)|\b[\w-]+\.(?:py|js|jsx|ts|tsx|sh|sql|css|html?|java|kt|go|rs|rb|php|c|cc|cpp|cs|h|swift|ya?ml|toml|r|lua)\b"
@@ -139,6 +141,8 @@ def asked_work(folded: str) -> AskedWork | None:
     versions = asked_versions(folded)
     is_wanted = versions or not WANTED_WORDS.isdisjoint(words) or _PHRASES.search(folded) or _is_run_on_wanted(folded)
     found = _named_work(words, folded) if is_wanted else _judged_work(folded)
+    if found is None and _is_port(words, folded):
+        return AskedWork("code", frozenset())
     if found is None or (found.is_long and not _TABLES["lookups"].isdisjoint(words[:1])):  # "when did I send the contract?"
         return None
     by = next((role for role, pattern in _BROUGHT if pattern.search(folded)), "")
@@ -153,6 +157,17 @@ def asked_again(folded: str, before: str) -> AskedWork | None:
         return None
     found = asked_work(before)
     return found if found and (found.is_long or found.kind == "code") else None
+
+
+def _is_port(words: Sequence[str], folded: str) -> bool:
+    """Whether a message asks for what is known to be written in another language of programs: "convert it to TypeScript"."""
+    if len(folded) > _SHORT or not (named := _LANGUAGE.search(folded)):
+        return False
+    if not folded.isascii() and any(word in folded for word in _TABLES["run-on ports"]):
+        return True
+    known = folded[: named.start()].split()
+    begins = not _TABLES["ports"].isdisjoint(words[:_FIRST_WORDS])
+    return begins and _INDEFINITE.isdisjoint(known) and not (_DEFINITE | _TABLES["it"]).isdisjoint(known)
 
 
 def _judged_work(folded: str) -> AskedWork | None:

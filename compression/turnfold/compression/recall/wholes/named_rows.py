@@ -1,0 +1,117 @@
+"""Rows of a folded table that a question names: "what is Mara's salary?", "who works in Lyon?", "show me the orders from May".
+
+Lives here: which rows these are, and what of them is quoted. Does not belong here: questions that all rows go into
+(``all_rows``), where rows stand (``text.records``), how much fits (``quote_choice``).
+
+A question is about a table if all of its words stand in it, or are of a kind that it holds. The rows that have most of the words
+which few others have are quoted, with what stands above all, and nothing else of the table: its other rows only resemble them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from turnfold.compression.memo import Memo, continued_by_key
+from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.question import Question, content_words
+from turnfold.compression.recall.quote_choice import fence_tokens
+from turnfold.compression.recall.wholes.works import FoundWork
+from turnfold.compression.text import words
+from turnfold.compression.text.blocks import Range
+from turnfold.compression.text.dialogue.wanted.row_requests import (
+    ABOVE,
+    COMMON,
+    asked_of_rows,
+    joins_values,
+    words_of_kinds,
+)
+from turnfold.compression.text.quotes import Quotable, Quote
+from turnfold.compression.text.records import main_rows, records_of, table_records
+
+_FEWEST: Final = 8  # records of a table
+_FIRST: Final = 400  # characters of rows, in which their heads are
+_MOST: Final = 5000
+_WORD: Final = 100  # bytes that a word takes, about
+
+
+class _HeldTable(NamedTuple):
+    """A table: the words in it and above it, and those by which people name what it holds."""
+
+    runs: tuple[Range, ...]
+    above: int
+    said: frozenset[str]
+    kinds: frozenset[str]
+
+
+def find_named_rows(
+    sources: Sequence[Quotable], question: Question, folded: str, count: Callable[[str], int], memo: Memo
+) -> FoundWork:
+    """The rows that a question names, as they are quoted; none where it names none.
+
+    Args:
+        sources: what may be quoted.
+        folded: the question, case-folded.
+    """
+    if not (question.whole_room and asked_of_rows(folded)):
+        return FoundWork()
+    asked = frozenset(content_words(folded))
+    tables = _tables(sources, memo)
+    for at in range(len(sources) - 1, -1, -1):
+        table = tables[at]
+        if table is None or at in question.held:
+            continue
+        if asked <= table.said | table.kinds:
+            room = question.whole_room - fence_tokens(count)
+            return _quoted(at, sources[at].text, table, asked, joins_values(folded), room, count)
+    return FoundWork()
+
+
+def _tables(sources: Sequence[Quotable], memo: Memo) -> list[_HeldTable | None]:
+    """The table that each source is, if it is one."""
+
+    def run(known: list[_HeldTable | None] | None, same: int) -> list[_HeldTable | None]:
+        return [*(known or ())[:same], *map(_table, sources[same:])]
+
+    return continued_by_key(memo, "named rows", sources, run, _weight)
+
+
+def _weight(tables: Sequence[_HeldTable | None]) -> int:
+    return 8 * len(tables) + sum(_WORD * len(table.said) for table in tables if table is not None)
+
+
+def _table(source: Quotable) -> _HeldTable | None:
+    text = source.text
+    if len(table_records(text)) < _FEWEST:
+        return None
+    runs = tuple(main_rows(text))
+    start, end = runs[0][0], runs[-1][1]
+    above = max(0, text.rfind("\n", 0, max(0, start - ABOVE)) + 1) if start > ABOVE else 0
+    return _HeldTable(runs, above, _words(text[above:end]), words_of_kinds(words.fold(text[above : start + _FIRST])))
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(words.words(words.fold(text)))
+
+
+def _named(said: Sequence[frozenset[str]], asked: frozenset[str], *, joined: bool) -> list[int]:
+    """The numbers of the records that are named, by the words of each; the first one stands beside what is above all."""
+    held = ([n for n, one in enumerate(said) if word in one] for word in asked)
+    telling = [found for found in held if 0 < len(found) <= COMMON * len(said) and found != [0]]
+    having = Counter(n for found in telling for n in found)
+    least = 1 if joined else max(having.values(), default=0)
+    return sorted(n for n, number in having.items() if n and number >= least)
+
+
+def _quoted(
+    source: int, text: str, table: _HeldTable, asked: frozenset[str], joined: bool, room: int, count: Callable[[str], int]
+) -> FoundWork:
+    """The records with what stands above all; nothing where they don't fit, for some would be taken for all."""
+    records = [one for run in table.runs for one in records_of(text, run)][:_MOST]
+    chosen = _named([_words(text[slice(*one)]) for one in records], asked, joined=joined)
+    if not chosen:
+        return FoundWork()
+    quotes = [Quote(source, table.above, records[0][1]), *(Quote(source, *records[n]) for n in chosen)]
+    spent = sum(count(text[start:end]) + FRAME for _, start, end in quotes)
+    return FoundWork(tuple(quotes), (Quote(source, table.above, table.runs[-1][1]),), spent) if spent <= room else FoundWork()
