@@ -17,9 +17,9 @@ from turnfold.compression import tokens
 from turnfold.compression.fold.fold_task import FoldTask
 from turnfold.compression.fold.pieces import Asker, Piece
 from turnfold.compression.fold.units import Unit
-from turnfold.compression.fold.write import source
 from turnfold.compression.memo import Memo, begin_alike, digest
 from turnfold.compression.options import FoldOptions
+from turnfold.compression.recall.call_labels import quotables, source, sources
 from turnfold.compression.recall.choosing import recall
 from turnfold.compression.recall.fence import Passage
 from turnfold.compression.recall.question import Question, WantedWork
@@ -81,7 +81,7 @@ def recall_for(
     indices, folded, name = _remembered(messages, cut, asker, stays, options, memo)
     user = cut[asker.unit].start
     like = _likeness(options, user, indices)
-    behind = tuple([source(message) for message in messages[(indices[-1] + 1 if indices else 0) : user]])
+    behind = sources(messages[(indices[-1] + 1 if indices else 0) : user])
     all_changed = present.changed.issuperset(indices)  # as a rule
     held = frozenset(() if all_changed else [n for n, index in enumerate(indices) if index not in present.changed])
     before = _exchange(messages[:user])
@@ -180,11 +180,7 @@ def _remembered(
     if found is None:
         indices = _folded(messages, cut, asker, stays, options)
         name = b"".join([messages.keys[i] for i in indices])
-        found = _QuotableMessages(
-            indices,
-            tuple([source(messages[i]) if messages[i].reports else messages[i] for i in indices]),
-            digest(name.hex()).hex(),
-        )
+        found = _QuotableMessages(indices, quotables([messages[i] for i in indices]), digest(name.hex()).hex())
         memo.put(key, ((given, found), *known)[:_KEPT], lambda kept: sum([500 + 64 * len(one.indices) for _, one in kept]))
     return found
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from turnfold.compression.memo import Memo
 from turnfold.compression.recall import cover, passage_index
 from turnfold.compression.recall.abreast import Abreast, abreast, with_abreast
-from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.fence import FRAME, fence_tokens
 from turnfold.compression.recall.greatest import best_places
 from turnfold.compression.recall.held import Held
 from turnfold.compression.recall.later import release, renewed, with_behind
@@ -28,7 +28,7 @@ from turnfold.compression.recall.ledger import release_ledger, with_ledger
 from turnfold.compression.recall.named_again import Later, named_again, told_behind
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.recall.question import Question, QuestionTerms, has_content, names_unknown, normal_text, read_question
-from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, choose_quotes, fence_tokens, fit_quotes, render_quotes
+from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, choose_quotes, fit_quotes, render_quotes
 from turnfold.compression.recall.ranked_quotes import RankedQuotes, in_front
 from turnfold.compression.recall.ranking import Terms, named_factor, score, vector_likeness
 from turnfold.compression.recall.several import several
