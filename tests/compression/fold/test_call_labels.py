@@ -14,6 +14,7 @@ from typing import Any, Final
 import pytest
 
 from tests.support.bodies import Message
+from tests.support.text_agents import FORMATS
 from tests.support.three_wires import WIRES, OnWire, chat_messages
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -168,3 +169,47 @@ def test_calls_without_ids_of_their_own_name_no_arguments_of_others() -> None:
             message["tool_call_id"] = "same"
     read = CHAT.read(json.dumps({"model": "gpt-4o", "messages": messages}).encode(), WARM)
     assert not answered_calls(read.messages)
+
+
+_ARGUMENTS: Final = ("berth 14", "berth 23", "berth 41", "berth 37")
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS.keys() - {"aider"}))  # whose results follow an edit, which is no call
+def test_reports_of_agents_that_call_in_text_say_their_call(name: str) -> None:
+    agent = FORMATS[name]
+    messages: list[Message] = [
+        {"role": "system", "content": agent.system},
+        {"role": "user", "content": agent.task("Look at all.")},
+    ]
+    for n, given in enumerate(_ARGUMENTS):
+        messages.append({"role": "assistant", "content": agent.call(f"Look at number {n}.", "look", given)})
+        messages.append({"role": "user", "content": agent.result("look", given, f"depth_m = {n}.5")})
+    read = CHAT.read(json.dumps({"model": "gpt-4o", "messages": messages}).encode(), Memo()).messages
+    assert [m.reports for m in read[3::2]] == [True] * len(_ARGUMENTS)
+    labels = answered_calls(read)
+    for n, given in enumerate(_ARGUMENTS):
+        assert given in labels[2 * n + 3]
+        assert not any(other in labels[2 * n + 3] for other in _ARGUMENTS if other != given)
+
+
+@pytest.mark.parametrize("end", ["```", "<a></a>", "{", "}", "A:", "x", "```\n```", "</a>", "[]]", "A:\nB:"])
+def test_an_assistants_text_that_ends_in_no_call_is_taken_for_none(end: str) -> None:
+    said = {"role": "assistant", "content": f"I wrote this.\n{end}"}
+    messages = [{"role": "user", "content": "Write."}, said, {"role": "user", "content": "Thanks, that is what I wanted."}]
+    read = CHAT.read(json.dumps({"model": "gpt-4o", "messages": messages}).encode(), Memo()).messages
+    assert not answered_calls(read)
+
+
+_PORTS: Final = ["Riga", "Turku", "Pori", "Kotka", "Luga", "Oulu", "Vaasa", "Narva", "Ventspils", "Liepaja", "Sopot", "Ustka"]
+
+
+@pytest.mark.parametrize("port", ["Riga", "Kotka", "Narva", "Ustka"])
+@pytest.mark.parametrize("budget", [900, 1300])
+def test_the_result_is_quoted_whose_call_the_question_names(port: str, budget: int) -> None:
+    head = "SELECT SUM(f.amount) AS fee, COUNT(*) AS ships FROM fees f JOIN ships s ON s.id = f.ship_id WHERE f.kind = 'quay'"
+    gave = [f"fee | ships\n{4021 * n + 977} | {n}" for n in range(len(_PORTS))]
+    calls = [("query", {"sql": f"{head} AND f.port = '{one}'"}, out) for one, out in zip(_PORTS, gave, strict=True)]
+    folded = _fold(WIRES["chat"], _asked(calls, f"What did the query give for {port}?"), budget)
+    figure = 4021 * _PORTS.index(port) + 977
+    (label,) = re.findall(rf"^tool \(query ([^\n]*)\): fee \| ships\n{figure} ", _quotes(folded), re.MULTILINE)
+    assert port in label

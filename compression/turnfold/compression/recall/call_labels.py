@@ -42,9 +42,13 @@ _SECRET: Final = re.compile(
     r"|(?:passw(?:or)?d|secret|token|api_?-?key)\s{0,4}[=:]\s{0,4}[^\s\"'&;]{3,}",
     re.IGNORECASE,
 )
-_LABELLED: Final = re.compile(
-    r"^[*_ ]{0,4}Action:[*_ ]{0,4}(.{1,200})\n[*_ ]{0,4}Action Input:[*_ ]{0,4}(.{1,2000})", re.MULTILINE
-)
+_READ_OF_END: Final = 2000  # characters of an assistant's text in which it may end in a call
+_EDIT: Final = "<<<<<<<"  # of a file
+_JSON_BEGINS: Final = re.compile(r"(?:^|^[^{}\[\]\n]{0,80}:[*_ ]{1,4})([{\[])", re.MULTILINE)
+_FENCES: Final = ("```", "~~~")
+_CLOSED: Final = re.compile(r"</([A-Za-z][\w.:-]{0,60})>\s{0,200}\Z")
+_TAG: Final = re.compile(r"</?[A-Za-z][^<>\n]{0,200}>")
+_LABEL_LINE: Final = re.compile(r"^[*_ ]{0,4}[^\W\d_][^\n:：]{0,38}[:：][*_ ]{0,4}", re.MULTILINE)
 
 
 class ShownCall(Protocol):
@@ -135,6 +139,10 @@ def _answered(messages: Sequence[Answering]) -> Iterator[tuple[int, _ReadCall]]:
     for index, message in enumerate(messages):
         if message.calls:
             calls.update(_read_calls(message))
+        elif message.reports:
+            before = messages[index - 1] if index else message
+            if before.speaker == "assistant" and (written := _written_call(before)) is not None:
+                yield index, written
         elif message.is_result and (call := calls.get(message.answers or "")) is not None:
             yield index, call
 
@@ -147,6 +155,36 @@ def _read_calls(message: Answering) -> dict[str, _ReadCall | None]:
             found[call.id] = None if call.id in found else _ReadCall(_one_line(call.name[:_MOST_NAME]), _read(call.arguments))
         message.written["calls"] = found
     return found
+
+
+def _written_call(message: Answering) -> _ReadCall | None:
+    """The call in which an assistant's text ends, as agents write it that have no calls of the provider's."""
+    if "written call" not in message.written:
+        message.written["written call"] = _read_end(message.own[-_READ_OF_END:].rstrip())
+    found: _ReadCall | None = message.written["written call"]
+    return found
+
+
+def _read_end(text: str) -> _ReadCall | None:
+    """A code block, an element, JSON, or what stands behind the last two labels."""
+    if text.endswith(_FENCES):
+        inside = text[: -len(_FENCES[0])]
+        start = max(map(inside.rfind, _FENCES))
+        block = inside[start:].partition("\n")[2].strip()
+        return _ReadCall("", _read(block)) if start >= 0 and block and not block.startswith(_EDIT) else None
+    if closed := _CLOSED.search(text):
+        start = text.rfind(f"<{closed[1]}", 0, closed.start())
+        opening, _, inside = text[start + 1 : closed.start()].partition(">")
+        return _ReadCall(_one_line(opening[:_MOST_NAME]), _read(_TAG.sub(" ", inside))) if start >= 0 else None
+    labels = list(_LABEL_LINE.finditer(text))[-2:]
+    if len(labels) > 1:
+        first, last = labels
+        return _ReadCall(_one_line(text[first.end() : last.start()][:_MOST_NAME]), _read(text[last.end() :]))
+    if begun := _JSON_BEGINS.search(text) if text.endswith(("}", "]")) else None:
+        given = _read(text[begun.start(1) :])
+        # Where an agent writes its thoughts into the same object, what it does is a list.
+        return _ReadCall("", {key: value for key, value in given.items() if value.startswith("[")} or given)
+    return None
 
 
 def _read(arguments: str) -> dict[str, str]:

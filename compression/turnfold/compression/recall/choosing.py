@@ -20,6 +20,7 @@ import numpy.typing as npt
 from turnfold.compression.memo import Memo
 from turnfold.compression.recall import cover, passage_index
 from turnfold.compression.recall.abreast import Abreast, abreast, with_abreast
+from turnfold.compression.recall.called import with_called
 from turnfold.compression.recall.fence import FRAME, fence_tokens
 from turnfold.compression.recall.greatest import best_places
 from turnfold.compression.recall.held import Held
@@ -356,7 +357,7 @@ class _Asking:
             worth = np.maximum.reduce([one.worth / max(float(one.worth.max()), 1e-9) for one in rankings])
             return RankedQuotes(np.unique(np.concatenate([one.numbers for one in rankings])), worth)
         index, sources, tuning, floor = self.index, self.sources, self.tuning, self.floor
-        worth = score(index, sources, self.asked.text, self.terms, tuning)
+        worth = with_called(index, score(index, sources, self.asked.text, self.terms, tuning), self.terms, tuning.called)
         least = np.inf if floor is None else floor * float(worth.max())
         named = named_factor(index, sources, self.terms, tuning, borrowed=self.asked.borrowed)
         worth = with_records(index, sources, renewed(index, sources, worth * named, memo), self.asked.things, tuning)
@@ -372,6 +373,7 @@ class _Asking:
             number = len(worth) if floor == 0.0 else int(bears.sum())
             # Rounded, so that no machine's arithmetic changes the order.
             liked = score(index, sources, self.asked.text, self.terms, tuning, like)
+            liked = with_called(index, liked, self.terms, tuning.called)
             liked = with_records(index, sources, renewed(index, sources, liked * named, memo), self.asked.things, tuning)
             worth = np.round(liked, 6)
             bears = np.zeros(len(worth), dtype=bool)
