@@ -213,3 +213,14 @@ def test_the_result_is_quoted_whose_call_the_question_names(port: str, budget: i
     figure = 4021 * _PORTS.index(port) + 977
     (label,) = re.findall(rf"^tool \(query ([^\n]*)\): fee \| ships\n{figure} ", _quotes(folded), re.MULTILINE)
     assert port in label
+
+
+@pytest.mark.parametrize("port", ["Turku", "Luga", "Narva", "Sopot"])
+def test_there_is_room_for_one_passage_of_the_result_whose_call_the_question_names(port: str) -> None:
+    """Where little may be spent on recall, as beside a cache, a passage of a whole result would not fit."""
+    gave = [f"dues = {4021 * n + 977}\n{prose(n, 'en', 10)}" for n in range(len(_PORTS))]
+    calls = [("dues_of", {"port": one}, out) for one, out in zip(_PORTS, gave, strict=True)]
+    body = WIRES["chat"].encode(_asked(calls, f"What did dues_of give for {port}?"))
+    folded = fold(CHAT.read(body, Memo()), FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0)), Memo())
+    assert folded.folded
+    assert f"tool (dues_of {port}): dues = {4021 * _PORTS.index(port) + 977}\n" in _quotes(folded)

@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from turnfold.compression.recall.fence import frames
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
 from turnfold.compression.recall.ranking import Terms
 from turnfold.compression.scorers.bm25 import Field, FieldIndex, Hashes
@@ -26,25 +27,45 @@ def with_called(index: PassageIndex, worth: Floats, asked: Terms, share: float) 
     Args:
         share: of the greatest worth, what the best passage of the result gains whose call has all of these words.
     """
-    labelled = index.derived("labelled", lambda: np.array([bool(source.answered_call) for source in index.sources]))
-    number = np.count_nonzero(labelled)
-    if number < _FEWEST:
-        return worth
-    found = index.derived("called", lambda: _called(index)).find(asked.wanted)
-    if not len(found.term):
-        return worth
-    having = np.bincount(found.term, minlength=len(asked.weights))
-    value = np.where(having > 0, np.log(number / np.maximum(having, 1)), 0.0) * asked.weights
-    named = np.bincount(found.passage, value.take(found.term), len(index.sources))
-    if not value.sum() > 0.0:
+    named = _named(index, asked)
+    if named is None:
         return worth
     best = np.zeros(len(index.sources))
     np.maximum.at(best, index.source_of, worth)
     most = best.take(index.source_of)
     first = np.diff(index.source_of, prepend=-1) > 0
     of_best = np.where(most > 0.0, worth / np.maximum(most, 1e-9), first)  # where no part of it says more, its beginning
-    gains: Floats = share * float(worth.max(initial=0.0)) * (named / value.sum()).take(index.source_of) * of_best
+    gains: Floats = share * float(worth.max(initial=0.0)) * named.take(index.source_of) * of_best
     return worth + gains
+
+
+def called_room(index: PassageIndex, asked: Terms) -> int:
+    """Tokens that a passage of a result takes whose call the question names, with its label and the fence; 0 without one."""
+    named = _named(index, asked)
+    wanted = None if named is None else (named > _WHOLLY).take(index.source_of)
+    if wanted is None or not wanted.any():
+        return 0
+    labels = frames(index.sources).take(index.source_of)
+    needed = int((_ABOUT * index.costs + labels)[wanted].max()) + _AROUND
+    return needed if needed <= _MOST else 0
+
+
+_WHOLLY: Final = 0.99
+_ABOUT: Final = 1.3  # times the estimate a text may take
+_AROUND: Final = 20  # tokens of the fence
+_MOST: Final = 256  # tokens that one passage may take beyond what a question has room for
+
+
+def _named(index: PassageIndex, asked: Terms) -> Floats | None:
+    """The share that each source's call has of the question's words that only some calls have; None without such words."""
+    number = index.derived("labelled", lambda: sum(bool(source.answered_call) for source in index.sources))
+    if number < _FEWEST:
+        return None
+    found = index.derived("called", lambda: _called(index)).find(asked.wanted)
+    having = np.bincount(found.term, minlength=len(asked.weights))
+    value = np.where(having > 0, np.log(number / np.maximum(having, 1)), 0.0) * asked.weights
+    total = float(value.sum())
+    return np.bincount(found.passage, value.take(found.term), len(index.sources)) / total if total > 0.0 else None
 
 
 _FEWEST: Final = 2  # results; a single one is not told from others

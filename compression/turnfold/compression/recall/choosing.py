@@ -20,7 +20,7 @@ import numpy.typing as npt
 from turnfold.compression.memo import Memo
 from turnfold.compression.recall import cover, passage_index
 from turnfold.compression.recall.abreast import Abreast, abreast, with_abreast
-from turnfold.compression.recall.called import with_called
+from turnfold.compression.recall.called import called_room, with_called
 from turnfold.compression.recall.fence import FRAME, fence_tokens
 from turnfold.compression.recall.greatest import best_places
 from turnfold.compression.recall.held import Held
@@ -336,7 +336,8 @@ class _Asking:
         part = _room(self.certainty, self.tuning, borrowed=self.asked.borrowed)
         if self.asked.beside_talk:
             part *= self.tuning.room_beside_talk
-        return min(budget, max(self.tuning.room_least, int(budget * part)))
+        usual = min(budget, max(self.tuning.room_least, int(budget * part)))
+        return max(usual, called_room(self.index, self.terms))  # there is always room for one passage that is called for
 
     def newest(self, quoted: Sequence[Quote], ranking: RankedQuotes, held: Held, memo: Memo) -> Abreast:
         """Messages that bear on it as much as what is quoted, or name the same thing again, and are newer."""
