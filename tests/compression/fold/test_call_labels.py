@@ -23,7 +23,10 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.recall import fence
 from turnfold.compression.recall.call_labels import answered_calls, sources
+from turnfold.compression.recall.choosing import recall
+from turnfold.compression.recall.question import Question
 from turnfold.compression.text.quotes import Quote, Source
+from turnfold.compression.tokens import BORDER_COUNTER
 from turnfold.compression.wire.chat import CHAT
 
 _FREE: Final = CachePrices(1.0, 1.0)
@@ -215,12 +218,17 @@ def test_the_result_is_quoted_whose_call_the_question_names(port: str, budget: i
     assert port in label
 
 
+_LEAST_ROOM: Final = 130
+
+
 @pytest.mark.parametrize("port", ["Turku", "Luga", "Narva", "Sopot"])
 def test_there_is_room_for_one_passage_of_the_result_whose_call_the_question_names(port: str) -> None:
     """Where little may be spent on recall, as beside a cache, a passage of a whole result would not fit."""
-    gave = [f"dues = {4021 * n + 977}\n{prose(n, 'en', 10)}" for n in range(len(_PORTS))]
-    calls = [("dues_of", {"port": one}, out) for one, out in zip(_PORTS, gave, strict=True)]
-    body = WIRES["chat"].encode(_asked(calls, f"What did dues_of give for {port}?"))
-    folded = fold(CHAT.read(body, Memo()), FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0)), Memo())
-    assert folded.folded
-    assert f"tool (dues_of {port}): dues = {4021 * _PORTS.index(port) + 977}\n" in _quotes(folded)
+    gave = [f"dues = {4021 * n + 977}\n{prose(n, 'en', 8)}" for n in range(len(_PORTS))]
+    called = [f'dues_of {{"port": "{one}"}}' for one in _PORTS]
+    told = [Source("assistant", text, text.encode()) for text in called]
+    told += [Source("tool", out, out.encode(), "", f"dues_of {one}") for one, out in zip(_PORTS, gave, strict=True)]
+    question = Question(f"What did dues_of give for {port}?", ())
+    found = recall(told, question, _LEAST_ROOM, (), BORDER_COUNTER, Memo())
+    assert f"tool (dues_of {port}): dues = {4021 * _PORTS.index(port) + 977}\n" in found.text
+    assert not recall(told, Question("What did dues_of give?", ()), _LEAST_ROOM, (), BORDER_COUNTER, Memo()).tokens > _LEAST_ROOM

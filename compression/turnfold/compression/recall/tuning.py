@@ -100,7 +100,7 @@ class Tuning:
     unnamed: float = 0.3
     unnamed_uncached: float = 0.5
     titled: float = 0.8
-    called: float = 0.8
+    called: float = 1.0
     likeness: float = 0.6
     usual_likeness: float = 80
     before: float = 0.5
