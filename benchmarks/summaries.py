@@ -32,9 +32,9 @@ from tests.support.summary_writer import faithful
 from turnfold.compression import tokens
 from turnfold.compression.fold import Folded, fold
 from turnfold.compression.fold.adoption import WantedSummary
-from turnfold.compression.fold.write import source
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldDecision, FoldOptions, Precedent, WrittenSummary
+from turnfold.compression.recall.call_labels import sources
 from turnfold.compression.shorten.summary import summarise
 from turnfold.compression.summary.asking import write_anchored
 from turnfold.compression.summary.calls import ModelCall, ModelReply
@@ -93,7 +93,7 @@ class Writing:
         folded = fold(conversation, options, self.memo)
         self.precedents += folded.decided
         for one in folded.wanted:
-            self._write(one, [source(conversation.messages[i]) for i in one.indices])
+            self._write(one, sources([conversation.messages[i] for i in one.indices]))
         return folded
 
     def _write(self, wanted: WantedSummary, sources: Sequence[Source]) -> None:
@@ -223,8 +223,8 @@ def survives(data: Sequence[Sequence[Message]], evidence: Sequence[str]) -> dict
                     continue
                 seen.add((one.start, one.end))
                 blocks += 1
-                sources = [source(conversation.messages[i]) for i in one.indices]
-                _add_block(totals, sources, one.room, evidence, memo)
+                told = sources([conversation.messages[i] for i in one.indices])
+                _add_block(totals, told, one.room, evidence, memo)
     shares = {kind: {"facts": n, "quotes": _share(a, n), "perfect": _share(b, n)} for kind, (n, a, b) in totals.items()}
     return {"blocks": blocks, **shares}
 

@@ -44,7 +44,7 @@ def last_text(folded: Folded) -> str:
 def test_a_serial_number_of_an_old_tool_result_is_recalled(budget: int | None) -> None:
     body = encode(inspection("What is the serial number on the compressor plate?"))
     folded = fold_request(body, replace(FREE, budget=budget), WARM)
-    assert f"tool: {PLATE}" in last_text(folded)
+    assert f"tool (inspect 4): {PLATE}" in last_text(folded)
 
 
 @pytest.mark.parametrize("budget", [900, None])
@@ -54,6 +54,7 @@ def test_tool_text_that_may_not_be_quoted_is_not(budget: int | None) -> None:
     assert folded.folded
     assert "KX-88213-Q" not in last_text(folded)
     assert "\ntool: " not in last_text(folded)
+    assert "\ntool (" not in last_text(folded)
 
 
 def test_a_question_without_content_is_read_with_what_was_said_before_not_with_tool_results() -> None:

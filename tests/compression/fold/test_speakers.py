@@ -15,8 +15,8 @@ from tests.support.bodies import Message, encode
 from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold_request, unfold
-from turnfold.compression.fold.write import source
 from turnfold.compression.options import CachePrices, FoldOptions
+from turnfold.compression.recall.call_labels import source
 from turnfold.compression.recall.choosing import recall
 from turnfold.compression.recall.question import Question
 from turnfold.compression.tokens import counter_for_model

@@ -22,9 +22,9 @@ from turnfold.compression.fit.older import SmallRequest
 from turnfold.compression.fold import Fold, conversation_tokens
 from turnfold.compression.fold.check import check
 from turnfold.compression.fold.units import units
-from turnfold.compression.fold.write import source
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
+from turnfold.compression.recall.call_labels import answered_calls, source
 from turnfold.compression.recall.fence import render_written
 from turnfold.compression.summary.asking import write_anchored
 from turnfold.compression.summary.calls import ModelCall, ModelReply
@@ -60,17 +60,20 @@ def _lost(conversation: Conversation, forwarded: Conversation, options: FoldOpti
     """The older messages that are not there as they were, the newest of them as far as a model is to read."""
     kept = {message.raw for message in forwarded.messages}
     end = recent_start(conversation.messages, units(conversation.messages))
-    older = [m for m in conversation.messages[:end] if not m.pinned and m.raw not in kept and m.text.strip()]
-    told = [m for m in older if options.recall_tool_text or m.role != "tool"]
+    messages = conversation.messages[:end]
+    older = [i for i, m in enumerate(messages) if not m.pinned and m.raw not in kept and m.text.strip()]
+    told = [i for i in older if options.recall_tool_text or messages[i].role != "tool"]
+    calls = answered_calls(messages)
     found: list[Source] = []
     left = _MOST_READ
-    for message in reversed(told):
+    for index in reversed(told):
+        message = messages[index]
         count = tokens.count(message.text)
         text = message.text if count <= _LONGEST else cut_middle(message.text, _LONGEST, count)
         left -= min(count, _LONGEST)
         if left < 0:
             break
-        found.append(source(message)._replace(text=text))
+        found.append(source(message)._replace(text=text, answered_call=calls.get(index, "")))
     return found[::-1]
 
 

@@ -8,7 +8,7 @@ The recall of a user message is a function of the messages up to it, so a tool l
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, NamedTuple
@@ -17,9 +17,9 @@ from turnfold.compression import tokens
 from turnfold.compression.fold.fold_task import FoldTask
 from turnfold.compression.fold.pieces import Asker, Piece
 from turnfold.compression.fold.units import Unit
-from turnfold.compression.fold.write import source
 from turnfold.compression.memo import Memo, begin_alike, digest
 from turnfold.compression.options import FoldOptions
+from turnfold.compression.recall.call_labels import quotables, source
 from turnfold.compression.recall.choosing import recall
 from turnfold.compression.recall.fence import Passage
 from turnfold.compression.recall.question import Question, WantedWork
@@ -81,7 +81,7 @@ def recall_for(
     indices, folded, name = _remembered(messages, cut, asker, stays, options, memo)
     user = cut[asker.unit].start
     like = _likeness(options, user, indices)
-    behind = _quotables(messages[(indices[-1] + 1 if indices else 0) : user])
+    behind = quotables(messages[(indices[-1] + 1 if indices else 0) : user])
     all_changed = present.changed.issuperset(indices)  # as a rule
     held = frozenset(() if all_changed else [n for n, index in enumerate(indices) if index not in present.changed])
     before = _exchange(messages[:user])
@@ -180,18 +180,9 @@ def _remembered(
     if found is None:
         indices = _folded(messages, cut, asker, stays, options)
         name = b"".join([messages.keys[i] for i in indices])
-        found = _QuotableMessages(
-            indices,
-            _quotables([messages[i] for i in indices]),
-            digest(name.hex()).hex(),
-        )
+        found = _QuotableMessages(indices, quotables([messages[i] for i in indices]), digest(name.hex()).hex())
         memo.put(key, ((given, found), *known)[:_KEPT], lambda kept: sum([500 + 64 * len(one.indices) for _, one in kept]))
     return found
-
-
-def _quotables(messages: Iterable[Message]) -> tuple[Quotable, ...]:
-    """Messages as they are quoted: each is a text itself, but for those that only report."""
-    return tuple([source(m) if m.reports else m for m in messages])
 
 
 def _folded(

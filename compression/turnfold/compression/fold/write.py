@@ -30,6 +30,7 @@ from turnfold.compression.fold.thinking import unsigned
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.memo import Memo, begin_alike, digest
 from turnfold.compression.options import FoldOptions, Prose, WrittenSummary
+from turnfold.compression.recall.call_labels import sources
 from turnfold.compression.recall.fence import render, render_written
 from turnfold.compression.shorten.summary import summarise
 from turnfold.compression.shorten.told import NO_ROOM, ToldRoom
@@ -381,16 +382,16 @@ class _Writer:
 
     def _shorter(self, indices: Sequence[int], quotes: str, written: str) -> str:
         """The quotes, or the users' standing orders and a written summary where that is shorter."""
-        sources = [source(self.messages[i]) for i in indices]
-        orders = summarise(sources, 0, tokens.count, self.memo)
-        text = render_written(sources, orders, written)
+        told_by = sources([self.messages[i] for i in indices])
+        orders = summarise(told_by, 0, tokens.count, self.memo)
+        text = render_written(told_by, orders, written)
         return text if tokens.count(text) < tokens.count(quotes) else quotes
 
     def _quote(self, indices: Sequence[int], room: int, told: ToldRoom, whole: Sequence[int]) -> str:
-        sources = [source(self.messages[i]) for i in indices]
-        chosen = summarise(sources, room, tokens.count, self.memo, told)
-        endings = (_ending(sources, n) for n in whole if sources[n].text.strip())
-        return render(sources, sorted((*chosen, *endings)))
+        told_by = sources([self.messages[i] for i in indices])
+        chosen = summarise(told_by, room, tokens.count, self.memo, told)
+        endings = (_ending(told_by, n) for n in whole if told_by[n].text.strip())
+        return render(told_by, sorted((*chosen, *endings)))
 
     def _facts(self, piece: Piece) -> None:
         indices = self._editable(piece)
@@ -490,8 +491,3 @@ def _runs(indices: Sequence[int]) -> Iterator[tuple[int, int]]:
         if b != a + 1:
             yield start, a + 1
             start = b
-
-
-def source(message: Message) -> Source:
-    """A message as a text that can be quoted."""
-    return Source(message.speaker, message.text, message.key, message.name)

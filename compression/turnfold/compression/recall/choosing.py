@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -20,7 +20,8 @@ import numpy.typing as npt
 from turnfold.compression.memo import Memo
 from turnfold.compression.recall import cover, passage_index
 from turnfold.compression.recall.abreast import Abreast, abreast, with_abreast
-from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.called import called_room, with_called
+from turnfold.compression.recall.fence import FRAME, fence_tokens
 from turnfold.compression.recall.greatest import best_places
 from turnfold.compression.recall.held import Held
 from turnfold.compression.recall.later import release, renewed, with_behind
@@ -28,20 +29,15 @@ from turnfold.compression.recall.ledger import release_ledger, with_ledger
 from turnfold.compression.recall.named_again import Later, named_again, told_behind
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.recall.question import Question, QuestionTerms, has_content, names_unknown, normal_text, read_question
-from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, choose_quotes, fence_tokens, fit_quotes, render_quotes
+from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, choose_quotes, fit_quotes, render_quotes
 from turnfold.compression.recall.ranked_quotes import RankedQuotes, in_front
 from turnfold.compression.recall.ranking import Terms, named_factor, score, vector_likeness
 from turnfold.compression.recall.several import several
 from turnfold.compression.recall.tuning import TUNING, Tuning
-from turnfold.compression.recall.wholes.all_rows import find_rows
-from turnfold.compression.recall.wholes.definitions import find_definitions
-from turnfold.compression.recall.wholes.entries import find_entries
-from turnfold.compression.recall.wholes.materials import find_materials
-from turnfold.compression.recall.wholes.named_rows import find_named_rows
-from turnfold.compression.recall.wholes.placed_parts import find_parts
+from turnfold.compression.recall.wholes.asked_whole import find_whole
 from turnfold.compression.recall.wholes.plans import newest_plan
 from turnfold.compression.recall.wholes.whole_records import with_records
-from turnfold.compression.recall.wholes.works import FoundWork, find_work, with_work
+from turnfold.compression.recall.wholes.works import FoundWork, with_work
 from turnfold.compression.scorers.bm25 import Hits, distinct, idf, presence
 from turnfold.compression.shorten.told import ToldRoom, told
 from turnfold.compression.text import words
@@ -85,7 +81,7 @@ def recall(
         return Quoted()
     index = passage_index.build(sources, memo)
     asking = _asking(sources, index, question, fill=fill, tuning=tuning)
-    work = _asked_whole(sources, index, question, count, memo)
+    work = find_whole(sources, index, question, count, memo)
     most, room = budget, budget - fence_tokens(count)
     ranking = _ranked(asking, room, work, count, memo)
     if ranking is None:
@@ -117,30 +113,6 @@ def recall(
     if found.text and isinstance(count, ModelCounter):
         count_tail(found.text, dict(zip(count.vocabularies, found.counts, strict=True)), memo)
     return found
-
-
-def _asked_whole(
-    sources: Sequence[Quotable], index: PassageIndex, question: Question, count: Callable[[str], int], memo: Memo
-) -> FoundWork:
-    """What a question needs all of: the rows of a table, a work, or a part or rows that it names."""
-    asks = normal_text(question)
-    is_text = question.work is not None and question.work.is_whole and question.work.asked.is_long
-    rows = partial(find_rows, sources, index, question, asks, count, memo)
-    work = partial(find_work, sources, question, asks, count, memo)
-    parts = partial(find_parts, sources, question, asks, count)
-    named = partial(find_named_rows, sources, question, asks, count, memo)
-    found = FoundWork()
-    for find in (work, rows, parts, named) if is_text else (rows, work, parts, named):
-        one = find()
-        if one.quotes:
-            found = one
-            break
-        # A work that the request holds has older forms that are not to be quoted; a table may be too long.
-        found = one if one.outdated or one.cut is not None else found
-    if index.is_talk:
-        found = found.joined(find_definitions(sources, question, count, memo))
-        found = found if is_text else found.joined(find_materials(sources, question, asks, found.tokens, count, memo))
-    return found if is_text else found.joined(find_entries(sources, index, question, asks, found.tokens, count, memo))
 
 
 def _fit_with(newest: Abreast, quotes: RankedQuotes, chosen: Ints, budget: int, most: int, tokens: QuoteTokens) -> Quoted | None:
@@ -345,7 +317,8 @@ class _Asking:
         part = _room(self.certainty, self.tuning, borrowed=self.asked.borrowed)
         if self.asked.beside_talk:
             part *= self.tuning.room_beside_talk
-        return min(budget, max(self.tuning.room_least, int(budget * part)))
+        usual = min(budget, max(self.tuning.room_least, int(budget * part)))
+        return max(usual, called_room(self.index, self.terms))  # there is always room for one passage that is called for
 
     def newest(self, quoted: Sequence[Quote], ranking: RankedQuotes, held: Held, memo: Memo) -> Abreast:
         """Messages that bear on it as much as what is quoted, or name the same thing again, and are newer."""
@@ -366,7 +339,7 @@ class _Asking:
             worth = np.maximum.reduce([one.worth / max(float(one.worth.max()), 1e-9) for one in rankings])
             return RankedQuotes(np.unique(np.concatenate([one.numbers for one in rankings])), worth)
         index, sources, tuning, floor = self.index, self.sources, self.tuning, self.floor
-        worth = score(index, sources, self.asked.text, self.terms, tuning)
+        worth = with_called(index, score(index, sources, self.asked.text, self.terms, tuning), self.terms, tuning.called)
         least = np.inf if floor is None else floor * float(worth.max())
         named = named_factor(index, sources, self.terms, tuning, borrowed=self.asked.borrowed)
         worth = with_records(index, sources, renewed(index, sources, worth * named, memo), self.asked.things, tuning)
@@ -382,6 +355,7 @@ class _Asking:
             number = len(worth) if floor == 0.0 else int(bears.sum())
             # Rounded, so that no machine's arithmetic changes the order.
             liked = score(index, sources, self.asked.text, self.terms, tuning, like)
+            liked = with_called(index, liked, self.terms, tuning.called)
             liked = with_records(index, sources, renewed(index, sources, liked * named, memo), self.asked.things, tuning)
             worth = np.round(liked, 6)
             bears = np.zeros(len(worth), dtype=bool)

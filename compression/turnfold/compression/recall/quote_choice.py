@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -19,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from turnfold.compression.recall import fence
-from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.greatest import best_first
 from turnfold.compression.recall.held import UNKNOWN, Held, answers_about
 from turnfold.compression.recall.needed_quotes import ChosenQuote, Needs, complete, needs
@@ -31,7 +29,7 @@ from turnfold.compression.tokens import BORDER_COUNTER, ModelCounter, count_labe
 
 Objects = npt.NDArray[np.object_]
 
-_LEAST: Final = FRAME + 2  # tokens in which a quote may fit
+_LEAST: Final = fence.FRAME + 2  # tokens in which a quote may fit
 _CHARACTERS: Final = 8  # of a token at most: what is longer does not fit
 #: What the same JSON may be written with or without.
 _DRESS: Final = str.maketrans("", "", '" \t\r\n')
@@ -88,6 +86,7 @@ class _KnownQuotes(NamedTuple):
         hashes: of their texts.
         twins: the first passage with the same text.
         lines: what is quoted of a message, by the number of its only passage, the numbers of several, or the quotes themselves.
+        calls: by source the call that it answers, as those lines name it.
     """
 
     quotes: Objects
@@ -99,6 +98,7 @@ class _KnownQuotes(NamedTuple):
     hashes: Ints
     twins: Ints
     lines: dict[_LineKey, QuotedLine]
+    calls: tuple[str, ...] = ()
 
 
 class QuoteTokens:
@@ -129,14 +129,16 @@ class QuoteTokens:
         self._known, self._is_held = _known_quotes(index, count, sources, cut), answers_about(held, index)
         self._of_passages, self._passages_held = self._known, self._is_held  # what the next question knows too
         self._passages, self._index_sources = len(index.quotes), len(index.sources)
+        self._frames = index.derived("frames", lambda: fence.frames(index.sources).take(index.source_of))
         self._own_lines: dict[_LineKey, QuotedLine] = {}  # of what is no passage
-        self.usual = FRAME + float(self._estimates.mean())
+        self.usual = fence.FRAME + float(self._estimates.mean())
         if more:  # their own numbers mean something else to the next question
             self._source_of = np.append(self._source_of, [quote.source for quote in more])
             self._characters = np.append(self._characters, [quote.end - quote.start for quote in more])
             self._known = _continued(self._known, sources, more, self._known.lines)
             self._estimates = np.append(self._estimates, [estimate(self.text(n)) for n in range(-len(more), 0)])
             self._is_held = np.append(self._is_held, held.known(self._source_of[-len(more) :]))
+            self._frames = np.append(self._frames, fence.frames([sources[quote.source] for quote in more]))
 
     def text(self, number: int) -> str:
         """The quoted text."""
@@ -181,7 +183,7 @@ class QuoteTokens:
             found = self._known.tokens[number] = self._count_quote(number)
             if number < self._passages:
                 self._of_passages.tokens[number] = found
-        return found + FRAME
+        return found + int(self._frames[number])
 
     def _count_quote(self, number: int) -> int:
         quote: Quote = self._known.quotes[number]
@@ -209,14 +211,14 @@ class QuoteTokens:
     def may_fit(self, numbers: Ints, room: int) -> Ints:
         """Those that fit into so many tokens, as far as that is known."""
         small = self._characters[numbers] <= _CHARACTERS * room
-        return numbers[small & (self._known.tokens[numbers] <= room - FRAME)]
+        return numbers[small & (self._known.tokens[numbers] <= room - fence.FRAME)]
 
     def first_fitting(self, numbers: Ints, room: int, chosen: Ints) -> tuple[Ints, int, Ints]:
         """The first of the numbers that fit one after another and are new to the request and to those chosen, with what they
         cost; the others."""
         held, tokens = self._is_held, self._known.tokens
         about = np.where(tokens[numbers] < 0, self._estimates[numbers], tokens[numbers])
-        reach = int(np.cumsum(about + FRAME).searchsorted(room, "right"))
+        reach = int(np.cumsum(about + fence.FRAME).searchsorted(room, "right"))
         likely = numbers[:reach]
         unknown = likely[held[likely] < 0]
         held[unknown] = list(map(self._holds, self.texts(unknown)))
@@ -227,7 +229,7 @@ class QuoteTokens:
             self.cost(number)
         _, first = np.unique(self._known.twins[np.append(chosen, new)], return_index=True)
         new = new[np.sort(first[first >= len(chosen)]) - len(chosen)]
-        costs = tokens[new] + np.int64(FRAME)
+        costs = tokens[new] + self._frames[new]
         rooms = room - (np.cumsum(costs) - costs)
         fits = (costs <= rooms) & (rooms >= _LEAST) & (self._characters[new] <= _CHARACTERS * rooms)
         end = len(fits) if fits.all() else int(fits.argmin())
@@ -299,7 +301,7 @@ class QuoteTokens:
         for number in chosen[alone.take(chosen) < 0].tolist():
             _ = self._known.lines.get(number) or self._own_lines.get(number) or self._make_line(number)
         counts = alone.take(chosen)
-        return int(counts.sum()) + sum(map(sum, _frame(self.count))) if (counts >= 0).all() else None
+        return int(counts.sum()) + sum(map(sum, fence.own_lines(self.count))) if (counts >= 0).all() else None
 
     def _sizes(self, lines: Sequence[QuotedLine]) -> tuple[int, ...]:
         """The same of lines by each vocabulary, counted as a whole only where they are no sum."""
@@ -308,7 +310,7 @@ class QuoteTokens:
         counts = [line.tokens for line in lines]
         if None in counts:
             return self.count.each(fence.enclose([line.text for line in lines]))
-        return tuple(map(sum, zip(*_frame(self.count), *counts, strict=True)))
+        return tuple(map(sum, zip(*fence.own_lines(self.count), *counts, strict=True)))
 
     def needs(self, chosen: Ints) -> Needs:
         """What those of the chosen quotes that are passages are not to be quoted without."""
@@ -361,10 +363,20 @@ def _known_quotes(index: PassageIndex, count: Callable[[str], int], sources: Seq
     by_counter: dict[tuple[Callable[[str], int], int | None], _KnownQuotes] = index.derived("quotes", dict)
     known = by_counter.get((count, cut), _NOTHING_KNOWN)
     if len(known.tokens) < len(index.quotes):
+        known = _with_calls(known, index)
         known = by_counter[count, cut] = _continued(known, sources, index.quotes[len(known.tokens) :], dict(known.lines))
     if len(known.lines) > index.most_lines:
         known.lines.clear()
     return known
+
+
+def _with_calls(known: _KnownQuotes, index: PassageIndex) -> _KnownQuotes:
+    """What is known, without the lines if one of them names its call otherwise: among more calls it takes more to tell it."""
+    calls = tuple([source.answered_call for source in index.sources])
+    if calls[: len(known.calls)] == known.calls:
+        return known._replace(calls=calls)
+    unknown, nothing = np.full_like(known.alone, UNKNOWN), np.empty_like(known.lone_lines)
+    return known._replace(alone=unknown, lone_lines=nothing, lone_passages=nothing.copy(), lines={}, calls=calls)
 
 
 def _continued(
@@ -388,6 +400,7 @@ def _continued(
         hashes=np.append(known.hashes, new),
         twins=np.append(known.twins, np.array(twins, np.int64)),
         lines=lines,
+        calls=known.calls,
     )
 
 
@@ -396,18 +409,6 @@ def _places_of(some: Ints, values: Ints) -> list[int]:
     if len(some) > _FEW:
         return np.flatnonzero(np.isin(values, some)).tolist()
     return sorted({place for one in some.tolist() for place in np.flatnonzero(values == one).tolist()})
-
-
-@lru_cache(maxsize=8)
-def fence_tokens(count: Callable[[str], int]) -> int:
-    """Tokens of the fence around nothing, by a counter."""
-    return count(fence.enclose(()))
-
-
-@lru_cache(maxsize=4)
-def _frame(counter: ModelCounter) -> tuple[tuple[int, ...], ...]:
-    """Tokens of the fence's own lines."""
-    return tuple(count_line(line, counter) or () for line in (f"{fence.OPEN}\n", fence.CLOSE))
 
 
 def fit_quotes(ranking: RankedQuotes, budget: int, tokens: QuoteTokens) -> Quoted:
@@ -420,9 +421,9 @@ def choose_quotes(ranking: RankedQuotes, budget: int, tokens: QuoteTokens) -> In
 
     A label costs two or three tokens, so what three for each leave over is given out once more.
     """
-    chosen = _take(ranking, budget - fence_tokens(tokens.count), _NO_NUMBERS, tokens)
+    chosen = _take(ranking, budget - fence.fence_tokens(tokens.count), _NO_NUMBERS, tokens)
     left = budget - tokens.rendered(chosen)
-    if left > 2 * FRAME:
+    if left > 2 * fence.FRAME:
         others = np.ones(len(ranking.worth), bool)
         others[chosen] = False
         rest = ranking._replace(numbers=ranking.numbers[others[ranking.numbers]])
@@ -443,7 +444,7 @@ def render_quotes(chosen: Ints, budget: int, tokens: QuoteTokens) -> Quoted:
 
 def _complete(chosen: Ints, needed: Needs, budget: int, tokens: QuoteTokens) -> Quoted:
     """As many of the chosen quotes, the best first, as fit with what they need."""
-    room = budget - fence_tokens(tokens.count)
+    room = budget - fence.fence_tokens(tokens.count)
     while True:
         found = tokens.render_completed(chosen, needed, room)
         if found.tokens <= budget:
@@ -470,7 +471,7 @@ def _take(ranking: RankedQuotes, room: int, before: Ints, tokens: QuoteTokens) -
         for number, characters, known, twin in tokens.facts(tokens.without_twins(tokens.may_fit(best, room), chosen)):
             if room < _LEAST:
                 break
-            if characters > _CHARACTERS * room or known + FRAME > room or twin in seen or tokens.is_held(number):
+            if characters > _CHARACTERS * room or known + fence.FRAME > room or twin in seen or tokens.is_held(number):
                 continue
             cost = tokens.cost(number)
             if cost > room:

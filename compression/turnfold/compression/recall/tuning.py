@@ -37,6 +37,7 @@ class Tuning:
         unnamed: what passages of others lose where the question names one who speaks.
         unnamed_uncached: the same where no token is ever cached.
         titled: what the first passage under a title gains that stands in the question.
+        called: share of the greatest worth that a result gains whose call the question names.
         likeness: share of what sentence vectors say, where there are any.
         usual_likeness: percentile of the passages up to which a likeness to the question counts for nothing.
         before: weight of words taken from the exchange before.
@@ -99,6 +100,7 @@ class Tuning:
     unnamed: float = 0.3
     unnamed_uncached: float = 0.5
     titled: float = 0.8
+    called: float = 1.0
     likeness: float = 0.6
     usual_likeness: float = 80
     before: float = 0.5

@@ -95,8 +95,12 @@ def write_lines(lines: Iterable[SummaryLine]) -> str:
 
 
 def transcript(sources: Sequence[Source]) -> str:
-    """Messages as a text to summarise: each opens with its role."""
-    return "\n\n".join(f"[{source.role}] {source.text.strip()}" for source in sources if source.text.strip())
+    """Messages as a text to summarise: each opens with its role, a tool's result with the call that it answers too."""
+    return "\n\n".join(f"[{_opening(source)}] {source.text.strip()}" for source in sources if source.text.strip())
+
+
+def _opening(source: Source) -> str:
+    return f"{source.role} ({source.answered_call})" if source.answered_call else source.role
 
 
 def _fenced(text: str) -> str:

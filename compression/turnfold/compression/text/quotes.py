@@ -31,6 +31,10 @@ class Quotable(Protocol):
     def text_tokens(self) -> int | None:
         """Tokens of the text by the border counter, where they are known already."""
 
+    @property
+    def answered_call(self) -> str:
+        """As of `Source`."""
+
 
 class Source(NamedTuple):
     """A folded message as a text that can be quoted.
@@ -40,12 +44,14 @@ class Source(NamedTuple):
         text: its text content, parts joined by a newline, tool-call arguments behind it.
         key: content digest of role and text, for memoising what is derived from it.
         name: who speaks in that role, where the message says so beside its text; "" where it doesn't.
+        answered_call: of a tool's result the call that it answers, in short (``recall.call_labels``); "" where that is not known.
     """
 
     role: str
     text: str
     key: bytes
     name: str = ""
+    answered_call: str = ""
 
     @property
     def text_tokens(self) -> int | None:

@@ -199,6 +199,11 @@ class Message:
         return self.tokens - self.other_tokens if self.sole == self.text else None
 
     @property
+    def answered_call(self) -> str:
+        """Nothing: which call it answers takes other messages to tell (``recall.call_labels``)."""
+        return ""
+
+    @property
     def speaker(self) -> str:
         """Its role, and "tool" of a user's message that reports: nobody said it."""
         return "tool" if self.reports else self.role

@@ -18,8 +18,8 @@ from typing import Final
 
 from turnfold.compression import tokens
 from turnfold.compression.fold.adoption import WantedSummary
-from turnfold.compression.fold.write import source
 from turnfold.compression.options import WrittenSummary
+from turnfold.compression.recall.call_labels import sources
 from turnfold.compression.summary.asking import SummaryResult, write_anchored
 from turnfold.compression.text.private import is_private
 from turnfold.compression.text.quotes import Source
@@ -97,8 +97,8 @@ class BlockSummaries:
             block = (wanted.start, wanted.end, wanted.prefix)
             if block in self._kept.get(place, {}) or not self._is_due(place, block):
                 continue
-            sources = [source(conversation.messages[i]) for i in wanted.indices]
-            work = self._write(wanted, sources, place, caller, conversation.model)
+            told = sources([conversation.messages[i] for i in wanted.indices])
+            work = self._write(wanted, told, place, caller, conversation.model)
             task = asyncio.get_running_loop().create_task(work, name=exchange.request.id)
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)

@@ -14,10 +14,9 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo, of_each
-from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.fence import FRAME, fence_tokens
 from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.recall.question import Question, content_words
-from turnfold.compression.recall.quote_choice import fence_tokens
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range

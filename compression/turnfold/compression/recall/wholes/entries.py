@@ -16,10 +16,9 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo
-from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.fence import FRAME, fence_tokens
 from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.recall.question import Question
-from turnfold.compression.recall.quote_choice import fence_tokens
 from turnfold.compression.recall.wholes.all_rows import AskedRows
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.shorten.told import kept_steps

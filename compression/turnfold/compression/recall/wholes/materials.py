@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from turnfold.compression.memo import Memo, of_each
-from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.fence import FRAME, fence_tokens
 from turnfold.compression.recall.question import Question
-from turnfold.compression.recall.quote_choice import fence_tokens
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text.dialogue.wanted.materials import Material, materials, needed_kinds
 from turnfold.compression.text.quotes import Quotable, Quote

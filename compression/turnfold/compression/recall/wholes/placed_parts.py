@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.fence import FRAME, fence_tokens
 from turnfold.compression.recall.question import Question, content_words
-from turnfold.compression.recall.quote_choice import fence_tokens
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.places import NamedParts, last_number, named_parts, placed

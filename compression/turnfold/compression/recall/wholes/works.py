@@ -22,10 +22,9 @@ import numpy.typing as npt
 
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall import passage_index
-from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.fence import FRAME, fence_tokens
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
 from turnfold.compression.recall.question import Question, WantedWork, content_words
-from turnfold.compression.recall.quote_choice import fence_tokens
 from turnfold.compression.recall.ranked_quotes import RankedQuotes, in_front
 from turnfold.compression.recall.wholes.several_works import several_works
 from turnfold.compression.recall.wholes.spread_works import spread
