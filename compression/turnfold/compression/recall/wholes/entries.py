@@ -37,7 +37,7 @@ _WRITTEN: Final = re.compile(
 _MONEY: Final = frozenset("$€£¥₹₽")
 
 
-class _Entry(NamedTuple):
+class _KeptEntry(NamedTuple):
     """A short exchange: its message, how its figures are written, and whether the answer tells figures of its own."""
 
     source: int
@@ -74,15 +74,15 @@ def find_entries(
     return some if some.tokens <= room else FoundWork()
 
 
-def _entries(sources: Sequence[Quotable], memo: Memo) -> list[_Entry]:
+def _entries(sources: Sequence[Quotable], memo: Memo) -> list[_KeptEntry]:
     repeated = frozenset(echoes(sources, memo))
     return [_entry(sources, at, repeated) for at in kept_steps(sources, memo)]
 
 
-def _entry(sources: Sequence[Quotable], at: int, repeated: frozenset[int]) -> _Entry:
+def _entry(sources: Sequence[Quotable], at: int, repeated: frozenset[int]) -> _KeptEntry:
     text, answer = sources[at].text, sources[at + 1].text
     own = set(_FIGURES.findall(answer)) - set(_FIGURES.findall(text))
-    return _Entry(at, _family(text), bool(own) and at + 1 not in repeated)
+    return _KeptEntry(at, _family(text), bool(own) and at + 1 not in repeated)
 
 
 def _family(text: str) -> str:
@@ -94,7 +94,7 @@ def _family(text: str) -> str:
     return "$" if sign or unit in _MONEY else unit or point
 
 
-def _meant(sources: Sequence[Quotable], entries: Sequence[_Entry], asked: AskedRows) -> list[_Entry]:
+def _meant(sources: Sequence[Quotable], entries: Sequence[_KeptEntry], asked: AskedRows) -> list[_KeptEntry]:
     """The entries of the family of which the question says most, and those without figures, which may change them."""
     size = Counter(one.family for one in entries)
     says = Counter[str]()
@@ -104,7 +104,7 @@ def _meant(sources: Sequence[Quotable], entries: Sequence[_Entry], asked: AskedR
     return [one for one in entries if one.family in (best, "")]
 
 
-def _quoted(sources: Sequence[Quotable], entries: Sequence[_Entry], count: Callable[[str], int]) -> FoundWork:
+def _quoted(sources: Sequence[Quotable], entries: Sequence[_KeptEntry], count: Callable[[str], int]) -> FoundWork:
     at = [n for one in entries for n in ((one.source, one.source + 1) if one.is_answered else (one.source,))]
     quotes = tuple([Quote(n, 0, len(sources[n].text)) for n in at])
     return FoundWork(quotes, (), sum(count(sources[n].text) + FRAME for n in at))
