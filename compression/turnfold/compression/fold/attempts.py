@@ -227,11 +227,12 @@ def _roomier(given: FoldTask, budget: int, milder: Sequence[_FitSetting], fittin
 
 def _candidate(given: FoldTask, drawn: Plan, setting: _FitSetting, fitting: int) -> Attempt | None:
     """The fold that a setting's plan draws; None where it folds nothing."""
-    if not (drawn.pieces or given.conversation.messages.results):  # and only results are shaped
+    unfolds = bool(given.options.preserved_thinking and drawn.events) and not drawn.pieces
+    if not (drawn.pieces or unfolds or given.conversation.messages.results):  # and only results are shaped
         return None
     stays = staying(given.cut, given.memo).union(drawn.reopened)
     drafted = draft(given, stays, drawn)
-    if not (drawn.pieces or drafted.shaped):
+    if not (drawn.pieces or drafted.shaped or drafted.unsigned):
         return None
     recalls = dict(_recalls(given, stays, drawn, drafted, setting.room))
     return _attempt(given, stays, drawn, drafted, recalls, fitting)
