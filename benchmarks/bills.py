@@ -19,7 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice, product
 from statistics import mean
@@ -92,6 +92,7 @@ class Tenant:
         miss: share of requests that find the cache cold.
         seconds: between two requests.
         fixed: the share of warm requests that is set; None: it is learned.
+        look: is shown each request as it came and as it is forwarded.
     """
 
     name: str
@@ -100,6 +101,7 @@ class Tenant:
     miss: float
     seconds: float = 1.0
     fixed: float | None = None
+    look: Callable[[Request, bytes], None] = lambda request, body: None
     options: FoldOptions = field(init=False)
     memo: Memo = field(default_factory=Memo)
     done: list[Replayed] = field(default_factory=list)
@@ -141,6 +143,7 @@ class Tenant:
             found.charge(paid, without)
             since = 1 if folded.events > events else since + bool(since)
             events = folded.events
+            self.look(request, folded.body)
             late = since >= _PATIENCE and found.ratio > 1.002
             self.memory.set_brake(self.name, label, on=late)
             self._learn(before, sent, cached, request)

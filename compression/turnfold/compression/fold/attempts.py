@@ -62,6 +62,8 @@ _FITTING: Final = tuple(
     _FitSetting(squeeze, room)
     for squeeze, room in ((1.0, 1.0), (0.6, 1.0), (0.6, 0.5), (0.3, 0.5), (0.3, 0.25), (0.05, 0.25), (0.05, 0.0))
 )
+#: Those that take nothing from recall: what stands gives way instead.
+_QUOTING: Final = tuple(_FitSetting(squeeze, 1.0) for squeeze in (1.0, 0.6, 0.3, 0.1, 0.02))
 #: Of the share for what stands; all but a tenth of the budget at most.
 _ROOMIER: Final = tuple(_FitSetting(squeeze, 1.0) for squeeze in (16.0, 4.0, 2.0))
 
@@ -89,7 +91,7 @@ def steady_attempt(given: FoldTask, first: Plan) -> Attempt | None:
     bound = bool(options.preserved_thinking) and not options.drops_thinking
     cached = options.prices.read < options.prices.write or options.prices_if_cached is not None
     holds = options.leaves_room and cached
-    if options.budget is None or not (bound or (holds and given.conversation.messages.results)):
+    if options.budget is None or not (bound or (holds and _calls_tools(given))):
         return _best_attempt(given, first)
     marked = any(u.marked and not u.pinned for u in given.cut)
     thought = first_thought(given.cut) if bound else None
@@ -97,6 +99,11 @@ def steady_attempt(given: FoldTask, first: Plan) -> Attempt | None:
         return _held_attempt(given, marked=marked)
     begun = _task_at(given, given.cut[thought].start)
     return _go_on(given, _held_attempt(begun, marked=marked))
+
+
+def _calls_tools(given: FoldTask) -> bool:
+    """Whether results of tools came, as the wire knows them or as a user's messages."""
+    return bool(given.conversation.messages.results) or any(unit.reports for unit in given.cut)
 
 
 def _held_attempt(given: FoldTask, *, marked: bool) -> Attempt | None:
@@ -111,27 +118,29 @@ def _held_attempt(given: FoldTask, *, marked: bool) -> Attempt | None:
     at = last if found is None else found
     for _ in range(_TRIES):
         begun = _task_at(given, ends[at])
-        best = _roomy_attempt(begun, marked=marked)
+        best, leaves_room = _first_attempt(begun, marked=marked)
         if at == last:
             return best
-        room = budget - _size_with(begun, best.changes if best else _NOTHING)
-        if best is None or best.fitting <= _MILD:
+        room = 0  # the next request may need no such squeeze
+        if leaves_room:
             held = _go_on(given, best)
             if _size_with(given, held.changes if held else _NOTHING) <= budget:
                 return held
-        else:
-            room = 0  # the next request may need no such squeeze
+            room = budget - _size_with(begun, best.changes if best else _NOTHING)
         at = next((i for i in range(at + 1, last) if sizes[i] - sizes[at] > room), last)
-    return _roomy_attempt(given, marked=marked)
+    return _first_attempt(given, marked=marked)[0]
 
 
-def _roomy_attempt(given: FoldTask, *, marked: bool) -> Attempt | None:
-    """The best attempt that leaves room for what is to come, as long as that costs no quotes."""
+def _first_attempt(given: FoldTask, *, marked: bool) -> tuple[Attempt | None, bool]:
+    """The attempt from which later requests may go on, and whether it leaves room for what is to come: it does as long as that
+    costs no quotes, since what comes takes the place of what stood."""
     budget = given.options.budget or 0
     step = policy.snap_budget(budget)
     free = int(policy.GROWTH * _loops(given.cut) * step)
-    best = _attempt_alone(given._replace(free=free), step - free, marked=marked)
-    return best if best is None or best.fitting <= _MILD else _attempt_alone(given, budget, marked=marked)
+    best = _attempt_alone(given._replace(free=free), step - free, marked=marked, settings=_QUOTING)
+    if _size_with(given, best.changes if best else _NOTHING) <= step - free:
+        return best, True
+    return _attempt_alone(given, budget, marked=marked), False
 
 
 def _requests(given: FoldTask) -> tuple[Sequence[int], Sequence[int]]:
@@ -169,22 +178,25 @@ def _go_on(given: FoldTask, best: Attempt | None) -> Attempt | None:
 
 
 _UNFOLDED: Final = Plan((), 0, (), 0, 0, 0)
-_MILD: Final = 1  # index of the last setting that takes nothing from recall
 _TRIES: Final = 4  # requests of a turn at which it is decided anew, until this one is
 
 
-def _attempt_alone(given: FoldTask, budget: int, *, marked: bool) -> Attempt | None:
+def _attempt_alone(given: FoldTask, budget: int, *, marked: bool, settings: Sequence[_FitSetting] = ()) -> Attempt | None:
     """The best attempt within a budget; of the messages behind the instructions the last one alone is `marked`, or none."""
     given = given._replace(options=replace(given.options, budget=budget))
     last = len(given.cut) - 1
     cut = tuple(u if u.pinned else u._replace(marked=marked and i == last) for i, u in enumerate(given.cut))
-    return _best_attempt(given._replace(cut=cut), plan(cut, given.options, memo=given.memo))
+    return _best_attempt(given._replace(cut=cut), plan(cut, given.options, memo=given.memo), settings)
 
 
-def _best_attempt(given: FoldTask, first: Plan) -> Attempt | None:
-    """The mildest candidate that fits the budget; the smallest there is when none does; None when nothing is folded."""
+def _best_attempt(given: FoldTask, first: Plan, settings: Sequence[_FitSetting] = ()) -> Attempt | None:
+    """The mildest candidate that fits the budget; the smallest there is when none does; None when nothing is folded.
+
+    Args:
+        settings: that are tried; empty: all.
+    """
     best, budget, whole, smallest = None, given.options.budget, given.cut, 0
-    for fitting, setting in enumerate(_settings(whole)):
+    for fitting, setting in enumerate(settings or _settings(whole)):
         given = given._replace(cut=_without_attachments(whole, setting.without))
         drawn = plan(given.cut, given.options, setting.squeeze, given.memo) if fitting else first
         candidate = _candidate(given, drawn, setting, fitting)
@@ -227,11 +239,12 @@ def _roomier(given: FoldTask, budget: int, milder: Sequence[_FitSetting], fittin
 
 def _candidate(given: FoldTask, drawn: Plan, setting: _FitSetting, fitting: int) -> Attempt | None:
     """The fold that a setting's plan draws; None where it folds nothing."""
-    if not (drawn.pieces or given.conversation.messages.results):  # and only results are shaped
+    unfolds = bool(given.options.preserved_thinking and drawn.events) and not drawn.pieces
+    if not (drawn.pieces or unfolds or given.conversation.messages.results):  # and only results are shaped
         return None
     stays = staying(given.cut, given.memo).union(drawn.reopened)
     drafted = draft(given, stays, drawn)
-    if not (drawn.pieces or drafted.shaped):
+    if not (drawn.pieces or drafted.shaped or drafted.unsigned):
         return None
     recalls = dict(_recalls(given, stays, drawn, drafted, setting.room))
     return _attempt(given, stays, drawn, drafted, recalls, fitting)

@@ -53,7 +53,6 @@ _LOOP_FACTS: Final = (16.0, 5.0)  # tails of them that may stand
 _CHAT_FACTS: Final = (4.0, 0.5)  # the same of a chat at most: of what is typed, and of long texts that are pasted
 _TYPED, _PASTED = 500, 1500  # tokens that a request adds
 _CHEAP: Final = 0.4  # price of sending a token again; where it is less, tails are longer
-_HARDLY_SHRINKS: Final = 0.7
 _EPOCH_LEAST: Final = 1_500  # raw tokens between two folds at least: a tail that moves all the time helps nobody
 # Part of it that such loops need not wait; nor need talk where nothing is cached: a fold writes nothing more there.
 _OFTENER: Final = 0.45
@@ -173,16 +172,17 @@ def _facts_worth(shape: Shape, spared: float, price: float) -> float:
     A user message gets recall, so a chat needs little there, and one of short turns hardly shrinks. Of long texts that somebody
     pastes, half at FACTS is sent with each question and holds the answer by chance; quotes hold it more often. A tool loop gets
     none: what its next step needs must stand in the blocks, and long results shrink to a third with what they are about. Small
-    ones hardly shrink: the latest of them stand there where tails are short, none where a fold has to save much to pay. Tails are
-    long where a token is cheap to send again; what stands at FACTS is not, since a loop goes on sending it long after it was
-    needed.
+    ones hardly shrink: the latest of them stand there where tails are short, none where a fold has to save much to pay. Where
+    results are short or reasoning is sealed, so that FACTS leave little out, less of it stands the less they do: what is sent
+    with each step would cost most of what the fold saves. Tails are long where a token is cheap to send again; what stands at
+    FACTS is not, since a loop goes on sending it long after it was needed.
     """
     pasted = min(1.0, max(0.0, (shape.pace - _TYPED) / (_PASTED - _TYPED)))
     most = _CHAT_FACTS[0] + (_CHAT_FACTS[1] - _CHAT_FACTS[0]) * pasted
-    chat = min(most, max(0.2, float((0.5 / max(shape.facts_ratio, 0.01)) ** 4.5)))
-    if shape.facts_ratio > _HARDLY_SHRINKS and not spared:
-        return chat
+    shrinks = float((0.5 / max(shape.facts_ratio, 0.01)) ** 4.5)
+    chat = min(most, max(0.2, shrinks))
     loop = _LOOP_FACTS[0] + (_LOOP_FACTS[1] - _LOOP_FACTS[0]) * spared
+    loop *= max(min(1.0, shrinks), spared)
     loop *= _start_and_keep(max(price, _CHEAP))[1] / _start_and_keep(price)[1]
     return chat + (loop - chat) * min(1.0, 2 * shape.loops)
 

@@ -49,7 +49,8 @@ class Replay(NamedTuple):
         saved: what folds have saved so far, in uncached input tokens, as far as what is believed of the cache holds.
         spent: what the requests so far would have cost without folds, counted alike.
         summaries: those that were adopted so far.
-        whole: whether the newest request is sent without any fold, since it asks for a summary of everything.
+        whole: whether the newest request is sent without any fold, since it asks for a summary of everything. Where thinking is
+            bound, all that was thought before is taken out then, and once more when the folds are back.
         reopened: indices of units in pieces that are sent as they were: tables that are worked on, with what answers them.
     """
 
@@ -87,10 +88,22 @@ def step(course: Course, before: Replay) -> Replay:
     after = _reopened(course, after, index)
     askers = _settle(course, after, index) if course.units[index].is_user else after.askers
     spent = before.spent + _unfolded_cost(course, after, index)
-    loss = _loss_unfolded(course, after, index) if _is_about_all(course, index) else None
-    whole = loss is not None and loss <= policy.allowance(after.saved, spent)
-    saved = after.saved + (-loss if loss is not None and whole else _saving(course, after, index))
+    saved, whole = _sent_whole(course, before, after, index, spent)
+    if course.options.preserved_thinking and (whole or before.whole) and course.units[index].is_user:
+        after = after._replace(moved=index)  # what was thought behind the other form is taken out
     return after._replace(turns=before.turns + 1, askers=askers, saved=saved, spent=spent, whole=whole)
+
+
+def _sent_whole(course: Course, before: Replay, now: Replay, index: int, spent: float) -> tuple[float, bool]:
+    """What folds have saved behind a request, and whether it is sent without any: since it asks for all, where that costs little
+    enough; or since it goes on with such a turn."""
+    if _is_about_all(course, index):
+        loss = _loss_unfolded(course, now, index)
+        if loss <= policy.allowance(now.saved, spent):
+            return now.saved - loss, True
+    elif _goes_on_whole(course, before, index):
+        return now.saved, True
+    return now.saved + _saving(course, now, index), False
 
 
 # ---------------------------------------------------------------- tables that are worked on later
@@ -169,9 +182,13 @@ def _saving(course: Course, now: Replay, index: int) -> float:
 
 
 def _is_about_all(course: Course, index: int) -> bool:
-    """Whether a request asks for a summary of everything, and may be sent whole: thinking that is bound to a folded text is not
-    valid behind the whole one, and a budget has no room for that."""
-    return course.units[index].wants_all and course.options.budget is None and not course.options.preserved_thinking
+    """Whether a request asks for a summary of everything, and may be sent whole: a budget has no room for that."""
+    return course.units[index].wants_all and course.options.budget is None
+
+
+def _goes_on_whole(course: Course, before: Replay, index: int) -> bool:
+    """Whether a request goes on with a turn that was sent whole, and what is thought in it is bound to that."""
+    return before.whole and bool(course.options.preserved_thinking) and not course.units[index].is_user
 
 
 def _loss_unfolded(course: Course, now: Replay, index: int) -> float:
@@ -227,7 +244,7 @@ def _fold_if_due(course: Course, before: Replay, index: int) -> Replay:
     if tiny or _is_about_all(course, index):
         return before
     limits = thresholds_at(course, before, index)
-    if course.options.preserved_thinking and course.loop(index) is not None:
+    if _goes_on_whole(course, before, index) or (course.options.preserved_thinking and course.loop(index) is not None):
         return before
     if limits.limit is not None and total > (course.options.budget or 0):
         standing = total - saved_by(before.pieces)[0]  # about what is forwarded, without recall

@@ -1,0 +1,50 @@
+"""Agents that get results as a user's messages, under a budget: while they work, requests only append.
+
+Lives here: how often such a request rewrites what was sent before. Does not belong here: native calls (``fit.test_steady``), what
+a fold keeps of such agents.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Final
+
+import pytest
+
+from tests.support.bodies import encode
+from tests.support.text_agents import HELD_OUT, TUNED, session
+from turnfold.compression.fold import Folded, conversation_tokens, fold
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import CachePrices, FoldOptions
+from turnfold.compression.wire.chat import CHAT
+
+_REQUESTS: Final = 14
+_KEPT: Final = {0.3: 8, 0.15: 6}  # of 13, by the budget's share: a step takes a quarter of the smaller one
+
+
+def _sent(name: str, share: float) -> list[Folded]:
+    """The last requests of a session, under a budget of a share of the last one."""
+    messages, memo = list(session(name, tasks=1, steps=30, seed=3).messages), Memo()
+    whole = conversation_tokens(CHAT.read(encode(messages), memo), "gpt-4o", memo)
+    options = FoldOptions(model="gpt-4o", prices=CachePrices(0.1, 1.25), cache_hit_share=1.0, budget=int(share * whole))
+    ends = [i + 1 for i, message in enumerate(messages) if message["role"] == "user"][-_REQUESTS:]
+    found = [fold(CHAT.read(encode(messages[:end]), memo), options, memo) for end in ends]
+    assert all(one.tokens_after <= (options.budget or 0) for one in found)
+    return found
+
+
+@pytest.mark.parametrize("share", _KEPT)
+@pytest.mark.parametrize("name", [*TUNED, *HELD_OUT])
+def test_a_text_agent_seldom_rewrites_its_prefix_under_a_budget(name: str, share: float) -> None:
+    bodies = [json.loads(one.body)["messages"] for one in _sent(name, share)]
+    kept = [new[: len(old)] == old for old, new in pairwise(bodies)]
+    assert sum(kept) >= _KEPT[share], kept
+
+
+@pytest.mark.parametrize("name", ["react", "cline"])
+def test_replicas_hold_a_text_agent_alike(name: str) -> None:
+    for one in _sent(name, 0.3)[::5]:
+        whole = conversation_tokens(CHAT.read(encode(list(session(name, 1, 30, 3).messages)), Memo()), "gpt-4o", Memo())
+        options = FoldOptions(model="gpt-4o", prices=CachePrices(0.1, 1.25), cache_hit_share=1.0, budget=int(0.3 * whole))
+        assert fold(one.conversation, options, Memo()).body == one.body
