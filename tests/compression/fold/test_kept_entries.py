@@ -93,3 +93,10 @@ def test_small_talk_is_no_record() -> None:
     sent = _forwarded([message for exchange in said for message in exchange], "What do you think of the weather?")
     kept = sum(exchange[0]["content"] in sent for exchange in said[:100])
     assert kept < 40
+
+
+@pytest.mark.parametrize("share", [None, 0.1])
+def test_an_entry_that_is_told_again_counts_again(share: float | None) -> None:
+    entries = [["a glass of water", "Logged."]] * 5 + [["coffee 4.20", "Logged."]] * 3 + [["a glass of water", "Logged."]] * 4
+    sent = _forwarded(_among(entries, noise=50, behind=15), "How many glasses of water did I drink in total?", share)
+    assert sent.count("a glass of water") >= 9

@@ -34,7 +34,7 @@ from turnfold.compression.recall.ranked_quotes import RankedQuotes, in_front
 from turnfold.compression.recall.ranking import Terms, named_factor, score, vector_likeness
 from turnfold.compression.recall.several import several
 from turnfold.compression.recall.tuning import TUNING, Tuning
-from turnfold.compression.recall.wholes.asked_whole import find_whole
+from turnfold.compression.recall.wholes.asked_whole import find_whole, repeated
 from turnfold.compression.recall.wholes.plans import newest_plan
 from turnfold.compression.recall.wholes.whole_records import with_records
 from turnfold.compression.recall.wholes.works import FoundWork, with_work
@@ -90,6 +90,7 @@ def recall(
         budget = asking.room(budget)
     replaced = _replaced(index, [*sources, *question.behind], memo)
     quotes = _in_force(ranking.quotes, index, replaced)
+    apart = len(quotes.worth) + np.array(repeated(work, sources, present), np.int64)
     if asks_for_whole := (question.work is not None or bool(work.quotes)):
         quotes = with_work(quotes, index, work)
         budget = budget if fill else max(budget, min(question.whole_room, budget + work.tokens))
@@ -100,6 +101,8 @@ def recall(
     def tokens_of(quotes: RankedQuotes) -> QuoteTokens:
         tokens = QuoteTokens((*sources, *question.behind), count, index, held, quotes.more, replaced, cut=work.cut)
         release(tokens, quotes, index, sources, memo)
+        if len(apart):
+            tokens.keep_apart(apart)
         if ranking.has_ledger:
             release_ledger(tokens, index, sources, room, memo)
         return tokens

@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from turnfold.compression.recall import fence
 from turnfold.compression.recall.greatest import best_first
-from turnfold.compression.recall.held import UNKNOWN, Held, answers_about
+from turnfold.compression.recall.held import Held, answers_about
+from turnfold.compression.recall.known_quotes import NO_NUMBERS, LineKey, QuotedLine, continued, known_quotes
 from turnfold.compression.recall.needed_quotes import ChosenQuote, Needs, complete, needs
 from turnfold.compression.recall.passage_index import Ints, PassageIndex
 from turnfold.compression.recall.ranked_quotes import RankedQuotes
@@ -27,29 +27,11 @@ from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.tokens import BORDER_COUNTER, ModelCounter, count_labelled, count_line
 
-Objects = npt.NDArray[np.object_]
-
 _LEAST: Final = fence.FRAME + 2  # tokens in which a quote may fit
 _CHARACTERS: Final = 8  # of a token at most: what is longer does not fit
 #: What the same JSON may be written with or without.
 _DRESS: Final = str.maketrans("", "", '" \t\r\n')
 _TELLING: Final = 12  # characters; fewer may stand anywhere
-_FEW: Final = 16  # texts that are looked for one by one
-_LineKey = int | tuple[int, ...] | tuple[Quote, ...]
-
-
-class QuotedLine(NamedTuple):
-    """What is quoted of one message.
-
-    Attributes:
-        passage: as it was, not escaped.
-        text: as the fence has it.
-        tokens: by each vocabulary of the counter; None where they depend on the lines around it.
-    """
-
-    passage: fence.Passage
-    text: str
-    tokens: tuple[int, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,33 +54,6 @@ class Quoted:
     def tokens(self) -> int:
         """Tokens of the text."""
         return max(self.counts)
-
-
-class _KnownQuotes(NamedTuple):
-    """What earlier questions found out about the passages of an index, by number.
-
-    Attributes:
-        quotes: the passages.
-        texts: what they say.
-        tokens: of their texts, `UNKNOWN` where nobody asked.
-        alone: of the line of a message of which only this is quoted, where the counter has one vocabulary and they are known.
-        lone_lines, lone_passages: that line and what is quoted in it, where `alone` is known.
-        hashes: of their texts.
-        twins: the first passage with the same text.
-        lines: what is quoted of a message, by the number of its only passage, the numbers of several, or the quotes themselves.
-        calls: by source the call that it answers, as those lines name it.
-    """
-
-    quotes: Objects
-    texts: Objects
-    tokens: npt.NDArray[np.int32]
-    alone: npt.NDArray[np.int32]
-    lone_lines: Objects
-    lone_passages: Objects
-    hashes: Ints
-    twins: Ints
-    lines: dict[_LineKey, QuotedLine]
-    calls: tuple[str, ...] = ()
 
 
 class QuoteTokens:
@@ -126,16 +81,16 @@ class QuoteTokens:
         self._bare: str | None = None  # what is held, without the dress of JSON
         self._index, self._source_of = index, index.source_of
         self._characters, self._estimates = index.characters, index.costs
-        self._known, self._is_held = _known_quotes(index, count, sources, cut), answers_about(held, index)
+        self._known, self._is_held = known_quotes(index, count, sources, cut), answers_about(held, index)
         self._of_passages, self._passages_held = self._known, self._is_held  # what the next question knows too
         self._passages, self._index_sources = len(index.quotes), len(index.sources)
         self._frames = index.derived("frames", lambda: fence.frames(index.sources).take(index.source_of))
-        self._own_lines: dict[_LineKey, QuotedLine] = {}  # of what is no passage
+        self._own_lines: dict[LineKey, QuotedLine] = {}  # of what is no passage
         self.usual = fence.FRAME + float(self._estimates.mean())
         if more:  # their own numbers mean something else to the next question
             self._source_of = np.append(self._source_of, [quote.source for quote in more])
             self._characters = np.append(self._characters, [quote.end - quote.start for quote in more])
-            self._known = _continued(self._known, sources, more, self._known.lines)
+            self._known = continued(self._known, sources, more, self._known.lines)
             self._estimates = np.append(self._estimates, [estimate(self.text(n)) for n in range(-len(more), 0)])
             self._is_held = np.append(self._is_held, held.known(self._source_of[-len(more) :]))
             self._frames = np.append(self._frames, fence.frames([sources[quote.source] for quote in more]))
@@ -164,6 +119,14 @@ class QuoteTokens:
         if self._is_held[number]:
             self._is_held = self._is_held.copy()  # the answers are those of other questions too
             self._is_held[number] = 0
+
+    def keep_apart(self, numbers: Ints) -> None:
+        """Let quotes be chosen although another has the same text, or the request may hold it: each of them counts."""
+        for number in numbers.tolist():
+            self.release(number)
+        twins = self._known.twins.copy()
+        twins[numbers] = numbers
+        self._known = self._known._replace(twins=twins)
 
     def _holds(self, text: str) -> bool:
         return bool(self.held) and (text in self.held or ('"' in text and self._holds_bare(text)))
@@ -247,7 +210,7 @@ class QuoteTokens:
             keys = [numbers[a] if b - a == 1 else tuple(numbers[a:b]) for a, b in runs]
         return self._lines_of(keys)
 
-    def _lines_of(self, keys: Sequence[_LineKey]) -> list[QuotedLine]:
+    def _lines_of(self, keys: Sequence[LineKey]) -> list[QuotedLine]:
         known, own = self._known.lines, self._own_lines
         return [known.get(key) or own.get(key) or self._make_line(key) for key in keys]
 
@@ -257,7 +220,7 @@ class QuoteTokens:
             return np.sort(chosen)
         return np.array(sorted(chosen.tolist(), key=self._known.quotes.__getitem__), np.int64)
 
-    def _make_line(self, key: _LineKey) -> QuotedLine:
+    def _make_line(self, key: LineKey) -> QuotedLine:
         named = (key,) if isinstance(key, int) else key
         quotes: list[Quote] = [self._known.quotes[one] if isinstance(one, int) else one for one in named]
         source = self.sources[quotes[0].source]
@@ -277,7 +240,7 @@ class QuoteTokens:
                 known.alone[key] = tokens[0]  # last: another thread looks at this first
         return line
 
-    def _line_tokens(self, key: _LineKey, passage: fence.Passage, escaped: fence.Passage, text: str) -> tuple[int, ...] | None:
+    def _line_tokens(self, key: LineKey, passage: fence.Passage, escaped: fence.Passage, text: str) -> tuple[int, ...] | None:
         if not isinstance(self.count, ModelCounter):
             return None
         if isinstance(key, int) and escaped.text == passage.text and (known := int(self._known.tokens[key])) >= 0:
@@ -346,71 +309,6 @@ class QuoteTokens:
         return Quoted(quotes, text, tuple([line.passage for line in lines]), self._sizes(lines))
 
 
-_NO_TOKENS: Final = np.zeros(0, np.int32)
-_NO_NUMBERS: Final = np.zeros(0, np.int64)
-_NO_OBJECTS: Final = np.zeros(0, np.object_)
-_NOTHING_KNOWN: Final = _KnownQuotes(
-    _NO_OBJECTS, _NO_OBJECTS, _NO_TOKENS, _NO_TOKENS, _NO_OBJECTS, _NO_OBJECTS, _NO_NUMBERS, _NO_NUMBERS, {}
-)
-
-
-def _objects(values: Sequence[object]) -> Objects:
-    """An array of them as they are: numpy would take tuples apart."""
-    return np.fromiter(values, np.object_, len(values))
-
-
-def _known_quotes(index: PassageIndex, count: Callable[[str], int], sources: Sequence[Quotable], cut: int | None) -> _KnownQuotes:
-    by_counter: dict[tuple[Callable[[str], int], int | None], _KnownQuotes] = index.derived("quotes", dict)
-    known = by_counter.get((count, cut), _NOTHING_KNOWN)
-    if len(known.tokens) < len(index.quotes):
-        known = _with_calls(known, index)
-        known = by_counter[count, cut] = _continued(known, sources, index.quotes[len(known.tokens) :], dict(known.lines))
-    if len(known.lines) > index.most_lines:
-        known.lines.clear()
-    return known
-
-
-def _with_calls(known: _KnownQuotes, index: PassageIndex) -> _KnownQuotes:
-    """What is known, without the lines if one of them names its call otherwise: among more calls it takes more to tell it."""
-    calls = tuple([source.answered_call for source in index.sources])
-    if calls[: len(known.calls)] == known.calls:
-        return known._replace(calls=calls)
-    unknown, nothing = np.full_like(known.alone, UNKNOWN), np.empty_like(known.lone_lines)
-    return known._replace(alone=unknown, lone_lines=nothing, lone_passages=nothing.copy(), lines={}, calls=calls)
-
-
-def _continued(
-    known: _KnownQuotes, sources: Sequence[Quotable], more: Sequence[Quote], lines: dict[_LineKey, QuotedLine]
-) -> _KnownQuotes:
-    """What is known of some quotes, and of more behind them; a copy, since these may be others to somebody else."""
-    texts = [sources[source].text[start:end] for source, start, end in more]
-    new = np.array(list(map(hash, texts)), np.int64)
-    first: dict[str, int] = {}
-    for number in _places_of(new, known.hashes):
-        first.setdefault(known.texts[number], number)
-    twins = [first.setdefault(text, number) for number, text in enumerate(texts, len(known.tokens))]
-    unknown, nothing = np.full(len(more), UNKNOWN, np.int32), np.empty(len(more), np.object_)
-    return _KnownQuotes(
-        quotes=np.append(known.quotes, _objects(more)),
-        texts=np.append(known.texts, _objects(texts)),
-        tokens=np.append(known.tokens, unknown),
-        alone=np.append(known.alone, unknown),
-        lone_lines=np.append(known.lone_lines, nothing),
-        lone_passages=np.append(known.lone_passages, nothing),
-        hashes=np.append(known.hashes, new),
-        twins=np.append(known.twins, np.array(twins, np.int64)),
-        lines=lines,
-        calls=known.calls,
-    )
-
-
-def _places_of(some: Ints, values: Ints) -> list[int]:
-    """Where one of some values stands, in order; a few are looked for one by one, which takes no sorting."""
-    if len(some) > _FEW:
-        return np.flatnonzero(np.isin(values, some)).tolist()
-    return sorted({place for one in some.tolist() for place in np.flatnonzero(values == one).tolist()})
-
-
 def fit_quotes(ranking: RankedQuotes, budget: int, tokens: QuoteTokens) -> Quoted:
     """As many of the quotes, the best first, as the rendered fence has room for, each with what it needs."""
     return render_quotes(choose_quotes(ranking, budget, tokens), budget, tokens)
@@ -421,7 +319,7 @@ def choose_quotes(ranking: RankedQuotes, budget: int, tokens: QuoteTokens) -> In
 
     A label costs two or three tokens, so what three for each leave over is given out once more.
     """
-    chosen = _take(ranking, budget - fence.fence_tokens(tokens.count), _NO_NUMBERS, tokens)
+    chosen = _take(ranking, budget - fence.fence_tokens(tokens.count), NO_NUMBERS, tokens)
     left = budget - tokens.rendered(chosen)
     if left > 2 * fence.FRAME:
         others = np.ones(len(ranking.worth), bool)
@@ -457,7 +355,7 @@ _SPARE: Final = 16  # quotes put in order beyond those that a room holds as a ru
 
 def _take(ranking: RankedQuotes, room: int, before: Ints, tokens: QuoteTokens) -> Ints:
     """The best of the quotes that are new to the request and to those chosen `before`, and fit, the best first."""
-    chosen = _NO_NUMBERS
+    chosen = NO_NUMBERS
     taken = b""
     left = ranking.numbers
     while room >= _LEAST and len(left := tokens.may_fit(left, room)):

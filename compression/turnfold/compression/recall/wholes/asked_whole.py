@@ -5,6 +5,7 @@ Lives here: in which order these are looked for, and what is joined. Does not be
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -12,6 +13,7 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.recall.question import Question, normal_text
 from turnfold.compression.recall.wholes.all_rows import find_rows
+from turnfold.compression.recall.wholes.answer_series import find_series
 from turnfold.compression.recall.wholes.definitions import find_definitions
 from turnfold.compression.recall.wholes.entries import find_entries
 from turnfold.compression.recall.wholes.materials import find_materials
@@ -42,4 +44,15 @@ def find_whole(
     if index.is_talk:
         found = found.joined(find_definitions(sources, question, count, memo))
         found = found if is_text else found.joined(find_materials(sources, question, asks, found.tokens, count, memo))
-    return found if is_text else found.joined(find_entries(sources, index, question, asks, found.tokens, count, memo))
+    if is_text:
+        return found
+    found = found.joined(find_entries(sources, index, question, asks, found.tokens, count, memo))
+    return found.joined(find_series(sources, question, asks, found.tokens, count, memo))
+
+
+def repeated(work: FoundWork, sources: Sequence[Quotable], present: Sequence[str]) -> list[int]:
+    """Which of a work's quotes count although the request may hold their text: the request has it less often than they."""
+    texts = {quote: sources[quote.source].text[quote.start : quote.end] for quote in work.counted}
+    often = Counter(texts.values())
+    lacking = {text for text, times in often.items() if sum(one.count(f": {text}\n") for one in present) < times}
+    return [n for n, quote in enumerate(work.quotes) if texts.get(quote) in lacking]

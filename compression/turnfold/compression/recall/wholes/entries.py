@@ -107,4 +107,4 @@ def _meant(sources: Sequence[Quotable], entries: Sequence[_KeptEntry], asked: As
 def _quoted(sources: Sequence[Quotable], entries: Sequence[_KeptEntry], count: Callable[[str], int]) -> FoundWork:
     at = [n for one in entries for n in ((one.source, one.source + 1) if one.is_answered else (one.source,))]
     quotes = tuple([Quote(n, 0, len(sources[n].text)) for n in at])
-    return FoundWork(quotes, (), sum(count(sources[n].text) + FRAME for n in at))
+    return FoundWork(quotes, (), sum(count(sources[n].text) + FRAME for n in at), counted=frozenset(quotes))

@@ -99,17 +99,20 @@ class FoundWork(NamedTuple):
         outdated: older forms, which are not to be quoted beside it.
         tokens: what the quotes take, with their labels.
         cut: the source of a table of which more rows are needed than there is room for.
+        counted: those of the quotes of which each counts, although others may say the same.
     """
 
     quotes: tuple[Quote, ...] = ()
     outdated: tuple[Quote, ...] = ()
     tokens: int = 0
     cut: int | None = None
+    counted: frozenset[Quote] = frozenset()
 
     def joined(self, other: FoundWork) -> FoundWork:
         """Both."""
         cut = other.cut if self.cut is None else self.cut
-        return FoundWork((*self.quotes, *other.quotes), (*self.outdated, *other.outdated), self.tokens + other.tokens, cut)
+        quotes, outdated = (*self.quotes, *other.quotes), (*self.outdated, *other.outdated)
+        return FoundWork(quotes, outdated, self.tokens + other.tokens, cut, self.counted | other.counted)
 
 
 def find_work(sources: Sequence[Quotable], question: Question, folded: str, count: Callable[[str], int], memo: Memo) -> FoundWork:

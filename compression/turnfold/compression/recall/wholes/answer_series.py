@@ -1,0 +1,94 @@
+"""Answers of one form to one message after the other, for a question that all of them go into: "how many students passed?".
+
+Lives here: which answers make up such a series, and what is quoted of each. Does not belong here: telling such a question
+(``text.dialogue.wanted.row_requests``), short messages that users have kept (``entries``).
+
+Marks, labels, records drawn out of letters: each answers a message of its own, and none shares words with the question. Of an
+answer its first line is quoted, behind what the message is called by, or its first sentence. A part of them gives a wrong total.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Final
+
+from turnfold.compression.memo import Memo, of_each
+from turnfold.compression.recall.fence import FRAME, fence_tokens
+from turnfold.compression.recall.question import Question
+from turnfold.compression.recall.wholes.works import FoundWork
+from turnfold.compression.shorten.answers import merely_agrees
+from turnfold.compression.shorten.told import kept_steps
+from turnfold.compression.text.blocks import Range
+from turnfold.compression.text.dialogue.overall import asks_for_overall
+from turnfold.compression.text.dialogue.wanted.row_requests import asks_over_rows, names_data
+from turnfold.compression.text.quotes import Quotable, Quote
+from turnfold.compression.text.sentences import rough_sentences
+
+_FEWEST: Final = 5  # answers of one form that are no chance
+_SHORT: Final = 240  # characters of an answer that is quoted whole
+_LONGEST: Final = 160  # and of the beginning of any other
+_LABEL: Final = 30  # characters of an answer that is nothing but a label
+_HEAD: Final = re.compile(
+    r"\s{0,8}(?:`{3}\w{0,12}\s{1,4})?"
+    r"(?:([{\[|])|[*_#\s]{0,6}([^\W\d_][\w -]{0,24})[*_]{0,3}[:：]|\d{1,4}(?:[.,]\d{1,4})?\s?(?:/|%|\Z|\n))"
+)
+_NAME: Final = re.compile(r"[^\n:：]{1,60}[:：]")
+
+
+def find_series(
+    sources: Sequence[Quotable], question: Question, folded: str, taken: int, count: Callable[[str], int], memo: Memo
+) -> FoundWork:
+    """The answers of the largest series, all of them; none where a question asks for no such thing, or they have no room.
+
+    Args:
+        sources: what may be quoted.
+        folded: the question, case-folded.
+        taken: tokens that something else takes that it needs all of.
+    """
+    room = question.whole_room - fence_tokens(count) - taken
+    if room <= 0 or not (asks_over_rows(folded) or names_data(folded) or asks_for_overall(folded)):
+        return FoundWork()
+    forms = of_each(memo, "answer-forms", sources, _form)
+    kept = frozenset(kept_steps(sources, memo))
+    answers = [
+        n for (_, before), (n, one) in pairwise(enumerate(sources)) if forms[n] and before.role == "user" and n - 1 not in kept
+    ]
+    sizes = Counter(forms[n] for n in answers)
+    form, size = max(sizes.items(), key=lambda one: one[1], default=("", 0))
+    if size < _FEWEST:
+        return FoundWork()
+    series = [n for n in answers if forms[n] == form]
+    for whole in (_SHORT, 0):
+        quotes = tuple([quote for n in series for quote in _quotes(sources, n, whole)])
+        tokens = sum(count(sources[n].text[start:end]) + FRAME for n, start, end in quotes)
+        if tokens <= room:
+            return FoundWork(quotes, (), tokens, counted=frozenset(quotes))
+    return FoundWork()
+
+
+def _form(answer: Quotable) -> str:
+    """How an answer begins, if that tells its form; "" otherwise."""
+    if answer.role != "assistant":
+        return ""
+    text = answer.text
+    if len(text.strip()) <= _LABEL and text.count(" ") < _LABEL // 10:
+        return "" if merely_agrees(text) else "label"
+    found = _HEAD.match(text)
+    return "" if found is None else found[1] or (found[2] or "#").lower()
+
+
+def _quotes(sources: Sequence[Quotable], at: int, whole: int) -> list[Quote]:
+    """What an answer is to, and the answer: all of it up to so many characters, else its beginning."""
+    asked, answer = sources[at - 1].text, sources[at].text
+    named = _NAME.match(asked)
+    told = _first(answer) if len(answer) > whole and answer[:1].isalpha() else (0, len(answer))
+    return [Quote(n, *place) for n, place in ((at - 1, named.span() if named else _first(asked)), (at, told)) if place[1]]
+
+
+def _first(text: str) -> Range:
+    """The first sentence of a text, or its first line, if that is short; else nothing of it."""
+    start, end = next(iter(rough_sentences(text[: 2 * _LONGEST])), (0, 0))
+    return (start, end) if end <= _LONGEST else (0, 0)

@@ -1,0 +1,67 @@
+"""Answers of one form to one message after the other are there when all of them are asked for: marks, labels, records of letters.
+
+Lives here: such streams, and questions over all of them behind other talk. Does not belong here: short messages that users have
+kept (``test_kept_entries``), worked examples (``test_worked_examples``).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Final
+
+import pytest
+
+from tests.support.bodies import Message, encode
+from tests.support.warm import WARM
+from tests.support.words import prose
+from turnfold.compression.fold import fold_request
+from turnfold.compression.options import CachePrices, FoldOptions
+
+_KINDS: Final[dict[str, Callable[[int], str]]] = {
+    "records": lambda n: json.dumps({"sender": f"S{n}", "order": 70_000 + n, "kind": ("damage", "delay", "refund")[n % 3]}),
+    "marks": lambda n: f"Score: {n % 7}/7. {prose(n, 'en', 3)}",
+    "labels": lambda n: ("billing", "bug", "praise")[n % 3],
+    "verdicts": lambda n: f"**Verdict:** {('keep', 'reject')[n % 2]}\n\n{prose(n, 'en', 2)}",
+}
+_QUESTIONS: Final = (
+    "Put all the results into one table.",
+    "How many of them were there of each kind?",
+    "Liste alle Ergebnisse auf.",
+)
+_NUMBER: Final = 40
+
+
+def _talk(answer: Callable[[int], str]) -> list[Message]:
+    said: list[Message] = [
+        {"role": "user", "content": "Judge what I send, one after the other."},
+        {"role": "assistant", "content": "Go ahead, please."},
+    ]
+    for n in range(_NUMBER):
+        said += [{"role": "user", "content": f"Letter {n}: {prose(n, 'en', 5)}"}, {"role": "assistant", "content": answer(n)}]
+    for n in range(25):
+        said += [{"role": "user", "content": prose(300 + n, "en", 2)}, {"role": "assistant", "content": prose(700 + n, "en", 9)}]
+    return said
+
+
+@pytest.mark.parametrize("kind", _KINDS)
+@pytest.mark.parametrize("question", _QUESTIONS)
+def test_all_answers_are_there_with_what_they_answer(kind: str, question: str) -> None:
+    answer = _KINDS[kind]
+    body = encode([*_talk(answer), {"role": "user", "content": question}])
+    folded = fold_request(body, FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0)), WARM)
+    assert folded.changes
+    assert len(folded.body) < 0.8 * len(body)
+    sent = "\n".join(message["content"] for message in json.loads(folded.body)["messages"])
+    told = [answer(n).partition(". ")[0].partition("\n")[0] for n in range(_NUMBER)]
+    assert [n for n in range(_NUMBER) if f"Letter {n}:" not in sent] == []
+    assert all(sent.count(one) >= told.count(one) for one in told)
+
+
+def test_answers_of_many_forms_are_no_series() -> None:
+    said: list[Message] = []
+    for n in range(60):
+        said += [{"role": "user", "content": prose(n, "en", 4)}, {"role": "assistant", "content": prose(500 + n, "en", 10)}]
+    body = encode([*said, {"role": "user", "content": "How many of them were there?"}])
+    folded = fold_request(body, FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0)), WARM)
+    assert len(folded.body) < 0.6 * len(body)
