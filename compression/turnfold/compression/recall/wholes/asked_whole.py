@@ -16,6 +16,7 @@ from turnfold.compression.recall.wholes.all_rows import find_rows
 from turnfold.compression.recall.wholes.answer_series import find_series
 from turnfold.compression.recall.wholes.definitions import find_definitions
 from turnfold.compression.recall.wholes.entries import find_entries
+from turnfold.compression.recall.wholes.handed_code import find_code
 from turnfold.compression.recall.wholes.materials import find_materials
 from turnfold.compression.recall.wholes.named_rows import find_named_rows
 from turnfold.compression.recall.wholes.placed_parts import find_parts
@@ -44,6 +45,7 @@ def find_whole(
     if index.is_talk:
         found = found.joined(find_definitions(sources, question, count, memo))
         found = found if is_text else found.joined(find_materials(sources, question, asks, found.tokens, count, memo))
+        found = found if is_text else found.joined(find_code(sources, question, asks, found, count, memo))
     if is_text:
         return found
     found = found.joined(find_entries(sources, index, question, asks, found.tokens, count, memo))

@@ -31,6 +31,8 @@ _ASKS: Final = {
     kind: re.compile(rf"\b(?:{one_of('materials', kind)})\b|{one_of('materials', f'{kind} run-on')}")
     for kind in ("tables", "routes")
 }
+_CODE: Final = re.compile(rf"\b(?:{one_of('materials', 'code')})\b|{one_of('materials', 'code run-on')}")
+_ALL_CODE: Final = re.compile(rf"\b(?:{one_of('materials', 'all code')})\b|{one_of('materials', 'all code run-on')}")
 _TABLE: Final = re.compile(
     r"^[^\S\n]*(?:create\s+(?:temp(?:orary)?\s+)?(?:table|view|materialized view|type)\s+(?:if\s+not\s+exists\s+)?"
     r"|(?:model|table)\s+(?=\w+\s*\{)|alter\s+table\s+(?:only\s+)?)([\w.\"`\[\]]{1,80})",
@@ -46,6 +48,16 @@ _FEWEST_ROUTES: Final = 2
 def needed_kinds(folded: str) -> list[str]:
     """The kinds of material that a case-folded request needs."""
     return [kind for kind, asks in _ASKS.items() if asks.search(folded)] if len(folded) <= _LONGEST else []
+
+
+def needs_code(folded: str) -> bool:
+    """Whether a case-folded request is about code that was handed over, without bringing any."""
+    return len(folded) <= _LONGEST and "```" not in folded and _CODE.search(folded) is not None
+
+
+def names_all_code(folded: str) -> bool:
+    """Whether such a request is about all of it: "write tests for everything"."""
+    return _ALL_CODE.search(folded) is not None
 
 
 def materials(text: str) -> Iterator[Material]:

@@ -1,0 +1,85 @@
+"""Code that a user pasted, for a request about it that names none of it: "write tests for everything", "make it async".
+
+Lives here: which blocks are meant, each in its newest form. Does not belong here: where code stands, and what it defines
+(``text.dialogue.wanted.code_blocks``), code that is asked for by a name (``works``).
+
+A block that defines half of what an older one defines has taken its place, whoever wrote it; one that defines some of it is a
+change of it. Where all of them have no room, those are meant of which the request names something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from turnfold.compression.memo import Memo, of_each
+from turnfold.compression.recall.fence import FRAME, fence_tokens
+from turnfold.compression.recall.question import Question
+from turnfold.compression.recall.wholes.works import FoundWork
+from turnfold.compression.text import words
+from turnfold.compression.text.dialogue.wanted.code_blocks import CodeBlock, code_blocks
+from turnfold.compression.text.dialogue.wanted.materials import names_all_code, needs_code
+from turnfold.compression.text.quotes import Quotable, Quote
+
+_MOST: Final = 1_500  # tokens
+_HALF: Final = 2  # names of a block for one that another must define to take its place
+
+
+class _Handed(NamedTuple):
+    """A block of code as it stands now."""
+
+    quote: Quote
+    names: frozenset[str]
+
+
+def find_code(
+    sources: Sequence[Quotable], question: Question, folded: str, found: FoundWork, count: Callable[[str], int], memo: Memo
+) -> FoundWork:
+    """The code that a request is about, as users pasted it and as it was changed since; where some of it was found already, what
+    it names beside that.
+
+    Args:
+        sources: what may be quoted.
+        folded: the request, case-folded.
+        found: what else it needs all of.
+    """
+    room = min(_MOST, question.whole_room - fence_tokens(count) - found.tokens)
+    if room <= 0 or not needs_code(folded):
+        return FoundWork()
+    every = [*sources, *question.behind]
+    now: list[_Handed] = []
+    for n, blocks in enumerate(of_each(memo, "code", every, _blocks)):
+        for block in blocks:
+            _add(now, _Handed(Quote(n, *block.place), block.names), is_handed=every[n].role == "user")
+    handed = [one for one in now if one.quote.source < len(sources)]
+    held = {quote.source for quote in found.quotes}
+    said = frozenset(words.words(folded))
+    named = [one for one in handed if not said.isdisjoint(_said(one.names))]
+    if not names_all_code(folded) and not held.isdisjoint(one.quote.source for one in handed):
+        handed = named
+    for some in (handed, named):
+        quotes = tuple(sorted(one.quote for one in some if one.quote.source not in held))
+        tokens = sum(count(sources[n].text[start:end]) + FRAME for n, start, end in quotes)
+        if tokens <= room:
+            return FoundWork(quotes, (), tokens)
+    return FoundWork()
+
+
+def _blocks(source: Quotable) -> tuple[CodeBlock, ...]:
+    if source.role not in ("user", "assistant"):
+        return ()
+    return tuple(code_blocks(source.text, is_bare=source.role == "user"))
+
+
+def _add(now: list[_Handed], new: _Handed, *, is_handed: bool) -> None:
+    """Put a block in the place of the one that it replaces, or behind all if a user handed it or it changes one."""
+    shared = [len(one.names & new.names) for one in now]
+    most = max(shared, default=0)
+    if most and _HALF * most >= len(now[at := shared.index(most)].names):
+        now[at] = new
+    elif is_handed or most:
+        now.append(new)
+
+
+def _said(names: frozenset[str]) -> set[str]:
+    return {word for name in names for word in words.words(words.fold(name))}
