@@ -86,8 +86,7 @@ def recall(
     ranking = _ranked(asking, room, work, count, memo)
     if ranking is None:
         return Quoted()
-    if not (fill or ranking.is_whole):
-        budget = asking.room(budget)
+    budget = budget if fill or ranking.is_whole else asking.room(budget)
     replaced = _replaced(index, [*sources, *question.behind], memo)
     quotes = _in_force(ranking.quotes, index, replaced)
     apart = len(quotes.worth) + np.array(repeated(work, sources, present), np.int64)
@@ -101,8 +100,7 @@ def recall(
     def tokens_of(quotes: RankedQuotes) -> QuoteTokens:
         tokens = QuoteTokens((*sources, *question.behind), count, index, held, quotes.more, replaced, cut=work.cut)
         release(tokens, quotes, index, sources, memo)
-        if len(apart):
-            tokens.keep_apart(apart)
+        tokens.keep_apart(apart)
         if ranking.has_ledger:
             release_ledger(tokens, index, sources, room, memo)
         return tokens

@@ -122,11 +122,12 @@ class QuoteTokens:
 
     def keep_apart(self, numbers: Ints) -> None:
         """Let quotes be chosen although another has the same text, or the request may hold it: each of them counts."""
+        if len(numbers):
+            twins = self._known.twins.copy()
+            twins[numbers] = numbers
+            self._known = self._known._replace(twins=twins)
         for number in numbers.tolist():
             self.release(number)
-        twins = self._known.twins.copy()
-        twins[numbers] = numbers
-        self._known = self._known._replace(twins=twins)
 
     def _holds(self, text: str) -> bool:
         return bool(self.held) and (text in self.held or ('"' in text and self._holds_bare(text)))
