@@ -100,3 +100,10 @@ def test_an_entry_that_is_told_again_counts_again(share: float | None) -> None:
     entries = [["a glass of water", "Logged."]] * 5 + [["coffee 4.20", "Logged."]] * 3 + [["a glass of water", "Logged."]] * 4
     sent = _forwarded(_among(entries, noise=50, behind=15), "How many glasses of water did I drink in total?", share)
     assert sent.count("a glass of water") >= 9
+
+
+def test_what_an_entry_is_for_is_no_name_of_who_speaks() -> None:
+    kinds = ("Coffee", "Lunch", "Taxi", "Coffee")
+    entries = [[f"{kinds[n % 4]}: {n}.{n + 10}", "Logged."] for n in range(30)]
+    sent = _forwarded(_among(entries, noise=50, behind=15), "How much did I spend in total?")
+    assert [told for told, _ in entries if told not in sent] == []

@@ -25,7 +25,7 @@ from turnfold.compression.shorten.answers import merely_agrees
 from turnfold.compression.shorten.told import kept_steps
 from turnfold.compression.text.dialogue.echoes import echoes
 from turnfold.compression.text.dialogue.short_exchanges import is_short, short_exchanges
-from turnfold.compression.text.dialogue.turns import is_labelled
+from turnfold.compression.text.dialogue.turns import several_speak
 from turnfold.compression.text.quotes import Quotable
 
 _BEHIND: Final = 0.5  # share of the best worth from which on a passage clearly bears on the question
@@ -76,7 +76,7 @@ def release_ledger(tokens: QuoteTokens, index: PassageIndex, sources: Sequence[Q
 def _passages(index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> tuple[Ints, ...]:
     """The passages of short exchanges, in order, without nods and echoes, and those of what users have kept; none where most of
     what is said stands in them, or most messages name who speaks."""
-    if is_labelled(sources, memo):
+    if several_speak(sources, memo):
         return ()
     kept = [at for at in kept_steps(sources, memo) if is_short(sources[at + 1])]
     both = [np.flatnonzero(np.isin(index.source_of, np.fromiter(said, np.int64))) for said in (_messages(sources, memo), kept)]

@@ -21,7 +21,7 @@ from turnfold.compression.text.dialogue.own_words import beside_output
 from turnfold.compression.text.dialogue.renewals import renewals
 from turnfold.compression.text.dialogue.self_statements import changes, statement_weight
 from turnfold.compression.text.dialogue.short_exchanges import is_short
-from turnfold.compression.text.dialogue.turns import is_labelled
+from turnfold.compression.text.dialogue.turns import several_speak
 from turnfold.compression.text.dialogue.wanted.picks import picks
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.quotes import Quotable, Quote
@@ -127,7 +127,9 @@ def _steps(sources: Sequence[Quotable], room: int, count: Callable[[str], int], 
 def kept_steps(sources: Sequence[Quotable], memo: Memo) -> list[int]:
     """The messages in which users have something kept, step by step: short ones that tell something, or ask for no more than a
     short answer; the answer is the message behind each. None where several speak."""
-    return [] if is_labelled(sources, memo) else [at for at in range(len(sources) - 1) if _is_step(sources[at], sources[at + 1])]
+    return (
+        [] if several_speak(sources, memo) else [at for at in range(len(sources) - 1) if _is_step(sources[at], sources[at + 1])]
+    )
 
 
 def _is_step(told: Quotable, answer: Quotable) -> bool:

@@ -23,7 +23,7 @@ from turnfold.compression.shorten.answers import merely_agrees
 from turnfold.compression.shorten.told import kept_steps
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.overall import asks_for_overall
-from turnfold.compression.text.dialogue.turns import is_labelled
+from turnfold.compression.text.dialogue.turns import several_speak
 from turnfold.compression.text.dialogue.wanted.row_requests import asks_over_rows, names_data
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.sentences import rough_sentences
@@ -50,7 +50,11 @@ def find_series(
         taken: tokens that something else takes that it needs all of.
     """
     room = question.whole_room - fence_tokens(count) - taken
-    if room <= 0 or not (asks_over_rows(folded) or names_data(folded) or asks_for_overall(folded)) or is_labelled(sources, memo):
+    if (
+        room <= 0
+        or not (asks_over_rows(folded) or names_data(folded) or asks_for_overall(folded))
+        or several_speak(sources, memo)
+    ):
         return FoundWork()  # who speaks is no form
     forms = of_each(memo, "answer-forms", sources, _form)
     kept = frozenset(kept_steps(sources, memo))

@@ -69,6 +69,26 @@ def is_labelled(sources: Sequence[Quotable], memo: Memo) -> bool:
     return labels_of(sources, memo).are_most
 
 
+def several_speak(sources: Sequence[Quotable], memo: Memo) -> bool:
+    """Whether both sides of a talk are people: most messages of either begin with one of a few names. "Coffee: 4.20" is no name,
+    nor is "Letter 7:", which comes once."""
+    labels = of_each(memo, "speaker-labels", sources, _label)
+    sides = [
+        [label for source, label in zip(sources, labels, strict=True) if source.role == role] for role in ("user", "assistant")
+    ]
+    return all(_are_names(side) for side in sides)
+
+
+def _are_names(labels: Sequence[str]) -> bool:
+    named = [label for label in labels if label]
+    return 2 * len(named) > len(labels) and _OFTEN * len(set(named)) <= len(named)
+
+
+def _label(source: Quotable) -> str:
+    found = SPEAKER_LABEL.match(source.text)
+    return found[1] if found else ""
+
+
 def _has_label(source: Quotable) -> bool | None:
     """Whether a message of a user begins with the name of who speaks; None for any other."""
     return SPEAKER_LABEL.match(source.text) is not None if source.role == "user" else None
