@@ -41,5 +41,10 @@ def test_a_step_is_a_user_s_and_what_it_answers_stands_in_front(said: list[tuple
         assert [sources[at].role for at in (step.source, step.answer)] == ["user", "assistant"]
         assert step.answer == step.source + 1
         if step.question:
-            assert step.question.source == step.source - 1
+            assert 0 <= step.question.source == step.source - 1
             assert 0 <= step.question.start < step.question.end <= len(sources[step.source - 1].text)
+
+
+def test_the_first_message_does_not_answer_the_last() -> None:
+    sources = _sources([("user", "3"), ("assistant", "Logged."), ("user", "coffee 4.20"), ("assistant", "How many?")])
+    assert kept_steps(sources, Memo())[0].question is None

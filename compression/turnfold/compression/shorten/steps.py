@@ -55,7 +55,7 @@ def kept_steps(sources: Sequence[Quotable], memo: Memo) -> list[KeptStep]:
 
     def run(known: list[KeptStep] | None, same: int) -> list[KeptStep]:
         before = [step for step in known or () if step.answer < same]
-        return [*before, *_steps(sources, max(0, same - 1), before[-1].answer if before else -1, memo)]
+        return [*before, *_steps(sources, max(0, same - 1), before[-1].answer if before else None, memo)]
 
     steps = continued_by_key(memo, "kept steps", sources, run, lambda found: 100 * len(found))
     often = Counter(_text(sources, step.question) for step in steps if step.question)
@@ -67,7 +67,7 @@ def is_brief(sources: Sequence[Quotable], step: KeptStep) -> bool:
     return is_short(sources[step.answer]) and len(sources[step.source].text) <= _LONGEST
 
 
-def _steps(sources: Sequence[Quotable], first: int, answered: int, memo: Memo) -> Iterator[KeptStep]:
+def _steps(sources: Sequence[Quotable], first: int, answered: int | None, memo: Memo) -> Iterator[KeptStep]:
     """Those from a message on; `answered` is the answer to the newest before."""
     for at in range(first, len(sources) - 1):
         told, answer = sources[at], sources[at + 1]
@@ -75,7 +75,7 @@ def _steps(sources: Sequence[Quotable], first: int, answered: int, memo: Memo) -
             continue
         agrees = merely_agrees(told.text) if len(told.text) <= _LONGEST_REPLY else False
         question = None
-        if answered == at - 1 and (agrees or (len(told.text) <= _LONGEST_REPLY and not _ASKS.search(told.text))):
+        if at and answered == at - 1 and (agrees or (len(told.text) <= _LONGEST_REPLY and not _ASKS.search(told.text))):
             place = memo.get(("asked", sources[at - 1].key, told.key), partial(asked, sources[at - 1], told))
             question = Quote(at - 1, *place) if place else None
         if question or (not agrees and _is_step(told.text, answer)):
