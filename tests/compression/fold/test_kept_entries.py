@@ -21,12 +21,14 @@ from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.tokens import count
 
 _CASES: Final = json.loads((Path(__file__).parent / "cases" / "entries.json").read_text("utf-8"))
+_CHANGED: Final = json.loads((Path(__file__).parent / "cases" / "changed_entries.json").read_text("utf-8"))
+_OVER_ALL: Final = json.loads((Path(__file__).parent / "cases" / "over_entries.json").read_text("utf-8"))
 _ASKED: Final = [(name, case["questions"][n % len(case["questions"])]) for n, (name, case) in enumerate(_CASES.items())]
 _ASKED_AGAIN: Final = [(name, case["questions"][-1]) for name, case in _CASES.items()]
 
 
-def _exchange(asked: str, answered: str) -> list[Message]:
-    return [{"role": "user", "content": asked}, {"role": "assistant", "content": answered}]
+def _exchange(*texts: str) -> list[Message]:
+    return [{"role": role, "content": text} for role, text in zip(("user", "assistant") * len(texts), texts, strict=False)]
 
 
 def _among(entries: list[list[str]], noise: int, behind: int) -> list[Message]:
@@ -86,6 +88,49 @@ def test_of_a_chat_of_entries_alone_a_question_gets_those_of_its_kind(question: 
     assert [entry for entry in _KINDS[question] if entry not in sent] == []
     others = [entry for entry in told[:100] if entry not in _KINDS[question] and entry in sent]
     assert len(others) < 20
+
+
+def _lines(text: str) -> list[str]:
+    """Its lines, without the marks of who says them."""
+    return [line.partition(": ")[2] or line for line in text.splitlines()] + text.splitlines()
+
+
+@pytest.mark.parametrize("share", [None, 0.1])
+@pytest.mark.parametrize("name", _CHANGED)
+def test_what_changed_an_entry_is_there_with_it(name: str, share: float | None) -> None:
+    question, entries = _CHANGED[name]
+    sent = _lines(_forwarded(_among(entries, noise=80, behind=25), question, share))
+    told = [line for entry in entries for text in entry[::2] for line in text.splitlines()]
+    assert [line for line in told if not any(line in one and len(one) < len(line) + 20 for one in sent)] == []
+
+
+@pytest.mark.parametrize("share", [None, 0.1])
+@pytest.mark.parametrize("name", ["number asked", "unit asked"])
+def test_what_an_entry_answers_in_a_word_is_there_too(name: str, share: float | None) -> None:
+    question, entries = _CHANGED[name]
+    asked_back = entries[-1][1]
+    assert asked_back in _forwarded(_among(entries, noise=80, behind=25), question, share)
+
+
+def test_the_day_that_an_answer_tells_is_there() -> None:
+    entries = [["bus 3", "Noted for Monday."], ["tea 2", "Noted for Tuesday."], ["soap 4", "Noted for Tuesday."]]
+    sent = _forwarded(_among(entries, noise=80, behind=25), "How much did I spend on Tuesday?")
+    assert [text for entry in entries for text in entry if text not in sent] == []
+
+
+_RECORD: Final = [f"{thing} {n}.{n % 90 + 10}" for n, thing in enumerate(("tea", "bus", "soap", "milk") * 30)]
+
+
+@pytest.mark.parametrize("question", _OVER_ALL)
+def test_a_question_over_all_of_a_long_record_gets_all(question: str) -> None:
+    sent = _forwarded(_among([[entry, "Noted."] for entry in _RECORD], noise=80, behind=20), question)
+    assert [entry for entry in _RECORD if entry not in sent] == []
+
+
+@pytest.mark.parametrize("question", ["How much does a new phone cost?", "Wie geht es dir?", "What do you think of my plan?"])
+def test_another_question_gets_few_of_a_long_record(question: str) -> None:
+    sent = _forwarded(_among([[entry, "Noted."] for entry in _RECORD], noise=80, behind=20), question)
+    assert sum(entry in sent for entry in _RECORD) < len(_RECORD) // 3
 
 
 def test_small_talk_is_no_record() -> None:

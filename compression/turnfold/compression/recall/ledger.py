@@ -22,7 +22,7 @@ from turnfold.compression.recall.passage_index import Ints, PassageIndex
 from turnfold.compression.recall.quote_choice import QuoteTokens
 from turnfold.compression.recall.ranked_quotes import RankedQuotes
 from turnfold.compression.shorten.answers import merely_agrees
-from turnfold.compression.shorten.told import kept_steps
+from turnfold.compression.shorten.steps import kept_steps
 from turnfold.compression.text.dialogue.echoes import echoes
 from turnfold.compression.text.dialogue.short_exchanges import is_short, short_exchanges
 from turnfold.compression.text.dialogue.turns import several_speak
@@ -78,7 +78,8 @@ def _passages(index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> t
     what is said stands in them, or most messages name who speaks."""
     if several_speak(sources, memo):
         return ()
-    kept = [at for at in kept_steps(sources, memo) if is_short(sources[at + 1])]
+    steps = [step for step in kept_steps(sources, memo) if is_short(sources[step.answer])]
+    kept = [at for step in steps for at in ((step.question.source, step.source) if step.question else (step.source,))]
     both = [np.flatnonzero(np.isin(index.source_of, np.fromiter(said, np.int64))) for said in (_messages(sources, memo), kept)]
     return tuple([found for found in both if index.costs[found].sum() <= _MINORITY * index.costs.sum()])
 

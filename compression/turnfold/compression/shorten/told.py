@@ -16,12 +16,11 @@ from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.shorten.answers import asked, merely_agrees
-from turnfold.compression.text.dialogue.orders import begins_with_command
+from turnfold.compression.shorten.steps import is_brief, kept_steps
 from turnfold.compression.text.dialogue.own_words import beside_output
 from turnfold.compression.text.dialogue.renewals import renewals
 from turnfold.compression.text.dialogue.self_statements import changes, statement_weight
 from turnfold.compression.text.dialogue.short_exchanges import is_short
-from turnfold.compression.text.dialogue.turns import several_speak
 from turnfold.compression.text.dialogue.wanted.picks import picks
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.quotes import Quotable, Quote
@@ -30,7 +29,6 @@ from turnfold.compression.text.spans import bare_range
 from turnfold.compression.text.statements import statements
 
 _LONGEST: Final = 240  # characters: what is longer is more than a statement
-_LONGEST_STEP: Final = 100  # and of one that has something kept
 _LONGEST_READ: Final = 2400  # of a message that says other things too
 _LONG: Final = 400  # of one in which others may be speaking: an article that was pasted says more that nobody can guess
 _OF_OTHERS: Final = 0.25  # what a statement of such a message is worth less
@@ -113,31 +111,16 @@ def told(sources: Sequence[Quotable], room: ToldRoom, count: Callable[[str], int
 def _steps(sources: Sequence[Quotable], room: int, count: Callable[[str], int], memo: Memo) -> set[Quote]:
     """What users have kept, each message whole; nothing where that takes more than the room.
 
-    What got a long answer is left out where that makes the rest fit.
+    What got a long answer is left out where that makes the rest fit, then what is a list of several things.
     """
     if room <= 0:
         return set()
     steps = kept_steps(sources, memo)
-    for some in (steps, [at for at in steps if is_short(sources[at + 1])]):
-        if sum(count(sources[at].text) + _PER_QUOTE for at in some) <= room:
-            return {Quote(at, 0, len(sources[at].text)) for at in some}
+    for some in (steps, [s for s in steps if is_short(sources[s.answer])], [s for s in steps if is_brief(sources, s)]):
+        quotes = {Quote(s.source, 0, len(sources[s.source].text)) for s in some} | {s.question for s in some if s.question}
+        if sum(count(sources[q.source].text[q.start : q.end]) + _PER_QUOTE for q in quotes) <= room:
+            return quotes
     return set()
-
-
-def kept_steps(sources: Sequence[Quotable], memo: Memo) -> list[int]:
-    """The messages in which users have something kept, step by step: short ones that tell something, or ask for no more than a
-    short answer; the answer is the message behind each. None where several speak."""
-    return (
-        [] if several_speak(sources, memo) else [at for at in range(len(sources) - 1) if _is_step(sources[at], sources[at + 1])]
-    )
-
-
-def _is_step(told: Quotable, answer: Quotable) -> bool:
-    if (told.role, answer.role) != ("user", "assistant") or not (0 < len(told.text) <= _LONGEST_STEP) or not answer.text.strip():
-        return False
-    if _ASKS.search(told.text) or merely_agrees(told.text):
-        return False
-    return is_short(answer) or not begins_with_command(told.text)
 
 
 def _newer(sources: Sequence[Quotable], memo: Memo) -> dict[int, int]:
@@ -176,7 +159,7 @@ def _candidates(sources: Sequence[Quotable], opening: int | None, memo: Memo) ->
         if source.role != "user":
             continue
         question = elsewhere.get(i) or _question(sources, i, memo)
-        opens = i == opening or (opens and (question is not None or _is_brief(sources[i - 1])))
+        opens = i == opening or (opens and (question is not None or _waits(sources[i - 1])))
         more = _NODDED * _is_nodded(sources, i) + _ANSWERS * (question is not None and not merely_agrees(source.text))
         for one in _told_in(source, memo):
             weight = one.weight + more + _OPENS * (opens and (question is not None or one.end - one.start > _NAUGHT))
@@ -206,7 +189,7 @@ def _is_nodded(sources: Sequence[Quotable], index: int) -> bool:
     return len(answer.text) <= _NOD and not _ASKS.search(answer.text)
 
 
-def _is_brief(answer: Quotable) -> bool:
+def _waits(answer: Quotable) -> bool:
     """Whether the assistant has answered hardly anything: it waits for more."""
     return answer.role == "assistant" and len(answer.text) <= _WAITS and not _FIGURE.search(answer.text)
 

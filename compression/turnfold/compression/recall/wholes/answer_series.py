@@ -1,7 +1,7 @@
 """Answers of one form to one message after the other, for a question that all of them go into: "how many students passed?".
 
 Lives here: which answers make up such a series, and what is quoted of each. Does not belong here: telling such a question
-(``text.dialogue.wanted.row_requests``), short messages that users have kept (``entries``).
+(``text.dialogue.wanted.entry_requests``), short messages that users have kept (``entries``).
 
 Marks, labels, records drawn out of letters: each answers a message of its own, and none shares words with the question. Of an
 answer its first line is quoted, behind what the message is called by, or its first sentence. A part of them gives a wrong total.
@@ -16,15 +16,12 @@ from itertools import pairwise
 from typing import Final
 
 from turnfold.compression.memo import Memo, of_each
-from turnfold.compression.recall.fence import FRAME, fence_tokens
-from turnfold.compression.recall.question import Question
+from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.shorten.answers import merely_agrees
-from turnfold.compression.shorten.told import kept_steps
+from turnfold.compression.shorten.steps import kept_steps
 from turnfold.compression.text.blocks import Range
-from turnfold.compression.text.dialogue.overall import asks_for_overall
 from turnfold.compression.text.dialogue.turns import several_speak
-from turnfold.compression.text.dialogue.wanted.row_requests import asks_over_rows, names_data
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.sentences import rough_sentences
 
@@ -39,25 +36,17 @@ _HEAD: Final = re.compile(
 _NAME: Final = re.compile(r"[^\n:：]{1,60}[:：]")
 
 
-def find_series(
-    sources: Sequence[Quotable], question: Question, folded: str, taken: int, count: Callable[[str], int], memo: Memo
-) -> FoundWork:
-    """The answers of the largest series, all of them; none where a question asks for no such thing, or they have no room.
+def find_series(sources: Sequence[Quotable], room: int, count: Callable[[str], int], memo: Memo) -> FoundWork:
+    """The answers of the largest series, all of them; none where they have no room.
 
     Args:
         sources: what may be quoted.
-        folded: the question, case-folded.
-        taken: tokens that something else takes that it needs all of.
+        room: tokens that quotes may take.
     """
-    room = question.whole_room - fence_tokens(count) - taken
-    if (
-        room <= 0
-        or not (asks_over_rows(folded) or names_data(folded) or asks_for_overall(folded))
-        or several_speak(sources, memo)
-    ):
-        return FoundWork()  # who speaks is no form
+    if several_speak(sources, memo):  # who speaks is no form
+        return FoundWork()
     forms = of_each(memo, "answer-forms", sources, _form)
-    kept = frozenset(kept_steps(sources, memo))
+    kept = {step.source for step in kept_steps(sources, memo)}
     answers = [
         n for (_, before), (n, one) in pairwise(enumerate(sources)) if forms[n] and before.role == "user" and n - 1 not in kept
     ]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from turnfold.compression.memo import Memo
+from turnfold.compression.recall.fence import fence_tokens
 from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.recall.question import Question, normal_text
 from turnfold.compression.recall.wholes.all_rows import find_rows
@@ -21,6 +22,7 @@ from turnfold.compression.recall.wholes.materials import find_materials
 from turnfold.compression.recall.wholes.named_rows import find_named_rows
 from turnfold.compression.recall.wholes.placed_parts import find_parts
 from turnfold.compression.recall.wholes.works import FoundWork, find_work
+from turnfold.compression.text.dialogue.wanted.entry_requests import asks_over_entries
 from turnfold.compression.text.quotes import Quotable
 
 
@@ -29,7 +31,7 @@ def find_whole(
 ) -> FoundWork:
     """What a question needs all of: the rows of a table, a work, or a part or rows that it names."""
     asks = normal_text(question)
-    is_text = question.work is not None and question.work.is_whole and question.work.asked.is_long
+    is_text = _asks_for_text(question)
     rows = partial(find_rows, sources, index, question, asks, count, memo)
     work = partial(find_work, sources, question, asks, count, memo)
     parts = partial(find_parts, sources, question, asks, count)
@@ -42,14 +44,41 @@ def find_whole(
             break
         # A work that the request holds has older forms that are not to be quoted; a table may be too long.
         found = one if one.outdated or one.cut is not None else found
+    return found if question.whole_room == 0 else found.joined(_beside(sources, index, question, found, count, memo))
+
+
+def _beside(
+    sources: Sequence[Quotable],
+    index: PassageIndex,
+    question: Question,
+    found: FoundWork,
+    count: Callable[[str], int],
+    memo: Memo,
+) -> FoundWork:
+    """What a question takes for granted: definitions, handed material, pasted code, entries and answers that it goes over."""
+    asks, behind = normal_text(question), question.behind
+    more = FoundWork()
+
+    def room() -> int:
+        return question.whole_room - fence_tokens(count) - found.tokens - more.tokens
+
     if index.is_talk:
-        found = found.joined(find_definitions(sources, question, count, memo))
-        found = found if is_text else found.joined(find_materials(sources, question, asks, found.tokens, count, memo))
-        found = found if is_text else found.joined(find_code(sources, question, asks, found, count, memo))
-    if is_text:
-        return found
-    found = found.joined(find_entries(sources, index, question, asks, found.tokens, count, memo))
-    return found.joined(find_series(sources, question, asks, found.tokens, count, memo))
+        more = find_definitions(sources, behind, question.text, room(), count, memo)
+    if _asks_for_text(question):
+        return more
+    if index.is_talk:
+        more = more.joined(find_materials(sources, behind, asks, room(), count, memo))
+        held = frozenset(quote.source for quote in (*found.quotes, *more.quotes))
+        more = more.joined(find_code(sources, behind, asks, held, room(), count, memo))
+    if asks_over_entries(asks):
+        more = more.joined(find_entries(sources, index, asks, room(), count, memo))
+        more = more.joined(find_series(sources, room(), count, memo))
+    return more
+
+
+def _asks_for_text(question: Question) -> bool:
+    """Whether it asks for a long text, or has one judged."""
+    return question.work is not None and question.work.is_whole and question.work.asked.is_long
 
 
 def repeated(work: FoundWork, sources: Sequence[Quotable], present: Sequence[str]) -> list[int]:

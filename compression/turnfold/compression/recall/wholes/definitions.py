@@ -13,7 +13,6 @@ from typing import Final
 
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import FRAME
-from turnfold.compression.recall.question import Question
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text.dialogue.wanted.symbols import definitions, used_symbols
 from turnfold.compression.text.quotes import Quotable, Quote
@@ -22,12 +21,21 @@ _MOST: Final = 8
 _MOST_TOKENS: Final = 400
 
 
-def find_definitions(sources: Sequence[Quotable], question: Question, count: Callable[[str], int], memo: Memo) -> FoundWork:
-    """The newest definitions of the letters that a question uses, and of those that these use."""
-    wanted = used_symbols(question.text) if question.whole_room else []
+def find_definitions(
+    sources: Sequence[Quotable], behind: Sequence[Quotable], text: str, room: int, count: Callable[[str], int], memo: Memo
+) -> FoundWork:
+    """The newest definitions of the letters that a question uses, and of those that these use.
+
+    Args:
+        sources: what may be quoted.
+        behind: what the request holds as it was, behind these.
+        text: the question.
+        room: tokens that quotes may take.
+    """
+    wanted = used_symbols(text)
     if not wanted:
         return FoundWork()
-    every = [*sources, *question.behind]
+    every = [*sources, *behind]
     newest: dict[str, Quote] = {}
     for n, found in enumerate(of_each(memo, "definitions", every, _definitions)):
         newest.update({symbol: Quote(n, *where) for symbol, where in found})
@@ -39,7 +47,7 @@ def find_definitions(sources: Sequence[Quotable], question: Question, count: Cal
             continue
         text = every[quote.source].text[quote.start : quote.end]
         spent += count(text) + FRAME
-        if len(chosen) == _MOST or spent > min(_MOST_TOKENS, question.whole_room):
+        if len(chosen) == _MOST or spent > min(_MOST_TOKENS, room):
             break
         chosen[quote] = count(text) + FRAME
         wanted += [one for one in used_symbols(text) if one not in wanted]

@@ -1,7 +1,7 @@
 """What users have the chat keep, entry by entry, for a question that all of it goes into: "how much did I spend in total?".
 
 Lives here: which short exchanges are such entries, and which of them a question is about. Does not belong here: telling such a
-question (``text.dialogue.wanted.row_requests``), tables (``all_rows``), what the text of a fold holds of them (``shorten.told``).
+question (``wanted.entry_requests``), tables (``all_rows``), what the text of a fold holds of them (``shorten.told``).
 
 An entry is a short message that tells something, with a short answer. Hardly one shares words with the question, and a part of
 them gives a wrong total. Where all of them have no room, those are meant whose figures are written as those are of which the
@@ -15,19 +15,18 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from turnfold.compression.memo import Memo
-from turnfold.compression.recall.fence import FRAME, fence_tokens
+from turnfold.compression.memo import Memo, of_each
+from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.passage_index import PassageIndex
-from turnfold.compression.recall.question import Question
 from turnfold.compression.recall.wholes.all_rows import AskedRows
 from turnfold.compression.recall.wholes.works import FoundWork
-from turnfold.compression.shorten.told import kept_steps
+from turnfold.compression.shorten.steps import KeptStep, kept_steps
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.echoes import echoes
-from turnfold.compression.text.dialogue.overall import asks_for_overall
-from turnfold.compression.text.dialogue.wanted.row_requests import asks_over_rows, names_data
+from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.quotes import Quotable, Quote
 
+_LONGEST_ANSWER: Final = 400  # characters of one that tells what has become of all: "You're at 550 ml"
 _FEWEST: Final = 3  # entries that are more than things told in passing
 _FIGURES: Final = re.compile(r"\d+(?:[.,:/]\d+)*")
 #: How figures are written, without what they are, and the sign or the unit beside the first.
@@ -35,35 +34,27 @@ _WRITTEN: Final = re.compile(
     r"([$€£¥₹₽]?)\s?\d+(?:([.,:/])\d+)?\s?([$€£¥₹₽%]|(?:k?cal|kj|km|mi|m|k?g|mg|lbs?|ml|l|oz|min|h|hrs?|s|pages?|steps|reps)\b)?"
 )
 _MONEY: Final = frozenset("$€£¥₹₽")
+_DAYS: Final = lexicon("renewals")["days"]
 
 
 class _KeptEntry(NamedTuple):
-    """A short exchange: its message, how its figures are written, and whether the answer tells figures of its own."""
+    """What somebody has kept, how its figures are written, and whether the answer tells figures or a day of its own."""
 
-    source: int
+    step: KeptStep
     family: str
     is_answered: bool
 
 
 def find_entries(
-    sources: Sequence[Quotable],
-    index: PassageIndex,
-    question: Question,
-    folded: str,
-    taken: int,
-    count: Callable[[str], int],
-    memo: Memo,
+    sources: Sequence[Quotable], index: PassageIndex, folded: str, room: int, count: Callable[[str], int], memo: Memo
 ) -> FoundWork:
-    """The entries that a question goes over, all of them; none where it asks for no such thing, or they have no room.
+    """The entries that a question goes over, all of them; none where they have no room.
 
     Args:
         sources: what may be quoted.
-        folded: the question, case-folded.
-        taken: tokens that something else takes that it needs all of.
+        folded: the question, case-folded, which asks over entries.
+        room: tokens that quotes may take.
     """
-    room = question.whole_room - fence_tokens(count) - taken
-    if room <= 0 or not (asks_over_rows(folded) or names_data(folded) or asks_for_overall(folded)):
-        return FoundWork()
     entries = _entries(sources, memo)
     if len(entries) < _FEWEST:
         return FoundWork()
@@ -76,13 +67,22 @@ def find_entries(
 
 def _entries(sources: Sequence[Quotable], memo: Memo) -> list[_KeptEntry]:
     repeated = frozenset(echoes(sources, memo))
-    return [_entry(sources, at, repeated) for at in kept_steps(sources, memo)]
+    telling = of_each(memo, "entries tell", sources, _telling)
+    return [
+        _KeptEntry(
+            step,
+            _family(sources[step.source].text),
+            step.answer not in repeated and not telling[step.answer] <= telling[step.source],
+        )
+        for step in kept_steps(sources, memo)
+    ]
 
 
-def _entry(sources: Sequence[Quotable], at: int, repeated: frozenset[int]) -> _KeptEntry:
-    text, answer = sources[at].text, sources[at + 1].text
-    own = set(_FIGURES.findall(answer)) - set(_FIGURES.findall(text))
-    return _KeptEntry(at, _family(text), bool(own) and at + 1 not in repeated)
+def _telling(source: Quotable) -> frozenset[str]:
+    """The figures and the days in a message, if it is short."""
+    if len(source.text) > _LONGEST_ANSWER:
+        return frozenset()
+    return frozenset((*_FIGURES.findall(source.text), *_DAYS.intersection(words.words(words.fold(source.text)))))
 
 
 def _family(text: str) -> str:
@@ -99,12 +99,14 @@ def _meant(sources: Sequence[Quotable], entries: Sequence[_KeptEntry], asked: As
     size = Counter(one.family for one in entries)
     says = Counter[str]()
     for one in entries:
-        says[one.family] += asked.fits(sources[one.source].text)
+        says[one.family] += asked.fits(sources[one.step.source].text)
     best = max(size, key=lambda family: (says[family] / size[family], size[family]))
     return [one for one in entries if one.family in (best, "")]
 
 
 def _quoted(sources: Sequence[Quotable], entries: Sequence[_KeptEntry], count: Callable[[str], int]) -> FoundWork:
-    at = [n for one in entries for n in ((one.source, one.source + 1) if one.is_answered else (one.source,))]
-    quotes = tuple([Quote(n, 0, len(sources[n].text)) for n in at])
-    return FoundWork(quotes, (), sum(count(sources[n].text) + FRAME for n in at), counted=frozenset(quotes))
+    whole = {n for one in entries for n in ((one.step.source, one.step.answer) if one.is_answered else (one.step.source,))}
+    questions = {one.step.question for one in entries if one.step.question and one.step.question.source not in whole}
+    quotes = tuple(sorted({*questions, *(Quote(n, 0, len(sources[n].text)) for n in whole)}))
+    tokens = sum(count(sources[q.source].text[q.start : q.end]) + FRAME for q in quotes)
+    return FoundWork(quotes, (), tokens, counted=frozenset(quotes))

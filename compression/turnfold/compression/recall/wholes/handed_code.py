@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo, of_each
-from turnfold.compression.recall.fence import FRAME, fence_tokens
-from turnfold.compression.recall.question import Question
+from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.code_blocks import CodeBlock, code_blocks
@@ -33,26 +32,31 @@ class _Handed(NamedTuple):
 
 
 def find_code(
-    sources: Sequence[Quotable], question: Question, folded: str, found: FoundWork, count: Callable[[str], int], memo: Memo
+    sources: Sequence[Quotable],
+    behind: Sequence[Quotable],
+    folded: str,
+    held: frozenset[int],
+    room: int,
+    count: Callable[[str], int],
+    memo: Memo,
 ) -> FoundWork:
-    """The code that a request is about, as users pasted it and as it was changed since; where some of it was found already, what
-    it names beside that.
+    """The code that a request is about, as users pasted it and as it was changed since.
 
     Args:
         sources: what may be quoted.
+        behind: what the request holds as it was, behind these.
         folded: the request, case-folded.
-        found: what else it needs all of.
+        held: sources of which something is quoted anyway; where that is such code, no other is meant but what is named.
+        room: tokens that quotes may take.
     """
-    room = min(_MOST, question.whole_room - fence_tokens(count) - found.tokens)
-    if room <= 0 or not needs_code(folded):
+    if not needs_code(folded):
         return FoundWork()
-    every = [*sources, *question.behind]
+    every = [*sources, *behind]
     now: list[_Handed] = []
     for n, blocks in enumerate(of_each(memo, "code", every, _blocks)):
         for block in blocks:
             _add(now, _Handed(Quote(n, *block.place), block.names), is_handed=every[n].role == "user")
     handed = [one for one in now if one.quote.source < len(sources)]
-    held = {quote.source for quote in found.quotes}
     said = frozenset(words.words(folded))
     named = [one for one in handed if not said.isdisjoint(_said(one.names))]
     if not names_all_code(folded) and not held.isdisjoint(one.quote.source for one in handed):
@@ -60,7 +64,7 @@ def find_code(
     for some in (handed, named):
         quotes = tuple(sorted(one.quote for one in some if one.quote.source not in held))
         tokens = sum(count(sources[n].text[start:end]) + FRAME for n, start, end in quotes)
-        if tokens <= room:
+        if tokens <= min(_MOST, room):
             return FoundWork(quotes, (), tokens)
     return FoundWork()
 

@@ -12,29 +12,28 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from turnfold.compression.memo import Memo, of_each
-from turnfold.compression.recall.fence import FRAME, fence_tokens
-from turnfold.compression.recall.question import Question
+from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text.dialogue.wanted.materials import Material, materials, needed_kinds
 from turnfold.compression.text.quotes import Quotable, Quote
 
 
 def find_materials(
-    sources: Sequence[Quotable], question: Question, folded: str, taken: int, count: Callable[[str], int], memo: Memo
+    sources: Sequence[Quotable], behind: Sequence[Quotable], folded: str, room: int, count: Callable[[str], int], memo: Memo
 ) -> FoundWork:
     """The material that a request needs.
 
     Args:
         sources: what may be quoted.
+        behind: what the request holds as it was, behind these.
         folded: the request, case-folded.
-        taken: tokens that something else takes that it needs all of.
+        room: tokens that quotes may take.
     """
-    room = question.whole_room - fence_tokens(count) - taken
-    kinds = needed_kinds(folded) if room > 0 else []
+    kinds = needed_kinds(folded)
     if not kinds:
         return FoundWork()
     newest: dict[tuple[str, str], Quote] = {}
-    for n, found in enumerate(of_each(memo, "materials", [*sources, *question.behind], _held)):
+    for n, found in enumerate(of_each(memo, "materials", [*sources, *behind], _held)):
         newest.update({(one.kind, one.name): Quote(n, *one.place) for one in found if one.kind in kinds})
     quotes = tuple(sorted({quote for quote in newest.values() if quote.source < len(sources)}))
     tokens = sum(count(sources[source].text[start:end]) + FRAME for source, start, end in quotes)

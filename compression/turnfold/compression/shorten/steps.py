@@ -1,0 +1,105 @@
+"""What users have a chat keep, step by step: "coffee 4.20", "Logged."; "could you make that 12?", "Sure, changed."
+
+Lives here: which messages these are, and what each needs of the answer before it. Does not belong here: how much of it is quoted
+(``told``, ``recall.ledger``, ``recall.wholes.entries``).
+
+A step is short and tells something, or is a list of such; what asks is one where the answer says that something was done. Whoever
+answers a question in a word ("the second", "yes") has that kept together with the question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Final, NamedTuple
+
+from turnfold.compression.memo import Memo, continued_by_key
+from turnfold.compression.shorten.answers import asked, merely_agrees
+from turnfold.compression.text.dialogue.orders import begins_with_command
+from turnfold.compression.text.dialogue.short_exchanges import is_short
+from turnfold.compression.text.dialogue.turns import several_speak
+from turnfold.compression.text.dialogue.wanted.entry_requests import asks_to_do, says_done
+from turnfold.compression.text.quotes import Quotable, Quote
+
+_LONGEST: Final = 100  # characters of a step
+_LONGEST_LIST: Final = 600  # and of several in one message
+_FEWEST: Final = 3  # lines or figures of such a message
+_PER_FIGURE: Final = 60  # characters
+_LONGEST_REPLY: Final = 20  # of one that says little without what it answers
+_OFTEN: Final = 2  # times that the same is asked, above which it is a manner of speaking: "Anything else?"
+_ASKS: Final = re.compile(r"[?？؟]")
+_FIGURE: Final = re.compile(r"\d+(?:[.,:/]\d+)*")
+_NO_LIST: Final = re.compile(r"```|[{}<>;]|://")
+
+
+class KeptStep(NamedTuple):
+    """A message in which somebody has something kept.
+
+    Attributes:
+        source: which message it is.
+        answer: the one that answers it.
+        question: what it answers itself, where it says little without.
+    """
+
+    source: int
+    answer: int
+    question: Quote | None = None
+
+
+def kept_steps(sources: Sequence[Quotable], memo: Memo) -> list[KeptStep]:
+    """What users have kept, in order; nothing where several speak."""
+    if several_speak(sources, memo):
+        return []
+
+    def run(known: list[KeptStep] | None, same: int) -> list[KeptStep]:
+        before = [step for step in known or () if step.answer < same]
+        return [*before, *_steps(sources, max(0, same - 1), before[-1].answer if before else None, memo)]
+
+    steps = continued_by_key(memo, "kept steps", sources, run, lambda found: 100 * len(found))
+    often = Counter(_text(sources, step.question) for step in steps if step.question)
+    return [s._replace(question=None) if s.question and often[_text(sources, s.question)] > _OFTEN else s for s in steps]
+
+
+def is_brief(sources: Sequence[Quotable], step: KeptStep) -> bool:
+    """Whether a step and its answer are short."""
+    return is_short(sources[step.answer]) and len(sources[step.source].text) <= _LONGEST
+
+
+def _steps(sources: Sequence[Quotable], first: int, answered: int | None, memo: Memo) -> Iterator[KeptStep]:
+    """Those from a message on; `answered` is the answer to the newest before."""
+    for at in range(first, len(sources) - 1):
+        told, answer = sources[at], sources[at + 1]
+        if (told.role, answer.role) != ("user", "assistant") or not answer.text.strip():
+            continue
+        agrees = merely_agrees(told.text) if len(told.text) <= _LONGEST_REPLY else False
+        question = None
+        if at and answered == at - 1 and (agrees or (len(told.text) <= _LONGEST_REPLY and not _ASKS.search(told.text))):
+            place = memo.get(("asked", sources[at - 1].key, told.key), partial(asked, sources[at - 1], told))
+            question = Quote(at - 1, *place) if place else None
+        if question or (not agrees and _is_step(told.text, answer)):
+            yield KeptStep(at, at + 1, question)
+            answered = at + 1
+
+
+def _is_step(told: str, answer: Quotable) -> bool:
+    if not (0 < len(told) <= _LONGEST or (is_short(answer) and _is_list(told))) or merely_agrees(told):
+        return False
+    if _ASKS.search(told):
+        return says_done(answer.text) or asks_to_do(told, answer.text)
+    return is_short(answer) or not begins_with_command(told)
+
+
+def _is_list(text: str) -> bool:
+    """Whether a longer message tells several things in few words each."""
+    if len(text) > _LONGEST_LIST or _NO_LIST.search(text):
+        return False
+    lines = [line for line in text.splitlines() if line.strip()]
+    figures = len(_FIGURE.findall(text))
+    is_lines = len(lines) >= _FEWEST and max(map(len, lines)) <= _LONGEST
+    return is_lines or (figures >= _FEWEST and len(text) <= _PER_FIGURE * figures)
+
+
+def _text(sources: Sequence[Quotable], quote: Quote | None) -> str:
+    return sources[quote.source].text[quote.start : quote.end] if quote else ""

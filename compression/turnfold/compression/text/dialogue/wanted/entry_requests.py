@@ -1,0 +1,72 @@
+"""Requests that all go into which users have a chat keep: "what's the damage so far?", "was fehlt noch auf dem Zettel?".
+
+Lives here: whether a message makes such a request, and whether something was done that was asked for. Does not belong here:
+requests over the rows of tables, and what stands at the end of a conversation, which are such requests too (``row_requests``,
+``overall``); what is quoted (``recall.wholes.entries``); single words (``lexicon/entries.txt``).
+
+Words alone tell little: whoever asks "how much was it?" without having had anything kept gets nothing quoted for it.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Final, NamedTuple
+
+from turnfold.compression.memo import remembering
+from turnfold.compression.text import lower, words
+from turnfold.compression.text.dialogue.overall import asks_for_overall
+from turnfold.compression.text.dialogue.wanted.row_requests import asks_over_rows, names_data
+from turnfold.compression.text.lexicon import lexicon, one_of
+from turnfold.compression.text.spans import QUESTION_MARKS
+
+_LONGEST: Final = 160  # characters; whoever writes more says what it is about
+_ASIDE: Final = "ok|okay|so|now|and|please|pls|bitte|also|por favor|per favore|s'il te plaît|пожалуйста"
+_CAN_YOU: Final = lexicon("manner")["asks"]
+_FIRST: Final = 3  # words of a request in which one of these stands
+_NOD: Final = 40  # characters of an answer that says no more than "Sure, it's on."
+_MOST_DONE: Final = 120  # characters of an answer that says no more than that
+
+
+class _Patterns(NamedTuple):
+    asked: re.Pattern[str]  # of a question
+    commanded: re.Pattern[str]
+    done: re.Pattern[str]  # of an answer
+
+
+@cache  # it takes a while to compile, for which no start waits
+def _patterns() -> _Patterns:
+    asked, commanded, done = (words.fold(one_of("entries", section)) for section in ("asked", "commanded", "done"))
+    asks_run_on, done_run_on = (words.fold(one_of("entries", section)) for section in ("run-on", "done run-on"))
+    return _Patterns(
+        re.compile(rf"{lower.PHRASE_START}(?<!\w)(?:{asked})(?!\w)"),
+        re.compile(rf"\A\W{{0,3}}(?:(?:{_ASIDE})\W{{1,3}}){{0,2}}(?:{commanded})(?!\w)|{asks_run_on}"),
+        re.compile(rf"{lower.PHRASE_START}(?:(?<!\w)(?:{done})(?!\w)|{done_run_on})"),
+    )
+
+
+@remembering
+def asks_over_entries(folded: str) -> bool:
+    """Whether a case-folded message asks for something that all of what users have kept goes into."""
+    if asks_over_rows(folded) or names_data(folded) or asks_for_overall(folded):
+        return True
+    if len(folded) > _LONGEST:
+        return False
+    is_question = folded.rstrip().endswith(QUESTION_MARKS)
+    patterns = _patterns()
+    return bool((is_question and patterns.asked.search(folded)) or patterns.commanded.search(folded))
+
+
+@remembering
+def says_done(answer: str) -> bool:
+    """Whether a short answer says that something was done, in words of that: "Sure, changed."."""
+    if len(answer) > _MOST_DONE or answer.rstrip().endswith(QUESTION_MARKS):
+        return False
+    return _patterns().done.search(words.fold(answer)) is not None
+
+
+def asks_to_do(text: str, answer: str) -> bool:
+    """Whether a question asks the chat to do something, of which the answer says next to nothing: "Can you put tea on it?"."""
+    if len(answer) > _NOD or answer.rstrip().endswith(QUESTION_MARKS):
+        return False
+    return not _CAN_YOU.isdisjoint(lower.words(lower.lower_text(text))[:_FIRST])
