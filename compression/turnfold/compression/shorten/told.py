@@ -127,7 +127,9 @@ def _steps(sources: Sequence[Quotable], room: int, count: Callable[[str], int], 
 def kept_steps(sources: Sequence[Quotable], memo: Memo) -> list[int]:
     """The messages in which users have something kept, step by step: short ones that tell something, or ask for no more than a
     short answer; the answer is the message behind each. None where several speak."""
-    return [] if is_labelled(sources, memo) else [at for at in range(len(sources) - 1) if _is_step(sources[at], sources[at + 1])]
+    if is_labelled(sources, memo) or len({one.name for one in sources if one.role == "user"}) > 1:
+        return []
+    return [at for at in range(len(sources) - 1) if _is_step(sources[at], sources[at + 1])]
 
 
 def _is_step(told: Quotable, answer: Quotable) -> bool:
