@@ -338,13 +338,26 @@ def halve(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folde
 class ProxyServer:
     """A proxy in front of an upstream, and what it recorded."""
 
-    def __init__(self, origin: str, recorder: Receipts) -> None:
+    def __init__(self, origin: str, recorder: Receipts, limits: LimitSettings | None = None) -> None:
         self.origin = origin
         self.recorder = recorder
+        self._limits = limits
 
     def chat(self, body: Any, *headers: tuple[str, str]) -> Answer:
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         return call(self.origin, "POST", "/v1/chat/completions", data, [("content-type", "application/json"), *headers])
+
+    @contextlib.contextmanager
+    def impatient(self, seconds: float = 0.5) -> Iterator[None]:
+        """Requests that begin meanwhile wait so long for their folds, which a test holds up. All others have the time that they
+        need on a busy machine."""
+        assert self._limits is not None
+        before = self._limits.fold_timeout
+        object.__setattr__(self._limits, "fold_timeout", seconds)  # frozen: no setting changes in production
+        try:
+            yield
+        finally:
+            object.__setattr__(self._limits, "fold_timeout", before)
 
 
 StartProxy = Callable[..., ProxyServer]
@@ -358,12 +371,11 @@ def proxy_server(upstream_url: str, fold: Fold = halve, **groups: dict[str, Any]
     def build_proxy(settings: Settings) -> ASGIApp:
         return build(settings, recorder=recorder, engine=fold, warm=lambda _: None)
 
-    config = configuration(
-        settings_for(upstream_url, **groups), build_proxy, **NO_LOGGING, workers=1, timeout_graceful_shutdown=5
-    )
+    settings = settings_for(upstream_url, **groups)
+    config = configuration(settings, build_proxy, **NO_LOGGING, workers=1, timeout_graceful_shutdown=5)
     with running(config) as server:
         recorder.rest, recorder.settle = server.rest, server.settle
-        yield ProxyServer(server.origin, recorder), server
+        yield ProxyServer(server.origin, recorder, settings.limits), server
 
 
 @contextlib.contextmanager

@@ -154,7 +154,7 @@ class Full:
 @pytest.mark.parametrize("inside", [False, True])
 def test_a_full_context_is_recovered_once(upstream: UpstreamServer, proxy: ProxyServer, client: Any, inside: bool) -> None:
     items: Any = agent(24)
-    upstream.handler = Full(45_000, upstream, inside=inside)
+    upstream.handler = Full(40_000, upstream, inside=inside)
     made = {"model": f"o-nobody-knows-{inside}", "input": items, "store": False, "stream": inside}
     if inside:
         text = "".join(e.delta for e in client.responses.create(**made) if e.type == "response.output_text.delta")

@@ -54,6 +54,17 @@ def test_the_log_says_what_a_server_stops_for_once(reached: list[int], caplog: p
     assert [line.partition(";")[0] for line in caplog.messages] == ["stopping on SIGHUP"]
 
 
+@pytest.mark.parametrize("alive", [True, False])
+def test_a_worker_leaves_it_to_its_parent_to_say_so(
+    reached: list[int], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, alive: bool
+) -> None:
+    monkeypatch.setattr(multiprocessing, "parent_process", lambda: SimpleNamespace(is_alive=lambda: alive))
+    caplog.set_level(logging.INFO, "turnfold")
+    leave_gently(0)
+    signal.raise_signal(signal.SIGTERM)
+    assert (reached, len(caplog.messages)) == ([signal.SIGTERM], not alive)
+
+
 def test_signals_before_the_start_are_answered(capfd: pytest.CaptureFixture[str]) -> None:
     program = """
 import os, signal

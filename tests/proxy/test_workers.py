@@ -285,9 +285,20 @@ def test_an_order_to_stop_is_heeded_while_workers_are_replaced(rolling: Rolling,
     parent, _, started = rolling
     started[0]._ready = False
     parent.signal_queue.extend([signal.SIGHUP, signal.SIGTERM])
+    caplog.set_level(logging.WARNING, "turnfold.server")
     parent.handle_signals()
     assert parent.should_exit.is_set()
     assert ([worker.pid for worker in parent.processes], started[0].alive, caplog.messages) == ([1, 2], False, [])
+
+
+def test_the_parent_says_for_all_workers_what_they_stop_for(rolling: Rolling, caplog: pytest.LogCaptureFixture) -> None:
+    parent, _, _ = rolling
+    caplog.set_level(logging.INFO, "turnfold")
+    for number, said in ((signal.SIGHUP, "replacing the workers on SIGHUP"), (signal.SIGTERM, "stopping on SIGTERM")):
+        parent.signal_queue.append(number)
+        parent.handle_signals()
+        assert [line.partition(";")[0] for line in caplog.messages] == [said]
+        caplog.clear()
 
 
 def test_the_old_workers_stay_where_new_ones_do_not_start(rolling: Rolling, caplog: pytest.LogCaptureFixture) -> None:

@@ -50,7 +50,7 @@ def leave_gently(delay: float) -> None:
     def handle(number: int, frame: FrameType | None) -> None:
         again = told_to_stop.is_set()
         told_to_stop.set()
-        if not again:
+        if not again and not _has_parent():
             _log.info("stopping on %s; open requests may finish", signal.Signals(number).name)
         if again or not delay:
             stop(signal.SIGTERM, frame)
@@ -62,6 +62,12 @@ def leave_gently(delay: float) -> None:
     signal.signal(signal.SIGTERM, handle)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         signal.signal(signal.SIGHUP, handle)
+
+
+def _has_parent() -> bool:
+    """Whether a parent of workers is there, which says for all of them why they stop."""
+    parent = multiprocessing.parent_process()
+    return parent is not None and parent.is_alive()
 
 
 def end_with_parent() -> None:

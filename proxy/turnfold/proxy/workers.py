@@ -32,7 +32,7 @@ _SERVES: Final = pickle.dumps(True)  # as uvicorn's `Process.pong` sends it
 _MOST_SAID: Final = 65_536
 _LONGEST_WAIT: Final = 30.0  # between two starts of a worker that dies while it starts
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("turnfold.server")
 
 
 @dataclass(slots=True)
@@ -130,6 +130,16 @@ class GracefulWorkers(Multiprocess):
 
     def _told_to_stop(self) -> bool:
         return not {signal.SIGINT, signal.SIGTERM}.isdisjoint(self.signal_queue)
+
+    def handle_term(self) -> None:
+        """Stop; the log says so once, and not for each worker."""
+        _log.info("stopping on SIGTERM; open requests may finish")
+        super().handle_term()
+
+    def handle_hup(self) -> None:
+        """Replace every worker."""
+        _log.info("replacing the workers on SIGHUP; open requests may finish")
+        super().handle_hup()
 
     def handle_ttin(self) -> None:
         """One worker more."""

@@ -278,7 +278,7 @@ def test_a_fold_that_takes_too_long_is_tried_on_no_server_of_its_store(upstream:
     path, before = "/v1/chat/completions", {*children()}
     data, file = body(path, 20), tmp_path / "t.db"
     with folds_that_never_end(before), contextlib.ExitStack() as stack:
-        one, other = (stack.enter_context(proxied(upstream, f"sqlite:///{file}", fold_timeout=1.0)) for _ in range(2))
+        one, other = (stack.enter_context(proxied(upstream, f"sqlite:///{file}", fold_timeout=wait)) for wait in (1.0, 10.0))
         assert status(ask(one, path, data)) == ("failed-open", "slow")
 
         def is_kept() -> bool:

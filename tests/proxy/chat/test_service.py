@@ -133,8 +133,9 @@ def test_that_a_fold_took_too_long_is_forgotten_with_the_tenants_data(upstream: 
             go_on.wait(60)
         return halve(conversation, options, memo)
 
-    proxy = start_proxy(upstream.origin + "/v1", fold=slow_once, limits={"fold_timeout": 2.0, "max_fold_workers": 3})
-    said = [proxy.chat(body) for _ in range(2)]
+    proxy = start_proxy(upstream.origin + "/v1", fold=slow_once, limits={"fold_timeout": 600.0, "max_fold_workers": 3})
+    with proxy.impatient(2.0):
+        said = [proxy.chat(body) for _ in range(2)]
     assert call(proxy.origin, "DELETE", "/v1/data").status == 200
     said.append(proxy.chat(body))
     go_on.set()

@@ -42,6 +42,32 @@ open(sys.argv[1], "a").write("ready\\n")
 while True:
     time.sleep(30)
 """
+#: Has the run stop where its command is "sought" or "started", until Ctrl-C has reached it; it names what it waits at in a file.
+LINGER = (
+    """
+import shutil, signal, subprocess, sys, time
+where, named = sys.argv.pop(1), sys.argv[-1] + ".waits"
+noted, set_handler, start, which = [], signal.signal, subprocess.Popen.__init__, shutil.which
+def linger(at):
+    if at == where:
+        open(named, "w").close()
+        while not noted:
+            time.sleep(0.01)
+def noting(number, handler):
+    def both(number, frame):
+        handler(number, frame)
+        noted.append(number)
+    return set_handler(number, both if callable(handler) else handler)
+def started(*given, **options):
+    start(*given, **options)
+    linger("started")
+def sought(*given, **options):
+    linger("sought")
+    return which(*given, **options)
+signal.signal, subprocess.Popen.__init__, shutil.which = noting, started, sought
+"""
+    + RUN
+)
 #: Makes a terminal the controlling one of a new session, and runs the rest there.
 ON_TERMINAL = """
 import os, sys
@@ -174,3 +200,27 @@ def test_what_is_typed_at_a_terminal_arrives_once(tmp_path: Path) -> None:
             process.send_signal(signal.SIGTERM)  # this one is for the run alone, and passed on
             assert process.wait(60) == 41
         assert names(seen) == ["SIGUSR1", "SIGINT", "SIGQUIT", "SIGTERM"]
+
+
+@pytest.mark.parametrize(("where", "status"), [("sought", 130), ("started", 41)])
+def test_what_is_typed_while_a_command_starts_arrives_once(tmp_path: Path, where: str, status: int) -> None:
+    """One that is not there yet gets it as soon as it is, which ends it; one that is there has it from the terminal."""
+    master, slave = os.openpty()
+    seen = tmp_path / "seen"
+    seen.touch()
+    command = [sys.executable, "-c", ON_TERMINAL, os.ttyname(slave), sys.executable, "-c", LINGER, where]
+    command += [sys.executable, "-c", COUNT, str(seen)]
+    with (
+        contextlib.closing(os.fdopen(master, "r+b", buffering=0)) as terminal,
+        subprocess.Popen(command, env=ENVIRONMENT) as process,  # noqa: S603
+    ):
+        try:
+            until(lambda: (tmp_path / "seen.waits").exists() and ("ready" in seen.read_text() or where == "sought"))
+            os.close(slave)
+            terminal.write(b"\x03")
+            if where == "started":
+                until(lambda: names(seen) == ["SIGINT"])
+                process.terminate()
+            assert process.wait(60) == status
+        finally:
+            process.kill()

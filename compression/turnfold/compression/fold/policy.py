@@ -179,10 +179,10 @@ def _facts_worth(shape: Shape, spared: float, price: float) -> float:
     """
     pasted = min(1.0, max(0.0, (shape.pace - _TYPED) / (_PASTED - _TYPED)))
     most = _CHAT_FACTS[0] + (_CHAT_FACTS[1] - _CHAT_FACTS[0]) * pasted
-    shrinks = float((0.5 / max(shape.facts_ratio, 0.01)) ** 4.5)
-    chat = min(most, max(0.2, shrinks))
+    ratio = max(shape.facts_ratio, 0.01)
+    chat = min(most, max(0.2, float((0.5 / ratio) ** 4.5)))
     loop = _LOOP_FACTS[0] + (_LOOP_FACTS[1] - _LOOP_FACTS[0]) * spared
-    loop *= max(min(1.0, shrinks), spared)
+    loop *= max(min(1.0, float((0.52 / ratio) ** 4.5)), spared)
     loop *= _start_and_keep(max(price, _CHEAP))[1] / _start_and_keep(price)[1]
     return chat + (loop - chat) * min(1.0, 2 * shape.loops)
 

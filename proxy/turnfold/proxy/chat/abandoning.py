@@ -102,7 +102,7 @@ class AbandonedFolds:
     def __init__(self, store: Store, patient: Store, limits: LimitSettings, incidents: Incidents) -> None:
         self._store = store
         self._patient = patient
-        self._patience = limits.fold_timeout
+        self._limits = limits
         self._each = tenant_places(limits.max_fold_workers)
         self._incidents = incidents
         self._known: FairMemory[Place, _Memory] = FairMemory(_MOST_REMEMBERED)
@@ -125,7 +125,7 @@ class AbandonedFolds:
             return _as_it_came(exchange)
         task = asyncio.get_running_loop().create_task(work, name=exchange.request.id)
         try:
-            while not (await asyncio.wait({task}, timeout=_SOON * self._patience))[0]:
+            while not (await asyncio.wait({task}, timeout=_SOON * self._limits.fold_timeout))[0]:
                 if exchange.request.mode == "on" and await self._is_slow_elsewhere(underway):
                     underway.left = not task.done()
                     return _as_it_came(exchange)
@@ -180,13 +180,13 @@ class AbandonedFolds:
             task.cancel()
             return
         places = underway.places
-        if underway.took_too_long(self._patience):
+        if underway.took_too_long(self._limits.fold_timeout):
             raw = not any(self._entry(place).folds for place in places)
             for place in places:
                 self._entry(place).until = time.monotonic() + _TRY_AGAIN
                 if shared and not underway.left:
                     self._keep(place, AbandonedFold(raw))
-        end = asyncio.get_running_loop().call_later(_GRACE * self._patience, task.cancel)
+        end = asyncio.get_running_loop().call_later(_GRACE * self._limits.fold_timeout, task.cancel)
         self._ongoing[task] = (places[-1].spot.tenant, underway.lane)
 
         def ended(done: asyncio.Task[Exchange]) -> None:

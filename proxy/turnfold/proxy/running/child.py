@@ -14,7 +14,7 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any, Final
 
@@ -58,34 +58,44 @@ def run_command(command: Sequence[str], environment: Mapping[str, str]) -> int:
         CommandNotStarted: it did not start.
     """
     with _forwarding() as forwarding:
-        process = _start(command, environment)
+        process = _start(command, environment, forwarding.starting)
         forwarding.begin(process)
         status = process.wait()
     return status if status >= 0 else 128 - status
 
 
-def _start(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def _start(command: Sequence[str], environment: Mapping[str, str], starting: Callable[[], None]) -> subprocess.Popen[bytes]:
     program = find_program(command[0], environment)
+    starting()
     try:
         return subprocess.Popen(command, executable=program, env=environment)  # noqa: S603 - the user's own command
     except OSError as exc:
         if exc.errno == errno.ENOEXEC:  # a script without a first line that names its shell
+            starting()
             return subprocess.Popen(["/bin/sh", program, *command[1:]], env=environment)  # noqa: S603 - the same
         status = NOT_FOUND if exc.errno == errno.ENOENT else NOT_EXECUTABLE
         raise CommandNotStarted(f"{command[0]}: {(exc.strerror or str(exc)).lower()}", status) from exc
 
 
 class _Forwarding:
-    """Passes signals on to the command; those that come before it has started as soon as it has."""
+    """Passes signals on to the command; those that come before it has started as soon as it has.
+
+    What is typed while it starts has reached it from the terminal already: nearly all of that time it is there.
+    """
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._early: list[int] = []
+        self._before = 0  # how many of these came before it was being started
+
+    def starting(self) -> None:
+        self._before = len(self._early)
 
     def begin(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
-        for number in self._early:
-            process.send_signal(number)
+        for at, number in enumerate(self._early):
+            if at < self._before or not _is_typed(number, process.pid):
+                process.send_signal(number)
 
     def handle(self, number: int, frame: FrameType | None) -> Any:
         del frame
