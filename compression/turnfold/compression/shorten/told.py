@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.shorten.answers import asked, merely_agrees
+from turnfold.compression.text.dialogue.echoes import echoes
 from turnfold.compression.text.dialogue.orders import begins_with_command
 from turnfold.compression.text.dialogue.own_words import beside_output
 from turnfold.compression.text.dialogue.renewals import renewals
@@ -31,6 +32,7 @@ from turnfold.compression.text.statements import statements
 
 _LONGEST: Final = 240  # characters: what is longer is more than a statement
 _LONGEST_STEP: Final = 100  # and of one that has something kept
+_TERSE: Final = 60  # and of an answer that says no more than what was asked for, or the next move of a game
 _LONGEST_READ: Final = 2400  # of a message that says other things too
 _LONG: Final = 400  # of one in which others may be speaking: an article that was pasted says more that nobody can guess
 _OF_OTHERS: Final = 0.25  # what a statement of such a message is worth less
@@ -48,6 +50,7 @@ _MISSES: Final = 8  # candidates of which all that they need does not fit, befor
 _PER_QUOTE: Final = 3  # tokens of a quote's mark
 _ASKS: Final = re.compile(r"[?？؟]")
 _FIGURE: Final = re.compile(r"\d")
+_FIGURES: Final = re.compile(r"\w*\d\w*(?:[.,:/]\d+)*")
 
 
 class ToldRoom(NamedTuple):
@@ -111,14 +114,16 @@ def told(sources: Sequence[Quotable], room: ToldRoom, count: Callable[[str], int
 
 
 def _steps(sources: Sequence[Quotable], room: int, count: Callable[[str], int], memo: Memo) -> set[Quote]:
-    """What users have kept, each message whole; nothing where that takes more than the room.
+    """What users have kept, each message whole, with answers of a few words; nothing where that takes more than the room.
 
-    What got a long answer is left out where that makes the rest fit.
+    The answers, and then what got a long one, are left out where that makes the rest fit.
     """
     if room <= 0:
         return set()
     steps = kept_steps(sources, memo)
-    for some in (steps, [at for at in steps if is_short(sources[at + 1])]):
+    answered = terse_answers(sources, memo)
+    both = sorted({*steps, *(n for at in answered for n in (at, at + 1))})
+    for some in (both, steps, [at for at in steps if is_short(sources[at + 1])]):
         if sum(count(sources[at].text) + _PER_QUOTE for at in some) <= room:
             return {Quote(at, 0, len(sources[at].text)) for at in some}
     return set()
@@ -128,6 +133,25 @@ def kept_steps(sources: Sequence[Quotable], memo: Memo) -> list[int]:
     """The messages in which users have something kept, step by step: short ones that tell something, or ask for no more than a
     short answer; the answer is the message behind each. None where several speak."""
     return [] if is_labelled(sources, memo) else [at for at in range(len(sources) - 1) if _is_step(sources[at], sources[at + 1])]
+
+
+def terse_answers(sources: Sequence[Quotable], memo: Memo) -> list[int]:
+    """The messages of users that got an answer of a few words which tells what they don't: "1. e4", "1... c5"; a question, "391".
+    None where several speak."""
+    if is_labelled(sources, memo):
+        return []
+    repeated = frozenset(echoes(sources, memo))
+    return [at for at in range(len(sources) - 1) if at + 1 not in repeated and _is_terse(sources[at], sources[at + 1])]
+
+
+def _is_terse(said: Quotable, answer: Quotable) -> bool:
+    if (said.role, answer.role) != ("user", "assistant") or not (said.text.strip() and answer.text.strip()):
+        return False
+    if len(said.text) > _LONGEST_STEP or len(answer.text) > _TERSE:
+        return False
+    if _ASKS.search(said.text):
+        return not _ASKS.search(answer.text)
+    return not set(_FIGURES.findall(answer.text)) <= set(_FIGURES.findall(said.text))
 
 
 def _is_step(told: Quotable, answer: Quotable) -> bool:
@@ -236,14 +260,18 @@ def _read(text: str) -> Iterator[_Told]:
 
 
 def _with_needs(source: Quotable, one: _Told, memo: Memo) -> Sequence[tuple[int, int]]:
+    return parts_with_needs(source, one.start, one.end, memo)
+
+
+def parts_with_needs(source: Quotable, start: int, end: int, memo: Memo) -> Sequence[tuple[int, int]]:
     """The ranges of the statements that a range lies in, and of all that they need."""
     text = source.text
-    if one.end - one.start == len(text):
+    if end - start == len(text):
         return [(0, len(text))]
 
     def read() -> Sequence[tuple[int, int]]:
         found = statements(text)
-        inside = {i for i, span in enumerate(found.spans) if span.start < one.end and one.start < span.end}
+        inside = {i for i, span in enumerate(found.spans) if span.start < end and start < span.end}
         return [bare_range(found.spans[i], found.spans[i].of(text)) for i in sorted(found.complete(inside))]
 
-    return memo.get(("told-with-needs", source.key, one.start), read, lambda ranges: 64 + 120 * len(ranges))
+    return memo.get(("told-with-needs", source.key, start, end), read, lambda ranges: 64 + 120 * len(ranges))

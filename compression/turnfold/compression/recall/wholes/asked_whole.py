@@ -17,6 +17,7 @@ from turnfold.compression.recall.wholes.entries import find_entries
 from turnfold.compression.recall.wholes.materials import find_materials
 from turnfold.compression.recall.wholes.named_rows import find_named_rows
 from turnfold.compression.recall.wholes.placed_parts import find_parts
+from turnfold.compression.recall.wholes.series import find_series
 from turnfold.compression.recall.wholes.works import FoundWork, find_work
 from turnfold.compression.text.quotes import Quotable
 
@@ -42,4 +43,6 @@ def find_whole(
     if index.is_talk:
         found = found.joined(find_definitions(sources, question, count, memo))
         found = found if is_text else found.joined(find_materials(sources, question, asks, found.tokens, count, memo))
+    if not is_text and not found.quotes and (series := find_series(sources, question, asks, found.tokens, count, memo)).quotes:
+        return found.joined(series)
     return found if is_text else found.joined(find_entries(sources, index, question, asks, found.tokens, count, memo))

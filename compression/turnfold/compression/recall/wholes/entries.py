@@ -3,9 +3,9 @@
 Lives here: which short exchanges are such entries, and which of them a question is about. Does not belong here: telling such a
 question (``text.dialogue.wanted.row_requests``), tables (``all_rows``), what the text of a fold holds of them (``shorten.told``).
 
-An entry is a short message that tells something, with a short answer. Hardly one shares words with the question, and a part of
-them gives a wrong total. Where all of them have no room, those are meant whose figures are written as those are of which the
-question says most: amounts, kilometres, calories.
+An entry is a short message that tells something, with a short answer, or one with an answer of a few words. Hardly one shares
+words with the question, and a part of them gives a wrong total. Where all of them have no room, those are meant whose figures
+are written as those are of which the question says most: amounts, kilometres, calories.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.recall.question import Question
 from turnfold.compression.recall.wholes.all_rows import AskedRows
 from turnfold.compression.recall.wholes.works import FoundWork
-from turnfold.compression.shorten.told import kept_steps
+from turnfold.compression.shorten.told import kept_steps, terse_answers
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.echoes import echoes
 from turnfold.compression.text.dialogue.overall import asks_for_overall
 from turnfold.compression.text.dialogue.wanted.row_requests import asks_over_rows, names_data
+from turnfold.compression.text.dialogue.wanted.series import asks_for_moves
 from turnfold.compression.text.quotes import Quotable, Quote
 
 _FEWEST: Final = 3  # entries that are more than things told in passing
@@ -38,7 +39,7 @@ _MONEY: Final = frozenset("$€£¥₹₽")
 
 
 class _KeptEntry(NamedTuple):
-    """A short exchange: its message, how its figures are written, and whether the answer tells figures of its own."""
+    """A short exchange: its message, how its figures are written, and whether the answer tells something of its own."""
 
     source: int
     family: str
@@ -62,7 +63,7 @@ def find_entries(
         taken: tokens that something else takes that it needs all of.
     """
     room = question.whole_room - fence_tokens(count) - taken
-    if room <= 0 or not (asks_over_rows(folded) or names_data(folded) or asks_for_overall(folded)):
+    if room <= 0 or not any(asks(folded) for asks in (asks_over_rows, names_data, asks_for_overall, asks_for_moves)):
         return FoundWork()
     entries = _entries(sources, memo)
     if len(entries) < _FEWEST:
@@ -76,13 +77,14 @@ def find_entries(
 
 def _entries(sources: Sequence[Quotable], memo: Memo) -> list[_KeptEntry]:
     repeated = frozenset(echoes(sources, memo))
-    return [_entry(sources, at, repeated) for at in kept_steps(sources, memo)]
+    terse = frozenset(terse_answers(sources, memo))
+    return [_entry(sources, at, terse, repeated) for at in sorted(terse.union(kept_steps(sources, memo)))]
 
 
-def _entry(sources: Sequence[Quotable], at: int, repeated: frozenset[int]) -> _KeptEntry:
+def _entry(sources: Sequence[Quotable], at: int, terse: frozenset[int], repeated: frozenset[int]) -> _KeptEntry:
     text, answer = sources[at].text, sources[at + 1].text
     own = set(_FIGURES.findall(answer)) - set(_FIGURES.findall(text))
-    return _KeptEntry(at, _family(text), bool(own) and at + 1 not in repeated)
+    return _KeptEntry(at, _family(text), at in terse or (bool(own) and at + 1 not in repeated))
 
 
 def _family(text: str) -> str:
