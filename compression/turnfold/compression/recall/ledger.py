@@ -22,7 +22,7 @@ from turnfold.compression.recall.passage_index import Ints, PassageIndex
 from turnfold.compression.recall.quote_choice import QuoteTokens
 from turnfold.compression.recall.ranked_quotes import RankedQuotes
 from turnfold.compression.shorten.answers import merely_agrees
-from turnfold.compression.shorten.told import kept_steps, terse_answers
+from turnfold.compression.shorten.told import kept_steps
 from turnfold.compression.text.dialogue.echoes import echoes
 from turnfold.compression.text.dialogue.short_exchanges import is_short, short_exchanges
 from turnfold.compression.text.dialogue.turns import is_labelled
@@ -74,15 +74,13 @@ def release_ledger(tokens: QuoteTokens, index: PassageIndex, sources: Sequence[Q
 
 
 def _passages(index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> tuple[Ints, ...]:
-    """The passages of short exchanges, in order, without nods and echoes; those of what users have kept and of answers of a few
-    words; and those of what users have kept. None where most of what is said stands in them, or most messages name who speaks."""
+    """The passages of short exchanges, in order, without nods and echoes, and those of what users have kept; none where most of
+    what is said stands in them, or most messages name who speaks."""
     if is_labelled(sources, memo):
         return ()
     kept = [at for at in kept_steps(sources, memo) if is_short(sources[at + 1])]
-    terse = (n for at in terse_answers(sources, memo) for n in (at, at + 1))
-    every = ([*said] for said in (_messages(sources, memo), {*kept, *terse}, kept))
-    found_in = [np.flatnonzero(np.isin(index.source_of, np.array(said, np.int64))) for said in every]
-    return tuple([found for found in found_in if index.costs[found].sum() <= _MINORITY * index.costs.sum()])
+    both = [np.flatnonzero(np.isin(index.source_of, np.fromiter(said, np.int64))) for said in (_messages(sources, memo), kept)]
+    return tuple([found for found in both if index.costs[found].sum() <= _MINORITY * index.costs.sum()])
 
 
 def _messages(sources: Sequence[Quotable], memo: Memo) -> Iterator[int]:

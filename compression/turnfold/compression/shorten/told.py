@@ -61,12 +61,14 @@ class ToldRoom(NamedTuple):
         opening: which of its messages opens the conversation.
         opened: tokens for that one, and for what is asked and answered at once behind it.
         steps: tokens for what users have kept step by step, where all of it fits: a part of it would give wrong totals.
+        has_answers: whether answers of a few words are kept with it, where they fit too.
     """
 
     tokens: int = 0
     opening: int | None = None
     opened: int = 0
     steps: int = 0
+    has_answers: bool = False
 
 
 NO_ROOM: Final = ToldRoom()
@@ -93,7 +95,7 @@ def told(sources: Sequence[Quotable], room: ToldRoom, count: Callable[[str], int
     if room.tokens <= 0:
         return []
     left = {True: room.opened, False: room.tokens}
-    found = _steps(sources, room.steps, count, memo)
+    found = _steps(sources, room, count, memo)
     misses = 0
     newer = _newer(sources, memo)
     for one in sorted(_candidates(sources, room.opening, memo), reverse=True):
@@ -113,18 +115,18 @@ def told(sources: Sequence[Quotable], room: ToldRoom, count: Callable[[str], int
     return sorted(found)
 
 
-def _steps(sources: Sequence[Quotable], room: int, count: Callable[[str], int], memo: Memo) -> set[Quote]:
+def _steps(sources: Sequence[Quotable], room: ToldRoom, count: Callable[[str], int], memo: Memo) -> set[Quote]:
     """What users have kept, each message whole, with answers of a few words; nothing where that takes more than the room.
 
     The answers, and then what got a long one, are left out where that makes the rest fit.
     """
-    if room <= 0:
+    if room.steps <= 0:
         return set()
     steps = kept_steps(sources, memo)
-    answered = terse_answers(sources, memo)
+    answered = terse_answers(sources, memo) if room.has_answers else []
     both = sorted({*steps, *(n for at in answered for n in (at, at + 1))})
     for some in (both, steps, [at for at in steps if is_short(sources[at + 1])]):
-        if sum(count(sources[at].text) + _PER_QUOTE for at in some) <= room:
+        if sum(count(sources[at].text) + _PER_QUOTE for at in some) <= room.steps:
             return {Quote(at, 0, len(sources[at].text)) for at in some}
     return set()
 
