@@ -14,6 +14,7 @@ from turnfold.compression.recall.question import Question, normal_text
 from turnfold.compression.recall.wholes.all_rows import find_rows
 from turnfold.compression.recall.wholes.definitions import find_definitions
 from turnfold.compression.recall.wholes.entries import find_entries
+from turnfold.compression.recall.wholes.mails import find_mails
 from turnfold.compression.recall.wholes.materials import find_materials
 from turnfold.compression.recall.wholes.named_rows import find_named_rows
 from turnfold.compression.recall.wholes.placed_parts import find_parts
@@ -32,8 +33,9 @@ def find_whole(
     work = partial(find_work, sources, question, asks, count, memo)
     parts = partial(find_parts, sources, question, asks, count)
     named = partial(find_named_rows, sources, question, asks, count, memo)
+    mails = partial(find_mails, sources, question, asks, count, memo)
     found = FoundWork()
-    for find in (work, rows, parts, named) if is_text else (rows, work, parts, named):
+    for find in (mails, work, rows, parts, named) if is_text else (mails, rows, work, parts, named):
         one = find()
         if one.quotes:
             found = one
