@@ -285,10 +285,12 @@ class Telling(NamedTuple):
     Attributes:
         ratio: share of a block that has become a line.
         opening: tokens for what opens the conversation.
+        has_answers: whether answers of a few words stand with what users have kept: a budget leaves the room to recall.
     """
 
     ratio: float = 0.0
     opening: int = 0
+    has_answers: bool = False
 
 
 def telling(options: FoldOptions, total: int, squeeze: float) -> Telling:
@@ -298,7 +300,7 @@ def telling(options: FoldOptions, total: int, squeeze: float) -> Telling:
     seldom; nothing of a tight one, or where it could not be met so.
     """
     if options.budget is None:
-        return Telling(_TOLD_RATIO, _OPENING)
+        return Telling(_TOLD_RATIO, _OPENING, has_answers=True)
     room = options.budget / (_ROOMY * max(1, total)) if squeeze >= 1 else 0.0
     step = 1.0 if room >= 1 else 0.5 if room >= 0.5 else 0.0
     return Telling(step * _TOLD_RATIO, int(step * min(_OPENING, options.budget / 10)))

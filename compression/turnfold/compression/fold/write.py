@@ -368,9 +368,8 @@ class _Writer:
         users = sum(self.messages[i].role == "user" for i in indices)
         size = room // 2 or policy.told_tokens(raw, users, self.told.ratio)
         first = self._opening(indices)
-        if first is None:
-            return ToldRoom(size, steps=policy.step_tokens(raw, self.told.ratio))
-        return ToldRoom(size, indices.index(first), self.told.opening, policy.step_tokens(raw, self.told.ratio))
+        told = ToldRoom(size, steps=policy.step_tokens(raw, self.told.ratio), has_answers=self.told.has_answers)
+        return told if first is None else told._replace(opening=indices.index(first), opened=self.told.opening)
 
     def _opening(self, indices: Sequence[int]) -> int | None:
         """The user's message that opens the conversation, where it is one of these."""

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo, continued_by_key
 from turnfold.compression.shorten.answers import asked, merely_agrees
+from turnfold.compression.text.dialogue.echoes import echoes
 from turnfold.compression.text.dialogue.orders import begins_with_command
 from turnfold.compression.text.dialogue.short_exchanges import is_short
 from turnfold.compression.text.dialogue.turns import several_speak
@@ -24,6 +25,7 @@ from turnfold.compression.text.dialogue.wanted.entry_requests import asks_to_do,
 from turnfold.compression.text.quotes import Quotable, Quote
 
 _LONGEST: Final = 100  # characters of a step
+_TERSE: Final = 60  # and of an answer that says no more than what was asked for, or the next move of a game
 _LONGEST_LIST: Final = 600  # and of several in one message
 _FEWEST: Final = 3  # lines or figures of such a message
 _PER_FIGURE: Final = 60  # characters
@@ -60,6 +62,25 @@ def kept_steps(sources: Sequence[Quotable], memo: Memo) -> list[KeptStep]:
     steps = continued_by_key(memo, "kept steps", sources, run, lambda found: 100 * len(found))
     often = Counter(_text(sources, step.question) for step in steps if step.question)
     return [s._replace(question=None) if s.question and often[_text(sources, s.question)] > _OFTEN else s for s in steps]
+
+
+def terse_answers(sources: Sequence[Quotable], memo: Memo) -> list[int]:
+    """The messages of users that got an answer of a few words which tells what they don't: "1. e4", "1... c5"; a question, "391".
+    None where several speak."""
+    if several_speak(sources, memo):
+        return []
+    repeated = frozenset(echoes(sources, memo))
+    return [at for at in range(len(sources) - 1) if at + 1 not in repeated and _is_terse(sources[at], sources[at + 1])]
+
+
+def _is_terse(said: Quotable, answer: Quotable) -> bool:
+    if (said.role, answer.role) != ("user", "assistant") or not (said.text.strip() and answer.text.strip()):
+        return False
+    if len(said.text) > _LONGEST or len(answer.text) > _TERSE:
+        return False
+    if _ASKS.search(said.text):
+        return not _ASKS.search(answer.text)
+    return not set(_FIGURE.findall(answer.text)) <= set(_FIGURE.findall(said.text))
 
 
 def is_brief(sources: Sequence[Quotable], step: KeptStep) -> bool:

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.shorten.answers import asked, merely_agrees
-from turnfold.compression.shorten.steps import is_brief, kept_steps
+from turnfold.compression.shorten.steps import is_brief, kept_steps, terse_answers
 from turnfold.compression.text.dialogue.own_words import beside_output
 from turnfold.compression.text.dialogue.renewals import renewals
 from turnfold.compression.text.dialogue.self_statements import changes, statement_weight
@@ -46,6 +46,7 @@ _MISSES: Final = 8  # candidates of which all that they need does not fit, befor
 _PER_QUOTE: Final = 3  # tokens of a quote's mark
 _ASKS: Final = re.compile(r"[?？؟]")
 _FIGURE: Final = re.compile(r"\d")
+_FIGURES: Final = re.compile(r"\w*\d\w*(?:[.,:/]\d+)*")
 
 
 class ToldRoom(NamedTuple):
@@ -56,12 +57,14 @@ class ToldRoom(NamedTuple):
         opening: which of its messages opens the conversation.
         opened: tokens for that one, and for what is asked and answered at once behind it.
         steps: tokens for what users have kept step by step, where all of it fits: a part of it would give wrong totals.
+        has_answers: whether answers of a few words are kept with it, where they fit too.
     """
 
     tokens: int = 0
     opening: int | None = None
     opened: int = 0
     steps: int = 0
+    has_answers: bool = False
 
 
 NO_ROOM: Final = ToldRoom()
@@ -88,7 +91,7 @@ def told(sources: Sequence[Quotable], room: ToldRoom, count: Callable[[str], int
     if room.tokens <= 0:
         return []
     left = {True: room.opened, False: room.tokens}
-    found = _steps(sources, room.steps, count, memo)
+    found = _steps(sources, room, count, memo)
     misses = 0
     newer = _newer(sources, memo)
     for one in sorted(_candidates(sources, room.opening, memo), reverse=True):
@@ -108,17 +111,20 @@ def told(sources: Sequence[Quotable], room: ToldRoom, count: Callable[[str], int
     return sorted(found)
 
 
-def _steps(sources: Sequence[Quotable], room: int, count: Callable[[str], int], memo: Memo) -> set[Quote]:
-    """What users have kept, each message whole; nothing where that takes more than the room.
+def _steps(sources: Sequence[Quotable], room: ToldRoom, count: Callable[[str], int], memo: Memo) -> set[Quote]:
+    """What users have kept, each message whole, with answers of a few words; nothing where that takes more than the room.
 
-    What got a long answer is left out where that makes the rest fit, then what is a list of several things.
+    The answers, then what got a long one, then what is a list of several things are left out where that makes the rest fit.
     """
-    if room <= 0:
+    if room.steps <= 0:
         return set()
     steps = kept_steps(sources, memo)
-    for some in (steps, [s for s in steps if is_short(sources[s.answer])], [s for s in steps if is_brief(sources, s)]):
-        quotes = {Quote(s.source, 0, len(sources[s.source].text)) for s in some} | {s.question for s in some if s.question}
-        if sum(count(sources[q.source].text[q.start : q.end]) + _PER_QUOTE for q in quotes) <= room:
+    answered = terse_answers(sources, memo) if room.has_answers else []
+    answers = {Quote(n, 0, len(sources[n].text)) for at in answered for n in (at, at + 1)}
+    short = [step for step in steps if is_short(sources[step.answer])]
+    for some, more in ((steps, answers), (steps, set()), (short, set()), ([s for s in steps if is_brief(sources, s)], set())):
+        quotes = more | {Quote(s.source, 0, len(sources[s.source].text)) for s in some} | {s.question for s in some if s.question}
+        if sum(count(sources[q.source].text[q.start : q.end]) + _PER_QUOTE for q in quotes) <= room.steps:
             return quotes
     return set()
 
@@ -221,14 +227,18 @@ def _read(text: str) -> Iterator[_Told]:
 
 
 def _with_needs(source: Quotable, one: _Told, memo: Memo) -> Sequence[tuple[int, int]]:
+    return parts_with_needs(source, one.start, one.end, memo)
+
+
+def parts_with_needs(source: Quotable, start: int, end: int, memo: Memo) -> Sequence[tuple[int, int]]:
     """The ranges of the statements that a range lies in, and of all that they need."""
     text = source.text
-    if one.end - one.start == len(text):
+    if end - start == len(text):
         return [(0, len(text))]
 
     def read() -> Sequence[tuple[int, int]]:
         found = statements(text)
-        inside = {i for i, span in enumerate(found.spans) if span.start < one.end and one.start < span.end}
+        inside = {i for i, span in enumerate(found.spans) if span.start < end and start < span.end}
         return [bare_range(found.spans[i], found.spans[i].of(text)) for i in sorted(found.complete(inside))]
 
-    return memo.get(("told-with-needs", source.key, one.start), read, lambda ranges: 64 + 120 * len(ranges))
+    return memo.get(("told-with-needs", source.key, start, end), read, lambda ranges: 64 + 120 * len(ranges))

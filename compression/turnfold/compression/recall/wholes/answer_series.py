@@ -36,7 +36,7 @@ _HEAD: Final = re.compile(
 _NAME: Final = re.compile(r"[^\n:：]{1,60}[:：]")
 
 
-def find_series(sources: Sequence[Quotable], room: int, count: Callable[[str], int], memo: Memo) -> FoundWork:
+def find_answer_series(sources: Sequence[Quotable], room: int, count: Callable[[str], int], memo: Memo) -> FoundWork:
     """The answers of the largest series, all of them; none where they have no room.
 
     Args:

@@ -14,15 +14,18 @@ from turnfold.compression.recall.fence import fence_tokens
 from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.recall.question import Question, normal_text
 from turnfold.compression.recall.wholes.all_rows import find_rows
-from turnfold.compression.recall.wholes.answer_series import find_series
+from turnfold.compression.recall.wholes.answer_series import find_answer_series
 from turnfold.compression.recall.wholes.definitions import find_definitions
 from turnfold.compression.recall.wholes.entries import find_entries
 from turnfold.compression.recall.wholes.handed_code import find_code
+from turnfold.compression.recall.wholes.mails import find_mails
 from turnfold.compression.recall.wholes.materials import find_materials
 from turnfold.compression.recall.wholes.named_rows import find_named_rows
 from turnfold.compression.recall.wholes.placed_parts import find_parts
+from turnfold.compression.recall.wholes.series import find_series
 from turnfold.compression.recall.wholes.works import FoundWork, find_work
 from turnfold.compression.text.dialogue.wanted.entry_requests import asks_over_entries
+from turnfold.compression.text.dialogue.wanted.series import asks_for_moves
 from turnfold.compression.text.quotes import Quotable
 
 
@@ -36,8 +39,9 @@ def find_whole(
     work = partial(find_work, sources, question, asks, count, memo)
     parts = partial(find_parts, sources, question, asks, count)
     named = partial(find_named_rows, sources, question, asks, count, memo)
+    mails = partial(find_mails, sources, question, asks, count, memo)
     found = FoundWork()
-    for find in (work, rows, parts, named) if is_text else (rows, work, parts, named):
+    for find in (mails, work, rows, parts, named) if is_text else (mails, rows, work, parts, named):
         one = find()
         if one.quotes:
             found = one
@@ -70,9 +74,12 @@ def _beside(
         more = more.joined(find_materials(sources, behind, asks, room(), count, memo))
         held = frozenset(quote.source for quote in (*found.quotes, *more.quotes))
         more = more.joined(find_code(sources, behind, asks, held, room(), count, memo))
-    if asks_over_entries(asks):
+    series = FoundWork() if found.quotes else find_series(sources, asks, room(), count, memo)
+    if series.quotes:
+        return more.joined(series)
+    if asks_over_entries(asks) or asks_for_moves(asks):
         more = more.joined(find_entries(sources, index, asks, room(), count, memo))
-        more = more.joined(find_series(sources, room(), count, memo))
+        more = more.joined(find_answer_series(sources, room(), count, memo))
     return more
 
 

@@ -3,9 +3,9 @@
 Lives here: which short exchanges are such entries, and which of them a question is about. Does not belong here: telling such a
 question (``wanted.entry_requests``), tables (``all_rows``), what the text of a fold holds of them (``shorten.told``).
 
-An entry is a short message that tells something, with a short answer. Hardly one shares words with the question, and a part of
-them gives a wrong total. Where all of them have no room, those are meant whose figures are written as those are of which the
-question says most: amounts, kilometres, calories.
+An entry is a short message that tells something, with a short answer, or one with an answer of a few words. Hardly one shares
+words with the question, and a part of them gives a wrong total. Where all of them have no room, those are meant whose figures
+are written as those are of which the question says most: amounts, kilometres, calories.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.recall.wholes.all_rows import AskedRows
 from turnfold.compression.recall.wholes.works import FoundWork
-from turnfold.compression.shorten.steps import KeptStep, kept_steps
+from turnfold.compression.shorten.steps import KeptStep, kept_steps, terse_answers
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.echoes import echoes
 from turnfold.compression.text.lexicon import lexicon
@@ -68,13 +68,16 @@ def find_entries(
 def _entries(sources: Sequence[Quotable], memo: Memo) -> list[_KeptEntry]:
     repeated = frozenset(echoes(sources, memo))
     telling = of_each(memo, "entries tell", sources, _telling)
+    terse = frozenset(terse_answers(sources, memo))
+    steps = kept_steps(sources, memo)
+    others = terse.difference(step.source for step in steps)
     return [
         _KeptEntry(
             step,
             _family(sources[step.source].text),
-            step.answer not in repeated and not telling[step.answer] <= telling[step.source],
+            step.source in terse or (step.answer not in repeated and not telling[step.answer] <= telling[step.source]),
         )
-        for step in kept_steps(sources, memo)
+        for step in sorted([*steps, *(KeptStep(at, at + 1) for at in others)], key=lambda step: step.source)
     ]
 
 

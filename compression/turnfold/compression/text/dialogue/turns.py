@@ -70,8 +70,8 @@ def is_labelled(sources: Sequence[Quotable], memo: Memo) -> bool:
 
 
 def several_speak(sources: Sequence[Quotable], memo: Memo) -> bool:
-    """Whether several people talk: users with names beside their texts, or both sides where most messages of either begin with one
-    of a few names. "Coffee: 4.20" is no name, nor is "Letter 7:", which comes once."""
+    """Whether several people talk: users with names beside their texts, or both sides where most messages of either begin with
+    one of a few names. "Coffee: 4.20" is no name, nor is "Letter 7:", which comes once."""
     if len({source.name for source in sources if source.role == "user"}) > 1:
         return True
     labels = of_each(memo, "speaker-labels", sources, _label)

@@ -1,0 +1,98 @@
+"""Exchanges of one kind that recur in a chat: the words of a language lesson, a learner's mistakes, inputs with one label, moves.
+
+Lives here: which kind a request goes over, and whether an exchange is of it. Does not belong here: which are quoted
+(``recall.wholes.series``), what users have kept (``shorten.told``), single words (``lexicon/series.txt``).
+
+"Quiz me on the words we learned" shares no word with "how do you say 'umbrella'?", and the answer says nothing but the word.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal
+
+from turnfold.compression.memo import remembering
+from turnfold.compression.text import lower
+from turnfold.compression.text.lexicon import one_of
+
+SeriesKind = Literal["words", "mistakes"]
+
+_LONGEST: Final = 300  # characters of a request; a longer one brings what it is about
+_LONGEST_WORD: Final = 120  # characters of a message that asks for a word
+_LONGEST_ATTEMPT: Final = 300  # and of one that is corrected
+#: Characters of an answer in which it says the word, or corrects.
+OPENING: Final = 160
+_STEM: Final = 5  # letters by which two forms of a word are the same
+_LEAST_WORD: Final = 4  # letters of a word that a correction repeats
+_MOST_WORDS: Final = 8  # beside a term in quotation marks: "what does 'saudade' mean?"
+_OWN: Final = (
+    r"(?:the|my|our|your|these|those|all|every|new|which|what|die|der|den|meine[rn]?|unsere[rn]?|alle[rn]?|neue[rn]?|welche|les|mes|nos|"
+    r"quels|las|los|mis|nuestras|as|os|minhas|le|i|gli|mie|miei|de|mijn|onze|moje|nasze|мои|наши|все)"
+)
+_ASKS: Final[dict[SeriesKind, re.Pattern[str]]] = {
+    "words": re.compile(
+        rf"\b{_OWN} (?:[\w'-]+ ){{0,2}}(?:{one_of('series', 'words')})\b|\b(?:{one_of('series', 'words alone')})\b"
+        rf"|{one_of('series', 'words run-on')}"
+    ),
+    "mistakes": re.compile(
+        rf"\b{_OWN} (?:[\w'-]+ ){{0,2}}(?:{one_of('series', 'mistakes')})\b|{one_of('series', 'mistakes run-on')}"
+        rf"|\b(?:{one_of('series', 'works on')})\b"
+    ),
+}
+_GAMES: Final = re.compile(
+    rf"\b{_OWN} (?:[\w'-]+ ){{0,2}}(?:{one_of('series', 'games')})\b|\b(?:{one_of('series', 'games asked')})\b|\bpgn\b"
+    rf"|{one_of('series', 'games run-on')}"
+)
+_ASKS_WORD: Final = re.compile(rf"(?<!\w)(?:{one_of('series', 'asks word')})(?!\w)|{one_of('series', 'asks word run-on')}")
+_TERM: Final = re.compile(r"(?<!\w)['\"“„«‘「『][^'\"”“»’」』\n]{1,40}['\"”“»’」』](?!\w)")
+_QUOTED: Final = re.compile(r"['\"“„«‘「『*][^\n]{2,160}?['\"”“»’」』*]")
+_CORRECTS: Final = re.compile(rf"(?<!\w)(?:{one_of('series', 'corrects')})(?!\w)")
+_LABEL: Final = re.compile(r"\s*([^\W\d_]{1,20})\s?[:：](?=\s)")
+_QUESTION: Final = re.compile(r"[?？؟]")
+
+
+@remembering
+def kinds_asked_over(folded: str) -> tuple[SeriesKind, ...]:
+    """The kinds of exchanges that a case-folded message goes over."""
+    return tuple(kind for kind, asks in _ASKS.items() if asks.search(folded)) if len(folded) <= _LONGEST else ()
+
+
+@remembering
+def asks_for_moves(folded: str) -> bool:
+    """Whether a case-folded message goes over the moves of a game."""
+    return len(folded) <= _LONGEST and _GAMES.search(folded) is not None
+
+
+def asks_for_word(said: str) -> bool:
+    """Whether a message asks what a word means, or what it is in another language."""
+    if len(said) > _LONGEST_WORD or "\n" in said:
+        return False
+    low = lower.lower_text(said)
+    if _ASKS_WORD.search(low) is not None:
+        return True
+    without = _TERM.sub(" ", low, count=1)
+    return len(without) < len(low) and _QUESTION.search(low) is not None and len(lower.words(without)) <= _MOST_WORDS
+
+
+def corrects(answer: str, said: str) -> bool:
+    """Whether an answer begins with another form of what was said, which asks nothing."""
+    if len(said) > _LONGEST_ATTEMPT or _QUESTION.search(said):
+        return False
+    opening = lower.lower_text(answer[:OPENING])
+    if not (_CORRECTS.search(opening) and _QUOTED.search(opening)):
+        return False
+    before = {word[:_STEM] for word in lower.words(lower.lower_text(said)) if len(word) >= _LEAST_WORD}
+    return not before.isdisjoint(word[:_STEM] for word in lower.words(opening))
+
+
+def series_label(said: str) -> str:
+    """The word with a colon that a message begins with, in lower case; "" for none."""
+    found = _LABEL.match(said)
+    return found[1].lower() if found else ""
+
+
+def names_label(folded: str, label: str) -> bool:
+    """Whether a case-folded request names a label in one form or another: "the translations", of "translate"."""
+    if len(folded) > _LONGEST or len(label) < _LEAST_WORD or _LABEL.match(folded):
+        return False
+    return any(word[:_STEM] == label[:_STEM] for word in lower.words(folded))
