@@ -28,11 +28,13 @@ _LONGEST: Final = 100  # characters of a step
 _TERSE: Final = 60  # and of an answer that says no more than what was asked for, or the next move of a game
 _LONGEST_LIST: Final = 600  # and of several in one message
 _FEWEST: Final = 3  # lines or figures of such a message
-_PER_FIGURE: Final = 60  # characters
+_PER_FIGURE: Final = 60  # characters; half of it where these say more, so that "words" are long
+_LONG_WORDS: Final = 12  # characters, on average
 _LONGEST_REPLY: Final = 20  # of one that says little without what it answers
 _OFTEN: Final = 2  # times that the same is asked, above which it is a manner of speaking: "Anything else?"
 _ASKS: Final = re.compile(r"[?？؟]")
 _FIGURE: Final = re.compile(r"\d+(?:[.,:/]\d+)*")
+_MARKED: Final = re.compile(r"\w*\d\w*(?:[.,:/]\d+)*")  # a figure with what it is joined to: "cxd4"
 _NO_LIST: Final = re.compile(r"```|[{}<>;]|://")
 
 
@@ -80,7 +82,7 @@ def _is_terse(said: Quotable, answer: Quotable) -> bool:
         return False
     if _ASKS.search(said.text):
         return not _ASKS.search(answer.text)
-    return not set(_FIGURE.findall(answer.text)) <= set(_FIGURE.findall(said.text))
+    return not set(_MARKED.findall(answer.text)) <= set(_MARKED.findall(said.text))
 
 
 def is_brief(sources: Sequence[Quotable], step: KeptStep) -> bool:
@@ -119,7 +121,8 @@ def _is_list(text: str) -> bool:
     lines = [line for line in text.splitlines() if line.strip()]
     figures = len(_FIGURE.findall(text))
     is_lines = len(lines) >= _FEWEST and max(map(len, lines)) <= _LONGEST
-    return is_lines or (figures >= _FEWEST and len(text) <= _PER_FIGURE * figures)
+    most = _PER_FIGURE // 2 if len(text) > _LONG_WORDS * len(text.split()) else _PER_FIGURE
+    return is_lines or (figures >= _FEWEST and len(text) <= most * figures)
 
 
 def _text(sources: Sequence[Quotable], quote: Quote | None) -> str:

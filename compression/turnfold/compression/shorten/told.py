@@ -46,7 +46,6 @@ _MISSES: Final = 8  # candidates of which all that they need does not fit, befor
 _PER_QUOTE: Final = 3  # tokens of a quote's mark
 _ASKS: Final = re.compile(r"[?？؟]")
 _FIGURE: Final = re.compile(r"\d")
-_FIGURES: Final = re.compile(r"\w*\d\w*(?:[.,:/]\d+)*")
 
 
 class ToldRoom(NamedTuple):

@@ -19,7 +19,7 @@ from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.shorten.answers import merely_agrees
-from turnfold.compression.shorten.steps import kept_steps
+from turnfold.compression.shorten.steps import is_brief, kept_steps
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.turns import several_speak
 from turnfold.compression.text.quotes import Quotable, Quote
@@ -46,7 +46,7 @@ def find_answer_series(sources: Sequence[Quotable], room: int, count: Callable[[
     if several_speak(sources, memo):  # who speaks is no form
         return FoundWork()
     forms = of_each(memo, "answer-forms", sources, _form)
-    kept = {step.source for step in kept_steps(sources, memo)}
+    kept = {step.source for step in kept_steps(sources, memo) if is_brief(sources, step)}
     answers = [
         n for (_, before), (n, one) in pairwise(enumerate(sources)) if forms[n] and before.role == "user" and n - 1 not in kept
     ]
