@@ -6,16 +6,13 @@ Lives here: files pasted into a talk, and requests long after. Does not belong h
 
 from __future__ import annotations
 
-import json
 from typing import Final
 
 import pytest
 
-from tests.support.bodies import Message, encode
-from tests.support.warm import WARM
+from tests.support.bodies import Message
+from tests.support.quoted_talk import forwarded
 from tests.support.words import prose
-from turnfold.compression.fold import fold_request
-from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.text.dialogue.wanted.code_blocks import code_blocks
 
 _BERTH: Final = """berth.py:
@@ -46,10 +43,7 @@ def _sent(question: str, answers: dict[int, str] | None = None) -> str:
     for n in range(60):
         said.append({"role": "user", "content": _PASTED.get(n, prose(n, "en", 3))})
         said.append({"role": "assistant", "content": (answers or {}).get(n, prose(500 + n, "en", 12))})
-    body = encode([*said, {"role": "user", "content": question}])
-    folded = fold_request(body, FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0)), WARM)
-    assert folded.changes
-    return "\n".join(message["content"] for message in json.loads(folded.body)["messages"])
+    return forwarded(said, question)
 
 
 @pytest.mark.parametrize(

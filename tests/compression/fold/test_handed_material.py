@@ -6,16 +6,13 @@ themselves (``test_works``), files of an agent (``test_handed_files``).
 
 from __future__ import annotations
 
-import json
 from typing import Final
 
 import pytest
 
-from tests.support.bodies import Message, encode
-from tests.support.warm import WARM
+from tests.support.bodies import Message
+from tests.support.quoted_talk import forwarded
 from tests.support.words import prose
-from turnfold.compression.fold import fold_request
-from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.text.dialogue.wanted.materials import materials
 
 _TABLES: Final = """Here is what we have:
@@ -50,10 +47,7 @@ def _sent(handed: tuple[Message, ...], question: str) -> str:
         said += [{"role": "user", "content": prose(n, "en", 3)}, {"role": "assistant", "content": prose(500 + n, "en", 12)}]
     for place, message in zip((20, 50), handed, strict=False):
         said[place + (message["role"] == "assistant")] = message
-    body = encode([*said, {"role": "user", "content": question}])
-    folded = fold_request(body, FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0)), WARM)
-    assert folded.changes
-    return "\n".join(message["content"] for message in json.loads(folded.body)["messages"])
+    return forwarded(said, question)
 
 
 @pytest.mark.parametrize(

@@ -7,18 +7,13 @@ Lives here: entries among other talk, through folds. Does not belong here: table
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from tests.support.bodies import Message, encode
-from tests.support.warm import WARM
+from tests.support.quoted_talk import among, exchange, forwarded
 from tests.support.words import prose
-from turnfold.compression.fold import fold_request
-from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.tokens import count
 
 _CASES: Final = json.loads((Path(__file__).parent / "cases" / "entries.json").read_text("utf-8"))
 _CHANGED: Final = json.loads((Path(__file__).parent / "cases" / "changed_entries.json").read_text("utf-8"))
@@ -27,47 +22,24 @@ _ASKED: Final = [(name, case["questions"][n % len(case["questions"])]) for n, (n
 _ASKED_AGAIN: Final = [(name, case["questions"][-1]) for name, case in _CASES.items()]
 
 
-def _exchange(*texts: str) -> list[Message]:
-    return [{"role": role, "content": text} for role, text in zip(("user", "assistant") * len(texts), texts, strict=False)]
-
-
-def _among(entries: list[list[str]], noise: int, behind: int) -> list[Message]:
-    """Entries among exchanges about other things, in an order of their own, and more of these behind them."""
-    other = [_exchange(prose(n, "en", 3) + "?", prose(900 + n, "en", 10)) for n in range(noise)]
-    draw = random.Random(len(entries))
-    places = sorted(draw.sample(range(noise + len(entries) - behind), len(entries)))
-    told, talk = iter(entries), iter(other)
-    mixed = [_exchange(*next(told)) if n in places else next(talk) for n in range(noise + len(entries))]
-    return [message for exchange in mixed for message in exchange]
-
-
-def _forwarded(messages: list[Message], question: str, share: float | None = None) -> str:
-    body = encode([*messages, {"role": "user", "content": question}])
-    budget = None if share is None else int(share * sum(map(count, (message["content"] for message in messages))))
-    folded = fold_request(body, FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0), budget=budget), WARM)
-    assert folded.changes
-    sent = json.loads(folded.body)["messages"]
-    return "\n".join(message["content"] for message in sent).replace(question, "", 1)
-
-
 @pytest.mark.parametrize(("name", "question"), _ASKED)
 def test_all_entries_among_other_talk_are_there(name: str, question: str) -> None:
     entries = _CASES[name]["entries"]
-    sent = _forwarded(_among(entries, noise=50, behind=15), question)
+    sent = forwarded(among(entries, noise=50, behind=15), question)
     assert [told for told, _ in entries if told not in sent] == []
 
 
 @pytest.mark.parametrize(("name", "question"), _ASKED_AGAIN)
 def test_all_entries_are_there_under_a_budget_of_a_tenth(name: str, question: str) -> None:
     entries = _CASES[name]["entries"]
-    sent = _forwarded(_among(entries, noise=50, behind=15), question, 0.1)
+    sent = forwarded(among(entries, noise=50, behind=15), question, 0.1)
     assert [told for told, _ in entries if told not in sent] == []
 
 
 @pytest.mark.parametrize("name", ["workouts", "expenses", "bp"])
 def test_entries_that_got_a_long_answer_are_there(name: str) -> None:
     entries = [[told, f"{answer} {prose(n, 'en', 6)}"] for n, (told, answer) in enumerate(_CASES[name]["entries"])]
-    sent = _forwarded(_among(entries, noise=50, behind=15), _CASES[name]["questions"][0])
+    sent = forwarded(among(entries, noise=50, behind=15), _CASES[name]["questions"][0])
     assert [told for told, _ in entries if told not in sent] == []
 
 
@@ -83,8 +55,8 @@ _KINDS: Final = {
 @pytest.mark.parametrize("question", _KINDS)
 def test_of_a_chat_of_entries_alone_a_question_gets_those_of_its_kind(question: str) -> None:
     told = [entry for three in zip(*_KINDS.values(), strict=True) for entry in three]
-    messages = [message for entry in told for message in _exchange(entry, "Noted.")]
-    sent = _forwarded(messages, question)
+    messages = [message for entry in told for message in exchange(entry, "Noted.")]
+    sent = forwarded(messages, question)
     assert [entry for entry in _KINDS[question] if entry not in sent] == []
     others = [entry for entry in told[:100] if entry not in _KINDS[question] and entry in sent]
     assert len(others) < 20
@@ -99,7 +71,7 @@ def _lines(text: str) -> list[str]:
 @pytest.mark.parametrize("name", _CHANGED)
 def test_what_changed_an_entry_is_there_with_it(name: str, share: float | None) -> None:
     question, entries = _CHANGED[name]
-    sent = _lines(_forwarded(_among(entries, noise=80, behind=25), question, share))
+    sent = _lines(forwarded(among(entries, noise=80, behind=25), question, share))
     told = [line for entry in entries for text in entry[::2] for line in text.splitlines()]
     assert [line for line in told if not any(line in one and len(one) < len(line) + 20 for one in sent)] == []
 
@@ -109,12 +81,12 @@ def test_what_changed_an_entry_is_there_with_it(name: str, share: float | None) 
 def test_what_an_entry_answers_in_a_word_is_there_too(name: str, share: float | None) -> None:
     question, entries = _CHANGED[name]
     asked_back = entries[-1][1]
-    assert asked_back in _forwarded(_among(entries, noise=80, behind=25), question, share)
+    assert asked_back in forwarded(among(entries, noise=80, behind=25), question, share)
 
 
 def test_the_day_that_an_answer_tells_is_there() -> None:
     entries = [["bus 3", "Noted for Monday."], ["tea 2", "Noted for Tuesday."], ["soap 4", "Noted for Tuesday."]]
-    sent = _forwarded(_among(entries, noise=80, behind=25), "How much did I spend on Tuesday?")
+    sent = forwarded(among(entries, noise=80, behind=25), "How much did I spend on Tuesday?")
     assert [text for entry in entries for text in entry if text not in sent] == []
 
 
@@ -123,19 +95,19 @@ _RECORD: Final = [f"{thing} {n}.{n % 90 + 10}" for n, thing in enumerate(("tea",
 
 @pytest.mark.parametrize("question", _OVER_ALL)
 def test_a_question_over_all_of_a_long_record_gets_all(question: str) -> None:
-    sent = _forwarded(_among([[entry, "Noted."] for entry in _RECORD], noise=80, behind=20), question)
+    sent = forwarded(among([[entry, "Noted."] for entry in _RECORD], noise=80, behind=20), question)
     assert [entry for entry in _RECORD if entry not in sent] == []
 
 
 @pytest.mark.parametrize("question", ["How much does a new phone cost?", "Wie geht es dir?", "What do you think of my plan?"])
 def test_another_question_gets_few_of_a_long_record(question: str) -> None:
-    sent = _forwarded(_among([[entry, "Noted."] for entry in _RECORD], noise=80, behind=20), question)
+    sent = forwarded(among([[entry, "Noted."] for entry in _RECORD], noise=80, behind=20), question)
     assert sum(entry in sent for entry in _RECORD) < len(_RECORD) // 3
 
 
 def test_small_talk_is_no_record() -> None:
-    said = [_exchange(prose(n, "en", 1).rstrip(".") + "!", prose(700 + n, "en", 1)) for n in range(150)]
-    sent = _forwarded([message for exchange in said for message in exchange], "What do you think of the weather?")
+    said = [exchange(prose(n, "en", 1).rstrip(".") + "!", prose(700 + n, "en", 1)) for n in range(150)]
+    sent = forwarded([message for exchange in said for message in exchange], "What do you think of the weather?")
     kept = sum(exchange[0]["content"] in sent for exchange in said[:100])
     assert kept < 40
 
@@ -143,12 +115,12 @@ def test_small_talk_is_no_record() -> None:
 @pytest.mark.parametrize("share", [None, 0.1])
 def test_an_entry_that_is_told_again_counts_again(share: float | None) -> None:
     entries = [["a glass of water", "Logged."]] * 5 + [["coffee 4.20", "Logged."]] * 3 + [["a glass of water", "Logged."]] * 4
-    sent = _forwarded(_among(entries, noise=50, behind=15), "How many glasses of water did I drink in total?", share)
+    sent = forwarded(among(entries, noise=50, behind=15), "How many glasses of water did I drink in total?", share)
     assert sent.count("a glass of water") >= 9
 
 
 def test_what_an_entry_is_for_is_no_name_of_who_speaks() -> None:
     kinds = ("Coffee", "Lunch", "Taxi", "Coffee")
     entries = [[f"{kinds[n % 4]}: {n}.{n + 10}", "Logged."] for n in range(30)]
-    sent = _forwarded(_among(entries, noise=50, behind=15), "How much did I spend in total?")
+    sent = forwarded(among(entries, noise=50, behind=15), "How much did I spend in total?")
     assert [told for told, _ in entries if told not in sent] == []

@@ -5,16 +5,13 @@ Lives here: letters and their definitions, through folds. Does not belong here: 
 
 from __future__ import annotations
 
-import json
 from typing import Final
 
 import pytest
 
-from tests.support.bodies import Message, encode
-from tests.support.warm import WARM
+from tests.support.bodies import Message
+from tests.support.quoted_talk import forwarded
 from tests.support.words import prose
-from turnfold.compression.fold import fold_request
-from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.text.dialogue.wanted.symbols import definitions, used_symbols
 
 _TOLD: Final = (
@@ -36,15 +33,12 @@ _ASKED: Final = {
 }
 
 
-def _sent(question: str, told: tuple[str, ...] = _TOLD, model: str = "gpt-4o") -> str:
+def _sent(question: str, told: tuple[str, ...] = _TOLD) -> str:
     said: list[Message] = []
     for n in range(60):
         text = told[n // 3] if n % 3 == 0 and n // 3 < len(told) else prose(n, "en", 3)
         said += [{"role": "user", "content": text}, {"role": "assistant", "content": prose(500 + n, "en", 12)}]
-    body = encode([*said, {"role": "user", "content": question}])
-    folded = fold_request(body, FoldOptions(model=model, prices=CachePrices(0.5, 1.0)), WARM)
-    assert folded.changes
-    return "\n".join(message["content"] for message in json.loads(folded.body)["messages"])
+    return forwarded(said, question)
 
 
 @pytest.mark.parametrize("question", _ASKED)
