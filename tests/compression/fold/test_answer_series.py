@@ -65,3 +65,17 @@ def test_answers_of_many_forms_are_no_series() -> None:
     body = encode([*said, {"role": "user", "content": "How many of them were there?"}])
     folded = fold_request(body, FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0)), WARM)
     assert len(folded.body) < 0.6 * len(body)
+
+
+def test_names_of_who_speaks_are_no_form() -> None:
+    said: list[Message] = []
+    for n in range(150):
+        said += [
+            {"role": "user", "content": f"John: {prose(n, 'en', 8)}"},
+            {"role": "assistant", "content": f"Tim: {prose(500 + n, 'en', 1)}"},
+        ]
+    body = encode([*said, {"role": "user", "content": "How many of them were there of each kind?"}])
+    folded = fold_request(body, FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0)), WARM)
+    assert folded.changes
+    sent = json.loads(folded.body)["messages"][-1]["content"]
+    assert sum(one["content"] in sent for one in said if one["role"] == "assistant") < 20

@@ -12,6 +12,7 @@ from tests.support.bodies import Message, cuts, encode
 from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression import FoldOptions, fold_request
+from turnfold.compression.options import CachePrices
 
 MOODS = ("glad", "angry", "worried", "calm")
 
@@ -186,3 +187,27 @@ def test_a_stream_of_inputs_is_folded_behind_its_first_ones(
     folded = fold_request(body, FoldOptions(), WARM)
     assert folded.tokens_after < 0.85 * folded.tokens_before
     assert json.loads(folded.body)["messages"][:49] == [SYSTEM, *pairs(asked, answered, 24)]
+
+
+@pytest.mark.parametrize(("one", "other"), [("John", "Tim"), ("Ana", "Bot"), ("Léa", "Hugo"), ("小明", "小红")])
+def test_a_talk_in_which_each_message_names_who_speaks_is_folded(one: str, other: str) -> None:
+    messages: list[Message] = []
+    for at in range(60):
+        messages.append({"role": "user", "content": f"{one}: {prose(at, 'en', 4)}"})
+        messages.append({"role": "assistant", "content": f"{other}: {prose(at + 300, 'en', 3)}"})
+    body = encode([*messages, {"role": "user", "content": f"{one}: what now?"}])
+    folded = fold_request(body, FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0)), WARM)
+    assert len(folded.body) < 0.6 * len(body)
+
+
+def test_examples_whose_answers_reason_are_examples() -> None:
+    shown: list[Message] = []
+    for at in range(60):
+        shown.append({"role": "user", "content": f"Q: A ship has {at} crates and takes {at + 2} more. How many are there?"})
+        shown.append(
+            {"role": "assistant", "content": f"A: It had {at} crates. Then {at + 2} came on board, which makes {2 * at + 2}."}
+        )
+    asked = "Q: A ship has 9 crates and loses 4. How many are there?"
+    body = encode([*shown, {"role": "user", "content": asked}])
+    folded = fold_request(body, FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0)), WARM)
+    assert json.loads(folded.body)["messages"] == [*shown, {"role": "user", "content": asked}]

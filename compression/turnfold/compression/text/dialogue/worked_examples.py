@@ -30,6 +30,7 @@ SHORT: Final = "short"
 FREE: Final = "free"
 _MOST_FREE: Final = 1200  # characters
 _TASKS: Final = frozenset(label.replace("_", " ") for label in lexicon("examples")["tasks"])
+_ANSWERS: Final = _TASKS | lexicon("examples")["answers"]
 _LOOKED_AT: Final = 4  # paragraphs
 _MOST_SHORT: Final = 60  # characters of a class, a name or a figure
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -55,11 +56,16 @@ def answer_forms(text: str) -> tuple[str, ...]:
     for kind, form in (("fence", _FENCE), ("element", _ELEMENT)):
         if (found := form.match(text)) is not None:
             return (f"{kind} {found[1]}",)
-    if (label := _SPOKEN.match(text)) is not None and not _is_role(label[0]):
+    if (label := _SPOKEN.match(text)) is not None and not _is_role(label[0]) and not _may_be_name(label[0], text[label.end() :]):
         return (f"label {label[0].strip().casefold()}",)
     if len(text) <= _MOST_SHORT and "\n" not in text.strip() and "?" not in text:
         return (SHORT,)
     return (FREE,) if len(text) <= _MOST_FREE and _PARAGRAPH.search(text.strip()) is None else ()
+
+
+def _may_be_name(label: str, said: str) -> bool:
+    """Whether a label may be the name of who says a text, "Tim: ...": it names no answer, and more than a class stands behind."""
+    return len(said.strip()) > _MOST_SHORT and label.strip().casefold()[:-1].strip() not in _ANSWERS
 
 
 def allows_free(form: str) -> bool:
