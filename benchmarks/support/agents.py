@@ -225,7 +225,7 @@ def _seal(length: int, seed: str) -> str:
 
 def _codex(run: AgentRun, column: Column) -> Iterator[Asked]:
     """Responses, nothing stored, reasoning encrypted."""
-    context = "<environment_context>\n  <cwd>/work/app</cwd>\n  <shell>bash</shell>\n</environment_context>"
+    context = "<environment_context>\n  <cwd>/srv/app</cwd>\n  <shell>bash</shell>\n</environment_context>"
     items: list[Item] = [_input("developer", "Ask before you leave the directory."), _input("user", context)]
     for number, step in enumerate(run.steps):
         if step.says:
