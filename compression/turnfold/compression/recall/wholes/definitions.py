@@ -45,12 +45,13 @@ def find_definitions(
         quote = newest.get(symbol)
         if quote is None or quote in chosen:
             continue
-        text = every[quote.source].text[quote.start : quote.end]
-        spent += count(text) + FRAME
+        said = every[quote.source].text[quote.start : quote.end]
+        cost = count(said) + FRAME
+        spent += cost
         if len(chosen) == _MOST or spent > min(_MOST_TOKENS, room):
             break
-        chosen[quote] = count(text) + FRAME
-        wanted += [one for one in used_symbols(text) if one not in wanted]
+        chosen[quote] = cost
+        wanted += [one for one in used_symbols(said) if one not in wanted]
     quotes = tuple(sorted(quote for quote in chosen if quote.source < len(sources)))
     return FoundWork(quotes, (), sum(chosen[quote] for quote in quotes))
 

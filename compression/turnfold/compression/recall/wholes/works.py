@@ -33,9 +33,9 @@ from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range, fences
 from turnfold.compression.text.dialogue.transcripts import is_transcript
 from turnfold.compression.text.dialogue.turns import SPEAKER_LABEL
+from turnfold.compression.text.dialogue.wanted.code_blocks import code_ranges
 from turnfold.compression.text.dialogue.wanted.versions import VERSION_WORDS, WITH_OLDER
 from turnfold.compression.text.dialogue.wanted.works import WANTED_WORDS, AskedWork, MakingRequest, has_form, making_request
-from turnfold.compression.text.kinds import parts
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 
@@ -52,17 +52,15 @@ _MOST_WORDS: Final = 0.5  # of the shorter one's words, from which two texts are
 _ASKED_ABOUT: Final = 500  # tokens of a work up to which it is quoted to a question about it
 _WHOLE: Final = 0.6  # share of the longest form's lines from which a form is no mere part
 _OPENING: Final = (":", "{")  # ends of a line that begins a part of code
-_FEWEST_LINES: Final = 3  # of code
 _NO_NAMES: Final = WANTED_WORDS | VERSION_WORDS
 _BEFORE: Final = re.compile(r"\b(?:before|bevor|vor|avant|antes|prima)\b")  # behind it stands what a version has not
-_CODE: Final = frozenset({"code", "html", "xml", "yaml", "json", "sql"})
 _PROSE_TOKENS: Final = 60  # shorter messages are quoted as they are
 _PASTED_TOKENS: Final = 150  # of a text that people did not type as they talk
 _TALK: Final = 0.1  # the most that a text fits which only talks of the work
 _UNFORMED: Final = 0.5  # of what a text fits without the form of the work, where others have it
 _VERSION_SIZE: Final = 0.3  # of a long text's characters, from which another may be a version of it
+_HEADING: Final = 80  # characters of one above a text that a user pasted
 _TELLING_LINE: Final = 8  # characters; shorter ones stand in any code
-_FILE_LINE: Final = 80  # characters up to which the line above a fence may name its file
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +289,7 @@ def _is_changed(sources: Sequence[Quotable], n: int) -> bool:
 def _is_headed(source: Quotable) -> bool:
     """Whether a user's text stands under a heading, or "my poem:"."""
     heading, behind, rest = source.text.strip().partition("\n")
-    has_heading = source.role == "user" and bool(behind) and len(heading) <= _FILE_LINE and len(rest) > len(heading)
+    has_heading = source.role == "user" and bool(behind) and len(heading) <= _HEADING and len(rest) > len(heading)
     return has_heading and not _is_talk(source.text)
 
 
@@ -325,24 +323,10 @@ def _ranges(source: Quotable, asked: AskedWork) -> tuple[Range, ...]:
         return ()
     if asked.kind == "prose":
         return ((0, len(text)),) if estimate(text) >= _PROSE_TOKENS else ()
-    found = [
-        (_with_file_name(text, start), end) for start, end in fences(f"\n{text}") if text.count("\n", start, end) > _FEWEST_LINES
-    ]
-    if not found and source.role == "user" and text.count("\n") > _FEWEST_LINES:  # people paste code as it is
-        found = [
-            (part.start, part.end)
-            for part in parts(text)
-            if part.kind in _CODE and text.count("\n", part.start, part.end) > _FEWEST_LINES
-        ]
+    found = code_ranges(text, is_bare=source.role == "user")
     if not found and asked.kind == "either" and estimate(text) >= _PROSE_TOKENS:
         found = [(0, len(text))]
     return tuple(found)
-
-
-def _with_file_name(text: str, start: int) -> int:
-    """Where a fence begins with the line right above it, if that is short enough to be the name of its file."""
-    above = text.rfind("\n", 0, max(0, start - 1)) + 1
-    return above if start - above <= _FILE_LINE and text[above:start].strip() else start
 
 
 def _lines(text: str, ranges: Sequence[Range]) -> frozenset[str]:

@@ -38,12 +38,20 @@ def code_blocks(text: str, *, is_bare: bool) -> Iterator[CodeBlock]:
     Args:
         is_bare: whether code without a fence counts, as people paste it.
     """
-    places = [(_with_file_name(text, start), end) for start, end in fences(f"\n{text}")]
-    if not places and is_bare and text.count("\n") > _FEWEST_LINES:
-        places = [(part.start, part.end) for part in parts(text) if part.kind in _CODE]
-    for start, end in places:
-        if text.count("\n", start, end) > _FEWEST_LINES:
-            yield CodeBlock((start, end), _names(text[start:end]))
+    for start, end in code_ranges(text, is_bare=is_bare):
+        yield CodeBlock((start, end), _names(text[start:end]))
+
+
+def code_ranges(text: str, *, is_bare: bool) -> list[Range]:
+    """Where these blocks stand, each with the line above its fence that names its file."""
+    found = [(_with_file_name(text, start), end) for start, end in fences(f"\n{text}") if _is_long(text, start, end)]
+    if not found and is_bare and text.count("\n") > _FEWEST_LINES:
+        found = [(part.start, part.end) for part in parts(text) if part.kind in _CODE and _is_long(text, part.start, part.end)]
+    return found
+
+
+def _is_long(text: str, start: int, end: int) -> bool:
+    return text.count("\n", start, end) > _FEWEST_LINES
 
 
 def _names(code: str) -> frozenset[str]:
