@@ -92,7 +92,9 @@ def recall(
     apart = len(quotes.worth) + np.array(repeated(work, sources, present), np.int64)
     if asks_for_whole := (question.work is not None or bool(work.quotes)):
         quotes = with_work(quotes, index, work)
-        budget = budget if fill else max(budget, min(question.whole_room, budget + work.tokens))
+        if not fill:
+            beside = budget if work.beside is None else min(budget, work.beside)
+            budget = max(beside, min(question.whole_room, beside + work.tokens))
     # A change of a work stands behind the work, so what belongs to it is quoted together.
     held = Held("\0".join(present), question.held.difference([quote.source for quote in work.quotes]))
     quotes = with_behind(quotes, index, sources, question.behind, held, memo)

@@ -20,6 +20,7 @@ from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.passage_index import Ints, PassageIndex
 from turnfold.compression.scorers.bm25 import distinct
 from turnfold.compression.text.dialogue.transcripts import STAMPED, TIMED
+from turnfold.compression.text.dialogue.wanted.code_parts import FilePart, file_parts
 from turnfold.compression.text.escapes import with_breaks
 from turnfold.compression.text.heads import SPEAKER
 from turnfold.compression.text.quotes import Quotable, Quote
@@ -115,6 +116,7 @@ def needs(chosen: Ints, index: PassageIndex, sources: Sequence[Quotable]) -> Nee
             said_by = [*_speaker(start, text), *_writer(start, source, text, index)]
             wanted = {*read.get(number, ()), *head, *said_by, *_around(start, source, text, index)}
             wanted.update(_governing(start, end, source, text, index))
+            wanted.update(_file_line(start, source, sources, index))
             wanted.update(_columns(start, end, source, text, index))
             wanted.update(_announced(number, text, index))
             known[number] = tuple(sorted(one for one in wanted if not (start <= one[0] and one[1] <= end)))
@@ -221,6 +223,15 @@ def _writer(at: int, source: int, text: str, index: PassageIndex) -> list[Range]
         known[source] = written_by(text)
     named = known[source].below(at) or known[source].above(at)
     return [(named[0], named[0] + len(text[slice(*named)].rstrip()))] if named else []
+
+
+def _file_line(at: int, source: int, sources: Sequence[Quotable], index: PassageIndex) -> Iterator[Range]:
+    """The line that names the file in which a passage stands, in a message that holds several."""
+    known: dict[int, list[FilePart]] = index.derived("files", dict)
+    if source not in known:
+        known[source] = file_parts(sources[source].text) if sources[source].role in ("user", "assistant") else []
+    if len(known[source]) > 1:
+        yield from (file.line for file in known[source] if file.place[0] <= at < file.place[1])
 
 
 def _columns(start: int, end: int, source: int, text: str, index: PassageIndex) -> Iterator[Range]:

@@ -15,6 +15,7 @@ from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.recall.question import Question, normal_text
 from turnfold.compression.recall.wholes.all_rows import find_rows
 from turnfold.compression.recall.wholes.answer_series import find_answer_series
+from turnfold.compression.recall.wholes.code_parts import find_code_parts
 from turnfold.compression.recall.wholes.definitions import find_definitions
 from turnfold.compression.recall.wholes.entries import find_entries
 from turnfold.compression.recall.wholes.handed_code import find_code
@@ -41,6 +42,11 @@ def find_whole(
     named = partial(find_named_rows, sources, question, asks, count, memo)
     mails = partial(find_mails, sources, question, asks, count, memo)
     found = FoundWork()
+    if index.is_talk and question.whole_room:
+        code_room = question.whole_room - fence_tokens(count)
+        found = find_code_parts(sources, question.behind, question.text, code_room, count, memo)
+    if found.quotes:
+        return found
     for find in (mails, work, rows, parts, named) if is_text else (mails, rows, work, parts, named):
         one = find()
         if one.quotes:

@@ -98,6 +98,7 @@ class FoundWork(NamedTuple):
         tokens: what the quotes take, with their labels.
         cut: the source of a table of which more rows are needed than there is room for.
         counted: those of the quotes of which each counts, although others may say the same.
+        beside: tokens that passages may take beside the quotes, where these say what is asked for; None: as many as without them.
     """
 
     quotes: tuple[Quote, ...] = ()
@@ -105,6 +106,7 @@ class FoundWork(NamedTuple):
     tokens: int = 0
     cut: int | None = None
     counted: frozenset[Quote] = frozenset()
+    beside: int | None = None
 
     def joined(self, other: FoundWork) -> FoundWork:
         """Both."""

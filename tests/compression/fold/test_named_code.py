@@ -1,0 +1,190 @@
+"""Of a code base that was pasted what a request names is there whole: a class, a function, a file; and each quote says its file.
+
+Lives here: long pastes, and requests long after. Does not belong here: code that is short enough to be quoted whole
+(``test_handed_code``, ``test_works``).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from tests.support.bodies import Message
+from tests.support.quoted_talk import forwarded
+from tests.support.words import prose
+from turnfold.compression.text.dialogue.wanted.code_parts import definitions, file_parts, named_parts
+
+_PYTHON: Final = '''"""Berths of a harbour."""
+
+import math
+from dataclasses import dataclass
+
+TIDE_MARGIN_CM = 30
+
+
+@dataclass
+class BerthPlan:
+    """Who lies where."""
+
+    piers: list[str]
+
+    def assign(self, boat: Boat) -> str:
+        """The first pier that is deep enough."""
+        for pier in self.piers:
+            if depth_of(pier) - TIDE_MARGIN_CM >= boat.draught_cm:
+                return pier
+        raise LookupError(boat.name)
+
+    def release(self, pier: str) -> None:
+        self.piers.append(pier)
+
+
+def depth_of(pier: str) -> int:
+    # Soundings of last spring.
+    return {"north": 420, "south": 380}.get(pier, 250)
+'''
+_TYPESCRIPT: Final = """import { Boat } from './boat';
+
+export interface Invoice {
+  boat: string;
+  cents: number;
+}
+
+/** Fees by days and metres. */
+export function mooringFee(days: number, metres: number): number {
+  const raw = days * metres * 135;
+  if (days > 28) {
+    return Math.round(raw * 0.82);
+  }
+  return raw;
+}
+
+export class Ledger {
+  private open: Invoice[] = [];
+
+  async settle(boat: string): Promise<number> {
+    const due = this.open.filter((one) => one.boat === boat);
+    this.open = this.open.filter((one) => one.boat !== boat);
+    return due.reduce((sum, one) => sum + one.cents, 0);
+  }
+}
+"""
+_GO: Final = """package pilots
+
+func (r *Roster) NextPilot(at time.Time) (*Pilot, error) {
+\tfor _, p := range r.pilots {
+\t\tif p.onDuty(at) {
+\t\t\treturn p, nil
+\t\t}
+\t}
+\treturn nil, errNoPilot
+}
+"""
+_FILLING: Final = "\n\n\n".join(
+    f'def survey_{n}(pier, day):\n    """Soundings of stretch {n}."""\n'
+    f"    row = load_row(pier, {n * 7 + 3})\n    return row.depth - row.silt * {n + 2}"
+    for n in range(40)
+)
+_FILES: Final = {"src/berths.py": _PYTHON, "web/fees.ts": _TYPESCRIPT, "pilots/roster.go": _GO, "src/surveys.py": _FILLING}
+_STYLES: Final = {
+    "fences": "### {path}\n```\n{code}\n```",
+    "elements": '<file path="{path}">\n{code}\n</file>',
+    "rules": "================\nFILE: {path}\n================\n{code}",
+}
+
+
+def _sent(question: str, style: str = "fences", answers: dict[int, str] | None = None) -> str:
+    files = "\n\n".join(_STYLES[style].format(path=path, code=code) for path, code in _FILES.items())
+    said: list[Message] = []
+    for n in range(60):
+        said.append({"role": "user", "content": f"Here is my project.\n\n{files}" if n == 4 else prose(n, "en", 3)})
+        said.append({"role": "assistant", "content": (answers or {}).get(n, prose(500 + n, "en", 12))})
+    return forwarded(said, question)
+
+
+@pytest.mark.parametrize("style", _STYLES)
+@pytest.mark.parametrize(
+    ("question", "path", "lines"),
+    [
+        (
+            "Refactor BerthPlan to use a heap.",
+            "src/berths.py",
+            ("@dataclass", "raise LookupError(boat.name)", "self.piers.append(pier)"),
+        ),
+        (
+            "Is there an error in mooringFee?",
+            "web/fees.ts",
+            ("/** Fees by days and metres. */", "Math.round(raw * 0.82)", "return raw;"),
+        ),
+        (
+            "how does next pilot deal with nobody on duty",
+            "pilots/roster.go",
+            ("NextPilot(at time.Time)", "return nil, errNoPilot"),
+        ),
+        ("Warum gibt die Funktion settle 0 zurück?", "web/fees.ts", ("async settle(boat", "due.reduce((sum, one)")),
+    ],
+)
+def test_a_definition_that_is_named_is_there_whole_with_its_file(
+    question: str, path: str, lines: tuple[str, ...], style: str
+) -> None:
+    sent = _sent(question, style)
+    assert path in sent
+    for line in lines:
+        assert line in sent
+
+
+def test_of_a_file_that_is_named_all_is_there_or_what_it_defines() -> None:
+    assert _PYTHON.strip() in _sent("Review berths.py please")
+    outline = _sent("Explain src/surveys.py to me")
+    assert all(f"def survey_{n}(pier, day):" in outline for n in range(40))
+    assert "row.silt * 19" not in outline
+
+
+def test_the_functions_of_a_file_are_listed() -> None:
+    sent = _sent("List all functions in src/berths.py")
+    assert "def assign(self, boat: Boat) -> str:" in sent
+    assert "def depth_of(pier: str) -> int:" in sent
+
+
+def test_a_definition_that_was_written_anew_is_there_in_both_forms() -> None:
+    newer = "```ts\nexport function mooringFee(days: number, metres: number): number {\n  return days * metres * 141;\n}\n```"
+    sent = _sent("Add a discount to mooringFee", answers={30: f"Simpler:\n\n{newer}"})
+    assert "return days * metres * 141;" in sent
+    assert "Math.round(raw * 0.82)" in sent
+
+
+def test_the_method_of_the_class_that_is_named_is_meant() -> None:
+    text = "class Pump:\n  def reset(self):\n    self.bar = 0\n\nclass Gauge:\n  def reset(self):\n    self.mark = 7\n"
+    assert [(one.holder, one.name) for one in definitions(text)] == [
+        ("", "Pump"), ("Pump", "reset"), ("", "Gauge"), ("Gauge", "reset"),
+    ]  # fmt: skip
+
+
+def test_where_definitions_begin_and_end() -> None:
+    places = {one.name: _TYPESCRIPT[slice(*one.place)] for one in definitions(_TYPESCRIPT)}
+    assert places["Invoice"] == "export interface Invoice {\n  boat: string;\n  cents: number;\n}\n"
+    assert places["mooringFee"].startswith("/** Fees")
+    assert places["mooringFee"].endswith("return raw;\n}\n")
+    assert places["settle"].endswith("sum + one.cents, 0);\n  }\n")
+    c = (
+        "static int\nother(void);\n\nPyObject *Lock_Open(int pier)\n"
+        "{\n    if (pier) {\n        return ok;\n    }\n    return 0;\n}\nint y;\n"
+    )
+    assert [(one.name, c[slice(*one.place)].count("\n")) for one in definitions(c)] == [("Lock_Open", 7)]
+
+
+def test_lines_that_name_a_file_and_others() -> None:
+    text = (
+        "The tree:\nsrc/a.py\nsrc/b.py\n\nsrc/a.py\n```\nimport x.py\nfrom y import z\nopen('c.txt')\n```\n"
+        "In b.py I only changed how the loop over all of the rows ends.\n\n**src/b.py**:\n```\nk = 1\nm = 2\n```\n"
+    )
+    assert [(one.path, text[slice(*one.place)].count("k = 1")) for one in file_parts(text)] == [("src/a.py", 0), ("src/b.py", 1)]
+
+
+def test_what_a_request_names() -> None:
+    named = named_parts("does the parse function in src/Tools/io_util.ts call loadUser or `send`?")
+    assert named.files == ("src/tools/io_util.ts",)
+    assert {"parse", "loadUser", "send"} <= named.names
+    assert "digestauth" in named_parts("how does digest auth work").joined
+    assert named_parts("x" * 700) == named_parts("")
