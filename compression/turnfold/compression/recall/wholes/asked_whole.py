@@ -23,6 +23,7 @@ from turnfold.compression.recall.wholes.mails import find_mails
 from turnfold.compression.recall.wholes.materials import find_materials
 from turnfold.compression.recall.wholes.named_rows import find_named_rows
 from turnfold.compression.recall.wholes.placed_parts import find_parts
+from turnfold.compression.recall.wholes.sections import find_sections
 from turnfold.compression.recall.wholes.series import find_series
 from turnfold.compression.recall.wholes.works import FoundWork, find_work
 from turnfold.compression.text.dialogue.wanted.entry_requests import asks_over_entries
@@ -43,10 +44,11 @@ def find_whole(
     mails = partial(find_mails, sources, question, asks, count, memo)
     found = FoundWork()
     if index.is_talk and question.whole_room:
-        code_room = question.whole_room - fence_tokens(count)
-        found = find_code_parts(sources, question.behind, question.text, code_room, count, memo)
-    if found.quotes:
-        return found
+        room = question.whole_room - fence_tokens(count)
+        for find_part in (find_code_parts, find_sections):
+            found = find_part(sources, question.behind, question.text, room, count, memo)
+            if found.quotes:
+                return found
     for find in (mails, work, rows, parts, named) if is_text else (mails, rows, work, parts, named):
         one = find()
         if one.quotes:

@@ -1,0 +1,132 @@
+"""Sections of a long text, for a question that names them: "what does section 4.2 say?", "explain the part on refunds".
+
+Lives here: which text is meant, and what is quoted of it. Does not belong here: where sections stand, and what a message names
+(``text.dialogue.wanted.sections``), parts by their place (``placed_parts``), texts that are asked for whole (``works``).
+
+Of texts that have the section the one is meant that shares most words with the question, of several the newest; with a section
+that was pasted goes what an answer has written in its place since. A section that is too long for the room is quoted with the
+beginning of each of its paragraphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from turnfold.compression.memo import Memo, of_each
+from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.question import content_words
+from turnfold.compression.recall.wholes.spread_works import spread
+from turnfold.compression.recall.wholes.works import FoundWork
+from turnfold.compression.text import words
+from turnfold.compression.text.dialogue.wanted.sections import NamedSections, TextSection, is_named, named_sections, text_sections
+from turnfold.compression.text.passages import estimate
+from turnfold.compression.text.quotes import Quotable, Quote
+
+_LONG: Final = 1_000  # tokens of a text from which a section of it is quoted alone
+_FEWEST: Final = 3  # sections of such a text
+_OPENING: Final = 600  # characters of a text that say what it is
+_BESIDE: Final = 400  # tokens of what else bears on the question
+_MOST: Final = 4_000  # tokens
+
+
+class _Meant(NamedTuple):
+    source: int
+    section: TextSection
+
+
+def find_sections(
+    sources: Sequence[Quotable],
+    behind: Sequence[Quotable],
+    question: str,
+    room: int,
+    count: Callable[[str], int],
+    memo: Memo,
+) -> FoundWork:
+    """The sections that a question names, of texts that are too long to be quoted whole.
+
+    Args:
+        sources: what may be quoted.
+        behind: what the request holds as it was, behind these.
+        room: tokens that quotes may take.
+    """
+    named = named_sections(question)
+    if not (named.numbers or named.said):
+        return FoundWork()
+    held = of_each(memo, "sections", sources, _sections)
+    meant = _meant(held, sources, named, question)
+    if not meant or any(_has(source, meant) for source in behind):
+        return FoundWork()
+    newer = [n for n in range(meant[-1].source + 1, len(sources)) if not held[n] and _has(sources[n], meant)]
+    quotes = [Quote(one.source, *one.section.place) for one in meant]
+    quotes += [Quote(n, 0, len(sources[n].text)) for n in newer[-1:]]
+    quotes = _apart(quotes)
+    most = min(room, _MOST)
+    tokens = _tokens(quotes, sources, count)
+    if tokens > most:
+        quotes = spread(sources, quotes, most)
+        tokens = _tokens(quotes, sources, count)
+    return FoundWork(tuple(quotes), (), tokens, beside=_BESIDE) if tokens <= most else FoundWork()
+
+
+def _sections(source: Quotable) -> tuple[TextSection, ...]:
+    if source.role not in ("user", "assistant") or len(source.text) <= _LONG or estimate(source.text) < _LONG:
+        return ()
+    found = text_sections(source.text)
+    return tuple(found) if len(found) >= _FEWEST else ()
+
+
+def _meant(
+    held: Sequence[Sequence[TextSection]], sources: Sequence[Quotable], named: NamedSections, question: str
+) -> list[_Meant]:
+    """The sections that are named, of one text; by title where one is."""
+    told = set(content_words(words.fold(question)))
+    for by_title in (True, False):
+        found = [(n, [one for one in sections if is_named(one, named, by_title=by_title)]) for n, sections in enumerate(held)]
+        found = [(n, sections) for n, sections in found if sections]
+        if found:
+            n, sections = max(found, key=lambda one: (len(told & _about(sources, one[0])), one[0]))
+            return [_Meant(n, one) for one in _longest(sections)]
+    return []
+
+
+def _longest(sections: Sequence[TextSection]) -> list[TextSection]:
+    """Of sections with one number or title the longest: the others are lines of a table of contents, or items of lists."""
+    best: dict[tuple[str, tuple[str, ...]], TextSection] = {}
+    for one in sections:
+        key = (one.number, () if one.number else one.title)
+        if key not in best or _size(one) > _size(best[key]):
+            best[key] = one
+    return sorted(best.values(), key=lambda one: one.place)
+
+
+def _size(section: TextSection) -> int:
+    return section.place[1] - section.place[0]
+
+
+def _about(sources: Sequence[Quotable], n: int) -> set[str]:
+    """The words by which a text is told: those of its beginning, and of what was said just before it."""
+    before = sources[n - 1].text[-_OPENING:] if n else ""
+    return set(words.words(words.fold(f"{before}\n{sources[n].text[:_OPENING]}")))
+
+
+def _has(source: Quotable, meant: Sequence[_Meant]) -> bool:
+    """Whether a short text is one of the sections as it was written anew."""
+    if source.role != "assistant" or estimate(source.text) >= _LONG:
+        return False
+    return any(
+        (new.number, new.title) == (one.section.number, one.section.title) for new in text_sections(source.text) for one in meant
+    )
+
+
+def _apart(quotes: Sequence[Quote]) -> list[Quote]:
+    """The quotes in order, without those that stand in others."""
+    found: list[Quote] = []
+    for one in sorted(quotes, key=lambda one: (one.source, one.start, -one.end)):
+        if not (found and found[-1].source == one.source and one.end <= found[-1].end):
+            found.append(one)
+    return found
+
+
+def _tokens(quotes: Sequence[Quote], sources: Sequence[Quotable], count: Callable[[str], int]) -> int:
+    return sum(count(sources[n].text[start:end]) + FRAME for n, start, end in quotes)

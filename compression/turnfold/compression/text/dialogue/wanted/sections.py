@@ -1,0 +1,212 @@
+"""Sections of a long text that a message names: "what does section 4.2 say?", "explain the part on refunds", "§ 5".
+
+Lives here: where a text has sections, and which a message names. Does not belong here: which text is meant, what is quoted
+(``recall.wholes.sections``), parts by their place (``places``), single words (``lexicon/sections.txt``).
+
+A section is what stands under a heading of Markdown or reStructuredText, a line in bold or in capitals, or behind a number that
+counts on: "4. Fees", "Article 7", "3.2 Either party ...".
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from turnfold.compression.text import words
+from turnfold.compression.text.blocks import Range, fences
+from turnfold.compression.text.lexicon import lexicon, one_of
+
+_LONGEST: Final = 300  # characters of a message that names a section
+_LONGEST_TITLE: Final = 90  # characters
+_LOOK_BACK: Final = 80  # characters above a line
+_ENDS: Final = (*".:;!?)。！？：；|*_`",)
+_NUMBERED: Final = 10  # the level of headings that only a number makes
+_FEWEST_EASTERN: Final = 3
+_MOST_NAMED: Final = 6  # numbers in a message
+_SHORTEST_TITLE: Final = 8  # letters of a title of several words that is one wherever it is said
+_TABLES: Final = lexicon("sections")
+_NUMBER_WORD: Final = rf"(?:{one_of('sections', 'numbered')})"
+_NUMBER: Final = r"(\d{1,3}(?:\.\d{1,3}){0,4})"
+_ASKED: Final = re.compile(
+    rf"(?:(?<!\w){_NUMBER_WORD}\.?[^\S\n]|§§?)[^\S\n]*(?:no\.?|nr\.?|number|#)?[^\S\n]*{_NUMBER}(?!\.?\d|\w|%)"
+    rf"((?:[^\S\n]*(?:,|-|–|&|\b(?:and|to|or|und|bis|et|à|y|e|o|en|и)\b)[^\S\n]*(?:{_NUMBER_WORD}[^\S\n]+|§[^\S\n]*)?"
+    r"\d{1,3}(?:\.\d{1,3}){0,4}(?!\.?\d|\w|%)){0,5})"
+)
+#: "第三条", "第12章", "제5조".
+_EASTERN: Final = r"[第제][ \t]*(\d{1,3}|[一二三四五六七八九十]{1,3})[ \t]*[条條章节節款項项조장절항]"
+_EASTERN_ASKED: Final = re.compile(_EASTERN)
+_EASTERN_LINE: Final = re.compile(rf"^[ \t#*>]{{0,8}}{_EASTERN}[ \t:：.]*(?P<title>[^\n]{{0,400}})", re.MULTILINE)
+_EASTERN_FIGURES: Final = {sign: n for n, sign in enumerate("一二三四五六七八九", 1)}
+_RANGE: Final = re.compile(r"\A[^\S\n]*(?:-|–|to|bis|à)")
+_DOTTED: Final = re.compile(r"(?<![\w.$€£¥v])(\d{1,3}(?:\.\d{1,3}){1,4})(?![\w.%$€£°])")
+_LINE: Final = re.compile(
+    r"^[ \t>]{0,6}(?:(?P<marks>#{1,6})[ \t]+)?(?P<bold>\*\*|__)?"
+    rf"(?:(?:(?i:{_NUMBER_WORD})\.?|§)[ \t]*(?P<named>\d{{1,3}}(?:\.\d{{1,3}}){{0,4}})(?![\w%])"
+    r"|(?P<number>\d{1,3}(?:\.\d{1,3}){0,4})(?=[.):]?[ \t*_]|[.):]?$))?"
+    r"(?P<stop>[.):\]]?[ \t]*(?:[–—-][ \t]+)?)(?P<title>[^\n]{0,400})",
+    re.MULTILINE,
+)
+_BEGINS: Final = re.compile(
+    r"(?m)^[ \t>]{0,6}(?:#|\*\*|__|\d|§|[^\W\d_]{2,12}\.?[ \t]+\d|[^\W\d_a-z])|^(?:={3,}|-{3,}|~{3,})[ \t]*$"
+)
+_RULED: Final = re.compile(r"^[ \t]{0,3}(\S[^\n]{0,100})\n(={3,}|-{3,}|~{3,}|\^{3,})[ \t]*$", re.MULTILINE)
+_CAPITALS: Final = re.compile(r"[^\w\n]*[^\W\d_a-zà-ÿ][^a-zà-ÿ\n]{3,70}")
+
+
+class TextSection(NamedTuple):
+    """A section of a text.
+
+    Attributes:
+        number: as it stands there; "" for none.
+        title: the words of its heading; () for none.
+        place: it with its heading.
+    """
+
+    number: str
+    title: tuple[str, ...]
+    place: Range
+
+
+class NamedSections(NamedTuple):
+    """What a message names: numbers, and its words, among which titles may be."""
+
+    numbers: tuple[str, ...]
+    said: tuple[str, ...]
+    quoted: tuple[tuple[str, ...], ...]
+
+
+class _Head(NamedTuple):
+    at: int
+    level: int
+    number: str
+    title: str
+
+
+def named_sections(message: str) -> NamedSections:
+    """What a message may name; nothing where it is long."""
+    folded = words.fold(message)
+    if len(folded) > _LONGEST:  # it brings what it needs
+        return NamedSections((), (), ())
+    numbers: list[str] = []
+    for found in _ASKED.finditer(folded):
+        numbers.append(found[1])
+        numbers += _more(found[1], found[2])
+    numbers += [_eastern(found[1]) for found in _EASTERN_ASKED.finditer(folded)]
+    numbers += [found[1] for found in _DOTTED.finditer(folded) if found[1] not in numbers]
+    quoted = tuple(tuple(words.words(part)) for part in re.findall(r"[\"“„«'‘]([^\"”“»'’\n]{2,90})[\"”“»'’]", folded))
+    return NamedSections(tuple(numbers[:_MOST_NAMED]), tuple(words.words(folded)), quoted)
+
+
+def _more(first: str, rest: str) -> Iterator[str]:
+    others = re.findall(_NUMBER, rest)
+    if len(others) == 1 and _RANGE.match(rest) and first.isdigit() and others[0].isdigit():
+        yield from map(str, range(int(first) + 1, int(others[0]) + 1))
+    else:
+        yield from others
+
+
+def _eastern(number: str) -> str:
+    """A number up to 99 in figures."""
+    if number.isdigit():
+        return str(int(number))
+    tens, ten, ones = number.rpartition("十")
+    return str((_EASTERN_FIGURES.get(tens, 1) * 10 if ten else 0) + _EASTERN_FIGURES.get(ones, 0))
+
+
+def text_sections(text: str) -> list[TextSection]:
+    """The sections of a text, in order; those inside of others too."""
+    heads = _heads(text)
+    return [
+        TextSection(head.number, tuple(words.words(words.fold(head.title))), (head.at, _end(heads, n, len(text))))
+        for n, head in enumerate(heads)
+    ]
+
+
+def is_named(section: TextSection, named: NamedSections, *, by_title: bool) -> bool:
+    """Whether a message names a section, by its title or by its number."""
+    if not by_title:
+        return section.number in named.numbers
+    title = section.title
+    if not title or len(title) > len(named.said):
+        return False
+    if title in named.quoted:
+        return True
+    at = _phrase(named.said, title)
+    if at is None:
+        return False
+    is_long = len(title) > 1 and sum(map(len, title)) >= _SHORTEST_TITLE
+    beside = (*named.said[max(0, at - 2) : at], *named.said[at + len(title) : at + len(title) + 1])
+    return is_long or not _TABLES["titled"].isdisjoint(beside)
+
+
+def _phrase(said: Sequence[str], title: Sequence[str]) -> int | None:
+    size = len(title)
+    return next((at for at in range(len(said) - size + 1) if tuple(said[at : at + size]) == tuple(title)), None)
+
+
+def _heads(text: str) -> list[_Head]:
+    if "第" in text or "제" in text:
+        eastern = [_Head(m.start(), _NUMBERED, _eastern(m[1]), m["title"].strip()) for m in _EASTERN_LINE.finditer(text)]
+        if len(eastern) >= _FEWEST_EASTERN:
+            return eastern
+    if _BEGINS.search(text) is None:
+        return []
+    code = [*fences(f"\n{text}")]
+    starts = [start for start, _ in code]
+    ruled = {found.start(): found for found in _RULED.finditer(text)}
+    heads: list[_Head] = []
+    for found in _LINE.finditer(text):
+        at = found.start()
+        block = bisect_right(starts, at) - 1
+        if block >= 0 and at < code[block][1]:
+            continue
+        before = text[max(0, at - _LOOK_BACK) : at]
+        above = before.rstrip("> \t\r\n\f")
+        is_apart = not above or before.count("\n", len(above)) > 1
+        head = _head(found, ruled.get(at), is_apart=is_apart)
+        if head is None or not (is_apart or head.level < _NUMBERED or above.endswith(_ENDS)):
+            continue  # a number that begins a line of a wrapped sentence
+        if head.level != _NUMBERED - 1 or not _CAPITALS.match(text, found.end() + 1):  # several lines in capitals are said
+            heads.append(head)
+    return heads
+
+
+def _head(found: re.Match[str], ruled: re.Match[str] | None, *, is_apart: bool) -> _Head | None:
+    """The heading that a line is, if it is one.
+
+    Args:
+        is_apart: whether a blank line stands above it: without one a number is no more than part of a wrapped sentence unless a
+            sign stands behind it.
+    """
+    title = found["title"].strip().strip("*_#:").strip()
+    number = found["named"] or found["number"] or ""
+    is_title = len(title) <= _LONGEST_TITLE
+    if found["marks"] and is_title:
+        return _Head(found.start(), len(found["marks"]), number, title)
+    if ruled and is_title:
+        return _Head(found.start(), 1 if ruled[2][0] == "=" else 2, number, title)
+    if number and (found["stop"].strip() or (is_apart and is_title)):
+        return _Head(found.start(), _NUMBERED + number.count("."), number, title if is_title else "")
+    is_bold = bool(found["bold"]) and found[0].rstrip().rstrip(":").endswith(found["bold"])
+    if title and is_title and not number and (is_bold or (is_apart and _CAPITALS.fullmatch(title))):
+        return _Head(found.start(), _NUMBERED - 1, "", title)
+    return None
+
+
+def _end(heads: Sequence[_Head], n: int, end: int) -> int:
+    """Where a section ends: at the next heading that is no deeper; behind a number at the one that counts on."""
+    head = heads[n]
+    for after in heads[n + 1 :]:
+        if after.level < _NUMBERED and (head.level >= _NUMBERED or after.level <= head.level):
+            return after.at
+        if head.level >= _NUMBERED and _counts_on(head.number, after.number):
+            return after.at
+    return end
+
+
+def _counts_on(number: str, after: str) -> bool:
+    """Whether a number is the next one, of its own level or of one above: 5 or 4.3 behind 4.2."""
+    old, new = [int(part) for part in number.split(".")], [int(part) for part in after.split(".")]
+    return len(new) <= len(old) and new[:-1] == old[: len(new) - 1] and new[-1] == old[len(new) - 1] + 1
