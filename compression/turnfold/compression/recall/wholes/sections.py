@@ -27,6 +27,7 @@ _LONG: Final = 1_000  # tokens of a text from which a section of it is quoted al
 _FEWEST: Final = 3  # sections of such a text
 _OPENING: Final = 600  # characters of a text that say what it is
 _BESIDE: Final = 400  # tokens of what else bears on the question
+_LITTLE: Final = 4  # words of a question beside the title, with which it is about nothing else
 _MOST: Final = 4_000  # tokens
 
 
@@ -66,7 +67,9 @@ def find_sections(
     if tokens > most:
         quotes = spread(sources, quotes, most)
         tokens = _tokens(quotes, sources, count)
-    return FoundWork(tuple(quotes), (), tokens, beside=_BESIDE) if tokens <= most else FoundWork()
+    said = {word for one in meant for word in one.section.title}
+    asks_more = len(set(content_words(words.fold(question))) - said) > _LITTLE and not named.numbers
+    return FoundWork(tuple(quotes), (), tokens, beside=None if asks_more else _BESIDE) if tokens <= most else FoundWork()
 
 
 def _sections(source: Quotable) -> tuple[TextSection, ...]:
