@@ -13,7 +13,7 @@ import pytest
 from tests.support.bodies import Message
 from tests.support.quoted_talk import forwarded
 from tests.support.words import prose
-from turnfold.compression.text.dialogue.wanted.code_parts import definitions, file_parts, named_parts
+from turnfold.compression.text.dialogue.wanted.code_parts import call_places, definitions, file_parts, named_parts
 
 _PYTHON: Final = '''"""Berths of a harbour."""
 
@@ -188,3 +188,60 @@ def test_what_a_request_names() -> None:
     assert {"parse", "loadUser", "send"} <= named.names
     assert "digestauth" in named_parts("how does digest auth work").joined
     assert named_parts("x" * 700) == named_parts("")
+
+
+def _line_of(code: str, said: str) -> int:
+    return next(n for n, line in enumerate(code.splitlines(), 1) if said in line)
+
+
+_ERRORS: Final = {
+    "python": (
+        "It fails:\n```\nTraceback (most recent call last):\n"
+        '  File "/srv/.venv/lib/python3.12/site-packages/click/core.py", line 9, in main\n'
+        f'  File "/srv/app/src/berths.py", line {_line_of(_PYTHON, "if depth_of")}, in assign\n'
+        "    if depth_of(pier) >= boat.draught_cm:\n"
+        "AttributeError: 'NoneType' object has no attribute 'draught_cm'\n```\nwhy?",
+        "raise LookupError(boat.name)",
+    ),
+    "node": (
+        "TypeError: Cannot read properties of undefined (reading 'cents')\n    at Ledger.settle (file:///app/web/fees.ts:"
+        f"{_line_of(_TYPESCRIPT, 'due.reduce')}:12)\n    at async Promise.all (index 0)\nWhat is wrong?",
+        "this.open.filter((one) => one.boat !== boat)",
+    ),
+    "go": (
+        "panic: runtime error: invalid memory address\n\ngoroutine 1 [running]:\nmain.main()\n"
+        "\t/home/me/harbour/pilots/roster.go:"
+        f"{_line_of(_GO, 'p.onDuty')} +0x1d\nexit status 2",
+        "return nil, errNoPilot",
+    ),
+    "compiler": (
+        f"web/fees.ts:{_line_of(_TYPESCRIPT, 'Math.round')}:12 - error TS2345: Argument of type 'string' is not assignable.",
+        "const raw = days * metres * 135;",
+    ),
+    "a line of no function": (
+        f'File "src/berths.py", line {_line_of(_PYTHON, "TIDE_MARGIN_CM = 30")}\nSyntaxError: invalid syntax',
+        "TIDE_MARGIN_CM = 30",
+    ),
+}
+
+
+@pytest.mark.parametrize("style", _STYLES)
+@pytest.mark.parametrize("kind", _ERRORS)
+def test_the_function_that_an_error_names_is_there_whole(kind: str, style: str) -> None:
+    error, line = _ERRORS[kind]
+    assert line in _sent(error, style)
+
+
+def test_an_error_names_places_of_the_user_alone_its_own_last() -> None:
+    assert [(one.path, one.name) for one in call_places(_ERRORS["python"][0])] == [("/srv/app/src/berths.py", "assign")]
+    java = "Exception in thread main\n\tat de.hafen.Pier.open(Pier.java:7)\n\tat de.hafen.Main.main(Main.java:3)\n"
+    assert [(one.path, one.line, one.name) for one in call_places(java)] == [("main.java", 3, "main"), ("pier.java", 7, "open")]
+    php = "#0 /var/www/src/Pier.php(31): Harbour\\\\Pier->open(1)"
+    assert [(one.path, one.line, one.name) for one in call_places(php)] == [("/var/www/src/pier.php", 31, "open")]
+
+
+def test_a_function_of_code_without_a_file_name_is_found_by_its_own() -> None:
+    said: list[Message] = [{"role": "user", "content": f"my script\n\n{_PYTHON}"}, {"role": "assistant", "content": "Fine."}]
+    for n in range(60):
+        said += [{"role": "user", "content": prose(n, "en", 3)}, {"role": "assistant", "content": prose(500 + n, "en", 12)}]
+    assert "raise LookupError(boat.name)" in forwarded(said, _ERRORS["python"][0])

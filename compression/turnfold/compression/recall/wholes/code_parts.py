@@ -1,4 +1,4 @@
-"""Parts of a code base that was pasted, for a request that names them: a file, a class, a function.
+"""Parts of pasted code that a request or an error names: a file, a class, a function, a line.
 
 Lives here: which parts are quoted, and in which form. Does not belong here: where they stand, and what a request names
 (``text.dialogue.wanted.code_parts``), short code, which is quoted whole (``works``, ``handed_code``).
@@ -19,11 +19,15 @@ from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.code_parts import (
+    CallPlace,
     Definition,
     FilePart,
-    NamedParts,
+    NamedCode,
+    call_places,
     definitions,
     file_parts,
+    is_path,
+    line_range,
     named_parts,
 )
 from turnfold.compression.text.passages import estimate
@@ -31,6 +35,9 @@ from turnfold.compression.text.quotes import Quotable, Quote
 
 _MOST: Final = 1_500  # tokens of what is named
 _BESIDE: Final = 400  # tokens of what else bears on the request, where they are quoted whole
+_MOST_CALLED: Final = 3_000  # tokens of what an error names
+_LONGEST_CALLED: Final = 6_000  # characters of a definition that is quoted for one of its lines
+_AROUND: Final = 12  # lines above and below a line that is in none
 _LONG: Final = 1_000  # tokens of a message from which a part of it is quoted alone
 _FEWEST: Final = 3  # definitions of such a message
 _MOST_PLACES: Final = 4  # in which one name may be defined; more are said by every class, as "decode"
@@ -78,6 +85,8 @@ def find_code_parts(
         request: what is asked.
         room: tokens that quotes may take.
     """
+    if calls := call_places(request):
+        return _find_called(sources, behind, calls, min(_MOST_CALLED, room), count, memo)
     wanted = named_parts(request)
     if not (wanted.files or wanted.names or wanted.joined):
         return FoundWork()
@@ -95,6 +104,55 @@ def find_code_parts(
     return FoundWork()
 
 
+def _find_called(
+    sources: Sequence[Quotable],
+    behind: Sequence[Quotable],
+    calls: Sequence[CallPlace],
+    room: int,
+    count: Callable[[str], int],
+    memo: Memo,
+) -> FoundWork:
+    """The functions that an error names, as many as have room, those next to the error first."""
+    every = [*sources, *behind]
+    held = of_each(memo, "code-parts", every, _held)
+    best, spent = FoundWork(), list[Quote]()
+    for call in reversed(calls):
+        found = next((one for n in reversed(range(len(every))) if (one := _at(n, every[n].text, held[n], call))), None)
+        if found is None or found.source >= len(sources):
+            continue
+        spent += found.quotes(is_outline=False)
+        quotes = _joined(sources, spent)
+        tokens = sum(count(sources[n].text[start:end]) + FRAME for n, start, end in quotes)
+        if tokens > room:
+            break
+        best = FoundWork(quotes, (), tokens, beside=_BESIDE)
+    return best
+
+
+def _at(n: int, text: str, parts: _Parts, call: CallPlace) -> _Named | None:
+    """The function that an error names in a file, or else the one of that line, or the lines around it."""
+    if not parts.files and call.name:
+        named = [one for one in parts.definitions if one.name == call.name]
+        return _Named(n, named[-1].place, (), None) if named else None
+    for file in parts.files:
+        if not is_path(file.path.lower(), call.path):
+            continue
+        inside = _inside(parts.definitions, file.place)
+        lines = line_range(text, file, call.line, _AROUND)
+        at = line_range(text, file, call.line, 0)
+        named = [one for one in inside if one.name == call.name]
+        holding = [one for one in inside if at and one.place[0] <= at[0] < one.place[1] and _fits(one)]
+        for one in (*[one for one in named if one in holding], *named, *holding[-1:]):
+            return _Named(n, one.place, (), file.line)
+        if lines:
+            return _Named(n, lines, (), file.line)
+    return None
+
+
+def _fits(one: Definition) -> bool:
+    return one.place[1] - one.place[0] <= _LONGEST_CALLED
+
+
 def _held_in_long(source: Quotable) -> _Parts:
     """What a message has that is too long to be quoted whole; one of many is, so the others are not read to most requests."""
     parts = _held(source) if len(source.text) > _LONG else _Parts()
@@ -108,11 +166,11 @@ def _held(source: Quotable) -> _Parts:
     return _Parts(tuple(file_parts(text)), tuple(definitions(text)))
 
 
-def _names_any(parts: _Parts, wanted: NamedParts) -> bool:
+def _names_any(parts: _Parts, wanted: NamedCode) -> bool:
     return any(_is_file(one, wanted) for one in parts.files) or any(_is_named(one, wanted) for one in parts.definitions)
 
 
-def _files(held: Sequence[_Parts], wanted: NamedParts, sources: Sequence[Quotable]) -> list[_Named]:
+def _files(held: Sequence[_Parts], wanted: NamedCode, sources: Sequence[Quotable]) -> list[_Named]:
     """The newest of each file that is named, unless something in it is, or the request holds a newer one."""
     newest: dict[str, _Named | None] = {}
     for n, parts in enumerate(held):
@@ -128,7 +186,7 @@ def _files(held: Sequence[_Parts], wanted: NamedParts, sources: Sequence[Quotabl
     return [one for one in newest.values() if one]
 
 
-def _definitions(held: Sequence[_Parts], wanted: NamedParts, sources: Sequence[Quotable]) -> list[_Named]:
+def _definitions(held: Sequence[_Parts], wanted: NamedCode, sources: Sequence[Quotable]) -> list[_Named]:
     """The definitions that are named, in the files and classes that are named beside them, if any are."""
     places: dict[tuple[str, str], list[tuple[int, Definition]]] = {}
     for n, one in _innermost([(n, one) for n, parts in enumerate(held) for one in parts.definitions if _is_named(one, wanted)]):
@@ -156,11 +214,11 @@ def _innermost(found: Sequence[tuple[int, Definition]]) -> list[tuple[int, Defin
     return [(n, one) for n, one in found if one.name not in holders and (one.holder in names or one.name not in held)]
 
 
-def _is_file(file: FilePart, wanted: NamedParts) -> bool:
+def _is_file(file: FilePart, wanted: NamedCode) -> bool:
     return any(f"/{file.path.lower()}".endswith(f"/{name}") for name in wanted.files)
 
 
-def _is_named(one: Definition, wanted: NamedParts) -> bool:
+def _is_named(one: Definition, wanted: NamedCode) -> bool:
     if one.name in wanted.names:
         return True
     bare = one.name.replace("_", "").lower()

@@ -1,4 +1,4 @@
-"""Pasted code of several files: where each file and each definition stands, and which of them a request names.
+"""Pasted code of several files: where each file and each definition stands, and which of them a request or an error names.
 
 Lives here: reading one text, and one request. Does not belong here: which parts are quoted (``recall.wholes.code_parts``), code
 that is short enough to be quoted whole (``code_blocks``).
@@ -13,7 +13,9 @@ from typing import Final, NamedTuple
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.lexicon import one_of
 
-_LONGEST: Final = 600  # characters of a request; a longer one brings what it needs
+_LONGEST: Final = 1_500  # characters of a request; a longer one brings what it needs
+_LONGEST_ERROR: Final = 30_000  # characters of one with an error
+_MOST_CALLS: Final = 40  # in it
 _LONGEST_LINE: Final = 200  # characters of a line that names a file
 _MOST_BESIDE: Final = 24  # letters and figures beside the name in such a line
 _FEWEST_LINES: Final = 2  # of what stands under it
@@ -44,6 +46,7 @@ _DEFINED: Final = re.compile(
     rf"|(?<=^)(?=\S){_MODIFIERS}{{0,2}}(?:(?:const|let|var|val)[^\S\n]+)?{_NAMED}[^\S\n]*(?::[^=\n]{{1,60}})?[^\S\n]*=(?!=))",
     re.MULTILINE,
 )
+_LINE_END: Final = re.compile(r"\n")
 _NO_NAMES: Final = frozenset(
     {"if", "for", "while", "switch", "catch", "return", "else", "with", "match", "when", "elif", "foreach"}
 )
@@ -55,6 +58,30 @@ _BEHIND_KIND: Final = re.compile(rf"\b{_KIND}[^\S\n]+[`\"']?([A-Za-z_$][\w$]+)",
 _BEFORE_KIND: Final = re.compile(rf"(?<![\w$])([A-Za-z_$][\w$]+)[`\"']?[^\S\n]+{_KIND}\b", re.IGNORECASE)
 _IN_MARKS: Final = re.compile(r"`([A-Za-z_$][\w$.]*)(?:\([^`\n]*\))?`|\b([A-Za-z_$][\w$]*)\(")
 _LISTS: Final = re.compile(rf"\b(?:{one_of('code_parts', 'several')})\b", re.IGNORECASE)
+#: A place in a file, as errors name it, with the function there: of Python, of Java and JavaScript, of PHP, of compilers.
+_CALL: Final = re.compile(
+    r"File \"(?P<python>[^\"\n]{1,300})\", line (?P<python_line>\d{1,6})(?:, in (?P<python_name>[\w.<>]{1,80}))?"
+    r"|\bat (?:async )?(?:new )?(?P<name>[\w$.<>#\[\] ]{1,120}?) ?\((?:file://)?(?P<path>[^()\n:]{1,300}):(?P<line>\d{1,6})(?::\d{1,6})?\)"
+    r"|(?<![\w/\\.-])(?P<php>(?:/|\w)[^\s():]{0,200}\.php)\((?P<php_line>\d{1,6})\)(?:: (?:[\w\\]{1,80}(?:->|::))?(?P<php_name>\w{1,80})\()?"
+    rf"|(?<![\w/\\.-])(?P<file>[\w./\\@-]{{0,200}}\.(?:{_SUFFIXES}))(?::|\(|\"?, line |\ on line )(?P<file_line>\d{{1,6}})\b"
+)
+_OF_LIBRARY: Final = re.compile(
+    r"site-packages|node_modules|[/\\]lib[/\\]python|[/\\]vendor[/\\]|^node:|^internal/|^<|\.m2[/\\]|\.cargo[/\\]"
+)
+_KEYS: Final = (
+    ("python", "python_line", "python_name"),
+    ("path", "line", "name"),
+    ("php", "php_line", "php_name"),
+    ("file", "file_line", ""),
+)
+
+
+class CallPlace(NamedTuple):
+    """A place that an error names: a path, a line of that file from 1, and the function there; "" where it names none."""
+
+    path: str
+    line: int
+    name: str
 
 
 class FilePart(NamedTuple):
@@ -83,7 +110,7 @@ class Definition(NamedTuple):
     depth: int
 
 
-class NamedParts(NamedTuple):
+class NamedCode(NamedTuple):
     """What a request names: files, definitions by the name that code has for them, and the same joined from several words."""
 
     files: tuple[str, ...]
@@ -92,10 +119,25 @@ class NamedParts(NamedTuple):
     lists: bool
 
 
-def named_parts(request: str) -> NamedParts:
+def call_places(request: str) -> list[CallPlace]:
+    """The places that an error in a request names, that of the error itself last."""
+    if len(request) > _LONGEST_ERROR:
+        return []
+    found: list[CallPlace] = []
+    for call in _CALL.finditer(request):
+        path, line, name = next((call[p], call[n], call[f] if f else "") for p, n, f in _KEYS if call[p])
+        if _OF_LIBRARY.search(path):
+            continue
+        found.append(CallPlace(path.replace("\\", "/").lower(), int(line), (name or "").rpartition(".")[2]))
+        if len(found) == _MOST_CALLS:
+            break
+    return found if "most recent call last" in request else found[::-1]
+
+
+def named_parts(request: str) -> NamedCode:
     """What a request may name of code; nothing where it is long."""
     if len(request) > _LONGEST or "```" in request:
-        return NamedParts((), frozenset(), frozenset(), False)
+        return NamedCode((), frozenset(), frozenset(), False)
     files = tuple(found[1].replace("\\", "/").lower() for found in _FILE.finditer(request))
     rest = _FILE.sub(" ", request)
     said = _IDENTIFIER.findall(rest)
@@ -109,7 +151,7 @@ def named_parts(request: str) -> NamedParts:
         for at in range(len(low) - size + 1)
         if len(one := "".join(low[at : at + size])) >= _SHORTEST_JOINED
     )
-    return NamedParts(files, frozenset(names), joined, _LISTS.search(request) is not None)
+    return NamedCode(files, frozenset(names), joined, _LISTS.search(request) is not None)
 
 
 def file_parts(text: str) -> list[FilePart]:
@@ -129,6 +171,26 @@ def file_parts(text: str) -> list[FilePart]:
         for (path, line), stop in zip(lines, borders[1:], strict=True)
         if text.count("\n", line[1], stop) > _FEWEST_LINES
     ]
+
+
+def is_path(path: str, named: str) -> bool:
+    """Whether two case-folded paths may be of one file: that of a message, and that of the machine it ran on."""
+    return f"/{path}".endswith(f"/{named}") or f"/{named}".endswith(f"/{path}")
+
+
+def line_range(text: str, file: FilePart, line: int, around: int) -> Range | None:
+    """A line of a file and so many above and below it; None where the text does not have it."""
+    begins = [found.end() for found in _LINE_END.finditer(text, *file.place)]
+    first = next((n for n, at in enumerate(begins) if _starts_code(text, at)), 0)
+    begins = begins[first:]
+    if line > len(begins):
+        return None
+    return begins[max(0, line - 1 - around)], ([*begins, file.place[1]])[min(len(begins), line + around)]
+
+
+def _starts_code(text: str, at: int) -> bool:
+    """Whether a line is of a file, and not the fence or rule above it."""
+    return not text.startswith(("```", "~~~", "===", "---", "\n"), at)
 
 
 def _is_file_line(line: str, name: str) -> bool:
