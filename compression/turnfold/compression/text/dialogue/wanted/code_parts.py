@@ -61,7 +61,8 @@ _LISTS: Final = re.compile(rf"\b(?:{one_of('code_parts', 'several')})\b", re.IGN
 #: A place in a file, as errors name it, with the function there: of Python, of Java and JavaScript, of PHP, of compilers.
 _CALL: Final = re.compile(
     r"File \"(?P<python>[^\"\n]{1,300})\", line (?P<python_line>\d{1,6})(?:, in (?P<python_name>[\w.<>]{1,80}))?"
-    r"|\bat (?:async )?(?:new )?(?P<name>[\w$.<>#\[\] ]{1,120}?) ?\((?:file://)?(?P<path>[^()\n:]{1,300}):(?P<line>\d{1,6})(?::\d{1,6})?\)"
+    r"|\bat (?:async )?(?:new )?(?P<name>[\w$.<>#\[\] ]{1,120}?) ?"
+    r"\((?:file://)?(?P<path>[^()\n:]{1,300}):(?P<line>\d{1,6})(?::\d{1,6})?\)"
     r"|(?<![\w/\\.-])(?P<php>(?:/|\w)[^\s():]{0,200}\.php)\((?P<php_line>\d{1,6})\)(?:: (?:[\w\\]{1,80}(?:->|::))?(?P<php_name>\w{1,80})\()?"
     rf"|(?<![\w/\\.-])(?P<file>[\w./\\@-]{{0,200}}\.(?:{_SUFFIXES}))(?::|\(|\"?, line |\ on line )(?P<file_line>\d{{1,6}})\b"
 )
