@@ -63,7 +63,8 @@ _CALL: Final = re.compile(
     r"File \"(?P<python>[^\"\n]{1,300})\", line (?P<python_line>\d{1,6})(?:, in (?P<python_name>[\w.<>]{1,80}))?"
     r"|\bat (?:async )?(?:new )?(?P<name>[\w$.<>#\[\] ]{1,120}?) ?"
     r"\((?:file://)?(?P<path>[^()\n:]{1,300}):(?P<line>\d{1,6})(?::\d{1,6})?\)"
-    r"|(?<![\w/\\.-])(?P<php>(?:/|\w)[^\s():]{0,200}\.php)\((?P<php_line>\d{1,6})\)(?:: (?:[\w\\]{1,80}(?:->|::))?(?P<php_name>\w{1,80})\()?"
+    r"|(?<![\w/\\.-])(?P<php>(?:/|\w)[^\s():]{0,200}\.php)\((?P<php_line>\d{1,6})\)"
+    r"(?:: (?:[\w\\]{1,80}(?:->|::))?(?P<php_name>\w{1,80})\()?"
     rf"|(?<![\w/\\.-])(?P<file>[\w./\\@-]{{0,200}}\.(?:{_SUFFIXES}))(?::|\(|\"?, line |\ on line )(?P<file_line>\d{{1,6}})\b"
 )
 _OF_LIBRARY: Final = re.compile(
