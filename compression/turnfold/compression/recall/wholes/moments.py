@@ -1,0 +1,74 @@
+"""What a pasted transcript, log or chat has at a time that a question names: "what is said at 12:30?", "the first five minutes".
+
+Lives here: which text is meant, and what is quoted of it. Does not belong here: reading times, in texts and in questions
+(``text.dialogue.wanted.moments``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from turnfold.compression.memo import Memo, of_each
+from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.wholes.spread_works import spread
+from turnfold.compression.recall.wholes.works import FoundWork
+from turnfold.compression.text.dialogue.wanted.moments import TimedLine, lines_at, named_moment, timed_lines
+from turnfold.compression.text.passages import estimate
+from turnfold.compression.text.quotes import Quotable, Quote
+
+_LONG: Final = 600  # tokens of a text from which a part of it is quoted alone
+_MOST: Final = 3_000  # tokens
+_BESIDE: Final = 400  # tokens of what else bears on the question
+
+
+def find_moment(
+    sources: Sequence[Quotable],
+    behind: Sequence[Quotable],
+    question: str,
+    room: int,
+    count: Callable[[str], int],
+    memo: Memo,
+) -> FoundWork:
+    """The lines of the time that a question names, of the newest text that has it.
+
+    Args:
+        sources: what may be quoted.
+        behind: what the request holds as it was, behind these; where a text there has such times, that is meant.
+        room: tokens that quotes may take.
+    """
+    moment = named_moment(question)
+    if moment is None:
+        return FoundWork()
+    every = [*sources, *behind]
+    held = of_each(memo, "timed", every, _timed)
+    for n in reversed(range(len(every))):
+        lines = lines_at(held[n], moment) if held[n] else []
+        if lines:
+            return FoundWork() if n >= len(sources) else _quoted(n, lines, sources, min(room, _MOST), count)
+    return FoundWork()
+
+
+def _timed(source: Quotable) -> tuple[TimedLine, ...]:
+    is_said = source.role in ("user", "assistant") and len(source.text) > _LONG
+    return tuple(timed_lines(source.text)) if is_said and estimate(source.text) >= _LONG else ()
+
+
+def _quoted(n: int, lines: Sequence[TimedLine], sources: Sequence[Quotable], room: int, count: Callable[[str], int]) -> FoundWork:
+    quotes: list[Quote] = []
+    for line in lines:
+        start, end = line.place
+        end = start + len(sources[n].text[start:end].rstrip())
+        if quotes and not sources[n].text[quotes[-1].end : start].strip():
+            quotes[-1] = quotes[-1]._replace(end=end)
+        else:
+            quotes.append(Quote(n, start, end))
+    tokens = _tokens(quotes, sources, count)
+    if tokens > room:
+        quotes = spread(sources, quotes, room)
+        tokens = _tokens(quotes, sources, count)
+    return FoundWork(tuple(quotes), (), tokens, beside=_BESIDE) if tokens <= room else FoundWork()
+
+
+def _tokens(quotes: Sequence[Quote], sources: Sequence[Quotable], count: Callable[[str], int]) -> int:
+    return sum(count(sources[n].text[start:end]) + FRAME for n, start, end in quotes)

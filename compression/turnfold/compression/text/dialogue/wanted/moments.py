@@ -1,0 +1,197 @@
+"""Moments of a text whose lines say when: "what is said at 12:30?", "minutes 8 to 10", "errors between 10:05 and 10:20", "Ben's
+last message".
+
+Lives here: reading captions, transcripts, logs and exported chats by their times, and which moments a message names. Does not
+belong here: which text is meant, what is quoted (``recall.wholes.moments``), single words (``lexicon/moments.txt``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from turnfold.compression.text import words
+from turnfold.compression.text.blocks import Range
+from turnfold.compression.text.lexicon import lexicon, one_of
+
+_LONGEST: Final = 300  # characters of a message that names a moment
+_FEWEST: Final = 8  # lines with a time
+_MINUTE: Final = 60
+_ASKED: Final = r"(\d{1,2}:\d\d(?::\d\d)?)(?![\d/])"
+_MINUTE_WORD: Final = rf"(?:{one_of('moments', 'minute')})"
+_AND: Final = rf"(?:{one_of('moments', 'and')})"
+#: A line with its time: a cue of captions, a transcript's "[00:12:30]" or "12:30", a log's or a chat's with a date in front.
+_LINE: Final = re.compile(
+    r"^[ \t]*(?:\d+\n)?(?P<cue>(?:\d{1,2}:)?\d{1,2}:\d\d)[.,]\d{1,3} --> [\d:.,]{5,12}[^\n]*"
+    r"|^[ \t]*[\[(]?(?:(?P<date>\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\w{3} [ \d]\d)[,T ] ?)?(?P<time>\d{1,2}:\d\d(?::\d\d)?)"
+    r"(?:[.,]\d{1,6})?"
+    r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?(?:Z|[+-]\d\d:?\d\d)?(?![\d:])",
+    re.MULTILINE,
+)
+_BETWEEN: Final = re.compile(
+    rf"\b(?:{one_of('moments', 'between')})\s+(?:{_MINUTE_WORD}\s+)?{_ASKED}\s*{_AND}\s*{_ASKED}"
+    rf"|{_ASKED} ?[-–—] ?{_ASKED}"
+)
+_AT: Final = re.compile(rf"(?:{one_of('moments', 'at')})\s+(?:{_MINUTE_WORD}\s+)?{_ASKED}")
+_MINUTES: Final = re.compile(rf"\b{_MINUTE_WORD}\s+(\d{{1,3}})(?!:)(?:\s*{_AND}\s*(?:{_MINUTE_WORD}\s+)?(\d{{1,3}})(?![\d:]))?")
+_OF_MINUTES: Final = re.compile(
+    rf"\b(?:(?P<first>{one_of('moments', 'first')})|{one_of('moments', 'last')})\s+(?P<many>\d{{1,3}}|\w+)\s+{_MINUTE_WORD}\b"
+)
+_FIGURES: Final = {
+    word: n
+    for n, names in (
+        (2, "two zwei deux dos due"),
+        (3, "three drei trois tres tre"),
+        (5, "five fünf cinq cinco cinque"),
+        (10, "ten zehn dix diez dieci"),
+        (15, "fifteen fünfzehn quinze quince quindici"),
+    )
+    for word in names.split()
+}
+_TABLES: Final = lexicon("moments")
+_SPEAKER: Final = re.compile(r"[\])\s,–-]{0,4}([^\W\d_][\w.'’-]*(?: [\w.'’-]+){0,2}):\s")
+
+
+class TimedLine(NamedTuple):
+    """A line with a time.
+
+    Attributes:
+        parts: the time as it is written, hours first where there are three of them.
+        day: the date in front of it; "" for none.
+        place: it with what stands under it.
+        speaker: who speaks in it, folded; "" where it does not say.
+    """
+
+    parts: tuple[int, ...]
+    day: str
+    place: Range
+    speaker: str
+
+
+class NamedMoment(NamedTuple):
+    """A moment that a message names.
+
+    Attributes:
+        begin, end: its times as they are written; "" for none. An `end` alone is as many minutes from the beginning or the end.
+        which: 0 for a time, 1 for the first that fits the words, -1 for the last.
+        said: the words of the message.
+    """
+
+    begin: str
+    end: str
+    which: int
+    said: frozenset[str]
+
+
+def named_moment(message: str) -> NamedMoment | None:
+    """The moment that a short message names, if it does."""
+    folded = words.fold(message)
+    if len(folded) > _LONGEST:
+        return None
+    said = frozenset(words.words(folded))
+    return _named_time(folded, said) or _named_end(said)
+
+
+def _named_time(folded: str, said: frozenset[str]) -> NamedMoment | None:
+    if found := _BETWEEN.search(folded):
+        begin, end = filter(None, found.groups())
+        return NamedMoment(begin, end, 0, said)
+    if found := _OF_MINUTES.search(folded):
+        many = found["many"] if found["many"].isdigit() else _FIGURES.get(found["many"])
+        return NamedMoment("", f"{many}:00", 1 if found["first"] else -1, said) if many else None
+    if found := _MINUTES.search(folded):
+        return NamedMoment(f"{found[1]}:00", f"{found[2] or found[1]}:59", 0, said)
+    found = _AT.search(folded)
+    return NamedMoment(found[1], "", 0, said) if found else None
+
+
+def _named_end(said: frozenset[str]) -> NamedMoment | None:
+    """The first or the last line of a speaker, or of all."""
+    if said.isdisjoint(_TABLES["said"]) or not said.isdisjoint(_TABLES["us"]):
+        return None
+    ends = ((-1, "last"), (1, "first"))
+    return next((NamedMoment("", "", n, said) for n, name in ends if not said.isdisjoint(_TABLES[name])), None)
+
+
+def timed_lines(text: str) -> list[TimedLine]:
+    """The lines of a text that say when, in its order; none where few do."""
+    found = list(_LINE.finditer(text))
+    if len(found) < _FEWEST:
+        return []
+    lines: list[TimedLine] = []
+    for n, line in enumerate(found):
+        end = found[n + 1].start() if n + 1 < len(found) else _block_end(text, line.end())
+        speaker = _SPEAKER.match(text, line.end())
+        parts = _parts(line["cue"] or line["time"], line["half"])
+        lines.append(TimedLine(parts, line["date"] or "", (line.start(), end), words.fold(speaker[1]) if speaker else ""))
+    often = Counter(line.speaker for line in lines)
+    return [line if often[line.speaker] > 1 else line._replace(speaker="") for line in lines]
+
+
+def _block_end(text: str, at: int) -> int:
+    end = text.find("\n\n", at)
+    return len(text) if end < 0 else end
+
+
+def _parts(time: str, half: str | None = None) -> tuple[int, ...]:
+    parts = [int(part) for part in time.split(":")]
+    if half:
+        parts[0] = parts[0] % 12 + (12 if half in "pP" else 0)
+    return tuple(parts)
+
+
+def lines_at(lines: Sequence[TimedLine], moment: NamedMoment) -> list[TimedLine]:
+    """The lines of a named moment, of one day; those of who is named in the message, or of the level that is, if any are."""
+    if moment.which and not moment.end:
+        fitting = _fitting(lines, moment.said)
+        return [] if fitting is None else [fitting[0 if moment.which > 0 else -1]]
+    if len({line.day for line in lines}) > 1:
+        return []
+    times = [_value(line.parts) for line in lines]
+    begin, end = _window(moment, times, len(lines[0].parts))
+    inside = [line for line, at in zip(lines, times, strict=True) if begin <= at <= end]
+    if not inside and times[0] <= begin <= times[-1]:
+        n = max(n for n, at in enumerate(times) if at <= begin)
+        inside = list(lines[n : n + 2])
+    return (_fitting(inside, moment.said) or []) if inside else []
+
+
+def _fitting(lines: Sequence[TimedLine], said: frozenset[str]) -> list[TimedLine] | None:
+    """Those of a speaker who is named; all where nobody is."""
+    spoken = [line for line in lines if line.speaker and not said.isdisjoint(line.speaker.split())]
+    return spoken or list(lines)
+
+
+def _window(moment: NamedMoment, times: Sequence[int], size: int) -> tuple[int, int]:
+    """The times between which a moment is, in the unit of the text's lines: seconds where they have three parts."""
+    least, most = min(times), max(times)
+    if moment.which:
+        many = int(moment.end.partition(":")[0]) * _MINUTE
+        return (least, least + many) if moment.which > 0 else (most - many, most)
+    begin, width = _read(moment.begin, least, most, size)
+    if not moment.end:
+        return begin, begin + width
+    end, width = _read(moment.end, least, most, size)
+    return begin, end + width
+
+
+def _read(time: str, least: int, most: int, size: int) -> tuple[int, int]:
+    """A time in the unit of a text's lines, and how much it leaves open: "12:30" is of minutes and seconds, or of hours and
+    minutes, as it fits them."""
+    parts = _parts(time)
+    value = _value(parts)
+    if len(parts) == size or size == len(parts) - 1:
+        return (value, 0) if len(parts) == size else (value // _MINUTE, 0)
+    clock = value * _MINUTE
+    if least - _MINUTE < clock <= most:
+        return clock, _MINUTE - 1
+    return value, 0
+
+
+def _value(parts: Sequence[int]) -> int:
+    value = 0
+    for part in parts:
+        value = value * _MINUTE + part
+    return value
