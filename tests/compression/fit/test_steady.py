@@ -63,10 +63,10 @@ class Growing:
                 messages += [_said("assistant", w.prose(self.size * 4 // 5)), _said("user", w.prose(self.size // 5))]
             number += 1
 
-    def read(self, messages: list[Message]) -> Conversation:
+    def read(self, messages: list[Message], memo: Memo) -> Conversation:
         places = {len(messages) - 1, len(messages) - 3} if self.marks else set[int]()
         wire: OnWire = WIRES[self.wire]
-        return wire.wire.read(wire.encode(with_marks(messages, places)), Memo())
+        return wire.wire.read(wire.encode(with_marks(messages, places)), memo)
 
 
 def _said(role: str, text: str) -> Message:
@@ -87,7 +87,7 @@ def outgrown(growing: Growing, window: int = _WINDOW, known: Learned = Learned()
     """What is sent of the requests that would not fit as they came."""
     memo, sent = Memo(), list[Fitted]()
     for messages in growing.requests():
-        conversation = growing.read(messages)
+        conversation = growing.read(messages, memo)
         if conversation_tokens(conversation, "gpt-4o", memo) > window:
             sent.append(fit(conversation, options(window), memo, known))
         if len(sent) == _REQUESTS:
@@ -147,7 +147,7 @@ def test_what_was_told_long_ago_is_quoted_behind_each_question_beyond_the_window
         messages += [_said("assistant", w.prose(250)), _said("user", w.prose(80)), _said("assistant", w.prose(150))]
         depot, code = codes[sent % len(codes)]
         messages.append(_said("user", f"What was the gate code of depot {depot}?"))
-        conversation = Growing(wire, 0, 0, marks=False, seed=0).read(messages)
+        conversation = Growing(wire, 0, 0, marks=False, seed=0).read(messages, memo)
         if conversation_tokens(conversation, "gpt-4o", memo) > _WINDOW:
             assert code in fit(conversation, options(), memo).forwarded.text, (sent, depot)
             sent += 1
@@ -157,7 +157,7 @@ def test_what_was_told_long_ago_is_quoted_behind_each_question_beyond_the_window
 def test_a_ratio_that_moves_a_little_with_every_answer_moves_nothing() -> None:
     growing, memo, sent = Growing("chat", loops=1000, size=500, marks=False, seed=8), Memo(), list[Fitted]()
     for number, messages in enumerate(growing.requests()):
-        conversation, known = growing.read(messages), Learned(ratios=(1.15 + number % 3 / 100,) * 9)
+        conversation, known = growing.read(messages, memo), Learned(ratios=(1.15 + number % 3 / 100,) * 9)
         if conversation_tokens(conversation, "gpt-4o", memo) > _WINDOW:
             sent.append(fit(conversation, options(), memo, known))
         if len(sent) == _REQUESTS:
@@ -175,7 +175,7 @@ def within_budget(growing: Growing, share: float = 0.0) -> list[Fitted]:
     memo, sent = Memo(), list[Fitted]()
     given = FoldOptions(model="gpt-4o", prices=_CACHED, cache_hit_share=1.0)
     for messages in growing.requests():
-        conversation = growing.read(messages)
+        conversation = growing.read(messages, memo)
         size = conversation_tokens(conversation, "gpt-4o", memo)
         if size > 2 * _BUDGET:
             sent.append(fit(conversation, replace(given, budget=int(share * size) or _BUDGET), memo))
@@ -209,7 +209,7 @@ def test_a_learned_ratio_at_the_edge_of_a_step_moves_the_prefix_no_oftener() -> 
     """1.122 lies between two steps of the ladder; the median of what is reported keeps crossing it."""
     growing, memo, sent, known = Growing("chat", loops=1000, size=500, marks=False, seed=8), Memo(), list[Fitted](), Learned()
     for number, messages in enumerate(growing.requests()):
-        conversation = growing.read(messages)
+        conversation = growing.read(messages, memo)
         one = fit(conversation, options(), memo, known)
         for more in (0, 1, 2, 3, 4):  # other conversations of the same model
             known = learn_from_usage(known, 5_000, int(5_000 * (1.105 if (number + more // 3) % 2 else 1.14)))

@@ -11,9 +11,9 @@ from typing import Final
 
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
+from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold_request
-from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 
 
@@ -26,10 +26,9 @@ def _sent(told: Sequence[str], question: str, share: float | None) -> str:
             said = prose(seed + 50, "en", 6)
             messages.append({"role": "assistant", "content": f"{said}\n\n{one}" if turn == 2 else said})
     body = encode([*messages, {"role": "user", "content": question}])
-    memo = Memo()
-    folded = fold_request(body, FoldOptions(), memo)
+    folded = fold_request(body, FoldOptions(), WARM)
     if share:
-        folded = fold_request(body, FoldOptions(budget=int(folded.tokens_before * share)), memo)
+        folded = fold_request(body, FoldOptions(budget=int(folded.tokens_before * share)), WARM)
     return "\n".join(message.text for message in folded.forwarded.messages)
 
 

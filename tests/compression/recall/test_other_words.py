@@ -10,9 +10,9 @@ from typing import Final
 
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
+from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold_request
-from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 
 #: Share words with the questions, and answer none.
@@ -35,8 +35,8 @@ def _sent(told: str, question: str, share: float = 0.12) -> str:
         messages.append({"role": "user", "content": said})
         messages.append({"role": "assistant", "content": prose(500 + turn, "en", 1 if turn % 3 else 8)})
     body = encode([*messages, {"role": "user", "content": question}])
-    size = fold_request(body, FoldOptions(), Memo()).tokens_before
-    folded = fold_request(body, FoldOptions(budget=int(size * share)), Memo())
+    size = fold_request(body, FoldOptions(), WARM).tokens_before
+    folded = fold_request(body, FoldOptions(budget=int(size * share)), WARM)
     return "\n".join(message.text for message in folded.forwarded.messages)
 
 
@@ -46,7 +46,7 @@ def _sent_by_default(told: str, question: str) -> str:
         said = told if turn == 20 else prose(turn, "en", 2)
         messages.append({"role": "user", "content": said})
         messages.append({"role": "assistant", "content": prose(500 + turn, "en", 8)})
-    folded = fold_request(encode([*messages, {"role": "user", "content": question}]), FoldOptions(), Memo())
+    folded = fold_request(encode([*messages, {"role": "user", "content": question}]), FoldOptions(), WARM)
     return folded.forwarded.messages[-1].text
 
 
@@ -153,7 +153,7 @@ def test_in_a_document_things_of_a_kind_that_a_question_names_are_none_of_its_wo
     text = "\n\n".join(pages)
     before: list[Message] = [{"role": "user", "content": text}, {"role": "assistant", "content": "Read."}]
     body = encode([*before, {"role": "user", "content": asked}])
-    folded = fold_request(body, FoldOptions(budget=140), Memo())
+    folded = fold_request(body, FoldOptions(budget=140), WARM)
     sent = "\n".join(message.text for message in folded.forwarded.messages)
     assert pages[3][:40] in sent
 
@@ -177,7 +177,7 @@ def test_all_works_of_a_kind_are_quoted_whole(requests: tuple[str, ...], questio
         for asked, answer in zip(requests, made, strict=True)
     ]
     messages[20:20] = [message for exchange in exchanges for message in exchange]
-    folded = fold_request(encode([*messages, {"role": "user", "content": question}]), FoldOptions(), Memo())
+    folded = fold_request(encode([*messages, {"role": "user", "content": question}]), FoldOptions(), WARM)
     sent = "\n".join(message.text for message in folded.forwarded.messages)
     assert [answer for answer in made if answer not in sent] == []
 
@@ -193,7 +193,7 @@ def _made_apart(requests: tuple[str, ...], question: str) -> list[str]:
         beside = f"{_BESIDE[turn % len(_BESIDE)]} It does make a difference. {prose(turn, 'en', 1)}"
         messages.append({"role": "user", "content": beside})
         messages.append({"role": "assistant", "content": prose(500 + turn, "en", 6)})
-    folded = fold_request(encode([*messages, {"role": "user", "content": question}]), FoldOptions(), Memo())
+    folded = fold_request(encode([*messages, {"role": "user", "content": question}]), FoldOptions(), WARM)
     sent = "\n".join(message.text for message in folded.forwarded.messages)
     return [answer for answer in made if answer not in sent]
 

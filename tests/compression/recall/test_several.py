@@ -11,9 +11,9 @@ import pytest
 
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
+from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold_request
-from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.recall.several import several
 
@@ -42,8 +42,8 @@ def _sent(question: str, share: float) -> str:
             messages.append({"role": "user", "content": prose(seed, "en", 4)})
             messages.append({"role": "assistant", "content": f"{prose(seed + 50, 'en', 8)} {_NOISE[seed % len(_NOISE)]}"})
     body = encode([*messages, {"role": "user", "content": question}])
-    size = fold_request(body, FoldOptions(), Memo()).tokens_before
-    folded = fold_request(body, FoldOptions(budget=int(size * share)), Memo())
+    size = fold_request(body, FoldOptions(), WARM).tokens_before
+    folded = fold_request(body, FoldOptions(budget=int(size * share)), WARM)
     return "\n".join(message.text for message in folded.forwarded.messages)
 
 

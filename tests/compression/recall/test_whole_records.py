@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import pytest
 
+from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold
-from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.chat import CHAT
 
@@ -82,7 +82,7 @@ def test_a_value_is_quoted_with_the_record_that_is_asked_for(kind: str, indent: 
         ]
     for name, value in map(reads, (pages[0][17], pages[1][21])):
         body = json.dumps({"model": "gpt-4o", "messages": [*messages[:-1], {"role": "user", "content": ask.format(name)}]})
-        folded = fold(CHAT.read(body.encode(), Memo()), FoldOptions(model="gpt-4o", budget=budget), Memo())
+        folded = fold(CHAT.read(body.encode(), WARM), FoldOptions(model="gpt-4o", budget=budget), WARM)
         assert _stand_together(folded.body.decode(), name, value)
 
 
