@@ -144,6 +144,27 @@ def test_the_very_same_figure_shows_a_window_before_the_chat_has_grown_much() ->
     assert learned((30_000, 30_000), *[(30_000, 30_000)] * 5).window(40_000) is None
 
 
+@each("seed", range(8))
+def test_a_folded_chat_shows_a_server_that_truncates(seed: int) -> None:
+    """What is sent grows and shrinks around the window, and is never much longer than it was when it was first cut off."""
+    random, window, known, own, sent, cut = Random(seed), 4000, Learned(), (0, 0), 700, 0
+    for _ in range(60):
+        if known.window(known.theirs(sent)) is not None:
+            break
+        cut += sent > window
+        reported = min(sent, window - 1)
+        known, own = learn_from_usage(known, sent, reported, own), longest(own, sent, reported)
+        sent = sent + random.randrange(500, 1300) if sent < 4400 else random.randrange(2600, 3700)
+    assert known.window(6000) == window - 1
+    assert cut <= 6
+
+
+def test_one_size_that_comes_again_is_no_window() -> None:
+    """Nor are sizes that hardly differ: two prompts may have the same figure then."""
+    known = learned((5000, 5200), *[(ours, 5200) for ours in (4900, 5000, 5100, 4950, 5050)])
+    assert known.belief is None
+
+
 def test_reports_of_what_a_cache_did_not_hold_are_no_window() -> None:
     steady = learned((5000, 5000), *[(5000 + 1500 * turn, 1500) for turn in range(1, 30)])
     assert steady.window(60_000) is None

@@ -219,16 +219,18 @@ def is_truncated(known: Learned, ours: int, reported: int, own: tuple[int, int] 
 
     Ollama does so by default. It also reports only what its cache did not hold: small reports say nothing. In a chat that grows
     turn by turn each report is only a little too short; what shows there is that they stand still while what is sent grows.
-    Beside conversations in other languages a report may seem short, and still be the same share of what was sent as before.
+    Beside conversations in other languages a report may seem short, and still be the same share of what was sent as before. Two
+    prompts of different lengths hardly ever have the very same figure, though: a chat that is folded grows and shrinks.
     """
-    if own[1] and reported * own[0] >= _OWN * own[1] * ours:
-        return False
     if _is_constant(known, ours, reported):
         return False
     grew, told = known.top
-    if told >= _WORTH_TELLING and ours >= _ALIKE * grew and told / 2 < reported <= _STEADY * told:
+    other_length = ours >= _SAME_GROWTH * grew or (reported == told and _SAME_GROWTH * ours <= grew)
+    if reported == known.fits >= max(told, _WORTH_TELLING) and other_length:
         return True
-    if reported == known.fits >= max(told, _WORTH_TELLING) and ours >= _SAME_GROWTH * grew:
+    if own[1] and reported * own[0] >= _OWN * own[1] * ours:
+        return False
+    if told >= _WORTH_TELLING and ours >= _ALIKE * grew and told / 2 < reported <= _STEADY * told:
         return True
     if len(known.ratios) >= _SURE and max(known.ratios) <= _ALIKE * min(known.ratios):
         expected, share = ours * known.ratio, _QUIET_IF_SURE
@@ -275,13 +277,10 @@ def _unexplained(quiet: tuple[tuple[int, int], ...], top: tuple[int, int]) -> Se
 def _is_beyond_doubt(quiet: tuple[tuple[int, int], ...], top: tuple[int, int]) -> bool:
     """Whether no other vocabulary explains short reports: all have one figure, or what was sent cannot be that few tokens."""
     grew, told = top
-    if (
-        len(quiet) >= _SIGHTINGS
-        and len({r for _, r in quiet}) == 1
-        and quiet[0][1] >= told
-        and max(quiet)[0] >= _SAME_GROWTH * grew
-    ):
-        return True
+    if len(quiet) >= _SIGHTINGS and len({r for _, r in quiet}) == 1 and quiet[0][1] >= told:
+        longest_sent = max(max(quiet)[0], grew if quiet[0][1] == told else 0)
+        if longest_sent >= _SAME_GROWTH * min(grew or longest_sent, min(quiet)[0]):
+            return True
     below = [r for o, r in _unexplained(quiet, top) if told / 2 < r <= _STEADY * told and r < _LEAST * o]
     return len(below) >= _UNEVEN_SIGHTINGS and max(below) >= told / _ALIKE
 

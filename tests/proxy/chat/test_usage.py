@@ -257,3 +257,34 @@ def test_an_object_that_is_too_long_is_given_up_with_its_last_byte_and_searched_
     assert reader.usage.prompt_tokens is None
     reader.feed(b"x")
     assert reader.usage.prompt_tokens == 3
+
+
+FULL = {"message": "prompt is too long: 9000 tokens > 8000 maximum", "type": "invalid_request_error"}
+
+
+@pytest.mark.parametrize(
+    ("last", "told"),
+    [
+        ({"type": "error", "error": FULL}, FULL),
+        ({"error": FULL}, FULL),
+        ({"error": {**FULL, "metadata": {"error": {"message": "inner"}}}}, {**FULL, "metadata": {"error": {"message": "inner"}}}),
+        ({"type": "response.failed", "response": {"error": FULL, "usage": None}}, FULL),
+        ({"type": "response.completed", "response": {"error": None, "output": [{"type": "mcp_call", "error": FULL}]}}, None),
+        ({"choices": [{"delta": {"content": json.dumps({"error": FULL})}}]}, None),
+    ],
+)
+def test_the_error_that_ends_a_stream_is_told(last: dict[str, Any], told: dict[str, Any] | None) -> None:
+    events = [{"choices": [{"delta": {"content": "It lifts"}}]}, last]
+    stream = b"".join(b"data: %b\n\n" % json.dumps(event).encode() for event in events)
+    for size in (1, 7, len(stream)):
+        reader = UsageReader()
+        for at in range(0, len(stream), size):
+            reader.feed(stream[at : at + size])
+        assert (json.loads(reader.broke_off) if reader.broke_off else None) == (told and {"error": told})
+
+
+def test_an_error_in_a_whole_body_ended_no_stream() -> None:
+    """It may be a tool's arguments, which Anthropic sends as an object."""
+    reader = UsageReader(streamed=False)
+    reader.feed(json.dumps({"content": [{"type": "tool_use", "input": {"error": FULL}}], "usage": OPENAI}).encode())
+    assert (reader.broke_off, reader.usage) == (b"", SAID)

@@ -181,6 +181,7 @@ _REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "stopped": "The process ended before the observed request was folded.",
         "server-history": "Its history, or a part of it, is stored by the provider, so nothing before that may be left out.",
         "background": "It is a background request; these are passed on unchanged.",
+        "overflow-late": "The upstream found its context full in the middle of the answer; later requests are made to fit.",
         "upstream-truncated": "The upstream read fewer tokens than were sent: it cuts prompts off in silence.",
     }
 )

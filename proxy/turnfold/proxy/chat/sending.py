@@ -223,13 +223,16 @@ class Sending:
 
     def learn_from(self, exchange: Exchange, watch: Watch) -> Exchange:
         """Compare the upstream's count with ours; say so where it must have dropped text without a word."""
-        reported = watch.reader.usage.prompt_tokens
-        if not exchange.recoverable or exchange.tokens is None or reported is None or exchange.upstream_status != 200:
-            return exchange
-        if _reads_another(exchange):
+        if not exchange.recoverable or exchange.tokens is None or exchange.upstream_status != 200 or _reads_another(exchange):
             return exchange
         ours = exchange.tokens[1]
         spot = Spot(exchange.request.tenant, exchange.request.to.origin, exchange.model)
+        reader = watch.reader
+        if reader.broke_off and (overflow := detect(200, reader.broke_off, in_stream=True)):
+            return self._learn_from_late_overflow(exchange, spot, overflow, exchange.known.theirs(ours))
+        reported = reader.usage.prompt_tokens
+        if reported is None:
+            return exchange
         own = self._windows.longest_report(spot, exchange.name)
         self._windows.note_report(spot, exchange.name, ours, reported)
         if not self._windows.learn_at_once(spot, ours, reported, own):
@@ -239,6 +242,13 @@ class Sending:
             return exchange
         self._tell_of_truncation(spot, exchange.request.id, reported, exchange.known.theirs(ours))
         return exchange.but(reason="upstream-truncated")
+
+    def _learn_from_late_overflow(self, exchange: Exchange, spot: Spot, overflow: Overflow, theirs: int) -> Exchange:
+        """The context was found full when the client had a part of the answer: what can be helped is the next request."""
+        learning = self._learn_refusal(spot, overflow.limit, overflow.requested or theirs)
+        self._in_background(asyncio.get_running_loop().create_task(learning, name=exchange.request.id))
+        _log.warning("%s: the context was full in the middle of the answer: later requests will be smaller", exchange.request.id)
+        return exchange.but(reason="overflow-late")
 
     def _tell_of_truncation(self, spot: Spot, request_id: str, reported: int, expected: int) -> None:
         """A line, now and then: an upstream that does so does it with every request."""
@@ -250,6 +260,9 @@ class Sending:
         _log.warning(
             "%s: the upstream read %d of about %d tokens: it cuts prompts off in silence", request_id, reported, expected
         )
+
+    async def _learn_refusal(self, spot: Spot, limit: int | None, theirs: int) -> None:
+        await self._windows.learn_from_refusal(spot, limit, theirs)
 
     async def _remember(self, spot: Spot, ours: int, reported: int, own: tuple[int, int]) -> None:
         await self._windows.learn_from_usage(spot, ours, reported, own)

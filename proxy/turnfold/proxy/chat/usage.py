@@ -1,7 +1,7 @@
 """Reading the upstream's own figures from a copy of its response.
 
-Lives here: finding ``"usage": {...}`` and a stream's last event in bytes that pass by, streamed or not, coded or not, in constant
-memory. Does not belong here: holding a response back, changing it, or raising: whatever is not understood is no usage.
+Lives here: finding ``"usage": {...}``, errors and a stream's last event in bytes that pass by, streamed or not, coded or not, in
+constant memory. Does not belong here: holding a response back, changing it, or raising: whatever is not understood is no usage.
 
 The bytes are searched, not parsed: inside a JSON string the quotes of such a text would be escaped, so an unescaped match is
 a key. That one search serves server-sent events and whole bodies alike, wherever chunk borders fall.
@@ -19,7 +19,7 @@ from turnfold.proxy.chat.receipts import Usage
 from turnfold.proxy.http.codings import CodedBodyBroken, CodedBodyTooLarge, Inflater, is_readable
 
 _KEY: Final = re.compile(
-    rb'"usage"\s{0,8}:\s{0,8}\{|"model"\s{0,8}:\s{0,8}"([^"\\]{1,128})"|"service_tier"\s{0,8}:\s{0,8}"([^"\\]{1,32})"'
+    rb'"(usage|error)"\s{0,8}:\s{0,8}\{|"model"\s{0,8}:\s{0,8}"([^"\\]{1,128})"|"service_tier"\s{0,8}:\s{0,8}"([^"\\]{1,32})"'
     rb'|"type"\s{0,8}:\s{0,8}"(message_stop|response\.(?:completed|incomplete|failed))"'
 )
 _DONE: Final = re.compile(rb"(?:\A|[\r\n])data: ?\[DONE\]\s*\Z")
@@ -157,8 +157,10 @@ class UsageReader:
         self._streamed = streamed
         self._last_event = False
         self.model = ""
+        self._error = b""
+        self._is_answered = False
         self._held = b""
-        self._collecting = False
+        self._collecting = self._is_error = False
         self._seen = self._depth = 0  # of an object that is being collected: bytes looked at, objects that are open
         self._in_string = False
         self._plain: Callable[[bytes], Iterator[bytes]] | None = None
@@ -173,6 +175,11 @@ class UsageReader:
         if not self._streamed:
             return False
         return _DONE.search(self._held) is not None or (self._last_event and self._held.endswith(_BLANK_LINES))
+
+    @property
+    def broke_off(self) -> bytes:
+        """The error that ended a stream, as a body of its own; b"" where none did."""
+        return b"" if self._is_answered else self._error
 
     def feed(self, chunk: bytes) -> None:
         """Look at the next bytes. Never raises."""
@@ -198,13 +205,15 @@ class UsageReader:
                 self._held = data[max(at, len(data) - _CARRY) :]
                 return
             at = match.end()
-            if match[1] is not None:
-                self.model = self.model or match[1].decode("utf-8", "replace")
-            elif match[2] is not None:  # a stream repeats first what was asked for, and at its end says what was done
-                self._tell_tier(match[2].decode("utf-8", "replace").lower())
-            elif match[3] is not None:
+            if match[2] is not None:
+                self.model = self.model or match[2].decode("utf-8", "replace")
+            elif match[3] is not None:  # a stream repeats first what was asked for, and at its end says what was done
+                self._tell_tier(match[3].decode("utf-8", "replace").lower())
+            elif match[4] is not None:
                 self._last_event = True
-            else:
+                self._is_answered = match[4] != b"response.failed"
+            elif self._streamed or match[1] == b"usage":  # a whole body's may be a tool's arguments
+                self._is_error = match[1] == b"error"
                 at = self._collect(data, at - 1)
 
     def _tell_tier(self, tier: str) -> None:
@@ -220,6 +229,10 @@ class UsageReader:
         self._collecting = end is None and len(data) - start < _LONGEST
         self._held = data[start:] if self._collecting else b""
         if end is None:
+            return start + 1
+        if self._is_error:  # what it holds is looked at too: errors in it, which are a part of it, and usage
+            told = data[start:end]
+            self._error = self._error if told in self._error else b'{"error":%b}' % told
             return start + 1
         try:
             reported = _DECODER.decode(data[start:end].decode("utf-8", "surrogateescape"))
