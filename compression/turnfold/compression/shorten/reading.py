@@ -192,7 +192,7 @@ def _bags(text: str, spans: Sequence[Span], said: _Said) -> _Said:
     """The words of each sentence; in a script without blanks between words its terms."""
     return [
         [f"{word} " if word in STOP else word for word in terms(span.of(text))]
-        if span.kind not in EXACT and _is_run_on(span.of(text), one)
+        if span.kind not in EXACT and is_run_on(span.of(text), one)
         else one
         for span, one in zip(spans, said, strict=True)
     ]
@@ -462,7 +462,7 @@ def _may_order(found: Ints, sizes: Ints, cues: Ints) -> tuple[Bools, Bools]:
     return cued, closely
 
 
-def _is_run_on(piece: str, said: Sequence[str]) -> bool:
+def is_run_on(piece: str, said: Sequence[str]) -> bool:
     """Whether a piece is in a script without blanks between words: it has few for its size."""
     return not piece.isascii() and len(said) < len(piece) // 12
 
