@@ -18,6 +18,7 @@ from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text.blocks import Range
+from turnfold.compression.text.dialogue.wanted.code_blocks import code_ranges
 from turnfold.compression.text.dialogue.wanted.code_parts import (
     CallPlace,
     Definition,
@@ -38,8 +39,7 @@ _BESIDE: Final = 400  # tokens of what else bears on the request, where they are
 _MOST_CALLED: Final = 3_000  # tokens of what an error names
 _LONGEST_CALLED: Final = 6_000  # characters of a definition that is quoted for one of its lines
 _AROUND: Final = 12  # lines above and below a line that is in none
-_LONG: Final = 1_000  # tokens of a message from which a part of it is quoted alone
-_FEWEST: Final = 3  # definitions of such a message
+_SHORT: Final = 500  # tokens of code that is quoted whole for one of its definitions
 _MOST_PLACES: Final = 4  # in which one name may be defined; more are said by every class, as "decode"
 _VERSIONS: Final = 2  # of a definition: as it was pasted, and as it was last written
 _CODE_SIGNS: Final = ("\n  ", "\n\t", "```")
@@ -77,7 +77,7 @@ def find_code_parts(
     count: Callable[[str], int],
     memo: Memo,
 ) -> FoundWork:
-    """The files and definitions that a request names, of code that is too long to be quoted whole.
+    """The files and definitions that a request or an error names.
 
     Args:
         sources: what may be quoted.
@@ -89,8 +89,6 @@ def find_code_parts(
         return _find_called(sources, behind, calls, min(_MOST_CALLED, room), count, memo)
     wanted = named_parts(request)
     if not (wanted.files or wanted.names or wanted.joined):
-        return FoundWork()
-    if not any(_names_any(parts, wanted) for parts in of_each(memo, "code-bases", sources, _held_in_long)):
         return FoundWork()
     held = of_each(memo, "code-parts", [*sources, *behind], _held)
     named = _files(held, wanted, sources) or _definitions(held, wanted, sources)
@@ -153,21 +151,11 @@ def _fits(one: Definition) -> bool:
     return one.place[1] - one.place[0] <= _LONGEST_CALLED
 
 
-def _held_in_long(source: Quotable) -> _Parts:
-    """What a message has that is too long to be quoted whole; one of many is, so the others are not read to most requests."""
-    parts = _held(source) if len(source.text) > _LONG else _Parts()
-    return parts if _is_long(source, parts) else _Parts()
-
-
 def _held(source: Quotable) -> _Parts:
     text = source.text
     if source.role not in ("user", "assistant") or not any(sign in text for sign in _CODE_SIGNS):
         return _Parts()
     return _Parts(tuple(file_parts(text)), tuple(definitions(text)))
-
-
-def _names_any(parts: _Parts, wanted: NamedCode) -> bool:
-    return any(_is_file(one, wanted) for one in parts.files) or any(_is_named(one, wanted) for one in parts.definitions)
 
 
 def _files(held: Sequence[_Parts], wanted: NamedCode, sources: Sequence[Quotable]) -> list[_Named]:
@@ -180,9 +168,8 @@ def _files(held: Sequence[_Parts], wanted: NamedCode, sources: Sequence[Quotable
                 continue
             inside = _inside(parts.definitions, part.place)
             is_named = any(_is_named(one, wanted) for one in inside)
-            is_folded = n < len(sources) and _is_long(sources[n], parts)
             whole = _Named(n, part.place, tuple(_outline(inside)), part.line)
-            newest[path] = None if is_named or not is_folded else whole
+            newest[path] = None if is_named or n >= len(sources) else whole
     return [one for one in newest.values() if one]
 
 
@@ -196,14 +183,15 @@ def _definitions(held: Sequence[_Parts], wanted: NamedCode, sources: Sequence[Qu
     often = Counter(name for _, name in places)
     current = [every[-_VERSIONS:] for (_, name), every in places.items() if often[name] <= _MOST_PLACES]
     chosen = [at for every in current if every[-1][0] < len(sources) for at in every]
-    if not any(_is_long(sources[n], held[n]) for n, _ in chosen):
-        return []
-    return [_named(n, held[n], one) for n, one in chosen]
+    return [_named(n, sources[n], held[n], one) for n, one in chosen]
 
 
-def _named(n: int, parts: _Parts, one: Definition) -> _Named:
+def _named(n: int, source: Quotable, parts: _Parts, one: Definition) -> _Named:
+    """The definition, or the code that it stands in if that is short: who asks for a change may want all of it."""
     file = _file_of(parts, one)
-    return _Named(n, one.place, tuple(_outline(_inside(parts.definitions, one.place))), file.line if file else None)
+    blocks = (block for block in code_ranges(source.text, is_bare=False) if block[0] <= one.place[0] < block[1])
+    block = next((block for block in blocks if estimate(source.text[slice(*block)]) <= _SHORT), one.place)
+    return _Named(n, block, tuple(_outline(_inside(parts.definitions, one.place))), file.line if file else None)
 
 
 def _innermost(found: Sequence[tuple[int, Definition]]) -> list[tuple[int, Definition]]:
@@ -223,10 +211,6 @@ def _is_named(one: Definition, wanted: NamedCode) -> bool:
         return True
     bare = one.name.replace("_", "").lower()
     return bare in wanted.joined and bare != one.name
-
-
-def _is_long(source: Quotable, parts: _Parts) -> bool:
-    return len(parts.definitions) >= _FEWEST and estimate(source.text) >= _LONG
 
 
 def _file_of(parts: _Parts, one: Definition) -> FilePart | None:
