@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Final
 
+from turnfold.compression.memo import remembering
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.orders import begins_with_command, is_standing_order
 from turnfold.compression.text.kinds import kind_of
@@ -95,6 +96,7 @@ def _is_said(line: str) -> bool:
     return len(found) >= _FEWEST and sum(plain) >= _PLAIN_SHARE * len(found)
 
 
+@remembering  # of a file that is read again most lines are the same
 def asks(line: str) -> bool:
     """Whether somebody asks, orders or speaks of themselves in a line or a sentence."""
     said = words(lower_text(line))

@@ -63,8 +63,10 @@ def statement_weight(sentence: str, known: Sequence[str] | None = None) -> float
             dense and name in _RUN_ON and _RUN_ON[name].search(sentence) is not None
         )
 
-    own, lasting, limit = says("own"), says("lasting"), says("limit")
     facts = fact_weight(sentence)
+    if not (said or dense):
+        return max(0.0, facts - 0.2) if _ASKS.search(sentence) else facts
+    own, lasting, limit = says("own"), says("lasting"), says("limit")
     weight = 0.25 * own + 0.15 * limit + 0.15 * says("task") + facts
     if lasting:
         weight += 0.2 if own else 0.05
