@@ -42,7 +42,7 @@ _SPELT: Final = frozenset(pair.partition("=")[2] for pairs in lexicon("numbers")
 )
 
 
-class _Column(NamedTuple):
+class _FigureColumn(NamedTuple):
     """A column of figures: its head, and its figure in each record, None where that has none."""
 
     head: str
@@ -91,7 +91,7 @@ def _fields(record: str) -> dict[str, str]:
     return {str(key): str(value) for key, value in found.items()} if isinstance(found, dict) else {}
 
 
-def _columns(records: Sequence[str]) -> list[_Column]:
+def _columns(records: Sequence[str]) -> list[_FigureColumn]:
     """The columns of figures, without those that only count the records."""
     cells = _cells(records)
     found = []
@@ -100,7 +100,7 @@ def _columns(records: Sequence[str]) -> list[_Column]:
         known = [one for one in figures if one is not None]
         counts = all(b - a == 1.0 for a, b in pairwise(known))
         if len(known) >= _NUMERIC * len(records) and len(set(known)) > 1 and not counts:
-            found.append(_Column(head, figures))
+            found.append(_FigureColumn(head, figures))
     return found
 
 
@@ -117,7 +117,7 @@ def _value(number: str) -> float | None:
     return float(plain) if plain.count(".") <= 1 else None
 
 
-def _asked_columns(columns: Sequence[_Column], folded: str, having: Callable[[str], int]) -> Sequence[_Column]:
+def _asked_columns(columns: Sequence[_FigureColumn], folded: str, having: Callable[[str], int]) -> Sequence[_FigureColumn]:
     """The columns whose heads have words of the question, else those of the kinds that it names; all where it names none."""
     fields = frozenset(held_fields(folded))
     named = [one for one in columns if having(one.head.replace("_", " "))]
@@ -125,7 +125,7 @@ def _asked_columns(columns: Sequence[_Column], folded: str, having: Callable[[st
     return named or of_kind or columns
 
 
-def _beyond(columns: Sequence[_Column], among: Sequence[int], folded: str) -> list[int]:
+def _beyond(columns: Sequence[_FigureColumn], among: Sequence[int], folded: str) -> list[int]:
     """The records on the side of a limit that a question names, the farthest first; none where all are or none is."""
     limits = _limits(folded)
     if limits is None:
@@ -153,7 +153,7 @@ def _limits(folded: str) -> tuple[float, float] | None:
 _FAR: Final = float("inf")
 
 
-def _ends(columns: Sequence[_Column], among: Sequence[int], number: int) -> list[int]:
+def _ends(columns: Sequence[_FigureColumn], among: Sequence[int], number: int) -> list[int]:
     """The records at either end of each column, the outermost first."""
     found: dict[int, None] = {}
     for column in columns:
