@@ -44,6 +44,7 @@ from turnfold.compression.wire.conversation import (
     Texts,
     family,
 )
+from turnfold.compression.wire.media import labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,7 +343,7 @@ class _Writer:
         self.dropped.extend(_runs(indices))
         section = self._section(level, indices)
         line = f"[turnfold {section.id}: {len(indices)} messages folded]"
-        line += "".join(f"\n{_left_out(section, one)}" for one in self._attachments(indices)[:_MOST_NAMED])
+        line += "".join(f"\n{_left_out(section, label)}" for label in labels(self._attachments(indices), _MOST_NAMED))
         whole = {i for unit in told for i in self._messages_of(unit)}
         text = self.quotes(indices, orders_only=level is Level.LINE, whole=[n for n, i in enumerate(indices) if i in whole])
         if level is Level.SUMMARY and (written := self._written_of(start, end)):
@@ -443,7 +444,7 @@ class _Writer:
         message = self.messages[index]
         if message.sealed or index in self.pictures:
             return {}
-        return {one.path: _left_out(section, one) for one in message.attached}
+        return {one.path: _left_out(section, one.label) for one in message.attached}
 
     def _speakers(self, piece: Piece) -> tuple[list[Message], list[Message]]:
         """Who tells the task as far as the piece's end: the first and latest user messages; the assistant in the piece."""
@@ -454,7 +455,7 @@ class _Writer:
 
 
 _PICTURES: Final = 5  # results whose pictures stay when they are folded
-_MOST_NAMED: Final = 20  # attachments that a summary names
+_MOST_NAMED: Final = 20  # attachments that a summary names, those alike as one
 
 
 def _newest_pictures(messages: Messages, seen: int) -> frozenset[int]:
@@ -463,8 +464,8 @@ def _newest_pictures(messages: Messages, seen: int) -> frozenset[int]:
     return frozenset(islice(results, _PICTURES))
 
 
-def _left_out(section: Section, attachment: Attachment) -> str:
-    return f"[turnfold {section.id}: {attachment.label} left out]"
+def _left_out(section: Section, label: str) -> str:
+    return f"[turnfold {section.id}: {label} left out]"
 
 
 def _ending(sources: Sequence[Source], index: int) -> Quote:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from turnfold.compression.memo import Memo
 from turnfold.compression.recall import cover, passage_index
 from turnfold.compression.recall.abreast import Abreast, abreast, with_abreast
-from turnfold.compression.recall.called import called_room, with_called
+from turnfold.compression.recall.called import called_room, with_called, with_named_results
 from turnfold.compression.recall.fence import FRAME, fence_tokens
 from turnfold.compression.recall.greatest import best_places
 from turnfold.compression.recall.held import Held
@@ -344,6 +344,7 @@ class _Asking:
         index, sources, tuning, floor = self.index, self.sources, self.tuning, self.floor
         worth = with_called(index, score(index, sources, self.asked.text, self.terms, tuning), self.terms, tuning.called)
         least = np.inf if floor is None else floor * float(worth.max())
+        worth = with_named_results(index, worth, self.terms, tuning.named_result)
         named = named_factor(index, sources, self.terms, tuning, borrowed=self.asked.borrowed)
         worth = with_records(index, sources, renewed(index, sources, worth * named, memo), self.asked.things, tuning)
         if self.points_back:
@@ -359,6 +360,7 @@ class _Asking:
             # Rounded, so that no machine's arithmetic changes the order.
             liked = score(index, sources, self.asked.text, self.terms, tuning, like)
             liked = with_called(index, liked, self.terms, tuning.called)
+            liked = with_named_results(index, liked, self.terms, tuning.named_result)
             liked = with_records(index, sources, renewed(index, sources, liked * named, memo), self.asked.things, tuning)
             worth = np.round(liked, 6)
             bears = np.zeros(len(worth), dtype=bool)

@@ -61,7 +61,7 @@ def find_named_rows(
         table = tables[at]
         if table is None or at in question.held:
             continue
-        if asked <= table.said | table.kinds:
+        if all(word in table.said or not table.kinds.isdisjoint((word, f"{word}s")) for word in asked):
             room = question.whole_room - fence_tokens(count)
             return _quoted(at, sources[at].text, table, asked, joins_values(folded), room, count)
     return FoundWork()
