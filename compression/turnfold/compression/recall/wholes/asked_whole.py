@@ -21,11 +21,13 @@ from turnfold.compression.recall.wholes.handed_code import find_code
 from turnfold.compression.recall.wholes.mails import find_mails
 from turnfold.compression.recall.wholes.materials import find_materials
 from turnfold.compression.recall.wholes.named_rows import find_named_rows
+from turnfold.compression.recall.wholes.offers import find_labelled, find_offer
 from turnfold.compression.recall.wholes.placed_parts import find_parts
 from turnfold.compression.recall.wholes.series import find_series
 from turnfold.compression.recall.wholes.works import FoundWork, find_work
 from turnfold.compression.text.dialogue.wanted.entry_requests import asks_over_entries
 from turnfold.compression.text.dialogue.wanted.series import asks_for_moves
+from turnfold.compression.text.dialogue.wanted.versions import NEWEST
 from turnfold.compression.text.quotes import Quotable
 
 
@@ -38,10 +40,11 @@ def find_whole(
     rows = partial(find_rows, sources, index, question, asks, count, memo)
     work = partial(find_work, sources, question, asks, count, memo)
     parts = partial(find_parts, sources, question, asks, count)
+    refers = partial(_referred_to, sources, index, question, asks, count, memo)
     named = partial(find_named_rows, sources, question, asks, count, memo)
     mails = partial(find_mails, sources, question, asks, count, memo)
     found = FoundWork()
-    for find in (mails, work, rows, parts, named) if is_text else (mails, rows, work, parts, named):
+    for find in (mails, work, rows, parts, named) if is_text else (mails, rows, refers, work, parts, named):
         one = find()
         if one.quotes:
             found = one
@@ -49,6 +52,17 @@ def find_whole(
         # A work that the request holds has older forms that are not to be quoted; a table may be too long.
         found = one if one.outdated or one.cut is not None else found
     return found if question.whole_room == 0 else found.joined(_beside(sources, index, question, found, count, memo))
+
+
+def _referred_to(
+    sources: Sequence[Quotable], index: PassageIndex, question: Question, asks: str, count: Callable[[str], int], memo: Memo
+) -> FoundWork:
+    """The labelled exchange, or the offered thing, that a question refers to."""
+    room = question.whole_room - fence_tokens(count)
+    if not index.is_talk or (question.work is not None and question.work.asked.versions != NEWEST):
+        return FoundWork()
+    labelled = find_labelled(sources, asks, room, count, memo)
+    return labelled if labelled.quotes else find_offer(sources, asks, room, count, memo)
 
 
 def _beside(
