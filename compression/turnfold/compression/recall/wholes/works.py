@@ -26,6 +26,8 @@ from turnfold.compression.recall.fence import FRAME, fence_tokens
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
 from turnfold.compression.recall.question import Question, WantedWork, content_words
 from turnfold.compression.recall.ranked_quotes import RankedQuotes, in_front
+from turnfold.compression.recall.wholes.code_changes import code_changes
+from turnfold.compression.recall.wholes.revisions import find_revisions, newest_revision
 from turnfold.compression.recall.wholes.several_works import several_works
 from turnfold.compression.recall.wholes.spread_works import spread
 from turnfold.compression.scorers.bm25 import rarity, wanted_terms
@@ -34,7 +36,7 @@ from turnfold.compression.text.blocks import Range, fences
 from turnfold.compression.text.dialogue.transcripts import is_transcript
 from turnfold.compression.text.dialogue.turns import SPEAKER_LABEL
 from turnfold.compression.text.dialogue.wanted.code_blocks import code_ranges
-from turnfold.compression.text.dialogue.wanted.versions import VERSION_WORDS, WITH_OLDER
+from turnfold.compression.text.dialogue.wanted.versions import NEWEST, VERSION_WORDS, WITH_OLDER
 from turnfold.compression.text.dialogue.wanted.works import WANTED_WORDS, AskedWork, MakingRequest, has_form, making_request
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
@@ -132,14 +134,16 @@ def find_work(sources: Sequence[Quotable], question: Question, folded: str, coun
         if quotes or not wanted.asked.is_long:
             return FoundWork(quotes, (), tokens)
     messages = [*sources, *question.behind]
-    found = _works(messages, wanted, folded, memo)
+    revised, tokens = find_revisions(messages, len(sources), wanted, folded, room, count, memo)
+    found = [] if revised else _works(messages, wanted, folded, memo)
     if not found:
-        return FoundWork()
+        return FoundWork(revised, (), tokens)
     forms = _forms(found, wanted.asked, _names(folded, wanted.asked))
     if not wanted.is_whole:  # if it is short, since what it says may share no word with the question
         return _fitting(forms.wanted[:1], sources, min(room, _ASKED_ABOUT), count) or FoundWork()
     if several := _together(messages, found, forms, wanted, folded, memo):
         return _all_of(several, sources, room, count)
+    forms = _with_changes(messages, _revised(messages, forms, wanted.asked, memo), wanted.asked)
     return _one(found, forms, wanted.asked, sources, room, count)
 
 
@@ -162,6 +166,28 @@ def _one(
     if fitting is None and asked.is_long:
         fitting = _all_of(forms.wanted[:1], sources, room, count)
     return fitting._replace(outdated=apart) if fitting else FoundWork()
+
+
+def _with_changes(messages: Sequence[Quotable], forms: _Forms, asked: AskedWork) -> _Forms:
+    """The same with what was told of code since its newest version."""
+    newest = forms.wanted[0]
+    if newest.is_prose or asked.versions != NEWEST:
+        return forms
+    known = {work.source: work for work in forms.changed}
+    for n, ranges in code_changes(messages, newest.source, newest.ranges).items():
+        known.setdefault(n, _held(n, messages[n].text, ranges, newest.fits))
+    return forms._replace(changed=tuple([known[n] for n in sorted(known)]))
+
+
+def _revised(messages: Sequence[Quotable], forms: _Forms, asked: AskedWork, memo: Memo) -> _Forms:
+    """The same with what became of a text step by step in place of the version that fits best."""
+    number = forms.wanted[0].source
+    chain = () if asked.versions != NEWEST or asked.kind == "code" else newest_revision(messages, number, memo)
+    if not chain or chain[-1] <= number:
+        return forms
+    held = [_held(n, messages[n].text, ((0, len(messages[n].text)),), forms.wanted[0].fits) for n in chain]
+    others = [work for work in (*forms.wanted, *forms.others) if work.source not in chain]
+    return _Forms((held[0],), tuple(held[1:]), tuple(others))
 
 
 def _together(
