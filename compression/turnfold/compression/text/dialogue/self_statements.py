@@ -65,7 +65,7 @@ def statement_weight(sentence: str, known: Sequence[str] | None = None) -> float
 
     facts = fact_weight(sentence)
     if not (said or dense):
-        return max(0.0, facts - 0.2) if _ASKS.search(sentence) else facts
+        return max(0.0, facts - 0.2) if ASKS.search(sentence) else facts
     own, lasting, limit = says("own"), says("lasting"), says("limit")
     weight = 0.25 * own + 0.15 * limit + 0.15 * says("task") + facts
     if lasting:
