@@ -42,6 +42,7 @@ class Piece(NamedTuple):
         answered: the unit that the anchor answers, quoted at every level (``answered``); None under a budget.
         requests: the newest user units of it, the anchor left out, under which an agent went to work (``is_request``): quoted
             at every level too.
+        keeps: whether all that users have kept step by step stands in it.
     """
 
     start: int
@@ -52,6 +53,7 @@ class Piece(NamedTuple):
     anchor: int | None
     answered: int | None = None
     requests: tuple[int, ...] = ()
+    keeps: bool = False
 
 
 def answered(units: Sequence[Unit], start: int, anchor: int | None) -> int | None:
@@ -129,6 +131,12 @@ def saved_by(pieces: Iterable[Piece]) -> tuple[int, int]:
     return folded - left, folded
 
 
+def quoted_entries(course: Course, pieces: Sequence[Piece]) -> int:
+    """About the tokens that a question over all that users have kept gets quoted of pieces; FACTS hold it."""
+    bare = (p for p in pieces if p.level is not Level.FACTS and not p.keeps)
+    return min(policy.MOST_WHOLE, sum(course.entries[p.end] - course.entries[p.start] for p in bare))
+
+
 # ---------------------------------------------------------------- made of units
 
 
@@ -154,7 +162,8 @@ def _anchor(course: Course, start: int, end: int) -> int | None:
     return None if course.units[end].is_user or users[end] == users[start] else bisect_left(users, users[end]) - 1
 
 
-def piece_of(course: Course, start: int, end: int, level: Level, reopened: frozenset[int]) -> Piece:
+def piece_of(course: Course, start: int, end: int, level: Level, reopened: frozenset[int], *, keeps: bool = False) -> Piece:
+    """Units at a level; its size as far as sums tell."""
     units = course.units
     anchor = _anchor(course, start, end)
     stays = course.staying_tables(start, end, reopened)
@@ -168,11 +177,13 @@ def piece_of(course: Course, start: int, end: int, level: Level, reopened: froze
         size = policy.summary_tokens(raw)
     elif course.options.budget is None:
         size += policy.told_tokens(raw, course.users[end] - course.users[start])
+    if keeps:
+        size = min(raw, size + min(course.entries[end] - course.entries[start], policy.step_tokens(raw, 0.0, keeps=True)))
     before = answered(units, start, anchor) if course.options.budget is None else None
     asked = _requests(course, start, end if anchor is None else anchor)
     for unit in asked if before is None else (before, *asked):
         size = min(raw, size + min(policy.ANSWERED, course.tokens(unit, unit + 1)))
-    return Piece(start, end, level, raw, size, anchor, before, asked)
+    return Piece(start, end, level, raw, size, anchor, before, asked, keeps)
 
 
 def _requests(course: Course, start: int, end: int) -> tuple[int, ...]:
@@ -188,7 +199,15 @@ def _requests(course: Course, start: int, end: int) -> tuple[int, ...]:
 
 
 def promote(
-    course: Course, pieces: tuple[Piece, ...], old: Level, new: Level, most: int, least: int, reopened: frozenset[int]
+    course: Course,
+    pieces: tuple[Piece, ...],
+    old: Level,
+    new: Level,
+    most: int,
+    least: int,
+    reopened: frozenset[int],
+    *,
+    keeps: bool,
 ) -> tuple[Piece, ...]:
     """The oldest pieces of a level turned into one of the next, once together they exceed `most`; at most `least` of it stays."""
     here = [p for p in pieces if p.level is old]
@@ -209,5 +228,5 @@ def promote(
         loops = not any(course.has_user(p.start, p.end) for p in done[kept + 1 :])
         if loops and len(list(piece_runs([*done[kept:], *going]))) == 1:
             going, done = [*done[kept:], *going], done[:kept]
-    merged = [piece_of(course, a, b, new, reopened) for a, b in piece_runs(going)]
+    merged = [piece_of(course, a, b, new, reopened, keeps=keeps) for a, b in piece_runs(going)]
     return (*done, *merged, *(p for p in pieces if p.start >= end))

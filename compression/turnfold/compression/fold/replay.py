@@ -19,7 +19,17 @@ from typing import Final, NamedTuple
 from turnfold.compression.fold import decisions, policy
 from turnfold.compression.fold.adoption import adoptable
 from turnfold.compression.fold.course import Course
-from turnfold.compression.fold.pieces import Asker, Level, Piece, new_pieces, piece_of, promote, recall_tokens, saved_by
+from turnfold.compression.fold.pieces import (
+    Asker,
+    Level,
+    Piece,
+    new_pieces,
+    piece_of,
+    promote,
+    quoted_entries,
+    recall_tokens,
+    saved_by,
+)
 from turnfold.compression.fold.policy import Thresholds
 from turnfold.compression.fold.units import handed_over, question_start, rests
 from turnfold.compression.options import FoldDecision, WrittenSummary
@@ -115,7 +125,9 @@ def _reopened(course: Course, now: Replay, index: int) -> Replay:
     new = _with_exchange(course, table, now.tail)
     reopened, first = now.reopened.union(new), new[0]
     changed = [p for p in now.pieces if any(p.start <= i < p.end for i in new)]
-    pieces = tuple([piece_of(course, p.start, p.end, p.level, reopened) if p in changed else p for p in now.pieces])
+    pieces = tuple(
+        [piece_of(course, p.start, p.end, p.level, reopened, keeps=p.keeps) if p in changed else p for p in now.pieces]
+    )
     known = course.total[course.requests[now.turns - 1] + 1] if now.turns else 0
     behind = known - course.total[first] - saved_by(p for p in now.pieces if p.start >= first)[0]
     warm = now.decision.warmth.share(course.shape_at(now.turns).loops)
@@ -175,6 +187,8 @@ def _saving(course: Course, now: Replay, index: int) -> float:
         return prices.reread(warmth.loops) * left_out
     shape = course.shape_at(now.turns)
     recall = policy.most_recall_tokens(course.options, warmth, shape, left_out, folded) if course.options.recall else 0
+    if recall and course.units[index].goes_over:
+        recall += quoted_entries(course, now.pieces)
     return prices.reread(warmth.turns) * left_out - prices.write * recall
 
 
@@ -256,6 +270,7 @@ def _fold_if_due(course: Course, before: Replay, index: int) -> Replay:
         rewrite, saving = _stake(course, before, after)
         price = course.options.prices.reread(before.decision.warmth.share(course.shape_at(before.turns).loops))
         spent = before.spent + _unfolded_cost(course, before, index)
+        saving -= int(_quoted(course, before, after, index) / price)
         if policy.pays(price, rewrite, saving, before.turns + 1, policy.allowance(before.saved, spent)):
             return after._replace(saved=before.saved - rewrite)
     return before
@@ -278,6 +293,12 @@ def _stake(course: Course, before: Replay, after: Replay) -> tuple[float, int]:
     again = among + behind + _unmarked_front(course, before, first)
     warm = before.decision.warmth.share(course.shape_at(before.turns).loops)
     return policy.rewrite_cost(course.options, warm, raw, fresh, left, again), raw + fresh - left
+
+
+def _quoted(course: Course, before: Replay, after: Replay, index: int) -> float:
+    """What a fold makes the average request cost more by what is quoted to those that go over all that users have kept."""
+    more = quoted_entries(course, after.pieces) - quoted_entries(course, before.pieces)
+    return course.share_over_all(index) * course.options.prices.write * more
 
 
 def _unmarked_front(course: Course, before: Replay, start: int) -> int:
@@ -303,8 +324,13 @@ def _fold(course: Course, before: Replay, index: int, limits: Thresholds) -> Rep
     # Where a fold makes everything in front be written again anyway, nothing is saved by going in few large steps.
     steady = limits.facts_at * 3 // 4
     most, least = (steady, steady) if course.forgets_front else (limits.facts_at, limits.facts_at // 2)
-    pieces = promote(course, pieces, Level.FACTS, Level.SUMMARY, most, least, stays)
-    pieces = promote(course, pieces, Level.SUMMARY, Level.LINE, limits.summaries_at, limits.summaries_at // 2, stays)
+    keeps = policy.keeps_entries(course.options, before.decision.warmth, course.share_over_all(index))
+    done = promote(course, pieces, Level.FACTS, Level.SUMMARY, most, least, stays, keeps=keeps)
+    if keeps and done != pieces:  # what stands in front of a new summary is short: it is written again with it
+        done = tuple(
+            [piece_of(course, p.start, p.end, p.level, stays, keeps=True) if p.level is not Level.FACTS else p for p in done]
+        )
+    pieces = promote(course, done, Level.SUMMARY, Level.LINE, limits.summaries_at, limits.summaries_at // 2, stays, keeps=keeps)
     if pieces == before.pieces:
         return before
     since = before.since if before.events else index
@@ -397,6 +423,8 @@ def _stays(course: Course, before: Replay, index: int) -> bool:
     if asker.unit < before.tail:  # it was folded while its recall stayed
         return False
     recall, since = recall_tokens(asker, course.options), course.tokens(asker.unit + 1, index)
+    if course.units[asker.unit].goes_over:
+        recall += quoted_entries(course, asker.pieces)
     if not policy.keeps_recall(course.options, recall, since, _LEAST_TURNS):  # nor with more of them
         return False
     return policy.keeps_recall(course.options, recall, since, _turns_left(course, before, index))

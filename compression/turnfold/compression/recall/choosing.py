@@ -89,12 +89,13 @@ def recall(
     budget = budget if fill or ranking.is_whole else asking.room(budget)
     replaced = _replaced(index, [*sources, *question.behind], memo)
     quotes = _in_force(ranking.quotes, index, replaced)
-    apart = len(quotes.worth) + np.array(repeated(work, sources, present), np.int64)
+    first = len(quotes.worth)
+    apart = first + np.array(repeated(work, sources, present, question.held), np.int64)
     if asks_for_whole := (question.work is not None or bool(work.quotes)):
         quotes = with_work(quotes, index, work)
-        budget = budget if fill else max(budget, min(question.whole_room, budget + work.tokens))
-    # A change of a work stands behind the work, so what belongs to it is quoted together.
-    held = Held("\0".join(present), question.held.difference([quote.source for quote in work.quotes]))
+    # A change of a work stands behind the work, so what belongs to it is quoted together; what is counted may stand anywhere.
+    together = [quote.source for quote in work.quotes if quote not in work.counted]
+    held = Held("\0".join(present), question.held.difference(together))
     quotes = with_behind(quotes, index, sources, question.behind, held, memo)
 
     def tokens_of(quotes: RankedQuotes) -> QuoteTokens:
@@ -106,6 +107,9 @@ def recall(
         return tokens
 
     fitting = tokens_of(quotes)
+    if asks_for_whole and not fill:  # what the request holds of a work needs no room, and leaves none to other passages
+        needed = work.tokens - sum(fitting.cost(n) for n in range(first, first + len(work.quotes)) if fitting.is_held(n))
+        budget = max(budget, min(question.whole_room, budget + needed))
     found = render_quotes(chosen := choose_quotes(quotes, budget, fitting), budget, fitting)
     may_renew = asking.is_talk and not (asks_for_whole or ranking.is_whole)
     if may_renew and (newest := asking.newest(found.quotes, quotes, held, memo)):
