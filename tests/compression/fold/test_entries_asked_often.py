@@ -79,3 +79,10 @@ def test_an_entry_that_asks_over_all_is_kept_too(said: str) -> None:
     noise = [exchange(prose(n, "en", 3) + "?", prose(900 + n, "en", 10)) for n in range(260)]
     messages = [message for pair in (*told, *noise) for message in pair]
     assert said in _fold(messages).body.decode()
+
+
+def test_a_cache_that_costs_nothing_is_no_error() -> None:
+    body = encode([*_talk(1), {"role": "user", "content": _ASKS}])
+    options = FoldOptions(model="gpt-5", prices=CachePrices(0.0, 1.0), cache_hit_share=1.0)
+    sent = fold_request(body, options, Memo()).body.decode()
+    assert [_entry(n) for n in range(_TURNS) if _entry(n) not in sent] == []

@@ -25,6 +25,8 @@ ANSWERED: Final = 300
 GROWTH: Final = 0.25
 #: Tokens that a work which is asked for as a whole may take without a budget: some 400 lines of code.
 MOST_WHOLE: Final = 4_000
+#: Of sending an old token again, where cached ones cost nothing.
+LEAST_PRICE: Final = 0.01
 #: About what a line of counts and an id takes.
 LINE: Final = 24
 
@@ -195,7 +197,7 @@ def _epoch(penalty: float, price: float, keep: int, pace: float) -> int:
 
     The square root is that of WIRE's formula m* = sqrt(2 (w-r) K / (r d (1-rho))), in tokens, with the expected price of a read.
     """
-    return min(_EPOCH_MOST, int(sqrt(2 * penalty * keep * pace / (0.8 * price))))
+    return min(_EPOCH_MOST, int(sqrt(2 * penalty * keep * pace / (0.8 * max(price, LEAST_PRICE)))))
 
 
 def rewrite_cost(options: FoldOptions, warm: float, raw: int, fresh: int, folded: int, behind: int) -> float:

@@ -270,7 +270,7 @@ def _fold_if_due(course: Course, before: Replay, index: int) -> Replay:
         rewrite, saving = _stake(course, before, after)
         price = course.options.prices.reread(before.decision.warmth.share(course.shape_at(before.turns).loops))
         spent = before.spent + _unfolded_cost(course, before, index)
-        saving -= int(_quoted(course, before, after, index) / price)
+        saving -= int(_quoted(course, before, after, index) / max(price, policy.LEAST_PRICE))
         if policy.pays(price, rewrite, saving, before.turns + 1, policy.allowance(before.saved, spent)):
             return after._replace(saved=before.saved - rewrite)
     return before
