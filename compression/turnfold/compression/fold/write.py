@@ -260,11 +260,12 @@ class _Writer:
         self.at = 0
         self.pictures: frozenset[int] = frozenset()  # results whose pictures stay
         self.told = policy.Telling()
+        self.keeps = False  # whether what users have kept stands in the piece that is written
         self.written: Mapping[tuple[int, int], str] = {}  # summaries that a model wrote, by the messages that they stand for
 
     def write(self, piece: Piece) -> None:
         self.settle(self.at, piece.start)  # raw units between two pieces, if there are any
-        self.at = piece.end
+        self.at, self.keeps = piece.end, piece.keeps
         if piece.level is Level.FACTS:
             self._facts(piece)
             return
@@ -369,7 +370,7 @@ class _Writer:
         users = sum(self.messages[i].role == "user" for i in indices)
         size = room // 2 or policy.told_tokens(raw, users, self.told.ratio)
         first = self._opening(indices)
-        told = ToldRoom(size, steps=policy.step_tokens(raw, self.told.ratio), has_answers=self.told.has_answers)
+        told = ToldRoom(size, steps=policy.step_tokens(raw, self.told.ratio, keeps=self.keeps), has_answers=self.told.has_answers)
         return told if first is None else told._replace(opening=indices.index(first), opened=self.told.opening)
 
     def _opening(self, indices: Sequence[int]) -> int | None:

@@ -119,9 +119,11 @@ def _asks_for_text(question: Question) -> bool:
     return question.work is not None and question.work.is_whole and question.work.asked.is_long
 
 
-def repeated(work: FoundWork, sources: Sequence[Quotable], present: Sequence[str]) -> list[int]:
-    """Which of a work's quotes count although the request may hold their text: the request has it less often than they."""
-    texts = {quote: sources[quote.source].text[quote.start : quote.end] for quote in work.counted}
+def repeated(work: FoundWork, sources: Sequence[Quotable], present: Sequence[str], held: frozenset[int]) -> list[int]:
+    """Which of a work's quotes count although the request may hold their text: the request has it less often than they, those of
+    sources left out that are `held` as they were."""
+    counted = [quote for quote in work.counted if quote.source not in held]
+    texts = {quote: sources[quote.source].text[quote.start : quote.end] for quote in counted}
     often = Counter(texts.values())
     lacking = {text for text, times in often.items() if sum(one.count(f": {text}\n") for one in present) < times}
     return [n for n, quote in enumerate(work.quotes) if texts.get(quote) in lacking]

@@ -39,8 +39,7 @@ _BESIDE: Final = 400  # tokens of what else bears on the request, where they are
 _MOST_CALLED: Final = 3_000  # tokens of what an error names
 _LONGEST_CALLED: Final = 6_000  # characters of a definition that is quoted for one of its lines
 _AROUND: Final = 12  # lines above and below a line that is in none
-_SEVERAL: Final = 2  # files
-_LONG: Final = 1_000  # tokens of one file of which a part may be quoted
+_LONG: Final = 1_000  # tokens of a message of which one file is quoted alone
 _SHORT: Final = 500  # tokens of code that is quoted whole for one of its definitions
 _MOST_PLACES: Final = 4  # in which one name may be defined; more are said by every class, as "decode"
 _VERSIONS: Final = 2  # of a definition: as it was pasted, and as it was last written
@@ -164,7 +163,7 @@ def _files(held: Sequence[_Parts], wanted: NamedCode, sources: Sequence[Quotable
     """The newest of each file that is named, unless something in it is, or the request holds a newer one."""
     newest: dict[str, _Named | None] = {}
     for n, parts in enumerate(held):
-        if len(parts.files) < _SEVERAL and (n >= len(sources) or estimate(sources[n].text) < _LONG):
+        if n < len(sources) and estimate(sources[n].text) < _LONG:
             continue  # all of it is a work
         for part in parts.files:
             path = part.path.lower()
