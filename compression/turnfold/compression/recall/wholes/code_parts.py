@@ -47,7 +47,7 @@ _CODE_SIGNS: Final = ("\n  ", "\n\t", "```")
 _NESTED: Final = 8  # characters of indent up to which an outline has a definition
 
 
-class _Parts(NamedTuple):
+class CodeParts(NamedTuple):
     """What a message has of code."""
 
     files: tuple[FilePart, ...] = ()
@@ -91,7 +91,7 @@ def find_code_parts(
     wanted = named_parts(request)
     if not (wanted.files or wanted.names or wanted.joined):
         return FoundWork()
-    held = of_each(memo, "code-parts", [*sources, *behind], _held)
+    held = code_parts(memo, [*sources, *behind])
     named = _files(held, wanted, sources) or _definitions(held, wanted, sources)
     most = min(_MOST, room)
     is_list = wanted.lists and bool(wanted.files)
@@ -101,6 +101,11 @@ def find_code_parts(
         if quotes and tokens <= most:
             return FoundWork(quotes, (), tokens, beside=_BESIDE if is_list or not is_outline else None)
     return FoundWork()
+
+
+def code_parts(memo: Memo, messages: Sequence[Quotable]) -> list[CodeParts]:
+    """What each message has of code."""
+    return of_each(memo, "code-parts", messages, _held)
 
 
 def _find_called(
@@ -113,7 +118,7 @@ def _find_called(
 ) -> FoundWork:
     """The functions that an error names, as many as have room, those next to the error first."""
     every = [*sources, *behind]
-    held = of_each(memo, "code-parts", every, _held)
+    held = code_parts(memo, every)
     best, spent = FoundWork(), list[Quote]()
     for call in reversed(calls):
         found = next((one for n in reversed(range(len(every))) if (one := _at(n, every[n].text, held[n], call))), None)
@@ -128,7 +133,7 @@ def _find_called(
     return best
 
 
-def _at(n: int, text: str, parts: _Parts, call: CallPlace) -> _Named | None:
+def _at(n: int, text: str, parts: CodeParts, call: CallPlace) -> _Named | None:
     """The function that an error names in a file, or else the one of that line, or the lines around it."""
     if not parts.files and call.name:
         named = [one for one in parts.definitions if one.name == call.name]
@@ -152,14 +157,14 @@ def _fits(one: Definition) -> bool:
     return one.place[1] - one.place[0] <= _LONGEST_CALLED
 
 
-def _held(source: Quotable) -> _Parts:
+def _held(source: Quotable) -> CodeParts:
     text = source.text
     if source.role not in ("user", "assistant") or not any(sign in text for sign in _CODE_SIGNS):
-        return _Parts()
-    return _Parts(tuple(file_parts(text)), tuple(definitions(text)))
+        return CodeParts()
+    return CodeParts(tuple(file_parts(text)), tuple(definitions(text)))
 
 
-def _files(held: Sequence[_Parts], wanted: NamedCode, sources: Sequence[Quotable]) -> list[_Named]:
+def _files(held: Sequence[CodeParts], wanted: NamedCode, sources: Sequence[Quotable]) -> list[_Named]:
     """The newest of each file that is named, unless something in it is, or the request holds a newer one."""
     newest: dict[str, _Named | None] = {}
     for n, parts in enumerate(held):
@@ -176,7 +181,7 @@ def _files(held: Sequence[_Parts], wanted: NamedCode, sources: Sequence[Quotable
     return [one for one in newest.values() if one]
 
 
-def _definitions(held: Sequence[_Parts], wanted: NamedCode, sources: Sequence[Quotable]) -> list[_Named]:
+def _definitions(held: Sequence[CodeParts], wanted: NamedCode, sources: Sequence[Quotable]) -> list[_Named]:
     """The definitions that are named, in the files and classes that are named beside them, if any are."""
     places: dict[tuple[str, str], list[tuple[int, Definition]]] = {}
     for n, one in _innermost([(n, one) for n, parts in enumerate(held) for one in parts.definitions if _is_named(one, wanted)]):
@@ -189,7 +194,7 @@ def _definitions(held: Sequence[_Parts], wanted: NamedCode, sources: Sequence[Qu
     return [_named(n, sources[n], held[n], one) for n, one in chosen]
 
 
-def _named(n: int, source: Quotable, parts: _Parts, one: Definition) -> _Named:
+def _named(n: int, source: Quotable, parts: CodeParts, one: Definition) -> _Named:
     """The definition, or the code that it stands in if that is short: who asks for a change may want all of it."""
     file = _file_of(parts, one)
     blocks = (block for block in code_ranges(source.text, is_bare=False) if block[0] <= one.place[0] < block[1])
@@ -216,7 +221,7 @@ def _is_named(one: Definition, wanted: NamedCode) -> bool:
     return bare in wanted.joined and bare != one.name
 
 
-def _file_of(parts: _Parts, one: Definition) -> FilePart | None:
+def _file_of(parts: CodeParts, one: Definition) -> FilePart | None:
     return next((file for file in parts.files if file.place[0] <= one.place[0] < file.place[1]), None)
 
 
