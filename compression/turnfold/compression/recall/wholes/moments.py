@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from turnfold.compression.memo import Memo, of_each
-from turnfold.compression.recall.fence import FRAME
-from turnfold.compression.recall.wholes.spread_works import spread
+from turnfold.compression.recall.wholes.spread_works import fitting_spread
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text.dialogue.wanted.moments import TimedLine, lines_at, named_moment, timed_lines
 from turnfold.compression.text.passages import estimate
@@ -63,12 +62,5 @@ def _quoted(n: int, lines: Sequence[TimedLine], sources: Sequence[Quotable], roo
             quotes[-1] = quotes[-1]._replace(end=end)
         else:
             quotes.append(Quote(n, start, end))
-    tokens = _tokens(quotes, sources, count)
-    if tokens > room:
-        quotes = spread(sources, quotes, room)
-        tokens = _tokens(quotes, sources, count)
-    return FoundWork(tuple(quotes), (), tokens, beside=_BESIDE) if tokens <= room else FoundWork()
-
-
-def _tokens(quotes: Sequence[Quote], sources: Sequence[Quotable], count: Callable[[str], int]) -> int:
-    return sum(count(sources[n].text[start:end]) + FRAME for n, start, end in quotes)
+    chosen, tokens = fitting_spread(sources, quotes, room, count)
+    return FoundWork(tuple(chosen), (), tokens, beside=_BESIDE)

@@ -14,12 +14,18 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo, of_each
-from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.question import content_words
-from turnfold.compression.recall.wholes.spread_works import spread
+from turnfold.compression.recall.wholes.spread_works import fitting_spread, quote_tokens
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
-from turnfold.compression.text.dialogue.wanted.sections import NamedSections, TextSection, is_named, named_sections, text_sections
+from turnfold.compression.text.dialogue.wanted.sections import (
+    NamedSections,
+    TextSection,
+    asks_for_contents,
+    is_named,
+    named_sections,
+    text_sections,
+)
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 
@@ -55,6 +61,8 @@ def find_sections(
     if not (named.numbers or named.said):
         return FoundWork()
     held = of_each(memo, "sections", sources, _sections)
+    if asks_for_contents(question):
+        return _headings(held, sources, room, count)
     meant = _meant(held, sources, named, question)
     if not meant or any(_has(source, meant) for source in behind):
         return FoundWork()
@@ -62,14 +70,24 @@ def find_sections(
     quotes = [Quote(one.source, *one.section.place) for one in meant]
     quotes += [Quote(n, 0, len(sources[n].text)) for n in newer[-1:]]
     quotes = _apart(quotes)
-    most = min(room, _MOST)
-    tokens = _tokens(quotes, sources, count)
-    if tokens > most:
-        quotes = spread(sources, quotes, most)
-        tokens = _tokens(quotes, sources, count)
+    chosen, tokens = fitting_spread(sources, quotes, min(room, _MOST), count)
     said = {word for one in meant for word in one.section.title}
     asks_more = len(set(content_words(words.fold(question))) - said) > _LITTLE and not named.numbers
-    return FoundWork(tuple(quotes), (), tokens, beside=None if asks_more else _BESIDE) if tokens <= most else FoundWork()
+    return FoundWork(tuple(chosen), (), tokens, beside=None if asks_more else _BESIDE)
+
+
+def _headings(
+    held: Sequence[Sequence[TextSection]], sources: Sequence[Quotable], room: int, count: Callable[[str], int]
+) -> FoundWork:
+    """The headings of the newest text that has several, those of the upper levels where not all have room."""
+    n = max((n for n, sections in enumerate(held) if sections), default=None)
+    levels = sorted({one.level for one in held[n]}, reverse=True) if n is not None else []
+    for level in levels:
+        quotes = [Quote(n, *one.head) for one in held[n] if one.level <= level]
+        tokens = quote_tokens(quotes, sources, count)
+        if len(quotes) >= _FEWEST and tokens <= room:
+            return FoundWork(tuple(quotes), (), tokens, beside=_BESIDE)
+    return FoundWork()
 
 
 def _sections(source: Quotable) -> tuple[TextSection, ...]:
@@ -129,7 +147,3 @@ def _apart(quotes: Sequence[Quote]) -> list[Quote]:
         if not (found and found[-1].source == one.source and one.end <= found[-1].end):
             found.append(one)
     return found
-
-
-def _tokens(quotes: Sequence[Quote], sources: Sequence[Quotable], count: Callable[[str], int]) -> int:
-    return sum(count(sources[n].text[start:end]) + FRAME for n, start, end in quotes)

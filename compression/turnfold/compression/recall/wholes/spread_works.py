@@ -4,13 +4,14 @@ Lives here: which sentences these are. Does not belong here: which works are ask
 conversation (``cover``).
 
 Who asks for the risks of a contract, or to have it summarized, needs something of each part rather than all of a few. Paragraphs
-get equal room, the short ones, such as headings, all that they need; where that would be next to nothing, every second goes.
+get equal room, the short ones, such as headings, all that they need; where that would be next to nothing, every second of the
+others goes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from turnfold.compression.recall.cover import even_level, first_sentences
@@ -20,7 +21,9 @@ from turnfold.compression.text.quotes import Quotable, Quote
 
 _PARAGRAPH: Final = re.compile(r"\S(?:.|\n(?![^\S\n]*\n))*")
 _LEAST: Final = 24  # tokens of a paragraph's beginning that say anything
+_HEADING: Final = 16  # tokens, with its label, of what stays when every second paragraph goes
 _MARGIN: Final = 0.85  # of the room: sizes are estimates
+_SHRINK: Final = 0.85  # by which the estimate of the room is lowered where it was too high
 _MOST_PARAGRAPHS: Final = 2000
 
 
@@ -32,8 +35,26 @@ def spread(sources: Sequence[Quotable], works: Sequence[Quote], room: int) -> li
         each = even_level(sizes, _MARGIN * room)
         if each >= min(max(sizes), _LEAST + FRAME) or len(left) == 1:
             break
-        left = left[::2]
+        thinned = [part for at, part in enumerate(left) if at % 2 == 0 or sizes[at] <= _HEADING]
+        left = thinned if len(thinned) < len(left) else left[::2]
     return _joined([first_sentences(sources, part, each - FRAME) for part in left], sources) if left else []
+
+
+def fitting_spread(
+    sources: Sequence[Quotable], works: Sequence[Quote], room: int, count: Callable[[str], int]
+) -> tuple[list[Quote], int]:
+    """The works whole, or else what `spread` takes of them, and the tokens of these quotes; nothing where that has no room."""
+    quotes, tokens, size = list(works), quote_tokens(works, sources, count), room
+    while tokens > room and size > _LEAST:
+        quotes = spread(sources, works, size)
+        tokens = quote_tokens(quotes, sources, count)
+        size = int(_SHRINK * size)
+    return (quotes, tokens) if tokens <= room else ([], 0)
+
+
+def quote_tokens(quotes: Sequence[Quote], sources: Sequence[Quotable], count: Callable[[str], int]) -> int:
+    """The tokens that quotes and their labels take."""
+    return sum(count(sources[n].text[start:end]) + FRAME for n, start, end in quotes)
 
 
 def _paragraphs(sources: Sequence[Quotable], work: Quote) -> list[Quote]:

@@ -29,7 +29,7 @@ from turnfold.compression.recall.ranked_quotes import RankedQuotes, in_front
 from turnfold.compression.recall.wholes.code_changes import code_changes
 from turnfold.compression.recall.wholes.revisions import find_revisions, newest_revision
 from turnfold.compression.recall.wholes.several_works import several_works
-from turnfold.compression.recall.wholes.spread_works import spread
+from turnfold.compression.recall.wholes.spread_works import fitting_spread
 from turnfold.compression.scorers.bm25 import rarity, wanted_terms
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range, fences
@@ -57,6 +57,7 @@ _OPENING: Final = (":", "{")  # ends of a line that begins a part of code
 _NO_NAMES: Final = WANTED_WORDS | VERSION_WORDS
 _BEFORE: Final = re.compile(r"\b(?:before|bevor|vor|avant|antes|prima)\b")  # behind it stands what a version has not
 _PROSE_TOKENS: Final = 60  # shorter messages are quoted as they are
+_MOST_CODE: Final = 0.5  # of a document
 _PASTED_TOKENS: Final = 150  # of a text that people did not type as they talk
 _TALK: Final = 0.1  # the most that a text fits which only talks of the work
 _UNFORMED: Final = 0.5  # of what a text fits without the form of the work, where others have it
@@ -229,12 +230,8 @@ def _fit(work: _HeldWork) -> float:
 def _all_of(works: Sequence[_HeldWork], sources: Sequence[Quotable], room: int, count: Callable[[str], int]) -> FoundWork:
     """The works whole, those that are folded; where the room is too small for all, what each says throughout."""
     folded = [work for work in works if work.source < len(sources)]
-    whole = tuple(chain.from_iterable(work.quotes for work in folded))
-    cost = sum(count(sources[n].text[start:end]) + FRAME for n, start, end in whole)
-    if cost > room:
-        whole = tuple(spread(sources, whole, room))
-        cost = sum(count(sources[n].text[start:end]) + FRAME for n, start, end in whole)
-    return FoundWork(whole, (), cost) if cost <= room else FoundWork()
+    quotes, tokens = fitting_spread(sources, list(chain.from_iterable(work.quotes for work in folded)), room, count)
+    return FoundWork(tuple(quotes), (), tokens)
 
 
 def _fitting(works: Sequence[_HeldWork], sources: Sequence[Quotable], room: int, count: Callable[[str], int]) -> FoundWork | None:
@@ -352,7 +349,8 @@ def _ranges(source: Quotable, asked: AskedWork) -> tuple[Range, ...]:
     if asked.kind == "prose":
         return ((0, len(text)),) if estimate(text) >= _PROSE_TOKENS else ()
     found = code_ranges(text, is_bare=source.role == "user")
-    if not found and asked.kind == "either" and estimate(text) >= _PROSE_TOKENS:
+    is_text = not found or (asked.is_long and _size(found) < _MOST_CODE * len(text))
+    if is_text and asked.kind == "either" and estimate(text) >= _PROSE_TOKENS:
         found = [(0, len(text))]
     return tuple(found)
 

@@ -309,7 +309,9 @@ def _beside(named: AskedWork, known: Sequence[AskedWork]) -> tuple[AskedWork, ..
 
 
 def _is_same(some: AskedWork, other: AskedWork) -> bool:
-    return not (some.telling | some.alike).isdisjoint(other.telling | other.alike)
+    """Whether two may be one; a document may be any."""
+    ours, theirs = some.telling | some.alike, other.telling | other.alike
+    return not (ours and theirs) or not ours.isdisjoint(theirs)
 
 
 def _any_thing(words: list[str], folded: str) -> AskedWork | None:
@@ -347,8 +349,9 @@ def _named(noun: str, head: str, between: Sequence[str]) -> AskedWork:
     kind = _KIND_OF[head]
     telling = {word for word in between if word not in WANTED_WORDS and word not in VERSION_WORDS}
     alike = _alike(noun, head, *between)
-    names = frozenset(telling if kind == "either" else telling | {noun, *_parts(noun, head)})
-    return AskedWork(kind, names, alike, is_long=kind != "code" and _is_long(noun, head, *alike))
+    is_long = kind != "code" and _is_long(noun, head, *alike)
+    is_any = kind == "either" and not is_long
+    return AskedWork(kind, frozenset(telling if is_any else telling | {noun, *_parts(noun, head)}), alike, is_long=is_long)
 
 
 def _is_long(*nouns: str) -> bool:
