@@ -57,7 +57,7 @@ _RULED: Final = re.compile(r"^[ \t]{0,3}(\S[^\n]{0,100})\n(={3,}|-{3,}|~{3,}|\^{
 _CAPITALS: Final = re.compile(r"[^\w\n]*[^\W\d_a-zà-ÿ][^a-zà-ÿ\n]{3,70}")
 
 
-class TextSection(NamedTuple):
+class HeadedSection(NamedTuple):
     """A section of a text.
 
     Attributes:
@@ -121,11 +121,11 @@ def _eastern(number: str) -> str:
     return str((_EASTERN_FIGURES.get(tens, 1) * 10 if ten else 0) + _EASTERN_FIGURES.get(ones, 0))
 
 
-def text_sections(text: str) -> list[TextSection]:
+def text_sections(text: str) -> list[HeadedSection]:
     """The sections of a text, in order; those inside of others too."""
     heads = _heads(text)
     return [
-        TextSection(
+        HeadedSection(
             head.number,
             tuple(words.words(words.fold(head.title))),
             (head.at, _end(heads, n, len(text))),
@@ -151,7 +151,7 @@ def _first_line(text: str, at: int) -> Range:
     return at, min(len(text) if end < 0 else end, at + _LONGEST_TITLE + 10)
 
 
-def is_named(section: TextSection, named: NamedSections, *, by_title: bool) -> bool:
+def is_named(section: HeadedSection, named: NamedSections, *, by_title: bool) -> bool:
     """Whether a message names a section, by its title or by its number."""
     if not by_title:
         return section.number in named.numbers
