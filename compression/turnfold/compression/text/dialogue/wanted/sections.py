@@ -22,6 +22,8 @@ _LONGEST: Final = 300  # characters of a message that names a section
 _LONGEST_TITLE: Final = 90  # characters
 _LOOK_BACK: Final = 80  # characters above a line
 _ENDS: Final = (*".:;!?)。！？：；|*_`",)
+_MOST_HEADS: Final = 2_000
+_FARTHEST: Final = 400  # headings from one to the one that ends its section
 _NUMBERED: Final = 10  # the level of headings that only a number makes
 _FEWEST_EASTERN: Final = 3
 _MOST_NAMED: Final = 6  # numbers in a message
@@ -123,7 +125,7 @@ def _eastern(number: str) -> str:
 
 def text_sections(text: str) -> list[HeadedSection]:
     """The sections of a text, in order; those inside of others too."""
-    heads = _heads(text)
+    heads = _heads(text)[:_MOST_HEADS]
     return [
         HeadedSection(
             head.number,
@@ -225,7 +227,7 @@ def _head(found: re.Match[str], ruled: re.Match[str] | None, *, is_apart: bool) 
 def _end(heads: Sequence[_Head], n: int, end: int) -> int:
     """Where a section ends: at the next heading that is no deeper; behind a number at the one that counts on."""
     head = heads[n]
-    for after in heads[n + 1 :]:
+    for after in heads[n + 1 : n + 1 + _FARTHEST]:
         if after.level < _NUMBERED and (head.level >= _NUMBERED or after.level <= head.level):
             return after.at
         if head.level >= _NUMBERED and _counts_on(head.number, after.number):
