@@ -69,7 +69,9 @@ def test_a_named_limit_is_the_window_until_more_is_taken() -> None:
 
 def test_without_a_limit_what_failed_is_not_sent_again() -> None:
     known = learn_from_refusal(learned((4000, 4000)), None, 9000)
-    assert known.window(8999) is None
+    assert known.window(8099) is None
+    assert known.window(8100) == known.window(9000) == 4500, "so close to it, it would be refused too"
+    assert learn_from_usage(known, 8800, 8800).window(8800) is None, "as much was taken"
     assert known.window(9000) == 4500
     assert learn_from_refusal(known, None, 8000).fails == 8000
     assert learn_from_usage(known, 9500, 9500).window(9500) is None
