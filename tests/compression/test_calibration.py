@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.cases import each
-from turnfold.compression.calibration import Learned, is_truncated, learn_from_refusal, learn_from_usage, longest, snap_ratio
+from turnfold.compression.calibration import (
+    Learned,
+    is_evident,
+    is_truncated,
+    learn_from_refusal,
+    learn_from_usage,
+    longest,
+    snap_ratio,
+)
 
 
 def learned(*reports: tuple[int, int]) -> Learned:
@@ -61,7 +69,9 @@ def test_a_named_limit_is_the_window_until_more_is_taken() -> None:
 
 def test_without_a_limit_what_failed_is_not_sent_again() -> None:
     known = learn_from_refusal(learned((4000, 4000)), None, 9000)
-    assert known.window(8999) is None
+    assert known.window(8099) is None
+    assert known.window(8100) == known.window(9000) == 4500, "so close to it, it would be refused too"
+    assert learn_from_usage(known, 8800, 8800).window(8800) is None, "as much was taken"
     assert known.window(9000) == 4500
     assert learn_from_refusal(known, None, 8000).fails == 8000
     assert learn_from_usage(known, 9500, 9500).window(9500) is None
@@ -157,6 +167,15 @@ def test_a_folded_chat_shows_a_server_that_truncates(seed: int) -> None:
         sent = sent + random.randrange(500, 1300) if sent < 4400 else random.randrange(2600, 3700)
     assert known.window(6000) == window - 1
     assert cut <= 6
+
+
+def test_text_that_takes_fewer_tokens_is_no_evidence_of_a_cut() -> None:
+    """A table took more than prose does: a longer prompt has no more of theirs. One as short as that would have to be cut off."""
+    known = learned((500, 480), (900, 860), (1300, 1240), (1700, 1625), (2010, 2240))
+    assert known.top == (2010, 2240)
+    for ours, reported, evident in ((2380, 2285, False), (2700, 2285, True)):
+        assert is_truncated(known, ours, reported)
+        assert is_evident(known, ours, reported) == evident
 
 
 def test_one_size_that_comes_again_is_no_window() -> None:

@@ -99,6 +99,7 @@ def test_empty_variables_and_service_links_count_as_not_set(monkeypatch: pytest.
         ("TURNFOLD_STORE_URL", "redis://h:99999/0", ["TURNFOLD_STORE_URL", "65535"]),
         ("TURNFOLD_STORE_URL", "redis://:hunter2/x@h:6379/0", ["TURNFOLD_STORE_URL", "percent-encode"]),
         ("TURNFOLD_STORE_URL", "redis://:hunter2#x@h:6379/0", ["TURNFOLD_STORE_URL", "percent-encode"]),
+        ("TURNFOLD_STORE_URL", "redis://:p@hunter2/x@h:6379/0", ["TURNFOLD_STORE_URL", "percent-encode"]),
         ("TURNFOLD_STORE_URL", "redis:/:hunter2@h:6379/0", ["TURNFOLD_STORE_URL", "redis://"]),
         ("TURNFOLD_STORE_URL", "postgres://h/0?password=hunter2@x", ["TURNFOLD_STORE_URL", "redis://"]),
         ("TURNFOLD_STORE_TTL", "9" * 20, ["TURNFOLD_STORE_TTL", "less than"]),

@@ -26,6 +26,8 @@ _QUIET_IF_SURE: Final = 0.75
 _WORTH_TELLING: Final = 1000  # tokens; smaller windows are not served, and reports below it are of what a cache did not hold
 _SURE: Final = 5  # figures, all alike, after which a smaller difference tells it
 _ALIKE: Final = 1.15
+_NEARLY: Final = 0.9  # share of the shortest prompt that was refused from which on one would be refused too, as good as sure
+_CLEARLY: Final = 0.93  # share of the expected prompt below which one report says something
 _STEADY: Final = 1.03  # a report no more than this times the longest one stands still
 _SAME: Final = 0.05  # claims of a limit that differ by no more than this share are the same claim
 _SIGHTINGS: Final = 3  # of truncated prompts before anything is done about it
@@ -136,7 +138,7 @@ class Learned:
         cut = self.cut_at
         if cut is not None and (known is None or cut >= known or _is_beyond_doubt(self.quiet, self.top)):
             return cut
-        if known is None and self.fails is not None and theirs >= self.fails:
+        if known is None and self.fails is not None and theirs > self.fits and theirs >= _NEARLY * self.fails:
             return self._guess
         return known
 
@@ -237,6 +239,12 @@ def is_truncated(known: Learned, ours: int, reported: int, own: tuple[int, int] 
     else:
         expected, share = ours * min(1.0, known.ratio), _QUIET
     return _WORTH_TELLING <= reported < share * expected
+
+
+def is_evident(known: Learned, ours: int, reported: int) -> bool:
+    """Whether a report by which a prompt `is_truncated` is worth a word by itself: the only thing wrong with others is that they
+    are no longer than the longest one before, and that may be text that takes fewer tokens than the rest did."""
+    return known.cut_at is not None or reported < _CLEARLY * known.theirs(ours)
 
 
 def _is_constant(known: Learned, ours: int, reported: int) -> bool:

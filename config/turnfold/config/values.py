@@ -93,7 +93,9 @@ def store_url(url: str) -> str:
     if "+" in scheme:
         _several_servers(scheme, split_servers(url))
     elif scheme in REDIS_SCHEMES and not _DATABASE.fullmatch(_in_parts(url).path):
-        raise ValueError("must end in the number of a database, as redis://HOST:6379/0")
+        raise ValueError(
+            "must end in the number of a database, as redis://HOST:6379/0; percent-encode /, ?, # and @ in a password"
+        )
     return url
 
 

@@ -82,6 +82,15 @@ def test_one_call_that_fits_window_less_output_less_a_tenth(shape: str, fold: Fo
     assert outcome.tokens_after == ours(call.forwarded.body)
 
 
+@pytest.mark.parametrize("shape", CURABLE)
+def test_what_stays_may_take_a_fifth_more_of_the_upstreams_tokens(shape: str) -> None:
+    """Tables may stay where prose goes, and no other try comes."""
+    body = encoded(overfull(shape, 2 * WINDOW))
+    counted = ours(body)
+    resend = next(started(body, Overflow("prompt", limit=WINDOW, requested=counted, prompt=counted), never_folds))
+    assert 1.2 * resend.attempt.tokens_after <= WINDOW - (read(body).output or 512)
+
+
 @pytest.mark.parametrize("shape", INCURABLE)
 def test_what_cannot_be_helped_is_not_tried(shape: str) -> None:
     body = encoded(overfull(shape, 2 * WINDOW, model="gpt-4o"))

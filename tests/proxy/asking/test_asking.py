@@ -68,6 +68,7 @@ from turnfold.proxy.store.memory import MemoryStore
 KEY = ("authorization", "Bearer sk-client")
 JSON = ("content-type", "application/json")
 TEXT = " ".join(f"Maria moved crate {n} to gate {n + 3}, and the driver signed for {n + 9} pallets." for n in range(60))
+WRITERS: set[BlockSummaries] = set()  # of all servers
 DONE = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "ok"}, "finish_reason": "stop"}]}
 
 
@@ -161,16 +162,31 @@ def chat(turns: int, seed: str, step: int = 6) -> list[bytes]:
     return [encode(messages[:end], model="gpt-4o") for end in cuts(messages)[44::step]]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def writers() -> Iterator[None]:
+    """Who writes, or looks for what others wrote, is known."""
+    begin = BlockSummaries.begin
+
+    def begin_and_tell(summaries: BlockSummaries, *about: Any) -> Callable[[], None]:
+        WRITERS.add(summaries)
+        return begin(summaries, *about)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(BlockSummaries, "begin", begin_and_tell)
+        yield
+    WRITERS.clear()
+
+
+def is_all_written() -> bool:
+    return not any(one._tasks for one in [*WRITERS])
+
+
 def talk(server: ProxyServer, scripted: Scripted, seed: str, *, wait: bool = True) -> list[bytes]:
     """Send a chat; what was forwarded. Each block's summary gets the time that it needs."""
     for body in chat(112, seed):
-        before = len(scripted.calls)
-        answered = server.chat(body, KEY)
-        assert answered.status == 200
-        if wait and answered.header("x-turnfold-status") == "folded":
-            with contextlib.suppress(AssertionError):
-                until(lambda before=before: len(scripted.calls) > before, 0.02)  # type: ignore[misc]
-            time.sleep(0.01)
+        assert server.chat(body, KEY).status == 200
+        if wait:
+            until(is_all_written)
     return scripted.sent
 
 
@@ -206,7 +222,7 @@ def test_replicas_share_what_was_written_and_what_was_adopted(
         for number, body in enumerate(chat(112, "Gull", 4)):
             for server in (one, two) if number % 2 else (two, one):
                 assert server.chat(body, KEY).status == 200
-            time.sleep(0.03)
+            until(is_all_written)
         sent = scripted.sent
         assert sum(first != second for first, second in zip(sent[::2], sent[1::2], strict=True)) <= 2
         assert sum(b"summary: facts: " in body for body in sent) >= 2

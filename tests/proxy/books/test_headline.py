@@ -43,6 +43,10 @@ def nano(dollars: float) -> int:
         ),
         ({"priced": 10, "paid": nano(1), "without": nano(1)}, "You saved $0.0000 of $1.00 (0%), 60 k tokens, over 10 requests."),
         (
+            {"priced": 10, "paid": nano(0.08), "without": nano(0.07996)},
+            "You saved $0.0000 of $0.0800 (0%), 60 k tokens, over 10 requests.",
+        ),
+        (
             {"priced": 10, "paid": nano(1), "without": nano(1), "after": 100_000},
             "Nothing saved yet: $1.00 paid, over 10 requests.",
         ),

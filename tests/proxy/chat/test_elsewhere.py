@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import threading
-import time
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from pathlib import Path
@@ -38,6 +37,7 @@ from turnfold.config.settings import AuthSettings, Settings, UpstreamSettings
 from turnfold.proxy.api.roundtrips import options_of
 from turnfold.proxy.chat.elsewhere import LARGE, Elsewhere, beginning_of
 from turnfold.proxy.lanes.processes import ProcessFailed
+from turnfold.proxy.lanes.taking_over import TakingOver
 
 WIRES = {"/v1/chat/completions": CHAT, "/v1/responses": RESPONSES, "/v1/messages": MESSAGES}
 OK = reply(b'{"model": "gpt-4o", "usage": {"prompt_tokens": 5000, "completion_tokens": 1}}')
@@ -194,14 +194,22 @@ def test_a_large_conversation_that_is_met_for_the_first_time_is_taken_over(
     monkeypatch.setattr("turnfold.proxy.chat.elsewhere._BEGINNING", large_is_medium // 2)
     upstream.handler = reply(b'{"model": "gpt-4o"}')  # tokens that stand still would be a window
     path = "/v1/messages"
-    elsewhere = []
+    elsewhere: list[bool] = []
+    taking_over: list[TakingOver] = []
+    begin = TakingOver.begin
+
+    def begin_and_tell(over: TakingOver, *about: Any) -> None:
+        begin(over, *about)
+        taking_over.append(over)
+
+    monkeypatch.setattr(TakingOver, "begin", begin_and_tell)
     for turns in range(45, 65):
         data = body(path, turns, "Restarted. ")
         assert len(data) > large_is_medium
         elsewhere.append(is_folded_elsewhere(upstream, shared_origin, path, data, "restarted"))
         if elsewhere[-3:] == [False] * 3:
             break
-        time.sleep(0.1)
+        until(lambda: all(one._task is None for one in taking_over))
     assert elsewhere[:2] == [True, True]
     assert elsewhere[-3:] == [False] * 3, "it stays here"
 

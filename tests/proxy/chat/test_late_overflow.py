@@ -1,6 +1,6 @@
-"""A context that is found full in the middle of an answer, on each wire: the answer is lost, the next one is not.
+"""A context that is found full when an answer has begun, on each wire. One that has said something is lost, the next one is not.
 
-Lives here: what is learned of a stream that breaks off. Does not belong here: overflows told before the first word
+Lives here: what is done about a stream that breaks off. Does not belong here: overflows told before the first word
 (``test_recovery``), reading the stream (``test_usage``).
 """
 
@@ -21,7 +21,7 @@ from tests.support.warm import warm_fold
 WINDOW = 3000
 TOLD = {"message": f"prompt is too long: 6000 tokens > {WINDOW} maximum", "type": "invalid_request_error"}
 UNTOLD = {"message": "Your input exceeds the context window of this model.", "code": "context_length_exceeded"}
-WORD = {
+WORD: dict[str, dict[str, Any]] = {
     "chat": {"choices": [{"index": 0, "delta": {"content": "It lifts"}}]},
     "messages": {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "It lifts"}},
     "responses": {"type": "response.output_text.delta", "delta": "It lifts"},
@@ -36,31 +36,66 @@ END: dict[str, dict[str, Any]] = {
     "messages": {"type": "message_stop"},
     "responses": {"type": "response.completed", "response": {"error": None, "output": []}},
 }
+FLAT = {"type": "error", **UNTOLD, "param": None, "sequence_number": 4}
+EMPTY: dict[str, dict[str, Any]] = {
+    "chat": {"choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": None}]},
+    "messages": {"type": "message_start", "message": {"content": [], "usage": {"input_tokens": 900, "output_tokens": 1}}},
+    "responses": {"type": "response.created", "response": {"error": None, "output": []}},
+}
+HEADERS = [("content-type", "application/json"), ("authorization", "Bearer k")]
 PATHS = {"chat": "/v1/chat/completions", "messages": "/v1/messages", "responses": "/v1/responses"}
 
 
-@pytest.mark.parametrize("wire", list(PATHS))
-def test_the_next_request_is_made_to_fit(
-    wire: str, upstream: UpstreamServer, start_proxy: StartProxy, caplog: pytest.LogCaptureFixture
-) -> None:
+def events(told: list[dict[str, Any]]) -> bytes:
+    """A stream; events have names where they have types."""
+    names = [b"event: %b\n" % one["type"].encode() if "type" in one else b"" for one in told]
+    return b"".join(b"%bdata: %b\n\n" % (name, json.dumps(one).encode()) for name, one in zip(names, told, strict=True))
+
+
+def answers(upstream: UpstreamServer, begin: dict[str, Any], broken: dict[str, Any], end: dict[str, Any]) -> None:
+    """Let an upstream stream answers that break off where the context is full."""
+
     async def handler(scope: Scope, receive: Receive, send: Send) -> None:
         full = count_text(upstream.seen[-1].body.decode()) > WINDOW
-        events = [WORD[wire], (BREAK if full else END)[wire]]
-        stream = b"".join(b"data: %b\n\n" % json.dumps(event).encode() for event in events)
+        stream = events([begin, broken if full else end])
         await reply(stream, headers=((b"content-type", b"text/event-stream"),))(scope, receive, send)
 
     upstream.handler = handler
-    proxy = start_proxy(upstream.origin + "/v1", fold=warm_fold)
+
+
+def too_long(wire: str) -> bytes:
     said = overfull("long chat", 2 * WINDOW, model="late")["messages"][1:]
     key = "input" if wire == "responses" else "messages"
-    body = json.dumps({"model": "late", key: said, "stream": True, "max_tokens": 50}).encode()
-    headers = [("content-type", "application/json"), ("authorization", "Bearer k")]
+    return json.dumps({"model": "late", key: said, "stream": True, "max_tokens": 50}).encode()
+
+
+@pytest.mark.parametrize(("wire", "broken"), [*BREAK.items(), ("responses", FLAT)])
+def test_the_next_request_is_made_to_fit(
+    wire: str, broken: dict[str, Any], upstream: UpstreamServer, start_proxy: StartProxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    answers(upstream, WORD[wire], broken, END[wire])
+    proxy = start_proxy(upstream.origin + "/v1", fold=warm_fold)
+    body = too_long(wire)
     with caplog.at_level(logging.WARNING):
-        broken = call(proxy.origin, "POST", PATHS[wire], body, headers)
+        first = call(proxy.origin, "POST", PATHS[wire], body, HEADERS)
         until(lambda: proxy.recorder.so_far)
-    assert json.dumps(BREAK[wire]).encode() in broken.body
+    assert json.dumps(broken).encode() in first.body
     assert proxy.recorder.one().reason == "overflow-late"
     assert "in the middle of the answer" in caplog.text
-    whole = call(proxy.origin, "POST", PATHS[wire], body, headers)
+    whole = call(proxy.origin, "POST", PATHS[wire], body, HEADERS)
     assert json.dumps(END[wire]).encode() in whole.body
     assert len(upstream.seen) == 2
+
+
+@pytest.mark.parametrize(("wire", "broken"), [*BREAK.items(), ("responses", FLAT)])
+def test_an_answer_that_has_said_nothing_yet_is_recovered(
+    wire: str, broken: dict[str, Any], upstream: UpstreamServer, start_proxy: StartProxy
+) -> None:
+    answers(upstream, EMPTY[wire], broken, WORD[wire])
+    proxy = start_proxy(upstream.origin + "/v1", fold=warm_fold)
+    answer = call(proxy.origin, "POST", PATHS[wire], too_long(wire), HEADERS)
+    assert answer.body == events([EMPTY[wire], WORD[wire]])
+    assert answer.header("x-turnfold-status") == "recovered"
+    until(lambda: proxy.recorder.so_far)
+    own = [one.usage.prompt_tokens for one in proxy.recorder.one().calls]
+    assert own == ([900] if wire == "messages" else []), "what the lost answer cost"

@@ -135,6 +135,36 @@ async def test_no_more_is_read_than_the_first_event() -> None:
     assert answer.given == 1
 
 
+@pytest.mark.parametrize(
+    ("first", "more"),
+    [
+        ({"choices": [{"delta": {"role": "assistant", "content": ""}, "finish_reason": None}]}, True),
+        ({"choices": [{"delta": {"role": "assistant", "content": None, "refusal": None}, "logprobs": None}]}, True),
+        ({"choices": [], "prompt_filter_results": [{"prompt_index": 0}]}, True),
+        ({"choices": [{"delta": {"role": "assistant", "content": "It"}}]}, False),
+        ({"choices": [{"delta": {"role": "assistant", "reasoning_content": "So"}}]}, False),
+        ({"choices": [{"delta": {"role": "assistant"}, "finish_reason": "stop"}]}, False),
+        ({"choices": [], "usage": {"prompt_tokens": 7}}, False),
+        ({"choices": [], "error": {"message": "no"}}, False),
+        ({"choices": [None]}, False),
+        ({"choices": {}}, True),
+        ([], False),
+    ],
+)
+async def test_a_chunk_that_tells_who_speaks_is_no_word_yet(first: object, more: bool) -> None:
+    answer = Canned(b"data: %b\n\n" % json.dumps(first).encode(), b"data: 2\n\n", b"data: 3\n\n")
+    await peek_and_recover(answer)
+    assert answer.given == 1 + more
+
+
+async def test_who_speaks_is_told_in_time_where_the_first_word_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recovering, "_PATIENCE", 0.05)
+    begin, said = b'event: message_start\ndata: {"type":"message_start"}\n\n', asyncio.Event()
+    result = await peek_and_recover(Canned(begin, said, b"data: 1\n\n"))
+    said.set()
+    assert await everything(result.answer) == begin + b"data: 1\n\n"
+
+
 async def test_a_request_beyond_suspicion_is_not_held_back() -> None:
     answer = Canned(3600.0)
     result = await peek_and_recover(answer, suspect=False)

@@ -277,6 +277,19 @@ def test_a_chat_that_is_counted_differently_is_not_taken_for_cut_off(upstream: U
     assert not [one.reason for one in proxy.recorder.so_far if one.reason == "upstream-truncated"]
 
 
+def test_a_prompt_of_fewer_tokens_than_the_one_before_is_not_told_to_be_cut_off(
+    upstream: UpstreamServer, start_proxy: StartProxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The longest one was a table, which takes more tokens than prose does."""
+    upstream.handler = reporting(480, 860, 1240, 1625, 2240, 2285)
+    proxy = start_proxy(upstream.origin + "/v1", fold=warm_fold)
+    for size in (500, 900, 1300, 1700, 2000, 2380):
+        proxy.chat({"model": "prose", "messages": [{"role": "user", "content": "pump " * size}]}, KEY)
+    until(lambda: len(proxy.recorder.so_far) == 6)
+    assert not [one.reason for one in proxy.recorder.so_far if one.reason == "upstream-truncated"]
+    assert "cuts prompts off" not in caplog.text
+
+
 def test_the_line_about_a_cut_prompt_counts_as_the_upstream_does(
     upstream: UpstreamServer, start_proxy: StartProxy, caplog: pytest.LogCaptureFixture
 ) -> None:

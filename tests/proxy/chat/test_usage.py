@@ -260,6 +260,7 @@ def test_an_object_that_is_too_long_is_given_up_with_its_last_byte_and_searched_
 
 
 FULL = {"message": "prompt is too long: 9000 tokens > 8000 maximum", "type": "invalid_request_error"}
+FLAT = {"type": "error", "code": "context_length_exceeded", "message": "Your input is too long.", "param": None}
 
 
 @pytest.mark.parametrize(
@@ -267,6 +268,9 @@ FULL = {"message": "prompt is too long: 9000 tokens > 8000 maximum", "type": "in
     [
         ({"type": "error", "error": FULL}, FULL),
         ({"error": FULL}, FULL),
+        (FLAT, FLAT),
+        ({"type": "error", "sequence_number": 3, "error": FULL}, {"type": "error", "sequence_number": 3, "error": FULL}),
+        ({"type": "response.output_text.delta", "delta": json.dumps(FLAT)}, None),
         ({"error": {**FULL, "metadata": {"error": {"message": "inner"}}}}, {**FULL, "metadata": {"error": {"message": "inner"}}}),
         ({"type": "response.failed", "response": {"error": FULL, "usage": None}}, FULL),
         ({"type": "response.completed", "response": {"error": None, "output": [{"type": "mcp_call", "error": FULL}]}}, None),

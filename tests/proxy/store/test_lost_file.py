@@ -256,6 +256,7 @@ async def test_damage_that_nobody_reads_is_found_behind_the_start(tmp_path: Path
         assert call(origin, "GET", "/readyz").json()["failures"] == {"background": 1}
     assert left_out["store file"] > before
     assert "t.db is damaged; Turnfold renamed it to t.db.damaged" in caplog.text
+    assert "was deleted or replaced" not in caplog.text, "it is kept beside the new one"
     assert find_damage(path, 10) == ("", False, True), "the new one is whole"
 
 

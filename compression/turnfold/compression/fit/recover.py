@@ -33,6 +33,9 @@ from turnfold.compression.summary.calls import ModelCall
 from turnfold.compression.wire.conversation import Conversation, Messages
 
 _BESIDE_VERBATIM: Final = 1.15  # room for a summary beside the verbatim part
+# What is left of a window for the one try: what stays may be tables and code, which take more tokens by another vocabulary than
+# the prose that goes, by up to a quarter.
+_ONE_TRY: Final = 0.8
 _BLIND: Final = 0.28  # share of a request that is sent where no window is known: enough for one of three times the window
 
 
@@ -188,7 +191,7 @@ def _need(overflow: Overflow, output: int | None, ours: int, least: _Verbatim, o
     if ratio < 1:
         ratio = (1 + ratio) / 2  # the text that told it may be the text that goes
     ratio = max(ratio, (limit - reserve) / max(1, ours))  # it did overflow, whatever our count says
-    return _Need(int((limit - reserve) * SLACK / ratio), told)
+    return _Need(int((limit - reserve) * _ONE_TRY / ratio), told)
 
 
 def _reported_ratio(overflow: Overflow, output: int | None, ours: int, known: Learned) -> float | None:

@@ -135,6 +135,8 @@ def _share(share: float | None) -> str:
     share = share or 0.0
     if 0 < share < 0.005:
         return "<1%"
+    if -0.005 <= share < 0:  # "-0%"
+        return "0%"
     return ">99%" if 0.995 <= share < 1 else f"{share:.0%}"
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from dataclasses import dataclass
@@ -30,10 +31,12 @@ _MOST_HELD: Final = 2**20  # bytes of a stream's beginning; its first event may 
 # Statuses of answers whose bodies are read before they are passed on; Bedrock tells of a model's refusal under 424, some gateways
 # under 503.
 _LOOKED_AT: Final = frozenset({400, 413, 422, 424, 500, 503})
-#: An event that comes before anything is known of the answer (OpenAI, Responses), or a comment.
+#: An event that comes before anything is known of the answer (OpenAI, Responses; Anthropic), or a comment.
 _ARRIVED: Final = re.compile(
-    rb"(?:event: ?(?:response\.(?:created|in_progress|queued)|ping)\r?\n(?:data:[^\r\n]*\r?\n)+|:[^\r\n]*\r?\n)\r?\n"
+    rb"(?:event: ?(?:response\.(?:created|in_progress|queued)|message_start|ping)\r?\n(?:data:[^\r\n]*\r?\n)+|:[^\r\n]*\r?\n)"
+    rb"\r?\n"
 )
+_CHUNK: Final = re.compile(rb"data: ?(\{[^\r\n]*)\r?\n\r?\n")
 
 Send = Callable[[bytes], Awaitable[RelayableAnswer]]
 #: Runs CPU-heavy work outside of the event loop.
@@ -63,10 +66,14 @@ class Peeked:
         return self.in_stream and not self._held
 
     @property
+    def read(self) -> bytes:
+        """All of its body that was looked at, without its content coding."""
+        return _plain(b"".join(chunk for chunk, _ in self._held), _header(self.headers, b"content-encoding"))
+
+    @property
     def head(self) -> bytes:
         """What was read so far."""
-        plain = _plain(b"".join(chunk for chunk, _ in self._held), _header(self.headers, b"content-encoding"))
-        return _telling(plain) if self.status == 200 else plain
+        return _telling(self.read) if self.status == 200 else self.read
 
     async def look(self, *, inside: bool) -> None:
         """Read as much as tells an overflow; what comes late is not waited for, what cannot be read is not looked at.
@@ -181,10 +188,10 @@ async def resend(
         outcome = await run(lambda: _advance(flow, reply))
         assert isinstance(outcome, Outcome)  # noqa: S101 - the flow yields once
         if not outcome.recovered:
-            return Recovered(first, outcome, second.head)
+            return Recovered(first, outcome, second.read)
         unless_served.pop_all()
     first.close()
-    return Recovered(second, outcome, first.head)
+    return Recovered(second, outcome, first.read)
 
 
 def _failed(flow: Flow) -> Outcome:
@@ -208,9 +215,20 @@ def _never(_: bytes) -> bool:
 
 def _telling(head: bytes) -> bytes:
     """A stream from its first event on that says more than that the request has arrived."""
-    while said := _ARRIVED.match(head):
+    while (said := _ARRIVED.match(head)) or ((said := _CHUNK.match(head)) and _is_empty(said[1])):
         head = head[said.end() :]
     return head
+
+
+def _is_empty(chunk: bytes) -> bool:
+    """Whether a chunk of a chat tells who speaks, at most: OpenAI's first one does; Azure's has no choices yet."""
+    try:
+        told = json.loads(chunk)
+        choices = [] if told.get("error") or told.get("usage") else [{}, *told["choices"]]
+        deltas = [{**(choice.get("delta") or {}), "role": choice.get("finish_reason")} for choice in choices]
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        return False
+    return bool(deltas) and not any(value for delta in deltas for value in delta.values())
 
 
 def _has_event(head: bytes) -> bool:

@@ -15,7 +15,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from turnfold.compression.calibration import is_truncated
+from turnfold.compression.calibration import is_evident, is_truncated
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.overflow import Overflow, detect
 from turnfold.compression.fit.recover import Outcome, Resend, recover
@@ -238,7 +238,7 @@ class Sending:
         if not self._windows.learn_at_once(spot, ours, reported, own):
             learning = self._remember(spot, ours, reported, own)
             self._in_background(asyncio.get_running_loop().create_task(learning, name=exchange.request.id))
-        if not is_truncated(exchange.known, ours, reported, own):
+        if not (is_truncated(exchange.known, ours, reported, own) and is_evident(exchange.known, ours, reported)):
             return exchange
         self._tell_of_truncation(spot, exchange.request.id, reported, exchange.known.theirs(ours))
         return exchange.but(reason="upstream-truncated")

@@ -21,6 +21,7 @@ from turnfold.proxy.http.codings import CodedBodyBroken, CodedBodyTooLarge, Infl
 _KEY: Final = re.compile(
     rb'"(usage|error)"\s{0,8}:\s{0,8}\{|"model"\s{0,8}:\s{0,8}"([^"\\]{1,128})"|"service_tier"\s{0,8}:\s{0,8}"([^"\\]{1,32})"'
     rb'|"type"\s{0,8}:\s{0,8}"(message_stop|response\.(?:completed|incomplete|failed))"'
+    rb'|(\{)\s{0,8}"type"\s{0,8}:\s{0,8}"error"\s{0,8},\s{0,8}"(?:code|message|param|sequence_number)"'  # OpenAI, Responses
 )
 _DONE: Final = re.compile(rb"(?:\A|[\r\n])data: ?\[DONE\]\s*\Z")
 _BLANK_LINES: Final = (b"\n\n", b"\r\n\r\n", b"\r\r")
@@ -212,6 +213,10 @@ class UsageReader:
             elif match[4] is not None:
                 self._last_event = True
                 self._is_answered = match[4] != b"response.failed"
+            elif match[5] is not None:
+                if self._streamed:
+                    self._is_error = True
+                    at = self._collect(data, match.start())
             elif self._streamed or match[1] == b"usage":  # a whole body's may be a tool's arguments
                 self._is_error = match[1] == b"error"
                 at = self._collect(data, at - 1)

@@ -127,7 +127,7 @@ class GuardedStore(TimedStore):
     """A `TimedStore` with a breaker: after a failure calls are refused at once until the store works again.
 
     Attributes:
-        is_late: while it is set aside: whether it does answer, if later than a request can wait.
+        is_late: while it is set aside: whether it does answer, or may do so, if later than a request can wait.
     """
 
     def __init__(self, store: Store, timeout: float = 0.1, incidents: Incidents | None = None) -> None:
@@ -153,11 +153,16 @@ class GuardedStore(TimedStore):
         self.failures += 1
         if not isinstance(problem, StoreUnavailable):
             return
-        self.is_late = False
+        self.is_late = isinstance(problem, StoreTimedOut) and (self.is_late or not self._problem)
         if not self._problem:
             self._problem = str(problem)
             probing = supervise("store-probe", self._ask_again, self._incidents)
             self._probe = asyncio.create_task(probing, name="turnfold-store-probe")
+
+    def given_up(self, problem: StoreError) -> None:
+        """As `failed`, of a call that waited for longer than any request does."""
+        self.failed(problem)
+        self.is_late = False
 
     async def _ask_again(self) -> None:
         wait = _FIRST_PROBE
@@ -191,7 +196,7 @@ class BackgroundStore(TimedStore):
     """
 
     def __init__(self, store: Store, patience: float, guard: GuardedStore) -> None:
-        super().__init__(store, patience, max(patience, _PATIENCE), guard.failed)
+        super().__init__(store, patience, max(patience, _PATIENCE), guard.given_up)
         self._guard = guard
 
     async def _call(self, work: Callable[[], Awaitable[T]], seconds: float) -> T:

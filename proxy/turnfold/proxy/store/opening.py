@@ -86,9 +86,9 @@ class OpenStore(CachedStore):
         kinds = frozenset[str]() if settings.is_off else CONTENT_ADDRESSED
         super().__init__(self._guard, kinds, settings.memory_bytes // 2, share=settings.tenant_share)
         longest = max(settings.patience, _LONGEST)
-        self.patient: Store = self.beside(TimedStore(backend, settings.patience, longest, self._guard.failed))
+        self.patient: Store = self.beside(TimedStore(backend, settings.patience, longest, self._guard.given_up))
         self.background: Store = self.beside(BackgroundStore(backend, settings.patience, self._guard))
-        self.deleting: Store = self.beside(TimedStore(backend, settings.patience, _DELETION, self._guard.failed))
+        self.deleting: Store = self.beside(TimedStore(backend, settings.patience, _DELETION, self._guard.given_up))
 
     async def check(self) -> None:
         """Return if the store answers now; for calls of operators, which would otherwise wait out every step of theirs.

@@ -75,6 +75,11 @@ def _create(path: Path) -> None:
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
 
 
+def _aside(path: Path) -> Path:
+    """Where a damaged file of this name goes."""
+    return path.with_name(path.name + ".damaged")
+
+
 def _set_aside(path: Path, seen: FileIdentity | None) -> None:
     """Move a damaged store file out of the way, unless another thread or process has done so; it replaces one set aside before.
 
@@ -83,7 +88,7 @@ def _set_aside(path: Path, seen: FileIdentity | None) -> None:
     with _CREATING:
         if seen is None or _identity(path) != seen:
             return
-        aside = path.with_name(path.name + ".damaged")
+        aside = _aside(path)
         for rest in ("-wal", "-shm"):
             with contextlib.suppress(FileNotFoundError):
                 path.with_name(path.name + rest).replace(aside.with_name(aside.name + rest))
@@ -152,9 +157,10 @@ class LostFiles:
         self._telling = threading.Lock()
 
     def tell(self, file: FileIdentity | None) -> None:
-        """Log and count that a file was deleted or replaced, unless another thread has done so."""
+        """Log and count that a file was deleted or replaced, unless another thread has done so, or it was set aside: that is
+        told of by whoever does it."""
         with self._telling:
-            if file == self._told:
+            if file in (self._told, _identity(_aside(self._path))):
                 return
             self._told = file
         _log.warning("%s was deleted or replaced: the file of that name is opened, what was in the old one is lost", self._path)
