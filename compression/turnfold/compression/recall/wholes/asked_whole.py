@@ -19,6 +19,7 @@ from turnfold.compression.recall.wholes.code_parts import find_code_parts
 from turnfold.compression.recall.wholes.definitions import find_definitions
 from turnfold.compression.recall.wholes.entries import find_entries
 from turnfold.compression.recall.wholes.handed_code import find_code
+from turnfold.compression.recall.wholes.keyed_blocks import find_keyed_blocks
 from turnfold.compression.recall.wholes.mails import find_mails
 from turnfold.compression.recall.wholes.materials import find_materials
 from turnfold.compression.recall.wholes.moments import find_moment
@@ -46,7 +47,7 @@ def find_whole(
     found = FoundWork()
     if index.is_talk and question.whole_room:
         room = question.whole_room - fence_tokens(count)
-        for find_part in (find_code_parts, find_sections, find_moment):
+        for find_part in (find_code_parts, find_sections, find_moment, find_keyed_blocks):
             found = find_part(sources, question.behind, question.text, room, count, memo)
             if found.quotes:
                 return found

@@ -1,0 +1,191 @@
+"""Named blocks of pasted data: "show me the gateway service", "what changed in auth.py?", "which tables are there?".
+
+Lives here: which text and which of its blocks are meant, and what is quoted of them. Does not belong here: where a text has
+blocks, and what a message names (``text.dialogue.wanted.keyed_blocks``).
+
+A word names a block if few blocks have it; of these the ones are meant that have most of the question's other words in what
+stands above them. Each is quoted with the first lines of the blocks around it, since "memory" alone is nobody's; one that is too
+long with the lines in it that the question names.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from turnfold.compression.memo import Memo, of_each
+from turnfold.compression.recall.question import content_words
+from turnfold.compression.recall.wholes.placed_quotes import about, fitted, joined, tokens_of
+from turnfold.compression.recall.wholes.works import FoundWork
+from turnfold.compression.text import words
+from turnfold.compression.text.dialogue.wanted.keyed_blocks import (
+    KeyedBlock,
+    NamedKeys,
+    holding,
+    is_named,
+    keyed_blocks,
+    lines_with,
+    named_keys,
+    path_of,
+)
+from turnfold.compression.text.dialogue.wanted.versions import NEWEST, asked_versions
+from turnfold.compression.text.passages import estimate
+from turnfold.compression.text.quotes import Quotable, Quote
+
+_LONG: Final = 300  # tokens of a text from which a block of it is quoted alone
+_FEWEST: Final = 3  # blocks of such a text
+_FEW: Final = 4  # blocks that a word may name
+_SHARE: Final = 0.05  # or that part of all
+_KIND: Final = 3  # blocks from which a word says of what kind they are
+_SHORT: Final = 3  # words of a question that says little else
+_LITTLE: Final = 4  # words beside, with which it is about nothing else
+_MOST_LINES: Final = 40
+_BESIDE: Final = 400  # tokens of what else bears on the question
+_MOST: Final = 1_500  # tokens
+
+
+class _Held(NamedTuple):
+    """A text with blocks, and the ones that are meant."""
+
+    source: int
+    blocks: Sequence[KeyedBlock]
+    meant: tuple[int, ...]
+    terms: frozenset[str]
+
+
+def find_keyed_blocks(
+    sources: Sequence[Quotable],
+    behind: Sequence[Quotable],
+    question: str,
+    room: int,
+    count: Callable[[str], int],
+    memo: Memo,
+) -> FoundWork:
+    """The blocks that a question names, of data that is too long to be quoted whole.
+
+    Args:
+        sources: what may be quoted.
+        behind: what the request holds as it was, behind these; where the data is there, nothing is quoted.
+        room: tokens that quotes may take.
+    """
+    named = named_keys(question)
+    if not named.terms:
+        return FoundWork()
+    every = [*sources, *behind]
+    blocks = of_each(memo, "keyed blocks", every, _blocks)
+    long = [n for n, found in enumerate(blocks) if len(found) >= _FEWEST and estimate(every[n].text) >= _LONG]
+    if not long:
+        return FoundWork()
+    room = min(room, _MOST)
+    told = set(content_words(words.fold(question)))
+    held = [one for n in long if (one := _meant(n, every[n].text, blocks[n], named, told))]
+    if not held:
+        lists = [one for n in reversed(long) if n < len(sources) and named.lists for one in [_listed(n, every[n], blocks[n], named)]]
+        return next((fitted(one, sources, room, count, _BESIDE) for one in lists if _fit(one, sources, room, count)), FoundWork())
+    most = max(len(one.terms) for one in held)
+    best = [one for one in held if len(one.terms) == most]
+    near = max(len(told & about(every, one.source)) for one in best)
+    best = [one for one in best if len(told & about(every, one.source)) == near or one.terms == best[-1].terms]
+    chosen = [best[n] for n in asked_versions(words.fold(question)) or NEWEST if -len(best) <= n < len(best)]
+    if not chosen or any(one.source >= len(sources) for one in chosen):
+        return FoundWork()
+    quotes = _quoted(chosen, sources, named.terms, room, count)
+    quotes = joined(sources, [*quotes, *_newer(chosen[-1], sources, blocks)])
+    quoted = " ".join(sources[one.source].text[one.start : one.end] for one in quotes)
+    others = told - set(words.words(words.fold(quoted))) - named.terms
+    return fitted(quotes, sources, room, count, _BESIDE if len(others) <= _LITTLE else None)
+
+
+def _blocks(source: Quotable) -> tuple[KeyedBlock, ...]:
+    return tuple(keyed_blocks(source.text)) if source.role in ("user", "assistant") else ()
+
+
+def _meant(n: int, text: str, blocks: Sequence[KeyedBlock], named: NamedKeys, told: set[str]) -> _Held | None:
+    """The blocks of a text that a question names, if it does so plainly: with a word of code, several words, or hardly others."""
+    by_term: dict[str, list[int]] = {}
+    for at, block in enumerate(blocks):
+        for term in is_named(block, named.terms):
+            by_term.setdefault(term, []).append(at)
+    telling = {term: found for term, found in by_term.items() if len(found) <= max(_FEW, _SHARE * len(blocks))}
+    meant: set[int] = set()
+    for found in telling.values():
+        shared = {at: len(_on_path(blocks, at, named.terms)) for at in found}
+        meant.update(at for at in found if shared[at] == max(shared.values()))
+    meant = _apart(blocks, meant, named.terms)
+    if not meant:
+        return None
+    terms = frozenset(telling)
+    around = "\n".join(text[slice(*place)] for at in meant for place in (*_heads(blocks, at), blocks[at].place))
+    known = (told | named.terms) & set(words.words(words.fold(around)))
+    if len(told) > _SHORT and len(known) < 2 and named.sure.isdisjoint(terms):
+        return None
+    return _Held(n, blocks, tuple(sorted(meant)), terms)
+
+
+def _apart(blocks: Sequence[KeyedBlock], meant: set[int], terms: frozenset[str]) -> set[int]:
+    """Of blocks that stand in each other the inner ones, if they have a name of their own."""
+    repeated = {at for at in meant if (above := path_of(blocks, at)) and is_named(blocks[at], terms) <= _on_path(blocks, above[-1], terms)}
+    repeated = {at for at in repeated if not meant.isdisjoint(path_of(blocks, at))}
+    apart = meant - repeated
+    return apart - {above for at in apart for above in path_of(blocks, at)}
+
+
+def _on_path(blocks: Sequence[KeyedBlock], at: int, terms: frozenset[str]) -> frozenset[str]:
+    return frozenset().union(*(is_named(blocks[one], terms) for one in (*path_of(blocks, at), at)))
+
+
+def _heads(blocks: Sequence[KeyedBlock], at: int) -> Iterator[tuple[int, int]]:
+    return (blocks[above].head for above in path_of(blocks, at))
+
+
+def _quoted(
+    chosen: Iterable[_Held], sources: Sequence[Quotable], terms: frozenset[str], room: int, count: Callable[[str], int]
+) -> tuple[Quote, ...]:
+    """The blocks, or the lines in them that are named where they are too long, with what stands around them."""
+    whole, lines = list[Quote](), list[Quote]()
+    for one in chosen:
+        text = sources[one.source].text
+        for at in one.meant:
+            block = one.blocks[at]
+            above = [Quote(one.source, *place) for place in _heads(one.blocks, at)]
+            whole += [*above, Quote(one.source, *block.place)]
+            lines += [*above, Quote(one.source, *block.head)]
+            lines += _lines(one, lines_with(text, block.place, terms - block.keys))
+    found = joined(sources, whole)
+    if tokens_of(found, sources, count) <= room:
+        return found
+    some = joined(sources, lines)
+    return some if any(quote not in whole for quote in some) and tokens_of(some, sources, count) <= room else found
+
+
+def _lines(held: _Held, places: Iterable[tuple[int, int]]) -> Iterator[Quote]:
+    for place in places:
+        at = holding(held.blocks, place[0])
+        yield from (Quote(held.source, *one) for one in (*_heads(held.blocks, at), held.blocks[at].head, place))
+
+
+def _newer(held: _Held, sources: Sequence[Quotable], blocks: Sequence[Sequence[KeyedBlock]]) -> list[Quote]:
+    """The newest of what was written in the place of a block since."""
+    keys = [held.blocks[at].keys & held.terms for at in held.meant]
+    for n in range(len(sources) - 1, held.source, -1):
+        found = [Quote(n, *one.place) for one in blocks[n] if any(key and key <= one.keys for key in keys)]
+        if found and estimate(sources[n].text) < _LONG:
+            return found
+    return []
+
+
+def _listed(n: int, source: Quotable, blocks: Sequence[KeyedBlock], named: NamedKeys) -> list[Quote]:
+    """The first lines of all blocks of a kind, of those in a block, or the lines with a value that a question names."""
+    of_kind = Counter(term for block in blocks for term in is_named(block, named.terms))
+    for term, number in of_kind.items():
+        if number >= _KIND:
+            return [Quote(n, *block.head) for block in blocks if term in block.keys]
+    places = lines_with(source.text, (0, len(source.text)), named.terms, in_value=True)
+    if not 0 < len(places) <= _MOST_LINES:
+        return []
+    return [*_lines(_Held(n, blocks, (), named.terms), [one for one in places if holding(blocks, one[0]) >= 0])]
+
+
+def _fit(quotes: Sequence[Quote], sources: Sequence[Quotable], room: int, count: Callable[[str], int]) -> bool:
+    return bool(quotes) and tokens_of(joined(sources, quotes), sources, count) <= room
