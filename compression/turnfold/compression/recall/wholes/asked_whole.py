@@ -23,7 +23,7 @@ from turnfold.compression.recall.wholes.keyed_blocks import find_keyed_blocks
 from turnfold.compression.recall.wholes.mails import find_mails
 from turnfold.compression.recall.wholes.materials import find_materials
 from turnfold.compression.recall.wholes.moments import find_moment
-from turnfold.compression.recall.wholes.named_rows import find_named_rows
+from turnfold.compression.recall.wholes.named_rows import find_named_rows, find_numbered_rows
 from turnfold.compression.recall.wholes.placed_parts import find_parts
 from turnfold.compression.recall.wholes.sections import find_sections
 from turnfold.compression.recall.wholes.series import find_series
@@ -47,7 +47,7 @@ def find_whole(
     found = FoundWork()
     if index.is_talk and question.whole_room:
         room = question.whole_room - fence_tokens(count)
-        for find_part in (find_code_parts, find_sections, find_moment, find_keyed_blocks):
+        for find_part in (find_code_parts, find_sections, find_moment, find_keyed_blocks, find_numbered_rows):
             found = find_part(sources, question.behind, question.text, room, count, memo)
             if found.quotes:
                 return found

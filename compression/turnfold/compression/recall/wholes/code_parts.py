@@ -30,6 +30,7 @@ from turnfold.compression.text.dialogue.wanted.code_parts import (
     line_range,
     named_parts,
 )
+from turnfold.compression.text.dialogue.wanted.keyed_blocks import is_report
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 
@@ -161,7 +162,8 @@ def _held_in_long(source: Quotable) -> _Parts:
 
 def _held(source: Quotable) -> _Parts:
     text = source.text
-    if source.role not in ("user", "assistant") or not any(sign in text for sign in _CODE_SIGNS):
+    is_said = source.role in ("user", "assistant")
+    if not is_said or not any(sign in text for sign in _CODE_SIGNS) or is_report(text):
         return _Parts()
     return _Parts(tuple(file_parts(text)), tuple(definitions(text)))
 

@@ -26,6 +26,7 @@ from turnfold.compression.text.dialogue.wanted.keyed_blocks import (
     is_named,
     keyed_blocks,
     lines_with,
+    mentions,
     named_keys,
     path_of,
 )
@@ -38,7 +39,7 @@ _FEWEST: Final = 3  # blocks of such a text
 _FEW: Final = 4  # blocks that a word may name
 _SHARE: Final = 0.05  # or that part of all
 _KIND: Final = 3  # blocks from which a word says of what kind they are
-_SHORT: Final = 3  # words of a question that says little else
+_SHORT: Final = 4  # words of a question that says little else
 _LITTLE: Final = 4  # words beside, with which it is about nothing else
 _MOST_LINES: Final = 40
 _BESIDE: Final = 400  # tokens of what else bears on the question
@@ -52,6 +53,7 @@ class _Held(NamedTuple):
     blocks: Sequence[KeyedBlock]
     meant: tuple[int, ...]
     terms: frozenset[str]
+    is_plain: bool = True
 
 
 def find_keyed_blocks(
@@ -94,7 +96,7 @@ def find_keyed_blocks(
     quotes = joined(sources, [*quotes, *_newer(chosen[-1], sources, blocks)])
     quoted = " ".join(sources[one.source].text[one.start : one.end] for one in quotes)
     others = told - set(words.words(words.fold(quoted))) - named.terms
-    return fitted(quotes, sources, room, count, _BESIDE if len(others) <= _LITTLE else None)
+    return fitted(quotes, sources, room, count, _BESIDE if len(others) <= _LITTLE and chosen[-1].is_plain else None)
 
 
 def _blocks(source: Quotable) -> tuple[KeyedBlock, ...]:
@@ -102,7 +104,7 @@ def _blocks(source: Quotable) -> tuple[KeyedBlock, ...]:
 
 
 def _meant(n: int, text: str, blocks: Sequence[KeyedBlock], named: NamedKeys, told: set[str]) -> _Held | None:
-    """The blocks of a text that a question names, if it does so plainly: with a word of code, several words, or hardly others."""
+    """The blocks of a text that a question names: plainly, with a word of code or several words, or with hardly others."""
     by_term: dict[str, list[int]] = {}
     for at, block in enumerate(blocks):
         for term in is_named(block, named.terms):
@@ -118,9 +120,8 @@ def _meant(n: int, text: str, blocks: Sequence[KeyedBlock], named: NamedKeys, to
     terms = frozenset(telling)
     around = "\n".join(text[slice(*place)] for at in meant for place in (*_heads(blocks, at), blocks[at].place))
     known = (told | named.terms) & set(words.words(words.fold(around)))
-    if len(told) > _SHORT and len(known) < 2 and named.sure.isdisjoint(terms):
-        return None
-    return _Held(n, blocks, tuple(sorted(meant)), terms)
+    is_plain = len(known) > 1 or not named.sure.isdisjoint(terms)
+    return _Held(n, blocks, tuple(sorted(meant)), terms, is_plain) if is_plain or len(told) <= _SHORT else None
 
 
 def _apart(blocks: Sequence[KeyedBlock], meant: set[int], terms: frozenset[str]) -> set[int]:
@@ -151,7 +152,9 @@ def _quoted(
             above = [Quote(one.source, *place) for place in _heads(one.blocks, at)]
             whole += [*above, Quote(one.source, *block.place)]
             lines += [*above, Quote(one.source, *block.head)]
-            lines += _lines(one, lines_with(text, block.place, terms - block.keys))
+            named = lines_with(text, block.place, terms - block.keys)
+            lines += _lines(one, named or lines_with(text, block.place, terms - block.keys, in_value=True))
+            whole += _outside(one, text, block.keys & one.terms)
     found = joined(sources, whole)
     if tokens_of(found, sources, count) <= room:
         return found
@@ -163,6 +166,13 @@ def _lines(held: _Held, places: Iterable[tuple[int, int]]) -> Iterator[Quote]:
     for place in places:
         at = holding(held.blocks, place[0])
         yield from (Quote(held.source, *one) for one in (*_heads(held.blocks, at), held.blocks[at].head, place))
+
+
+def _outside(held: _Held, text: str, terms: frozenset[str]) -> list[Quote]:
+    """The lines that name a block and stand in none, such as an index of a table; none where they are many."""
+    places = mentions(text, terms)
+    apart = [place for place in places if holding(held.blocks, place[0]) < 0]
+    return [Quote(held.source, *place) for place in apart] if len(apart) <= _FEW else []
 
 
 def _newer(held: _Held, sources: Sequence[Quotable], blocks: Sequence[Sequence[KeyedBlock]]) -> list[Quote]:

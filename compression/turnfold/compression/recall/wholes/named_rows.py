@@ -5,6 +5,7 @@ Lives here: which rows these are, and what of them is quoted. Does not belong he
 
 A question is about a table if all of its words stand in it, or are of a kind that it holds. The rows that have most of the words
 which few others have are quoted, with what stands above all, and nothing else of the table: its other rows only resemble them.
+Rows that it names by their numbers are those of the newest table.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from typing import Final, NamedTuple
 from turnfold.compression.memo import Memo, continued_by_key
 from turnfold.compression.recall.fence import FRAME, fence_tokens
 from turnfold.compression.recall.question import Question, content_words
+from turnfold.compression.recall.wholes.placed_quotes import fitted, joined
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range
+from turnfold.compression.text.dialogue.wanted.row_numbers import named_row_numbers
 from turnfold.compression.text.dialogue.wanted.row_requests import (
     ABOVE,
     COMMON,
@@ -67,6 +70,48 @@ def find_named_rows(
     return FoundWork()
 
 
+def find_numbered_rows(
+    sources: Sequence[Quotable],
+    behind: Sequence[Quotable],
+    question: str,
+    room: int,
+    count: Callable[[str], int],
+    memo: Memo,
+) -> FoundWork:
+    """The rows that a question names by their numbers, of the newest table, with what stands above all.
+
+    Args:
+        sources: what may be quoted.
+        behind: what the request holds as it was, behind these; a table there is meant.
+        room: tokens that quotes may take.
+    """
+    numbers, are_lines = named_row_numbers(words.fold(question))
+    if not numbers:
+        return FoundWork()
+    every = [*sources, *behind]
+    tables = _tables(every, memo)
+    at = next((n for n in reversed(range(len(every))) if tables[n] is not None), len(every))
+    table = tables[at] if at < len(sources) else None
+    if table is None:
+        return FoundWork()
+    text = sources[at].text
+    records = _records(text, table)
+    first = 0 if are_lines or not _has_header(text, records) else 1
+    rows = [*range(first, len(records))]
+    named = [rows[n - 1 if n > 0 else n] for n in numbers if 0 < (n if n > 0 else -n) <= len(rows)]
+    quotes = joined(sources, [Quote(at, table.above, records[0][1]), *(Quote(at, *records[n]) for n in named)] if named else [])
+    return fitted(quotes, sources, room, count, None)
+
+
+def _has_header(text: str, records: Sequence[Range]) -> bool:
+    figures = [any(map(str.isdigit, text[slice(*one)])) for one in records]
+    return not figures[0] and 2 * sum(figures) > len(figures)
+
+
+def _records(text: str, table: _HeldTable) -> list[Range]:
+    return [one for run in table.runs for one in records_of(text, run)][:_MOST]
+
+
 def _tables(sources: Sequence[Quotable], memo: Memo) -> list[_HeldTable | None]:
     """The table that each source is, if it is one."""
 
@@ -107,7 +152,7 @@ def _quoted(
     source: int, text: str, table: _HeldTable, asked: frozenset[str], joined: bool, room: int, count: Callable[[str], int]
 ) -> FoundWork:
     """The records with what stands above all; nothing where they don't fit, for some would be taken for all."""
-    records = [one for run in table.runs for one in records_of(text, run)][:_MOST]
+    records = _records(text, table)
     chosen = _named([_words(text[slice(*one)]) for one in records], asked, joined=joined)
     if not chosen:
         return FoundWork()

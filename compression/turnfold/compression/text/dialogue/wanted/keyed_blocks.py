@@ -49,6 +49,7 @@ _LABEL: Final = re.compile(r"\\label\{([^}\n]{1,60})\}|^[ \t]*(?:kind|name):[ \t
 _SIGNS: Final = re.compile(
     r"(?:[{(\[:>]|[{(][\w:.-]{1,60},)[ \t]*\n[ \t]+\S|\n(?:apiVersion:|diff --git |@@ |\[[\w.\" -]{1,80}\]\n|_{3,} \w|={3,} \w|\\begin\{|##\[group\])"
 )
+_REPORTS: Final = re.compile(r"^(?:diff --git |@@ -\d|_{3,} \w[^\n]* _{3,}$)", re.MULTILINE)
 _CODE_SHAPED: Final = re.compile(r"\w[_.:-]\w|^_+\w|[a-z\d][A-Z]|[A-Z]{2}[a-z]|[a-z]\d")
 #: "#signup", ".btn", "[tool]", "/cart/", "`name`".
 _MARKED_WORD: Final = re.compile(r"(?<![\w`\"'“#@/.\[])[`\"'“#@/.\[]+([^\W_][\w$-]{1,60})")
@@ -129,6 +130,11 @@ def _forms(word: str) -> Iterator[str]:
 
 def _singular(word: str) -> str:
     return word[:-1] if len(word) >= _PLURAL and word.endswith("s") and not word.endswith("ss") else word
+
+
+def is_report(text: str) -> bool:
+    """Whether a text is a diff or a report of tests, which have pieces of code that are named by lines between them."""
+    return _REPORTS.search(text) is not None
 
 
 def keyed_blocks(text: str) -> list[KeyedBlock]:
@@ -263,3 +269,12 @@ def lines_with(text: str, place: Range, terms: frozenset[str], *, in_value: bool
             found.append((at + len(line) - len(line.lstrip()), at + len(line.rstrip())))
         at += len(line)
     return found
+
+
+def mentions(text: str, terms: frozenset[str]) -> list[Range]:
+    """The lines that have one of the terms."""
+    if not terms:
+        return []
+    said = re.compile(rf"(?i)(?<![\w-])(?:{'|'.join(map(re.escape, sorted(terms)))})(?![\w-])")
+    lines = {text.rfind("\n", 0, found.start()) + 1 for found in said.finditer(text)}
+    return [(at, end if (end := text.find("\n", at)) >= 0 else len(text)) for at in sorted(lines)]
