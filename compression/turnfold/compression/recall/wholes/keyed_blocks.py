@@ -30,7 +30,7 @@ from turnfold.compression.text.dialogue.wanted.keyed_blocks import (
     named_keys,
     path_of,
 )
-from turnfold.compression.text.dialogue.wanted.versions import NEWEST, asked_versions
+from turnfold.compression.text.dialogue.wanted.versions import NEWEST, Versions, asked_versions
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 
@@ -83,13 +83,8 @@ def find_keyed_blocks(
     told = set(content_words(words.fold(question)))
     held = [one for n in long if (one := _meant(n, every[n].text, blocks[n], named, told))]
     if not held:
-        lists = [one for n in reversed(long) if n < len(sources) and named.lists for one in [_listed(n, every[n], blocks[n], named)]]
-        return next((fitted(one, sources, room, count, _BESIDE) for one in lists if _fit(one, sources, room, count)), FoundWork())
-    most = max(len(one.terms) for one in held)
-    best = [one for one in held if len(one.terms) == most]
-    near = max(len(told & about(every, one.source)) for one in best)
-    best = [one for one in best if len(told & about(every, one.source)) == near or one.terms == best[-1].terms]
-    chosen = [best[n] for n in asked_versions(words.fold(question)) or NEWEST if -len(best) <= n < len(best)]
+        return _listed(sources, blocks, long, named, room, count) if named.lists else FoundWork()
+    chosen = [*_chosen(held, every, told, asked_versions(words.fold(question)) or NEWEST)]
     if not chosen or any(one.source >= len(sources) for one in chosen):
         return FoundWork()
     quotes = _quoted(chosen, sources, named.terms, room, count)
@@ -97,6 +92,15 @@ def find_keyed_blocks(
     quoted = " ".join(sources[one.source].text[one.start : one.end] for one in quotes)
     others = told - set(words.words(words.fold(quoted))) - named.terms
     return fitted(quotes, sources, room, count, _BESIDE if len(others) <= _LITTLE and chosen[-1].is_plain else None)
+
+
+def _chosen(held: Sequence[_Held], every: Sequence[Quotable], told: set[str], versions: Versions) -> Iterator[_Held]:
+    """Of the texts that have most of what is named the versions that are asked for; those of one text name the same blocks."""
+    most = max(len(one.terms) for one in held)
+    best = [(one, len(told & about(every, one.source))) for one in held if len(one.terms) == most]
+    nearest, _ = max(best, key=lambda one: (one[1], one[0].source))
+    forms = [one for one, _ in best if one.terms == nearest.terms]
+    yield from (forms[n] for n in versions if -len(forms) <= n < len(forms))
 
 
 def _blocks(source: Quotable) -> tuple[KeyedBlock, ...]:
@@ -126,9 +130,11 @@ def _meant(n: int, text: str, blocks: Sequence[KeyedBlock], named: NamedKeys, to
 
 def _apart(blocks: Sequence[KeyedBlock], meant: set[int], terms: frozenset[str]) -> set[int]:
     """Of blocks that stand in each other the inner ones, if they have a name of their own."""
-    repeated = {at for at in meant if (above := path_of(blocks, at)) and is_named(blocks[at], terms) <= _on_path(blocks, above[-1], terms)}
-    repeated = {at for at in repeated if not meant.isdisjoint(path_of(blocks, at))}
-    apart = meant - repeated
+    apart: set[int] = set()
+    for at in meant:
+        path = path_of(blocks, at)
+        if meant.isdisjoint(path) or not is_named(blocks[at], terms) <= _on_path(blocks, path[-1], terms):
+            apart.add(at)
     return apart - {above for at in apart for above in path_of(blocks, at)}
 
 
@@ -152,8 +158,7 @@ def _quoted(
             above = [Quote(one.source, *place) for place in _heads(one.blocks, at)]
             whole += [*above, Quote(one.source, *block.place)]
             lines += [*above, Quote(one.source, *block.head)]
-            named = lines_with(text, block.place, terms - block.keys)
-            lines += _lines(one, named or lines_with(text, block.place, terms - block.keys, in_value=True))
+            lines += _lines(one, _inside(one, block, text, terms - is_named(block, terms)))
             whole += _outside(one, text, block.keys & one.terms)
     found = joined(sources, whole)
     if tokens_of(found, sources, count) <= room:
@@ -166,6 +171,13 @@ def _lines(held: _Held, places: Iterable[tuple[int, int]]) -> Iterator[Quote]:
     for place in places:
         at = holding(held.blocks, place[0])
         yield from (Quote(held.source, *one) for one in (*_heads(held.blocks, at), held.blocks[at].head, place))
+
+
+def _inside(held: _Held, block: KeyedBlock, text: str, terms: frozenset[str]) -> Sequence[tuple[int, int]]:
+    """The lines of a block with one of the terms as a key, or else in a value, or else the first lines of what it holds."""
+    inside = (block.head[1], block.place[1])
+    found = lines_with(text, inside, terms) or lines_with(text, inside, terms, in_value=True)
+    return found or [one.head for one in held.blocks if one.above >= 0 and held.blocks[one.above] is block]
 
 
 def _outside(held: _Held, text: str, terms: frozenset[str]) -> list[Quote]:
@@ -185,17 +197,27 @@ def _newer(held: _Held, sources: Sequence[Quotable], blocks: Sequence[Sequence[K
     return []
 
 
-def _listed(n: int, source: Quotable, blocks: Sequence[KeyedBlock], named: NamedKeys) -> list[Quote]:
-    """The first lines of all blocks of a kind, of those in a block, or the lines with a value that a question names."""
+def _listed(
+    sources: Sequence[Quotable],
+    blocks: Sequence[Sequence[KeyedBlock]],
+    long: Sequence[int],
+    named: NamedKeys,
+    room: int,
+    count: Callable[[str], int],
+) -> FoundWork:
+    """The first lines of all blocks of a kind, or the lines with a value that a question names, of the newest text with such."""
+    for n in reversed(long):
+        found = joined(sources, _of_kind(n, sources[n].text, blocks[n], named) if n < len(sources) else ())
+        if found and tokens_of(found, sources, count) <= room:
+            return fitted(found, sources, room, count, _BESIDE)
+    return FoundWork()
+
+
+def _of_kind(n: int, text: str, blocks: Sequence[KeyedBlock], named: NamedKeys) -> list[Quote]:
     of_kind = Counter(term for block in blocks for term in is_named(block, named.terms))
     for term, number in of_kind.items():
         if number >= _KIND:
             return [Quote(n, *block.head) for block in blocks if term in block.keys]
-    places = lines_with(source.text, (0, len(source.text)), named.terms, in_value=True)
-    if not 0 < len(places) <= _MOST_LINES:
-        return []
-    return [*_lines(_Held(n, blocks, (), named.terms), [one for one in places if holding(blocks, one[0]) >= 0])]
-
-
-def _fit(quotes: Sequence[Quote], sources: Sequence[Quotable], room: int, count: Callable[[str], int]) -> bool:
-    return bool(quotes) and tokens_of(joined(sources, quotes), sources, count) <= room
+    places = lines_with(text, (0, len(text)), named.terms, in_value=True)
+    inside = [one for one in places if holding(blocks, one[0]) >= 0]
+    return [*_lines(_Held(n, blocks, (), named.terms), inside)] if len(places) <= _MOST_LINES else []

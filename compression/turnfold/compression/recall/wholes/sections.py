@@ -14,18 +14,23 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo, of_each
-from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.question import content_words
-from turnfold.compression.recall.wholes.spread_works import spread
+from turnfold.compression.recall.wholes.placed_quotes import about, fitted, joined
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
-from turnfold.compression.text.dialogue.wanted.sections import NamedSections, TextSection, is_named, named_sections, text_sections
+from turnfold.compression.text.dialogue.wanted.sections import (
+    NamedSections,
+    TextSection,
+    is_named,
+    named_sections,
+    part_within,
+    text_sections,
+)
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 
 _LONG: Final = 1_000  # tokens of a text from which a section of it is quoted alone
 _FEWEST: Final = 3  # sections of such a text
-_OPENING: Final = 600  # characters of a text that say what it is
 _BESIDE: Final = 400  # tokens of what else bears on the question
 _LITTLE: Final = 4  # words of a question beside the title, with which it is about nothing else
 _MOST: Final = 4_000  # tokens
@@ -59,17 +64,12 @@ def find_sections(
     if not meant or any(_has(source, meant) for source in behind):
         return FoundWork()
     newer = [n for n in range(meant[-1].source + 1, len(sources)) if not held[n] and _has(sources[n], meant)]
-    quotes = [Quote(one.source, *one.section.place) for one in meant]
+    places = [(n, part) for n, one in meant for part in part_within(sources[n].text, one.place, named.within)]
+    quotes = [Quote(n, *part) for n, part in places]
     quotes += [Quote(n, 0, len(sources[n].text)) for n in newer[-1:]]
-    quotes = _apart(quotes)
-    most = min(room, _MOST)
-    tokens = _tokens(quotes, sources, count)
-    if tokens > most:
-        quotes = spread(sources, quotes, most)
-        tokens = _tokens(quotes, sources, count)
     said = {word for one in meant for word in one.section.title}
     asks_more = len(set(content_words(words.fold(question))) - said) > _LITTLE and not named.numbers
-    return FoundWork(tuple(quotes), (), tokens, beside=None if asks_more else _BESIDE) if tokens <= most else FoundWork()
+    return fitted(joined(sources, quotes), sources, min(room, _MOST), count, None if asks_more else _BESIDE)
 
 
 def _sections(source: Quotable) -> tuple[TextSection, ...]:
@@ -88,7 +88,7 @@ def _meant(
         found = [(n, [one for one in sections if is_named(one, named, by_title=by_title)]) for n, sections in enumerate(held)]
         found = [(n, sections) for n, sections in found if sections]
         if found:
-            n, sections = max(found, key=lambda one: (len(told & _about(sources, one[0])), one[0]))
+            n, sections = max(found, key=lambda one: (len(told & about(sources, one[0])), one[0]))
             return [_Meant(n, one) for one in _longest(sections)]
     return []
 
@@ -107,12 +107,6 @@ def _size(section: TextSection) -> int:
     return section.place[1] - section.place[0]
 
 
-def _about(sources: Sequence[Quotable], n: int) -> set[str]:
-    """The words by which a text is told: those of its beginning, and of what was said just before it."""
-    before = sources[n - 1].text[-_OPENING:] if n else ""
-    return set(words.words(words.fold(f"{before}\n{sources[n].text[:_OPENING]}")))
-
-
 def _has(source: Quotable, meant: Sequence[_Meant]) -> bool:
     """Whether a short text is one of the sections as it was written anew."""
     if source.role != "assistant" or estimate(source.text) >= _LONG:
@@ -120,16 +114,3 @@ def _has(source: Quotable, meant: Sequence[_Meant]) -> bool:
     return any(
         (new.number, new.title) == (one.section.number, one.section.title) for new in text_sections(source.text) for one in meant
     )
-
-
-def _apart(quotes: Sequence[Quote]) -> list[Quote]:
-    """The quotes in order, without those that stand in others."""
-    found: list[Quote] = []
-    for one in sorted(quotes, key=lambda one: (one.source, one.start, -one.end)):
-        if not (found and found[-1].source == one.source and one.end <= found[-1].end):
-            found.append(one)
-    return found
-
-
-def _tokens(quotes: Sequence[Quote], sources: Sequence[Quotable], count: Callable[[str], int]) -> int:
-    return sum(count(sources[n].text[start:end]) + FRAME for n, start, end in quotes)

@@ -1,4 +1,4 @@
-"""Named blocks of pasted data: a service of a configuration, a table of a schema, a file of a diff, a theorem, a test that failed.
+"""Named blocks of pasted data: a service in a configuration, a table of a schema, a file in a diff, a theorem, a failed test.
 
 Lives here: where a text has such blocks, and which of them a message names. Does not belong here: which text is meant, what is
 quoted (``recall.wholes.keyed_blocks``), rows of tables (``text.records``), functions and classes (``code_parts``), single words
@@ -30,10 +30,11 @@ _FEWEST: Final = 3  # blocks
 _BELOW: Final = 10  # lines of a part in which it may be named
 _TABLE: Final = lexicon("keyed_blocks")
 _WORD: Final = re.compile(r"[^\W_][\w$-]*(?:\.[\w$-]+)*|_[\w$-]+")
-_PARTS: Final = re.compile(r"[.]")
 _PAIR: Final = re.compile(r"([^\W\d_]{3,})[^\S\n]*(?:no\.?|nr\.?|#|\()?[^\S\n]*(\d{1,3})(?![\w.]*\d)")
 #: A line that opens a block: it ends with a bracket or a colon, or with the end of a tag, or is an item of a list with a key.
 _OPENS: Final = re.compile(r"[{(\[][\w:.-]+,\s*$|[{(\[:>]\s*(?:[&!|#/][^\n]*)?$|^[ \t]*- [\w.\"'-]{1,60}:")
+#: A line of few words between blank lines, as above a recipe or a poem.
+_TITLE: Final = re.compile(r"[\"“„«]?[^\W\d_a-zà-ÿ][\w'’-]*(?:[ ,&]{1,2}[\w'’()-]+){1,7}[\"”“»]?$")
 _CLOSES: Final = re.compile(r"[ \t]*(?:[}\])]|</|end\b)")
 _MARKED: Final = re.compile(
     r"(?P<doc>apiVersion:)|(?P<file>diff --git |Index: )|(?P<hunk>@@ )|(?P<table>\[\[?[^\]\[\n]{1,80}\]\]?[ \t]*(?:[#;][^\n]*)?$)"
@@ -41,13 +42,15 @@ _MARKED: Final = re.compile(
     r"|(?P<tex>\\(?:part|chapter|(?:sub){0,2}section)\*?(?:\[[^\]\n]*\])?\{)|(?P<ends>---[ \t]*$|##\[endgroup\]|::endgroup::)"
 )
 _RANKS: Final = {"doc": -9, "file": -9, "group": -9, "ends": -9, "table": -8, "ruled": -8, "tex": -7, "hunk": -5}
+_TITLED: Final = -6
 _BEGIN: Final = re.compile(r"[ \t]*\\begin\{(\w+)\*?\}")
 _END: Final = re.compile(r"[ \t]*\\end\{(\w+)\*?\}")
 _ENVIRONMENT: Final = -3
 _LABEL: Final = re.compile(r"\\label\{([^}\n]{1,60})\}|^[ \t]*(?:kind|name):[ \t]*[\"']?([\w.-]{1,60})", re.MULTILINE)
 #: What makes a text worth a look: three lines that open something deeper, or mark a part.
 _SIGNS: Final = re.compile(
-    r"(?:[{(\[:>]|[{(][\w:.-]{1,60},)[ \t]*\n[ \t]+\S|\n(?:apiVersion:|diff --git |@@ |\[[\w.\" -]{1,80}\]\n|_{3,} \w|={3,} \w|\\begin\{|##\[group\])"
+    r"(?:[{(\[:>]|[{(][\w:.-]{1,60},)[ \t]*\n[ \t]+\S|\n\S[^\n.:;!?{}]{5,80}\n\n"
+    r"|\n(?:apiVersion:|diff --git |@@ |\[[\w.\" -]{1,80}\]\n|_{3,} \w|={3,} \w|\\begin\{|##\[group\])"
 )
 _REPORTS: Final = re.compile(r"^(?:diff --git |@@ -\d|_{3,} \w[^\n]* _{3,}$)", re.MULTILINE)
 _CODE_SHAPED: Final = re.compile(r"\w[_.:-]\w|^_+\w|[a-z\d][A-Z]|[A-Z]{2}[a-z]|[a-z]\d")
@@ -122,8 +125,7 @@ def _forms(word: str) -> Iterator[str]:
     yield word
     yield _singular(word)
     if "." in word:
-        for part in _PARTS.split(word):
-            yield part
+        yield from word.split(".")
     if "'" in word:
         yield word.partition("'")[0]
 
@@ -172,7 +174,10 @@ class _Reader:
         end, before = start + len(line), self._end_before(n, lines)
         marked = _MARKED.match(line)
         begins, ends = _BEGIN.match(line), _END.match(line)
-        if marked:
+        if self._is_title(n, lines):
+            self._close(_TITLED, before)
+            self._push(_TITLED, line, (start, end), "", ())
+        elif marked:
             kind = next(name for name in _RANKS if marked[name])
             rank = _RANKS[kind] + (line.count("sub", 0, 12) if kind == "tex" else 2 * line.startswith("---"))
             self._close(rank, before)
@@ -196,6 +201,12 @@ class _Reader:
             self._found[self._open.pop()].end = start + len(line)
         if after and _indent(after[0][1]) > indent and len(line) <= _LONGEST_HEAD and _OPENS.search(line):
             self._push(indent, line, (start, start + len(line)), "", ())
+
+    def _is_title(self, n: int, lines: Sequence[tuple[int, str]]) -> bool:
+        start, line = lines[n]
+        if n + 1 == len(lines) or self._text.count("\n", start + len(line), lines[n + 1][0]) < 2 or not _TITLE.match(line):
+            return False
+        return n == 0 or self._text.count("\n", lines[n - 1][0], start) > 1
 
     def _end_before(self, n: int, lines: Sequence[tuple[int, str]]) -> int:
         return lines[n - 1][0] + len(lines[n - 1][1]) if n else 0
@@ -226,7 +237,7 @@ class _Reader:
 def _keys(line: str) -> Iterator[str]:
     """The words of a line that may name it: no figures and no single letters."""
     for word in _WORD.findall(line.lower()):
-        for part in (word.rstrip("-"), *(_PARTS.split(word) if "." in word else ())):
+        for part in (word.rstrip("-"), *(word.split(".") if "." in word else ())):
             if len(part) > 1 and not part.isdigit():
                 yield part
 
@@ -263,7 +274,7 @@ def lines_with(text: str, place: Range, terms: frozenset[str], *, in_value: bool
     found: list[Range] = []
     at = place[0]
     for line in text[place[0] : place[1]].splitlines(keepends=True):
-        key, sign, value = (line.partition("=") if "=" in line and ":" not in line.partition("=")[0] else line.partition(":"))
+        key, sign, value = line.partition("=") if "=" in line and ":" not in line.partition("=")[0] else line.partition(":")
         said = value if in_value else key if sign else ""
         if not terms.isdisjoint(form for word in _keys(said) for form in (word, _singular(word))):
             found.append((at + len(line) - len(line.lstrip()), at + len(line.rstrip())))

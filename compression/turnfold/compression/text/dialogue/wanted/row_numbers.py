@@ -28,7 +28,7 @@ _RANGE: Final = re.compile(rf"(\d+)(?:[^\S\n]*{_TO}[^\S\n]*(?:{_ROW}|{_LINE})?[^
 _COUNT_WORDS: Final = {word: n for n in (2, 3, 4, 5) for word in lexicon("places")[f"count {n}"]}
 _ENDS: Final = re.compile(
     rf"\b(?P<place>{'|'.join(sorted(map(re.escape, PLACES), key=len, reverse=True))})[^\S\n]+"
-    rf"(?:(?P<count>\d{{1,3}}|{'|'.join(sorted(_COUNT_WORDS))}|{one_of('row_numbers', 'few')})[^\S\n]+)?(?P<noun>{_ROW}|{_LINE})\b"
+    rf"(?:(?P<count>\d{{1,3}}|{'|'.join(sorted(_COUNT_WORDS))}|{one_of('row_numbers', 'few')})[^\S\n]+)?(?:{_ROW}|{_LINE})\b"
 )
 _HEADER: Final = re.compile(rf"\b(?:{one_of('row_numbers', 'header')})\b")
 
