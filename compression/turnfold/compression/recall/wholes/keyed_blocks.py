@@ -22,6 +22,7 @@ from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.keyed_blocks import (
     KeyedBlock,
     NamedKeys,
+    first_words,
     holding,
     is_named,
     keyed_blocks,
@@ -30,7 +31,7 @@ from turnfold.compression.text.dialogue.wanted.keyed_blocks import (
     named_keys,
     path_of,
 )
-from turnfold.compression.text.dialogue.wanted.versions import NEWEST, Versions, asked_versions
+from turnfold.compression.text.dialogue.wanted.versions import NEWEST, VERSION_WORDS, Versions, asked_versions
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 
@@ -41,6 +42,8 @@ _SHARE: Final = 0.05  # or that part of all
 _KIND: Final = 3  # blocks from which a word says of what kind they are
 _SHORT: Final = 4  # words of a question that says little else
 _LITTLE: Final = 4  # words beside, with which it is about nothing else
+_LISTING: Final = 6  # words of one that asks for a list
+_PART: Final = 3  # the part of a question's words that must be names
 _MOST_LINES: Final = 40
 _BESIDE: Final = 400  # tokens of what else bears on the question
 _MOST: Final = 1_500  # tokens
@@ -75,36 +78,50 @@ def find_keyed_blocks(
     if not named.terms:
         return FoundWork()
     every = [*sources, *behind]
-    blocks = of_each(memo, "keyed blocks", every, _blocks)
-    long = [n for n, found in enumerate(blocks) if len(found) >= _FEWEST and estimate(every[n].text) >= _LONG]
+    blocks = of_each(memo, "blocks of long texts", every, _blocks_of_long)
+    long = [n for n, found in enumerate(blocks) if found]
     if not long:
         return FoundWork()
     room = min(room, _MOST)
-    told = set(content_words(words.fold(question)))
+    told = set(content_words(words.fold(question))) - VERSION_WORDS
     held = [one for n in long if (one := _meant(n, every[n].text, blocks[n], named, told))]
     if not held:
-        return _listed(sources, blocks, long, named, room, count) if named.lists else FoundWork()
+        asks_for_list = named.lists and len(told) <= _LISTING
+        return _listed(sources, blocks, long, named, len(told), room, count) if asks_for_list else FoundWork()
     chosen = [*_chosen(held, every, told, asked_versions(words.fold(question)) or NEWEST)]
     if not chosen or any(one.source >= len(sources) for one in chosen):
         return FoundWork()
     quotes = _quoted(chosen, sources, named.terms, room, count)
-    quotes = joined(sources, [*quotes, *_newer(chosen[-1], sources, blocks)])
+    short = of_each(memo, "blocks of short texts", sources, _blocks_of_short)
+    quotes = joined(sources, [*quotes, *(quote for one in chosen for quote in _newer(one, short))])
     quoted = " ".join(sources[one.source].text[one.start : one.end] for one in quotes)
     others = told - set(words.words(words.fold(quoted))) - named.terms
-    return fitted(quotes, sources, room, count, _BESIDE if len(others) <= _LITTLE and chosen[-1].is_plain else None)
+    return fitted(quotes, sources, room, count, _BESIDE if len(others) <= _LITTLE and chosen[0].is_plain else None)
 
 
 def _chosen(held: Sequence[_Held], every: Sequence[Quotable], told: set[str], versions: Versions) -> Iterator[_Held]:
-    """Of the texts that have most of what is named the versions that are asked for; those of one text name the same blocks."""
-    most = max(len(one.terms) for one in held)
-    best = [(one, len(told & about(every, one.source))) for one in held if len(one.terms) == most]
-    nearest, _ = max(best, key=lambda one: (one[1], one[0].source))
-    forms = [one for one, _ in best if one.terms == nearest.terms]
-    yield from (forms[n] for n in versions if -len(forms) <= n < len(forms))
+    """Of the texts that have most of what is named the versions that are asked for, and so on for what these do not have.
+    Forms of one text name the same blocks."""
+    left, told_of = [*held], {one.source: len(told & about(every, one.source)) for one in held}
+    while left:
+        nearest = max(left, key=lambda one: (len(one.terms), told_of[one.source], one.source))
+        forms = [one for one in left if one.terms == nearest.terms]
+        yield from (forms[n] for n in versions if -len(forms) <= n < len(forms))
+        left = [one for one in left if one.is_plain and one.terms.isdisjoint(nearest.terms)]
 
 
-def _blocks(source: Quotable) -> tuple[KeyedBlock, ...]:
-    return tuple(keyed_blocks(source.text)) if source.role in ("user", "assistant") else ()
+def _blocks_of_long(source: Quotable) -> tuple[KeyedBlock, ...]:
+    found = keyed_blocks(source.text, _FEWEST) if _is_long(source) else []
+    return tuple(found) if len(found) >= _FEWEST else ()
+
+
+def _blocks_of_short(source: Quotable) -> tuple[KeyedBlock, ...]:
+    return () if _is_long(source) else tuple(keyed_blocks(source.text, 1))
+
+
+def _is_long(source: Quotable) -> bool:
+    is_said = source.role in ("user", "assistant")
+    return is_said and len(source.text) > _LONG and estimate(source.text) >= _LONG
 
 
 def _meant(n: int, text: str, blocks: Sequence[KeyedBlock], named: NamedKeys, told: set[str]) -> _Held | None:
@@ -122,9 +139,9 @@ def _meant(n: int, text: str, blocks: Sequence[KeyedBlock], named: NamedKeys, to
     if not meant:
         return None
     terms = frozenset(telling)
-    around = "\n".join(text[slice(*place)] for at in meant for place in (*_heads(blocks, at), blocks[at].place))
-    known = (told | named.terms) & set(words.words(words.fold(around)))
-    is_plain = len(known) > 1 or not named.sure.isdisjoint(terms)
+    known = frozenset().union(*(_on_path(blocks, at, named.terms) for at in meant))
+    known |= told & frozenset().union(*(first_words(text, blocks[at].place) for at in meant))
+    is_plain = (len(known) > 1 and _PART * len(known) >= len(told)) or not named.sure.isdisjoint(terms)
     return _Held(n, blocks, tuple(sorted(meant)), terms, is_plain) if is_plain or len(told) <= _SHORT else None
 
 
@@ -187,12 +204,11 @@ def _outside(held: _Held, text: str, terms: frozenset[str]) -> list[Quote]:
     return [Quote(held.source, *place) for place in apart] if len(apart) <= _FEW else []
 
 
-def _newer(held: _Held, sources: Sequence[Quotable], blocks: Sequence[Sequence[KeyedBlock]]) -> list[Quote]:
+def _newer(held: _Held, short: Sequence[Sequence[KeyedBlock]]) -> list[Quote]:
     """The newest of what was written in the place of a block since."""
     keys = [held.blocks[at].keys & held.terms for at in held.meant]
-    for n in range(len(sources) - 1, held.source, -1):
-        found = [Quote(n, *one.place) for one in blocks[n] if any(key and key <= one.keys for key in keys)]
-        if found and estimate(sources[n].text) < _LONG:
+    for n in range(len(short) - 1, held.source, -1):
+        if found := [Quote(n, *one.place) for one in short[n] if any(key and key <= one.keys for key in keys)]:
             return found
     return []
 
@@ -202,6 +218,7 @@ def _listed(
     blocks: Sequence[Sequence[KeyedBlock]],
     long: Sequence[int],
     named: NamedKeys,
+    size: int,
     room: int,
     count: Callable[[str], int],
 ) -> FoundWork:
@@ -209,7 +226,7 @@ def _listed(
     for n in reversed(long):
         found = joined(sources, _of_kind(n, sources[n].text, blocks[n], named) if n < len(sources) else ())
         if found and tokens_of(found, sources, count) <= room:
-            return fitted(found, sources, room, count, _BESIDE)
+            return fitted(found, sources, room, count, _BESIDE if size <= _SHORT else None)
     return FoundWork()
 
 

@@ -35,6 +35,9 @@ from turnfold.compression.text.records import main_rows, records_of, table_recor
 _FEWEST: Final = 8  # records of a table
 _FIRST: Final = 400  # characters of rows, in which their heads are
 _MOST: Final = 5000
+_SIGNS: Final = ("\t", "|", ";", ",")  # between cells
+_FEWEST_SIGNS: Final = 1
+_ALIKE: Final = 0.8  # part of the rows that have as many cells
 _WORD: Final = 100  # bytes that a word takes, about
 
 
@@ -90,17 +93,27 @@ def find_numbered_rows(
         return FoundWork()
     every = [*sources, *behind]
     tables = _tables(every, memo)
-    at = next((n for n in reversed(range(len(every))) if tables[n] is not None), len(every))
-    table = tables[at] if at < len(sources) else None
-    if table is None:
+    held = ((n, one) for n, one in reversed([*enumerate(tables)]) if one is not None)
+    at, table, records = next(((n, one, found) for n, one in held if (found := _grid(every[n].text, one))), (0, None, []))
+    if table is None or at >= len(sources):
         return FoundWork()
     text = sources[at].text
-    records = _records(text, table)
     first = 0 if are_lines or not _has_header(text, records) else 1
     rows = [*range(first, len(records))]
     named = [rows[n - 1 if n > 0 else n] for n in numbers if 0 < (n if n > 0 else -n) <= len(rows)]
     quotes = joined(sources, [Quote(at, table.above, records[0][1]), *(Quote(at, *records[n]) for n in named)] if named else [])
     return fitted(quotes, sources, room, count, None)
+
+
+def _grid(text: str, table: _HeldTable) -> list[Range]:
+    """The rows of a table whose records have as many cells each; a list has none."""
+    records = [one for one in _records(text, table) if any(map(str.isalnum, text[slice(*one)]))]
+    for sign in _SIGNS:
+        cells = Counter(text.count(sign, *one) for one in records)
+        ((size, number),) = cells.most_common(1)
+        if size >= _FEWEST_SIGNS and number >= _ALIKE * len(records):
+            return records
+    return []
 
 
 def _has_header(text: str, records: Sequence[Range]) -> bool:

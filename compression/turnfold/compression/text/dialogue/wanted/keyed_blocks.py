@@ -26,7 +26,6 @@ from turnfold.compression.text.lexicon import lexicon, one_of
 _LONGEST: Final = 400  # characters of a message that names a block
 _LONGEST_HEAD: Final = 240  # characters
 _MOST_LINES: Final = 20_000
-_FEWEST: Final = 3  # blocks
 _BELOW: Final = 10  # lines of a part in which it may be named
 _TABLE: Final = lexicon("keyed_blocks")
 _WORD: Final = re.compile(r"[^\W_][\w$-]*(?:\.[\w$-]+)*|_[\w$-]+")
@@ -35,6 +34,11 @@ _PAIR: Final = re.compile(r"([^\W\d_]{3,})[^\S\n]*(?:no\.?|nr\.?|#|\()?[^\S\n]*(
 _OPENS: Final = re.compile(r"[{(\[][\w:.-]+,\s*$|[{(\[:>]\s*(?:[&!|#/][^\n]*)?$|^[ \t]*- [\w.\"'-]{1,60}:")
 #: A line of few words between blank lines, as above a recipe or a poem.
 _TITLE: Final = re.compile(r"[\"“„«]?[^\W\d_a-zà-ÿ][\w'’-]*(?:[ ,&]{1,2}[\w'’()-]+){1,7}[\"”“»]?$")
+#: A line that opens a block of a program.
+_CODE: Final = re.compile(
+    r"[ \t]*(?:\} ?)?(?:for|if|elif|else|while|with|try|except|finally|switch|case|catch|do|return|foreach|match|when|new)\b"
+    r"|[^\n]*\)[^()\n<>]{0,40}[:{][ \t]*$|[^\n]*=[ \t]*[\w.]+\($"
+)
 _CLOSES: Final = re.compile(r"[ \t]*(?:[}\])]|</|end\b)")
 _MARKED: Final = re.compile(
     r"(?P<doc>apiVersion:)|(?P<file>diff --git |Index: )|(?P<hunk>@@ )|(?P<table>\[\[?[^\]\[\n]{1,80}\]\]?[ \t]*(?:[#;][^\n]*)?$)"
@@ -47,15 +51,21 @@ _BEGIN: Final = re.compile(r"[ \t]*\\begin\{(\w+)\*?\}")
 _END: Final = re.compile(r"[ \t]*\\end\{(\w+)\*?\}")
 _ENVIRONMENT: Final = -3
 _LABEL: Final = re.compile(r"\\label\{([^}\n]{1,60})\}|^[ \t]*(?:kind|name):[ \t]*[\"']?([\w.-]{1,60})", re.MULTILINE)
+_FIRST: Final = re.compile(r"^[^\w\n]*(\w[\w-]*)", re.MULTILINE)
+#: A line that says which one a block is: "name: x", "<artifactId>x</artifactId>".
+_NAMING: Final = re.compile(
+    r"[ \t]*(?:- )?[<\"']?(?:name|id|key|kind|slug|label|title|type|artifactId|operationId|resource|service|host)[\"'>]?"
+    r"[ \t]*[:=]?[ \t]*[\"']?([\w./:@-]{1,60})[\"']?[ \t]*(?:,|</\w+>)?$"
+)
 #: What makes a text worth a look: three lines that open something deeper, or mark a part.
 _SIGNS: Final = re.compile(
-    r"(?:[{(\[:>]|[{(][\w:.-]{1,60},)[ \t]*\n[ \t]+\S|\n\S[^\n.:;!?{}]{5,80}\n\n"
-    r"|\n(?:apiVersion:|diff --git |@@ |\[[\w.\" -]{1,80}\]\n|_{3,} \w|={3,} \w|\\begin\{|##\[group\])"
+    r"\n(?:(?<=[{(\[:>,]\n)[ \t]+\S|apiVersion:|diff --git |@@ |\[[\w.\" -]{1,80}\]\n|_{3,} \w|={3,} \w|\\begin\{|##\[group\]"
+    r"|\S[^\n.:;!?{}]{5,80}\n\n)"
 )
 _REPORTS: Final = re.compile(r"^(?:diff --git |@@ -\d|_{3,} \w[^\n]* _{3,}$)", re.MULTILINE)
 _CODE_SHAPED: Final = re.compile(r"\w[_.:-]\w|^_+\w|[a-z\d][A-Z]|[A-Z]{2}[a-z]|[a-z]\d")
 #: "#signup", ".btn", "[tool]", "/cart/", "`name`".
-_MARKED_WORD: Final = re.compile(r"(?<![\w`\"'“#@/.\[])[`\"'“#@/.\[]+([^\W_][\w$-]{1,60})")
+_MARKED_WORD: Final = re.compile(r"(?<![\w#@/.\[])[#@/.\[]([^\W\d_][\w$-]{1,60})|([`\"'“])([^\W_][\w$-]{1,60})[`\"'”]")
 _PLURAL: Final = 4  # letters from which an "s" is no part of the word
 _LISTS: Final = re.compile(rf"\b(?:{one_of('keyed_blocks', 'lists')})\b")
 _ASIDE: Final = _TABLE["aside"]  # words with which somebody asks for a block, whatever it is
@@ -109,7 +119,7 @@ def named_keys(message: str) -> NamedKeys:
     said = [word.rstrip("-") for word in _WORD.findall(message)]
     folded = [word.lower() for word in said]
     sure = {word.lower() for word in said if _CODE_SHAPED.search(word)}
-    sure |= {found.lower() for found in _MARKED_WORD.findall(message)}
+    sure |= {(found[1] or found[3]).lower() for found in _MARKED_WORD.finditer(message)}
     plain = words.words(words.fold(message))
     empty = set(plain).difference(words.content(plain, words.language(set(plain))))
     terms = {form for word in {*folded, *sure} - empty for form in _forms(word)} - empty - _ASIDE
@@ -139,9 +149,9 @@ def is_report(text: str) -> bool:
     return _REPORTS.search(text) is not None
 
 
-def keyed_blocks(text: str) -> list[KeyedBlock]:
-    """The blocks of a text, in order; none where it has hardly any."""
-    if sum(1 for _ in islice(_SIGNS.finditer(text), _FEWEST)) < _FEWEST - 1:
+def keyed_blocks(text: str, fewest: int) -> list[KeyedBlock]:
+    """The blocks of a text, in order; none where it has fewer signs of any."""
+    if sum(1 for _ in islice(_SIGNS.finditer(text), fewest)) < fewest:
         return []
     return _Reader(text).blocks()
 
@@ -199,7 +209,16 @@ class _Reader:
         self._close(indent + 1 if closes else indent, before)
         if closes and self._open and self._found[self._open[-1]].rank == indent:
             self._found[self._open.pop()].end = start + len(line)
-        if after and _indent(after[0][1]) > indent and len(line) <= _LONGEST_HEAD and _OPENS.search(line):
+        named = _NAMING.match(line)
+        if named and self._open and self._found[self._open[-1]].rank < indent:
+            self._found[self._open[-1]].keys.update(_keys(named[1]))
+        if (
+            after
+            and _indent(after[0][1]) > indent
+            and len(line) <= _LONGEST_HEAD
+            and _OPENS.search(line)
+            and not _CODE.match(line)
+        ):
             self._push(indent, line, (start, start + len(line)), "", ())
 
     def _is_title(self, n: int, lines: Sequence[tuple[int, str]]) -> bool:
@@ -270,16 +289,22 @@ def holding(blocks: Sequence[KeyedBlock], at: int) -> int:
 
 
 def lines_with(text: str, place: Range, terms: frozenset[str], *, in_value: bool = False) -> list[Range]:
-    """The lines of a block that have one of the terms as a key; or as a word of their value."""
+    """The lines of a block that have one of the terms as a key; or as their value."""
     found: list[Range] = []
     at = place[0]
     for line in text[place[0] : place[1]].splitlines(keepends=True):
         key, sign, value = line.partition("=") if "=" in line and ":" not in line.partition("=")[0] else line.partition(":")
-        said = value if in_value else key if sign else ""
-        if not terms.isdisjoint(form for word in _keys(said) for form in (word, _singular(word))):
+        said = [*_keys(value if in_value else key if sign else "")]
+        is_said = len(said) == 1 if in_value else True
+        if is_said and not terms.isdisjoint(form for word in said for form in (word, _singular(word))):
             found.append((at + len(line) - len(line.lstrip()), at + len(line.rstrip())))
         at += len(line)
     return found
+
+
+def first_words(text: str, place: Range) -> frozenset[str]:
+    """The words with which the lines of a block begin: its keys."""
+    return frozenset(found[1].lower() for found in _FIRST.finditer(text, *place))
 
 
 def mentions(text: str, terms: frozenset[str]) -> list[Range]:
