@@ -7,7 +7,6 @@ import gc
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,19 +26,6 @@ from turnfold.proxy.routes.ops import Readiness, ReadinessCheck
 from turnfold.proxy.server import configuration, serve
 
 DOWN = "http://127.0.0.1:9/v1"
-
-
-@dataclass
-class Started(Receipts):
-    """A recorder with work of its own."""
-
-    happened: list[str] = field(default_factory=list)
-
-    async def start(self) -> None:
-        self.happened.append("start")
-
-    async def stop(self) -> None:
-        self.happened.append("stop")
 
 
 async def _lifespan(app: Any, during: Any = None) -> list[str]:

@@ -11,7 +11,7 @@ a section's id leads back.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 from typing import Final
@@ -44,8 +44,7 @@ from turnfold.compression.text.names.entities import Entity, entities
 from turnfold.compression.text.sections import is_heading, section_starts
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.statements import statements
-
-Count = Callable[[str], int]
+from turnfold.compression.tokens import Count
 
 #: Scorers by the name that a request may give.
 SCORERS: Final[Mapping[str, Scorer]] = {

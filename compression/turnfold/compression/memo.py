@@ -19,8 +19,8 @@ _BESIDE: Final = 3  # sequences that begin with the same item
 _NEWEST: Final = 8  # items behind which a client's next request seldom changes anything but by going on, as a cache mark moves
 
 #: How many texts one stage asks for before the next stage asks for them again; of long ones, which stay in memory, fewer.
-_TEXTS, _LONG_TEXTS = 16, 2
-_LONG: Final = 100_000  # characters
+_SHORT_TEXTS, _TEXTS, _LONG_TEXTS = 256, 16, 2
+_SHORT, _LONG = 2_000, 100_000  # characters
 _LONGEST: Final = 2**22  # of a text that is kept
 
 T = TypeVar("T")
@@ -50,12 +50,14 @@ def digest(*parts: str) -> bytes:
 
 def remembering(function: Callable[Concatenate[str, P], T]) -> Callable[Concatenate[str, P], T]:
     """A pure function of a text, and of numbers, that keeps what it found for the newest texts: several stages ask in a row."""
-    few, many = lru_cache(_LONG_TEXTS)(function), lru_cache(_TEXTS)(function)
+    few, some, many = (lru_cache(size)(function) for size in (_LONG_TEXTS, _TEXTS, _SHORT_TEXTS))
 
     @wraps(function)
     def remembered(text: str, /, *others: P.args, **named: P.kwargs) -> T:
-        if len(text) <= _LONG:
+        if len(text) <= _SHORT:
             return many(text, *others, **named)  # type: ignore[arg-type]
+        if len(text) <= _LONG:
+            return some(text, *others, **named)  # type: ignore[arg-type]
         return few(text, *others, **named) if len(text) <= _LONGEST else function(text, *others, **named)  # type: ignore[arg-type]
 
     return remembered

@@ -26,6 +26,8 @@ from tiktoken_ext import openai_public
 from turnfold.compression.memo import Memo, digest
 
 EncodingName = Literal["o200k_base", "cl100k_base"]
+#: How many tokens a text has, in whatever vocabulary.
+Count = Callable[[str], int]
 
 #: The counter in which fold borders are found, whatever the model: borders must not move with a model's name.
 BORDER_ENCODING: Final[EncodingName] = "o200k_base"

@@ -177,8 +177,7 @@ def _serve(worker: Worker, stdin: BinaryIO, stdout: BinaryIO, work: Work | ApiWo
         if isinstance(step, StopIteration):
             return
         if isinstance(step, Exception):
-            rejected = isinstance(step, FoldRejected)
-            write_frame(stdout, WorkFailed(step.reason if isinstance(step, FoldRejected) else type(step).__name__, rejected))
+            write_frame(stdout, WorkFailed(step.reason if isinstance(step, FoldRejected) else type(step).__name__))
             return
         write_frame(stdout, step[0], step[1])
         if isinstance(step[0], FoldedBody) or (isinstance(step[0], RequestRead) and not step[0].reason):

@@ -203,6 +203,44 @@ def test_screenshots_of_an_agent_fold_like_its_results() -> None:
     assert "plan-3.png left out]" in json.dumps(sent)
 
 
+def shot(size: int, name: str = "") -> Item:
+    url = f"https://pictures.example/shots/{name}" if name else "data:image/png;base64," + "QUJD" * size
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def browser(shots: list[Item]) -> list[Item]:
+    """An agent that looks at pages: the text of each tells a price, and beside it is a picture."""
+    messages: list[Item] = [{"role": "user", "content": "Find out what the twelve hotels cost."}]
+    for step, picture in enumerate(shots):
+        call = {"id": f"c{step}", "type": "function", "function": {"name": "open", "arguments": f'{{"page": "hotel{step}"}}'}}
+        messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        said = f"Hotel {step}. {prose(step, 'en', 40)}\nA double room costs {3000 + 7 * step} kr.\n{prose(-step, 'en', 40)}"
+        messages.append({"role": "tool", "tool_call_id": f"c{step}", "content": [{"type": "text", "text": said}, picture]})
+    return [*messages, {"role": "user", "content": "What does a double room cost in hotel 7?"}]
+
+
+@pytest.mark.parametrize(
+    ("shots", "said"),
+    [
+        ([shot(100) for _ in range(30)], " × image image/png, 300 bytes left out]"),
+        ([shot(100 + n) for n in range(30)], " × image image/png, 300 to "),
+        ([shot(100), *[shot(0, f"page-{n}.png") for n in range(29)]], "image page-3.png left out]"),
+        ([shot(0, f"page-{n}.png") for n in range(30)], " more left out]"),
+    ],
+    ids=["equal", "of any size", "named", "more than are named"],
+)
+def test_pictures_that_left_alike_are_named_once_and_leave_room_for_facts(shots: list[Item], said: str) -> None:
+    folded, sent = forward(browser(shots), FoldOptions(model="gpt-4o", budget=1500))
+    assert folded.tokens_after <= 1500
+    written = json.dumps(sent, ensure_ascii=False)
+    assert said in written
+    assert "3049 kr" in written
+    marked = [line for line in written.split("\\n") if "left out]" in line]
+    assert len(marked) <= 21
+    originals = "".join(raw for section in folded.sections for raw in section.messages)
+    assert all(json.dumps(one)[1:-1] in originals for one in shots[:20])
+
+
 NULLS: Item = {"audio": None, "reasoning_content": None, "thinking_blocks": None, "reasoning_details": [], "signature": ""}
 
 

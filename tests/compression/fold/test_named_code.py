@@ -94,13 +94,13 @@ _STYLES: Final = {
 }
 
 
-def _sent(question: str, style: str = "fences", answers: dict[int, str] | None = None) -> str:
+def _sent(question: str, style: str = "fences", answers: dict[int, str] | None = None, share: float | None = None) -> str:
     files = "\n\n".join(_STYLES[style].format(path=path, code=code) for path, code in _FILES.items())
     said: list[Message] = []
     for n in range(60):
         said.append({"role": "user", "content": f"Here is my project.\n\n{files}" if n == 4 else prose(n, "en", 3)})
         said.append({"role": "assistant", "content": (answers or {}).get(n, prose(500 + n, "en", 12))})
-    return forwarded(said, question)
+    return forwarded(said, question, share)
 
 
 @pytest.mark.parametrize("style", _STYLES)
@@ -188,6 +188,43 @@ def test_what_a_request_names() -> None:
     assert {"parse", "loadUser", "send"} <= named.names
     assert "digestauth" in named_parts("how does digest auth work").joined
     assert named_parts("x" * 700) == named_parts("")
+
+
+@pytest.mark.parametrize("share", [None, 0.15])
+@pytest.mark.parametrize(
+    "request_of",
+    [
+        "Explain the architecture of this project.",
+        "Which files are there and what is each for?",
+        "Review the code for bugs.",
+        "How do the modules depend on each other?",
+        "Port the whole thing to Rust",
+        "Zeig mir den Aufbau aller Module",
+    ],
+)
+def test_to_a_request_about_all_of_it_all_that_it_defines_is_there(request_of: str, share: float | None) -> None:
+    sent = _sent(request_of, share=share)
+    for line in (
+        *_FILES,
+        "class BerthPlan:",
+        "def depth_of(pier: str) -> int:",
+        "export class Ledger {",
+        "def survey_39(pier, day):",
+    ):
+        assert line in sent
+
+
+def test_code_that_the_assistant_wrote_in_parts_is_outlined_too() -> None:
+    said: list[Message] = []
+    for n, (path, code) in enumerate(_FILES.items()):
+        said.append({"role": "user", "content": f"Now write {path}, please."})
+        said.append({"role": "assistant", "content": f"Here it is.\n\n`{path}`:\n```\n{code}\n```"})
+        said += [{"role": "user", "content": prose(n, "en", 3)}, {"role": "assistant", "content": prose(500 + n, "en", 12)}]
+    for n in range(50):
+        said += [{"role": "user", "content": prose(30 + n, "en", 3)}, {"role": "assistant", "content": prose(700 + n, "en", 12)}]
+    sent = forwarded(said, "What are the classes and functions of our code?")
+    for line in ("class BerthPlan:", "export class Ledger {", "NextPilot(at time.Time)"):
+        assert line in sent
 
 
 def _line_of(code: str, said: str) -> int:

@@ -13,7 +13,7 @@ import pytest
 from tests.support.bodies import Message
 from tests.support.quoted_talk import forwarded
 from tests.support.words import prose
-from turnfold.compression.text.dialogue.wanted.sections import named_sections, text_sections
+from turnfold.compression.text.dialogue.wanted.sections import asks_for_contents, named_sections, text_sections
 
 _TITLES: Final = (
     "Berths", "Fees and deposits", "Pilots", "Quiet hours", "Waste oil", "Winter storage", "Insurance of boats", "Leaving early",
@@ -96,6 +96,27 @@ def test_a_section_that_is_too_long_is_there_in_parts() -> None:
     assert sum(f"Rule {n} is on pier {n * 3}." in sent for n in range(120)) > 50
 
 
+@pytest.mark.parametrize(
+    "question", ["Give me the table of contents.", "Which chapters are there?", "List all headings", "Zeige die Gliederung"]
+)
+@pytest.mark.parametrize("share", [None, 0.1])
+def test_all_headings_are_there_for_whoever_asks_for_the_contents(question: str, share: float | None) -> None:
+    sent = _sent(_document(_FORMS["markdown"]), question, share)
+    assert [title for title in _TITLES if f". {title}" not in sent] == []
+
+
+@pytest.mark.parametrize("share", [None, 0.1])
+@pytest.mark.parametrize(
+    "question", ["Summarize the document.", "Summarize the text", "What are the weak points of the document?"]
+)
+def test_a_summary_of_a_long_document_gets_something_of_each_part_and_its_headings(question: str, share: float | None) -> None:
+    document = "\n\n".join(f"## {n}. Rules of pier {n}\n\nPier {n} has {n + 30} rings. {_said(n)}" for n in range(30))
+    document += "\n\n```\nport = 8080\nring = 3\nzone = 5\npier = 9\n```\n"
+    sent = _sent(document, question, share)
+    assert [n for n in range(30) if f"## {n}. Rules of pier {n}" not in sent] == []
+    assert sum(f"Pier {n} has {n + 30} rings." in sent for n in range(30)) >= (30 if share is None else 12)
+
+
 def test_where_sections_begin_and_end() -> None:
     text = (
         "# Rules\n\n## 1. Berths\n\nas given in section\n7. of the law\n\n1. first\n2. second\n\n### Small boats\n\nNone.\n\n"
@@ -114,6 +135,12 @@ def test_numbers_that_count_on_end_a_clause() -> None:
     places = {one.number: text[slice(*one.place)] for one in text_sections(text)}
     assert places["4.2"] == "4.2 Two:\n\n1. a\n2. b\n\n"
     assert places["4.3"] == "4.3 Three.\n\n"
+
+
+def test_what_asks_for_the_contents_and_for_nothing_else() -> None:
+    assert asks_for_contents("What sections does the contract have?")
+    assert not asks_for_contents("Which sections are about noise?")
+    assert not asks_for_contents("I like the structure of your answer")
 
 
 @pytest.mark.parametrize(

@@ -200,6 +200,29 @@ def test_what_is_asked_of_something_else_brings_no_table_back(ask: str) -> None:
     assert sum(row in text for row in rows) <= sum(row in others for row in rows) + COUNT // 4
 
 
+NEEDED: list[tuple[str, str, Callable[[Cells], list[int]]]] = [
+    ("staff", "Which of them earns the most?", lambda rows: [max(range(COUNT), key=lambda n: int(rows[n][4]))]),
+    ("staff", "Rank the three worst paid people.", lambda rows: sorted(range(COUNT), key=lambda n: int(rows[n][4]))[:3]),
+    ("staff", "How many people earn above 8400?", lambda rows: [n for n in range(COUNT) if int(rows[n][4]) > 8400]),
+    ("staff", "Wer verdient weniger als 2500?", lambda rows: [n for n in range(COUNT) if int(rows[n][4]) < 2500]),
+    ("spend", "What was my single largest purchase?", lambda rows: [max(range(COUNT), key=lambda n: float(rows[n][3]))]),
+    ("runs", "Which was my longest run?", lambda rows: [max(range(COUNT), key=lambda n: float(rows[n][1]))]),
+    ("runs", "List all runs between 6.0 and 7.0 km.", lambda rows: [n for n in range(COUNT) if 6 <= float(rows[n][1]) <= 7]),
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("name", "ask", "needed"), NEEDED)
+def test_where_not_all_rows_fit_those_that_the_question_needs_are_quoted_and_it_is_said(
+    name: str, ask: str, needed: Callable[[Cells], list[int]], form: Callable[[tuple[str, ...], Cells], list[str]]
+) -> None:
+    rows, messages = folded_table(name, form)
+    text = quoted(forwarded(messages, ask, 1500))
+    first = 1 + (form == markdown) - (form == objects)  # markdown has a rule below its head, objects have no head
+    assert [rows[first + n] for n in needed(TABLES[name][1]()[1]) if rows[first + n] not in text] == []
+    assert " rows]: " in text
+
+
 def test_the_fence_says_where_a_budget_cuts_rows() -> None:
     rows, messages = folded_table("staff", csv)
     text = quoted(forwarded(messages, "What is the average salary?", 900))

@@ -10,8 +10,9 @@ from random import Random
 import pytest
 
 from tests.support import golden, odd_texts, words
+from tests.support.column_tables import unshape_json
 from turnfold.compression.memo import Memo
-from turnfold.compression.shorten.birth import count_runs, render_terminal, shape, shape_json, unshape_json
+from turnfold.compression.shorten.birth import count_runs, render_terminal, shape, shape_json
 from turnfold.compression.shorten.coverage import CoverageItem, cover, cover_closely
 from turnfold.compression.shorten.facts import arguments, facts_tokens
 from turnfold.compression.shorten.facts import facts as full_facts

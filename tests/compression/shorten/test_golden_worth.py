@@ -18,12 +18,13 @@ from tests.compression.shorten.test_golden_lines import FORMS
 from tests.support import golden, odd_texts
 from turnfold.compression.scorers.central import Central
 from turnfold.compression.shorten.evidence import grade, grades, is_outcome, odd_settings, with_messages
+from turnfold.compression.shorten.exact_pieces import holds_exact
 from turnfold.compression.shorten.facts import facts_tokens
 from turnfold.compression.shorten.judged_text import JudgedText
 from turnfold.compression.shorten.kinds.html_depth import with_few_open
 from turnfold.compression.shorten.kinds.stack_trace import rows as trace_rows
 from turnfold.compression.shorten.lines import RankedLines, name_worth, names, needed_above, needed_remarks, short_lines
-from turnfold.compression.shorten.reading import Reader, columns_of, holds_exact
+from turnfold.compression.shorten.reading import Reader, columns_of
 from turnfold.compression.shorten.registry import ROOMY, ROWS
 from turnfold.compression.text.dialogue.signals import signal_weight
 from turnfold.compression.text.names.entities import entities

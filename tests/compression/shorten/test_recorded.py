@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from benchmarks.support.data import shared_directory
-from turnfold.compression.shorten.birth import shape, shape_json, unshape_json
+from tests.support.column_tables import unshape_json
+from turnfold.compression.shorten.birth import shape, shape_json
 from turnfold.compression.shorten.registry import facts
 from turnfold.compression.tokens import count
 

@@ -23,8 +23,9 @@ from turnfold.compression.state import (
     render_block,
     turn_of,
 )
-from turnfold.compression.state.placement import FORWARD, MAX_STALE
+from turnfold.compression.state.placement import MAX_STALE, Verdict
 
+FORWARD = Verdict("forward")
 FORWARDING = StateOptions(acknowledge="forward")
 ASKED = 'Did you mean to use "podman" instead?'
 

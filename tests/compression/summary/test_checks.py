@@ -61,8 +61,8 @@ BAD = [
 ]
 
 
-def fault(text: str, most: int = 300, keep: tuple[str, ...] = ()) -> str:
-    return anchored_fault(text, SOURCES, most, tokens.count, keep)
+def fault(text: str, most: int = 300) -> str:
+    return anchored_fault(text, SOURCES, most, tokens.count)
 
 
 def test_a_faithful_summary_passes() -> None:
@@ -77,8 +77,10 @@ def test_what_is_refused(text: str, slug: str) -> None:
 
 
 def test_what_it_was_told_to_keep_must_be_there() -> None:
-    assert fault(GOOD, keep=("Maria Lopez", "not in the source")) == ""
-    assert fault("task: fix /srv/app/main.py", keep=("Maria Lopez",)) == "dropped"
+    source = "Maria Lopez decided to migrate to Postgres 16 because the old version lost rows under load every night."
+    said = "Maria Lopez decided to migrate to Postgres 16."
+    assert prose_fault(said, source, 300, tokens.count, ("Maria Lopez", "not in the source")) == ""
+    assert prose_fault(said, source, 300, tokens.count, ("Maria Lopez", "every night")) == "dropped"
 
 
 @costly(12)

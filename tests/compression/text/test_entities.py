@@ -134,7 +134,10 @@ def test_words_without_capitals_are_no_names(text: str) -> None:
     assert entities(text) == []
 
 
-@pytest.mark.parametrize(("file", "least"), [("tuned", 121), ("held_out", 78), ("audited", 194), ("mended", 105)])
+@pytest.mark.parametrize(
+    ("file", "least"),
+    [("tuned", 121), ("held_out", 78), ("audited", 194), ("mended", 105), ("many_fields", 103), ("many_fields_held_out", 82)],
+)
 def test_annotated_paragraphs(file: str, least: int) -> None:
     cases = paragraphs(file)
     faults = [fault for paragraph in cases for fault in missed(paragraph)]

@@ -97,7 +97,10 @@ def _words(number: int, begin: str, end: str) -> str:
         *((_CLAIM, _words(n, "Nobody ever", "believed it"), n == 18, n == 18) for n in (18, 19)),
         *((_CLAIM, _words(n, "On weekdays", "they hold"), n == 20, True) for n in (20, 21)),
         *((_CLAIM, _words(n, "Owners", "feel otherwise"), n == 24, n == 24) for n in (24, 25)),
-        *(("Is the valve of Varn open?", _words(n, "Boats", "come in"), n == 10, False) for n in (10, 11)),
+        *(("Is the valve of Varn open?", _words(n, "Boats", "come in"), n == 10, True) for n in (10, 11)),
+        # What is done on no condition, or by whoever asks, says the same without the question.
+        *(("Where is the valve of Varn?", _words(n, "Boats", "come in"), n == 10, False) for n in (10, 11)),
+        ("Is the valve of Varn open?", _words(11, "I said", "come in"), False, False),
         *((_words(n, "Marta of the inn", "says it"), _TOLD_BY, n == 10, False) for n in (10, 11)),
     ],
 )

@@ -1,8 +1,8 @@
 """What a shortened text says is what the whole says: where a claim is shown, so is what limits, corrects or heads it.
 
-Lives here: natural texts of 19 languages (``meaning.txt``, ``structures.txt``, ``references.txt`` and ``paragraphs.txt`` in
-``cases``), through layers, FACTS, summaries and the round trip. Does not belong here: which rule ties what (``test_ties.py`` and
-its neighbours).
+Lives here: natural texts of 19 languages (``meaning.txt``, ``structures.txt``, ``references.txt``, ``paragraphs.txt`` and
+``distant.txt`` in ``cases``), through layers, FACTS, summaries and the round trip. Does not belong here: which rule ties what
+(``test_ties.py`` and its neighbours).
 
 A case of the files is a line with its half (``open``: looked at while the rules were written; ``held``: not) and language, a
 text, and lines of ``>>``, claims (parted by ``|``), ``=>``, and what must stand beside each (any one of several, parted by
@@ -58,8 +58,6 @@ STILL_WRONG: Final[frozenset[str]] = frozenset(
         "bans single-use cups from July => use up their stock",
         "chiens sont admis => Près du lac",
         "都可以参加考试 => 缺课超过十次",
-        "Havuz üyelere açıktır => Pazartesileri",
-        "하루 세 번 => 어린이는",
         "fine with me => they already said no",
         "Unserer misst => tiefer als",
         "The deficit is => mistake in row 7",
@@ -92,17 +90,14 @@ STILL_WRONG: Final[frozenset[str]] = frozenset(
         "The existing rule goes on => weekends",
         "day two on the river => above 2.10 m",
         "Children from ten may paddle => Younger ones",
-        "Kappa is the cheapest => room for 6,000",
         "The reduction is not granted => pays 80",
         "lend us 350k => pledge the workshop",
         "We would have to pledge => out of the question",
         "The museum is free => Special exhibitions",
         "got 2,900 orders => coupon site",
-        "the pump is worn out => turned out to be dirt",
         "a key can reach 600 in each => plan to change that",
         "Der Aufzug fährt ab Mittwoch => Schwere Lasten",
         "rechnet man mit 3.000 => zu wenig",
-        "Le prix est de 9 euros => deux enfants ou plus",
         "The lab opens in May => has yet to be granted",
         "14時までです => 金曜日",
         "当日の変更は受け付けません => アレルギー",
@@ -123,6 +118,26 @@ STILL_WRONG: Final[frozenset[str]] = frozenset(
         "水筒なら持ち込めます => パソコンの席",
         "approved the cycle lane => misread the motion",
         "takes nine weeks => took thirty",
+        "The valuer puts the house at 640,000. => The bank's own valuer arrives at barely 500,000.",
+        "Members pay half price for the concert. => Honorary members get in for nothing; student members pay in full.",
+        "Every window in the house has been replaced. => Save for the one in the pantry.",
+        "La comtesse a brûlé le testament. => Voilà du moins ce que raconte la bonne.",
+        "O elevador aguenta dez pessoas. => É o que diz a placa; ontem parou com seis.",
+        "Gift cards can be exchanged for cash. => The ones from the supermarket are a different matter.",
+        "Corvex has cut its emissions by half since 2015. => What the release leaves out is that two of its mills were sold",
+        "rents are lower by a third. => that is true of the outskirts alone.",
+        "Lund played brilliantly, a real wall in goal. => Five balls went past that wall in the first half alone.",
+        "the machine is from 1994 => All right, the nurse did tell me.",
+        "Wages rise by 5% in May. => The rise is spread over two years.",
+        "その医者は予約なしで診てくれます。 => 子どもは予約が必要です。",
+        "Call the number in Dublin and have it blocked. => Was it lost outside the country?",
+        "A new card is free. => The metal ones have a price of their own.",
+        "the fees fall by a fifth. => they fall in the first year and go up after it.",
+        "The new printer is a marvel of speed. => It managed four pages between breakfast and lunch.",
+        "The money has been transferred. => The first half of it, to be exact.",
+        "Hot water will be shut off on Friday. => Somebody has been putting up a false notice in the stairwell.",
+        "Plan B gets us to the summit by noon. => That is on the premise that the rope holds.",
+        "Kappa is the cheapest => room for 6,000",
     )
 )
 
@@ -202,7 +217,9 @@ def _is_wrong(case: Case) -> bool:
     return any(_flat(claim) in shown for shown in alone for claim in case.claims)
 
 
-CASES: Final = {name: tuple(_cases(name)) for name in ("meaning.txt", "structures.txt", "references.txt", "paragraphs.txt")}
+CASES: Final = {
+    name: tuple(_cases(name)) for name in ("meaning.txt", "structures.txt", "references.txt", "paragraphs.txt", "distant.txt")
+}
 
 
 def _check(case: Case) -> None:
@@ -227,6 +244,11 @@ def test_nor_without_what_it_refers_to(case: Case) -> None:
 
 @each("case", CASES["paragraphs.txt"])
 def test_nor_in_longer_paragraphs(case: Case) -> None:
+    _check(case)
+
+
+@each("case", CASES["distant.txt"])
+def test_nor_behind_a_sentence_that_stands_between(case: Case) -> None:
     _check(case)
 
 

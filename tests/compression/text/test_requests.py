@@ -80,3 +80,15 @@ def test_what_agents_ask_for_when_they_compact_is_a_summary_of_everything(said: 
 )
 def test_work_on_summaries_asks_for_none_of_everything(said: str) -> None:
     assert not asks_for_all(fold(said))
+
+
+_ASCII_WORDS = (
+    "Summarise it. Recap! An overview, please. tl;dr? TLDR. Time for a wrap-up. Let us wrap up. Zusammenfassung. Bitte "
+    "zusammengefasst. Resumen. Resumir. Resumid. Resuma. Resumo. Resume lo anterior. Riassunto. Riepilogo. Samenvatting. "
+    "Sammanfattning. Ringkasan. Rangkuman. Podsumowanie. Streszczenie. Yhteenveto. Rezumat. Shrnout."
+)
+
+
+@pytest.mark.parametrize("said", _ASCII_WORDS.split(". "))
+def test_each_word_for_a_summary_that_is_ascii_asks_for_one(said: str) -> None:
+    assert asks_for_cover(fold(f"Good morning. {said} Thanks."))

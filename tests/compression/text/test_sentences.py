@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from tests.support.cases import each
 from tests.support.growth import assert_linear, repeated
 from turnfold.compression.text.passages import estimate, estimates
 from turnfold.compression.text.protect import BLOCK_KINDS, protected_spans
-from turnfold.compression.text.sentences import LONGEST, language, sentences
+from turnfold.compression.text.sentences import LONGEST, language, rough_sentences, sentences
 
 CASES = [
     ("Hi Dr. Smith. Here, v1.2.3 is out! Is it 3.14159?", ["Hi Dr. Smith. ", "Here, v1.2.3 is out! ", "Is it 3.14159?"]),
@@ -188,3 +189,16 @@ def test_hostile_text_takes_linear_time(unit: str) -> None:
 def test_parts_of_a_text_are_estimated_wherever_they_stand() -> None:
     for text in ("abcdefgh", "абвгдежз"):
         assert estimates(text, [(0, 4), (4, 8)]) == [estimate(text[:4])] * 2
+
+
+#: One sign at a time, and 800 of them at most: what `rough_sentences` finds in runs.
+_ROUGH_BY_SIGN = re.compile(r"\S(?:[^\n.!?…؟।。！？]|[.!?…؟।](?!\s)(?!\Z)){0,800}+[.!?…؟।。！？]?")
+
+
+@given(
+    st.lists(st.sampled_from(["a", "b. ", ".", "! ", "\n", " ", "。", "…", "x" * 400, "v1.2 " * 90]), max_size=12).map("".join)
+)
+@example("x" * 801 + ". Then.")
+@example("." * 1000)
+def test_rough_sentences_are_the_same_in_runs_as_sign_by_sign(text: str) -> None:
+    assert rough_sentences(text) == [found.span() for found in _ROUGH_BY_SIGN.finditer(text)]

@@ -10,8 +10,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from turnfold.compression.shorten.exact_pieces import holds_exact
 from turnfold.compression.shorten.prose import has_order
-from turnfold.compression.shorten.reading import holds_exact
 from turnfold.compression.text import inline, words
 from turnfold.compression.text.dialogue import overall, requests, told_before
 from turnfold.compression.text.dialogue.orders import orders_nothing

@@ -6,9 +6,13 @@ Lives here: what is one, and how recall cuts it. Does not belong here: what a sp
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from turnfold.compression.text.dialogue.turns import turn_starts
+from turnfold.compression.memo import Memo, digest
+from turnfold.compression.text.dialogue.turns import several_speak, turn_starts
 from turnfold.compression.text.passages import passages
+from turnfold.compression.text.quotes import Source
 
 MEETING = "\n".join(
     f"{name}: {said}"
@@ -60,3 +64,30 @@ def test_a_turn_of_a_transcript_is_one_passage_and_a_long_one_is_cut_by_itself()
     assert found[-9:] == MEETING.split("\n")
     assert len(found) > 25
     assert " ".join(found[10:-9]) == long.rstrip()
+
+
+_SAID = st.tuples(
+    st.sampled_from(["user", "assistant", "tool"]), st.sampled_from(["Anna: ", "Rui: ", ""]), st.sampled_from(["", "Ann"])
+)
+
+
+@given(st.lists(_SAID, max_size=30), st.lists(st.integers(0, 30), max_size=6))
+def test_whether_several_speak_is_the_same_whatever_was_asked_before(
+    said: list[tuple[str, str, str]], lengths: list[int]
+) -> None:
+    sources = [Source(role, f"{label}line {i}", digest(role, label, str(i)), name) for i, (role, label, name) in enumerate(said)]
+    memo = Memo()
+    for length in lengths:
+        assert several_speak(sources[:length], memo) == several_speak(sources[:length], Memo())
+
+
+def test_several_speak_once_both_sides_have_names_and_no_longer_when_most_have_none() -> None:
+    memo = Memo()
+    named = [
+        Source(("user", "assistant")[i % 2], f"{('Anna', 'Rui')[i % 2]}: line {i}", digest("named", str(i))) for i in range(12)
+    ]
+    plain = [Source(("user", "assistant")[i % 2], f"line {i}", digest("plain", str(i))) for i in range(20)]
+    assert several_speak(named, memo)
+    assert not several_speak([*named, *plain], memo)
+    assert several_speak([*named, *plain[:4]], memo)
+    assert several_speak([*plain, Source("user", "a", digest("a"), "Anna"), Source("user", "b", digest("b"), "Rui")], memo)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from turnfold.compression.text.dialogue.withdrawals import withdrawals, withdrawn
+from turnfold.compression.text.dialogue.withdrawals import NOTHING_SAID, naming, withdrawn
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.quotes import Source
 
@@ -15,7 +15,8 @@ def _pairs(*said: str) -> list[tuple[int, int]]:
     sources = [Source(role, text, str(n).encode()) for n, (role, text) in enumerate(roles)]
     lowered = [lower_text(source.text) if source.role == "user" else "" for source in sources]
     named = [withdrawn(low, words(low)) for low in lowered]
-    return [(newer, older) for newer, older, _ in withdrawals(sources, named)]
+    told = NOTHING_SAID.up_to(len(sources), sources)
+    return [(newer, older) for newer, things in enumerate(named) if things for older, _ in naming(things, newer, told)]
 
 
 @pytest.mark.parametrize(

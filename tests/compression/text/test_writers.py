@@ -333,3 +333,16 @@ def test_a_long_text_is_asked_once_who_wrote_it(monkeypatch: pytest.MonkeyPatch)
     assert len(text) > 100_000
     statements(text)
     assert len(asked) == 9001
+
+
+_WHEN: Final = (
+    *("10:02", "3 days ago", "vor 3 Tagen", "il y a 3 jours", "hace 3 horas", "há 3 horas"),
+    *("3 giorni fa", "3 dagen geleden", "3 dni temu", "3 дня назад", "3 saat önce"),
+)
+
+
+@pytest.mark.parametrize("when", _WHEN)
+def test_lines_above_name_who_speaks_and_when_in_each_language(when: str) -> None:
+    text = f"Anna Berg\n{when}\nThe crane is late.\n\nRui Lima\n{when}\nThen we wait for it.\n"
+    heads = written_by(text).heads
+    assert [text[start:end] for start, end in heads] == [f"{name}\n{when}\n" for name in ("Anna Berg", "Rui Lima")]

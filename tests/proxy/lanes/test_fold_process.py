@@ -125,7 +125,7 @@ def test_work_of_the_api() -> None:
     broken = pickle.dumps((length, ()))
     (result, packed, _), (failed, _, _) = answers((ApiWork(), job), (ApiWork(), broken))
     assert (result, pickle.loads(packed)) == (ApiResult(), 4)  # noqa: S301 - made a line above
-    assert failed == WorkFailed("TypeError", False)
+    assert failed == WorkFailed("TypeError")
 
 
 @pytest.mark.parametrize(("url", "remembers"), [("memory://", True), ("none://", False)])

@@ -18,8 +18,8 @@ import orjson
 from turnfold.compression import tokens
 from turnfold.compression.budgeted.history import PINNED, Block, History, HistoryMessage, HistorySettings, block_id
 from turnfold.compression.errors import InvalidInput
+from turnfold.compression.tokens import Count
 
-Count = Callable[[str], int]
 T = TypeVar("T")
 
 _FORMAT: Final = 1

@@ -8,7 +8,7 @@ History is append-only: a block is made once, from the messages themselves, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -22,8 +22,8 @@ from turnfold.compression.shorten.prose import shorten
 from turnfold.compression.shorten.summary import summarise
 from turnfold.compression.text.dialogue.orders import standing_orders
 from turnfold.compression.text.quotes import Source
+from turnfold.compression.tokens import Count
 
-Count = Callable[[str], int]
 Action = Literal["appended", "compressed", "duplicate"]
 
 #: Roles whose messages stay whole for good.

@@ -9,7 +9,7 @@ needs, so nothing that is told says more or less than its speaker did.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from turnfold.compression.shorten.prose import has_order
@@ -19,8 +19,7 @@ from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statements import objects, statements
 from turnfold.compression.text.words import fold, run_on_terms, term
-
-Count = Callable[[str], int]
+from turnfold.compression.tokens import Count
 
 _PER_MESSAGE: Final = 24  # statements of one message that can be told, those that they need aside
 _LARGEST: Final = 400  # tokens of a fence or table that can be told; such blocks go whole or not at all

@@ -11,7 +11,7 @@ told comes with what it needs, and with what one of the next messages objects to
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final, NamedTuple
@@ -20,8 +20,7 @@ from turnfold.compression import tokens
 from turnfold.compression.budgeted.history import HEADINGS, History, HistoryMessage, HistorySettings, line
 from turnfold.compression.budgeted.sentences import ToldSentence
 from turnfold.compression.text.dialogue.orders import standing_orders
-
-Count = Callable[[str], int]
+from turnfold.compression.tokens import Count
 
 _HEAD, _TAIL = "[Prior context summary]", "[Recent messages]"
 _GAP: Final = " … "

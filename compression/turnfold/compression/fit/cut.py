@@ -35,13 +35,14 @@ from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Changes, Conversation, Message, Messages, Path, Text
 from turnfold.compression.wire.edits import json_string
+from turnfold.compression.wire.media import labels
 
 _SOFT: Final = 192  # tokens of a text that can still be followed: a few sentences of its head and of its tail
 _HARD: Final = 32
 _STEP: Final = 1.1  # between levels: at most a tenth of the room is given away for stability
 _RECENT: Final = 0.2
 _TRIES: Final = 4
-_MOST_NAMED: Final = 20  # attachments that the note of a gap names
+_MOST_NAMED: Final = 20  # attachments that the note of a gap names, those alike as one
 #: Laws that a cut waives: a single giant message can be made to fit in no other way.
 WAIVED: Final = frozenset({"last-user-broken", ATTACHMENT_LOST, TURN_BROKEN})
 
@@ -238,8 +239,8 @@ def _make_cut(conversation: Conversation, pieces: Sequence[_CuttableText], way: 
 
 def _note_gap(messages: Sequence[Message], texts: dict[int, dict[Path, str]], gone: set[int]) -> None:
     """Say behind the text of the first user message, in front of the gap, that messages are missing, and which attachments."""
-    attached = [one.label for i in sorted(gone) if not messages[i].is_result for one in messages[i].attached]
-    named = "; ".join(attached[:_MOST_NAMED])
+    attached = [one for i in sorted(gone) if not messages[i].is_result for one in messages[i].attached]
+    named = "; ".join(labels(attached, _MOST_NAMED))
     with_them = f", with {named}" if named else ""
     first = next(i for i, m in enumerate(messages) if not m.pinned)
     if messages[first].role == "user" and messages[first].texts:

@@ -308,7 +308,7 @@ def _recalls(given: FoldTask, stays: frozenset[int], plan: Plan, drafted: FoldDr
     for asker in plan.askers:
         if options.budget is None:
             budget = _recall_share(asker, spent, options, stays=stays_on)
-            works = max(0, min(_WORKS, saved_by(asker.pieces)[0] // 2 - spent))
+            works = max(0, min(policy.MOST_WHOLE, saved_by(asker.pieces)[0] // 2 - spent))
         elif asker.last:
             budget = works = int(room * _recall_room(given, plan, drafted, options.budget))
         else:
@@ -345,6 +345,4 @@ def _recall_room(given: FoldTask, plan: Plan, drafted: FoldDraft, budget: int) -
     return max(0, budget - _JOINT - bare + sum(message_tokens(m, given.options.model, given.memo) for m in behind))
 
 
-#: Tokens that a work which is asked for as a whole may take without a budget: some 400 lines of code.
-_WORKS: Final = 4_000
 _JOINT: Final = 4  # tokens where recall joins the user's text: line breaks, and what merges differently across the seam

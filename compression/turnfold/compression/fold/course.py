@@ -34,6 +34,8 @@ class Course(NamedTuple):
         users: user units.
         reasons: units with signed reasoning.
         lines: tokens of results of which lines are copied.
+        overs: user units that ask over all that users have kept.
+        entries: about the tokens of that.
         marks: indices of units on which the client sets cache marks, so that caches hit at its marks only; none of instructions.
         interrupted: indices of units that hold a user's message between a call and its late result.
         tables: indices of units with rows, whoever wrote them.
@@ -51,6 +53,8 @@ class Course(NamedTuple):
     users: array[int]
     reasons: array[int]
     lines: array[int]
+    overs: array[int]
+    entries: array[int]
     marks: Sequence[int]
     interrupted: Sequence[int]
     tables: Sequence[int]
@@ -89,6 +93,11 @@ class Course(NamedTuple):
     def is_left_whole(self, start: int, end: int) -> bool:
         """Whether FACTS leave next to nothing out of the units ``start..end``, as where reasoning is whole or gone."""
         return self.facts[end] - self.facts[start] > _LEFT_WHOLE * self.tokens(start, end)
+
+    def share_over_all(self, index: int) -> float:
+        """Share of the user's messages up to the unit at `index` that ask over all that was kept; 0 for a single one."""
+        asked = self.overs[index + 1]
+        return asked / self.users[index + 1] if asked > 1 else 0.0
 
     def loop(self, index: int) -> int | None:
         """The user unit under which the unit at `index` stands, where signed reasoning stands in between: nothing of such a
@@ -136,6 +145,8 @@ def course(units: Sequence[Unit], options: FoldOptions, squeeze: float, known: C
         users=_sums(known.users if known else None, same, [u.is_user for u in new]),
         reasons=_sums(known.reasons if known else None, same, [u.reasons for u in new]),
         lines=_sums(known.lines if known else None, same, [u.lines for u in new]),
+        overs=_sums(known.overs if known else None, same, [u.goes_over for u in new]),
+        entries=_sums(known.entries if known else None, same, [u.entry for u in new]),
         marks=[*(known.marks[: bisect_left(known.marks, same)] if known else ()), *marks],
         interrupted=[*(known.interrupted[: bisect_left(known.interrupted, same)] if known else ()), *interrupted],
         tables=tables,

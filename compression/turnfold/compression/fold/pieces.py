@@ -1,19 +1,27 @@
 """Pieces: runs of units that are folded together, and who gets recall of them.
 
-Lives here: the values that a replay makes and a plan holds. Does not belong here: where borders fall (``replay``), texts.
+Lives here: the values that a replay makes and a plan holds, how units become a piece, and pieces one of the next level. Does not
+belong here: when, and where borders fall (``replay``), texts.
 
 Pieces form levels as in a log-structured merge tree (O'Neil et al., 1996): FACTS, then SUMMARY, then LINE.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from turnfold.compression.fold import policy
+from turnfold.compression.fold.course import Course
+from turnfold.compression.fold.policy import Thresholds
 from turnfold.compression.fold.units import Unit
 from turnfold.compression.options import FoldOptions, Warmth
+
+_PARTS: Final = 8  # pieces that make up what may stand at FACTS, where one would be most of it
+_REQUESTS: Final = 2  # of a piece that are quoted whatever its level
+_LOOKED_AT: Final = 6  # user units among which they are looked for
 
 
 class Level(Enum):
@@ -34,6 +42,7 @@ class Piece(NamedTuple):
         answered: the unit that the anchor answers, quoted at every level (``answered``); None under a budget.
         requests: the newest user units of it, the anchor left out, under which an agent went to work (``is_request``): quoted
             at every level too.
+        keeps: whether all that users have kept step by step stands in it.
     """
 
     start: int
@@ -44,6 +53,7 @@ class Piece(NamedTuple):
     anchor: int | None
     answered: int | None = None
     requests: tuple[int, ...] = ()
+    keeps: bool = False
 
 
 def answered(units: Sequence[Unit], start: int, anchor: int | None) -> int | None:
@@ -119,3 +129,104 @@ def saved_by(pieces: Iterable[Piece]) -> tuple[int, int]:
         folded += piece.tokens
         left += piece.size
     return folded - left, folded
+
+
+def quoted_entries(course: Course, pieces: Sequence[Piece]) -> int:
+    """About the tokens that a question over all that users have kept gets quoted of pieces; FACTS hold it."""
+    bare = (p for p in pieces if p.level is not Level.FACTS and not p.keeps)
+    return min(policy.MOST_WHOLE, sum(course.entries[p.end] - course.entries[p.start] for p in bare))
+
+
+# ---------------------------------------------------------------- made of units
+
+
+def new_pieces(course: Course, start: int, end: int, limits: Thresholds, stays: frozenset[int]) -> Iterator[Piece]:
+    """Units at FACTS for the first time: one piece; several of a long tool loop, where much may stand at FACTS, since a piece is
+    promoted whole, and one that holds most of it would take all along."""
+    most, kept = limits.facts_at // _PARTS, _anchor(course, start, end)
+    whole = limits.facts_at // 2 if limits.facts_at > limits.keep_recent else course.facts[-1]
+    while course.facts[end] - course.facts[start] > whole:
+        stop = max(start + 1, bisect_right(course.facts, course.facts[start] + most) - 1)
+        anchors = ((i, _anchor(course, start, i)) for i in range(stop, end))
+        ends = (i for i, anchor in anchors if anchor in {None, kept} or course.units[anchor].tokens <= most // _PARTS)
+        stop = next(ends, end)  # no long user message is kept that one piece would not keep
+        yield piece_of(course, start, stop, Level.FACTS, stays)
+        start = stop
+    if start < end:
+        yield piece_of(course, start, end, Level.FACTS, stays)
+
+
+def _anchor(course: Course, start: int, end: int) -> int | None:
+    """The user unit that a piece keeps, since roles must alternate: its last one, where none follows."""
+    users = course.users
+    return None if course.units[end].is_user or users[end] == users[start] else bisect_left(users, users[end]) - 1
+
+
+def piece_of(course: Course, start: int, end: int, level: Level, reopened: frozenset[int], *, keeps: bool = False) -> Piece:
+    """Units at a level; its size as far as sums tell."""
+    units = course.units
+    anchor = _anchor(course, start, end)
+    stays = course.staying_tables(start, end, reopened)
+    raw = course.folds(start, end, reopened)
+    if anchor is not None and anchor not in stays:
+        raw -= course.tokens(anchor, anchor + 1)
+    size = policy.LINE
+    if level is Level.FACTS:
+        size = min(raw, course.facts[end] - course.facts[start] - sum(units[i].facts for i in stays))
+    elif level is Level.SUMMARY:
+        size = policy.summary_tokens(raw)
+    elif course.options.budget is None:
+        size += policy.told_tokens(raw, course.users[end] - course.users[start])
+    if keeps:
+        size = min(raw, size + min(course.entries[end] - course.entries[start], policy.step_tokens(raw, 0.0, keeps=True)))
+    before = answered(units, start, anchor) if course.options.budget is None else None
+    asked = _requests(course, start, end if anchor is None else anchor)
+    for unit in asked if before is None else (before, *asked):
+        size = min(raw, size + min(policy.ANSWERED, course.tokens(unit, unit + 1)))
+    return Piece(start, end, level, raw, size, anchor, before, asked, keeps)
+
+
+def _requests(course: Course, start: int, end: int) -> tuple[int, ...]:
+    """The newest user units of ``start..end`` under which an agent went to work; of native calls under a budget only."""
+    users, found = course.users, list[int]()
+    for count in range(users[end], max(users[start], users[end] - _LOOKED_AT), -1):
+        index = bisect_left(users, count) - 1
+        if is_request(course.units, index, end, called=course.options.budget is not None):
+            found.append(index)
+        if len(found) == _REQUESTS:
+            break
+    return tuple(reversed(found))
+
+
+def promote(
+    course: Course,
+    pieces: tuple[Piece, ...],
+    old: Level,
+    new: Level,
+    most: int,
+    least: int,
+    reopened: frozenset[int],
+    *,
+    keeps: bool,
+) -> tuple[Piece, ...]:
+    """The oldest pieces of a level turned into one of the next, once together they exceed `most`; at most `least` of it stays."""
+    here = [p for p in pieces if p.level is old]
+    left = sum(p.size for p in here)
+    if left <= most:
+        return pieces
+    going: list[Piece] = []
+    while here and left > least:
+        left -= here[0].size
+        going.append(here.pop(0))
+    end = going[-1].end
+    done = [p for p in pieces if p.end <= going[0].start]
+    if new is Level.LINE:  # one line for all of it
+        going, done = [*done, *going], []
+    elif course.has_user(going[0].start, end):
+        # A kept user message whose answer now goes too would stand next to the one that follows: it goes along.
+        kept = next((i for i in range(len(done) - 1, -1, -1) if done[i].anchor is not None), len(done))
+        loops = not any(course.has_user(p.start, p.end) for p in done[kept + 1 :])
+        if loops and len(list(piece_runs([*done[kept:], *going]))) == 1:
+            going, done = [*done[kept:], *going], done[:kept]
+    merged = [piece_of(course, a, b, new, reopened, keeps=keeps) for a, b in piece_runs(going)]
+    return (*done, *merged, *(p for p in pieces if p.start >= end))

@@ -23,6 +23,10 @@ from turnfold.compression.options import FoldOptions, Warmth
 ANSWERED: Final = 300
 #: Share of a budget or window that is left free where a request is made smaller, for what later requests append.
 GROWTH: Final = 0.25
+#: Tokens that a work which is asked for as a whole may take without a budget: some 400 lines of code.
+MOST_WHOLE: Final = 4_000
+#: Of sending an old token again, where cached ones cost nothing.
+LEAST_PRICE: Final = 0.01
 #: About what a line of counts and an id takes.
 LINE: Final = 24
 
@@ -63,6 +67,7 @@ _SUMMARY_MOST: Final = 500
 _TOLD_RATIO: Final = 0.015  # of a block: what users told in it
 _TOLD_MOST: Final = 300
 _STEPS: Final = 4  # times as much for what users have kept step by step
+_ALL_STEPS: Final = 0.4  # of a block: the same where users often ask over all of it
 _STATEMENT: Final = 60  # tokens of one message of them
 _OPENING: Final = 300  # tokens of what opens a conversation, beside these
 _ROOMY: Final = 0.25  # share of a conversation from which a budget leaves as much room for both as there is without one
@@ -192,7 +197,7 @@ def _epoch(penalty: float, price: float, keep: int, pace: float) -> int:
 
     The square root is that of WIRE's formula m* = sqrt(2 (w-r) K / (r d (1-rho))), in tokens, with the expected price of a read.
     """
-    return min(_EPOCH_MOST, int(sqrt(2 * penalty * keep * pace / (0.8 * price))))
+    return min(_EPOCH_MOST, int(sqrt(2 * penalty * keep * pace / (0.8 * max(price, LEAST_PRICE)))))
 
 
 def rewrite_cost(options: FoldOptions, warm: float, raw: int, fresh: int, folded: int, behind: int) -> float:
@@ -311,9 +316,19 @@ def told_tokens(raw: int, users: int, ratio: float = _TOLD_RATIO) -> int:
     return min(_TOLD_MOST, int(ratio * raw), _STATEMENT * users)
 
 
-def step_tokens(raw: int, ratio: float) -> int:
-    """What all that users have kept step by step may take of a block of `raw` tokens, beside these."""
-    return int(_STEPS * ratio * raw)
+def step_tokens(raw: int, ratio: float, *, keeps: bool) -> int:
+    """What all that users have kept step by step may take of a block of `raw` tokens, beside these.
+
+    Args:
+        keeps: whether it is to stand there (``keeps_entries``).
+    """
+    return int((_ALL_STEPS if keeps else _STEPS * ratio) * raw)
+
+
+def keeps_entries(options: FoldOptions, warmth: Warmth, share: float) -> bool:
+    """Whether what users have kept is to stand in a fold, which is mostly read from the cache: else it would be quoted, and paid
+    in full, for the share of requests that goes over all of it."""
+    return options.budget is None and share * options.prices.write > options.prices.reread(warmth.turns)
 
 
 def recall_tokens(options: FoldOptions, warmth: Warmth, shape: Shape, saved: int, folded: int) -> int:

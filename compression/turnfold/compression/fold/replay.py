@@ -19,18 +19,25 @@ from typing import Final, NamedTuple
 from turnfold.compression.fold import decisions, policy
 from turnfold.compression.fold.adoption import adoptable
 from turnfold.compression.fold.course import Course
-from turnfold.compression.fold.pieces import Asker, Level, Piece, answered, is_request, piece_runs, recall_tokens, saved_by
+from turnfold.compression.fold.pieces import (
+    Asker,
+    Level,
+    Piece,
+    new_pieces,
+    piece_of,
+    promote,
+    quoted_entries,
+    recall_tokens,
+    saved_by,
+)
 from turnfold.compression.fold.policy import Thresholds
 from turnfold.compression.fold.units import handed_over, question_start, rests
 from turnfold.compression.options import FoldDecision, WrittenSummary
 
-_PARTS: Final = 8  # pieces that make up what may stand at FACTS, where one would be most of it
 _LEAST_TURNS: Final = 1.0  # until the next fold event
-_REQUESTS: Final = 2  # of a piece that are quoted whatever its level
 _RESULT_SHARE: Final = 0.75  # of what a fold keeps raw that one tool's result may take of it
 # The same where steps hold signed reasoning, so that FACTS leave nothing out of what stands before: what is not raw is a summary.
 _SEALED_SHARE: Final = 1 / 6
-_LOOKED_AT: Final = 6  # user units among which they are looked for
 _RECENT: Final = 6  # units in which a client's cache mark moves along with the conversation
 
 
@@ -118,7 +125,9 @@ def _reopened(course: Course, now: Replay, index: int) -> Replay:
     new = _with_exchange(course, table, now.tail)
     reopened, first = now.reopened.union(new), new[0]
     changed = [p for p in now.pieces if any(p.start <= i < p.end for i in new)]
-    pieces = tuple([_piece(course, p.start, p.end, p.level, reopened) if p in changed else p for p in now.pieces])
+    pieces = tuple(
+        [piece_of(course, p.start, p.end, p.level, reopened, keeps=p.keeps) if p in changed else p for p in now.pieces]
+    )
     known = course.total[course.requests[now.turns - 1] + 1] if now.turns else 0
     behind = known - course.total[first] - saved_by(p for p in now.pieces if p.start >= first)[0]
     warm = now.decision.warmth.share(course.shape_at(now.turns).loops)
@@ -178,6 +187,8 @@ def _saving(course: Course, now: Replay, index: int) -> float:
         return prices.reread(warmth.loops) * left_out
     shape = course.shape_at(now.turns)
     recall = policy.most_recall_tokens(course.options, warmth, shape, left_out, folded) if course.options.recall else 0
+    if recall and course.units[index].goes_over:
+        recall += quoted_entries(course, now.pieces)
     return prices.reread(warmth.turns) * left_out - prices.write * recall
 
 
@@ -259,6 +270,7 @@ def _fold_if_due(course: Course, before: Replay, index: int) -> Replay:
         rewrite, saving = _stake(course, before, after)
         price = course.options.prices.reread(before.decision.warmth.share(course.shape_at(before.turns).loops))
         spent = before.spent + _unfolded_cost(course, before, index)
+        saving -= int(_quoted(course, before, after, index) / max(price, policy.LEAST_PRICE))
         if policy.pays(price, rewrite, saving, before.turns + 1, policy.allowance(before.saved, spent)):
             return after._replace(saved=before.saved - rewrite)
     return before
@@ -283,6 +295,12 @@ def _stake(course: Course, before: Replay, after: Replay) -> tuple[float, int]:
     return policy.rewrite_cost(course.options, warm, raw, fresh, left, again), raw + fresh - left
 
 
+def _quoted(course: Course, before: Replay, after: Replay, index: int) -> float:
+    """What a fold makes the average request cost more by what is quoted to those that go over all that users have kept."""
+    more = quoted_entries(course, after.pieces) - quoted_entries(course, before.pieces)
+    return course.share_over_all(index) * course.options.prices.write * more
+
+
 def _unmarked_front(course: Course, before: Replay, start: int) -> int:
     """Tokens in front of the unit `start` that a fold makes a cache forget: those behind the last mark on instructions. Marks on
     other messages move along, and stood in what the fold changes."""
@@ -302,12 +320,17 @@ def _fold(course: Course, before: Replay, index: int, limits: Thresholds) -> Rep
     start = _fold_start(course, tail, border, index)
     if border > start:
         stays = stays.union(*_worked_on(course, start, border, index))
-        pieces, tail = (*pieces, *_new_pieces(course, start, border, limits, stays)), border
+        pieces, tail = (*pieces, *new_pieces(course, start, border, limits, stays)), border
     # Where a fold makes everything in front be written again anyway, nothing is saved by going in few large steps.
     steady = limits.facts_at * 3 // 4
     most, least = (steady, steady) if course.forgets_front else (limits.facts_at, limits.facts_at // 2)
-    pieces = _promote(course, pieces, Level.FACTS, Level.SUMMARY, most, least, stays)
-    pieces = _promote(course, pieces, Level.SUMMARY, Level.LINE, limits.summaries_at, limits.summaries_at // 2, stays)
+    keeps = policy.keeps_entries(course.options, before.decision.warmth, course.share_over_all(index))
+    done = promote(course, pieces, Level.FACTS, Level.SUMMARY, most, least, stays, keeps=keeps)
+    if keeps and done != pieces:  # what stands in front of a new summary is short: it is written again with it
+        done = tuple(
+            [piece_of(course, p.start, p.end, p.level, stays, keeps=True) if p.level is not Level.FACTS else p for p in done]
+        )
+    pieces = promote(course, done, Level.SUMMARY, Level.LINE, limits.summaries_at, limits.summaries_at // 2, stays, keeps=keeps)
     if pieces == before.pieces:
         return before
     since = before.since if before.events else index
@@ -379,87 +402,6 @@ def _fold_start(course: Course, tail: int, border: int, index: int) -> int:
     return next((i for i in range(last + 1, border) if units[i].is_user), border)
 
 
-def _new_pieces(course: Course, start: int, end: int, limits: Thresholds, stays: frozenset[int]) -> Iterator[Piece]:
-    """Units at FACTS for the first time: one piece; several of a long tool loop, where much may stand at FACTS, since a piece is
-    promoted whole, and one that holds most of it would take all along."""
-    most, kept = limits.facts_at // _PARTS, _anchor(course, start, end)
-    whole = limits.facts_at // 2 if limits.facts_at > limits.keep_recent else course.facts[-1]
-    while course.facts[end] - course.facts[start] > whole:
-        stop = max(start + 1, bisect_right(course.facts, course.facts[start] + most) - 1)
-        anchors = ((i, _anchor(course, start, i)) for i in range(stop, end))
-        ends = (i for i, anchor in anchors if anchor in {None, kept} or course.units[anchor].tokens <= most // _PARTS)
-        stop = next(ends, end)  # no long user message is kept that one piece would not keep
-        yield _piece(course, start, stop, Level.FACTS, stays)
-        start = stop
-    if start < end:
-        yield _piece(course, start, end, Level.FACTS, stays)
-
-
-def _anchor(course: Course, start: int, end: int) -> int | None:
-    """The user unit that a piece keeps, since roles must alternate: its last one, where none follows."""
-    users = course.users
-    return None if course.units[end].is_user or users[end] == users[start] else bisect_left(users, users[end]) - 1
-
-
-def _piece(course: Course, start: int, end: int, level: Level, reopened: frozenset[int]) -> Piece:
-    units = course.units
-    anchor = _anchor(course, start, end)
-    stays = course.staying_tables(start, end, reopened)
-    raw = course.folds(start, end, reopened)
-    if anchor is not None and anchor not in stays:
-        raw -= course.tokens(anchor, anchor + 1)
-    size = policy.LINE
-    if level is Level.FACTS:
-        size = min(raw, course.facts[end] - course.facts[start] - sum(units[i].facts for i in stays))
-    elif level is Level.SUMMARY:
-        size = policy.summary_tokens(raw)
-    elif course.options.budget is None:
-        size += policy.told_tokens(raw, course.users[end] - course.users[start])
-    before = answered(units, start, anchor) if course.options.budget is None else None
-    asked = _requests(course, start, end if anchor is None else anchor)
-    for unit in asked if before is None else (before, *asked):
-        size = min(raw, size + min(policy.ANSWERED, course.tokens(unit, unit + 1)))
-    return Piece(start, end, level, raw, size, anchor, before, asked)
-
-
-def _requests(course: Course, start: int, end: int) -> tuple[int, ...]:
-    """The newest user units of ``start..end`` under which an agent went to work; of native calls under a budget only."""
-    users, found = course.users, list[int]()
-    for count in range(users[end], max(users[start], users[end] - _LOOKED_AT), -1):
-        index = bisect_left(users, count) - 1
-        if is_request(course.units, index, end, called=course.options.budget is not None):
-            found.append(index)
-        if len(found) == _REQUESTS:
-            break
-    return tuple(reversed(found))
-
-
-def _promote(
-    course: Course, pieces: tuple[Piece, ...], old: Level, new: Level, most: int, least: int, reopened: frozenset[int]
-) -> tuple[Piece, ...]:
-    """The oldest pieces of a level turned into one of the next, once together they exceed `most`; at most `least` of it stays."""
-    here = [p for p in pieces if p.level is old]
-    left = sum(p.size for p in here)
-    if left <= most:
-        return pieces
-    going: list[Piece] = []
-    while here and left > least:
-        left -= here[0].size
-        going.append(here.pop(0))
-    end = going[-1].end
-    done = [p for p in pieces if p.end <= going[0].start]
-    if new is Level.LINE:  # one line for all of it
-        going, done = [*done, *going], []
-    elif course.has_user(going[0].start, end):
-        # A kept user message whose answer now goes too would stand next to the one that follows: it goes along.
-        kept = next((i for i in range(len(done) - 1, -1, -1) if done[i].anchor is not None), len(done))
-        loops = not any(course.has_user(p.start, p.end) for p in done[kept + 1 :])
-        if loops and len(list(piece_runs([*done[kept:], *going]))) == 1:
-            going, done = [*done[kept:], *going], done[:kept]
-    merged = [_piece(course, a, b, new, reopened) for a, b in piece_runs(going)]
-    return (*done, *merged, *(p for p in pieces if p.start >= end))
-
-
 # ---------------------------------------------------------------- who keeps recall
 
 
@@ -481,6 +423,8 @@ def _stays(course: Course, before: Replay, index: int) -> bool:
     if asker.unit < before.tail:  # it was folded while its recall stayed
         return False
     recall, since = recall_tokens(asker, course.options), course.tokens(asker.unit + 1, index)
+    if course.units[asker.unit].goes_over:
+        recall += quoted_entries(course, asker.pieces)
     if not policy.keeps_recall(course.options, recall, since, _LEAST_TURNS):  # nor with more of them
         return False
     return policy.keeps_recall(course.options, recall, since, _turns_left(course, before, index))

@@ -6,6 +6,7 @@ Lives here: grouping messages so that a tool call and its results stay together.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
@@ -15,9 +16,11 @@ from typing import Final, NamedTuple
 from turnfold.compression.fold.shape import ShapedResult
 from turnfold.compression.memo import Grown, Memo, continued
 from turnfold.compression.shorten.facts import facts_tokens
+from turnfold.compression.shorten.steps import tells_and_asks
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.handed_files import hands_over_files
 from turnfold.compression.text.dialogue.requests import asks_for_compaction
+from turnfold.compression.text.dialogue.wanted.entry_requests import asks_over_entries
 from turnfold.compression.text.dialogue.wanted.row_requests import NEEDS_OTHERS, are_about, names_rows, row_terms, tally_terms
 from turnfold.compression.text.dialogue.worked_examples import BRIEF, FREE, SHORT, allows_free, answer_forms, input_forms
 from turnfold.compression.text.records import hold_data, main_rows, rows
@@ -46,6 +49,8 @@ class Unit(NamedTuple):
         reports: whether a user's message in it holds what a program gave.
         hands_over: whether it is a user's message by which a client hands over what files hold now.
         wants_all: whether it is a user's message that asks for a summary in place of the conversation.
+        goes_over: whether it is a user's message that asks for something that all of what users have kept goes into.
+        entry: about the tokens that it takes as a quote, if it is a short message of a user's that tells something; else 0.
         forms: of a single message of a user or the assistant the forms that worked examples share.
         rows: what may be said of the rows of a table or list that most of it is; empty where there are none.
         tallies: what a user's message that asks for something over all rows says of them; empty for any other, and where no
@@ -69,6 +74,8 @@ class Unit(NamedTuple):
     reports: bool = False
     hands_over: bool = False
     wants_all: bool = False
+    goes_over: bool = False
+    entry: int = 0
     forms: tuple[str, ...] = ()
     rows: frozenset[str] = _NO_TERMS
     tallies: frozenset[str] = _NO_TERMS
@@ -91,6 +98,9 @@ _LONGEST_REQUEST: Final = 20_000  # characters of a request for a summary; agent
 _LEAST_ROWS: Final = 300  # tokens of a message whose rows are looked at
 _SOON: Final = 2  # messages of the user in which work on rows begins, if it does
 _SOON_ASKED: Final = 6  # requests within which they must have come: an agent may go on alone
+_LONGEST_OVER_ALL: Final = 300  # characters of a question over all that was kept
+_LONGEST_ENTRY: Final = 100  # and of what was
+_ASKS: Final = re.compile(r"[?？؟]")
 _FEWEST_EXAMPLES: Final = 4
 _MOST_EXAMPLE: Final = 1500  # tokens of an example's input or answer
 _MOST_EXAMPLES: Final = 128  # more come one by one, as tickets do that a program labels
@@ -217,6 +227,8 @@ def _unit(
             interrupted=first.bound and first.speaker == "user" and first.holds,
             hands_over=first.role == "user" and hands_over_files(first.text),
             wants_all=_wants_all(first),
+            goes_over=_goes_over(first),
+            entry=_entry(first, size),
             forms=_forms(first),
             rows=held,
             tallies=_tallies(first) if has_rows or held else _NO_TERMS,
@@ -251,6 +263,19 @@ def _wants_all(message: Message) -> bool:
     if message.role != "user" or message.reports or len(message.own) > _LONGEST_REQUEST:
         return False
     return asks_for_compaction(words.fold(message.own))
+
+
+def _goes_over(message: Message) -> bool:
+    """Whether a message asks over all that users have kept; a long one says what it is about."""
+    if message.role != "user" or message.reports or len(message.own) > _LONGEST_OVER_ALL:
+        return False
+    return asks_over_entries(words.fold(message.own))
+
+
+def _entry(message: Message, size: int) -> int:
+    if message.role != "user" or not 0 < len(message.own) <= _LONGEST_ENTRY:
+        return 0
+    return size if not _ASKS.search(message.own) or tells_and_asks(message.own) else 0
 
 
 def _forms(message: Message) -> tuple[str, ...]:

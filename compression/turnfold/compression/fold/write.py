@@ -44,6 +44,7 @@ from turnfold.compression.wire.conversation import (
     Texts,
     family,
 )
+from turnfold.compression.wire.media import labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,11 +260,12 @@ class _Writer:
         self.at = 0
         self.pictures: frozenset[int] = frozenset()  # results whose pictures stay
         self.told = policy.Telling()
+        self.keeps = False  # whether what users have kept stands in the piece that is written
         self.written: Mapping[tuple[int, int], str] = {}  # summaries that a model wrote, by the messages that they stand for
 
     def write(self, piece: Piece) -> None:
         self.settle(self.at, piece.start)  # raw units between two pieces, if there are any
-        self.at = piece.end
+        self.at, self.keeps = piece.end, piece.keeps
         if piece.level is Level.FACTS:
             self._facts(piece)
             return
@@ -342,7 +344,7 @@ class _Writer:
         self.dropped.extend(_runs(indices))
         section = self._section(level, indices)
         line = f"[turnfold {section.id}: {len(indices)} messages folded]"
-        line += "".join(f"\n{_left_out(section, one)}" for one in self._attachments(indices)[:_MOST_NAMED])
+        line += "".join(f"\n{_left_out(section, label)}" for label in labels(self._attachments(indices), _MOST_NAMED))
         whole = {i for unit in told for i in self._messages_of(unit)}
         text = self.quotes(indices, orders_only=level is Level.LINE, whole=[n for n, i in enumerate(indices) if i in whole])
         if level is Level.SUMMARY and (written := self._written_of(start, end)):
@@ -368,7 +370,7 @@ class _Writer:
         users = sum(self.messages[i].role == "user" for i in indices)
         size = room // 2 or policy.told_tokens(raw, users, self.told.ratio)
         first = self._opening(indices)
-        told = ToldRoom(size, steps=policy.step_tokens(raw, self.told.ratio), has_answers=self.told.has_answers)
+        told = ToldRoom(size, steps=policy.step_tokens(raw, self.told.ratio, keeps=self.keeps), has_answers=self.told.has_answers)
         return told if first is None else told._replace(opening=indices.index(first), opened=self.told.opening)
 
     def _opening(self, indices: Sequence[int]) -> int | None:
@@ -443,7 +445,7 @@ class _Writer:
         message = self.messages[index]
         if message.sealed or index in self.pictures:
             return {}
-        return {one.path: _left_out(section, one) for one in message.attached}
+        return {one.path: _left_out(section, one.label) for one in message.attached}
 
     def _speakers(self, piece: Piece) -> tuple[list[Message], list[Message]]:
         """Who tells the task as far as the piece's end: the first and latest user messages; the assistant in the piece."""
@@ -454,7 +456,7 @@ class _Writer:
 
 
 _PICTURES: Final = 5  # results whose pictures stay when they are folded
-_MOST_NAMED: Final = 20  # attachments that a summary names
+_MOST_NAMED: Final = 20  # attachments that a summary names, those alike as one
 
 
 def _newest_pictures(messages: Messages, seen: int) -> frozenset[int]:
@@ -463,8 +465,8 @@ def _newest_pictures(messages: Messages, seen: int) -> frozenset[int]:
     return frozenset(islice(results, _PICTURES))
 
 
-def _left_out(section: Section, attachment: Attachment) -> str:
-    return f"[turnfold {section.id}: {attachment.label} left out]"
+def _left_out(section: Section, label: str) -> str:
+    return f"[turnfold {section.id}: {label} left out]"
 
 
 def _ending(sources: Sequence[Source], index: int) -> Quote:

@@ -1,9 +1,11 @@
-"""Results whose call the question names.
+"""Results that the question names, by their call or by their text.
 
 Lives here: what a result gains by it. Does not belong here: the short form of a call (``call_labels``), the score of a text.
 
 A result seldom repeats what it was asked: of "14 degrees" only the call says that it is Oslo. Words that all calls have, as their
-tool's name, tell nothing.
+tool's name, tell nothing. A longer result names its thing at its head and tells of it below, in words that all results of the
+kind have: of a mail the sender and "the amount comes to". So of the few results that have the question's rare words, those
+passages gain that hold its words together.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from turnfold.compression.recall.fence import frames
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
@@ -19,6 +22,14 @@ from turnfold.compression.scorers.bm25 import Field, FieldIndex, Hashes
 from turnfold.compression.text import words
 
 _NONE: Final = FieldIndex(np.zeros(0, np.int64))
+_RESULT: Final = "tool"
+_RARE: Final = 4  # a rare word stands in at most one of so many results
+_LEAST_NAMED: Final = 0.5  # share of the rare words' weight that a result has which they name
+_NEARLY: Final = 0.9  # of the most
+_MOST_NAMING: Final = 6  # results; more are hardly named
+_MOST_PARTS: Final = 3  # passages of a result that gain
+_STEP: Final = 0.1  # by which each gains less than the one before it
+_OF_EQUAL: Final = 0.01  # share of a passage's own worth: it decides among those with equal words
 
 
 def with_called(index: PassageIndex, worth: Floats, asked: Terms, share: float) -> Floats:
@@ -37,6 +48,66 @@ def with_called(index: PassageIndex, worth: Floats, asked: Terms, share: float) 
     of_best = np.where(most > 0.0, worth / np.maximum(most, 1e-9), first)  # where no part of it says more, its beginning
     gains: Floats = share * float(worth.max(initial=0.0)) * named.take(index.source_of) * of_best
     return worth + gains
+
+
+def with_named_results(index: PassageIndex, worth: Floats, asked: Terms, share: float) -> Floats:
+    """The worth of each passage, more for those of results that name what the question does, in their text or their call.
+
+    Args:
+        share: of the greatest worth, what the first of these passages gains where a result has all of the question's words.
+    """
+    results = index.derived("results", lambda: np.array([source.role == _RESULT for source in index.sources]))
+    if np.count_nonzero(results) < _FEWEST or not len(asked.hits.term):
+        return worth
+    gains = np.zeros(len(worth))
+    held = _held_by_source(index, asked) & results[:, None]
+    for source, gain in _naming(held, asked.weights, int(results.sum())):
+        first, last = np.searchsorted(index.source_of, (source, source + 1)).tolist()
+        parts = _covering(asked, first, last, held[source], worth)
+        for place, number in enumerate(parts):
+            gains[number] = gain * (1 - _STEP * place)
+    return worth + share * float(worth.max(initial=0.0)) * gains
+
+
+def _held_by_source(index: PassageIndex, asked: Terms) -> npt.NDArray[np.bool_]:
+    """By source and term, whether the text or the call has it."""
+    held = np.zeros((len(index.sources), len(asked.weights)), np.bool_)
+    held[index.source_of.take(asked.hits.passage), asked.hits.term] = True
+    called = index.derived("called", lambda: _called(index)).find(asked.wanted)
+    held[called.passage, called.term] = True
+    return held
+
+
+def _naming(held: npt.NDArray[np.bool_], weights: Floats, number: int) -> list[tuple[int, float]]:
+    """The results that have most of the question's rare words, if these are few, each with the share of the question it has."""
+    having = held.sum(axis=0)
+    rare = np.where((having > 0) & (_RARE * having <= number), np.log(number / np.maximum(having, 1)), 0.0) * weights
+    named = held @ rare
+    most = float(named.max(initial=0.0))
+    if most < _LEAST_NAMED * float(rare.sum()) or most <= 0.0:
+        return []
+    best = np.flatnonzero(named >= _NEARLY * most)
+    if len(best) > _MOST_NAMING:
+        return []
+    known = float(weights[having > 0].sum())
+    return [(int(n), float(weights[held[n]].sum()) / known) for n in best]
+
+
+def _covering(asked: Terms, first: int, last: int, held: npt.NDArray[np.bool_], worth: Floats) -> list[int]:
+    """Passages of a result which hold together what it has of the question, that with most words first."""
+    here = (asked.hits.passage >= first) & (asked.hits.passage < last)
+    has = np.zeros((last - first, len(held)), np.bool_)
+    has[asked.hits.passage[here] - first, asked.hits.term[here]] = True
+    value, own = asked.weights.copy(), worth[first:last] / max(float(worth[first:last].max(initial=0.0)), 1e-9)
+    chosen: list[int] = []
+    while len(chosen) < _MOST_PARTS:
+        gain = has @ value
+        best = int(np.argmax(gain + _OF_EQUAL * own))
+        if gain[best] <= 0.0:
+            break
+        chosen.append(first + best)
+        value[has[best]] = 0.0
+    return chosen
 
 
 def called_room(index: PassageIndex, asked: Terms) -> int:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from turnfold.compression.memo import Memo
 from turnfold.compression.recall import cover, passage_index
 from turnfold.compression.recall.abreast import Abreast, abreast, with_abreast
-from turnfold.compression.recall.called import called_room, with_called
+from turnfold.compression.recall.called import called_room, with_called, with_named_results
 from turnfold.compression.recall.fence import FRAME, fence_tokens
 from turnfold.compression.recall.greatest import best_places
 from turnfold.compression.recall.held import Held
@@ -89,14 +89,10 @@ def recall(
     budget = budget if fill or ranking.is_whole else asking.room(budget)
     replaced = _replaced(index, [*sources, *question.behind], memo)
     quotes = _in_force(ranking.quotes, index, replaced)
-    apart = len(quotes.worth) + np.array(repeated(work, sources, present), np.int64)
+    apart = (first := len(quotes.worth)) + np.array(repeated(work, sources, present, question.held), np.int64)
     if asks_for_whole := (question.work is not None or bool(work.quotes)):
         quotes = with_work(quotes, index, work)
-        if not fill:
-            beside = budget if work.beside is None else min(budget, work.beside)
-            budget = max(beside, min(question.whole_room, beside + work.tokens))
-    # A change of a work stands behind the work, so what belongs to it is quoted together.
-    held = Held("\0".join(present), question.held.difference([quote.source for quote in work.quotes]))
+    held = _held_beside(work, present, question)
     quotes = with_behind(quotes, index, sources, question.behind, held, memo)
 
     def tokens_of(quotes: RankedQuotes) -> QuoteTokens:
@@ -108,6 +104,9 @@ def recall(
         return tokens
 
     fitting = tokens_of(quotes)
+    if asks_for_whole and not fill:
+        beside = budget if work.beside is None else min(budget, work.beside)
+        budget = max(beside, min(question.whole_room, beside + _needed(work, first, fitting)))
     found = render_quotes(chosen := choose_quotes(quotes, budget, fitting), budget, fitting)
     may_renew = asking.is_talk and not (asks_for_whole or ranking.is_whole)
     if may_renew and (newest := asking.newest(found.quotes, quotes, held, memo)):
@@ -116,6 +115,19 @@ def recall(
     if found.text and isinstance(count, ModelCounter):
         count_tail(found.text, dict(zip(count.vocabularies, found.counts, strict=True)), memo)
     return found
+
+
+def _held_beside(work: FoundWork, present: Sequence[str], question: Question) -> Held:
+    """What the request holds, beside a work. A change of a work stands behind it, so what belongs to it is quoted together; what
+    is counted may stand anywhere."""
+    together = [quote.source for quote in work.quotes if quote not in work.counted]
+    return Held("\0".join(present), question.held.difference(together))
+
+
+def _needed(work: FoundWork, first: int, tokens: QuoteTokens) -> int:
+    """The tokens of a work whose quotes are numbered from `first` on, without those that the request holds: they need no room,
+    and leave none to other passages."""
+    return work.tokens - sum(tokens.cost(n) for n in range(first, first + len(work.quotes)) if tokens.is_held(n))
 
 
 def _fit_with(newest: Abreast, quotes: RankedQuotes, chosen: Ints, budget: int, most: int, tokens: QuoteTokens) -> Quoted | None:
@@ -344,6 +356,7 @@ class _Asking:
         index, sources, tuning, floor = self.index, self.sources, self.tuning, self.floor
         worth = with_called(index, score(index, sources, self.asked.text, self.terms, tuning), self.terms, tuning.called)
         least = np.inf if floor is None else floor * float(worth.max())
+        worth = with_named_results(index, worth, self.terms, tuning.named_result)
         named = named_factor(index, sources, self.terms, tuning, borrowed=self.asked.borrowed)
         worth = with_records(index, sources, renewed(index, sources, worth * named, memo), self.asked.things, tuning)
         if self.points_back:
@@ -359,6 +372,7 @@ class _Asking:
             # Rounded, so that no machine's arithmetic changes the order.
             liked = score(index, sources, self.asked.text, self.terms, tuning, like)
             liked = with_called(index, liked, self.terms, tuning.called)
+            liked = with_named_results(index, liked, self.terms, tuning.named_result)
             liked = with_records(index, sources, renewed(index, sources, liked * named, memo), self.asked.things, tuning)
             worth = np.round(liked, 6)
             bears = np.zeros(len(worth), dtype=bool)

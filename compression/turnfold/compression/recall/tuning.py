@@ -38,6 +38,7 @@ class Tuning:
         unnamed_uncached: the same where no token is ever cached.
         titled: what the first passage under a title gains that stands in the question.
         called: share of the greatest worth that a result gains whose call the question names.
+        named_result: the same for the passages of a result that hold what the question names and asks of it.
         likeness: share of what sentence vectors say, where there are any.
         usual_likeness: percentile of the passages up to which a likeness to the question counts for nothing.
         before: weight of words taken from the exchange before.
@@ -101,6 +102,7 @@ class Tuning:
     unnamed_uncached: float = 0.5
     titled: float = 0.8
     called: float = 1.0
+    named_result: float = 1.0
     likeness: float = 0.6
     usual_likeness: float = 80
     before: float = 0.5

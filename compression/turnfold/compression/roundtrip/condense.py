@@ -16,8 +16,9 @@ from functools import cached_property
 from typing import Final
 
 from turnfold.compression.shorten import registry
+from turnfold.compression.shorten.exact_pieces import EXACT, holds_exact
 from turnfold.compression.shorten.figure_lines import line_figures, with_figures
-from turnfold.compression.shorten.reading import EXACT, Read, holds_exact
+from turnfold.compression.shorten.reading import Read
 from turnfold.compression.shorten.sift import sift
 from turnfold.compression.text.data_blocks import is_listed_language
 from turnfold.compression.text.kinds import parts

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from turnfold.compression.shorten.exact_json import Inexact, Number, read, write
 from turnfold.compression.shorten.file_forms import UNCHANGED, Changed, Lines
-from turnfold.compression.shorten.lines import Count
 from turnfold.compression.text.file_edits import bare_line
+from turnfold.compression.tokens import Count
 
 _HEADS: Final = (2000, 1000, 600, 400, 250, 160, 100, 60)  # characters of a string that stay, mildest first
 

@@ -17,7 +17,7 @@ from turnfold.compression.shorten.arguments import facts_arguments
 from turnfold.compression.shorten.file_forms import UNCHANGED, Changed
 from turnfold.compression.shorten.prose import shorten
 from turnfold.compression.shorten.terse_prose.compress import terse
-from turnfold.compression.text.data_blocks import is_listed_language
+from turnfold.compression.text.data_blocks import SPOKEN, is_listed_language
 from turnfold.compression.text.dialogue.orders import standing_orders
 from turnfold.compression.text.file_edits import holds_blocks
 from turnfold.compression.text.kinds import parts
@@ -55,7 +55,6 @@ _RESULT: Final = _Curve(128, 2.5, 0.6)
 _SHARES: Final[dict[str, _Share | _Curve]] = {"user": _Share(60, 0.5), "tool": _RESULT, "function": _RESULT}
 _OTHER: Final = _Share(24, 0.35)
 _ARGUMENTS: Final = _Share(120, 0.3)
-_SPOKEN: Final = frozenset({"prose", "markdown"})
 _JSON_OPENS: Final = ("{", "[")
 _DENSE: Final = 64  # tokens above which JSON is written without its quotes, whole or not
 
@@ -114,7 +113,7 @@ def _reword(text: str, role: str, prose: Prose) -> str:
 def _is_spoken(text: str) -> bool:
     """Whether most of a text is language rather than data."""
     spans = parts(text)
-    return sum(s.end - s.start for s in spans if s.kind in _SPOKEN) >= len(text) / 2 or is_listed_language(text, spans)
+    return sum(s.end - s.start for s in spans if s.kind in SPOKEN) >= len(text) / 2 or is_listed_language(text, spans)
 
 
 _CALLS: Final = _Share(100, 0.45)  # an assistant's calls: names, ids and short arguments stay

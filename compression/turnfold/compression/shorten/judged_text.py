@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -21,8 +21,7 @@ from turnfold.compression.text.names.entities import Entity
 from turnfold.compression.text.sections import leading_spans
 from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statements import Statements
-
-Count = Callable[[str], int]
+from turnfold.compression.tokens import Count
 
 # What a fact of each kind is worth.
 _KIND_WORTH: Final = {

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import fsum
@@ -26,8 +26,6 @@ from turnfold.compression.shorten.lines import is_longer
 from turnfold.compression.text.sections import is_heading
 from turnfold.compression.text.spans import QUESTION_MARKS
 from turnfold.compression.text.statements import Statements, label_at
-
-Count = Callable[[str], int]
 
 # About as much as a figure at most (``judged_text``).
 _SCORE_WORTH, _SIGNAL_WORTH = 0.9, 0.45

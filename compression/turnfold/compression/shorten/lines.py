@@ -31,8 +31,7 @@ from turnfold.compression.text.ties.marked_lines import (
     qualified,
 )
 from turnfold.compression.text.writers import in_turns
-
-Count = Callable[[str], int]
+from turnfold.compression.tokens import Count
 
 #: How far over the wanted size evidence may take a text.
 CEILING: Final = 1.6

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from typing import Final, NamedTuple
 
 from turnfold.compression.scorers.central import Central
@@ -26,8 +26,7 @@ from turnfold.compression.text.names.entities import entities
 from turnfold.compression.text.sections import leading_spans
 from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statements import Statements, statements
-
-Count = Callable[[str], int]
+from turnfold.compression.tokens import Count
 
 #: Stands for what was left out.
 ELISION: Final = " …"

@@ -1,7 +1,7 @@
 """Texts read into rated sentences.
 
-Lives here: what is noted of each sentence, many texts together. Does not belong here: choosing among sentences (``sift``), other
-kinds of content (``registry``).
+Lives here: what is noted of each sentence, many texts together. Does not belong here: choosing among sentences (``sift``),
+what must stay exact (``exact_pieces``), other kinds of content (``registry``).
 
 Texts are read together because most of what is asked is asked of every word and character: words become numbers, the same in all
 texts of a `Reader`, and one look at a column of them tells which sentences need a closer look. What comes of a text does not
@@ -22,15 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turnfold.compression.scorers.terms import STOP, terms
+from turnfold.compression.shorten.exact_pieces import EXACT, LONG_TOKEN, TELLING, holds_exact, may_hold_exact
 from turnfold.compression.shorten.prose import TELLS, has_order
-from turnfold.compression.text import inline
 from turnfold.compression.text.dialogue.order_signs import ORDER_SIGNS, OrderSigns
 from turnfold.compression.text.dialogue.orders import MARKS, ORDER_CUES, RUN_ON_WORDS, may_be_orders, may_begin_command, may_elide
 from turnfold.compression.text.dialogue.signals import CUES, LAST, QUESTION, asks, signal_weight, signal_weights
 from turnfold.compression.text.figures import figures_by_span, figures_by_start
 from turnfold.compression.text.heard import HeardWords
-from turnfold.compression.text.lower import lower_text, words
-from turnfold.compression.text.protect import protected_spans
 from turnfold.compression.text.spans import Span, Tiles
 from turnfold.compression.text.statements import Statements, heard_statements, objects
 
@@ -39,25 +37,12 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 _Said = Sequence[Sequence[str]]
 
-#: Blocks that stay byte for byte.
-EXACT: Final = frozenset({"fence", "code", "json", "math", "sql", "table", "trace", "key"})
-# Of what stands inside a line, what no shortening may lose.
-_EXACT_INLINE: Final = frozenset({"secret", "inline-json", "inline-sql"})
-
 # Each alternative begins with a class of its own, which the regex engine finds fast; what stands before comes after it.
 _FACT: Final = re.compile(r"https?://[^\s)>\]]+|[^\W\d_a-z](?<=\w .)[^\W_]+|\d(?:[\w.,:/%-]*\w)?|`[^`\n]+`|[\u30a1-\u30f6]{3,}")
 # The same for ASCII, where the first characters are one class.
 _ASCII_FACT: Final = re.compile(
     r"[hA-Z0-9`](?:(?<=h)ttps?://[^\s)>\]]+|(?<=\w [A-Z])[^\W_]+|(?<=\d)(?:[\w.,:/%-]*\w)?|(?<=`)[^`\n]+`)"
 )
-# Every secret, inline JSON or SQL has a long token, a bracket, or one of these words; most sentences need no closer look.
-_TELLING_WORDS: Final = "password passwd passphrase secret token apikey api accesskey access key bearer authorization"
-_TELLING: Final = frozenset(_TELLING_WORDS.split())
-_SQL_WORDS: Final = ("SELECT", "INSERT", "DELETE", "UPDATE", "CREATE", "ALTER", "DROP")
-_LONG_TOKEN: Final = 12  # characters of the shortest that is taken for a secret by its looks
-_SOLID: Final = bytes(32 if chr(byte).isspace() else 120 for byte in range(256))
-_LONG_RUN: Final = b"x" * _LONG_TOKEN
-_MARKS: Final = ".,;:!?\"'()*"
 _SHORT: Final = 3  # words: a sentence of so few says nothing by itself, unless it names something
 _NONE: Final[Set[int]] = frozenset()
 _ROLE_WORTH: Final = {"user": 1.2}
@@ -82,10 +67,10 @@ _SIGNS: Final = bytes(
 # What is asked of a word is told by its number: stop words come first, then the others with which something is asked.
 _ORDER, _SECRET = 1 << 61, 1 << 60
 _KNOWN: Final = {
-    word: n for n, word in enumerate(dict.fromkeys((*sorted(STOP), *sorted({*CUES, *ORDER_CUES, *ORDER_SIGNS, *_TELLING}))))
+    word: n for n, word in enumerate(dict.fromkeys((*sorted(STOP), *sorted({*CUES, *ORDER_CUES, *ORDER_SIGNS, *TELLING}))))
 }
 _FIRST: Final = np.array(
-    [(word in ORDER_CUES) * _ORDER | (word in _TELLING) * _SECRET | CUES.get(word, (0, 0))[0] for word in (*_KNOWN, "")],
+    [(word in ORDER_CUES) * _ORDER | (word in TELLING) * _SECRET | CUES.get(word, (0, 0))[0] for word in (*_KNOWN, "")],
     np.int64,
 )
 _SECOND: Final = np.array([CUES.get(word, (0, 0))[1] for word in (*_KNOWN, "")], np.int64)
@@ -207,7 +192,7 @@ def _bags(text: str, spans: Sequence[Span], said: _Said) -> _Said:
     """The words of each sentence; in a script without blanks between words its terms."""
     return [
         [f"{word} " if word in STOP else word for word in terms(span.of(text))]
-        if span.kind not in EXACT and _is_run_on(span.of(text), one)
+        if span.kind not in EXACT and is_run_on(span.of(text), one)
         else one
         for span, one in zip(spans, said, strict=True)
     ]
@@ -366,7 +351,7 @@ class _Page:
     def _with_long_runs(self, signs: NDArray[np.uint8]) -> set[int]:
         """The texts of ASCII that may have a long token; others have none for certain."""
         blanks = np.concatenate(([-1], np.flatnonzero((signs & _SPACE) > 0), [len(signs)]))
-        long = np.flatnonzero(np.diff(blanks) > _LONG_TOKEN)
+        long = np.flatnonzero(np.diff(blanks) > LONG_TOKEN)
         texts = np.flatnonzero(self.plain)
         ends = np.cumsum([len(self.texts[i]) for i in texts.tolist()])
         begun = np.searchsorted(ends, blanks[long] + 1, "right").tolist()
@@ -416,8 +401,8 @@ class _Page:
                 told = plain and not may_elide(text)
                 orders = asked.get(i, ()) if told else may_be_orders(text, HeardWords(words_of))
             must = {j for j in orders if j not in exact and has_order(self.piece(i, j), words_of[j], parts.sizes[j])}
-            tells = i in secret if plain else not _TELLING.isdisjoint(chain.from_iterable(words_of))
-            if _may_hold_exact(text, tells=tells, runs=not plain or i in long):
+            tells = i in secret if plain else not TELLING.isdisjoint(chain.from_iterable(words_of))
+            if may_hold_exact(text, tells=tells, runs=not plain or i in long):
                 must |= {j for j, one in enumerate(words_of) if j not in exact and holds_exact(self.piece(i, j), one)}
             if must:
                 found[i] = frozenset(must)
@@ -477,44 +462,10 @@ def _may_order(found: Ints, sizes: Ints, cues: Ints) -> tuple[Bools, Bools]:
     return cued, closely
 
 
-def _is_run_on(piece: str, said: Sequence[str]) -> bool:
+def is_run_on(piece: str, said: Sequence[str]) -> bool:
     """Whether a piece is in a script without blanks between words: it has few for its size."""
     return not piece.isascii() and len(said) < len(piece) // 12
 
 
 def _facts_of(piece: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((_ASCII_FACT if piece.isascii() else _FACT).findall(piece)))
-
-
-def holds_exact(piece: str, said: Sequence[str] | None = None) -> bool:
-    """Whether a piece of a line contains something like a secret, JSON or SQL; `said` are its words, if known."""
-    tells = not _TELLING.isdisjoint(words(lower_text(piece)) if said is None else said)
-    return _may_hold_exact(piece, tells=tells) and _looks_exact(piece)
-
-
-def _may_hold_exact(text: str, *, tells: bool, runs: bool = True) -> bool:
-    """The cheap look: False is certain, for a text and so for each piece of it; `tells`: whether it has a telling word, `runs`:
-    whether it may have a long one."""
-    return tells or "{" in text or "[" in text or _has_sql_word(text) or (runs and _has_long_token(text))
-
-
-def _has_sql_word(text: str) -> bool:
-    return ("E" in text or "P" in text) and any(word in text for word in _SQL_WORDS)  # each has one of these
-
-
-def _looks_exact(piece: str) -> bool:
-    """The costly check after a cheaper one: long words of plain letters are not secrets."""
-    if "{" in piece or "[" in piece or _has_sql_word(piece) or inline.SECRET_WORDS.search(piece):
-        return any(span.kind in _EXACT_INLINE for span in protected_spans(piece))
-    if not _has_long_token(piece):
-        return False
-    if piece.isascii():  # a token is a word there, and no shorter one is a secret
-        piece = " ".join([word for word in piece.split() if len(word) >= _LONG_TOKEN])
-    return any(span.kind in _EXACT_INLINE for span in inline.tokens(piece))
-
-
-def _has_long_token(text: str) -> bool:
-    """Whether a word is as long as a secret and has more than letters."""
-    if text.isascii() and _LONG_RUN not in text.encode().translate(_SOLID):
-        return False
-    return any(len(word) >= _LONG_TOKEN and not word.strip(_MARKS).isalpha() for word in text.split())

@@ -34,8 +34,8 @@ from turnfold.compression.shorten.kinds import (
 from turnfold.compression.shorten.kinds.call_frames import with_frames
 from turnfold.compression.shorten.kinds.edit_blocks import with_edits
 from turnfold.compression.shorten.kinds.wrapped_text import wrapped_text
-from turnfold.compression.shorten.lines import FLOOR, Count, RankedLines, WeighedLine, choose, is_longer
-from turnfold.compression.text.data_blocks import reads_as_language
+from turnfold.compression.shorten.lines import FLOOR, RankedLines, WeighedLine, choose, is_longer
+from turnfold.compression.text.data_blocks import SPOKEN, reads_as_language
 from turnfold.compression.text.dialogue.own_words import own_words
 from turnfold.compression.text.file_edits import bare_line, may_hold_blocks
 from turnfold.compression.text.kinds import parts
@@ -43,6 +43,7 @@ from turnfold.compression.text.spans import Span
 from turnfold.compression.text.statements import statements
 from turnfold.compression.text.ties.reaching import telling_ends
 from turnfold.compression.text.wrapped_lines import broken_lines
+from turnfold.compression.tokens import Count
 
 __all__ = ["Shortener", "facts", "facts_arguments", "within"]
 
@@ -58,7 +59,6 @@ _SAID: Final = 30.0  # weight of a line that a user wrote: above any line of a p
 _SHORT: Final = 120  # characters of such a line at most
 
 
-_SPOKEN: Final = frozenset({"prose", "markdown"})
 _LED: Final = frozenset({"fence", "code", "csv", "diff", "json", "jsonl", "sql", "table", "yaml"})
 _MOST_LED: Final = 400  # lines of a block that are read with the line above it
 
@@ -244,7 +244,7 @@ class _Content:
             made = table[span.kind](piece, self._words)
             if span.kind in _FILES and self._changed is not UNCHANGED:
                 made = [_as_changed(row, self._changed) for row in made]
-            if span.kind not in _SPOKEN:
+            if span.kind not in SPOKEN:
                 made = _with_ties(made, piece) if said else _with_wrapped_sentences(made, piece) if span.kind == "plain" else made
             rows += _under_lead(rows, span.kind, made)
         if self._known:

@@ -21,7 +21,7 @@ import numpy as np
 
 from turnfold.compression.shorten.coverage import CoverageColumns, cover_columns
 from turnfold.compression.shorten.prose import join
-from turnfold.compression.shorten.reading import EXACT, Columns, Floats, Ints, Read, Reader, columns_of, holds_exact, read
+from turnfold.compression.shorten.reading import Columns, Floats, Ints, Read, Reader, columns_of, read
 
 # Messages that one which begins with "No" or "Wait" may be about: another speaker's, and the one that this answered.
 _OBJECTED: Final = 2
@@ -216,4 +216,4 @@ def _fact_weights(reads: Sequence[Read]) -> dict[str, float]:
     return {fact: _BY_FACT * (1 + min(1.0, 0.3 * (n - 1))) / (1 + 8 * max(0, n - 2) / len(reads)) for fact, n in times.items()}
 
 
-__all__ = ["EXACT", "Read", "Reader", "holds_exact", "read", "sift"]
+__all__ = ["Read", "Reader", "read", "sift"]

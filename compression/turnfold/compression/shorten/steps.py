@@ -3,8 +3,9 @@
 Lives here: which messages these are, and what each needs of the answer before it. Does not belong here: how much of it is quoted
 (``told``, ``recall.ledger``, ``recall.wholes.entries``).
 
-A step is short and tells something, or is a list of such; what asks is one where the answer says that something was done. Whoever
-answers a question in a word ("the second", "yes") has that kept together with the question.
+A step is short and tells something, or is a list of such; what asks is one where the answer says that something was done, or if
+it tells something before it asks over all: "coffee 4.20. What's my total?". Whoever answers a question in a word ("the second",
+"yes") has that kept together with the question.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo, continued_by_key
 from turnfold.compression.shorten.answers import asked, merely_agrees
+from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.echoes import echoes
 from turnfold.compression.text.dialogue.orders import begins_with_command
 from turnfold.compression.text.dialogue.short_exchanges import is_short
 from turnfold.compression.text.dialogue.turns import several_speak
-from turnfold.compression.text.dialogue.wanted.entry_requests import asks_to_do, says_done
+from turnfold.compression.text.dialogue.wanted.entry_requests import asks_over_entries, asks_to_do, says_done
 from turnfold.compression.text.quotes import Quotable, Quote
 
 _LONGEST: Final = 100  # characters of a step
@@ -33,6 +35,7 @@ _LONG_WORDS: Final = 12  # characters, on average
 _LONGEST_REPLY: Final = 20  # of one that says little without what it answers
 _OFTEN: Final = 2  # times that the same is asked, above which it is a manner of speaking: "Anything else?"
 _ASKS: Final = re.compile(r"[?？؟]")
+_ENDS: Final = re.compile(r"[.!;](?=\s)\s+|\n+|[。！；]")  # of what is told in front of a question
 _FIGURE: Final = re.compile(r"\d+(?:[.,:/]\d+)*")
 _MARKED: Final = re.compile(r"\w*\d\w*(?:[.,:/]\d+)*")  # a figure with what it is joined to: "cxd4"
 _NO_LIST: Final = re.compile(r"```|[{}<>;]|://")
@@ -110,8 +113,18 @@ def _is_step(told: str, answer: Quotable) -> bool:
     if not (0 < len(told) <= _LONGEST or (is_short(answer) and _is_list(told))) or merely_agrees(told):
         return False
     if _ASKS.search(told):
-        return says_done(answer.text) or asks_to_do(told, answer.text)
+        return tells_and_asks(told) or says_done(answer.text) or asks_to_do(told, answer.text)
     return is_short(answer) or not begins_with_command(told)
+
+
+def tells_and_asks(text: str) -> bool:
+    """Whether a short message tells something before it asks over all that was kept."""
+    asking = _ASKS.search(text)
+    ends = [m.end() for m in _ENDS.finditer(text, 0, asking.start())] if asking and len(text) <= _LONGEST_LIST else []
+    if not ends or not asks_over_entries(words.fold(text[ends[-1] :])):
+        return False
+    said = text[: ends[-1]].strip()
+    return _FIGURE.search(said) is not None or not (merely_agrees(said) or begins_with_command(said))
 
 
 def _is_list(text: str) -> bool:

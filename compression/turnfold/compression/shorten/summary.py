@@ -15,13 +15,14 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from sys import intern
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.scorers.terms import terms
 from turnfold.compression.shorten.prose import TELLS, has_order
+from turnfold.compression.shorten.reading import is_run_on
 from turnfold.compression.shorten.running_text import without_told_in_passing
 from turnfold.compression.shorten.told import NO_ROOM, ToldRoom, told
 from turnfold.compression.text.dialogue.orders import may_order, orders_nothing
@@ -32,8 +33,7 @@ from turnfold.compression.text.lower import lower_text, words, words_within
 from turnfold.compression.text.quotes import Quote, Source
 from turnfold.compression.text.spans import QUESTION_MARKS, bare_range
 from turnfold.compression.text.statements import Statements, objection, statements, statements_alone
-
-Count = Callable[[str], int]
+from turnfold.compression.tokens import Count
 
 _FACT: Final = re.compile(r"(?<=\w )[^\W\d_a-z][^\W_]+|\w*\d[\w.,:/-]*|[\u30a1-\u30f6]{3,}")
 _DIGIT: Final = re.compile(r"\d")
@@ -169,7 +169,7 @@ def _message_of(source: Source, memo: Memo) -> _MessageWords:
 
 def _message(source: Source) -> _MessageWords:
     said = words(lower_text(source.text))
-    dense = _is_dense(source.text, said)
+    dense = is_run_on(source.text, said)
     bag = _distinct(terms(source.text) if dense else said)
     return _MessageWords(bag, 0.0 if source.role == "tool" else signal_weight(source.text, said), _may_order(source, said))
 
@@ -243,7 +243,7 @@ def _candidates(source: Source) -> tuple[_QuoteCandidate, ...]:
         start, end = ranges[i]
         if i not in orders and i in own:
             continue
-        dense = _is_dense(pieces[i], said[i])
+        dense = is_run_on(pieces[i], said[i])
         if i not in orders and (span.kind or (len(said[i]) < _SHORT and not dense)):
             continue
         if i in orders:  # quoted in any case, as is what it needs
@@ -293,15 +293,10 @@ def _said(text: str, read: Statements) -> tuple[list[str], list[list[str]]]:
     return [span.of(text) for span in read.spans], [within(start, end) for start, end, _ in read.spans]
 
 
-def _is_dense(piece: str, said: Sequence[str]) -> bool:
-    """Whether a text is in a script without blanks."""
-    return not piece.isascii() and len(said) < len(piece) // 12
-
-
 def _weighed(piece: str, known: Sequence[str] | None = None) -> tuple[tuple[str, ...], float]:
     """The distinct words of a piece, and the weight of its signals."""
     said = words(lower_text(piece)) if known is None else known
-    return _distinct(terms(piece) if _is_dense(piece, said) else said), signal_weight(piece, said)
+    return _distinct(terms(piece) if is_run_on(piece, said) else said), signal_weight(piece, said)
 
 
 def _distinct(said: Iterable[str]) -> tuple[str, ...]:

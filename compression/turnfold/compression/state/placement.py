@@ -111,7 +111,6 @@ class Verdict:
     text: str = ""
 
 
-FORWARD: Final = Verdict("forward")
 _DEFAULTS: Final = StateOptions()
 _NEW: Final = Record()
 

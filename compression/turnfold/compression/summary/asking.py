@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -26,8 +26,8 @@ from turnfold.compression.summary.template import (
     write_lines,
 )
 from turnfold.compression.text.quotes import Source
+from turnfold.compression.tokens import Count
 
-Count = Callable[[str], int]
 Reply = ModelReply | None
 
 
@@ -45,14 +45,14 @@ class SummaryResult:
 
 
 def write_anchored(
-    sources: Sequence[Source], tokens: int, count: Count, kind: str = "summary", keep: Sequence[str] = ()
+    sources: Sequence[Source], tokens: int, count: Count, kind: str = "summary"
 ) -> Generator[ModelCall, Reply, SummaryResult]:
     """A summary of messages in the structure, of at most `tokens` tokens, from one call."""
     reply = yield anchored_call(kind, transcript(sources), tokens)
     if fault := _no_reply(reply):
         return SummaryResult("", fault)
     assert reply is not None  # noqa: S101 - or there was a fault
-    if fault := anchored_fault(reply.text, sources, _with_slack(tokens), count, keep):
+    if fault := anchored_fault(reply.text, sources, _with_slack(tokens), count):
         return SummaryResult("", fault)
     return SummaryResult(write_lines(read_lines(reply.text) or []))
 

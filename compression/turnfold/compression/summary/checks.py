@@ -28,8 +28,7 @@ from turnfold.compression.summary.template import SummaryLine, plain_reply, read
 from turnfold.compression.text.dialogue.orders import is_standing_order
 from turnfold.compression.text.passages import sentences
 from turnfold.compression.text.quotes import Source
-
-Count = Callable[[str], int]
+from turnfold.compression.tokens import Count
 
 #: Headings whose lines must be the user's.
 _OF_USERS: Final = frozenset({"task", "constraints"})
@@ -97,7 +96,7 @@ def _without_opening_capital(sentence: str, source: Grounds) -> str:
 _SAME_TOPIC: Final = 0.6
 
 
-def anchored_fault(reply: str, sources: Sequence[Source], most: int, count: Count, keep: Sequence[str] = ()) -> str:
+def anchored_fault(reply: str, sources: Sequence[Source], most: int, count: Count) -> str:
     """What is wrong with a summary of messages in the structure; "" for nothing."""
     if not reply.strip():
         return "empty"
@@ -105,7 +104,7 @@ def anchored_fault(reply: str, sources: Sequence[Source], most: int, count: Coun
     if lines is None:
         return "no-structure"
     source = "\n".join(one.text for one in sources)
-    if fault := size_fault(write_lines(lines), source, most, count, keep):
+    if fault := size_fault(write_lines(lines), source, most, count, ()):
         return fault
     everyone, users = Grounds([one.text for one in sources]), Grounds([one.text for one in sources if one.role == "user"])
     return next(filter(None, (_line_fault(line, everyone, users) for line in lines)), "")

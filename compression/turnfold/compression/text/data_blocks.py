@@ -32,8 +32,9 @@ _OWN_LINES: Final = {
         r"|[^\n]*(?:::|\.\w+:\d|\b\d+ (?:tests?|passed|failed|passing|failing|skipped)\b|\.\.\. ?(?:ok|FAIL|ERROR))"
     ),
 }
-_SPOKEN: Final = frozenset({"prose", "markdown"})
-_LISTS: Final = _SPOKEN | {"plain", "yaml", "code"}  # kinds that lists in language may be taken for
+#: Kinds of text that somebody wrote to be read.
+SPOKEN: Final = frozenset({"prose", "markdown"})
+_LISTS: Final = SPOKEN | {"plain", "yaml", "code"}  # kinds that lists in language may be taken for
 _AMID_LANGUAGE: Final = _LISTS | {"fence", "table"}  # these and blocks that an answer in Markdown has
 _LABEL: Final = re.compile(r"\s*(?:[-*+•>#]+ |\d{1,3}[.)] )?(?:[\w .'-]{1,40}:\s)?")
 # Five words in a row, or one of a script without blanks with a sign behind it: somebody says something.
@@ -147,7 +148,7 @@ def reads_as_language(kind: str, text: str) -> bool:
 
 def _reads(part: Span, text: str) -> bool:
     """Whether a stretch is to be read as language."""
-    if part.kind in _SPOKEN or part.kind == "fence":  # a fence is a block of the language around it
+    if part.kind in SPOKEN or part.kind == "fence":  # a fence is a block of the language around it
         return True
     if part.kind == "yaml" and text.rstrip().endswith(":") and "\n" not in text.strip():  # it leads to what comes next
         return True

@@ -7,7 +7,7 @@ lines are shown (``shorten.lines``).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from typing import Final
 
 from turnfold.compression.text.lexicon import lexicon
@@ -33,8 +33,10 @@ AGO: Final = (
 )
 #: What one of the lines holds that say who wrote what stands below them.
 _SAYS_WHEN: Final = re.compile(
-    r"\d:\d\d|\b(?:ago|vor \w+ \w{3,}|il y a \w+|hace \w+|há \w+|\d{1,3} [^\W\d_]{3,9} (?:fa|geleden|temu|назад|önce))\b"
+    r":(?<=\d:)\d\d|\b(?:ago|vor \w+ \w{3,}|il y a \w+|hace \w+|há \w+|\d{1,3} [^\W\d_]{3,9} (?:fa|geleden|temu|назад|önce))\b"
 )
+#: Without one of these it is a time of day, which is found faster.
+_MAY_BE_AGO: Final = ("ago", "vor ", "il y a ", "hace ", "há ", " fa", " geleden", " temu", " назад", " önce")
 _HANDLE: Final = r"(?:u/|/u/|@)[\w.-]{1,40}|\[deleted\]"
 #: A line that says who wrote what stands below it, and when: "anna  10:02", "Maria Lopez  9:14 AM", "kai — Today at 14:02",
 #: "u/oldstill · 3 days ago", "oldstill 3 days ago | parent | next [–]".
@@ -193,10 +195,15 @@ def in_records(lines: Sequence[str]) -> dict[int, int]:
     return found
 
 
-def speaker_lines(lines: Sequence[str]) -> frozenset[int]:
+def lines_with_times(text: str, lines: Sequence[str]) -> list[int]:
+    """Indices of the lines of a text that may say when something was written, for those below."""
+    when = _SAYS_WHEN if any(map(text.__contains__, _MAY_BE_AGO)) else _CLOCKED
+    return [i for i, line in enumerate(lines) if len(line) <= _LONGEST and when.search(line)]
+
+
+def speaker_lines(lines: Sequence[str], timed: Iterable[int]) -> frozenset[int]:
     """Indices of the lines that say who wrote those below them; none where two follow on each other, as in a timetable."""
-    named = (i for i, line in enumerate(lines) if len(line) <= _LONGEST and _SAYS_WHEN.search(line))
-    at = frozenset(i for i in named if SPEAKER.match(lines[i]))
+    at = frozenset(i for i in timed if SPEAKER.match(lines[i]))
     return at if len(at) >= _RECORDS and all(_has_words_below(lines, i, at) for i in at) else frozenset()
 
 
@@ -208,13 +215,9 @@ def _has_words_below(lines: Sequence[str], i: int, at: Set[int]) -> bool:
     return below < len(lines) and below not in at and bool(lines[below].strip())
 
 
-def named_above(lines: Sequence[str]) -> frozenset[int]:
+def named_above(lines: Sequence[str], timed: Iterable[int]) -> frozenset[int]:
     """Indices of the lines that name who wrote those below the next one, which says when; none where there is only one."""
-    times = (
-        i
-        for i, line in enumerate(lines)
-        if i and len(line) <= _LONGEST and _SAYS_WHEN.search(line) and _TIME_ALONE.fullmatch(line)
-    )
+    times = (i for i in timed if i and _TIME_ALONE.fullmatch(lines[i]))
     at = frozenset(i - 1 for i in times if _NAME_ALONE.fullmatch(lines[i - 1]))
     return at if len(at) >= _RECORDS else frozenset()
 

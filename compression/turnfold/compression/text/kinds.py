@@ -18,6 +18,7 @@ from typing import Final
 
 import orjson
 
+from turnfold.compression.memo import remembering
 from turnfold.compression.text.beside import is_mail
 from turnfold.compression.text.blocks import unclosed_end
 from turnfold.compression.text.dialogue.transcripts import is_transcript
@@ -164,6 +165,7 @@ _ENCODED: Final = re.compile(r"\s*+(?:data:[\w/;,+-]{1,100})?(?:[A-Za-z0-9+/=_-]
 _ALL_ENCODED: Final = re.compile(r"\s*+(?:data:[\w/;,+-]{1,100})?[A-Za-z0-9+/=_\-\s]+")
 
 
+@remembering  # lines vote, and are asked again one by one
 def mark(line: str) -> str:
     """The kind that a single line looks like; "" for none."""
     found = _MARKS.match(line[:_LONGEST_LINE])
@@ -407,6 +409,11 @@ def parts(text: str) -> list[Span]:
 
     Lines vote in windows of sixteen; a block with a recognised opening line (a fence, a diff, a trace) is a range of its own.
     """
+    return [*_read(text)]
+
+
+@remembering
+def _read(text: str) -> Sequence[Span]:
     text = with_line_feeds(text)
     for begun, kind in ((_label_before_json(text), "plain"), (_json_before_more(text), "json")):
         if begun:

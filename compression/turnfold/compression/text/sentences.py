@@ -69,11 +69,17 @@ _SCRIPTS: Final = (
 
 # Every sentence takes more than its sign, so that each place is looked at once.
 _ROUGH: Final = re.compile(r"\S(?:[^\n.!?…؟।。！？]|[.!?…؟।](?!\s)(?!\Z)){0,800}+[.!?…؟।。！？]?")
+_MOST_ROUGH: Final = 801  # characters of one before its last sign
+#: The same in a text that has no more, which takes it in runs.
+_ROUGH_SHORT: Final = re.compile(r"\S(?:[^\n.!?…؟।。！？]++|[.!?…؟।](?!\s)(?!\Z))*+[.!?…؟।。！？]?")
 
 
 def rough_sentences(text: str) -> list[Range]:
     """Where sentences seem to be, by their last signs alone: to weigh them, not to quote them."""
-    return [match.span() for match in _ROUGH.finditer(text)]
+    found = [match.span() for match in _ROUGH_SHORT.finditer(text)]
+    if len(text) > _MOST_ROUGH and any(end - start > _MOST_ROUGH for start, end in found):
+        return [match.span() for match in _ROUGH.finditer(text)]
+    return found
 
 
 def language(text: str) -> str:

@@ -6,6 +6,7 @@ on. Does not belong here: cutting.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
@@ -13,6 +14,8 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, cast, overload
 
 QUESTION_MARKS: Final = ("?", "？", "؟")
+#: How a sentence that asks ends.
+ASKS: Final = re.compile(r"[?？؟]\s*[\"'”’)]*\s*\Z")
 
 
 class Span(NamedTuple):

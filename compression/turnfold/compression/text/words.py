@@ -43,6 +43,10 @@ _PAIRED_RANGES: Final = (
     (0xFF66, 0xFF9D), (0x20000, 0x3FFFF),
 )  # fmt: skip
 _PAIRED: Final = re.compile("[" + "".join(f"{chr(low)}-{chr(high)}" for low, high in _PAIRED_RANGES) + "]")
+#: The same by code point; the last one stands for all beyond.
+_IS_PAIRED: Final = np.zeros(_PAIRED_RANGES[-1][1] + 2, bool)
+for _low, _high in _PAIRED_RANGES:
+    _IS_PAIRED[_low : _high + 1] = True
 _NONE: Final = np.zeros(0, np.uint32)
 _LONGEST_STEMMED: Final = 40
 
@@ -228,8 +232,6 @@ def run_on_terms(folded: str) -> Hashes:
     if not has_pairs(folded):
         return _NONE
     points = codes(folded)
-    mask = np.zeros(len(points), dtype=bool)
-    for low, high in _PAIRED_RANGES:
-        mask |= (points >= low) & (points <= high)
+    mask = _IS_PAIRED.take(points, mode="clip")
     pairs = gram_hashes(points, 2)[mask[:-1] & mask[1:]]
     return np.concatenate([gram_hashes(points, 1)[mask], pairs])

@@ -18,7 +18,7 @@ from itertools import accumulate, pairwise, takewhile
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import remembering
-from turnfold.compression.text.heads import AGO, is_name_alone, may_name_speakers, named_above, speaker_lines
+from turnfold.compression.text.heads import AGO, is_name_alone, lines_with_times, may_name_speakers, named_above, speaker_lines
 from turnfold.compression.text.inline import DATE_WORDS
 from turnfold.compression.text.lexicon import lexicon
 
@@ -61,12 +61,10 @@ _DASHED: Final = re.compile(r"[ \t]*(?:—|―|–|--)[ \t]?[^\W\d_][^.!?\n]{1,5
 _DASH: Final = re.compile(r"[ \t]*(?:—|―|–|--)")
 _QUOTED: Final = re.compile(r"[ \t]*[\"“„«].{15,}[\"”“»]\.?[ \t]*\Z")
 _ENDED: Final = (*".!?:;,…。！？：",)
+#: What somebody did on a page, with the blank in front.
+_ACTS: Final = sorted((f" {act.replace('_', ' ')}" for act in _WORDS["acts"]), key=lambda act: (-len(act), act))
+_ACTED: Final = re.compile(r"[ \t]*([^\n]{2,40}?)(?:" + "|".join(map(re.escape, _ACTS)) + r")\b[ \t]*[-–—·:,]?")
 #: A name in capitals in a line of its own, as in plays and interviews, with a direction behind it.
-_ACTED: Final = re.compile(
-    r"[ \t]*([^\n]{2,40}?) (?:"
-    + "|".join(sorted(map(re.escape, (act.replace("_", " ") for act in _WORDS["acts"])), key=lambda act: (-len(act), act)))
-    + r")\b[ \t]*[-–—·:,]?"
-)
 _ROLE: Final = re.compile(
     r"[ \t]*([^\Wa-z\d_]+(?:[ .'’-]{1,2}[^\Wa-z\d_]+){0,3})[.:]?(?:[ \t]*[(\[][^\n)\]]{1,60}[)\]][.:]?)?[ \t]*\Z"
 )
@@ -133,8 +131,9 @@ def _writers(text: str) -> Writers:
     if dates:
         found = (i for i, line in enumerate(lines) if len(line) <= _LONGEST and _DIGIT.search(line) and says_when(line))
         dated = frozenset(found)
-        heads = {i: i + 1 for i in speaker_lines(lines) - dated} | {i: i + 2 for i in named_above(lines) - dated}
-        heads |= _several(_dated_heads(lines, dated)) | _mailed(lines) | _several(_acted(lines))
+        timed = lines_with_times(text, lines)
+        heads = {i: i + 1 for i in speaker_lines(lines, timed) - dated} | {i: i + 2 for i in named_above(lines, timed) - dated}
+        heads |= _several(_dated_heads(lines, dated)) | _mailed(lines) | _several(_acted(text, lines))
         heads = _joined(heads, _several(_pictured(lines)))
     heads |= _roles(lines) if roles else {}
     signatures = (*(_dashed(lines) if signs else ()), *(_below_quotations(lines) if signs else ()), *_behind_dates(lines, dated))
@@ -286,11 +285,13 @@ def _mailed(lines: Sequence[str]) -> dict[int, int]:
     return found
 
 
-def _acted(lines: Sequence[str]) -> dict[int, int]:
+def _acted(text: str, lines: Sequence[str]) -> dict[int, int]:
     """What somebody did on a page, and when, in one line: "Ann Lee added a comment - 12/Nov/26 9:14 AM"."""
     found: dict[int, int] = {}
-    for i, line in enumerate(lines):
-        acted = _ACTED.match(line) if len(line) <= 2 * _LONGEST else None
+    acts = [act for act in _ACTS if act in text]
+    for i, line in enumerate(lines) if acts else ():
+        may_tell = len(line) <= 2 * _LONGEST and any(map(line.__contains__, acts))
+        acted = _ACTED.match(line) if may_tell else None
         if acted and is_name_alone(acted[1]) and says_when(line[acted.end() :]):
             found[i] = i + 1
     return found

@@ -11,7 +11,9 @@ import math
 import re
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from io import BytesIO
+from itertools import islice
 from typing import Any, Final
 
 import imagesize
@@ -52,6 +54,27 @@ def source_attachment(path: Path, block: Mapping[str, Any]) -> Attachment:
     title = block.get("title")
     said = _plain_name(title) if isinstance(title, str) else _plain_type(held.get("media_type"))
     return Attachment(path, _plain_name(kind), name or said, _named(held.get("data"))[1])
+
+
+def labels(attached: Sequence[Attachment], most: int) -> list[str]:
+    """What several attachments say of themselves, equal ones once with their number, and how many there are beyond `most` labels.
+
+    Those without a name of their own, as an agent's screenshots, differ in nothing but their sizes: they are told together.
+    """
+    alike: dict[tuple[str, str, int], list[Attachment]] = {}
+    for one in attached:
+        named = one.name and "/" not in one.name  # a name holds no slash, a media type does
+        alike.setdefault((one.kind, one.name, one.size if named else min(1, one.size)), []).append(one)
+    said = [_label(group) for group in islice(alike.values(), most)]
+    rest = sum(map(len, islice(alike.values(), most, None)))
+    return [*said, f"{rest} more"] if rest else said
+
+
+def _label(alike: Sequence[Attachment]) -> str:
+    """The label of attachments that differ in their sizes at most."""
+    least, most = min(one.size for one in alike), max(one.size for one in alike)
+    of_any = alike[0].label if least == most else f"{replace(alike[0], size=0).label}, {least:,} to {most:,} bytes"
+    return f"{len(alike)} × {of_any}" if len(alike) > 1 else of_any
 
 
 def source_tokens(block: Mapping[str, Any]) -> int:

@@ -16,6 +16,7 @@ from urllib.parse import quote
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from turnfold.compression.layers import SCORERS
+from turnfold.compression.negotiate import Encoding
 from turnfold.proxy.http.dots import has_dot_segments
 
 
@@ -29,7 +30,6 @@ WHOLE: Final = BeforeValidator(_integral)
 #: Not a Literal, which takes true for 1.
 LayerNumber = Annotated[int, Field(ge=0, le=2), WHOLE]
 LayerName = Literal["0", "1", "2"]
-Encoding = Literal["raw", "facts", "summary"]
 
 #: The scorer that asks the server's model.
 LLM: Final = "llm"

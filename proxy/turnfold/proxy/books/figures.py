@@ -1,7 +1,7 @@
 """The figures of a group of requests, and the comparison of held-out conversations with the others.
 
 Lives here: what is computed from sums. Does not belong here: which requests are in a group (``report``), which conversations are
-held out (``chat.holdout``), what the sums are (``rollups``).
+held out (``learning.holdout``), what the sums are (``rollups``).
 """
 
 from __future__ import annotations

@@ -36,10 +36,10 @@ _BY_ROW: Final[Mapping[str, Callable[[SumRow], str]]] = MappingProxyType(
 _BY_TIME: Final[Mapping[str, str]] = MappingProxyType({"hour": "%Y-%m-%dT%H:00Z", "day": "%Y-%m-%d"})
 
 #: What only the tables by conversation tell apart, and these are whole days.
-_BY_DAY_ONLY: Final = frozenset({"conversation", "session"})
+BY_DAY_ONLY: Final = frozenset({"conversation", "session"})
 
 #: Names that each tenant gives for itself: two tenants may use one for different things.
-_OF_A_TENANT: Final = _BY_DAY_ONLY
+_OF_A_TENANT: Final = BY_DAY_ONLY
 
 #: What a report may be grouped by.
 GROUPINGS: Final = (*_BY_ROW, *_BY_TIME)
@@ -88,7 +88,7 @@ class Query:
     @property
     def by_day_only(self) -> bool:
         """Whether something is told apart that is known by whole days only."""
-        return not _BY_DAY_ONLY.isdisjoint({self.group_by, *self.only})
+        return not BY_DAY_ONLY.isdisjoint({self.group_by, *self.only})
 
     @property
     def covered(self) -> tuple[datetime, datetime]:

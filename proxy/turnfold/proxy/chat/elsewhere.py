@@ -102,14 +102,9 @@ class BareWork(Work):
 
 @dataclass(frozen=True, slots=True)
 class WorkFailed:
-    """Instead of an answer: why there is none.
-
-    Attributes:
-        rejected: whether the engine said so; else it is the class of an exception.
-    """
+    """Instead of an answer: why there is none, a slug of the engine's or the class of an exception."""
 
     reason: str
-    rejected: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from turnfold.config.settings import Settings
 from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.books.inspection import inspect, without_keys
 from turnfold.proxy.books.ledger import REPORT_PATIENCE, Ledger
-from turnfold.proxy.books.report import FILTERS, with_tenants_by_name
+from turnfold.proxy.books.report import BY_DAY_ONLY, FILTERS, with_tenants_by_name
 from turnfold.proxy.books.wording import uncounted
 from turnfold.proxy.dashboard.entrance import Entrance, is_same_origin
 from turnfold.proxy.dashboard.newest import MOST, NARROWED_BY, newest_requests
@@ -38,7 +38,6 @@ from turnfold.proxy.store import OpenStore
 _PAGE: Final = "index.html"
 _DEFAULT_SINCE: Final = "7d"
 _MOST_SIGN_IN: Final = 4096
-_BY_DAY_ONLY: Final = frozenset({"conversation", "session"})
 _FOREIGN: Final = (
     "A page of another origin made this request. Behind a proxy of your own, pass the host on"
     " (nginx: proxy_set_header Host $host)."
@@ -149,7 +148,7 @@ async def _sign_in_fields(request: Request) -> tuple[dict[str, str], bool]:
     return value, False
 
 
-_KNOWN: Final = tuple(name for name in FILTERS if name not in _BY_DAY_ONLY)
+_KNOWN: Final = tuple(name for name in FILTERS if name not in BY_DAY_ONLY)
 
 
 def _range(given: Mapping[str, str], names: Mapping[str, str]) -> tuple[float, float, dict[str, str]]:

@@ -5,7 +5,8 @@ Lives here: which rows are meant, and what of them is quoted. Does not belong he
 
 The rows are meant that have the question's words in themselves or in what stands above them, of equal ones the newest; where it
 names none but "the table", the newest. Those that have the question's words are quoted, with what stands above all: "the average
-in Berlin". Where no row has them, or some are held against the others ("more than in Berlin"), all are, if there is room.
+in Berlin". Where no row has them, or some are held against the others ("more than in Berlin"), all are, if there is room; if
+there is none, those that the question needs first ("the cheapest", "above 850"), and it is said that these are not all.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import FRAME, fence_tokens
 from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.recall.question import Question, content_words
+from turnfold.compression.recall.wholes.needed_rows import counting_words, needed_rows
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range
@@ -143,11 +145,18 @@ def _changes(sources: Sequence[Quotable], found: _Rows, held: frozenset[int], co
 
 
 class AskedRows:
-    """The words of a question that say which rows it is about, as terms."""
+    """The words of a question that say which rows it is about, as terms: what counts or limits rows names none.
+
+    Attributes:
+        folded: the question.
+        needs_others: as of `needs_others`.
+        names_data: as of `names_data`.
+    """
 
     def __init__(self, folded: str, index: PassageIndex) -> None:
         self._languages = index.languages
         content = dict.fromkeys(content_words(folded))
+        self.folded = folded
         self.names_data = names_data(folded)
         said = [word for word in content if word not in DATA_WORDS and not is_tally_word(word)]
         tables = [words.stem_table(said, name) for name in self._languages]
@@ -155,6 +164,7 @@ class AskedRows:
         self.needs_others = needs_others(folded)
         self._fields = asked_fields(folded)
         self._terms = [*({table[word] for table in tables} for word in said), *({sign} for sign in signs)]
+        self._figures = frozenset(n for n, word in enumerate(said) if word in counting_words(folded))
 
     def terms_of(self, text: str) -> set[int]:
         """The terms of a text."""
@@ -166,7 +176,7 @@ class AskedRows:
     def having(self, text: str) -> frozenset[int]:
         """The numbers of the words that a text has."""
         said = self.terms_of(text)
-        return frozenset(n for n, terms in enumerate(self._terms) if not terms.isdisjoint(said))
+        return frozenset(n for n, terms in enumerate(self._terms) if not terms.isdisjoint(said)) - self._figures
 
     def fits(self, text: str) -> int:
         """How many of the words and kinds of things a text has."""
@@ -175,20 +185,34 @@ class AskedRows:
 
 
 def _matching(found: _Rows, source: int, asked: AskedRows, room: int, count: Callable[[str], int]) -> FoundWork:
-    """The rows that have words of the question which most others have not, as many as fit, with what stands above all."""
+    """The rows that have words of the question which most others have not, as many as fit, with what stands above all.
+
+    Where these don't fit, or none has them and the whole doesn't, those that the question needs come first (``needed_rows``).
+    """
     text = found.text
     records = records_of(text, (found.start, found.end))[:_MOST_RECORDS]
     has = [asked.having(text[start:end]) for start, end in records]
     common = {word for word in frozenset().union(*has) if sum(word in one for one in has) > COMMON * len(has)}
     telling = sorted((n for n, one in enumerate(has) if n and one - common), key=lambda n: (-len(has[n] - common), n))
-    ranges = [(found.above, records[0][1]), *(records[n] for n in telling)]
+    above = Quote(source, found.above, records[0][1])
+
+    def cost_of(quotes: Sequence[Quote]) -> int:
+        return sum(count(text[start:end]) + FRAME for _, start, end in quotes)
+
+    named = (above, *(Quote(source, *records[n]) for n in telling))
+    if telling and (cost := cost_of(named)) <= room:
+        return FoundWork(named, (), cost)
+    if not telling and count(text[found.above : found.end]) + FRAME <= room:
+        return FoundWork()
+    most = [n for n in telling if len(has[n] - common) == len(has[telling[0]] - common)]
+    first = needed_rows(
+        [text[start:end] for start, end in records], most or range(1, len(records)), asked.folded, lambda t: len(asked.having(t))
+    )
     quotes: list[Quote] = []
-    spent, cut = 0, None
-    for start, end in ranges if telling else ():
-        cost = count(text[start:end]) + FRAME
-        if spent + cost > room:
-            cut = source
+    spent = 0
+    for one in (above, *(Quote(source, *records[n]) for n in dict.fromkeys((*first, *telling)))):
+        if spent + (cost := cost_of([one])) > room:
             break
         spent += cost
-        quotes.append(Quote(source, start, end))
-    return FoundWork(tuple(quotes), (), spent, cut)
+        quotes.append(one)
+    return FoundWork(tuple(quotes), (), spent, source) if len(quotes) > 1 else FoundWork(cut=source)

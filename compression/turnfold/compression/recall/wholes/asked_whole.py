@@ -24,12 +24,14 @@ from turnfold.compression.recall.wholes.mails import find_mails
 from turnfold.compression.recall.wholes.materials import find_materials
 from turnfold.compression.recall.wholes.moments import find_moment
 from turnfold.compression.recall.wholes.named_rows import find_named_rows, find_numbered_rows
+from turnfold.compression.recall.wholes.offers import find_labelled, find_offer
 from turnfold.compression.recall.wholes.placed_parts import find_parts
 from turnfold.compression.recall.wholes.sections import find_sections
 from turnfold.compression.recall.wholes.series import find_series
 from turnfold.compression.recall.wholes.works import FoundWork, find_work
 from turnfold.compression.text.dialogue.wanted.entry_requests import asks_over_entries
 from turnfold.compression.text.dialogue.wanted.series import asks_for_moves
+from turnfold.compression.text.dialogue.wanted.versions import NEWEST
 from turnfold.compression.text.quotes import Quotable
 
 
@@ -42,16 +44,13 @@ def find_whole(
     rows = partial(find_rows, sources, index, question, asks, count, memo)
     work = partial(find_work, sources, question, asks, count, memo)
     parts = partial(find_parts, sources, question, asks, count)
+    refers = partial(_referred_to, sources, index, question, asks, count, memo)
     named = partial(find_named_rows, sources, question, asks, count, memo)
     mails = partial(find_mails, sources, question, asks, count, memo)
+    if (part := _named_part(sources, index, question, count, memo)).quotes:
+        return part
     found = FoundWork()
-    if index.is_talk and question.whole_room:
-        room = question.whole_room - fence_tokens(count)
-        for find_part in (find_code_parts, find_sections, find_moment, find_keyed_blocks, find_numbered_rows):
-            found = find_part(sources, question.behind, question.text, room, count, memo)
-            if found.quotes:
-                return found
-    for find in (mails, work, rows, parts, named) if is_text else (mails, rows, work, parts, named):
+    for find in (mails, work, rows, parts, named) if is_text else (mails, rows, refers, work, parts, named):
         one = find()
         if one.quotes:
             found = one
@@ -59,6 +58,29 @@ def find_whole(
         # A work that the request holds has older forms that are not to be quoted; a table may be too long.
         found = one if one.outdated or one.cut is not None else found
     return found if question.whole_room == 0 else found.joined(_beside(sources, index, question, found, count, memo))
+
+
+def _named_part(
+    sources: Sequence[Quotable], index: PassageIndex, question: Question, count: Callable[[str], int], memo: Memo
+) -> FoundWork:
+    """The part of what was handed over that a question names: of code, of a document, of data, of what was said at a time."""
+    if not (index.is_talk and question.whole_room):
+        return FoundWork()
+    room = question.whole_room - fence_tokens(count)
+    finders = (find_code_parts, find_sections, find_moment, find_keyed_blocks, find_numbered_rows)
+    found = (find(sources, question.behind, question.text, room, count, memo) for find in finders)
+    return next((one for one in found if one.quotes), FoundWork())
+
+
+def _referred_to(
+    sources: Sequence[Quotable], index: PassageIndex, question: Question, asks: str, count: Callable[[str], int], memo: Memo
+) -> FoundWork:
+    """The labelled exchange, or the offered thing, that a question refers to."""
+    room = question.whole_room - fence_tokens(count)
+    if not index.is_talk or (question.work is not None and question.work.asked.versions != NEWEST):
+        return FoundWork()
+    labelled = find_labelled(sources, asks, room, count, memo)
+    return labelled if labelled.quotes else find_offer(sources, asks, room, count, memo)
 
 
 def _beside(
@@ -98,9 +120,11 @@ def _asks_for_text(question: Question) -> bool:
     return question.work is not None and question.work.is_whole and question.work.asked.is_long
 
 
-def repeated(work: FoundWork, sources: Sequence[Quotable], present: Sequence[str]) -> list[int]:
-    """Which of a work's quotes count although the request may hold their text: the request has it less often than they."""
-    texts = {quote: sources[quote.source].text[quote.start : quote.end] for quote in work.counted}
+def repeated(work: FoundWork, sources: Sequence[Quotable], present: Sequence[str], held: frozenset[int]) -> list[int]:
+    """Which of a work's quotes count although the request may hold their text: the request has it less often than they, those of
+    sources left out that are `held` as they were."""
+    counted = [quote for quote in work.counted if quote.source not in held]
+    texts = {quote: sources[quote.source].text[quote.start : quote.end] for quote in counted}
     often = Counter(texts.values())
     lacking = {text for text, times in often.items() if sum(one.count(f": {text}\n") for one in present) < times}
     return [n for n, quote in enumerate(work.quotes) if texts.get(quote) in lacking]

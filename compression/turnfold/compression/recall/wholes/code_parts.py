@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo, of_each
-from turnfold.compression.recall.wholes.placed_quotes import joined, tokens_of
+from turnfold.compression.recall.wholes.spread_works import joined, quote_tokens
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text.blocks import Range
+from turnfold.compression.text.dialogue.wanted.code_blocks import code_ranges
 from turnfold.compression.text.dialogue.wanted.code_parts import (
     CallPlace,
     Definition,
@@ -39,15 +40,15 @@ _BESIDE: Final = 400  # tokens of what else bears on the request, where they are
 _MOST_CALLED: Final = 3_000  # tokens of what an error names
 _LONGEST_CALLED: Final = 6_000  # characters of a definition that is quoted for one of its lines
 _AROUND: Final = 12  # lines above and below a line that is in none
-_LONG: Final = 1_000  # tokens of a message from which a part of it is quoted alone
-_FEWEST: Final = 3  # definitions of such a message
+_LONG: Final = 1_000  # tokens of a message of which one file is quoted alone
+_SHORT: Final = 500  # tokens of code that is quoted whole for one of its definitions
 _MOST_PLACES: Final = 4  # in which one name may be defined; more are said by every class, as "decode"
 _VERSIONS: Final = 2  # of a definition: as it was pasted, and as it was last written
 _CODE_SIGNS: Final = ("\n  ", "\n\t", "```")
 _NESTED: Final = 8  # characters of indent up to which an outline has a definition
 
 
-class _Parts(NamedTuple):
+class CodeParts(NamedTuple):
     """What a message has of code."""
 
     files: tuple[FilePart, ...] = ()
@@ -78,7 +79,7 @@ def find_code_parts(
     count: Callable[[str], int],
     memo: Memo,
 ) -> FoundWork:
-    """The files and definitions that a request names, of code that is too long to be quoted whole.
+    """The files and definitions that a request or an error names.
 
     Args:
         sources: what may be quoted.
@@ -91,18 +92,21 @@ def find_code_parts(
     wanted = named_parts(request)
     if not (wanted.files or wanted.names or wanted.joined):
         return FoundWork()
-    if not any(_names_any(parts, wanted) for parts in of_each(memo, "code-bases", sources, _held_in_long)):
-        return FoundWork()
-    held = of_each(memo, "code-parts", [*sources, *behind], _held)
+    held = code_parts(memo, [*sources, *behind])
     named = _files(held, wanted, sources) or _definitions(held, wanted, sources)
     most = min(_MOST, room)
     is_list = wanted.lists and bool(wanted.files)
     for is_outline in (True,) if is_list else (False, True):
         quotes = joined(sources, [quote for one in named for quote in one.quotes(is_outline=is_outline)])
-        tokens = tokens_of(quotes, sources, count)
+        tokens = quote_tokens(quotes, sources, count)
         if quotes and tokens <= most:
             return FoundWork(quotes, (), tokens, beside=_BESIDE if is_list or not is_outline else None)
     return FoundWork()
+
+
+def code_parts(memo: Memo, messages: Sequence[Quotable]) -> list[CodeParts]:
+    """What each message has of code."""
+    return of_each(memo, "code-parts", messages, _held)
 
 
 def _find_called(
@@ -115,7 +119,7 @@ def _find_called(
 ) -> FoundWork:
     """The functions that an error names, as many as have room, those next to the error first."""
     every = [*sources, *behind]
-    held = of_each(memo, "code-parts", every, _held)
+    held = code_parts(memo, every)
     best, spent = FoundWork(), list[Quote]()
     for call in reversed(calls):
         found = next((one for n in reversed(range(len(every))) if (one := _at(n, every[n].text, held[n], call))), None)
@@ -123,14 +127,14 @@ def _find_called(
             continue
         spent += found.quotes(is_outline=False)
         quotes = joined(sources, spent)
-        tokens = tokens_of(quotes, sources, count)
+        tokens = quote_tokens(quotes, sources, count)
         if tokens > room:
             break
         best = FoundWork(quotes, (), tokens, beside=_BESIDE)
     return best
 
 
-def _at(n: int, text: str, parts: _Parts, call: CallPlace) -> _Named | None:
+def _at(n: int, text: str, parts: CodeParts, call: CallPlace) -> _Named | None:
     """The function that an error names in a file, or else the one of that line, or the lines around it."""
     if not parts.files and call.name:
         named = [one for one in parts.definitions if one.name == call.name]
@@ -154,41 +158,32 @@ def _fits(one: Definition) -> bool:
     return one.place[1] - one.place[0] <= _LONGEST_CALLED
 
 
-def _held_in_long(source: Quotable) -> _Parts:
-    """What a message has that is too long to be quoted whole; one of many is, so the others are not read to most requests."""
-    parts = _held(source) if len(source.text) > _LONG else _Parts()
-    return parts if _is_long(source, parts) else _Parts()
-
-
-def _held(source: Quotable) -> _Parts:
+def _held(source: Quotable) -> CodeParts:
     text = source.text
     is_said = source.role in ("user", "assistant")
     if not is_said or not any(sign in text for sign in _CODE_SIGNS) or is_report(text):
-        return _Parts()
-    return _Parts(tuple(file_parts(text)), tuple(definitions(text)))
+        return CodeParts()
+    return CodeParts(tuple(file_parts(text)), tuple(definitions(text)))
 
 
-def _names_any(parts: _Parts, wanted: NamedCode) -> bool:
-    return any(_is_file(one, wanted) for one in parts.files) or any(_is_named(one, wanted) for one in parts.definitions)
-
-
-def _files(held: Sequence[_Parts], wanted: NamedCode, sources: Sequence[Quotable]) -> list[_Named]:
+def _files(held: Sequence[CodeParts], wanted: NamedCode, sources: Sequence[Quotable]) -> list[_Named]:
     """The newest of each file that is named, unless something in it is, or the request holds a newer one."""
     newest: dict[str, _Named | None] = {}
     for n, parts in enumerate(held):
+        if n < len(sources) and estimate(sources[n].text) < _LONG:
+            continue  # all of it is a work
         for part in parts.files:
             path = part.path.lower()
             if not _is_file(part, wanted):
                 continue
             inside = _inside(parts.definitions, part.place)
             is_named = any(_is_named(one, wanted) for one in inside)
-            is_folded = n < len(sources) and _is_long(sources[n], parts)
             whole = _Named(n, part.place, tuple(_outline(inside)), part.line)
-            newest[path] = None if is_named or not is_folded else whole
+            newest[path] = None if is_named or n >= len(sources) else whole
     return [one for one in newest.values() if one]
 
 
-def _definitions(held: Sequence[_Parts], wanted: NamedCode, sources: Sequence[Quotable]) -> list[_Named]:
+def _definitions(held: Sequence[CodeParts], wanted: NamedCode, sources: Sequence[Quotable]) -> list[_Named]:
     """The definitions that are named, in the files and classes that are named beside them, if any are."""
     places: dict[tuple[str, str], list[tuple[int, Definition]]] = {}
     for n, one in _innermost([(n, one) for n, parts in enumerate(held) for one in parts.definitions if _is_named(one, wanted)]):
@@ -198,14 +193,15 @@ def _definitions(held: Sequence[_Parts], wanted: NamedCode, sources: Sequence[Qu
     often = Counter(name for _, name in places)
     current = [every[-_VERSIONS:] for (_, name), every in places.items() if often[name] <= _MOST_PLACES]
     chosen = [at for every in current if every[-1][0] < len(sources) for at in every]
-    if not any(_is_long(sources[n], held[n]) for n, _ in chosen):
-        return []
-    return [_named(n, held[n], one) for n, one in chosen]
+    return [_named(n, sources[n], held[n], one) for n, one in chosen]
 
 
-def _named(n: int, parts: _Parts, one: Definition) -> _Named:
+def _named(n: int, source: Quotable, parts: CodeParts, one: Definition) -> _Named:
+    """The definition, or the code that it stands in if that is short: who asks for a change may want all of it."""
     file = _file_of(parts, one)
-    return _Named(n, one.place, tuple(_outline(_inside(parts.definitions, one.place))), file.line if file else None)
+    blocks = (block for block in code_ranges(source.text, is_bare=False) if block[0] <= one.place[0] < block[1])
+    block = next((block for block in blocks if estimate(source.text[slice(*block)]) <= _SHORT), one.place)
+    return _Named(n, block, tuple(_outline(_inside(parts.definitions, one.place))), file.line if file else None)
 
 
 def _innermost(found: Sequence[tuple[int, Definition]]) -> list[tuple[int, Definition]]:
@@ -227,11 +223,7 @@ def _is_named(one: Definition, wanted: NamedCode) -> bool:
     return bare in wanted.joined and bare != one.name
 
 
-def _is_long(source: Quotable, parts: _Parts) -> bool:
-    return len(parts.definitions) >= _FEWEST and estimate(source.text) >= _LONG
-
-
-def _file_of(parts: _Parts, one: Definition) -> FilePart | None:
+def _file_of(parts: CodeParts, one: Definition) -> FilePart | None:
     return next((file for file in parts.files if file.place[0] <= one.place[0] < file.place[1]), None)
 
 

@@ -4,7 +4,8 @@ Lives here: which blocks are meant, each in its newest form. Does not belong her
 (``text.dialogue.wanted.code_blocks``), code that is asked for by a name (``works``).
 
 A block that defines half of what an older one defines has taken its place, whoever wrote it; one that defines some of it is a
-change of it. Where all of them have no room, those are meant of which the request names something.
+change of it. Where all of them have no room, those are meant of which the request names something; where it is about all of
+them, what they define is quoted (``code_outline``).
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.wholes.code_outline import find_outline
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.code_blocks import CodeBlock, code_blocks
-from turnfold.compression.text.dialogue.wanted.materials import names_all_code, needs_code
+from turnfold.compression.text.dialogue.wanted.materials import is_about_all_code, names_all_code, needs_code
 from turnfold.compression.text.quotes import Quotable, Quote
 
 _MOST: Final = 1_500  # tokens
@@ -61,12 +63,13 @@ def find_code(
     named = [one for one in handed if not said.isdisjoint(_said(one.names))]
     if not names_all_code(folded) and not held.isdisjoint(one.quote.source for one in handed):
         handed = named
-    for some in (handed, named):
+    is_general = is_about_all_code(folded)
+    for some in (handed,) if is_general else (handed, named):
         quotes = tuple(sorted(one.quote for one in some if one.quote.source not in held))
         tokens = sum(count(sources[n].text[start:end]) + FRAME for n, start, end in quotes)
-        if tokens <= min(_MOST, room):
+        if tokens <= (room if is_general else min(_MOST, room)) and (some or not is_general):
             return FoundWork(quotes, (), tokens)
-    return FoundWork()
+    return find_outline(sources, room if handed else min(_MOST, room), count, memo) if is_general else FoundWork()
 
 
 def _blocks(source: Quotable) -> tuple[CodeBlock, ...]:

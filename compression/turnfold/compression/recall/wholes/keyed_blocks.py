@@ -16,7 +16,8 @@ from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.question import content_words
-from turnfold.compression.recall.wholes.placed_quotes import about, fitted, joined, tokens_of
+from turnfold.compression.recall.wholes.sections import about
+from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined, quote_tokens
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.keyed_blocks import (
@@ -96,7 +97,9 @@ def find_keyed_blocks(
     quotes = joined(sources, [*quotes, *(quote for one in chosen for quote in _newer(one, short))])
     quoted = " ".join(sources[one.source].text[one.start : one.end] for one in quotes)
     others = told - set(words.words(words.fold(quoted))) - named.terms
-    return fitted(quotes, sources, room, count, _BESIDE if len(others) <= _LITTLE and chosen[0].is_plain else None)
+    fitting, tokens = fitting_spread(sources, quotes, room, count)
+    is_all = len(others) <= _LITTLE and chosen[0].is_plain
+    return FoundWork(tuple(fitting), (), tokens, beside=_BESIDE if is_all else None)
 
 
 def _chosen(held: Sequence[_Held], every: Sequence[Quotable], told: set[str], versions: Versions) -> Iterator[_Held]:
@@ -178,10 +181,10 @@ def _quoted(
             lines += _lines(one, _inside(one, block, text, terms - is_named(block, terms)))
             whole += _outside(one, text, block.keys & one.terms)
     found = joined(sources, whole)
-    if tokens_of(found, sources, count) <= room:
+    if quote_tokens(found, sources, count) <= room:
         return found
     some = joined(sources, lines)
-    return some if any(quote not in whole for quote in some) and tokens_of(some, sources, count) <= room else found
+    return some if any(quote not in whole for quote in some) and quote_tokens(some, sources, count) <= room else found
 
 
 def _lines(held: _Held, places: Iterable[tuple[int, int]]) -> Iterator[Quote]:
@@ -225,8 +228,8 @@ def _listed(
     """The first lines of all blocks of a kind, or the lines with a value that a question names, of the newest text with such."""
     for n in reversed(long):
         found = joined(sources, _of_kind(n, sources[n].text, blocks[n], named) if n < len(sources) else ())
-        if found and tokens_of(found, sources, count) <= room:
-            return fitted(found, sources, room, count, _BESIDE if size <= _SHORT else None)
+        if found and (tokens := quote_tokens(found, sources, count)) <= room:
+            return FoundWork(tuple(found), (), tokens, beside=_BESIDE if size <= _SHORT else None)
     return FoundWork()
 
 

@@ -12,7 +12,7 @@ from typing import Final
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import fence_tokens
 from turnfold.compression.recall.question import Question
-from turnfold.compression.recall.wholes.placed_quotes import fitted
+from turnfold.compression.recall.wholes.spread_works import fitting_spread
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.mails import NamedMails, mail_names, mail_places, named_mails
@@ -37,7 +37,8 @@ def find_mails(
     every = [*sources, *question.behind]
     mails = [Quote(at, *place) for at, places in enumerate(of_each(memo, "mails", every, _mails)) for place in places]
     meant = [one for one in _meant(every, mails, named) if one.source < len(sources)] if len(mails) >= _FEWEST else []
-    return fitted(meant, sources, room, count, None)
+    chosen, tokens = fitting_spread(sources, meant, room, count)
+    return FoundWork(tuple(chosen), (), tokens)
 
 
 def _meant(every: Sequence[Quotable], mails: Sequence[Quote], named: NamedMails) -> list[Quote]:

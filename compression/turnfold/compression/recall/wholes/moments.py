@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from turnfold.compression.memo import Memo, of_each
-from turnfold.compression.recall.wholes.placed_quotes import fitted, joined
+from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text.dialogue.wanted.moments import TimedLine, lines_at, named_moment, timed_lines
 from turnfold.compression.text.passages import estimate
@@ -45,7 +45,8 @@ def find_moment(
         lines = lines_at(held[n], moment) if held[n] else []
         if lines:
             quotes = joined(sources, [Quote(n, *line.place) for line in lines]) if n < len(sources) else ()
-            return fitted(quotes, sources, min(room, _MOST), count, _BESIDE)
+            chosen, tokens = fitting_spread(sources, quotes, min(room, _MOST), count)
+            return FoundWork(tuple(chosen), (), tokens, beside=_BESIDE)
     return FoundWork()
 
 

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from turnfold.compression.memo import Memo, continued_by_key
 from turnfold.compression.recall.fence import FRAME, fence_tokens
 from turnfold.compression.recall.question import Question, content_words
-from turnfold.compression.recall.wholes.placed_quotes import fitted, joined
+from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range
@@ -67,7 +67,7 @@ def find_named_rows(
         table = tables[at]
         if table is None or at in question.held:
             continue
-        if asked <= table.said | table.kinds:
+        if all(word in table.said or not table.kinds.isdisjoint((word, f"{word}s")) for word in asked):
             room = question.whole_room - fence_tokens(count)
             return _quoted(at, sources[at].text, table, asked, joins_values(folded), room, count)
     return FoundWork()
@@ -102,7 +102,8 @@ def find_numbered_rows(
     rows = [*range(first, len(records))]
     named = [rows[n - 1 if n > 0 else n] for n in numbers if 0 < (n if n > 0 else -n) <= len(rows)]
     quotes = joined(sources, [Quote(at, table.above, records[0][1]), *(Quote(at, *records[n]) for n in named)] if named else [])
-    return fitted(quotes, sources, room, count, None)
+    chosen, tokens = fitting_spread(sources, quotes, room, count)
+    return FoundWork(tuple(chosen), (), tokens)
 
 
 def _grid(text: str, table: _HeldTable) -> list[Range]:

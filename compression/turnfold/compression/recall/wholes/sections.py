@@ -15,12 +15,13 @@ from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.question import content_words
-from turnfold.compression.recall.wholes.placed_quotes import about, fitted, joined
+from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined, quote_tokens
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.sections import (
     NamedSections,
     TextSection,
+    asks_for_contents,
     is_named,
     named_sections,
     part_within,
@@ -31,6 +32,7 @@ from turnfold.compression.text.quotes import Quotable, Quote
 
 _LONG: Final = 1_000  # tokens of a text from which a section of it is quoted alone
 _FEWEST: Final = 3  # sections of such a text
+_OPENING: Final = 600  # characters of a text that say what it is
 _BESIDE: Final = 400  # tokens of what else bears on the question
 _LITTLE: Final = 4  # words of a question beside the title, with which it is about nothing else
 _MOST: Final = 4_000  # tokens
@@ -60,6 +62,8 @@ def find_sections(
     if not (named.numbers or named.said):
         return FoundWork()
     held = of_each(memo, "sections", sources, _sections)
+    if asks_for_contents(question):
+        return _headings(held, sources, room, count)
     meant = _meant(held, sources, named, question)
     if not meant or any(_has(source, meant) for source in behind):
         return FoundWork()
@@ -67,9 +71,23 @@ def find_sections(
     places = [(n, part) for n, one in meant for part in part_within(sources[n].text, one.place, named.within)]
     quotes = [Quote(n, *part) for n, part in places]
     quotes += [Quote(n, 0, len(sources[n].text)) for n in newer[-1:]]
+    chosen, tokens = fitting_spread(sources, joined(sources, quotes), min(room, _MOST), count)
     said = {word for one in meant for word in one.section.title}
     asks_more = len(set(content_words(words.fold(question))) - said) > _LITTLE and not named.numbers
-    return fitted(joined(sources, quotes), sources, min(room, _MOST), count, None if asks_more else _BESIDE)
+    return FoundWork(tuple(chosen), (), tokens, beside=None if asks_more else _BESIDE)
+
+
+def _headings(
+    held: Sequence[Sequence[TextSection]], sources: Sequence[Quotable], room: int, count: Callable[[str], int]
+) -> FoundWork:
+    """The headings of the newest text that has several, those of the upper levels where not all have room."""
+    n, last = next(((n, sections) for n, sections in reversed([*enumerate(held)]) if sections), (0, ()))
+    for level in sorted({one.level for one in last}, reverse=True):
+        quotes = [Quote(n, *one.head) for one in last if one.level <= level]
+        tokens = quote_tokens(quotes, sources, count)
+        if len(quotes) >= _FEWEST and tokens <= room:
+            return FoundWork(tuple(quotes), (), tokens, beside=_BESIDE)
+    return FoundWork()
 
 
 def _sections(source: Quotable) -> tuple[TextSection, ...]:
@@ -114,3 +132,9 @@ def _has(source: Quotable, meant: Sequence[_Meant]) -> bool:
     return any(
         (new.number, new.title) == (one.section.number, one.section.title) for new in text_sections(source.text) for one in meant
     )
+
+
+def about(sources: Sequence[Quotable], n: int) -> set[str]:
+    """The words by which a text is told: those of its beginning, and of what was said just before it."""
+    before = sources[n - 1].text[-_OPENING:] if n else ""
+    return set(words.words(words.fold(f"{before}\n{sources[n].text[:_OPENING]}")))

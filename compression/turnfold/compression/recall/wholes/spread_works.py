@@ -4,13 +4,14 @@ Lives here: which sentences these are. Does not belong here: which works are ask
 conversation (``cover``).
 
 Who asks for the risks of a contract, or to have it summarized, needs something of each part rather than all of a few. Paragraphs
-get equal room, the short ones, such as headings, all that they need; where that would be next to nothing, every second goes.
+get equal room, the short ones, such as headings, all that they need; where that would be next to nothing, every second of the
+others goes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from turnfold.compression.recall.cover import even_level, first_sentences
@@ -20,7 +21,9 @@ from turnfold.compression.text.quotes import Quotable, Quote
 
 _PARAGRAPH: Final = re.compile(r"\S(?:.|\n(?![^\S\n]*\n))*")
 _LEAST: Final = 24  # tokens of a paragraph's beginning that say anything
+_HEADING: Final = 16  # tokens, with its label, of what stays when every second paragraph goes
 _MARGIN: Final = 0.85  # of the room: sizes are estimates
+_SHRINK: Final = 0.85  # by which the estimate of the room is lowered where it was too high
 _MOST_PARAGRAPHS: Final = 2000
 
 
@@ -32,21 +35,42 @@ def spread(sources: Sequence[Quotable], works: Sequence[Quote], room: int) -> li
         each = even_level(sizes, _MARGIN * room)
         if each >= min(max(sizes), _LEAST + FRAME) or len(left) == 1:
             break
-        left = left[::2]
-    return _joined([first_sentences(sources, part, each - FRAME) for part in left], sources) if left else []
+        thinned = [part for at, part in enumerate(left) if at % 2 == 0 or sizes[at] <= _HEADING]
+        left = thinned if len(thinned) < len(left) else left[::2]
+    return [*joined(sources, [first_sentences(sources, part, each - FRAME) for part in left])]
+
+
+def fitting_spread(
+    sources: Sequence[Quotable], works: Sequence[Quote], room: int, count: Callable[[str], int]
+) -> tuple[list[Quote], int]:
+    """The works whole, or else what `spread` takes of them, and the tokens of these quotes; nothing where that has no room."""
+    quotes, tokens, size = list(works), quote_tokens(works, sources, count), room
+    while tokens > room and size > _LEAST:
+        quotes = spread(sources, works, size)
+        tokens = quote_tokens(quotes, sources, count)
+        size = int(_SHRINK * size)
+    return (quotes, tokens) if tokens <= room else ([], 0)
+
+
+def quote_tokens(quotes: Sequence[Quote], sources: Sequence[Quotable], count: Callable[[str], int]) -> int:
+    """The tokens that quotes and their labels take."""
+    return sum(count(sources[n].text[start:end]) + FRAME for n, start, end in quotes)
 
 
 def _paragraphs(sources: Sequence[Quotable], work: Quote) -> list[Quote]:
     return [Quote(work.source, *found.span()) for found in _PARAGRAPH.finditer(sources[work.source].text, work.start, work.end)]
 
 
-def _joined(quotes: Sequence[Quote], sources: Sequence[Quotable]) -> list[Quote]:
-    """Quotes that follow one another as one."""
-    joined: list[Quote] = []
-    for quote in quotes:
-        last = joined[-1] if joined else None
-        if last and last.source == quote.source and not sources[quote.source].text[last.end : quote.start].strip():
-            joined[-1] = Quote(last.source, last.start, quote.end)
-        else:
-            joined.append(quote)
-    return joined
+def joined(sources: Sequence[Quotable], quotes: Iterable[Quote]) -> tuple[Quote, ...]:
+    """The quotes in order, without white space around them; those that overlap, or have nothing between them, as one."""
+    found: list[Quote] = []
+    for n, start, end in sorted(set(quotes)):
+        text = sources[n].text
+        said = text[start:end]
+        one = Quote(n, start + len(said) - len(said.lstrip("\n")), start + len(said.rstrip()))
+        last = found[-1] if found else None
+        if last and last.source == n and not text[last.end : one.start].strip():
+            found[-1] = last._replace(end=max(last.end, one.end))
+        elif one.start < one.end:
+            found.append(one)
+    return tuple(found)

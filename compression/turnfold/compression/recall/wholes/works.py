@@ -26,15 +26,17 @@ from turnfold.compression.recall.fence import FRAME, fence_tokens
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
 from turnfold.compression.recall.question import Question, WantedWork, content_words
 from turnfold.compression.recall.ranked_quotes import RankedQuotes, in_front
+from turnfold.compression.recall.wholes.code_changes import code_changes
+from turnfold.compression.recall.wholes.revisions import find_revisions, newest_revision
 from turnfold.compression.recall.wholes.several_works import several_works
-from turnfold.compression.recall.wholes.spread_works import spread
+from turnfold.compression.recall.wholes.spread_works import fitting_spread
 from turnfold.compression.scorers.bm25 import rarity, wanted_terms
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range, fences
 from turnfold.compression.text.dialogue.transcripts import is_transcript
 from turnfold.compression.text.dialogue.turns import SPEAKER_LABEL
 from turnfold.compression.text.dialogue.wanted.code_blocks import code_ranges
-from turnfold.compression.text.dialogue.wanted.versions import VERSION_WORDS, WITH_OLDER
+from turnfold.compression.text.dialogue.wanted.versions import NEWEST, VERSION_WORDS, WITH_OLDER
 from turnfold.compression.text.dialogue.wanted.works import WANTED_WORDS, AskedWork, MakingRequest, has_form, making_request
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
@@ -55,6 +57,7 @@ _OPENING: Final = (":", "{")  # ends of a line that begins a part of code
 _NO_NAMES: Final = WANTED_WORDS | VERSION_WORDS
 _BEFORE: Final = re.compile(r"\b(?:before|bevor|vor|avant|antes|prima)\b")  # behind it stands what a version has not
 _PROSE_TOKENS: Final = 60  # shorter messages are quoted as they are
+_MOST_CODE: Final = 0.5  # of a document
 _PASTED_TOKENS: Final = 150  # of a text that people did not type as they talk
 _TALK: Final = 0.1  # the most that a text fits which only talks of the work
 _UNFORMED: Final = 0.5  # of what a text fits without the form of the work, where others have it
@@ -132,14 +135,16 @@ def find_work(sources: Sequence[Quotable], question: Question, folded: str, coun
         if quotes or not wanted.asked.is_long:
             return FoundWork(quotes, (), tokens)
     messages = [*sources, *question.behind]
-    found = _works(messages, wanted, folded, memo)
+    revised, tokens = find_revisions(messages, len(sources), wanted, folded, room, count, memo)
+    found = [] if revised else _works(messages, wanted, folded, memo)
     if not found:
-        return FoundWork()
+        return FoundWork(revised, (), tokens)
     forms = _forms(found, wanted.asked, _names(folded, wanted.asked))
     if not wanted.is_whole:  # if it is short, since what it says may share no word with the question
         return _fitting(forms.wanted[:1], sources, min(room, _ASKED_ABOUT), count) or FoundWork()
     if several := _together(messages, found, forms, wanted, folded, memo):
         return _all_of(several, sources, room, count)
+    forms = _with_changes(messages, _revised(messages, forms, wanted.asked, memo), wanted.asked)
     return _one(found, forms, wanted.asked, sources, room, count)
 
 
@@ -162,6 +167,28 @@ def _one(
     if fitting is None and asked.is_long:
         fitting = _all_of(forms.wanted[:1], sources, room, count)
     return fitting._replace(outdated=apart) if fitting else FoundWork()
+
+
+def _with_changes(messages: Sequence[Quotable], forms: _Forms, asked: AskedWork) -> _Forms:
+    """The same with what was told of code since its newest version."""
+    newest = forms.wanted[0]
+    if newest.is_prose or asked.versions != NEWEST:
+        return forms
+    known = {work.source: work for work in forms.changed}
+    for n, ranges in code_changes(messages, newest.source, newest.ranges).items():
+        known.setdefault(n, _held(n, messages[n].text, ranges, newest.fits))
+    return forms._replace(changed=tuple([known[n] for n in sorted(known)]))
+
+
+def _revised(messages: Sequence[Quotable], forms: _Forms, asked: AskedWork, memo: Memo) -> _Forms:
+    """The same with what became of a text step by step in place of the version that fits best."""
+    number = forms.wanted[0].source
+    chain = () if asked.versions != NEWEST or asked.kind == "code" else newest_revision(messages, number, memo)
+    if not chain or chain[-1] <= number:
+        return forms
+    held = [_held(n, messages[n].text, ((0, len(messages[n].text)),), forms.wanted[0].fits) for n in chain]
+    others = [work for work in (*forms.wanted, *forms.others) if work.source not in chain]
+    return _Forms((held[0],), tuple(held[1:]), tuple(others))
 
 
 def _together(
@@ -203,12 +230,8 @@ def _fit(work: _HeldWork) -> float:
 def _all_of(works: Sequence[_HeldWork], sources: Sequence[Quotable], room: int, count: Callable[[str], int]) -> FoundWork:
     """The works whole, those that are folded; where the room is too small for all, what each says throughout."""
     folded = [work for work in works if work.source < len(sources)]
-    whole = tuple(chain.from_iterable(work.quotes for work in folded))
-    cost = sum(count(sources[n].text[start:end]) + FRAME for n, start, end in whole)
-    if cost > room:
-        whole = tuple(spread(sources, whole, room))
-        cost = sum(count(sources[n].text[start:end]) + FRAME for n, start, end in whole)
-    return FoundWork(whole, (), cost) if cost <= room else FoundWork()
+    quotes, tokens = fitting_spread(sources, list(chain.from_iterable(work.quotes for work in folded)), room, count)
+    return FoundWork(tuple(quotes), (), tokens)
 
 
 def _fitting(works: Sequence[_HeldWork], sources: Sequence[Quotable], room: int, count: Callable[[str], int]) -> FoundWork | None:
@@ -326,7 +349,8 @@ def _ranges(source: Quotable, asked: AskedWork) -> tuple[Range, ...]:
     if asked.kind == "prose":
         return ((0, len(text)),) if estimate(text) >= _PROSE_TOKENS else ()
     found = code_ranges(text, is_bare=source.role == "user")
-    if not found and asked.kind == "either" and estimate(text) >= _PROSE_TOKENS:
+    is_text = not found or (asked.is_long and _size(found) < _MOST_CODE * len(text))
+    if is_text and asked.kind == "either" and estimate(text) >= _PROSE_TOKENS:
         found = [(0, len(text))]
     return tuple(found)
 

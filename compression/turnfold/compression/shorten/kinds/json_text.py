@@ -22,7 +22,8 @@ from pydantic_core import from_json
 
 from turnfold.compression.shorten.evidence import MOST_ODD, grade, grades
 from turnfold.compression.shorten.exact_json import Number
-from turnfold.compression.shorten.lines import Count, RankedLines, WeighedLine, short_lines, within
+from turnfold.compression.shorten.lines import RankedLines, WeighedLine, short_lines, within
+from turnfold.compression.tokens import Count
 
 _EXACT: Final = json.JSONDecoder(parse_float=Number, parse_int=Number, parse_constant=Number)
 _LONGEST: Final = 160  # characters of a string that are shown

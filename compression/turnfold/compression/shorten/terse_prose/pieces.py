@@ -54,7 +54,6 @@ _ATOMS: Final = re.compile(
 _WORD: Final = re.compile(r"[ \t]*([A-Za-z]+(?:['’][A-Za-z]+)?)")
 _SENTENCE_END: Final = re.compile(r"[.!?…][\"'”’)\]*_]*\Z")
 _BULLET: Final = re.compile(r"\s*(?:[-*+•–—>]|\d{1,3}[.)]|\0{1,3}[.)])\Z")
-_LETTERS: Final = re.compile(r"[^\W\d_]")
 _NOT_LATIN: Final = re.compile(r"[^\W\d_a-zA-Z]")
 
 

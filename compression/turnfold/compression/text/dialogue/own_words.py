@@ -13,10 +13,12 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Final
 
+from turnfold.compression.memo import remembering
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.orders import begins_with_command, is_standing_order
 from turnfold.compression.text.kinds import kind_of
 from turnfold.compression.text.lower import lower_text, words
+from turnfold.compression.text.spans import ASKS
 
 _MOST: Final = 400  # characters of a line that somebody types
 _PASTED: Final = 400  # characters from which a message may hold a pasted text
@@ -35,7 +37,6 @@ _MACHINE: Final = re.compile(
 _WORD: Final = re.compile(r"\S+")
 _LETTERS: Final = re.compile(r"[\"'“‘(]?[^\W\d_]+(?:['’-][^\W\d_]+)*[.,:;!?)\"'”’…]*\Z")
 _DENSE: Final = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
-_ASKS: Final = re.compile(r"[?？؟]\s*[\"'”’)]*\s*\Z")
 _SPEAKING: Final = (
     "i i'm i'd i've i'll we we're we'd my our please can could would why how instead should want need let's lets bitte ich wir "
     "kannst können warum wie stattdessen je nous peux pouvez pourquoi comment yo puedes por quiero necesito eu você porque"
@@ -95,11 +96,12 @@ def _is_said(line: str) -> bool:
     return len(found) >= _FEWEST and sum(plain) >= _PLAIN_SHARE * len(found)
 
 
+@remembering  # of a file that is read again most lines are the same
 def asks(line: str) -> bool:
     """Whether somebody asks, orders or speaks of themselves in a line or a sentence."""
     said = words(lower_text(line))
     return (
-        _ASKS.search(line) is not None
+        ASKS.search(line) is not None
         or not _SPEAKS.isdisjoint(said[:_OPENS])
         or begins_with_command(line)
         or is_standing_order(line, said)

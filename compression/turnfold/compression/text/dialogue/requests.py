@@ -21,6 +21,11 @@ _COVER: Final = re.compile(
     r"ringkas|rangkum|podsumow|streszcz|yhteenve|összefoglal|rezum|shrn|резюм|обобщ|подытож|подвед\w* итог|кратко излож|итоги|"
     r"περίληψη|συνόψι)|ملخص|لخص|تلخيص|सारांश|संक्षेप|总结|總結|概括|概述|摘要|まとめ|要約|要点|요약|정리해"
 )
+#: One of these is in what it finds in ASCII, which most messages are.
+_IN_COVER: Final = (
+    *("summar", "recap", "overview", "tl;dr", "tldr", "wrap-up", "wrap up", "zusammenfass", "zusammengefasst", "resum", "riassu"),
+    *("riepilog", "samenvat", "sammanfatt", "ringkas", "rangkum", "podsumow", "streszcz", "yhteenve", "rezum", "shrn"),
+)
 
 # In front of such a word: what agents' frameworks and people do not want ("the complete content, not a summary").
 _DENIED: Final = re.compile(
@@ -171,21 +176,25 @@ _EMPTY_RUN_ON: Final = re.compile(
 @remembering
 def asks_for_cover(folded: str) -> bool:
     """Whether a case-folded message asks for a summary of the conversation; a program's heading does not."""
+    if folded.isascii() and not any(map(folded.__contains__, _IN_COVER)):
+        return False
     folded = _HEADING.sub("", folded) if "===" in folded or "---" in folded else folded
     return any(_DENIED.search(folded, max(0, m.start() - _MOST_DENIED), m.start()) is None for m in _COVER.finditer(folded))
 
 
 def asks_for_all(folded: str) -> bool:
     """Whether a case-folded message asks for a summary of the conversation as a whole."""
-    if any(map(folded.__contains__, _IN_COMPACTIONS)) and _COMPACTION.search(folded):
-        return True
-    return asks_for_cover(folded) and _ALL.search(folded) is not None
+    return _asks_to_compact(folded) or (asks_for_cover(folded) and _ALL.search(folded) is not None)
+
+
+def _asks_to_compact(folded: str) -> bool:
+    return any(map(folded.__contains__, _IN_COMPACTIONS)) and _COMPACTION.search(folded) is not None
 
 
 def asks_for_compaction(folded: str) -> bool:
     """Whether a case-folded message is an agent's for a summary that takes the place of the conversation, as "/compact" sends it:
     it says in detail what is to be kept, where a person asks in a sentence."""
-    return _COMPACTION.search(folded) is not None or (len(folded) > _LONGEST_ASKED and asks_for_all(folded))
+    return _asks_to_compact(folded) or (len(folded) > _LONGEST_ASKED and asks_for_all(folded))
 
 
 def asks_for_whole(folded: str) -> bool:

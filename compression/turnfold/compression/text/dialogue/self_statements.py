@@ -17,6 +17,7 @@ from typing import Final
 
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.lower import lower_text, words
+from turnfold.compression.text.spans import ASKS
 
 _TABLE: Final = lexicon("statements")
 _CHANGED: Final = _TABLE["changed"]
@@ -46,7 +47,6 @@ _NAME: Final = re.compile(
 #: The same in ASCII without quotation marks, as most sentences are: what begins with one sign is found in less time.
 _PLAIN_NAME: Final = re.compile(r"[A-Z](?<=[\w,;:)'] [A-Z])[^\W\d_]+")
 _MAY_BE_CODED: Final = re.compile(r"[\d@`]|://")  # without one of these there is no code, and in ASCII no figure
-_ASKS: Final = re.compile(r"[?？؟]\s*[\"'”’)]*\s*\Z")
 _DAYS: Final = frozenset({"i", "i'm", "i've", "i'll", "i'd"})
 
 
@@ -63,15 +63,17 @@ def statement_weight(sentence: str, known: Sequence[str] | None = None) -> float
             dense and name in _RUN_ON and _RUN_ON[name].search(sentence) is not None
         )
 
-    own, lasting, limit = says("own"), says("lasting"), says("limit")
     facts = fact_weight(sentence)
+    if not (said or dense):
+        return max(0.0, facts - 0.2) if ASKS.search(sentence) else facts
+    own, lasting, limit = says("own"), says("lasting"), says("limit")
     weight = 0.25 * own + 0.15 * limit + 0.15 * says("task") + facts
     if lasting:
         weight += 0.2 if own else 0.05
     if limit and (own or facts):
         weight += 0.1
     weight -= 0.25 * says("passing") + 0.25 * says("social")
-    if _ASKS.search(sentence):
+    if ASKS.search(sentence):
         weight -= 0.2
     return max(0.0, min(1.0, weight))
 

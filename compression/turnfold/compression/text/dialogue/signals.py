@@ -18,7 +18,7 @@ from typing import Final
 from turnfold.compression.text.heard import HeardWords
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.lower import lower_text, words
-from turnfold.compression.text.spans import Span
+from turnfold.compression.text.spans import ASKS, Span
 
 _WEIGHTS: Final = {"decision": 0.6, "commitment": 0.4, "finding": 0.35, "fact": 0.25, "question": 0.1}
 _WORDS: Final = {
@@ -91,7 +91,6 @@ _TIES: Final = lexicon("ties")
 #: Words that require, forbid, limit or deny.
 _BINDING: Final = frozenset().union(*(_TIES[name] for name in ("limiting", "requires", "excluding", "negative"))) - {"later"}
 _BINDING_DENSE: Final = re.compile("不|没有|未|除外|如果|必|须|なければ|ません|場合|ない|경우|않|해야|수 없|필요|동의")
-_ASKS: Final = re.compile(r"[?？؟]\s*[\"'”’)]*\s*\Z")
 
 
 def _cue_bits() -> dict[str, tuple[int, int]]:
@@ -111,7 +110,7 @@ CUES: Final = _cue_bits()
 
 def asks(sentence: str) -> bool:
     """Whether a sentence ends with a question mark, quoted or not."""
-    return _ASKS.search(sentence[-LAST:]) is not None
+    return ASKS.search(sentence[-LAST:]) is not None
 
 
 def signals(sentence: str, known: Sequence[str] | None = None) -> tuple[str, ...]:
@@ -130,7 +129,7 @@ def signals(sentence: str, known: Sequence[str] | None = None) -> tuple[str, ...
     if "[ ]" in sentence:  # an open item of a checklist
         found.add("commitment")
     end = sentence[-LAST:]
-    if ("?" in end or not end.isascii()) and _ASKS.search(end):
+    if ("?" in end or not end.isascii()) and ASKS.search(end):
         found.add("question")
     return tuple(name for name in _WEIGHTS if name in found) if found else ()
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
-from turnfold.compression.memo import Memo, of_each
+from turnfold.compression.memo import Memo, continued_by_key, of_each
 from turnfold.compression.text.dialogue.transcripts import STAMPED
 from turnfold.compression.text.quotes import Quotable
 
@@ -72,18 +73,48 @@ def is_labelled(sources: Sequence[Quotable], memo: Memo) -> bool:
 def several_speak(sources: Sequence[Quotable], memo: Memo) -> bool:
     """Whether several people talk: users with names beside their texts, or both sides where most messages of either begin with
     one of a few names. "Coffee: 4.20" is no name, nor is "Letter 7:", which comes once."""
-    if len({source.name for source in sources if source.role == "user"}) > 1:
-        return True
-    labels = of_each(memo, "speaker-labels", sources, _label)
-    sides = [
-        [label for source, label in zip(sources, labels, strict=True) if source.role == role] for role in ("user", "assistant")
-    ]
-    return all(_are_names(side) for side in sides)
+    spoken = continued_by_key(memo, "speakers", sources, partial(_read_on, sources, memo), lambda _: 400)
+    return len(spoken.users) > 1 or (spoken.user.are_names and spoken.assistant.are_names)
 
 
-def _are_names(labels: Sequence[str]) -> bool:
-    named = [label for label in labels if label]
-    return 2 * len(named) > len(labels) and _OFTEN * len(set(named)) <= len(named)
+class _Side(NamedTuple):
+    """Messages of a role, those that begin with a label, and the labels."""
+
+    messages: int = 0
+    labelled: int = 0
+    labels: frozenset[str] = frozenset()
+
+    @property
+    def are_names(self) -> bool:
+        return 2 * self.labelled > self.messages and _OFTEN * len(self.labels) <= self.labelled
+
+    def with_labels(self, labels: Sequence[str]) -> _Side:
+        named = [*filter(None, labels)]
+        return _Side(self.messages + len(labels), self.labelled + len(named), self.labels.union(named))
+
+
+class _Spoken(NamedTuple):
+    """What so many messages tell of who speaks: names beside the texts of users, labels in front of either side's."""
+
+    size: int = 0
+    users: frozenset[str] = frozenset()
+    user: _Side = _Side()
+    assistant: _Side = _Side()
+
+
+def _read_on(sources: Sequence[Quotable], memo: Memo, known: _Spoken | None, same: int) -> _Spoken:
+    if known is not None and known.size == same:
+        new = sources[same:]
+        labels = [*map(_label, new)]
+    else:
+        known, new, labels = _Spoken(), sources, of_each(memo, "speaker-labels", sources, _label)
+    sides = {role: [label for one, label in zip(new, labels, strict=True) if one.role == role] for role in ("user", "assistant")}
+    return _Spoken(
+        len(sources),
+        known.users.union(one.name for one in new if one.role == "user"),
+        known.user.with_labels(sides["user"]),
+        known.assistant.with_labels(sides["assistant"]),
+    )
 
 
 def _label(source: Quotable) -> str:

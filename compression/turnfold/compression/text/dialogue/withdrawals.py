@@ -53,20 +53,6 @@ _RUN: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]{2,}")
 _HANGUL: Final = re.compile(r"[\uac00-\ud7af]{2,}")
 
 
-def withdrawals(sources: Sequence[Quotable], named: Sequence[Sequence[str]]) -> Iterator[tuple[int, int, int]]:
-    """Which message takes back what which earlier one says, and where that says it, in order of the former.
-
-    Args:
-        sources: the messages.
-        named: what each takes back, as of `withdrawn`.
-    """
-    said = NOTHING_SAID
-    for newer, things in enumerate(named):
-        if things:
-            said = said.up_to(newer, sources)
-            yield from ((newer, older, start) for older, start in naming(things, newer, said))
-
-
 class SaidTexts(NamedTuple):
     """What the first messages say that are short, a line for each, empty for a longer one; where the lines begin, and the last
     one ends."""

@@ -21,7 +21,7 @@ _SPACED: Final = rf"\d(?<![A-Za-zÀ-ɏ\d_.,'’]\d)\d{{0,2}}(?:{_BLANK}\d{{3}}){
 _MAGNITUDE: Final = (
     rf"(?:(?:[-]|{_BLANK})?(?:[kKMBbm](?:n|illion)?\b(?!/)|tn\b|thousand\b|million(?:en|s|i)?\b|billion(?:en|s)?\b|trillion\b"
     r"|Mio\b\.?|Mrd\b\.?|Millionen\b|Million\b|Milliarden\b|milliards?\b|milliardi\b|miliardi\b|milioni\b|millones\b|millón\b"
-    r"|milhões\b|milhão\b|mil\b|mln\b\.?|mld\b\.?|miljoen\b|miljard\b|млн\b\.?|млрд\b\.?|тыс\b\.?|тысяч\w?\b|миллион\w{0,3}\b"
+    r"|milhões\b|milhão\b|mil\b|mln\b\.?|mld\b\.?|tys\b\.?|miljoen\b|miljard\b|млн\b\.?|млрд\b\.?|тыс\b\.?|тысяч\w?\b|миллион\w{0,3}\b"
     r"|миллиард\w{0,3}\b|[万萬亿億兆千百]+(?:\d[\d,]*[万萬亿億千百]*)*+|[만억천조]+(?: ?\d[\d,]*[만억천조]+)*+"
     r"|lakh\b|crore\b|milyon\b|milyar\b"
     r"|(?:करोड़|करोड़|लाख|हज़ार|हजार|अरब)(?![\w\u0900-\u0963])"
@@ -61,7 +61,7 @@ _LETTER: Final = (
 )
 _COUNTED: Final = re.compile(
     rf"(?:{_SPACED}|{_NUMBER}(?!\.\d)){_MAGNITUDE}(?:-(?:to-)?\d[\d,.]*+)?+"
-    rf"(?P<unit>(?:[- ]{_LETTER}++(?:[-/]{_LETTER}++)*+"
+    rf"(?P<unit>(?:[- ](?:(?:cubic|square|nautical|metric) )?{_LETTER}++(?:[-/]{_LETTER}++)*+"
     r"| ?[°µ][A-Za-z]?|[人個名件年月日回本枚台歳个张张本辆]|[A-Za-zµ]++|/[a-z]++)?)"
 )
 #: "四十二巴": of the first and the following numerals no word of another meaning is made ("万一", "千万不要", "一一").
@@ -77,7 +77,7 @@ _SPELLED: Final = re.compile(
     r"\b(?:(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|seventy"
     r"|eighty|ninety)(?:[- ](?:one|two|three|four|five|six|seven|eight|nine|hundred|thousand|million|dozen)){0,2}+"
     r" (?:seconds|minutes|hours|days|nights|weeks|months|years|decades|centuries|miles|kilomet(?:er|re)s|met(?:er|re)s"
-    r"|feet|inches|acres|hectares|kilos|kilograms|grams|tons|tonnes|lit(?:er|re)s|gallons|people|men|women|children|users|employees|workers|patients|soldiers|votes|pages|copies|times)"
+    r"|feet|inches|acres|hectares|kilos|kilograms|grams|tons|tonnes|lit(?:er|re)s|gallons|people|men|women|children|users|employees|workers|patients|soldiers|votes|pages|copies|times|dozen)"
     r"|(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|dreißig|vierzig|fünfzig|hundert|tausend)"
     r" (?:Sekunden|Minuten|Stunden|Tagen?|Wochen|Monaten?|Jahren?|Kilometer|Meter|Menschen|Leute)"
     r"|(?:deux|trois|quatre|cinq|six|sept|huit|neuf|dix|vingt|trente|cent|mille)"
@@ -109,6 +109,8 @@ def amounts(text: str, sure: Iterable[Mention]) -> Iterator[Mention]:
             figure = text[start : m.start("unit")]
             if _YEAR.fullmatch(figure):
                 yield start, m.start("unit"), "date"
+            elif figure[-1:] == "m":  # millions or metres
+                yield start, m.start("unit"), "quantity"
             continue
         yield start, end, "quantity"
     yield from ((*m.span(), "quantity") for m in _SPELLED.finditer(text))

@@ -39,25 +39,35 @@ _TABLE: Final = lexicon("names")
 _UPPER: Final = "".join(chr(c) for c in range(0x41, 0x530) if chr(c).isupper()) + "".join(
     chr(c) for c in range(0x1E00, 0x1F00) if chr(c).isupper()
 )
-_NAME_REST: Final = r"(?:(?:\.[A-Z])++\.?(?!\w)|(?:r|rs|s|rof|t)\.(?= )|\.(?= ?\b)|[\w'’&+/-]*+(?:\.\w++)*+)"
+_NAME_REST: Final = (
+    r"(?:(?:\.[A-Z])++\.?(?!\w)|\.(?:p\.A|r\.l)\b\.?|(?:r|rs|s|rof|t)\.(?= )|o\.(?= (?:KG|OHG)\b)"
+    r"|\.(?= ?\b)|[\w'’&+/-]*+(?:\.\w++)*+)"
+)
 _LINK: Final = (
     r"(?:of|de(?: la| los| las)?|del|von(?: der| den)?|van(?: der| den| de| het)?|der|du|des|da|do|dos|das|di|la|für|zu"
-    r"|bin|ibn|&) "
+    r"|bin|ibn|&|the(?= (?:Great|Elder|Younger|Terrible|Conqueror|Confessor|Magnificent|Wise|Bold|Good)\b)) "
 )
 #: What follows the figures of a version: "3.0.13-r2", "2.1.0-rc.1".
 _RELEASE: Final = r"-(?:r|rc|beta|alpha|p|b|ga|lts|pre|dev|post)\.?\d*+(?![\w-])"
 _NAME: Final = re.compile(
     rf"[{_UPPER}](?<![\w.][{_UPPER}]){_NAME_REST}"
-    rf"(?: (?:{_LINK}|[dl]['’])?(?:[{_UPPER}]{_NAME_REST}|[vV]?\d\w*+(?:\.\w++)*+(?:{_RELEASE})?+(?![-–:]\d)))*+"
+    rf"(?: (?:{_LINK}|[dl]['’])?(?:Sp\. z o\. ?o\.?+|plc\b|[{_UPPER}]{_NAME_REST}"
+    rf"|[vV]?\d\w*+(?:\.\w++)*+(?:{_RELEASE})?+(?![-–:]\d)))*+"
 )
 _KATAKANA: Final = re.compile(r"[ァ-ヶー・]{3,}+")
+_MONTH: Final = (
+    r"(?:January|February|March|April|May|June|July|August|September|October|November|December"
+    r"|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b)"
+)
 # Dates that ``inline`` does not protect; what is listed here is found only, never kept byte for byte because of it.
 _DATES: Final = re.compile(
     r"\d{1,2} (?:января|февраля|марта|апреля|мая|июня|июля|августа|сентября|октября|ноября|декабря|stycznia|lutego|marca|kwietnia"
     r"|maja|czerwca|lipca|sierpnia|września|października|listopada|grudnia|januari|februari|maart|april|mei|juni|juli|augustus"
     r"|september|oktober|november|december|Ocak|Şubat|Mart|Nisan|Mayıs|Haziran|Temmuz|Ağustos|Eylül|Ekim|Kasım|Aralık)\b"
     r"(?: \d{4}\b)?|\d{4}년(?: ?\d{1,2}월(?: ?\d{1,2}일)?)?|\d{1,2}월 ?\d{1,2}일"
-    r"|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b"
+    rf"|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b"
+    rf"(?:,? (?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)? {_MONTH}|{_MONTH} \d{{1,2}}\b)(?:,? \d{{4}}\b)?)?+"
+    r"|\b\d{1,2}(?:[.:]\d\d)? ?[ap]\.m\."
     r"|\d{1,2} (?:जनवरी|फ़?रवरी|फरवरी|मार्च|अप्रैल|मई|जून|जुलाई|अगस्त|सितंबर|सितम्बर|अक्टूबर|नवंबर|नवम्बर|दिसंबर|दिसम्बर)(?:,? \d{4})?"
     r"|(?:[一二三四五六七八九〇零]{4}年)?[一二三四五六七八九十]{1,3}月[一二三四五六七八九十]{1,3}[日号號]"
     r"|\d{1,2} (?:يناير|فبراير|مارس|أبريل|إبريل|مايو|يونيو|يوليو|أغسطس|سبتمبر|أكتوبر|نوفمبر|ديسمبر|كانون الثاني|شباط|آذار"
@@ -71,6 +81,7 @@ _PHONES: Final = re.compile(r"(?<![\w+])\+\d{1,3}(?:[ \u00a0./-]?\(\d{1,4}\))?(?
 _QUARTERS: Final = re.compile(r"[QHF](?<!\w[QHF])(?:(?<!F)[1-4]|(?<=F)Y) ?(?:20)?\d\d\b")
 _YEARS: Final = re.compile(r" (?:19|20)\d\d\b")
 _MONTHS: Final = _TABLE["months"]
+_LONGEST_MONTH: Final = 16  # characters, with what stands in front of it
 
 # Words that open sentences, or stand with a capital for other reasons than being a name. Closed classes only.
 _OPENING_WORDS: Final = (
@@ -99,7 +110,10 @@ _OPENING_WORDS: Final = (
 )
 _OPENERS: Final = frozenset(_OPENING_WORDS.split())
 _WHOLE: Final = frozenset({"I", "A", "I'm", "I'd", "I'll", "I've", "OK", "Ok"})
-_LEGAL: Final = r"GmbH|AG|AS|KGaA|SE|KG|SA|S\.A|SARL|SAS|SpA|Ltda|BV|NV|AB|ASA|Oy|Oyj|A/S|ApS|Kft|Zrt|LLP|LP|Pty|Pte|Sdn|Bhd"
+_LEGAL: Final = (
+    r"GmbH|AG|AS|KGaA|SE|KG|SA|S\.A|S\.p\.A|S\.r\.l|S\.L|S\.A\.U|z o\. ?o|plc|SARL|SAS|SpA|Ltda|BV|NV|AB"
+    r"|ASA|Oy|Oyj|A/S|ApS|Kft|Zrt|LLP|LP|Pty|Pte|Sdn|Bhd"
+)
 _LEGAL_BEFORE: Final = re.compile(r"\b(?:ООО|ОАО|ЗАО|ПАО|АО)\b")
 _GERMAN_ORGANISATIONS: Final = (
     r"\w+(?:werke|gesellschaft|gemeinschaft|genossenschaft|verband|universität|ministerium|versicherung|[ks]kasse|kammer|anstalt"
@@ -115,7 +129,8 @@ _IN_QUOTES: Final = re.compile(r"\b(?:ООО|ОАО|ЗАО|ПАО|АО|НПО|Ф
 _ORGANISATION: Final = re.compile(
     rf"\b(?:{_LEGAL}|ООО|ОАО|ЗАО|ПАО|АО|Банк|Университет\w?|Министерств\w|Академи\w)\b|\b(?:{_GERMAN_ORGANISATIONS})\b"
     r"|\b(?:Universi(?:dad|dade|té|tät|teit|tà|tet)|Uniwersytet|Banco|Banque|Banca|Compañía|Companhia"
-    r"|Compagnie|Société|Minist(?:erio|ère|ério|ero|erium)|Mus(?:ée|eo|eu)|Instituto|Institut|École|Escola|Escuela|Stiftung|Verein|Fundación|Fundação|Fondation|Fondazione|Fundacja|Fundația|Quartet|Orchestra|Philharmonic"
+    r"|Compagnie|Société|Coopérative|Cooperativa|Tribunale?"
+    r"|Minist(?:erio|ère|ério|ero|erium)|Mus(?:ée|eo|eu)|Instituto|Institut|École|Escola|Escuela|Stiftung|Verein|Fundación|Fundação|Fondation|Fondazione|Fundacja|Fundația|Quartet|Orchestra|Philharmonic"
     r"|Brewery|Brothers|Crédit|Caisse|Engineering|Construction|Insurance|Pharmaceuticals?|Logistics|Securities|Petroleum|Publishing"
     r"|Consulting|Infrastructure|Bancorp|Telecom|Railways?|Shipping"
     r"|Sans Frontières|Without Borders|Administration|Observatory|Tribunal|Directorate|Registry"
@@ -125,9 +140,12 @@ _ORGANISATION: Final = re.compile(
     r"|Inc|Corp|Corporation|Ltd|LLC|GmbH|AG|SA|PLC|Co|Company|Group|Holdings|Partners|University|Institute|College|School|Bank"
     r"|Foundation|Navy|Army|Air Force|Coast Guard|Marines"
     r"|Association|Agency|Ministry|Department|Council|Committee|Commission|Board|Team|Labs?|Systems|Technologies|Union"
-    r"|Authority|Court|Hospital|Museum|Office|Service)\b"
+    r"|Authority|Court|Hospital|Museum|Office|Service|Sąd|Urząd|Ayuntamiento|Mairie|Préfecture)\b"
+    r"|(?<= )(?:Services|Utilities|Athletics|Therapeutics|Foods|Chemicals|Electronics|Instruments|Bakery|Stores|Press|Club)\b"
 )
-_TITLE: Final = re.compile(r"(?:Mr|Mrs|Ms|Miss|Dr|Prof|Sir|Herrn?|Frau|Sr|Sra|Dra|Don|Doña|M|Mme|Mlle|Dott|Pan|Pani|Lord|Lady)\b")
+_TITLE: Final = re.compile(
+    r"(?:Mr|Mrs|Ms|Miss|Dr|Prof|Sir|Herrn?|Frau|Sr|Sra|Dra|Don|Doña|M|Mme|Mlle|Dott|Pan|Pani|Lord|Lady|Maître|Rev)\b"
+)
 # What somebody is stands in front of the name and is none of it, unless a single word follows: "President Biden".
 _ROLE_WORDS: Final = (
     "Actor Actress Ambassador Analyst Archbishop Artist Author Bishop Captain Cardinal Chairman Chairwoman Chancellor Chef Chief "
@@ -137,11 +155,12 @@ _ROLE_WORDS: Final = (
     "CEO CFO CIO COO CTO MEP MP PM VP"
 )
 _ROLES: Final = frozenset(_ROLE_WORDS.split())
-_OF_A_PERSON: Final = frozenset(
+_OF_A_PERSON: Final = {"the"}.union(
     ["de", "la", "los", "las", "del", "van", "von", "der", "den", "het", "da", "do", "dos", "das", "di", "du", "zu", "bin", "ibn"]
 )
 #: A name that begins so is a thing's or an organisation's: "Large Hadron Collider".
 _NO_GIVEN_NAMES: Final = _TABLE["no given names"]
+_INITIAL: Final = len("J.")
 _LONGEST_NAME: Final = 12  # words up to which a name is looked at for parts
 #: A name that ends so is a place's, whoever it is named after.
 _PLACES: Final = _TABLE["places"]
@@ -207,7 +226,8 @@ def _months(text: str) -> Iterator[Entity]:
     """Months in front of a year: "février 2022", "enero de 2021"."""
     for m in _YEARS.finditer(text):
         end = m.start() - 3 if text.endswith(" de", 0, m.start()) else m.start()
-        start = text.rfind(" ", 0, end) + 1
+        before = max(0, end - _LONGEST_MONTH)
+        start = max(before - 1, *(text.rfind(sign, before, end) for sign in " '’")) + 1
         if text[start:end] in _MONTHS:
             yield Entity(text[start : m.end()], "date", start, m.end())
 
@@ -329,7 +349,8 @@ def _name_kind(name: str, words: list[str]) -> str:
     if words[-1] in _PLACES or words[0] in _NO_GIVEN_NAMES or words[-1] in _THINGS:
         return "name"
     own = [word for word in words if word not in _OF_A_PERSON]
-    is_person = 2 <= len(own) <= 3 and all(word.istitle() or _INNER_CAPITAL.match(word) for word in own)
+    initials = sum(len(word) == _INITIAL and word[1] == "." for word in own)
+    is_person = 2 <= len(own) <= 3 + max(0, initials - 1) and all(word.istitle() or _INNER_CAPITAL.match(word) for word in own)
     return "person" if is_person or _TITLE.match(name) else "name"
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from turnfold.compression.text.lexicon import all_words, lexicon
-from turnfold.compression.text.ties.pieces import StatementPiece
+from turnfold.compression.text.ties.pieces import StatementPiece, before_in_line
 
 Pair = tuple[int, int]
 
@@ -34,6 +34,9 @@ _LABEL: Final = re.compile(r"[^\n:：.,!?]{1,40}[:：]")
 _WEAK: Final = frozenset(("well",))  # begins what limits a little, or nothing
 _IN_BRACKETS: Final = re.compile(r"[^\n=]*[(（][^\n()（）\d=]*[^\W\d_][^\n()（）\d=]*[)）]\n\s*\Z")
 _DEMONSTRATIVES: Final = lexicon("ties")["demonstratives"]
+_CLOSING_LABELS: Final = lexicon("ties")["outcome-labels"]
+_EDITING: Final = lexicon("ties")["editing-labels"]
+_EDITOR_WORDS: Final = 3  # of the label of a note in brackets
 _FUNCTION_WORDS: Final = all_words("function_words")
 _NO_LETTERS: Final = re.compile(r"[\W\d_]+")
 _CORRECTING: Final = frozenset(("verdicts", "retracts"))
@@ -57,6 +60,8 @@ def correcting_ties(text: str, pieces: Sequence[StatementPiece]) -> Iterator[Pai
         yield from _of_speaker(pieces)
     if hints.introduces:
         yield from _labelled(text, pieces)
+        if not (_CLOSING_LABELS.isdisjoint(hints.distinct) and _EDITING.isdisjoint(hints.distinct)):
+            yield from _closed(pieces)
     if "\n\n" in text:
         yield from _noted(pieces)
     if ")\n" in text or "）\n" in text:
@@ -78,6 +83,16 @@ def _in_line(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
             yield k, i
             if pieces[k].starts_line:
                 break
+
+
+def _closed(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+    """ "Every team gets a budget. ... Status: withdrawn.", "[Editor's note: the clock was slow.]": the line before it."""
+    for i, piece in enumerate(pieces):
+        if piece.starts_line or piece.kind or not (label := _LABEL.match(piece.body)):
+            continue
+        words = label[0].lower().rstrip(":： ").split()
+        if words[0] in _CLOSING_LABELS or (piece.text[0] in "([（" and not _EDITING.isdisjoint(words[:_EDITOR_WORDS])):
+            yield from ((k, i) for k in before_in_line(pieces, i, _FARTHEST))
 
 
 def _of_speaker(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:

@@ -39,7 +39,9 @@ FRONTS: Final = _TIES["settings"] | {"should", "according", "had", "were", "exce
 REFERRING_FRONTS: Final = _TIES["settings"] | _REFERENCES["fronts"]
 DEFINITE: Final = frozenset(("the", "der", "die", "das", "le", "la", "l", "el"))
 SOME: Final = _TIES["numbers"] | frozenset(("one", "some", "most", "many", "few", "none", "half"))
-BEGIN_LIMITS: Final = first_words(_TIES["subsets"]) | _TIES["settings"] | _TIES["only"] | LISTED["amends"].keys()
+BEGIN_LIMITS: Final = (
+    first_words(_TIES["subsets"]) | _TIES["settings"] | _TIES["only"] | _TIES["groups"] | LISTED["amends"].keys()
+)
 WERE: Final = frozenset(("was", "were", "is", "are"))
 TELLERS: Final = frozenset(("i", "we", "he", "she", "they", "at"))
 TO: Final = frozenset(("to", "zu", "de"))

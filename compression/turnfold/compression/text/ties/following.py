@@ -23,6 +23,7 @@ _TIES: Final = lexicon("ties")
 _ANAPHORS: Final = _TIES["anaphors"]
 _SETTINGS: Final = _TIES["settings"]
 _DENSE_SETTINGS: Final = tuple(_TIES["settings-run-on"])
+_ASKING_WHAT: Final = _TIES["asking-what"]
 _REPORTS: Final = _TIES["reports"]
 _REPORT_MARKS: Final = tuple(mark.replace("_", " ") for mark in _TIES["reports-run-on"])
 _DIFFERING: Final = _TIES["differing"]
@@ -38,6 +39,7 @@ _SPEAKERS: Final = frozenset(
 )
 _ONES: Final = frozenset(("one", "ones"))
 _LONGEST: Final = 24  # words of a sentence that is asked at all
+_QUESTION_WORDS: Final = 2  # among which one says that more than yes or no is asked
 _FRAGMENT_WORDS: Final = 6
 _LEANING_WORDS: Final = 10
 _CONDITION_WORDS: Final = 8
@@ -79,6 +81,7 @@ def following_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
             or differs
             or (reporting and _reports(last))
             or (dense and piece.dense)
+            or last.asks
         ):
             continue  # most
         asked = denies or size <= _LEANING_WORDS
@@ -86,6 +89,8 @@ def following_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
             continue
         if last.asks:
             told = size <= _LEANING_WORDS or _is_set(piece)
+            if said[0] not in _SPEAKERS and _ASKING_WHAT.isdisjoint(last.said[:_QUESTION_WORDS]):
+                found.append((i, i - 1))
         else:
             leans = asked and leaning != i - 1 and not piece.dense and _leans(piece, last)
             leaning = i if leans else leaning

@@ -124,7 +124,10 @@ def _revised(pieces: Sequence[StatementPiece]) -> list[tuple[int, int]]:
                 found += [(k, i) for k in said[-2 if pieces[last].is_short else -1 :]]
             elif piece.revokes:
                 near = () if piece.points_back else said[: -_NEAR - 1 : -1]
-                found.append((next((k for k in near if piece.shares_words(pieces[k])), last), i))
+                meant = next((k for k in near if piece.shares_words(pieces[k])), last)
+                found.append((meant, i))
+                if meant == i - 1:
+                    found += limited_too(pieces, i)
         said.append(i)
         doubted = "doubted-later" in piece.opens
     return found

@@ -44,6 +44,8 @@ _NAME: Final = re.compile(r"[A-Z](?<=[\w,;:] .)\w*")
 _SETTINGS: Final = _TIES["settings"]
 _SETTINGS_DENSE: Final = tuple(_TIES["settings-run-on"])
 _TIME_FRONTS: Final = _TIES["time-fronts"]
+_GROUPS: Final = _TIES["groups"]
+_GROUPS_DENSE: Final = tuple(_TIES["groups-run-on"])
 _QUANTITIES: Final = _TIES["quantities"]
 #: Without those that often say no more than what there is: "Berth 3 holds 12 casks.".
 _REPORTS: Final = _TIES["reports"] - _TIES["stating"]
@@ -196,7 +198,11 @@ def _may_limit(piece: StatementPiece, bits: int) -> bool:
     if not said or len(said) > _LIMIT_WORDS or piece.asks:
         return False
     if piece.dense:
-        told = _holds(piece.body, _LIMITING_DENSE) or _holds(piece.body[:_DENSE_SETTING], _SETTINGS_DENSE)
+        told = (
+            _holds(piece.body, _LIMITING_DENSE)
+            or _holds(piece.body[:_DENSE_SETTING], _SETTINGS_DENSE)
+            or piece.body.startswith(_GROUPS_DENSE)
+        )
         return told and len(piece.body) <= _DENSE_SHORT
     first = said[0]
     return bits & _LIMITING > 0 and first != "well" and _limits(piece, first, bits)  # "Well, ..." limits a little, or nothing
@@ -212,6 +218,8 @@ def _limits(piece: StatementPiece, first: str, bits: int) -> bool:
         if len(said) > _SETTING_WORDS or not _SPEAKERS.isdisjoint(said if piece.hints.ascii else said[1:2]):
             return False
         return not piece.hints.ascii or all(name.lower() in _TIMES for name in _NAME.findall(piece.body))
+    if first in _GROUPS and not (piece.hints.ascii and _DUTIES.isdisjoint(said)):
+        return True
     return _begins(piece, _SUBSETS) or ("amends" in piece.opens and piece.amends)
 
 
@@ -233,7 +241,8 @@ def _of_all(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
         behind = pieces[k]
         if behind.kind or behind.said == piece.said or is_apart(pieces, k):
             return
-        if not _DUTIES.isdisjoint(behind.said) or _may_limit(behind, piece.hints.cues[k]) or behind.shares_words(piece):
+        told = not _DUTIES.isdisjoint(behind.said) or not _TIME_FRONTS.isdisjoint(behind.said[-1:])
+        if told or _may_limit(behind, piece.hints.cues[k]) or behind.shares_words(piece):
             yield i, k
 
 

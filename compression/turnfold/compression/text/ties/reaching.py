@@ -25,6 +25,7 @@ _ELLIPSES: Final = _TIES["ellipses"]
 _POSITIONS: Final = _TIES["positions"]
 _MEASURE_WORDS: Final = 11
 _DETAIL_WORDS: Final = 6  # of a short addition to a claim
+_DETAIL_ABOUT_IT: Final = 12  # of one that begins with a pronoun
 _SUBJECT: Final = 2  # words within which it names the measure
 _NEAR: Final = 4  # sentences beside it whose figures have the measure
 _ANSWER_WORDS: Final = 4
@@ -80,7 +81,7 @@ def limited_too(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
     if i < 2:
         return
     claim, detail, last = pieces[i - 2 : i + 1]
-    is_short = len(detail.said) <= _DETAIL_WORDS + 2 * ("pronouns" in detail.opens)
+    is_short = len(detail.said) <= (_DETAIL_ABOUT_IT if "pronouns" in detail.opens else _DETAIL_WORDS)
     if is_short and not (last.starts_line or detail.starts_line or claim.kind or detail.kind or claim.asks or detail.asks):
         yield i - 2, i
 

@@ -1,6 +1,7 @@
 """A claim and the sentence behind it that says for whom, where or how long it holds: "This holds for ...", "It will end in May.".
 
-Lives here: pairs of a claim and a sentence of its line that gives its scope by a verb or by "only". Does not belong here: scopes
+Lives here: pairs of a claim and a sentence of its line that gives its scope by a verb, by "only", by another price or by its
+amount said again. Does not belong here: scopes
 told by their first word (``pieces``), limits in other lines (``paragraph``, ``numbered``).
 
 The words of the whole text are asked first; each rule looks a bounded number of sentences back: all are linear.
@@ -8,6 +9,7 @@ The words of the whole text are asked first; each rule looks a bounded number of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -18,6 +20,11 @@ Pair = tuple[int, int]
 
 _TIES: Final = lexicon("ties")
 _HOLDS, _ENDS, _ONLY = _TIES["holds"], _TIES["ending"], _TIES["only"]
+_PAYING, _OTHERWISE, _COSTING, _NUMBERS = (_TIES[name] for name in ("paying", "paying-otherwise", "costing", "numbers"))
+_PRICE: Final = re.compile(
+    r"[€$£¥₽₺₪₹₩]|\d ?(?:euros?|dollars?|pounds?|pence|cents?|francs?|Franken|CHF|EUR|USD|kr|zł|Kč|lire|lira|pesos|reais|руб)",
+    re.IGNORECASE,
+)
 _WITH: Final = frozenset(("with", "to", "through", "whatever", "regardless", "für", "avec", "com"))
 #: Words behind "only" with which begins when, where or for whom; "only a few" is an amount.
 _SETTINGS: Final = (_TIES["settings"] | _WITH) - {"a", "no", "na"}
@@ -37,7 +44,10 @@ def scope_ties(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     distinct = pieces[0].hints.distinct
     scoped = not (_HOLDS.isdisjoint(distinct) and _ENDS.isdisjoint(distinct))
     limited = not _ONLY.isdisjoint(distinct)
-    if not (scoped or limited):
+    costing = not (_COSTING.isdisjoint(distinct) or _PAYING.isdisjoint(distinct))
+    priced = costing or not (_PAYING.isdisjoint(distinct) or _OTHERWISE.isdisjoint(distinct))
+    counted = not _NUMBERS.isdisjoint(distinct) or any(map(str.isdecimal, distinct))
+    if not (scoped or limited or priced or counted):
         return
     for i, piece in enumerate(pieces):
         if not i or piece.kind or piece.asks or not 0 < len(piece.said) <= _LONGEST or pieces[i - 1].kind or is_apart(pieces, i):
@@ -47,6 +57,23 @@ def scope_ties(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
             yield i, i - 1
         if limited and not _ONLY.isdisjoint(piece.said) and _limits(piece.said):
             yield from ((k, i) for k in before_in_line(pieces, i, _BACK) if piece.shares_words(pieces[k]) and not pieces[k].asks)
+        if priced and not (_PAYING.isdisjoint(piece.said) or _OTHERWISE.isdisjoint(piece.said)):
+            yield from ((k, i) for k in before_in_line(pieces, i, _BACK) if _PRICE.search(pieces[k].text))
+        if costing and not _COSTING.isdisjoint(piece.said):
+            yield from ((k, i) for k in before_in_line(pieces, i, _BACK) if not _PAYING.isdisjoint(pieces[k].said))
+        if counted and _counts(piece):
+            yield from ((k, i) for k in before_in_line(pieces, i, _BACK) if _says(pieces[k], piece.said[:2]))
+
+
+def _counts(piece: StatementPiece) -> bool:
+    """Whether it begins with an amount: "Ten minutes for a carpenter."."""
+    return len(piece.said) > 1 and (piece.said[0] in _NUMBERS or piece.said[0].isdecimal())
+
+
+def _says(piece: StatementPiece, words: Sequence[str]) -> bool:
+    """Whether two words stand in it one behind the other, not at its beginning, as in a row of sentences alike."""
+    said = piece.said
+    return any(said[k] == words[0] and said[k + 1] == words[1] for k in range(1, len(said) - 1))
 
 
 def _limits(said: Sequence[str]) -> bool:

@@ -11,13 +11,12 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from turnfold.compression.text.blocks import Range
-from turnfold.compression.text.lexicon import one_of
+from turnfold.compression.text.lexicon import lexicon, one_of
 
 _LONGEST: Final = 1_500  # characters of a request; a longer one brings what it needs
 _LONGEST_ERROR: Final = 30_000  # characters of one with an error
 _MOST_CALLS: Final = 40  # in it
 _LONGEST_LINE: Final = 200  # characters of a line that names a file
-_MOST_BESIDE: Final = 24  # letters and figures beside the name in such a line
 _FEWEST_LINES: Final = 2  # of what stands under it
 _MOST_JOINED: Final = 4  # words of a request that are one name in code
 _SHORTEST_JOINED: Final = 7  # letters of such a name
@@ -29,6 +28,8 @@ _FILE: Final = re.compile(
     rf"(?<![\w.@+/\\-])((?:[\w@.+-]{{1,80}}[/\\]|/){{0,12}}(?:[\w@+-][\w@.+-]{{0,80}}\.(?:{_SUFFIXES})|Dockerfile|Makefile))(?![\w/-])",
     re.IGNORECASE,
 )
+_LABELS: Final = lexicon("code_parts")["labels"]
+_WORDS: Final = re.compile(r"[^\W\d_]+")
 _BRINGS: Final = re.compile(r"\s*(?:import|from|require|use|using|include|#\s*include|export|@import|source|const|let|var)\b")
 _MODIFIERS: Final = (
     r"(?:(?:export|default|public|private|protected|internal|async|static|abstract|final|pub(?:\(\w+\))?|open|data|sealed|override"
@@ -199,7 +200,7 @@ def _is_file_line(line: str, name: str) -> bool:
     if line[0].isspace() or _BRINGS.match(line):
         return False
     beside = line.replace(name, "", 2)
-    return sum(map(str.isalnum, beside)) <= _MOST_BESIDE and not any(sign in beside for sign in ("(", ";", "{"))
+    return _LABELS.issuperset(_WORDS.findall(beside.lower())) and not any(sign in beside for sign in ("(", ";", "{"))
 
 
 def definitions(text: str) -> Iterator[Definition]:

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from turnfold.compression.text.blocks import Range
-from turnfold.compression.text.lexicon import one_of
+from turnfold.compression.text.lexicon import lexicon, one_of
+from turnfold.compression.text.words import is_function_word, words
 
 _LONGEST: Final = 600  # characters of a request; a longer one brings what it needs
 _MOST_STATEMENT: Final = 6_000  # characters of the definition of a table
@@ -33,6 +34,9 @@ _ASKS: Final = {
 }
 _CODE: Final = re.compile(rf"\b(?:{one_of('materials', 'code')})\b|{one_of('materials', 'code run-on')}")
 _ALL_CODE: Final = re.compile(rf"\b(?:{one_of('materials', 'all code')})\b|{one_of('materials', 'all code run-on')}")
+_GENERAL: Final = frozenset(
+    word for section in ("code", "general") for phrase in lexicon("materials")[section] for word in phrase.split("_")
+)
 _TABLE: Final = re.compile(
     r"^[^\S\n]*(?:create\s+(?:temp(?:orary)?\s+)?(?:table|view|materialized view|type)\s+(?:if\s+not\s+exists\s+)?"
     r"|(?:model|table)\s+(?=\w+\s*\{)|alter\s+table\s+(?:only\s+)?)([\w.\"`\[\]]{1,80})",
@@ -58,6 +62,11 @@ def needs_code(folded: str) -> bool:
 def names_all_code(folded: str) -> bool:
     """Whether such a request is about all of it: "write tests for everything"."""
     return _ALL_CODE.search(folded) is not None
+
+
+def is_about_all_code(folded: str) -> bool:
+    """Whether such a request is about no part of it: "review the code", "how do the modules depend on each other?"."""
+    return names_all_code(folded) or all(word in _GENERAL or is_function_word(word) for word in words(folded))
 
 
 def materials(text: str) -> Iterator[Material]:

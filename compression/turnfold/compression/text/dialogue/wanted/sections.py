@@ -28,6 +28,8 @@ _MOST_NAMED: Final = 6  # numbers in a message
 _SHORTEST_TITLE: Final = 8  # letters of a title of several words that is one wherever it is said
 _TABLES: Final = lexicon("sections")
 _NUMBER_WORD: Final = rf"(?:{one_of('sections', 'numbered')})"
+_CONTENTS: Final = re.compile(rf"\b(?:{one_of('sections', 'contents')})\b")
+_SHORT_QUESTION: Final = 120  # characters of one that asks for the contents alone
 _NUMBER: Final = r"(\d{1,3}(?:\.\d{1,3}){0,4})"
 _ASKED: Final = re.compile(
     rf"(?:(?<!\w){_NUMBER_WORD}\.?[^\S\n]|§§?)[^\S\n]*(?:no\.?|nr\.?|number|#)?[^\S\n]*{_NUMBER}(?!\.?\d|\w|%)"
@@ -67,11 +69,15 @@ class TextSection(NamedTuple):
         number: as it stands there; "" for none.
         title: the words of its heading; () for none.
         place: it with its heading.
+        head: its first line.
+        level: how deep it is.
     """
 
     number: str
     title: tuple[str, ...]
     place: Range
+    head: Range
+    level: int
 
 
 class NamedSections(NamedTuple):
@@ -128,9 +134,30 @@ def text_sections(text: str) -> list[TextSection]:
     """The sections of a text, in order; those inside of others too."""
     heads = _heads(text)
     return [
-        TextSection(head.number, tuple(words.words(words.fold(head.title))), (head.at, _end(heads, n, len(text))))
+        TextSection(
+            head.number,
+            tuple(words.words(words.fold(head.title))),
+            (head.at, _end(heads, n, len(text))),
+            _first_line(text, head.at),
+            head.level,
+        )
         for n, head in enumerate(heads)
     ]
+
+
+def asks_for_contents(message: str) -> bool:
+    """Whether a message asks which sections there are, and for nothing else: "give me the table of contents"."""
+    folded = words.fold(message)
+    if len(folded) > _SHORT_QUESTION or not _CONTENTS.search(folded):
+        return False
+    rest = words.words(_CONTENTS.sub(" ", folded))
+    return all(word in _TABLES["about contents"] or words.is_function_word(word) for word in rest)
+
+
+def _first_line(text: str, at: int) -> Range:
+    """A heading's line; of a clause on one line the beginning."""
+    end = text.find("\n", at)
+    return at, min(len(text) if end < 0 else end, at + _LONGEST_TITLE + 10)
 
 
 def is_named(section: TextSection, named: NamedSections, *, by_title: bool) -> bool:

@@ -1,4 +1,4 @@
-"""Which versions of a work a message asks for: "the first draft", "undo the last change", "compare both versions".
+"""Which versions of a work a message asks for: "the first draft", "version 2's ending", "undo the last change".
 
 Lives here: reading such words. Does not belong here: which work is meant (``works``), what its versions are
 (``recall.wholes.works``), single words (``lexicon/versions.txt``).
@@ -23,10 +23,9 @@ _NUMBERS: Final = {"first": 0, "second": 1, "third": 2, "previous": -2, "newest"
 _NUMBER_OF: Final = {word.replace("_", " "): n for section, n in reversed(_NUMBERS.items()) for word in _TABLES[section]}
 _VERSION: Final = one_of("versions", "versions")
 _NUMBERED: Final = "|".join(one_of("versions", section) for section in _NUMBERS)
+_NAMING: Final = ("versions", *_NUMBERS, "undo", "restore", "compare", "changed", "combine", "all")
 #: Words that tell which version is meant, and not which work.
-VERSION_WORDS: Final = frozenset(
-    word for section in _TABLES if section != "run-on" for phrase in _TABLES[section] for word in phrase.split("_")
-)
+VERSION_WORDS: Final = frozenset(word for section in _NAMING for phrase in _TABLES[section] for word in phrase.split("_"))
 _WORK: Final = "|".join(one_of("works", kind) for kind in ("code", "prose", "either"))
 # Parts of a work, of which there is a first one in every version.
 _PART: Final = r"(?:paragraph|chapter|scene|message|text|list|table|line|kapitel|tabelle|liste|chapitre|capítulo|tabla|lista)\b"
@@ -43,22 +42,66 @@ _UNDO: Final = re.compile(rf"\b(?:{one_of('versions', 'undo')})\b|\b(?:how|what|
 _RESTORE: Final = re.compile(rf"\b(?:{one_of('versions', 'restore')})\b")
 _COMPARE: Final = re.compile(rf"\b(?:{one_of('versions', 'compare')})\b")
 _CHANGED: Final = re.compile(rf"\b(?:{one_of('versions', 'changed')})\b")
+_COMBINE: Final = re.compile(rf"\b(?:{one_of('versions', 'combine')})\b")
+_PLACE: Final = re.compile(rf"\b(?:{one_of('versions', 'places')})\b")
+_AT_FIRST: Final = re.compile(rf"\b(?:{one_of('versions', 'at first')})\b")
+# "version 2's ending", "draft no. 3", "v4": of software too, so that a message must say what is to be done with it.
+_BY_NUMBER: Final = re.compile(rf"\b(?:(?:{_VERSION}) (?:no\.? |nr\.? |number )?#?|v)([1-9])\b(?!\.\d)")
+_BEGINNING: Final = 6  # words of a request that are read
+_REVISES: Final = re.compile(
+    rf"(?:(?:{one_of('versions', 'politely')})\W+)*(?:{one_of('versions', 'revise')})\b"
+    r"(?! (?:me|you|i|we|is|are|was|what|how|why)\b)"
+)
+_INSTEAD: Final = re.compile(rf"\b(?:{one_of('versions', 'instead')})[\s.!]*$")
+_OTHERWISE: Final = re.compile(rf"\b(?:{one_of('versions', 'otherwise')})\b|^\w+er\b|^(?:a (?:bit|little) )\w+er\b")
+_VERSION_BEFORE: Final = re.compile(
+    rf"\b(?:{_VERSION}) (?:from )?(?:before|prior to|vor|bevor|avant|antes de|prima di) ([^.,;?!]{{2,60}})"
+)
 _RUN_ON: Final = [(phrase.replace("_", " "), int(n)) for phrase, n in (one.split("=") for one in sorted(_TABLES["run-on"]))]
+
+
+def _named(folded: str) -> set[int]:
+    """The versions that a message names; those that it has parts of put together, and the newest where it restores a part."""
+    named = {_NUMBER_OF[found[1]] for pattern in (_BEFORE_NOUN, _BEHIND_NOUN) for found in pattern.finditer(folded)}
+    named |= {number for phrase, number in _RUN_ON if phrase in folded}
+    is_of_part, combines = _PLACE.search(folded) is not None, _COMBINE.search(folded) is not None
+    if is_of_part or combines or _UNDO.search(folded):
+        named |= {int(found[1]) - 1 for found in _BY_NUMBER.finditer(folded)}
+    if named and combines:
+        named |= {_NUMBER_OF[found[1]] for found in _ANY.finditer(folded)}
+    return named | {-1} if named and is_of_part and _RESTORE.search(folded) else named
 
 
 def asked_versions(folded: str) -> Versions:
     """The versions of a work that a case-folded message asks for; () where it says nothing of them, and means the newest."""
-    named = {_NUMBER_OF[found[1]] for pattern in (_BEFORE_NOUN, _BEHIND_NOUN) for found in pattern.finditer(folded)}
-    named |= {number for phrase, number in _RUN_ON if phrase in folded}
+    named = _named(folded)
     if _COMPARE.search(folded) or _CHANGED.search(folded):
         return _compared(folded, named)
     if _MANY.search(folded):
         return ALL
     if named - {-1}:
         return tuple(sorted(named))
-    if _RESTORE.search(folded):
-        return WITH_OLDER
-    return (-2, -1) if _UNDO.search(folded) else ()
+    meant = ((_RESTORE, WITH_OLDER), (_UNDO, (-2, -1)), (_AT_FIRST, (0,)))
+    return next((versions for pattern, versions in meant if pattern.search(folded)), ())
+
+
+def asks_to_revise(folded: str) -> bool:
+    """Whether a short case-folded message, behind a text, asks for another version of it: "shorter", "now with the dog in it"."""
+    said = folded.split()[:_BEGINNING]
+    begins = any(map(_REVISES.match, (" ".join(said), folded.partition(", ")[2])))
+    is_otherwise = len(said) < _BEGINNING and _OTHERWISE.search(folded) is not None
+    return begins or is_otherwise or _INSTEAD.search(folded) is not None
+
+
+def names_number(folded: str) -> bool:
+    """Whether it names versions by number, which may be all that it says of the work: "v2's ending with v4's start"."""
+    return _BY_NUMBER.search(folded) is not None
+
+
+def version_behind(folded: str) -> str:
+    """What a message says of the version behind the one that it means: "the dog" in "the version before the dog"."""
+    found = _VERSION_BEFORE.search(folded)
+    return found[1] if found else ""
 
 
 def _compared(folded: str, named: set[int]) -> Versions:

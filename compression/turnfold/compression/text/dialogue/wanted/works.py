@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
 from turnfold.compression.text.dialogue.wanted.judging import judging_sentences
-from turnfold.compression.text.dialogue.wanted.versions import NEWEST, VERSION_WORDS, Versions, asked_versions
+from turnfold.compression.text.dialogue.wanted.versions import NEWEST, VERSION_WORDS, Versions, asked_versions, names_number
 from turnfold.compression.text.lexicon import lexicon, one_of
 from turnfold.compression.text.words import is_function_word
 
@@ -89,6 +89,12 @@ _QUOTED_TEXT: Final = re.compile(
     r"\b(?:text|sentences?|paragraph|passage|satz|sätze|absatz|texte|phrases?|frases?|texto|testo|frasi|tekst|текст|предложение)"
     r" ?: ?[\"“„«‘'「]"
 )
+#: "Scale the dal down to 5", "halve the pancake recipe".
+_SCALED: Final = re.compile(
+    rf"\W*(?:\w+[,:]? ){{0,3}}?(?:{one_of('works', 'scales')}) (?:up |down )?"
+    r"(?:the|my|our|das|die|den|mein\w*|la|le|les|el|los|las|il|lo|o|a|het|de) ([^\W\d]+(?: [^\W\d]+){0,2}?)"
+    r"(?: (?:up|down|to|for|auf|für|pour|à|para|a|per|naar|voor)\b.*)?[\s.!?]*$"
+)
 _MOST_APART: Final = 4  # words from a noun back to what makes it a known one
 _MOST_BEHIND: Final = 6  # words that name it, where no noun does
 _SHORT: Final = 120  # characters of one that names no kind of work
@@ -140,10 +146,12 @@ def asked_work(folded: str) -> AskedWork | None:
         return None
     versions = asked_versions(folded)
     is_wanted = versions or not WANTED_WORDS.isdisjoint(words) or _PHRASES.search(folded) or _is_run_on_wanted(folded)
-    found = _named_work(words, folded) if is_wanted else _judged_work(folded)
+    found = _named_work(words, folded) if is_wanted else _judged_work(folded) or _scaled_work(folded)
     if found is None and _is_port(words, folded):
         return AskedWork("code", frozenset())
-    if found is None or (found.is_long and not _TABLES["lookups"].isdisjoint(words[:1])):  # "when did I send the contract?"
+    if found is None or (
+        found.is_long and not versions and not _TABLES["lookups"].isdisjoint(words[:1])
+    ):  # "when did I send the contract?"
         return None
     by = next((role for role, pattern in _BROUGHT if pattern.search(folded)), "")
     return found._replace(by=by, versions=versions or NEWEST)
@@ -157,6 +165,12 @@ def asked_again(folded: str, before: str) -> AskedWork | None:
         return None
     found = asked_work(before)
     return found if found and (found.is_long or found.kind == "code") else None
+
+
+def _scaled_work(folded: str) -> AskedWork | None:
+    """What is to be had for more or fewer, whatever it is: "scale the dal down to 5", "the pancakes for 14, please"."""
+    found = _SCALED.match(folded) if len(folded) <= _SHORT else None
+    return AskedWork("either", frozenset(found[1].split())) if found else None
 
 
 def _is_port(words: Sequence[str], folded: str) -> bool:
@@ -295,19 +309,22 @@ def _beside(named: AskedWork, known: Sequence[AskedWork]) -> tuple[AskedWork, ..
 
 
 def _is_same(some: AskedWork, other: AskedWork) -> bool:
-    return not (some.telling | some.alike).isdisjoint(other.telling | other.alike)
+    """Whether two may be one; a document may be any."""
+    ours, theirs = some.telling | some.alike, other.telling | other.alike
+    return not (ours and theirs) or not ours.isdisjoint(theirs)
 
 
 def _any_thing(words: list[str], folded: str) -> AskedWork | None:
     """What is wanted once more, or all of it, whatever it is: "the cancellation again"."""
+    versions = asked_versions(folded)
     is_again = not _TABLES["again"].isdisjoint(words) or _PHRASES.search(folded)
     is_shown = bool(is_again) and not _TABLES["shows"].isdisjoint(words)
-    if not (is_shown or asked_versions(folded)) or len(folded) > _SHORT:
+    if not (is_shown or versions) or len(folded) > _SHORT:
         return None
     at = next((at for at, word in enumerate(words) if word in _DEFINITE - WANTED_WORDS), len(words))
     behind = frozenset(words[at + 1 : at + 1 + _MOST_BEHIND]) - WANTED_WORDS - _DEFINITE - VERSION_WORDS
     telling = frozenset(word for word in behind if not is_function_word(word))
-    return AskedWork("either", telling) if telling else None
+    return AskedWork("either", telling) if telling or names_number(folded) else None
 
 
 def _known(words: list[str], at: int) -> AskedWork | None:
@@ -332,8 +349,9 @@ def _named(noun: str, head: str, between: Sequence[str]) -> AskedWork:
     kind = _KIND_OF[head]
     telling = {word for word in between if word not in WANTED_WORDS and word not in VERSION_WORDS}
     alike = _alike(noun, head, *between)
-    names = frozenset(telling if kind == "either" else telling | {noun, *_parts(noun, head)})
-    return AskedWork(kind, names, alike, is_long=kind != "code" and _is_long(noun, head, *alike))
+    is_long = kind != "code" and _is_long(noun, head, *alike)
+    is_any = kind == "either" and not is_long
+    return AskedWork(kind, frozenset(telling if is_any else telling | {noun, *_parts(noun, head)}), alike, is_long=is_long)
 
 
 def _is_long(*nouns: str) -> bool:

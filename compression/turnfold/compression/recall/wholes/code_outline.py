@@ -1,0 +1,54 @@
+"""The outline of pasted code that is too long to be quoted, for a request about all of it: "explain the architecture".
+
+Lives here: what of it is quoted. Does not belong here: telling such a request (``text.dialogue.wanted.materials``), where files
+and definitions stand (``code_parts``).
+
+A few passages that share a word with "review the code" say less of it than the names of all that it defines, under the files that
+these stand in. Where even these have no room, those of the outermost level are quoted, or the names of the files alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from turnfold.compression.memo import Memo
+from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.wholes.code_parts import CodeParts, code_parts
+from turnfold.compression.recall.wholes.works import FoundWork
+from turnfold.compression.text.quotes import Quotable, Quote
+
+_DEPTHS: Final = (8, 0, -1)  # characters by which a definition may be indented; -1 for none
+_FEWEST: Final = 3  # lines of an outline
+_LEAST: Final = 2  # definitions of a message that names no file, whose code is no mere example
+
+
+def find_outline(sources: Sequence[Quotable], room: int, count: Callable[[str], int], memo: Memo) -> FoundWork:
+    """What the code of a talk defines, by file, each file and each definition in its newest form.
+
+    Args:
+        sources: what may be quoted.
+        room: tokens that quotes may take.
+    """
+    held = code_parts(memo, sources)
+    for depth in _DEPTHS:
+        quotes = sorted({Quote(n, *place) for n, place in _lines(held, depth)})
+        tokens = sum(count(sources[n].text[start:end]) + FRAME for n, start, end in quotes)
+        if len(quotes) >= _FEWEST and tokens <= room:
+            return FoundWork(tuple(quotes), (), tokens)
+    return FoundWork()
+
+
+def _lines(held: Sequence[CodeParts], depth: int) -> Iterator[tuple[int, tuple[int, int]]]:
+    """The lines that name files, and the heads of definitions down to a depth."""
+    newest = {file.path: (n, file.line) for n, parts in enumerate(held) for file in parts.files}
+    yield from newest.values()
+    heads: dict[tuple[str, str, str], tuple[int, tuple[int, int]]] = {}
+    for n, parts in enumerate(held):
+        if len(parts.definitions) < _LEAST and not parts.files:
+            continue
+        for one in parts.definitions:
+            if one.depth <= depth:
+                path = next((file.path for file in parts.files if file.place[0] <= one.place[0] < file.place[1]), "")
+                heads[path, one.holder, one.name] = (n, one.head)
+    yield from heads.values()

@@ -1,0 +1,134 @@
+"""The offered thing, or the labelled exchange, that a question refers to: "the third hike", "as in problem 2".
+
+Lives here: which text it is in, and what is quoted of it. Does not belong here: telling such a question
+(``text.dialogue.wanted.offers``), parts of a text that anybody may have written (``placed_parts``).
+
+A place shares no words with what stands there. The noun does, with the request that the list answers: "suggest some hikes".
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import Final
+
+from turnfold.compression.memo import Memo, of_each
+from turnfold.compression.recall.cover import first_sentences
+from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.question import content_words
+from turnfold.compression.recall.wholes.works import FoundWork
+from turnfold.compression.text import words
+from turnfold.compression.text.dialogue.wanted.offers import (
+    ALTERNATIVE,
+    OFFERS,
+    Label,
+    label_of,
+    named_labels,
+    named_offer,
+    offered,
+)
+from turnfold.compression.text.quotes import Quotable, Quote
+
+_WHOLE: Final = 600  # characters of a text that is quoted whole
+_PREFIX: Final = 4  # letters by which "hikes" are a hike
+_REQUEST: Final = 400  # characters of a message that asks for things to be offered
+_MOST: Final = 300  # tokens that a message takes which is quoted for its label
+_IN_REQUEST: Final = 2  # what a word counts in the request, against one in what is offered
+_SERIES: Final = 2  # exchanges with labels of one noun
+
+
+def find_offer(sources: Sequence[Quotable], folded: str, room: int, count: Callable[[str], int], memo: Memo) -> FoundWork:
+    """What was offered in the place that a question names; nothing where it names none.
+
+    Args:
+        sources: what may be quoted.
+        folded: the question, case-folded.
+        room: tokens that quotes may take.
+    """
+    named = named_offer(folded)
+    if named is None or room <= 0:
+        return FoundWork()
+    told = {word[:_PREFIX] for word in content_words(folded) if word not in OFFERS}
+    answers = (n for n in range(1, len(sources)) if _answers(sources, n))
+    pairs = [n for n in answers if _has_place(len(_offered(sources[n], memo)), named.place)]
+    asked = {n: told & _beginnings(sources[n - 1]) for n in pairs}
+    often = Counter(chain.from_iterable(asked.values()))
+    best, most = None, 0.0
+    for n in pairs:
+        if named.noun and named.noun[:_PREFIX] not in asked[n]:
+            continue
+        fits = sum(_IN_REQUEST / often[word] for word in asked[n])
+        if fits or named.place == ALTERNATIVE:
+            fits += len(told & _beginnings(sources[n])) / len(pairs)
+        if fits and fits >= most:
+            best, most = n, fits
+    return FoundWork() if best is None else _quoted(sources, best, named.place, room, count, memo)
+
+
+def _answers(sources: Sequence[Quotable], n: int) -> bool:
+    """Whether a message answers one that may ask for things to be offered."""
+    request = sources[n - 1]
+    return (request.role, sources[n].role) == ("user", "assistant") and len(request.text) <= _REQUEST
+
+
+def _offered(answer: Quotable, memo: Memo) -> list[tuple[int, int]]:
+    return memo.get(("offered", answer.key), lambda: offered(answer.text), lambda found: 40 + 80 * len(found))
+
+
+def _has_place(size: int, place: int) -> bool:
+    return size >= max(2, abs(place))
+
+
+def _quoted(sources: Sequence[Quotable], at: int, place: int, room: int, count: Callable[[str], int], memo: Memo) -> FoundWork:
+    """All of a short text that offers things, else the one in the place; of two alternatives both."""
+    text = sources[at].text
+    ranges = _offered(sources[at], memo)
+    chosen = ranges if place == ALTERNATIVE else [ranges[place - 1 if place > 0 else place]]
+    if len(text) <= _WHOLE:
+        chosen = [(0, len(text))]
+    quotes = tuple(Quote(at, start, end) for start, end in chosen)
+    tokens = sum(count(text[start:end]) + FRAME for _, start, end in quotes)
+    return FoundWork(quotes, (), tokens) if tokens <= room else FoundWork()
+
+
+def _beginnings(message: Quotable) -> frozenset[str]:
+    """The first letters of a message's words."""
+    return frozenset(word[:_PREFIX] for word in words.words(words.fold(message.text)))
+
+
+def find_labelled(sources: Sequence[Quotable], folded: str, room: int, count: Callable[[str], int], memo: Memo) -> FoundWork:
+    """The exchanges whose labels a question names, of a series of such; each message and what answers it.
+
+    Args:
+        sources: what may be quoted.
+        folded: the question, case-folded.
+        room: tokens that quotes may take.
+    """
+    named = named_labels(folded)
+    if not named or room <= 0:
+        return FoundWork()
+    labels = of_each(memo, "labels", sources, lambda one: label_of(words.fold(one.text[:_REQUEST])))
+    series: dict[str, dict[int, int]] = {}
+    for n, label in enumerate(labels):
+        if label is not None:
+            series.setdefault(label.noun, {})[label.number] = n
+    long = {noun: places for noun, places in series.items() if len(places) >= _SERIES}
+    found = {at for label in named if (at := _labelled(label, long)) is not None}
+    quotes = [quote for at in sorted(found) for quote in _exchange(sources, at)]
+    tokens = sum(count(sources[n].text[start:end]) + FRAME for n, start, end in quotes)
+    return FoundWork(tuple(quotes), (), tokens) if tokens <= room else FoundWork()
+
+
+def _labelled(named: Label, series: dict[str, dict[int, int]]) -> int | None:
+    """Where the exchange of a label begins; of "number 4" in the series that was told last."""
+    nouns = [noun for noun in series if noun[:_PREFIX] == named.noun[:_PREFIX] or not named.noun]
+    return max((series[noun][named.number] for noun in nouns if named.number in series[noun]), default=None)
+
+
+def _exchange(sources: Sequence[Quotable], at: int) -> list[Quote]:
+    """A message, and what answers a user's; of a long one what it begins with."""
+    both = [at]
+    if sources[at].role == "user" and at + 1 < len(sources) and sources[at + 1].role == "assistant":
+        both.append(at + 1)
+    return [first_sentences(sources, Quote(n, 0, len(sources[n].text)), _MOST) for n in both]

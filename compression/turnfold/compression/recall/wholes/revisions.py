@@ -1,0 +1,157 @@
+"""The versions of a text that the chat revised step by step: "shorter, please", "now with the dog in it".
+
+Lives here: which answers are versions of one text, and which of them a message means. Does not belong here: versions of code and
+of texts that share most of their words (``works``), telling such a message (``text.dialogue.wanted.versions``).
+
+A poem that was made funnier may share no line with what it was. That it is a version of it, the request between them tells: it is
+short, asks no question, and stands right behind the one and in front of the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from turnfold.compression.memo import Memo, of_each
+from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.question import WantedWork, content_words
+from turnfold.compression.text import words
+from turnfold.compression.text.blocks import fences
+from turnfold.compression.text.dialogue.wanted.versions import (
+    ALL,
+    NEWEST,
+    VERSION_WORDS,
+    WITH_OLDER,
+    asks_to_revise,
+    version_behind,
+)
+from turnfold.compression.text.dialogue.wanted.works import WANTED_WORDS, AskedWork
+from turnfold.compression.text.quotes import Quotable, Quote
+
+_LONGEST_REQUEST: Final = 160  # characters of a message that only says what is to be otherwise
+_SHORTEST: Final = 80  # characters of a version; what is shorter is a nod
+_LEAST_SIZE: Final = 0.1  # of a text's characters, from which another may be a version of it
+_WHOLE: Final = 0.6  # of the longest one's, from which a version is no mere part
+_MOST_WORDS: Final = 0.5  # of the longer one's words, from which two texts are versions of one
+_PREFIX: Final = 4  # letters by which "short" is "shorter"
+_NEXT: Final = 2  # messages from a version to the next
+
+_PREVIOUS: Final = (-2,)
+
+#: Numbers of the messages that hold the versions of a text, in order.
+Chain = tuple[int, ...]
+
+
+def find_revisions(
+    messages: Sequence[Quotable],
+    behind: int,
+    wanted: WantedWork,
+    folded: str,
+    room: int,
+    count: Callable[[str], int],
+    memo: Memo,
+) -> tuple[tuple[Quote, ...], int]:
+    """The versions that a message means, and the tokens that quoting them takes; none where it means the newest, where nothing
+    was revised so, or where they have no room.
+
+    Args:
+        messages: what was said.
+        behind: the first of them that is not folded; the request holds these.
+        folded: the message, case-folded.
+    """
+    asked = wanted.asked
+    if not wanted.is_whole or asked.versions == NEWEST or asked.kind == "code":
+        return (), 0
+    names = frozenset(content_words(folded)) - WANTED_WORDS - VERSION_WORDS
+    found = chains(messages, memo)
+    for chain in sorted(found, key=lambda one: (len(one), one), reverse=True):  # what was revised most is what one speaks of
+        if not _is_named(messages, chain, asked):
+            continue
+        meant = [n for n in _meant(messages, _with_alike(messages, chain), asked, folded, names) if n < behind]
+        tokens = sum(count(messages[n].text) + FRAME for n in meant)
+        if meant and tokens <= room:
+            return tuple([Quote(n, 0, len(messages[n].text)) for n in meant]), tokens
+    return (), 0
+
+
+def newest_revision(messages: Sequence[Quotable], number: int, memo: Memo) -> Chain:
+    """Of the text that a message holds a version of, the newest whole version and what changed it; () where nothing was revised
+    behind that message."""
+    chain = next((one for one in chains(messages, memo) if number in one and one[-1] != number), ())
+    longest = max((len(messages[n].text) for n in chain), default=0)
+    whole = max((n for n in chain if len(messages[n].text) >= _WHOLE * longest), default=0)
+    return tuple(n for n in chain if n >= whole)
+
+
+def chains(messages: Sequence[Quotable], memo: Memo) -> list[Chain]:
+    """The texts of which there are several versions, in order."""
+    changing = of_each(memo, "asks for a change", messages, _asks_for_change)
+    running: dict[int, Chain] = {}
+    for n in range(_NEXT, len(messages)):
+        before = n - _NEXT
+        if changing[n - 1] and _is_version(messages[before], messages[n]):
+            running[n] = (*running.pop(before, (before,)), n)
+    return list(running.values())
+
+
+def _with_alike(messages: Sequence[Quotable], chain: Chain) -> Chain:
+    """A chain with the texts behind it that have most of the words of one of its versions, whatever was said between them."""
+    known = [_said(messages[n]) for n in chain]
+    more: list[int] = []
+    for n in range(chain[-1] + 1, len(messages)):
+        if messages[n].role == "assistant" and len(messages[n].text) >= _SHORTEST:
+            said = _said(messages[n])
+            if any(len(said & one) >= _MOST_WORDS * max(len(said), len(one)) for one in known):
+                more.append(n)
+                known.append(said)
+    return (*chain, *more)
+
+
+def _said(message: Quotable) -> frozenset[str]:
+    return frozenset(words.words(words.fold(message.text)))
+
+
+def _asks_for_change(message: Quotable) -> bool:
+    """Whether a user's message asks for the text before it to be made otherwise."""
+    text = message.text.strip()
+    if message.role != "user" or not 0 < len(text) <= _LONGEST_REQUEST:
+        return False
+    return asks_to_revise(words.fold(text))
+
+
+def _is_version(before: Quotable, message: Quotable) -> bool:
+    """Whether a text may be what became of the one before it."""
+    sizes = sorted((len(before.text), len(message.text)))
+    if (before.role, message.role) != ("assistant", "assistant") or sizes[0] < max(_SHORTEST, _LEAST_SIZE * sizes[1]):
+        return False
+    return not any(any(fences(f"\n{one.text}")) for one in (before, message))
+
+
+def _is_named(messages: Sequence[Quotable], chain: Chain, asked: AskedWork) -> bool:
+    """Whether the text was asked for under the name that the message has for it, or has it in it; any was where it has none."""
+    names = asked.telling | asked.alike
+    first = chain[0]
+    said = words.fold("\n".join(one.text for one in messages[max(0, first - 1) : first + 1]))
+    return not names or any(re.search(rf"\b{re.escape(name)}", said) for name in names)
+
+
+def _meant(messages: Sequence[Quotable], chain: Chain, asked: AskedWork, folded: str, names: frozenset[str]) -> list[int]:
+    """Those of the versions that the message means; none where there are not so many, or none is as it says."""
+    if behind := version_behind(folded):
+        told = content_words(behind)
+        changed = (n for n in chain[1:] if _says_any(messages[n - 1].text, told))
+        return [n - _NEXT for n in changed][:1]
+    if asked.versions == _PREVIOUS and names - asked.telling:
+        held = [n for n in chain[:-1] if _says_any(messages[n].text, names - asked.telling)]
+        return held[-1:]
+    size = len(chain)
+    numbers = [number for number in asked.versions if -size <= number < size]
+    is_all = asked.versions in (ALL, WITH_OLDER)
+    return sorted({chain[number] for number in numbers}) if is_all or len(numbers) == len(asked.versions) else []
+
+
+def _says_any(text: str, told: Iterable[str]) -> bool:
+    """Whether a text has one of the words, or one that begins as it does."""
+    begins = {word[:_PREFIX] for word in told}
+    return any(word[:_PREFIX] in begins for word in content_words(words.fold(text)))

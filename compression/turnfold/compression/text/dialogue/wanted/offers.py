@@ -1,0 +1,110 @@
+"""References to one of several things that the other side offered: "the third hike", "your first suggestion for the gift", "what
+was the alternative to the bus?"; and to an exchange by its label: "the same method as in problem 2".
+
+Lives here: reading such a reference, and where a text has what it names. Does not belong here: which text is meant
+(``recall.wholes.offers``), messages that pick from the list right before them (``picks``), parts of a text (``places``), single
+words (``lexicon/offers.txt``).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from turnfold.compression.memo import remembering
+from turnfold.compression.text.blocks import Range
+from turnfold.compression.text.dialogue.wanted.picks import PLACES
+from turnfold.compression.text.lexicon import lexicon, one_of
+from turnfold.compression.text.sentences import rough_sentences
+
+_TABLES: Final = lexicon("offers")
+#: Nouns for whatever was offered, which do not say what it is: "option".
+OFFERS: Final = _TABLES["offers"]
+_LONGEST: Final = 200  # characters of a message that refers to one so
+_LONGEST_TEXT: Final = 6000  # and of a text that offers several things
+_KNOWN: Final = one_of("offers", "known")
+_BEFORE_LAST: Final = one_of("offers", "before last")
+_ORDINAL: Final = "|".join(re.escape(word) for word in sorted(PLACES, key=len, reverse=True))
+_NTH: Final = re.compile(
+    rf"\b(?:{_KNOWN}) (?:very )?(?:(?P<before>{_BEFORE_LAST})|(?P<place>{_ORDINAL})|(?P<number>\d{{1,2}})(?:st|nd|rd|th|\.))"
+    r"(?= (?P<noun>[^\W\d][\w'-]+)|[\s.?!,]*$)"
+)
+_ALTERNATIVE: Final = re.compile(rf"\b(?:{_KNOWN}) (?:other )?(?:{one_of('offers', 'alternative')})\b")
+_OFFERED: Final = re.compile(rf"\b(?:{one_of('offers', 'another')})\b")
+_ITEM: Final = re.compile(r"^[ \t>*]{0,6}(?:\d{1,2}[.)]|[-*•–])[ \t]+\S", re.MULTILINE)
+_NUMBERED: Final = re.compile(r"^[ \t>*]{0,6}\d{1,2}[.)]", re.MULTILINE)
+_LABELLED: Final = re.compile(r"\b([^\W\d]{2,14})[ ]?#?(\d{1,3})\b(?![.,:/]?\d)")
+_LABEL: Final = re.compile(r"\W{0,8}([^\W\d]{2,14})[ ]?#?(\d{1,3})\b(?![.,/]?\d)")
+_ANY_LABEL: Final = _TABLES["numbers"]
+#: The place of what was offered beside something else.
+ALTERNATIVE: Final = 0
+
+
+class NamedOffer(NamedTuple):
+    """A thing that was offered.
+
+    Attributes:
+        place: from 1, or from the end from -1; `ALTERNATIVE` for what was offered beside another.
+        noun: the word for it; "" where that may be for anything.
+    """
+
+    place: int
+    noun: str = ""
+
+
+class Label(NamedTuple):
+    """What an exchange is called by: "exercise 4"."""
+
+    noun: str
+    number: int
+
+
+@remembering
+def named_offer(folded: str) -> NamedOffer | None:
+    """The offered thing that a short case-folded message refers to, if it does."""
+    if len(folded) > _LONGEST:
+        return None
+    found = _NTH.search(folded)
+    if found is None:
+        return NamedOffer(ALTERNATIVE) if _ALTERNATIVE.search(folded) else None
+    place = -2 if found["before"] else int(found["number"]) if found["number"] else PLACES[found["place"]]
+    noun = found["noun"] or ""
+    return NamedOffer(place, "" if noun in OFFERS else noun)
+
+
+def offered(text: str) -> list[Range]:
+    """Where a text offers several things, in order: the items of its list, or sentences of which later ones offer another."""
+    if len(text) > _LONGEST_TEXT:
+        return []
+    marks = _NUMBERED if len(_NUMBERED.findall(text)) > 1 else _ITEM
+    starts = [found.start() for found in marks.finditer(text)]
+    if len(starts) > 1:
+        ends = [*starts[1:], len(text)]
+        return [(start, _end(text, start, end)) for start, end in zip(starts, ends, strict=True)]
+    said = [one for one in rough_sentences(text) if text[slice(*one)].strip()]
+    others = [n for n, (start, end) in enumerate(said) if n and _OFFERED.search(text[start:end].casefold())]
+    return [said[n] for n in (others[0] - 1, *others)] if others else []
+
+
+def _end(text: str, start: int, end: int) -> int:
+    """The end of an item: that of its paragraph."""
+    gap = text.find("\n\n", start, end)
+    return start + len(text[start : end if gap < 0 else gap].rstrip())
+
+
+@remembering
+def named_labels(folded: str) -> tuple[Label, ...]:
+    """The labels that a short case-folded message names, "" for the noun where it says "number 4"."""
+    if len(folded) > _LONGEST:
+        return ()
+    named = {Label("" if one[1] in _ANY_LABEL else one[1], int(one[2])) for one in _LABELLED.finditer(folded)}
+    nth = _NTH.search(folded)
+    if nth and nth["noun"] and nth["place"] and PLACES[nth["place"]] > 0:
+        named.add(Label(nth["noun"], PLACES[nth["place"]]))
+    return tuple(sorted(named))
+
+
+def label_of(folded: str) -> Label | None:
+    """The label that a case-folded message begins with."""
+    found = _LABEL.match(folded)
+    return Label(found[1], int(found[2])) if found else None
