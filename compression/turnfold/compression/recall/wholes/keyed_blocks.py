@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo, of_each
-from turnfold.compression.recall.question import content_words
 from turnfold.compression.recall.wholes.sections import about
 from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined, quote_tokens
 from turnfold.compression.recall.wholes.works import FoundWork
@@ -84,7 +83,7 @@ def find_keyed_blocks(
     if not long:
         return FoundWork()
     room = min(room, _MOST)
-    told = set(content_words(words.fold(question))) - VERSION_WORDS
+    told = named.said - VERSION_WORDS
     held = [one for n in long if (one := _meant(n, every[n].text, blocks[n], named, told))]
     if not held:
         asks_for_list = named.lists and len(told) <= _LISTING
@@ -102,7 +101,7 @@ def find_keyed_blocks(
     return FoundWork(tuple(fitting), (), tokens, beside=_BESIDE if is_all else None)
 
 
-def _chosen(held: Sequence[_Held], every: Sequence[Quotable], told: set[str], versions: Versions) -> Iterator[_Held]:
+def _chosen(held: Sequence[_Held], every: Sequence[Quotable], told: frozenset[str], versions: Versions) -> Iterator[_Held]:
     """Of the texts that have most of what is named the versions that are asked for, and so on for what these do not have.
     Forms of one text name the same blocks."""
     left, told_of = [*held], {one.source: len(told & about(every, one.source)) for one in held}
@@ -127,7 +126,7 @@ def _is_long(source: Quotable) -> bool:
     return is_said and len(source.text) > _LONG and estimate(source.text) >= _LONG
 
 
-def _meant(n: int, text: str, blocks: Sequence[KeyedBlock], named: NamedKeys, told: set[str]) -> _Held | None:
+def _meant(n: int, text: str, blocks: Sequence[KeyedBlock], named: NamedKeys, told: frozenset[str]) -> _Held | None:
     """The blocks of a text that a question names: plainly, with a word of code or several words, or with hardly others."""
     by_term: dict[str, list[int]] = {}
     for at, block in enumerate(blocks):

@@ -92,11 +92,13 @@ class NamedKeys(NamedTuple):
 
     Attributes:
         terms: its words, as they are and as keys are written.
+        said: the words that say something, but those with which somebody asks for any block.
         sure: those that nobody would say but of code or data.
         lists: whether it asks for all of some kind.
     """
 
     terms: frozenset[str]
+    said: frozenset[str]
     sure: frozenset[str]
     lists: bool
 
@@ -115,19 +117,20 @@ class _Open:
 def named_keys(message: str) -> NamedKeys:
     """What a message may name; nothing where it is long, for it brings what it needs."""
     if len(message) > _LONGEST:
-        return NamedKeys(frozenset(), frozenset(), lists=False)
+        return NamedKeys(frozenset(), frozenset(), frozenset(), lists=False)
     said = [word.rstrip("-") for word in _WORD.findall(message)]
     folded = [word.lower() for word in said]
     sure = {word.lower() for word in said if _CODE_SHAPED.search(word)}
     sure |= {(found[1] or found[3]).lower() for found in _MARKED_WORD.finditer(message)}
     plain = words.words(words.fold(message))
-    empty = set(plain).difference(words.content(plain, words.language(set(plain))))
+    content = frozenset(words.content(plain, words.language(set(plain))))
+    empty = set(plain) - content
     terms = {form for word in {*folded, *sure} - empty for form in _forms(word)} - empty - _ASIDE
     terms = {term for term in terms if len(term) > 1 and not term.isdigit()}
     pairs = (pair for pair in pairwise(folded) if empty.isdisjoint(pair) and all(map(str.isalnum, pair)))
     terms |= {sign.join(pair) for pair in pairs for sign in ("_", "-", "")}
     terms |= {f"{word.lower().removesuffix('s')} {number}" for word, number in _PAIR.findall(message)}
-    return NamedKeys(frozenset(terms), frozenset(sure) & terms, bool(_LISTS.search(words.fold(message))))
+    return NamedKeys(frozenset(terms), content - _ASIDE, frozenset(sure) & terms, bool(_LISTS.search(words.fold(message))))
 
 
 def _forms(word: str) -> Iterator[str]:
