@@ -132,6 +132,9 @@ def _meant(n: int, text: str, blocks: Sequence[KeyedBlock], named: NamedKeys, to
     for at, block in enumerate(blocks):
         for term in is_named(block, named.terms):
             by_term.setdefault(term, []).append(at)
+    for whole in [term for term in by_term if term in named.joined]:
+        for part in named.joined[whole]:
+            by_term.pop(part, None)
     telling = {term: found for term, found in by_term.items() if len(found) <= max(_FEW, _SHARE * len(blocks))}
     meant: set[int] = set()
     for found in telling.values():

@@ -36,7 +36,7 @@ _FEWEST: Final = 8  # records of a table
 _FIRST: Final = 400  # characters of rows, in which their heads are
 _MOST: Final = 5000
 _SIGNS: Final = ("\t", "|", ";", ",")  # between cells
-_FEWEST_SIGNS: Final = 1
+_SURE_SIGNS: Final = ("\t", "|")
 _ALIKE: Final = 0.8  # part of the rows that have as many cells
 _WORD: Final = 100  # bytes that a word takes, about
 
@@ -107,12 +107,12 @@ def find_numbered_rows(
 
 
 def _grid(text: str, table: _HeldTable) -> list[Range]:
-    """The rows of a table whose records have as many cells each; a list has none."""
+    """The rows of a table whose records have as many cells each, or signs that nothing else has; a list has none."""
     records = [one for one in _records(text, table) if any(map(str.isalnum, text[slice(*one)]))]
     for sign in _SIGNS:
         cells = Counter(text.count(sign, *one) for one in records)
-        ((size, number),) = cells.most_common(1)
-        if size >= _FEWEST_SIGNS and number >= _ALIKE * len(records):
+        alike = cells.total() - cells[0] if sign in _SURE_SIGNS else max(n for size, n in (*cells.items(), (1, 0)) if size)
+        if alike >= _ALIKE * len(records):
             return records
     return []
 

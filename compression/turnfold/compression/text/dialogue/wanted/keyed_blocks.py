@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from typing import Final, NamedTuple
@@ -31,6 +31,11 @@ _TABLE: Final = lexicon("keyed_blocks")
 _WORD: Final = re.compile(r"[^\W_][\w$-]*(?:\.[\w$-]+)*|_[\w$-]+")
 _PAIR: Final = re.compile(r"([^\W\d_]{3,})[^\S\n]*(?:no\.?|nr\.?|#|\()?[^\S\n]*(\d{1,3})(?![\w.]*\d)")
 #: A line that opens a block: it ends with a bracket or a colon, or with the end of a tag, or is an item of a list with a key.
+_DAY: Final = re.compile(
+    r"(?<![\w.:])(\d{1,2})(?:st|nd|rd|th|\.)?[^\S\n](?:of[^\S\n]|de[^\S\n])?([^\W\d_]{3,})|([^\W\d_]{3,})[^\S\n](\d{1,2})(?![\w:])"
+)
+_ISO_DAY: Final = re.compile(r"(?<!\d)\d{4}-(\d\d)-(\d\d)(?!\d)")
+_MONTHS: Final = {word: int(number) for number, listed in lexicon("months").items() if number.isdigit() for word in listed}
 _OPENS: Final = re.compile(r"[{(\[][\w:.-]+,\s*$|[{(\[:>]\s*(?:[&!|#/][^\n]*)?$|^[ \t]*- [\w.\"'-]{1,60}:")
 #: A line of few words between blank lines, as above a recipe or a poem.
 _TITLE: Final = re.compile(r"[\"“„«]?[^\W\d_a-zà-ÿ][\w'’-]*(?:[ ,&]{1,2}[\w'’()-]+){1,7}[\"”“»]?$")
@@ -54,13 +59,13 @@ _LABEL: Final = re.compile(r"\\label\{([^}\n]{1,60})\}|^[ \t]*(?:kind|name):[ \t
 _FIRST: Final = re.compile(r"^[^\w\n]*(\w[\w-]*)", re.MULTILINE)
 #: A line that says which one a block is: "name: x", "<artifactId>x</artifactId>".
 _NAMING: Final = re.compile(
-    r"[ \t]*(?:- )?[<\"']?(?:name|id|key|kind|slug|label|title|type|artifactId|operationId|resource|service|host)[\"'>]?"
-    r"[ \t]*[:=]?[ \t]*[\"']?([\w./:@-]{1,60})[\"']?[ \t]*(?:,|</\w+>)?$"
+    r"[ \t]*(?:- )?[<\"']?(?:\w{0,12}[_-]?name|id|key|kind|slug|label|title|type|artifactId|operationId|resource|service|host)"
+    r"[\"'>]?[ \t]*[:=]?[ \t]*[\"']?([\w./:@-]{1,60})[\"']?[ \t]*(?:[,;]|</\w+>)?$"
 )
 #: What makes a text worth a look: three lines that open something deeper, or mark a part.
 _SIGNS: Final = re.compile(
-    r"\n(?:(?<=[{(\[:>,]\n)[ \t]+\S|apiVersion:|diff --git |@@ |\[[\w.\" -]{1,80}\]\n|_{3,} \w|={3,} \w|\\begin\{|##\[group\]"
-    r"|\S[^\n.:;!?{}]{5,80}\n\n)"
+    r"\n(?:(?<=[{(\[:>,]\n)[ \t]+\S|apiVersion:|diff --git |@@ |\[[\w.\" -]{1,80}\]\n|[_=*#-]{3,} \w|\\begin\{|##\[group\]"
+    r"|\S[^\n.:;!?{}]{5,80}\n\n|[\w./-]{1,60}:[^\n=]{0,80}\n\t)"
 )
 _REPORTS: Final = re.compile(r"^(?:diff --git |@@ -\d|_{3,} \w[^\n]* _{3,}$)", re.MULTILINE)
 _CODE_SHAPED: Final = re.compile(r"\w[_.:-]\w|^_+\w|[a-z\d][A-Z]|[A-Z]{2}[a-z]|[a-z]\d")
@@ -92,12 +97,14 @@ class NamedKeys(NamedTuple):
 
     Attributes:
         terms: its words, as they are and as keys are written.
+        joined: those that code writes as one name, with the words that they stand for.
         said: the words that say something, but those with which somebody asks for any block.
         sure: those that nobody would say but of code or data.
         lists: whether it asks for all of some kind.
     """
 
     terms: frozenset[str]
+    joined: Mapping[str, Sequence[str]]
     said: frozenset[str]
     sure: frozenset[str]
     lists: bool
@@ -117,7 +124,7 @@ class _Open:
 def named_keys(message: str) -> NamedKeys:
     """What a message may name; nothing where it is long, for it brings what it needs."""
     if len(message) > _LONGEST:
-        return NamedKeys(frozenset(), frozenset(), frozenset(), lists=False)
+        return NamedKeys(frozenset(), {}, frozenset(), frozenset(), lists=False)
     said = [word.rstrip("-") for word in _WORD.findall(message)]
     folded = [word.lower() for word in said]
     sure = {word.lower() for word in said if _CODE_SHAPED.search(word)}
@@ -126,11 +133,14 @@ def named_keys(message: str) -> NamedKeys:
     content = frozenset(words.content(plain, words.language(set(plain))))
     empty = set(plain) - content
     terms = {form for word in {*folded, *sure} - empty for form in _forms(word)} - empty - _ASIDE
-    terms = {term for term in terms if len(term) > 1 and not term.isdigit()}
+    terms = {term for term in terms if len(term) > 1}
     pairs = (pair for pair in pairwise(folded) if empty.isdisjoint(pair) and all(map(str.isalnum, pair)))
-    terms |= {sign.join(pair) for pair in pairs for sign in ("_", "-", "")}
-    terms |= {f"{word.lower().removesuffix('s')} {number}" for word, number in _PAIR.findall(message)}
-    return NamedKeys(frozenset(terms), content - _ASIDE, frozenset(sure) & terms, bool(_LISTS.search(words.fold(message))))
+    joined = {f"{a}{sign}{form}": (a, b, form) for a, b in pairs for sign in ("_", "-", "") for form in (b, _singular(b))}
+    terms.update(joined)
+    terms.update(_figures(message))
+    return NamedKeys(
+        frozenset(terms), joined, content - _ASIDE, frozenset(sure) & terms, bool(_LISTS.search(words.fold(message)))
+    )
 
 
 def _forms(word: str) -> Iterator[str]:
@@ -193,6 +203,9 @@ class _Reader:
         elif marked:
             kind = next(name for name in _RANKS if marked[name])
             rank = _RANKS[kind] + (line.count("sub", 0, 12) if kind == "tex" else 2 * line.startswith("---"))
+            if kind == "table" and self._goes_on(n, lines):
+                self._found[self._open[-1]].keys.update(_keys(line))
+                return
             self._close(rank, before)
             if kind != "ends":
                 below = "\n".join(one for _, one in lines[n : n + _BELOW]) if kind == "doc" else ""
@@ -214,15 +227,17 @@ class _Reader:
             self._found[self._open.pop()].end = start + len(line)
         named = _NAMING.match(line)
         if named and self._open and self._found[self._open[-1]].rank < indent:
-            self._found[self._open[-1]].keys.update(_keys(named[1]))
-        if (
-            after
-            and _indent(after[0][1]) > indent
-            and len(line) <= _LONGEST_HEAD
-            and _OPENS.search(line)
-            and not _CODE.match(line)
-        ):
+            self._found[self._open[-1]].keys.update((named[1].lower(), *_keys(named[1])))
+        if after and _indent(after[0][1]) > indent and _opens(line, after[0][1]):
             self._push(indent, line, (start, start + len(line)), "", ())
+
+    def _goes_on(self, n: int, lines: Sequence[tuple[int, str]]) -> bool:
+        """Whether the line above a line in brackets is one too, as those that say of a game who plays."""
+        if n == 0 or not self._open or self._found[self._open[-1]].rank != _RANKS["table"]:
+            return False
+        start, above = lines[n - 1]
+        marked = _MARKED.match(above)
+        return bool(marked and marked["table"]) and self._text.count("\n", start, lines[n][0]) == 1
 
     def _is_title(self, n: int, lines: Sequence[tuple[int, str]]) -> bool:
         start, line = lines[n]
@@ -234,7 +249,7 @@ class _Reader:
         return lines[n - 1][0] + len(lines[n - 1][1]) if n else 0
 
     def _push(self, rank: int, line: str, head: Range, below: str, name: Sequence[str], environment: str = "") -> None:
-        keys = set(_keys(line))
+        keys = {*_keys(line), *_figures(line)}
         for found in _LABEL.finditer(below):
             keys.update(_keys(found[1] or found[2]))
             keys.add((found[1] or found[2]).lower())
@@ -256,12 +271,31 @@ class _Reader:
                 break
 
 
+def _opens(line: str, after: str) -> bool:
+    """Whether a line begins a block, with a deeper line after it."""
+    is_rule = after.startswith("\t") and ":" in line  # of a makefile
+    return len(line) <= _LONGEST_HEAD and (is_rule or _OPENS.search(line) is not None) and not _CODE.match(line)
+
+
 def _keys(line: str) -> Iterator[str]:
     """The words of a line that may name it: no figures and no single letters."""
     for word in _WORD.findall(line.lower()):
         for part in (word.rstrip("-"), *(word.split(".") if "." in word else ())):
             if len(part) > 1 and not part.isdigit():
                 yield part
+
+
+def _figures(text: str) -> Iterator[str]:
+    """What a text numbers, as "round 4", and the days that it names, as "5-7"."""
+    folded = text.lower()
+    for word, number in _PAIR.findall(folded):
+        yield f"{_singular(word)} {int(number)}"
+    for found in _DAY.finditer(folded):
+        day, word = (found[1], found[2]) if found[1] else (found[4], found[3])
+        if word in _MONTHS:
+            yield f"{_MONTHS[word]}-{int(day)}"
+    for month, day in _ISO_DAY.findall(folded):
+        yield f"{int(month)}-{int(day)}"
 
 
 def _indent(line: str) -> int:
