@@ -49,7 +49,7 @@ _BESIDE: Final = 400  # tokens of what else bears on the question
 _MOST: Final = 1_500  # tokens
 
 
-class _Held(NamedTuple):
+class _MeantBlocks(NamedTuple):
     """A text with blocks, and the ones that are meant."""
 
     source: int
@@ -101,7 +101,9 @@ def find_keyed_blocks(
     return FoundWork(tuple(fitting), (), tokens, beside=_BESIDE if is_all else None)
 
 
-def _chosen(held: Sequence[_Held], every: Sequence[Quotable], told: frozenset[str], versions: Versions) -> Iterator[_Held]:
+def _chosen(
+    held: Sequence[_MeantBlocks], every: Sequence[Quotable], told: frozenset[str], versions: Versions
+) -> Iterator[_MeantBlocks]:
     """Of the texts that have most of what is named the versions that are asked for, and so on for what these do not have.
     Forms of one text name the same blocks."""
     left, told_of = [*held], {one.source: len(told & about(every, one.source)) for one in held}
@@ -126,7 +128,7 @@ def _is_long(source: Quotable) -> bool:
     return is_said and len(source.text) > _LONG and estimate(source.text) >= _LONG
 
 
-def _meant(n: int, text: str, blocks: Sequence[KeyedBlock], named: NamedKeys, told: frozenset[str]) -> _Held | None:
+def _meant(n: int, text: str, blocks: Sequence[KeyedBlock], named: NamedKeys, told: frozenset[str]) -> _MeantBlocks | None:
     """The blocks of a text that a question names: plainly, with a word of code or several words, or with hardly others."""
     by_term: dict[str, list[int]] = {}
     for at, block in enumerate(blocks):
@@ -147,7 +149,7 @@ def _meant(n: int, text: str, blocks: Sequence[KeyedBlock], named: NamedKeys, to
     known = frozenset().union(*(_on_path(blocks, at, named.terms) for at in meant))
     known |= told & frozenset().union(*(first_words(text, blocks[at].place) for at in meant))
     is_plain = (len(known) > 1 and _PART * len(known) >= len(told)) or not named.sure.isdisjoint(terms)
-    return _Held(n, blocks, tuple(sorted(meant)), terms, is_plain) if is_plain or len(told) <= _SHORT else None
+    return _MeantBlocks(n, blocks, tuple(sorted(meant)), terms, is_plain) if is_plain or len(told) <= _SHORT else None
 
 
 def _apart(blocks: Sequence[KeyedBlock], meant: set[int], terms: frozenset[str]) -> set[int]:
@@ -169,7 +171,7 @@ def _heads(blocks: Sequence[KeyedBlock], at: int) -> Iterator[tuple[int, int]]:
 
 
 def _quoted(
-    chosen: Iterable[_Held], sources: Sequence[Quotable], terms: frozenset[str], room: int, count: Callable[[str], int]
+    chosen: Iterable[_MeantBlocks], sources: Sequence[Quotable], terms: frozenset[str], room: int, count: Callable[[str], int]
 ) -> tuple[Quote, ...]:
     """The blocks, or the lines in them that are named where they are too long, with what stands around them."""
     whole, lines = list[Quote](), list[Quote]()
@@ -189,27 +191,27 @@ def _quoted(
     return some if any(quote not in whole for quote in some) and quote_tokens(some, sources, count) <= room else found
 
 
-def _lines(held: _Held, places: Iterable[tuple[int, int]]) -> Iterator[Quote]:
+def _lines(held: _MeantBlocks, places: Iterable[tuple[int, int]]) -> Iterator[Quote]:
     for place in places:
         at = holding(held.blocks, place[0])
         yield from (Quote(held.source, *one) for one in (*_heads(held.blocks, at), held.blocks[at].head, place))
 
 
-def _inside(held: _Held, block: KeyedBlock, text: str, terms: frozenset[str]) -> Sequence[tuple[int, int]]:
+def _inside(held: _MeantBlocks, block: KeyedBlock, text: str, terms: frozenset[str]) -> Sequence[tuple[int, int]]:
     """The lines of a block with one of the terms as a key, or else in a value, or else the first lines of what it holds."""
     inside = (block.head[1], block.place[1])
     found = lines_with(text, inside, terms) or lines_with(text, inside, terms, in_value=True)
     return found or [one.head for one in held.blocks if one.above >= 0 and held.blocks[one.above] is block]
 
 
-def _outside(held: _Held, text: str, terms: frozenset[str]) -> list[Quote]:
+def _outside(held: _MeantBlocks, text: str, terms: frozenset[str]) -> list[Quote]:
     """The lines that name a block and stand in none, such as an index of a table; none where they are many."""
     places = mentions(text, terms)
     apart = [place for place in places if holding(held.blocks, place[0]) < 0]
     return [Quote(held.source, *place) for place in apart] if len(apart) <= _FEW else []
 
 
-def _newer(held: _Held, short: Sequence[Sequence[KeyedBlock]]) -> list[Quote]:
+def _newer(held: _MeantBlocks, short: Sequence[Sequence[KeyedBlock]]) -> list[Quote]:
     """The newest of what was written in the place of a block since."""
     keys = [held.blocks[at].keys & held.terms for at in held.meant]
     for n in range(len(short) - 1, held.source, -1):
@@ -242,4 +244,4 @@ def _of_kind(n: int, text: str, blocks: Sequence[KeyedBlock], named: NamedKeys) 
             return [Quote(n, *block.head) for block in blocks if term in block.keys]
     places = lines_with(text, (0, len(text)), named.terms, in_value=True)
     inside = [one for one in places if holding(blocks, one[0]) >= 0]
-    return [*_lines(_Held(n, blocks, (), named.terms), inside)] if len(places) <= _MOST_LINES else []
+    return [*_lines(_MeantBlocks(n, blocks, (), named.terms), inside)] if len(places) <= _MOST_LINES else []

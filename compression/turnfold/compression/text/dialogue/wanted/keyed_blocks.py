@@ -111,7 +111,7 @@ class NamedKeys(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenBlock:
     rank: int
     keys: set[str]
     head: Range
@@ -166,15 +166,15 @@ def keyed_blocks(text: str, fewest: int) -> list[KeyedBlock]:
     """The blocks of a text, in order; none where it has fewer signs of any."""
     if sum(1 for _ in islice(_SIGNS.finditer(text), fewest)) < fewest:
         return []
-    return _Reader(text).blocks()
+    return _BlockReader(text).blocks()
 
 
-class _Reader:
+class _BlockReader:
     """Reads a text line by line, with the blocks that are open."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._found: list[_Open] = []
+        self._found: list[_OpenBlock] = []
         self._open: list[int] = []
         self._numbers = Counter[str]()
 
@@ -255,7 +255,7 @@ class _Reader:
             keys.add((found[1] or found[2]).lower())
         keys.update(name)
         above = self._open[-1] if self._open else -1
-        self._found.append(_Open(rank, keys, head, above, environment))
+        self._found.append(_OpenBlock(rank, keys, head, above, environment))
         self._open.append(len(self._found) - 1)
 
     def _close(self, rank: int, end: int) -> None:
