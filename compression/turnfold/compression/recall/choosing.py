@@ -80,8 +80,7 @@ def recall(
     if budget <= fence_tokens(count) or not any(s.text.strip() for s in sources):
         return Quoted()
     index = passage_index.build(sources, memo)
-    asking = _asking(sources, index, question, fill=fill, tuning=tuning)
-    work = find_whole(sources, index, question, count, memo)
+    asking, work = _asking(sources, index, question, fill, tuning), find_whole(sources, index, question, count, memo)
     most, room = budget, budget - fence_tokens(count)
     ranking = _ranked(asking, room, work, count, memo)
     if ranking is None:
@@ -146,7 +145,7 @@ def _fit_with(newest: Abreast, quotes: RankedQuotes, chosen: Ints, budget: int, 
     return render_quotes(np.append(first, tokens.without_twins(chosen, first)), room, tokens)
 
 
-def _asking(sources: Sequence[Quotable], index: PassageIndex, question: Question, *, fill: bool, tuning: Tuning) -> _Asking:
+def _asking(sources: Sequence[Quotable], index: PassageIndex, question: Question, fill: bool, tuning: Tuning) -> _Asking:
     """A message's question, with each of its questions where it has several. What an agent is told item by item is one task."""
     whole = _Asking(sources, index, question, read_question(question, index, tuning), fill, tuning)
     told = told_before(question.request or question.text)

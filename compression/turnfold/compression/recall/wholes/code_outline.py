@@ -9,6 +9,7 @@ these stand in. Where even these have no room, those of the outermost level are 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
@@ -47,8 +48,9 @@ def _lines(held: Sequence[CodeParts], depth: int) -> Iterator[tuple[int, tuple[i
     for n, parts in enumerate(held):
         if len(parts.definitions) < _LEAST and not parts.files:
             continue
+        starts = [file.place[0] for file in parts.files]
         for one in parts.definitions:
             if one.depth <= depth:
-                path = next((file.path for file in parts.files if file.place[0] <= one.place[0] < file.place[1]), "")
-                heads[path, one.holder, one.name] = (n, one.head)
+                at = bisect_right(starts, one.place[0])
+                heads[parts.files[at - 1].path if at else "", one.holder, one.name] = (n, one.head)
     yield from heads.values()

@@ -19,8 +19,8 @@ from turnfold.compression.recall.wholes.spread_works import fitting_spread, join
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.sections import (
+    HeadedSection,
     NamedSections,
-    TextSection,
     asks_for_contents,
     is_named,
     named_sections,
@@ -40,7 +40,7 @@ _MOST: Final = 4_000  # tokens
 
 class _Meant(NamedTuple):
     source: int
-    section: TextSection
+    section: HeadedSection
 
 
 def find_sections(
@@ -78,19 +78,19 @@ def find_sections(
 
 
 def _headings(
-    held: Sequence[Sequence[TextSection]], sources: Sequence[Quotable], room: int, count: Callable[[str], int]
+    held: Sequence[Sequence[HeadedSection]], sources: Sequence[Quotable], room: int, count: Callable[[str], int]
 ) -> FoundWork:
     """The headings of the newest text that has several, those of the upper levels where not all have room."""
-    n, last = next(((n, sections) for n, sections in reversed([*enumerate(held)]) if sections), (0, ()))
-    for level in sorted({one.level for one in last}, reverse=True):
-        quotes = [Quote(n, *one.head) for one in last if one.level <= level]
+    holding = [n for n, sections in enumerate(held) if sections]
+    for level in sorted({one.level for n in holding[-1:] for one in held[n]}, reverse=True):
+        quotes = [Quote(n, *one.head) for n in holding[-1:] for one in held[n] if one.level <= level]
         tokens = quote_tokens(quotes, sources, count)
         if len(quotes) >= _FEWEST and tokens <= room:
             return FoundWork(tuple(quotes), (), tokens, beside=_BESIDE)
     return FoundWork()
 
 
-def _sections(source: Quotable) -> tuple[TextSection, ...]:
+def _sections(source: Quotable) -> tuple[HeadedSection, ...]:
     if source.role not in ("user", "assistant") or len(source.text) <= _LONG or estimate(source.text) < _LONG:
         return ()
     found = text_sections(source.text)
@@ -98,7 +98,7 @@ def _sections(source: Quotable) -> tuple[TextSection, ...]:
 
 
 def _meant(
-    held: Sequence[Sequence[TextSection]], sources: Sequence[Quotable], named: NamedSections, question: str
+    held: Sequence[Sequence[HeadedSection]], sources: Sequence[Quotable], named: NamedSections, question: str
 ) -> list[_Meant]:
     """The sections that are named, of one text; by title where one is."""
     told = set(content_words(words.fold(question)))
@@ -111,9 +111,9 @@ def _meant(
     return []
 
 
-def _longest(sections: Sequence[TextSection]) -> list[TextSection]:
+def _longest(sections: Sequence[HeadedSection]) -> list[HeadedSection]:
     """Of sections with one number or title the longest: the others are lines of a table of contents, or items of lists."""
-    best: dict[tuple[str, tuple[str, ...]], TextSection] = {}
+    best: dict[tuple[str, tuple[str, ...]], HeadedSection] = {}
     for one in sections:
         key = (one.number, () if one.number else one.title)
         if key not in best or _size(one) > _size(best[key]):
@@ -121,7 +121,7 @@ def _longest(sections: Sequence[TextSection]) -> list[TextSection]:
     return sorted(best.values(), key=lambda one: one.place)
 
 
-def _size(section: TextSection) -> int:
+def _size(section: HeadedSection) -> int:
     return section.place[1] - section.place[0]
 
 

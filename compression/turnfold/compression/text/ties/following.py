@@ -39,6 +39,8 @@ _SPEAKERS: Final = frozenset(
 )
 _ONES: Final = frozenset(("one", "ones"))
 _LONGEST: Final = 24  # words of a sentence that is asked at all
+#: "..., has it not?", "..., oder?": it tells what it asks.
+_TAG: Final = re.compile(r"[,，]\s*[^\W\d_]+(?:['’]t)?(?:\s[^\W\d_]+){0,2}\s?[?？]\W*\Z")
 _QUESTION_WORDS: Final = 2  # among which one says that more than yes or no is asked
 _FRAGMENT_WORDS: Final = 6
 _LEANING_WORDS: Final = 10
@@ -89,7 +91,8 @@ def following_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
             continue
         if last.asks:
             told = size <= _LEANING_WORDS or _is_set(piece)
-            if said[0] not in _SPEAKERS and _ASKING_WHAT.isdisjoint(last.said[:_QUESTION_WORDS]):
+            is_asked = _ASKING_WHAT.isdisjoint(last.said[:_QUESTION_WORDS]) and not _TAG.search(last.body)
+            if said[0] not in _SPEAKERS and is_asked:
                 found.append((i, i - 1))
         else:
             leans = asked and leaning != i - 1 and not piece.dense and _leans(piece, last)

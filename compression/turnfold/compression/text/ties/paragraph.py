@@ -44,6 +44,7 @@ _NAME: Final = re.compile(r"[A-Z](?<=[\w,;:] .)\w*")
 _SETTINGS: Final = _TIES["settings"]
 _SETTINGS_DENSE: Final = tuple(_TIES["settings-run-on"])
 _TIME_FRONTS: Final = _TIES["time-fronts"]
+_GROUP_WORDS: Final = 6  # of a sentence on a group, among which one must say what holds for it
 _GROUPS: Final = _TIES["groups"]
 _GROUPS_DENSE: Final = tuple(_TIES["groups-run-on"])
 _QUANTITIES: Final = _TIES["quantities"]
@@ -218,7 +219,7 @@ def _limits(piece: StatementPiece, first: str, bits: int) -> bool:
         if len(said) > _SETTING_WORDS or not _SPEAKERS.isdisjoint(said if piece.hints.ascii else said[1:2]):
             return False
         return not piece.hints.ascii or all(name.lower() in _TIMES for name in _NAME.findall(piece.body))
-    if first in _GROUPS and not (piece.hints.ascii and _DUTIES.isdisjoint(said)):
+    if first in _GROUPS and not (piece.hints.ascii and _DUTIES.isdisjoint(said[:_GROUP_WORDS])):
         return True
     return _begins(piece, _SUBSETS) or ("amends" in piece.opens and piece.amends)
 

@@ -22,6 +22,8 @@ _LONGEST: Final = 300  # characters of a message that names a section
 _LONGEST_TITLE: Final = 90  # characters
 _LOOK_BACK: Final = 80  # characters above a line
 _ENDS: Final = (*".:;!?)。！？：；|*_`",)
+_MOST_HEADS: Final = 2_000
+_FARTHEST: Final = 400  # headings from one to the one that ends its section
 _NUMBERED: Final = 10  # the level of headings that only a number makes
 _FEWEST_EASTERN: Final = 3
 _MOST_NAMED: Final = 6  # numbers in a message
@@ -62,7 +64,7 @@ _RULED: Final = re.compile(r"^[ \t]{0,3}(\S[^\n]{0,100})\n(={3,}|-{3,}|~{3,}|\^{
 _CAPITALS: Final = re.compile(r"[^\w\n]*[^\W\d_a-zà-ÿ][^a-zà-ÿ\n]{3,70}")
 
 
-class TextSection(NamedTuple):
+class HeadedSection(NamedTuple):
     """A section of a text.
 
     Attributes:
@@ -130,11 +132,11 @@ def _eastern(number: str) -> str:
     return str((_EASTERN_FIGURES.get(tens, 1) * 10 if ten else 0) + _EASTERN_FIGURES.get(ones, 0))
 
 
-def text_sections(text: str) -> list[TextSection]:
+def text_sections(text: str) -> list[HeadedSection]:
     """The sections of a text, in order; those inside of others too."""
-    heads = _heads(text)
+    heads = _heads(text)[:_MOST_HEADS]
     return [
-        TextSection(
+        HeadedSection(
             head.number,
             tuple(words.words(words.fold(head.title))),
             (head.at, _end(heads, n, len(text))),
@@ -160,7 +162,7 @@ def _first_line(text: str, at: int) -> Range:
     return at, min(len(text) if end < 0 else end, at + _LONGEST_TITLE + 10)
 
 
-def is_named(section: TextSection, named: NamedSections, *, by_title: bool) -> bool:
+def is_named(section: HeadedSection, named: NamedSections, *, by_title: bool) -> bool:
     """Whether a message names a section, by its title or by its number."""
     if not by_title:
         return section.number in named.numbers
@@ -267,7 +269,7 @@ def _head(found: re.Match[str], ruled: re.Match[str] | None, *, is_apart: bool) 
 def _end(heads: Sequence[_Head], n: int, end: int) -> int:
     """Where a section ends: at the next heading that is no deeper; behind a number at the one that counts on."""
     head = heads[n]
-    for after in heads[n + 1 :]:
+    for after in heads[n + 1 : n + 1 + _FARTHEST]:
         if after.level < _NUMBERED and (head.level >= _NUMBERED or after.level <= head.level):
             return after.at
         if head.level >= _NUMBERED and _counts_on(head.number, after.number):

@@ -1,0 +1,204 @@
+"""What a question names of something long that was pasted before: is all of it in the forwarded request?
+
+    python -m benchmarks.pasted_parts [--share 0.1] [--number 20]
+
+Code: modules of Python's standard library under the names of their files; functions and classes asked for by name, two functions
+of a traceback, and everything that is defined, for a request about all of it. Documents: pages of this repository's docs;
+sections asked for by heading, and the table of contents. Captions: made up; a minute asked for by its time. Each is pasted first
+and asked about after forty exchanges about other things, once in a request of its own.
+
+Lives here: the material and the measurement. Does not belong here: what tests assert (``tests/compression/fold/test_named_*``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib
+import inspect
+import json
+import random
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from tests.support.bodies import Message, encode
+from tests.support.words import prose
+from turnfold.compression.fold import fold_request
+from turnfold.compression.memo import Memo
+from turnfold.compression.options import CachePrices, FoldOptions
+from turnfold.compression.tokens import count
+
+_MODULES: Final = ("shlex", "sched", "calendar", "textwrap", "queue", "fractions", "netrc", "cmd", "filecmp", "contextlib")
+_PAGES: Final = ("operations", "models", "clients", "security", "configuration", "dashboard")
+_QUESTIONS: Final = (
+    "Explain {} to me.",
+    "Add logging to {}.",
+    "Is there a bug in {}?",
+    "How is {} implemented?",
+    "Refactor {} to be shorter.",
+)
+_OTHER: Final = 40  # exchanges
+_MINUTE: Final = 60
+
+
+class _Case(NamedTuple):
+    """What is pasted, what is asked about it, and the lines that the answer needs."""
+
+    pasted: str
+    question: str
+    needed: Sequence[str]
+
+
+def code() -> dict[str, str]:
+    """The source of each module by the path under which it is pasted."""
+    return {f"src/{name}.py": inspect.getsource(importlib.import_module(name)) for name in _MODULES}
+
+
+def _pasted(files: dict[str, str]) -> str:
+    return "Here is my code.\n\n" + "\n\n".join(f"### {path}\n```python\n{text}\n```" for path, text in files.items())
+
+
+def _definitions(files: dict[str, str]) -> Iterator[tuple[str, str, int, list[str]]]:
+    """Path, name, first line and lines of definitions of 5 to 60 lines whose name stands once and looks like code."""
+    found = []
+    for path, text in files.items():
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.end_lineno:
+                lines = text.splitlines()[node.lineno - 1 : node.end_lineno]
+                found.append((path, node.name, node.lineno, lines))
+    names = [name for _, name, _, _ in found]
+    for path, name, first, lines in found:
+        is_telling = "_" in name.strip("_") or name != name.lower()
+        if names.count(name) == 1 and is_telling and 5 <= len(lines) <= 60:
+            yield path, name, first, lines
+
+
+def _telling(lines: Sequence[str]) -> list[str]:
+    return [line.strip() for line in lines if len(line.strip()) > 3]
+
+
+def named_code(number: int, draw: random.Random) -> Iterator[_Case]:
+    """Definitions by their names."""
+    files = code()
+    for n, (path, name, _, lines) in enumerate(draw.sample([*_definitions(files)], number)):
+        yield _Case(_pasted(files), _QUESTIONS[n % len(_QUESTIONS)].format(name), [path, *_telling(lines)])
+
+
+def tracebacks(number: int, draw: random.Random) -> Iterator[_Case]:
+    """Two functions of an error."""
+    files = code()
+    every = [*_definitions(files)]
+    for _ in range(number):
+        calls = draw.sample([one for one in every if len(one[3]) <= 40], 2)
+        frames = "".join(
+            f'  File "/srv/app/{path}", line {first + 2}, in {name}\n    {lines[2].strip()}\n'
+            for path, name, first, lines in calls
+        )
+        error = f"I get this:\n\nTraceback (most recent call last):\n{frames}ValueError: bad value\n\nHow do I fix it?"
+        yield _Case(_pasted(files), error, [line for _, _, _, lines in calls for line in _telling(lines)])
+
+
+def all_code(number: int, draw: random.Random) -> Iterator[_Case]:
+    """Everything that is defined at the outermost level, and the files."""
+    files = dict(draw.sample([*code().items()], 7))
+    heads = [
+        f"{'class' if isinstance(node, ast.ClassDef) else 'def'} {node.name}"
+        for text in files.values()
+        for node in ast.parse(text).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    ]
+    asks = (
+        "Explain the architecture of the project.",
+        "Review the code.",
+        "Which classes are there?",
+        "Write a README for the project.",
+    )
+    for question in asks[:number]:
+        yield _Case(_pasted(files), question, [*files, *heads])
+
+
+def _pages() -> dict[str, str]:
+    docs = Path(__file__).parents[1] / "docs"
+    return {name: (docs / f"{name}.md").read_text("utf8") for name in _PAGES}
+
+
+def sections(number: int, draw: random.Random) -> Iterator[_Case]:
+    """Sections by their headings."""
+    pasted = "\n\n".join(_pages().values())
+    parts = [part.partition("\n") for part in pasted.split("\n## ")[1:]]
+    short = [(title, text.split("\n# ")[0]) for title, _, text in parts if 200 < len(text) < 3_000 and "`" not in title]
+    for title, text in draw.sample(short, min(number, len(short))):
+        yield _Case(f"Please read this:\n\n{pasted}", f'What does the section "{title}" say?', _telling(text.splitlines()))
+
+
+def contents(number: int, draw: random.Random) -> Iterator[_Case]:
+    """All headings."""
+    pasted = "\n\n".join(_pages().values())
+    heads = [line for line in pasted.splitlines() if line.startswith("## ")]
+    for question in draw.sample(
+        ["Give me the table of contents.", "What sections are there?", "List all headings."], min(number, 3)
+    ):
+        yield _Case(f"Please read this:\n\n{pasted}", question, heads)
+
+
+def captions(number: int, draw: random.Random) -> Iterator[_Case]:
+    """What is said in a minute."""
+    said = [prose(9_000 + n, "en", 1).strip() for n in range(400)]
+    cues = [
+        (n * 7, f"00:{n * 7 // 60:02}:{n * 7 % 60:02}.000 --> 00:{(n * 7 + 6) // 60:02}:{(n * 7 + 6) % 60:02}.000")
+        for n in range(400)
+    ]
+    pasted = "WEBVTT\n\n" + "\n\n".join(f"{cue}\n{one}" for (_, cue), one in zip(cues, said, strict=True))
+    for minute in draw.sample(range(1, 45), number):
+        inside = [one for (at, _), one in zip(cues, said, strict=True) if at // _MINUTE == minute]
+        yield _Case(f"The captions:\n\n{pasted}", f"What is said in minute {minute}?", inside)
+
+
+MATERIAL: Final[dict[str, Callable[[int, random.Random], Iterator[_Case]]]] = {
+    "definitions by name": named_code,
+    "functions of a traceback": tracebacks,
+    "all of the code": all_code,
+    "sections by heading": sections,
+    "table of contents": contents,
+    "a minute of captions": captions,
+}
+
+
+def measure(cases: Sequence[_Case], share: float | None) -> tuple[int, float, float]:
+    """How many cases are whole, the share of needed lines that are there, and of tokens that are sent."""
+    whole, there, sent = 0, 0.0, 0.0
+    for n, case in enumerate(cases):
+        messages: list[Message] = [
+            {"role": "user", "content": case.pasted},
+            {"role": "assistant", "content": "I have read it. What would you like to know?"},
+        ]
+        for turn in range(_OTHER):
+            messages.append({"role": "user", "content": prose(turn + 50 * n, "en", 3)})
+            messages.append({"role": "assistant", "content": prose(500 + turn + 50 * n, "en", 10)})
+        size = sum(count(str(message["content"])) for message in messages)
+        body = encode([*messages, {"role": "user", "content": case.question}])
+        budget = None if share is None else int(share * size)
+        folded = fold_request(body, FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0), budget=budget), Memo())
+        text = "\n".join(str(one["content"]) for one in json.loads(folded.body)["messages"]).replace(case.question, "", 1)
+        found = [line in text for line in case.needed]
+        whole += all(found)
+        there += sum(found) / len(found)
+        sent += folded.tokens_after / folded.tokens_before
+    return whole, there / len(cases), sent / len(cases)
+
+
+def main() -> None:
+    """Print a row for each kind of material."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--share", type=float, help="budget as a share of each conversation's tokens; none by default")
+    parser.add_argument("--number", type=int, default=20, help="cases of each kind, if there are so many")
+    given = parser.parse_args()
+    for name, make in MATERIAL.items():
+        cases = [*make(given.number, random.Random(7))]
+        whole, there, sent = measure(cases, given.share)
+        print(f"{name:26} {whole:3} of {len(cases):3} whole, lines {there:.2f}, tokens {sent:.3f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
