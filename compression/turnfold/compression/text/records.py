@@ -60,6 +60,7 @@ _DATUM: Final = re.compile(r"[ \t]*+(?:[-*+•–]|\d{1,4}[.)])?+[ \t]*+(?:[^\n]
 _SENTENCE_ENDS: Final = (".", "!", "?", "。", "！", "？", "{", "}")
 _LONGEST_ROW: Final = 400  # characters
 _FEWEST_ROWS: Final = 8
+_TABS: Final = 2  # in a line that is a row whatever it says
 
 
 def rows(text: str) -> list[Range]:
@@ -168,7 +169,7 @@ def _is_row(line: str) -> bool:
     said = line.rstrip()
     if not said or len(said) > _LONGEST_ROW:
         return False
-    if _ITEM.match(said) or _OBJECT.match(said):
+    if _ITEM.match(said) or _OBJECT.match(said) or said.count("\t") >= _TABS:
         return True
     if said.endswith(_SENTENCE_ENDS):
         return False

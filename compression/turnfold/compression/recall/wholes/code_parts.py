@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo, of_each
-from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.wholes.spread_works import joined, quote_tokens
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.code_blocks import code_ranges
@@ -31,6 +31,7 @@ from turnfold.compression.text.dialogue.wanted.code_parts import (
     line_range,
     named_parts,
 )
+from turnfold.compression.text.dialogue.wanted.keyed_blocks import is_report
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 
@@ -96,8 +97,8 @@ def find_code_parts(
     most = min(_MOST, room)
     is_list = wanted.lists and bool(wanted.files)
     for is_outline in (True,) if is_list else (False, True):
-        quotes = _joined(sources, [quote for one in named for quote in one.quotes(is_outline=is_outline)])
-        tokens = sum(count(sources[n].text[start:end]) + FRAME for n, start, end in quotes)
+        quotes = joined(sources, [quote for one in named for quote in one.quotes(is_outline=is_outline)])
+        tokens = quote_tokens(quotes, sources, count)
         if quotes and tokens <= most:
             return FoundWork(quotes, (), tokens, beside=_BESIDE if is_list or not is_outline else None)
     return FoundWork()
@@ -125,8 +126,8 @@ def _find_called(
         if found is None or found.source >= len(sources):
             continue
         spent += found.quotes(is_outline=False)
-        quotes = _joined(sources, spent)
-        tokens = sum(count(sources[n].text[start:end]) + FRAME for n, start, end in quotes)
+        quotes = joined(sources, spent)
+        tokens = quote_tokens(quotes, sources, count)
         if tokens > room:
             break
         best = FoundWork(quotes, (), tokens, beside=_BESIDE)
@@ -159,7 +160,8 @@ def _fits(one: Definition) -> bool:
 
 def _held(source: Quotable) -> CodeParts:
     text = source.text
-    if source.role not in ("user", "assistant") or not any(sign in text for sign in _CODE_SIGNS):
+    is_said = source.role in ("user", "assistant")
+    if not is_said or not any(sign in text for sign in _CODE_SIGNS) or is_report(text):
         return CodeParts()
     return CodeParts(tuple(file_parts(text)), tuple(definitions(text)))
 
@@ -238,16 +240,3 @@ def _outline(inside: Sequence[Definition]) -> Iterator[Range]:
     for one in inside:
         if one.depth <= _NESTED:
             yield one.head
-
-
-def _joined(sources: Sequence[Quotable], quotes: Sequence[Quote]) -> tuple[Quote, ...]:
-    """The quotes in order, without white space around them and without those that stand in others."""
-    found: list[Quote] = []
-    for n, start, end in sorted(set(quotes)):
-        said = sources[n].text[start:end]
-        one = Quote(n, start + len(said) - len(said.lstrip("\n")), start + len(said.rstrip()))
-        if found and found[-1].source == n and one.start < found[-1].end:
-            found[-1] = found[-1]._replace(end=max(found[-1].end, one.end))
-        elif one.start < one.end:
-            found.append(one)
-    return tuple(found)

@@ -1,4 +1,4 @@
-"""Emails that were pasted one by one, for a request that means one of them or all: "summarise the thread".
+"""Emails that were pasted, one by one or as a thread, for a request that means one of them or all: "summarise the thread".
 
 Lives here: which of them are quoted. Does not belong here: telling an email and such a request
 (``text.dialogue.wanted.mails``).
@@ -10,10 +10,12 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from turnfold.compression.memo import Memo, of_each
-from turnfold.compression.recall.fence import FRAME, fence_tokens
+from turnfold.compression.recall.fence import fence_tokens
 from turnfold.compression.recall.question import Question
+from turnfold.compression.recall.wholes.spread_works import fitting_spread
 from turnfold.compression.recall.wholes.works import FoundWork
-from turnfold.compression.text.dialogue.wanted.mails import NamedMails, is_mail, mail_names, named_mails
+from turnfold.compression.text.blocks import Range
+from turnfold.compression.text.dialogue.wanted.mails import NamedMails, mail_names, mail_places, named_mails
 from turnfold.compression.text.quotes import Quotable, Quote
 
 _FEWEST: Final = 2  # emails of which a place may name one
@@ -33,23 +35,22 @@ def find_mails(
     if named is None:
         return FoundWork()
     every = [*sources, *question.behind]
-    mails = [at for at, found in enumerate(of_each(memo, "mails", every, _is_mail)) if found]
-    meant = [at for at in _meant(every, mails, named) if at < len(sources)] if len(mails) >= _FEWEST else []
-    tokens = sum(count(sources[at].text) + FRAME for at in meant)
-    quotes = tuple([Quote(at, 0, len(sources[at].text)) for at in meant])
-    return FoundWork(quotes, (), tokens) if tokens <= room else FoundWork()
+    mails = [Quote(at, *place) for at, places in enumerate(of_each(memo, "mails", every, _mails)) for place in places]
+    meant = [one for one in _meant(every, mails, named) if one.source < len(sources)] if len(mails) >= _FEWEST else []
+    chosen, tokens = fitting_spread(sources, meant, room, count)
+    return FoundWork(tuple(chosen), (), tokens)
 
 
-def _meant(every: Sequence[Quotable], mails: Sequence[int], named: NamedMails) -> list[int]:
+def _meant(every: Sequence[Quotable], mails: Sequence[Quote], named: NamedMails) -> list[Quote]:
     """Those that the request means: of one writer, where it names one."""
-    shared = frozenset.intersection(*(mail_names(every[at].text) for at in mails))
-    by_name = [at for at in mails if not named.said.isdisjoint(mail_names(every[at].text) - shared)]
-    some = by_name or [*mails]
+    names = [mail_names(every[n].text[start:end]) for n, start, end in mails]
+    shared = frozenset.intersection(*names)
+    some = [one for one, said in zip(mails, names, strict=True) if not named.said.isdisjoint(said - shared)] or [*mails]
     if named.place is None:
         return some
     at = named.place - 1 if named.place > 0 else named.place
     return [some[at]] if -len(some) <= at < len(some) else []
 
 
-def _is_mail(source: Quotable) -> bool:
-    return source.role == "user" and is_mail(source.text)
+def _mails(source: Quotable) -> Sequence[Range]:
+    return mail_places(source.text) if source.role == "user" else ()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from turnfold.compression.memo import Memo, of_each
-from turnfold.compression.recall.wholes.spread_works import fitting_spread
+from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text.dialogue.wanted.moments import TimedLine, lines_at, named_moment, timed_lines
 from turnfold.compression.text.passages import estimate
@@ -44,23 +44,12 @@ def find_moment(
     for n in reversed(range(len(every))):
         lines = lines_at(held[n], moment) if held[n] else []
         if lines:
-            return FoundWork() if n >= len(sources) else _quoted(n, lines, sources, min(room, _MOST), count)
+            quotes = joined(sources, [Quote(n, *line.place) for line in lines]) if n < len(sources) else ()
+            chosen, tokens = fitting_spread(sources, quotes, min(room, _MOST), count)
+            return FoundWork(tuple(chosen), (), tokens, beside=_BESIDE)
     return FoundWork()
 
 
 def _timed(source: Quotable) -> tuple[TimedLine, ...]:
     is_said = source.role in ("user", "assistant") and len(source.text) > _LONG
     return tuple(timed_lines(source.text)) if is_said and estimate(source.text) >= _LONG else ()
-
-
-def _quoted(n: int, lines: Sequence[TimedLine], sources: Sequence[Quotable], room: int, count: Callable[[str], int]) -> FoundWork:
-    quotes: list[Quote] = []
-    for line in lines:
-        start, end = line.place
-        end = start + len(sources[n].text[start:end].rstrip())
-        if quotes and not sources[n].text[quotes[-1].end : start].strip():
-            quotes[-1] = quotes[-1]._replace(end=end)
-        else:
-            quotes.append(Quote(n, start, end))
-    chosen, tokens = fitting_spread(sources, quotes, room, count)
-    return FoundWork(tuple(chosen), (), tokens, beside=_BESIDE)

@@ -5,6 +5,7 @@ Lives here: which rows these are, and what of them is quoted. Does not belong he
 
 A question is about a table if all of its words stand in it, or are of a kind that it holds. The rows that have most of the words
 which few others have are quoted, with what stands above all, and nothing else of the table: its other rows only resemble them.
+Rows that it names by their numbers are those of the newest table.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from typing import Final, NamedTuple
 from turnfold.compression.memo import Memo, continued_by_key
 from turnfold.compression.recall.fence import FRAME, fence_tokens
 from turnfold.compression.recall.question import Question, content_words
+from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range
+from turnfold.compression.text.dialogue.wanted.row_numbers import named_row_numbers
 from turnfold.compression.text.dialogue.wanted.row_requests import (
     ABOVE,
     COMMON,
@@ -32,6 +35,9 @@ from turnfold.compression.text.records import main_rows, records_of, table_recor
 _FEWEST: Final = 8  # records of a table
 _FIRST: Final = 400  # characters of rows, in which their heads are
 _MOST: Final = 5000
+_SIGNS: Final = ("\t", "|", ";", ",")  # between cells
+_SURE_SIGNS: Final = ("\t", "|")
+_ALIKE: Final = 0.8  # part of the rows that have as many cells
 _WORD: Final = 100  # bytes that a word takes, about
 
 
@@ -65,6 +71,59 @@ def find_named_rows(
             room = question.whole_room - fence_tokens(count)
             return _quoted(at, sources[at].text, table, asked, joins_values(folded), room, count)
     return FoundWork()
+
+
+def find_numbered_rows(
+    sources: Sequence[Quotable],
+    behind: Sequence[Quotable],
+    question: str,
+    room: int,
+    count: Callable[[str], int],
+    memo: Memo,
+) -> FoundWork:
+    """The rows that a question names by their numbers, of the newest table, with what stands above all.
+
+    Args:
+        sources: what may be quoted.
+        behind: what the request holds as it was, behind these; a table there is meant.
+        room: tokens that quotes may take.
+    """
+    numbers, are_lines = named_row_numbers(words.fold(question))
+    if not numbers:
+        return FoundWork()
+    every = [*sources, *behind]
+    tables = _tables(every, memo)
+    held = ((n, one) for n, one in reversed([*enumerate(tables)]) if one is not None)
+    at, table, records = next(((n, one, found) for n, one in held if (found := _grid(every[n].text, one))), (0, None, []))
+    if table is None or at >= len(sources):
+        return FoundWork()
+    text = sources[at].text
+    first = 0 if are_lines or not _has_header(text, records) else 1
+    rows = [*range(first, len(records))]
+    named = [rows[n - 1 if n > 0 else n] for n in numbers if 0 < (n if n > 0 else -n) <= len(rows)]
+    quotes = joined(sources, [Quote(at, table.above, records[0][1]), *(Quote(at, *records[n]) for n in named)] if named else [])
+    chosen, tokens = fitting_spread(sources, quotes, room, count)
+    return FoundWork(tuple(chosen), (), tokens)
+
+
+def _grid(text: str, table: _HeldTable) -> list[Range]:
+    """The rows of a table whose records have as many cells each, or signs that nothing else has; a list has none."""
+    records = [one for one in _records(text, table) if any(map(str.isalnum, text[slice(*one)]))]
+    for sign in _SIGNS:
+        cells = Counter(text.count(sign, *one) for one in records)
+        alike = cells.total() - cells[0] if sign in _SURE_SIGNS else max(n for size, n in (*cells.items(), (1, 0)) if size)
+        if alike >= _ALIKE * len(records):
+            return records
+    return []
+
+
+def _has_header(text: str, records: Sequence[Range]) -> bool:
+    figures = [any(map(str.isdigit, text[slice(*one)])) for one in records]
+    return not figures[0] and 2 * sum(figures) > len(figures)
+
+
+def _records(text: str, table: _HeldTable) -> list[Range]:
+    return [one for run in table.runs for one in records_of(text, run)][:_MOST]
 
 
 def _tables(sources: Sequence[Quotable], memo: Memo) -> list[_HeldTable | None]:
@@ -107,7 +166,7 @@ def _quoted(
     source: int, text: str, table: _HeldTable, asked: frozenset[str], joined: bool, room: int, count: Callable[[str], int]
 ) -> FoundWork:
     """The records with what stands above all; nothing where they don't fit, for some would be taken for all."""
-    records = [one for run in table.runs for one in records_of(text, run)][:_MOST]
+    records = _records(text, table)
     chosen = _named([_words(text[slice(*one)]) for one in records], asked, joined=joined)
     if not chosen:
         return FoundWork()

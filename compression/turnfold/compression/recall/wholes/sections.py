@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.question import content_words
-from turnfold.compression.recall.wholes.spread_works import fitting_spread, quote_tokens
+from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined, quote_tokens
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.sections import (
@@ -24,6 +24,7 @@ from turnfold.compression.text.dialogue.wanted.sections import (
     asks_for_contents,
     is_named,
     named_sections,
+    part_within,
     text_sections,
 )
 from turnfold.compression.text.passages import estimate
@@ -67,10 +68,10 @@ def find_sections(
     if not meant or any(_has(source, meant) for source in behind):
         return FoundWork()
     newer = [n for n in range(meant[-1].source + 1, len(sources)) if not held[n] and _has(sources[n], meant)]
-    quotes = [Quote(one.source, *one.section.place) for one in meant]
+    places = [(n, part) for n, one in meant for part in part_within(sources[n].text, one.place, named.within)]
+    quotes = [Quote(n, *part) for n, part in places]
     quotes += [Quote(n, 0, len(sources[n].text)) for n in newer[-1:]]
-    quotes = _apart(quotes)
-    chosen, tokens = fitting_spread(sources, quotes, min(room, _MOST), count)
+    chosen, tokens = fitting_spread(sources, joined(sources, quotes), min(room, _MOST), count)
     said = {word for one in meant for word in one.section.title}
     asks_more = len(set(content_words(words.fold(question))) - said) > _LITTLE and not named.numbers
     return FoundWork(tuple(chosen), (), tokens, beside=None if asks_more else _BESIDE)
@@ -105,7 +106,7 @@ def _meant(
         found = [(n, [one for one in sections if is_named(one, named, by_title=by_title)]) for n, sections in enumerate(held)]
         found = [(n, sections) for n, sections in found if sections]
         if found:
-            n, sections = max(found, key=lambda one: (len(told & _about(sources, one[0])), one[0]))
+            n, sections = max(found, key=lambda one: (len(told & about(sources, one[0])), one[0]))
             return [_Meant(n, one) for one in _longest(sections)]
     return []
 
@@ -124,12 +125,6 @@ def _size(section: HeadedSection) -> int:
     return section.place[1] - section.place[0]
 
 
-def _about(sources: Sequence[Quotable], n: int) -> set[str]:
-    """The words by which a text is told: those of its beginning, and of what was said just before it."""
-    before = sources[n - 1].text[-_OPENING:] if n else ""
-    return set(words.words(words.fold(f"{before}\n{sources[n].text[:_OPENING]}")))
-
-
 def _has(source: Quotable, meant: Sequence[_Meant]) -> bool:
     """Whether a short text is one of the sections as it was written anew."""
     if source.role != "assistant" or estimate(source.text) >= _LONG:
@@ -139,10 +134,7 @@ def _has(source: Quotable, meant: Sequence[_Meant]) -> bool:
     )
 
 
-def _apart(quotes: Sequence[Quote]) -> list[Quote]:
-    """The quotes in order, without those that stand in others."""
-    found: list[Quote] = []
-    for one in sorted(quotes, key=lambda one: (one.source, one.start, -one.end)):
-        if not (found and found[-1].source == one.source and one.end <= found[-1].end):
-            found.append(one)
-    return found
+def about(sources: Sequence[Quotable], n: int) -> set[str]:
+    """The words by which a text is told: those of its beginning, and of what was said just before it."""
+    before = sources[n - 1].text[-_OPENING:] if n else ""
+    return set(words.words(words.fold(f"{before}\n{sources[n].text[:_OPENING]}")))

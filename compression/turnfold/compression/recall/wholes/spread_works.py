@@ -11,7 +11,7 @@ others goes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from turnfold.compression.recall.cover import even_level, first_sentences
@@ -37,7 +37,7 @@ def spread(sources: Sequence[Quotable], works: Sequence[Quote], room: int) -> li
             break
         thinned = [part for at, part in enumerate(left) if at % 2 == 0 or sizes[at] <= _HEADING]
         left = thinned if len(thinned) < len(left) else left[::2]
-    return _joined([first_sentences(sources, part, each - FRAME) for part in left], sources) if left else []
+    return [*joined(sources, [first_sentences(sources, part, each - FRAME) for part in left])]
 
 
 def fitting_spread(
@@ -61,13 +61,16 @@ def _paragraphs(sources: Sequence[Quotable], work: Quote) -> list[Quote]:
     return [Quote(work.source, *found.span()) for found in _PARAGRAPH.finditer(sources[work.source].text, work.start, work.end)]
 
 
-def _joined(quotes: Sequence[Quote], sources: Sequence[Quotable]) -> list[Quote]:
-    """Quotes that follow one another as one."""
-    joined: list[Quote] = []
-    for quote in quotes:
-        last = joined[-1] if joined else None
-        if last and last.source == quote.source and not sources[quote.source].text[last.end : quote.start].strip():
-            joined[-1] = Quote(last.source, last.start, quote.end)
-        else:
-            joined.append(quote)
-    return joined
+def joined(sources: Sequence[Quotable], quotes: Iterable[Quote]) -> tuple[Quote, ...]:
+    """The quotes in order, without white space around them; those that overlap, or have nothing between them, as one."""
+    found: list[Quote] = []
+    for n, start, end in sorted(set(quotes)):
+        text = sources[n].text
+        said = text[start:end]
+        one = Quote(n, start + len(said) - len(said.lstrip("\n")), start + len(said.rstrip()))
+        last = found[-1] if found else None
+        if last and last.source == n and not text[last.end : one.start].strip():
+            found[-1] = last._replace(end=max(last.end, one.end))
+        elif one.start < one.end:
+            found.append(one)
+    return tuple(found)

@@ -1,4 +1,5 @@
-"""Emails that somebody pastes one by one, and requests that name one by its place or its writer: "reply to the first one".
+"""Emails that somebody pastes, one by one or as a thread, and requests that name one by its place or its writer: "reply to the
+first one".
 
 Lives here: whether a message is such an email, and which of them a request means. Does not belong here: which are quoted
 (``recall.wholes.mails``), letters that the conversation made (``works``), single words (``lexicon/mails.txt``).
@@ -7,8 +8,10 @@ Lives here: whether a message is such an email, and which of them a request mean
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Final, NamedTuple
 
+from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.picks import PLACES
 from turnfold.compression.text.lexicon import lexicon, one_of
 from turnfold.compression.text.lower import joined_words, lower_text
@@ -39,6 +42,14 @@ def is_mail(text: str) -> bool:
         return False
     says_whose = len(head) <= _HEAD and head.rstrip().endswith(":") and _SAYS_WHOSE.search(lower_text(head)) is not None
     return says_whose or _FIELDS.search(text, 0, _OPENING) is not None
+
+
+def mail_places(text: str) -> list[Range]:
+    """Where a message has emails: it may be one, or a thread of several."""
+    heads = [found.start() for found in _FIELDS.finditer(text)]
+    if len(heads) > 1:
+        return [(start, start + len(text[start:end].rstrip())) for start, end in pairwise((*heads, len(text)))]
+    return [(0, len(text))] if is_mail(text) else []
 
 
 def mail_names(text: str) -> frozenset[str]:

@@ -43,6 +43,11 @@ _EASTERN: Final = r"[第제][ \t]*(\d{1,3}|[一二三四五六七八九十]{1,3}
 _EASTERN_ASKED: Final = re.compile(_EASTERN)
 _EASTERN_LINE: Final = re.compile(rf"^[ \t#*>]{{0,8}}{_EASTERN}[ \t:：.]*(?P<title>[^\n]{{0,400}})", re.MULTILINE)
 _EASTERN_FIGURES: Final = {sign: n for n, sign in enumerate("一二三四五六七八九", 1)}
+#: "3(b)(ii)", "(a)(i) of section 7".
+_LABELS: Final = r"((?:[^\S\n]?\((?:[a-z]{1,4}|\d{1,2})\)){1,3})"
+_LETTERED: Final = re.compile(rf"(?<![\w.]){_NUMBER}{_LABELS}")
+_WITHIN: Final = re.compile(rf"(?:(?<=\d)|(?:{_NUMBER_WORD})[^\S\n]){_LABELS}(?!\w)")
+_ROMAN: Final = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
 _RANGE: Final = re.compile(r"\A[^\S\n]*(?:-|–|to|bis|à)")
 _DOTTED: Final = re.compile(r"(?<![\w.$€£¥v])(\d{1,3}(?:\.\d{1,3}){1,4})(?![\w.%$€£°])")
 _LINE: Final = re.compile(
@@ -78,11 +83,12 @@ class HeadedSection(NamedTuple):
 
 
 class NamedSections(NamedTuple):
-    """What a message names: numbers, and its words, among which titles may be."""
+    """What a message names: numbers, and its words, among which titles may be; of a section the labels of a part of it."""
 
     numbers: tuple[str, ...]
     said: tuple[str, ...]
     quoted: tuple[tuple[str, ...], ...]
+    within: tuple[str, ...] = ()
 
 
 class _Head(NamedTuple):
@@ -101,10 +107,13 @@ def named_sections(message: str) -> NamedSections:
     for found in _ASKED.finditer(folded):
         numbers.append(found[1])
         numbers += _more(found[1], found[2])
+    numbers += [found[1] for found in _LETTERED.finditer(folded) if found[1] not in numbers]
+    labels = _WITHIN.search(folded)
+    within = tuple(re.findall(r"\w+", labels[1])) if labels else ()
     numbers += [_eastern(found[1]) for found in _EASTERN_ASKED.finditer(folded)]
     numbers += [found[1] for found in _DOTTED.finditer(folded) if found[1] not in numbers]
     quoted = tuple(tuple(words.words(part)) for part in re.findall(r"[\"“„«'‘]([^\"”“»'’\n]{2,90})[\"”“»'’]", folded))
-    return NamedSections(tuple(numbers[:_MOST_NAMED]), tuple(words.words(folded)), quoted)
+    return NamedSections(tuple(numbers[:_MOST_NAMED]), tuple(words.words(folded)), quoted, within)
 
 
 def _more(first: str, rest: str) -> Iterator[str]:
@@ -168,6 +177,39 @@ def is_named(section: HeadedSection, named: NamedSections, *, by_title: bool) ->
     is_long = len(title) > 1 and sum(map(len, title)) >= _SHORTEST_TITLE
     beside = (*named.said[max(0, at - 2) : at], *named.said[at + len(title) : at + len(title) + 1])
     return is_long or not _TABLES["titled"].isdisjoint(beside)
+
+
+def part_within(text: str, place: Range, labels: Sequence[str]) -> list[Range]:
+    """The part of a section that labels name, as "(b)(ii)", with the first lines of what it stands in; all of it where it has no
+    such part."""
+    (start, end), found = place, list[Range]()
+    for label in labels:
+        begins = _labelled(text, (start, end), (label,))
+        if begins is None:
+            break
+        found.append((start, line_end(text, start)))
+        end = _labelled(text, (begins + 1, end), _following(label)) or end
+        start = begins
+    return [*found, (start, end)]
+
+
+def _labelled(text: str, place: Range, labels: Sequence[str]) -> int | None:
+    found = re.compile(rf"^[ \t]*(?:[-*][ \t])?\(?(?:{'|'.join(labels)})\)[ \t]", re.MULTILINE).search(text, *place)
+    return found.start() if found else None
+
+
+def _following(label: str) -> list[str]:
+    """The labels that may come behind one: "ii" or "j" behind "i"."""
+    if label.isdigit():
+        return [str(int(label) + 1)]
+    roman = _ROMAN[_ROMAN.index(label) + 1 :][:1] if label in _ROMAN else ()
+    return [*roman, *([chr(ord(label) + 1)] if len(label) == 1 else [])] or [label]
+
+
+def line_end(text: str, at: int) -> int:
+    """Where a line ends."""
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
 
 
 def _phrase(said: Sequence[str], title: Sequence[str]) -> int | None:

@@ -1,0 +1,247 @@
+"""Named blocks of pasted data: "show me the gateway service", "what changed in auth.py?", "which tables are there?".
+
+Lives here: which text and which of its blocks are meant, and what is quoted of them. Does not belong here: where a text has
+blocks, and what a message names (``text.dialogue.wanted.keyed_blocks``).
+
+A word names a block if few blocks have it; of these the ones are meant that have most of the question's other words in what
+stands above them. Each is quoted with the first lines of the blocks around it, since "memory" alone is nobody's; one that is too
+long with the lines in it that the question names.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from turnfold.compression.memo import Memo, of_each
+from turnfold.compression.recall.wholes.sections import about
+from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined, quote_tokens
+from turnfold.compression.recall.wholes.works import FoundWork
+from turnfold.compression.text import words
+from turnfold.compression.text.dialogue.wanted.keyed_blocks import (
+    KeyedBlock,
+    NamedKeys,
+    first_words,
+    holding,
+    is_named,
+    keyed_blocks,
+    lines_with,
+    mentions,
+    named_keys,
+    path_of,
+)
+from turnfold.compression.text.dialogue.wanted.versions import NEWEST, VERSION_WORDS, Versions, asked_versions
+from turnfold.compression.text.passages import estimate
+from turnfold.compression.text.quotes import Quotable, Quote
+
+_LONG: Final = 300  # tokens of a text from which a block of it is quoted alone
+_FEWEST: Final = 3  # blocks of such a text
+_FEW: Final = 4  # blocks that a word may name
+_SHARE: Final = 0.05  # or that part of all
+_KIND: Final = 3  # blocks from which a word says of what kind they are
+_SHORT: Final = 4  # words of a question that says little else
+_LITTLE: Final = 4  # words beside, with which it is about nothing else
+_LISTING: Final = 6  # words of one that asks for a list
+_PART: Final = 3  # the part of a question's words that must be names
+_MOST_LINES: Final = 40
+_BESIDE: Final = 400  # tokens of what else bears on the question
+_MOST: Final = 1_500  # tokens
+
+
+class _MeantBlocks(NamedTuple):
+    """A text with blocks, and the ones that are meant."""
+
+    source: int
+    blocks: Sequence[KeyedBlock]
+    meant: tuple[int, ...]
+    terms: frozenset[str]
+    is_plain: bool = True
+
+
+def find_keyed_blocks(
+    sources: Sequence[Quotable],
+    behind: Sequence[Quotable],
+    question: str,
+    room: int,
+    count: Callable[[str], int],
+    memo: Memo,
+) -> FoundWork:
+    """The blocks that a question names, of data that is too long to be quoted whole.
+
+    Args:
+        sources: what may be quoted.
+        behind: what the request holds as it was, behind these; where the data is there, nothing is quoted.
+        room: tokens that quotes may take.
+    """
+    named = named_keys(question)
+    if not named.terms:
+        return FoundWork()
+    every = [*sources, *behind]
+    blocks = of_each(memo, "blocks of long texts", every, _blocks_of_long)
+    long = [n for n, found in enumerate(blocks) if found]
+    if not long:
+        return FoundWork()
+    room = min(room, _MOST)
+    told = named.said - VERSION_WORDS
+    held = [one for n in long if (one := _meant(n, every[n].text, blocks[n], named, told))]
+    if not held:
+        asks_for_list = named.lists and len(told) <= _LISTING
+        return _listed(sources, blocks, long, named, len(told), room, count) if asks_for_list else FoundWork()
+    chosen = [*_chosen(held, every, told, asked_versions(words.fold(question)) or NEWEST)]
+    if not chosen or any(one.source >= len(sources) for one in chosen):
+        return FoundWork()
+    quotes = _quoted(chosen, sources, named.terms, room, count)
+    short = of_each(memo, "blocks of short texts", sources, _blocks_of_short)
+    quotes = joined(sources, [*quotes, *(quote for one in chosen for quote in _newer(one, short))])
+    quoted = " ".join(sources[one.source].text[one.start : one.end] for one in quotes)
+    others = told - set(words.words(words.fold(quoted))) - named.terms
+    fitting, tokens = fitting_spread(sources, quotes, room, count)
+    is_all = len(others) <= _LITTLE and chosen[0].is_plain
+    return FoundWork(tuple(fitting), (), tokens, beside=_BESIDE if is_all else None)
+
+
+def _chosen(
+    held: Sequence[_MeantBlocks], every: Sequence[Quotable], told: frozenset[str], versions: Versions
+) -> Iterator[_MeantBlocks]:
+    """Of the texts that have most of what is named the versions that are asked for, and so on for what these do not have.
+    Forms of one text name the same blocks."""
+    left, told_of = [*held], {one.source: len(told & about(every, one.source)) for one in held}
+    while left:
+        nearest = max(left, key=lambda one: (len(one.terms), told_of[one.source], one.source))
+        forms = [one for one in left if one.terms == nearest.terms]
+        yield from (forms[n] for n in versions if -len(forms) <= n < len(forms))
+        left = [one for one in left if one.is_plain and one.terms.isdisjoint(nearest.terms)]
+
+
+def _blocks_of_long(source: Quotable) -> tuple[KeyedBlock, ...]:
+    found = keyed_blocks(source.text, _FEWEST) if _is_long(source) else []
+    return tuple(found) if len(found) >= _FEWEST else ()
+
+
+def _blocks_of_short(source: Quotable) -> tuple[KeyedBlock, ...]:
+    return () if _is_long(source) else tuple(keyed_blocks(source.text, 1))
+
+
+def _is_long(source: Quotable) -> bool:
+    is_said = source.role in ("user", "assistant")
+    return is_said and len(source.text) > _LONG and estimate(source.text) >= _LONG
+
+
+def _meant(n: int, text: str, blocks: Sequence[KeyedBlock], named: NamedKeys, told: frozenset[str]) -> _MeantBlocks | None:
+    """The blocks of a text that a question names: plainly, with a word of code or several words, or with hardly others."""
+    by_term: dict[str, list[int]] = {}
+    for at, block in enumerate(blocks):
+        for term in is_named(block, named.terms):
+            by_term.setdefault(term, []).append(at)
+    for whole in [term for term in by_term if term in named.joined]:
+        for part in named.joined[whole]:
+            by_term.pop(part, None)
+    telling = {term: found for term, found in by_term.items() if len(found) <= max(_FEW, _SHARE * len(blocks))}
+    meant: set[int] = set()
+    for found in telling.values():
+        shared = {at: len(_on_path(blocks, at, named.terms)) for at in found}
+        meant.update(at for at in found if shared[at] == max(shared.values()))
+    meant = _apart(blocks, meant, named.terms)
+    if not meant:
+        return None
+    terms = frozenset(telling)
+    known = frozenset().union(*(_on_path(blocks, at, named.terms) for at in meant))
+    known |= told & frozenset().union(*(first_words(text, blocks[at].place) for at in meant))
+    is_plain = (len(known) > 1 and _PART * len(known) >= len(told)) or not named.sure.isdisjoint(terms)
+    return _MeantBlocks(n, blocks, tuple(sorted(meant)), terms, is_plain) if is_plain or len(told) <= _SHORT else None
+
+
+def _apart(blocks: Sequence[KeyedBlock], meant: set[int], terms: frozenset[str]) -> set[int]:
+    """Of blocks that stand in each other the inner ones, if they have a name of their own."""
+    apart: set[int] = set()
+    for at in meant:
+        path = path_of(blocks, at)
+        if meant.isdisjoint(path) or not is_named(blocks[at], terms) <= _on_path(blocks, path[-1], terms):
+            apart.add(at)
+    return apart - {above for at in apart for above in path_of(blocks, at)}
+
+
+def _on_path(blocks: Sequence[KeyedBlock], at: int, terms: frozenset[str]) -> frozenset[str]:
+    return frozenset().union(*(is_named(blocks[one], terms) for one in (*path_of(blocks, at), at)))
+
+
+def _heads(blocks: Sequence[KeyedBlock], at: int) -> Iterator[tuple[int, int]]:
+    return (blocks[above].head for above in path_of(blocks, at))
+
+
+def _quoted(
+    chosen: Iterable[_MeantBlocks], sources: Sequence[Quotable], terms: frozenset[str], room: int, count: Callable[[str], int]
+) -> tuple[Quote, ...]:
+    """The blocks, or the lines in them that are named where they are too long, with what stands around them."""
+    whole, lines = list[Quote](), list[Quote]()
+    for one in chosen:
+        text = sources[one.source].text
+        for at in one.meant:
+            block = one.blocks[at]
+            above = [Quote(one.source, *place) for place in _heads(one.blocks, at)]
+            whole += [*above, Quote(one.source, *block.place)]
+            lines += [*above, Quote(one.source, *block.head)]
+            lines += _lines(one, _inside(one, block, text, terms - is_named(block, terms)))
+            whole += _outside(one, text, block.keys & one.terms)
+    found = joined(sources, whole)
+    if quote_tokens(found, sources, count) <= room:
+        return found
+    some = joined(sources, lines)
+    return some if any(quote not in whole for quote in some) and quote_tokens(some, sources, count) <= room else found
+
+
+def _lines(held: _MeantBlocks, places: Iterable[tuple[int, int]]) -> Iterator[Quote]:
+    for place in places:
+        at = holding(held.blocks, place[0])
+        yield from (Quote(held.source, *one) for one in (*_heads(held.blocks, at), held.blocks[at].head, place))
+
+
+def _inside(held: _MeantBlocks, block: KeyedBlock, text: str, terms: frozenset[str]) -> Sequence[tuple[int, int]]:
+    """The lines of a block with one of the terms as a key, or else in a value, or else the first lines of what it holds."""
+    inside = (block.head[1], block.place[1])
+    found = lines_with(text, inside, terms) or lines_with(text, inside, terms, in_value=True)
+    return found or [one.head for one in held.blocks if one.above >= 0 and held.blocks[one.above] is block]
+
+
+def _outside(held: _MeantBlocks, text: str, terms: frozenset[str]) -> list[Quote]:
+    """The lines that name a block and stand in none, such as an index of a table; none where they are many."""
+    places = mentions(text, terms)
+    apart = [place for place in places if holding(held.blocks, place[0]) < 0]
+    return [Quote(held.source, *place) for place in apart] if len(apart) <= _FEW else []
+
+
+def _newer(held: _MeantBlocks, short: Sequence[Sequence[KeyedBlock]]) -> list[Quote]:
+    """The newest of what was written in the place of a block since."""
+    keys = [held.blocks[at].keys & held.terms for at in held.meant]
+    for n in range(len(short) - 1, held.source, -1):
+        if found := [Quote(n, *one.place) for one in short[n] if any(key and key <= one.keys for key in keys)]:
+            return found
+    return []
+
+
+def _listed(
+    sources: Sequence[Quotable],
+    blocks: Sequence[Sequence[KeyedBlock]],
+    long: Sequence[int],
+    named: NamedKeys,
+    size: int,
+    room: int,
+    count: Callable[[str], int],
+) -> FoundWork:
+    """The first lines of all blocks of a kind, or the lines with a value that a question names, of the newest text with such."""
+    for n in reversed(long):
+        found = joined(sources, _of_kind(n, sources[n].text, blocks[n], named) if n < len(sources) else ())
+        if found and (tokens := quote_tokens(found, sources, count)) <= room:
+            return FoundWork(tuple(found), (), tokens, beside=_BESIDE if size <= _SHORT else None)
+    return FoundWork()
+
+
+def _of_kind(n: int, text: str, blocks: Sequence[KeyedBlock], named: NamedKeys) -> list[Quote]:
+    of_kind = Counter(term for block in blocks for term in is_named(block, named.terms))
+    for term, number in of_kind.items():
+        if number >= _KIND:
+            return [Quote(n, *block.head) for block in blocks if term in block.keys]
+    places = lines_with(text, (0, len(text)), named.terms, in_value=True)
+    inside = [one for one in places if holding(blocks, one[0]) >= 0]
+    return [*_lines(_MeantBlocks(n, blocks, (), named.terms), inside)] if len(places) <= _MOST_LINES else []

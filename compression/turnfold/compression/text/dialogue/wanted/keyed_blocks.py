@@ -1,0 +1,353 @@
+"""Named blocks of pasted data: a service in a configuration, a table of a schema, a file in a diff, a theorem, a failed test.
+
+Lives here: where a text has such blocks, and which of them a message names. Does not belong here: which text is meant, what is
+quoted (``recall.wholes.keyed_blocks``), rows of tables (``text.records``), functions and classes (``code_parts``), single words
+(``lexicon/keyed_blocks.txt``).
+
+Two rules find the blocks of JSON, YAML, HCL, SQL, markup, schemas and bibliographies alike: a line with what is indented deeper
+below it and the line that closes it, and a line that marks where a part begins, up to the next such line. Whatever is written in
+such a line names the block; what most of them say tells none apart.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, pairwise
+from typing import Final, NamedTuple
+
+from turnfold.compression.text import words
+from turnfold.compression.text.blocks import Range
+from turnfold.compression.text.lexicon import lexicon, one_of
+
+_LONGEST: Final = 400  # characters of a message that names a block
+_LONGEST_HEAD: Final = 240  # characters
+_MOST_LINES: Final = 20_000
+_BELOW: Final = 10  # lines of a part in which it may be named
+_TABLE: Final = lexicon("keyed_blocks")
+_WORD: Final = re.compile(r"[^\W_][\w$-]*(?:\.[\w$-]+)*|_[\w$-]+")
+_PAIR: Final = re.compile(r"([^\W\d_]{3,})[^\S\n]*(?:no\.?|nr\.?|#|\()?[^\S\n]*(\d{1,3})(?![\w.]*\d)")
+#: A line that opens a block: it ends with a bracket or a colon, or with the end of a tag, or is an item of a list with a key.
+_DAY: Final = re.compile(
+    r"(?<![\w.:])(\d{1,2})(?:st|nd|rd|th|\.)?[^\S\n](?:of[^\S\n]|de[^\S\n])?([^\W\d_]{3,})|([^\W\d_]{3,})[^\S\n](\d{1,2})(?![\w:])"
+)
+_ISO_DAY: Final = re.compile(r"(?<!\d)\d{4}-(\d\d)-(\d\d)(?!\d)")
+_MONTHS: Final = {word: int(number) for number, listed in lexicon("months").items() if number.isdigit() for word in listed}
+_OPENS: Final = re.compile(r"[{(\[][\w:.-]+,\s*$|[{(\[:>]\s*(?:[&!|#/][^\n]*)?$|^[ \t]*- [\w.\"'-]{1,60}:")
+#: A line of few words between blank lines, as above a recipe or a poem.
+_TITLE: Final = re.compile(r"[\"“„«]?[^\W\d_a-zà-ÿ][\w'’-]*(?:[ ,&]{1,2}[\w'’()-]+){1,7}[\"”“»]?$")
+#: A line that opens a block of a program.
+_CODE: Final = re.compile(
+    r"[ \t]*(?:\} ?)?(?:for|if|elif|else|while|with|try|except|finally|switch|case|catch|do|return|foreach|match|when|new)\b"
+    r"|[^\n]*\)[^()\n<>]{0,40}[:{][ \t]*$|[^\n]*=[ \t]*[\w.]+\($"
+)
+_CLOSES: Final = re.compile(r"[ \t]*(?:[}\])]|</|end\b)")
+_MARKED: Final = re.compile(
+    r"(?P<doc>apiVersion:)|(?P<file>diff --git |Index: )|(?P<hunk>@@ )|(?P<table>\[\[?[^\]\[\n]{1,80}\]\]?[ \t]*(?:[#;][^\n]*)?$)"
+    r"|(?P<ruled>(?P<sign>[=_#*-])(?P=sign){2,}[ \t]+[^\n]{2,100}?[ \t]+(?P=sign){3,}[ \t]*$)|(?P<group>##\[group\]|::group::)"
+    r"|(?P<tex>\\(?:part|chapter|(?:sub){0,2}section)\*?(?:\[[^\]\n]*\])?\{)|(?P<ends>---[ \t]*$|##\[endgroup\]|::endgroup::)"
+)
+_RANKS: Final = {"doc": -9, "file": -9, "group": -9, "ends": -9, "table": -8, "ruled": -8, "tex": -7, "hunk": -5}
+_TITLED: Final = -6
+_BEGIN: Final = re.compile(r"[ \t]*\\begin\{(\w+)\*?\}")
+_END: Final = re.compile(r"[ \t]*\\end\{(\w+)\*?\}")
+_ENVIRONMENT: Final = -3
+_LABEL: Final = re.compile(r"\\label\{([^}\n]{1,60})\}|^[ \t]*(?:kind|name):[ \t]*[\"']?([\w.-]{1,60})", re.MULTILINE)
+_FIRST: Final = re.compile(r"^[^\w\n]*(\w[\w-]*)", re.MULTILINE)
+#: A line that says which one a block is: "name: x", "<artifactId>x</artifactId>".
+_NAMING: Final = re.compile(
+    r"[ \t]*(?:- )?[<\"']?(?:\w{0,12}[_-]?name|id|key|kind|slug|label|title|type|artifactId|operationId|resource|service|host)"
+    r"[\"'>]?[ \t]*[:=]?[ \t]*[\"']?([\w./:@-]{1,60})[\"']?[ \t]*(?:[,;]|</\w+>)?$"
+)
+#: What makes a text worth a look: three lines that open something deeper, or mark a part.
+_SIGNS: Final = re.compile(
+    r"\n(?:(?<=[{(\[:>,]\n)[ \t]+\S|apiVersion:|diff --git |@@ |\[[\w.\" -]{1,80}\]\n|[_=*#-]{3,} \w|\\begin\{|##\[group\]"
+    r"|\S[^\n.:;!?{}]{5,80}\n\n|[\w./-]{1,60}:[^\n=]{0,80}\n\t)"
+)
+_REPORTS: Final = re.compile(r"^(?:diff --git |@@ -\d|_{3,} \w[^\n]* _{3,}$)", re.MULTILINE)
+_CODE_SHAPED: Final = re.compile(r"\w[_.:-]\w|^_+\w|[a-z\d][A-Z]|[A-Z]{2}[a-z]|[a-z]\d")
+#: "#signup", ".btn", "[tool]", "/cart/", "`name`".
+_MARKED_WORD: Final = re.compile(r"(?<![\w#@/.\[])[#@/.\[]([^\W\d_][\w$-]{1,60})|([`\"'“])([^\W_][\w$-]{1,60})[`\"'”]")
+_PLURAL: Final = 4  # letters from which an "s" is no part of the word
+_LISTS: Final = re.compile(rf"\b(?:{one_of('keyed_blocks', 'lists')})\b")
+_ASIDE: Final = _TABLE["aside"]  # words with which somebody asks for a block, whatever it is
+
+
+class KeyedBlock(NamedTuple):
+    """A block of data.
+
+    Attributes:
+        keys: the words of its first line, in lower case, and those that name it below.
+        head: its first line.
+        place: it with that line and the one that closes it.
+        above: the number of the block that it stands in; -1 for none.
+    """
+
+    keys: frozenset[str]
+    head: Range
+    place: Range
+    above: int
+
+
+class NamedKeys(NamedTuple):
+    """What a message may name.
+
+    Attributes:
+        terms: its words, as they are and as keys are written.
+        joined: those that code writes as one name, with the words that they stand for.
+        said: the words that say something, but those with which somebody asks for any block.
+        sure: those that nobody would say but of code or data.
+        lists: whether it asks for all of some kind.
+    """
+
+    terms: frozenset[str]
+    joined: Mapping[str, Sequence[str]]
+    said: frozenset[str]
+    sure: frozenset[str]
+    lists: bool
+
+
+@dataclass(slots=True)
+class _OpenBlock:
+    rank: int
+    keys: set[str]
+    head: Range
+    above: int
+    environment: str = ""
+    end: int = 0
+    deeper: int = field(default=0)
+
+
+def named_keys(message: str) -> NamedKeys:
+    """What a message may name; nothing where it is long, for it brings what it needs."""
+    if len(message) > _LONGEST:
+        return NamedKeys(frozenset(), {}, frozenset(), frozenset(), lists=False)
+    said = [word.rstrip("-") for word in _WORD.findall(message)]
+    folded = [word.lower() for word in said]
+    sure = {word.lower() for word in said if _CODE_SHAPED.search(word)}
+    sure |= {(found[1] or found[3]).lower() for found in _MARKED_WORD.finditer(message)}
+    plain = words.words(words.fold(message))
+    content = frozenset(words.content(plain, words.language(set(plain))))
+    empty = set(plain) - content
+    terms = {form for word in {*folded, *sure} - empty for form in _forms(word)} - empty - _ASIDE
+    terms = {term for term in terms if len(term) > 1}
+    pairs = (pair for pair in pairwise(folded) if empty.isdisjoint(pair) and all(map(str.isalnum, pair)))
+    joined = {f"{a}{sign}{form}": (a, b, form) for a, b in pairs for sign in ("_", "-", "") for form in (b, _singular(b))}
+    terms.update(joined)
+    terms.update(_figures(message))
+    return NamedKeys(
+        frozenset(terms), joined, content - _ASIDE, frozenset(sure) & terms, bool(_LISTS.search(words.fold(message)))
+    )
+
+
+def _forms(word: str) -> Iterator[str]:
+    """A word as a key may have it."""
+    yield word
+    yield _singular(word)
+    if "." in word:
+        yield from word.split(".")
+    if "'" in word:
+        yield word.partition("'")[0]
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if len(word) >= _PLURAL and word.endswith("s") and not word.endswith("ss") else word
+
+
+def is_report(text: str) -> bool:
+    """Whether a text is a diff or a report of tests, which have pieces of code that are named by lines between them."""
+    return _REPORTS.search(text) is not None
+
+
+def keyed_blocks(text: str, fewest: int) -> list[KeyedBlock]:
+    """The blocks of a text, in order; none where it has fewer signs of any."""
+    if sum(1 for _ in islice(_SIGNS.finditer(text), fewest)) < fewest:
+        return []
+    return _BlockReader(text).blocks()
+
+
+class _BlockReader:
+    """Reads a text line by line, with the blocks that are open."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._found: list[_OpenBlock] = []
+        self._open: list[int] = []
+        self._numbers = Counter[str]()
+
+    def blocks(self) -> list[KeyedBlock]:
+        at = 0
+        lines: list[tuple[int, str]] = []
+        for line in self._text.splitlines(keepends=True)[:_MOST_LINES]:
+            if not line.isspace():
+                lines.append((at, line.rstrip()))
+            at += len(line)
+        for n, (start, line) in enumerate(lines):
+            self._read(start, line, lines[n + 1 : n + 2], n, lines)
+        end = lines[-1][0] + len(lines[-1][1]) if lines else 0
+        self._close(-99, end)
+        return [
+            KeyedBlock(frozenset(one.keys), one.head, (one.head[0], max(one.end, one.head[1])), one.above) for one in self._found
+        ]
+
+    def _read(self, start: int, line: str, after: Sequence[tuple[int, str]], n: int, lines: Sequence[tuple[int, str]]) -> None:
+        end, before = start + len(line), self._end_before(n, lines)
+        marked = _MARKED.match(line)
+        begins, ends = _BEGIN.match(line), _END.match(line)
+        if self._is_title(n, lines):
+            self._close(_TITLED, before)
+            self._push(_TITLED, line, (start, end), "", ())
+        elif marked:
+            kind = next(name for name in _RANKS if marked[name])
+            rank = _RANKS[kind] + (line.count("sub", 0, 12) if kind == "tex" else 2 * line.startswith("---"))
+            if kind == "table" and self._goes_on(n, lines):
+                self._found[self._open[-1]].keys.update(_keys(line))
+                return
+            self._close(rank, before)
+            if kind != "ends":
+                below = "\n".join(one for _, one in lines[n : n + _BELOW]) if kind == "doc" else ""
+                self._push(rank, line, (start, end), below, ("file", "files") if kind == "file" else ())
+        elif begins:
+            number = self._numbers[begins[1]] = self._numbers[begins[1]] + 1
+            below = "\n".join(one for _, one in lines[n : n + 3])
+            self._push(_ENVIRONMENT, line, (start, end), below, (f"{begins[1]} {number}",), begins[1])
+        elif ends:
+            self._end_environment(ends[1], end)
+        else:
+            self._read_indented(start, line, after, before)
+
+    def _read_indented(self, start: int, line: str, after: Sequence[tuple[int, str]], before: int) -> None:
+        indent = _indent(line)
+        closes = _CLOSES.match(line) is not None
+        self._close(indent + 1 if closes else indent, before)
+        if closes and self._open and self._found[self._open[-1]].rank == indent:
+            self._found[self._open.pop()].end = start + len(line)
+        named = _NAMING.match(line)
+        if named and self._open and self._found[self._open[-1]].rank < indent:
+            self._found[self._open[-1]].keys.update((named[1].lower(), *_keys(named[1])))
+        if after and _indent(after[0][1]) > indent and _opens(line, after[0][1]):
+            self._push(indent, line, (start, start + len(line)), "", ())
+
+    def _goes_on(self, n: int, lines: Sequence[tuple[int, str]]) -> bool:
+        """Whether the line above a line in brackets is one too, as those that say of a game who plays."""
+        if n == 0 or not self._open or self._found[self._open[-1]].rank != _RANKS["table"]:
+            return False
+        start, above = lines[n - 1]
+        marked = _MARKED.match(above)
+        return bool(marked and marked["table"]) and self._text.count("\n", start, lines[n][0]) == 1
+
+    def _is_title(self, n: int, lines: Sequence[tuple[int, str]]) -> bool:
+        start, line = lines[n]
+        if n + 1 == len(lines) or self._text.count("\n", start + len(line), lines[n + 1][0]) < 2 or not _TITLE.match(line):
+            return False
+        return n == 0 or self._text.count("\n", lines[n - 1][0], start) > 1
+
+    def _end_before(self, n: int, lines: Sequence[tuple[int, str]]) -> int:
+        return lines[n - 1][0] + len(lines[n - 1][1]) if n else 0
+
+    def _push(self, rank: int, line: str, head: Range, below: str, name: Sequence[str], environment: str = "") -> None:
+        keys = {*_keys(line), *_figures(line)}
+        for found in _LABEL.finditer(below):
+            keys.update(_keys(found[1] or found[2]))
+            keys.add((found[1] or found[2]).lower())
+        keys.update(name)
+        above = self._open[-1] if self._open else -1
+        self._found.append(_OpenBlock(rank, keys, head, above, environment))
+        self._open.append(len(self._found) - 1)
+
+    def _close(self, rank: int, end: int) -> None:
+        """End the blocks that are as deep as `rank` or deeper."""
+        while self._open and self._found[self._open[-1]].rank >= rank:
+            self._found[self._open.pop()].end = end
+
+    def _end_environment(self, name: str, end: int) -> None:
+        while self._open and self._found[self._open[-1]].rank >= _ENVIRONMENT:
+            one = self._found[self._open.pop()]
+            one.end = end
+            if one.environment == name:
+                break
+
+
+def _opens(line: str, after: str) -> bool:
+    """Whether a line begins a block, with a deeper line after it."""
+    is_rule = after.startswith("\t") and ":" in line  # of a makefile
+    return len(line) <= _LONGEST_HEAD and (is_rule or _OPENS.search(line) is not None) and not _CODE.match(line)
+
+
+def _keys(line: str) -> Iterator[str]:
+    """The words of a line that may name it: no figures and no single letters."""
+    for word in _WORD.findall(line.lower()):
+        for part in (word.rstrip("-"), *(word.split(".") if "." in word else ())):
+            if len(part) > 1 and not part.isdigit():
+                yield part
+
+
+def _figures(text: str) -> Iterator[str]:
+    """What a text numbers, as "round 4", and the days that it names, as "5-7"."""
+    folded = text.lower()
+    for word, number in _PAIR.findall(folded):
+        yield f"{_singular(word)} {int(number)}"
+    for found in _DAY.finditer(folded):
+        day, word = (found[1], found[2]) if found[1] else (found[4], found[3])
+        if word in _MONTHS:
+            yield f"{_MONTHS[word]}-{int(day)}"
+    for month, day in _ISO_DAY.findall(folded):
+        yield f"{int(month)}-{int(day)}"
+
+
+def _indent(line: str) -> int:
+    """How deep a line stands; an item of a list is deeper than the key above it, which may have the same indent."""
+    size = len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip(" "))
+    return 2 * size + (line[len(line) - len(line.lstrip()) :][:2] == "- ")
+
+
+def is_named(block: KeyedBlock, terms: frozenset[str]) -> frozenset[str]:
+    """The terms by which a message names a block."""
+    return terms & block.keys | {term for term in terms if f"{term}s" in block.keys}
+
+
+def path_of(blocks: Sequence[KeyedBlock], n: int) -> list[int]:
+    """The blocks that a block stands in, the outermost first."""
+    found: list[int] = []
+    while (n := blocks[n].above) >= 0:
+        found.append(n)
+    return found[::-1]
+
+
+def holding(blocks: Sequence[KeyedBlock], at: int) -> int:
+    """The innermost block with a place of the text in it; -1 for none."""
+    n = bisect_right(blocks, at, key=lambda one: one.place[0]) - 1
+    while n >= 0 and not blocks[n].place[0] <= at < blocks[n].place[1]:
+        n = blocks[n].above
+    return n
+
+
+def lines_with(text: str, place: Range, terms: frozenset[str], *, in_value: bool = False) -> list[Range]:
+    """The lines of a block that have one of the terms as a key; or as their value."""
+    found: list[Range] = []
+    at = place[0]
+    for line in text[place[0] : place[1]].splitlines(keepends=True):
+        key, sign, value = line.partition("=") if "=" in line and ":" not in line.partition("=")[0] else line.partition(":")
+        said = [*_keys(value if in_value else key if sign else "")]
+        is_said = len(said) == 1 if in_value else True
+        if is_said and not terms.isdisjoint(form for word in said for form in (word, _singular(word))):
+            found.append((at + len(line) - len(line.lstrip()), at + len(line.rstrip())))
+        at += len(line)
+    return found
+
+
+def first_words(text: str, place: Range) -> frozenset[str]:
+    """The words with which the lines of a block begin: its keys."""
+    return frozenset(found[1].lower() for found in _FIRST.finditer(text, *place))
+
+
+def mentions(text: str, terms: frozenset[str]) -> list[Range]:
+    """The lines that have one of the terms."""
+    if not terms:
+        return []
+    said = re.compile(rf"(?i)(?<![\w-])(?:{'|'.join(map(re.escape, sorted(terms)))})(?![\w-])")
+    lines = {text.rfind("\n", 0, found.start()) + 1 for found in said.finditer(text)}
+    return [(at, end if (end := text.find("\n", at)) >= 0 else len(text)) for at in sorted(lines)]
