@@ -82,6 +82,13 @@ def test_several_sections() -> None:
     assert all(_said(n) in _sent(_document(_FORMS["markdown"]), "Summarize chapters 2-4") for n in (2, 3, 4))
 
 
+def test_of_a_list_that_was_told_since_the_item_is_meant() -> None:
+    steps = "\n".join(f"{n}. Tie rope {n} to ring {n * 11} of the pier, then walk back." for n in range(1, 9))
+    sent = _sent(_document(_FORMS["markdown"]), "What was step 5 again?", answers={20: f"Do it so:\n\n{steps}"})
+    assert "Tie rope 5 to ring 55" in sent
+    assert _said(5) not in sent
+
+
 def test_a_section_that_was_written_anew_is_there_beside_the_old_one() -> None:
     newer = "## 5. Waste oil\n\nBring it to the blue tank on Mondays, and nowhere else."
     sent = _sent(_document(_FORMS["markdown"]), "Shorten section 5", answers={20: newer})

@@ -18,11 +18,13 @@ from turnfold.compression.recall.question import content_words
 from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined, quote_tokens
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
+from turnfold.compression.text.dialogue.wanted.places import NamedParts, placed
 from turnfold.compression.text.dialogue.wanted.sections import (
     HeadedSection,
     NamedSections,
     asks_for_contents,
     is_named,
+    may_be_listed,
     named_sections,
     part_within,
     text_sections,
@@ -66,6 +68,8 @@ def find_sections(
         return _headings(held, sources, room, count)
     meant = _meant(held, sources, named, question)
     if not meant or any(_has(source, meant) for source in behind):
+        return FoundWork()
+    if may_be_listed(named) and any(_lists(source, named) for source in [*sources, *behind][meant[-1].source + 1 :]):
         return FoundWork()
     newer = [n for n in range(meant[-1].source + 1, len(sources)) if not held[n] and _has(sources[n], meant)]
     places = [(n, part) for n, one in meant for part in part_within(sources[n].text, one.place, named.within)]
@@ -123,6 +127,13 @@ def _longest(sections: Sequence[HeadedSection]) -> list[HeadedSection]:
 
 def _size(section: HeadedSection) -> int:
     return section.place[1] - section.place[0]
+
+
+def _lists(source: Quotable, named: NamedSections) -> bool:
+    """Whether a shorter text has items of the numbers that are named: a list that was told since is meant rather."""
+    numbers = tuple(int(one) for one in named.numbers if one.isdigit())
+    is_short = source.role in ("user", "assistant") and estimate(source.text) < _LONG
+    return bool(numbers) and is_short and bool(placed(source.text, NamedParts("item", numbers)))
 
 
 def _has(source: Quotable, meant: Sequence[_Meant]) -> bool:

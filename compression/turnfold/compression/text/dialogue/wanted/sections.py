@@ -116,6 +116,11 @@ def named_sections(message: str) -> NamedSections:
     return NamedSections(tuple(numbers[:_MOST_NAMED]), tuple(words.words(folded)), quoted, within)
 
 
+def may_be_listed(named: NamedSections) -> bool:
+    """Whether numbers are named that items of any list have: "step 3", "question 2"."""
+    return bool(named.numbers) and not _TABLES["listed"].isdisjoint(named.said)
+
+
 def _more(first: str, rest: str) -> Iterator[str]:
     others = re.findall(_NUMBER, rest)
     if len(others) == 1 and _RANGE.match(rest) and first.isdigit() and others[0].isdigit():
