@@ -18,18 +18,9 @@ from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text.blocks import Range
-from turnfold.compression.text.dialogue.wanted.code_parts import (
-    CallPlace,
-    Definition,
-    FilePart,
-    NamedCode,
-    call_places,
-    definitions,
-    file_parts,
-    is_path,
-    line_range,
-    named_parts,
-)
+from turnfold.compression.text.dialogue.wanted.code_definitions import Definition, definitions
+from turnfold.compression.text.dialogue.wanted.code_files import FilePart, file_parts, is_path, line_range
+from turnfold.compression.text.dialogue.wanted.code_parts import CallPlace, NamedCode, call_places, named_parts
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 
