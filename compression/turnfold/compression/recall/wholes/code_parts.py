@@ -4,27 +4,38 @@ Lives here: which parts are quoted, and in which form. Does not belong here: whe
 (``text.dialogue.wanted.code_parts``), short code, which is quoted whole (``works``, ``handed_code``).
 
 "Refactor ByteChunker" shares one word with the first line of that class, and none with its methods. A part that is too long for
-the room is quoted as its outline: the lines that define something, each with what is indented under it left out.
+the room is quoted as its outline: the lines that define something, each with what is indented under it left out. What edited a
+part later is quoted behind it (``edited_code``).
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.wholes.edited_code import (
+    HeldCode,
+    OfFile,
+    edits_of,
+    file_of,
+    held_code,
+    newest_change,
+    newest_file,
+)
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text.blocks import Range
-from turnfold.compression.text.dialogue.wanted.code_definitions import Definition, definitions
-from turnfold.compression.text.dialogue.wanted.code_files import FilePart, file_parts, is_path, line_range
+from turnfold.compression.text.dialogue.wanted.code_definitions import Definition
+from turnfold.compression.text.dialogue.wanted.code_edits import has_edits
+from turnfold.compression.text.dialogue.wanted.code_files import FilePart, is_path, line_range
 from turnfold.compression.text.dialogue.wanted.code_parts import CallPlace, NamedCode, call_places, named_parts
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 
 _MOST: Final = 1_500  # tokens of what is named
+_MOST_OF_FILES: Final = 3_000  # of a file that is asked for as a whole
 _BESIDE: Final = 400  # tokens of what else bears on the request, where they are quoted whole
 _MOST_CALLED: Final = 3_000  # tokens of what an error names
 _LONGEST_CALLED: Final = 6_000  # characters of a definition that is quoted for one of its lines
@@ -33,15 +44,7 @@ _LONG: Final = 1_000  # tokens of a message from which a part of it is quoted al
 _FEWEST: Final = 3  # definitions of such a message
 _MOST_PLACES: Final = 4  # in which one name may be defined; more are said by every class, as "decode"
 _VERSIONS: Final = 2  # of a definition: as it was pasted, and as it was last written
-_CODE_SIGNS: Final = ("\n  ", "\n\t", "```")
 _NESTED: Final = 8  # characters of indent up to which an outline has a definition
-
-
-class _Parts(NamedTuple):
-    """What a message has of code."""
-
-    files: tuple[FilePart, ...] = ()
-    definitions: tuple[Definition, ...] = ()
 
 
 class _Named(NamedTuple):
@@ -58,6 +61,19 @@ class _Named(NamedTuple):
             yield Quote(self.source, *self.file)
         for place in self.outline if is_outline else (self.place,):
             yield Quote(self.source, *place)
+
+
+class _Forms(NamedTuple):
+    """The forms of a definition that are quoted, with the messages that hold them.
+
+    Attributes:
+        whole: the newest that leaves nothing out.
+        is_partial: whether later ones do.
+    """
+
+    every: Sequence[tuple[int, Definition]]
+    whole: tuple[int, Definition]
+    is_partial: bool
 
 
 def find_code_parts(
@@ -79,13 +95,20 @@ def find_code_parts(
     if calls := call_places(request):
         return _find_called(sources, behind, calls, min(_MOST_CALLED, room), count, memo)
     wanted = named_parts(request)
-    if not (wanted.files or wanted.names or wanted.joined):
+    is_named = bool(wanted.files or wanted.names or wanted.joined)
+    if not (wanted.changed or is_named):
         return FoundWork()
-    if not any(_names_any(parts, wanted) for parts in of_each(memo, "code-bases", sources, _held_in_long)):
+    is_held = any(_names_any(parts, wanted) or parts.edits for parts in of_each(memo, "code-bases", sources, _held_in_long))
+    if not (wanted.changed or is_held):
         return FoundWork()
-    held = of_each(memo, "code-parts", [*sources, *behind], _held)
-    named = _files(held, wanted, sources) or _definitions(held, wanted, sources)
-    most = min(_MOST, room)
+    every = [*sources, *behind]
+    held = of_each(memo, "code-parts", every, held_code)
+    files = _files(held, wanted, sources) if is_held else []
+    named = files or (_definitions(held, wanted, every, len(sources)) if is_held else [])
+    if wanted.changed and not named:
+        changed = newest_change(every, held, len(sources))
+        named = [_Named(quote.source, (quote.start, quote.end), (), None) for quote in changed]
+    most = min(_MOST_OF_FILES if files and wanted.is_whole else _MOST, room)
     is_list = wanted.lists and bool(wanted.files)
     for is_outline in (True,) if is_list else (False, True):
         quotes = _joined(sources, [quote for one in named for quote in one.quotes(is_outline=is_outline)])
@@ -105,7 +128,7 @@ def _find_called(
 ) -> FoundWork:
     """The functions that an error names, as many as have room, those next to the error first."""
     every = [*sources, *behind]
-    held = of_each(memo, "code-parts", every, _held)
+    held = of_each(memo, "code-parts", every, held_code)
     best, spent = FoundWork(), list[Quote]()
     for call in reversed(calls):
         found = next((one for n in reversed(range(len(every))) if (one := _at(n, every[n].text, held[n], call))), None)
@@ -120,7 +143,7 @@ def _find_called(
     return best
 
 
-def _at(n: int, text: str, parts: _Parts, call: CallPlace) -> _Named | None:
+def _at(n: int, text: str, parts: HeldCode, call: CallPlace) -> _Named | None:
     """The function that an error names in a file, or else the one of that line, or the lines around it."""
     if not parts.files and call.name:
         named = [one for one in parts.definitions if one.name == call.name]
@@ -128,7 +151,7 @@ def _at(n: int, text: str, parts: _Parts, call: CallPlace) -> _Named | None:
     for file in parts.files:
         if not is_path(file.path.lower(), call.path):
             continue
-        inside = _inside(parts.definitions, file.place)
+        inside = parts.inside(file.place)
         lines = line_range(text, file, call.line, _AROUND)
         at = line_range(text, file, call.line, 0)
         named = [one for one in inside if one.name == call.name]
@@ -144,57 +167,74 @@ def _fits(one: Definition) -> bool:
     return one.place[1] - one.place[0] <= _LONGEST_CALLED
 
 
-def _held_in_long(source: Quotable) -> _Parts:
-    """What a message has that is too long to be quoted whole; one of many is, so the others are not read to most requests."""
-    parts = _held(source) if len(source.text) > _LONG else _Parts()
-    return parts if _is_long(source, parts) else _Parts()
+def _held_in_long(source: Quotable) -> HeldCode:
+    """What a message has that is too long to be quoted whole, or edits; few of many are, so the others are not read to most
+    requests."""
+    parts = held_code(source) if len(source.text) > _LONG or has_edits(source.text) else HeldCode()
+    return parts if _is_long(source, parts) else HeldCode(edits=parts.edits)
 
 
-def _held(source: Quotable) -> _Parts:
-    text = source.text
-    if source.role not in ("user", "assistant") or not any(sign in text for sign in _CODE_SIGNS):
-        return _Parts()
-    return _Parts(tuple(file_parts(text)), tuple(definitions(text)))
-
-
-def _names_any(parts: _Parts, wanted: NamedCode) -> bool:
+def _names_any(parts: HeldCode, wanted: NamedCode) -> bool:
     return any(_is_file(one, wanted) for one in parts.files) or any(_is_named(one, wanted) for one in parts.definitions)
 
 
-def _files(held: Sequence[_Parts], wanted: NamedCode, sources: Sequence[Quotable]) -> list[_Named]:
+def _files(held: Sequence[HeldCode], wanted: NamedCode, sources: Sequence[Quotable]) -> list[_Named]:
     """The newest of each file that is named, unless something in it is, or the request holds a newer one."""
-    newest: dict[str, _Named | None] = {}
-    for n, parts in enumerate(held):
-        for part in parts.files:
-            path = part.path.lower()
-            if not _is_file(part, wanted):
-                continue
-            inside = _inside(parts.definitions, part.place)
-            is_named = any(_is_named(one, wanted) for one in inside)
-            is_folded = n < len(sources) and _is_long(sources[n], parts)
-            whole = _Named(n, part.place, tuple(_outline(inside)), part.line)
-            newest[path] = None if is_named or not is_folded else whole
-    return [one for one in newest.values() if one]
+    found: list[_Named] = []
+    for path in dict.fromkeys(part.path.lower() for parts in held for part in parts.files if _is_file(part, wanted)):
+        file = newest_file(path, held)
+        if file is None or file.source >= len(sources):
+            continue
+        inside = held[file.source].inside(file.part.place)
+        later = [_Named(n, place, (place,), None) for n, place in _later(file, held, sources)]
+        is_long = any(_is_long(sources[n], held[n]) for n in file.sources if n < len(sources))
+        if (is_long or later) and not any(_is_named(one, wanted) for one in inside):
+            found += [_Named(file.source, file.part.place, tuple(_outline(inside)), file.part.line), *later]
+    return found
 
 
-def _definitions(held: Sequence[_Parts], wanted: NamedCode, sources: Sequence[Quotable]) -> list[_Named]:
-    """The definitions that are named, in the files and classes that are named beside them, if any are."""
+def _later(file: OfFile, held: Sequence[HeldCode], sources: Sequence[Quotable]) -> Iterator[tuple[int, Range]]:
+    """What changed a file: parts of it that were written anew, and edits."""
+    text = sources[file.source].text
+    yield from [(n, place) for n, place in file.later if n < len(sources)]
+    code = text[slice(*file.part.place)]
+    yield from [at for at in edits_of(code, "", file.part.path, (file.source, file.part.place[1]), held) if at[0] < len(sources)]
+
+
+def _definitions(held: Sequence[HeldCode], wanted: NamedCode, every: Sequence[Quotable], folded: int) -> list[_Named]:
+    """The definitions that are named, in the files and classes that are named beside them, if any are, and what edited them."""
     places: dict[tuple[str, str], list[tuple[int, Definition]]] = {}
     for n, one in _innermost([(n, one) for n, parts in enumerate(held) for one in parts.definitions if _is_named(one, wanted)]):
-        file = _file_of(held[n], one)
+        file = file_of(held[n], one.place[0])
         if not wanted.files or (file and _is_file(file, wanted)):
             places.setdefault((one.holder, one.name), []).append((n, one))
     often = Counter(name for _, name in places)
-    current = [every[-_VERSIONS:] for (_, name), every in places.items() if often[name] <= _MOST_PLACES]
-    chosen = [at for every in current if every[-1][0] < len(sources) for at in every]
-    if not any(_is_long(sources[n], held[n]) for n, _ in chosen):
-        return []
-    return [_named(n, held[n], one) for n, one in chosen]
+    forms = [_forms(versions, held) for (_, name), versions in places.items() if often[name] <= _MOST_PLACES]
+    asked = [one for one in forms if one.is_partial or one.every[-1][0] < folded]
+    found: list[_Named] = []
+    is_long = any(_is_long(every[n], held[n]) for one in asked for n, _ in one.every if n < folded)
+    for forms_of_one in asked:
+        found += [_named(n, held[n], form) for n, form in forms_of_one.every if n < folded]
+        n, whole = forms_of_one.whole
+        file, text = file_of(held[n], whole.place[0]), every[n].text
+        head = text[slice(*whole.head)].strip()
+        edits = edits_of(text[slice(*whole.place)], head, file.path if file else "", (n, whole.place[1]), held)
+        later = [_Named(at, place, (place,), None) for at, place in edits if at < folded]
+        found += later
+        is_long = is_long or bool(later)
+    return found if is_long else []
 
 
-def _named(n: int, parts: _Parts, one: Definition) -> _Named:
-    file = _file_of(parts, one)
-    return _Named(n, one.place, tuple(_outline(_inside(parts.definitions, one.place))), file.line if file else None)
+def _forms(versions: Sequence[tuple[int, Definition]], held: Sequence[HeldCode]) -> _Forms:
+    """The newest form of a definition and the one before it; from the newest that is whole on where later ones leave code out."""
+    whole = max((at for at, (n, one) in enumerate(versions) if not held[n].leaves_out(one.place)), default=0)
+    first = min(whole, max(0, len(versions) - _VERSIONS))
+    return _Forms(versions[first:], versions[whole], whole < len(versions) - 1)
+
+
+def _named(n: int, parts: HeldCode, one: Definition) -> _Named:
+    file = file_of(parts, one.place[0])
+    return _Named(n, one.place, tuple(_outline(parts.inside(one.place))), file.line if file else None)
 
 
 def _innermost(found: Sequence[tuple[int, Definition]]) -> list[tuple[int, Definition]]:
@@ -216,21 +256,8 @@ def _is_named(one: Definition, wanted: NamedCode) -> bool:
     return bare in wanted.joined and bare != one.name
 
 
-def _is_long(source: Quotable, parts: _Parts) -> bool:
+def _is_long(source: Quotable, parts: HeldCode) -> bool:
     return len(parts.definitions) >= _FEWEST and estimate(source.text) >= _LONG
-
-
-def _file_of(parts: _Parts, one: Definition) -> FilePart | None:
-    return next((file for file in parts.files if file.place[0] <= one.place[0] < file.place[1]), None)
-
-
-def _inside(every: Sequence[Definition], place: Range) -> Sequence[Definition]:
-    """The definitions that begin in a range."""
-    return every[bisect_left(every, place[0], key=_start) : bisect_left(every, place[1], key=_start)]
-
-
-def _start(one: Definition) -> int:
-    return one.place[0]
 
 
 def _outline(inside: Sequence[Definition]) -> Iterator[Range]:

@@ -53,6 +53,11 @@ _NO_NAMES: Final = frozenset(
     {"if", "for", "while", "switch", "catch", "return", "else", "with", "match", "when", "elif", "foreach"}
 )
 _CLOSES: Final = re.compile(r"end\b")
+#: What stands for code that was left out: "# ... existing code ...", "// rest unchanged".
+ELIDED: Final = re.compile(
+    r"^[^\S\n]*(?:#|//|--|/\*|<!--|\{/\*)\s*(?:\.\.\.|…|(?:the )?(?:rest|remaining|existing|other|previous|unchanged)\b)",
+    re.MULTILINE,
+)
 _LEADING: Final = ("@", "#[", "///", "//", "/**", "*/", "* ", "#")
 
 
@@ -135,7 +140,7 @@ def _end(text: str, start: int, depth: int) -> int:
         begin, at = at, _line_end(text, at)
         line = text[begin:at]
         body = line.strip()
-        if not body:
+        if not body or ELIDED.match(line):
             continue
         if _indent(line) > depth or body[0] in ")]" or (body[0] == "{" and begin == end):
             end = at

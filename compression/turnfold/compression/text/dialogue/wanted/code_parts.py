@@ -25,6 +25,12 @@ _BEHIND_KIND: Final = re.compile(rf"\b{_KIND}[^\S\n]+[`\"']?([A-Za-z_$][\w$]+)",
 _BEFORE_KIND: Final = re.compile(rf"(?<![\w$])([A-Za-z_$][\w$]+)[`\"']?[^\S\n]+{_KIND}\b", re.IGNORECASE)
 _IN_MARKS: Final = re.compile(r"`([A-Za-z_$][\w$.]*)(?:\([^`\n]*\))?`|\b([A-Za-z_$][\w$]*)\(")
 _LISTS: Final = re.compile(rf"\b(?:{one_of('code_parts', 'several')})\b", re.IGNORECASE)
+_WHOLE: Final = re.compile(rf"\b(?:{one_of('code_parts', 'whole')})\b", re.IGNORECASE)
+_CHANGED: Final = re.compile(
+    rf"\b(?:{one_of('code_parts', 'last')})[^\S\n]+(?:\w+[^\S\n]+)?(?:{one_of('code_parts', 'changes')})\b"
+    rf"|\b(?:{one_of('code_parts', 'undoing')})\b",
+    re.IGNORECASE,
+)
 #: A place in a file, as errors name it, with the function there: of Python, of Java and JavaScript, of PHP, of compilers.
 _CALL: Final = re.compile(
     r"File \"(?P<python>[^\"\n]{1,300})\", line (?P<python_line>\d{1,6})(?:, in (?P<python_name>[\w.<>]{1,80}))?"
@@ -54,12 +60,23 @@ class CallPlace(NamedTuple):
 
 
 class NamedCode(NamedTuple):
-    """What a request names: files, definitions by the name that code has for them, and the same joined from several words."""
+    """What a request names.
 
-    files: tuple[str, ...]
-    names: frozenset[str]
-    joined: frozenset[str]
-    lists: bool
+    Attributes:
+        files: paths, case-folded.
+        names: of definitions, as code has them.
+        joined: the same, joined from several words.
+        lists: whether it asks what a file defines.
+        changed: whether it is about the last change: "undo that edit", "write a commit message".
+        is_whole: whether it asks for all of a file.
+    """
+
+    files: tuple[str, ...] = ()
+    names: frozenset[str] = frozenset()
+    joined: frozenset[str] = frozenset()
+    lists: bool = False
+    changed: bool = False
+    is_whole: bool = False
 
 
 def call_places(request: str) -> list[CallPlace]:
@@ -80,7 +97,7 @@ def call_places(request: str) -> list[CallPlace]:
 def named_parts(request: str) -> NamedCode:
     """What a request may name of code; nothing where it is long."""
     if len(request) > _LONGEST or "```" in request:
-        return NamedCode((), frozenset(), frozenset(), False)
+        return NamedCode()
     files = tuple(found[1].replace("\\", "/").lower() for found in FILE.finditer(request))
     rest = FILE.sub(" ", request)
     said = _IDENTIFIER.findall(rest)
@@ -94,4 +111,5 @@ def named_parts(request: str) -> NamedCode:
         for at in range(len(low) - size + 1)
         if len(one := "".join(low[at : at + size])) >= _SHORTEST_JOINED
     )
-    return NamedCode(files, frozenset(names), joined, _LISTS.search(request) is not None)
+    marks = [pattern.search(request) is not None for pattern in (_LISTS, _CHANGED, _WHOLE)]
+    return NamedCode(files, frozenset(names), joined, *marks)
