@@ -77,6 +77,13 @@ def test_the_last_change_is_there_with_what_it_replaced(form: str, question: str
     assert "days * 141" not in sent
 
 
+def test_other_code_that_uses_a_name_again_is_no_change_of_this_one() -> None:
+    edit = _FORMS["diff"].format(old=_OLD, new=_NEW)
+    other = "For example:\n```python\ndef pilot_of(plane):\n    seat = plane.seats[0]\n    return seat.holder or None\n```"
+    sent = _sent("Undo your last change.", {20: edit, 30: other})
+    assert _NEW.strip() in sent
+
+
 def test_an_edit_of_an_edit_is_there_too() -> None:
     first = _FORMS["search and replace"].format(old=_OLD, new=_NEW)
     second = _FORMS["search and replace"].format(old=_NEW, new=_NEW.replace("12", "19"))

@@ -114,11 +114,19 @@ def newest_change(every: Sequence[Quotable], held: Sequence[HeldCode], folded: i
     newest: list[tuple[int, Range]] = []
     for n, parts in enumerate(held):
         if every[n].role == "assistant":
-            anew = [one for one in parts.definitions if one.name in known]
+            anew = [one for one in parts.definitions if one.name in known and _is_form_of((n, one.place), known[one.name], every)]
             edits = [(n, one.place) for one in parts.edits]
             newest = [*[known[one.name] for one in anew], *edits, *[(n, one.place) for one in anew]] or newest
         known.update((one.name, (n, one.place)) for one in parts.definitions)
     return [Quote(n, *place) for n, place in newest if n < folded]
+
+
+def _is_form_of(one: tuple[int, Range], other: tuple[int, Range], every: Sequence[Quotable]) -> bool:
+    """Whether two definitions of one name share most of their lines: "main" and "result" are defined by everybody."""
+    new, old = (
+        {line for part in every[n].text[slice(*place)].split("\n") if (line := part.strip())} for n, place in (one, other)
+    )
+    return min(len(new), len(old)) > 1 and 2 * len(new & old) >= min(len(new), len(old))
 
 
 def _is_in(at: int, places: Sequence[Range]) -> bool:
