@@ -15,7 +15,7 @@ from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.recall.question import Question, normal_text
 from turnfold.compression.recall.wholes.all_rows import find_rows
 from turnfold.compression.recall.wholes.answer_series import find_answer_series
-from turnfold.compression.recall.wholes.code_parts import find_code_parts
+from turnfold.compression.recall.wholes.code_parts import find_code_parts, find_printed_code
 from turnfold.compression.recall.wholes.definitions import find_definitions
 from turnfold.compression.recall.wholes.entries import find_entries
 from turnfold.compression.recall.wholes.handed_code import find_code
@@ -50,6 +50,12 @@ def find_whole(
             found = find_part(sources, question.behind, question.text, room, count, memo)
             if found.quotes:
                 return found
+    if not index.is_talk and question.whole_room and not question.request:
+        printed = find_printed_code(
+            sources, question.behind, question.text, question.whole_room - fence_tokens(count), count, memo
+        )
+        if printed.quotes:
+            return printed
     for find in (mails, work, rows, parts, named) if is_text else (mails, rows, work, parts, named):
         one = find()
         if one.quotes:

@@ -24,6 +24,7 @@ from turnfold.compression.recall.wholes.edited_code import (
     held_code,
     newest_change,
     newest_file,
+    printed_code,
 )
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text.blocks import Range
@@ -31,6 +32,7 @@ from turnfold.compression.text.dialogue.wanted.code_definitions import Definitio
 from turnfold.compression.text.dialogue.wanted.code_edits import has_edits
 from turnfold.compression.text.dialogue.wanted.code_files import FilePart, is_path, line_range
 from turnfold.compression.text.dialogue.wanted.code_parts import CallPlace, NamedCode, call_places, named_parts
+from turnfold.compression.text.dialogue.wanted.numbered_code import bare_code
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 
@@ -38,6 +40,7 @@ _MOST: Final = 1_500  # tokens of what is named
 _MOST_OF_FILES: Final = 3_000  # of a file that is asked for as a whole
 _BESIDE: Final = 400  # tokens of what else bears on the request, where they are quoted whole
 _MOST_CALLED: Final = 3_000  # tokens of what an error names
+_MOST_PRINTED: Final = 1_200  # tokens of what a user names of what tools printed
 _LONGEST_CALLED: Final = 6_000  # characters of a definition that is quoted for one of its lines
 _AROUND: Final = 12  # lines above and below a line that is in none
 _LONG: Final = 1_000  # tokens of a message from which a part of it is quoted alone
@@ -116,6 +119,50 @@ def find_code_parts(
         if quotes and tokens <= most:
             return FoundWork(quotes, (), tokens, beside=_BESIDE if is_list or not is_outline else None)
     return FoundWork()
+
+
+def find_printed_code(
+    sources: Sequence[Quotable],
+    behind: Sequence[Quotable],
+    request: str,
+    room: int,
+    count: Callable[[str], int],
+    memo: Memo,
+) -> FoundWork:
+    """The same of what an agent's tools printed: the newest form of each definition that the user names, and what edited it."""
+    calls, wanted = call_places(request), named_parts(request)
+    if calls:
+        wanted = NamedCode(tuple(call.path for call in calls), frozenset(call.name for call in calls if call.name))
+    if not (wanted.names or wanted.joined):
+        return FoundWork()
+    every = [*sources, *behind]
+    held = of_each(memo, "printed-code", every, printed_code)
+    if not any(_names_any(parts, wanted) for parts in held):
+        return FoundWork()
+    room = min(_MOST_PRINTED, room)
+    found = [one for one in _newest(held, wanted, every) if one.source < len(sources)]
+    quotes = _joined(sources, [quote for one in found for quote in one.quotes(is_outline=False)])
+    tokens = sum(count(sources[n].text[start:end]) + FRAME for n, start, end in quotes)
+    return FoundWork(quotes, (), tokens, beside=_BESIDE) if tokens <= room else FoundWork()
+
+
+def _newest(held: Sequence[HeldCode], wanted: NamedCode, every: Sequence[Quotable]) -> Iterator[_Named]:
+    """The newest form of each definition that is named, with what edited it."""
+    newest: dict[tuple[str, str], tuple[int, Definition]] = {}
+    named = [(n, one) for n, parts in enumerate(held) for one in parts.definitions if _is_named(one, wanted)]
+    for n, one in _innermost(named):
+        file = file_of(held[n], one.place[0])
+        path = file.path.lower() if file else ""
+        if not wanted.files or any(is_path(path, name) for name in wanted.files):
+            newest[path, one.name] = n, one
+    if max(Counter(name for _, name in newest).values(), default=0) > _MOST_PLACES:
+        return
+    for (path, _), (n, one) in newest.items():
+        yield _Named(n, one.place, (one.place,), None)
+        text = every[n].text
+        code, head = bare_code(text[slice(*one.place)]), bare_code(text[slice(*one.head)]).strip()
+        for at, place in edits_of(code, head, path, (n, one.place[1]), held):
+            yield _Named(at, place, (place,), None)
 
 
 def _find_called(

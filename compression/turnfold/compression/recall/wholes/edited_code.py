@@ -16,10 +16,12 @@ from typing import Final, NamedTuple
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.code_definitions import ELIDED, Definition, definitions
 from turnfold.compression.text.dialogue.wanted.code_edits import CodeEdit, code_edits
-from turnfold.compression.text.dialogue.wanted.code_files import FilePart, file_parts, is_path
+from turnfold.compression.text.dialogue.wanted.code_files import FILE, FilePart, file_parts, is_path
+from turnfold.compression.text.dialogue.wanted.numbered_code import printed_definitions
 from turnfold.compression.text.quotes import Quotable, Quote
 
 _CODE_SIGNS: Final = ("\n  ", "\n\t", "```", "\n@@")
+_LONGEST_PRINTED: Final = 60_000  # characters of a result
 _TELLING: Final = 6  # characters of a line that may tell code from other code
 
 
@@ -48,6 +50,19 @@ class OfFile(NamedTuple):
     part: FilePart
     later: tuple[tuple[int, Range], ...]
     sources: tuple[int, ...]
+
+
+def printed_code(source: Quotable) -> HeldCode:
+    """What a message of an agent's has of code: what a tool printed of a file, and the edits among the calls."""
+    text = source.text
+    if source.role == "assistant":
+        return HeldCode(edits=tuple(code_edits(text)))
+    if source.role != "tool" or len(text) > _LONGEST_PRINTED:
+        return held_code(source)
+    path = next((found[1] for found in FILE.finditer(source.answered_call)), "")
+    if not path or "\n" not in text:
+        return HeldCode()
+    return HeldCode((FilePart(path, (0, 0), (0, len(text))),), tuple(printed_definitions(text)))
 
 
 def held_code(source: Quotable) -> HeldCode:
