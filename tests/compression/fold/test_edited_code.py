@@ -108,6 +108,7 @@ def test_edits_with_their_files_and_lines() -> None:
         ("src/harbour.py", _OLD.strip(), _NEW.strip()),
         ("a.py", "y", "x = 2"),
     ]
+    assert code_edits('edit {"edits": 7, "old_str": null}\nedit {"old_str": ' + "[" * 9000) == []
     assert code_edits("<<<<<<< SEARCH\nx\n======= and no more\n" * 3) == []
 
 

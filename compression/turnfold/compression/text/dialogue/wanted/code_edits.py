@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -15,6 +16,7 @@ from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.code_files import FILE
 
 _NEAR: Final = 4  # lines from the one that names a file to the edit
+_MOST: Final = 200  # edits of a message
 _LONGEST: Final = 20_000  # characters of an edit
 _SEARCHED: Final = re.compile(
     r"^(?:<{5,9} ?(?:SEARCH|ORIGINAL|HEAD)|-{5,9} ?SEARCH)[^\n]{0,40}\n(?P<old>(?:(?!={5,9}\n).*\n){0,400})={5,9}\n"
@@ -54,7 +56,7 @@ def code_edits(text: str) -> list[CodeEdit]:
     if not has_edits(text):
         return []
     found = [*_searched(text), *_hunks(text), *_called(text)]
-    return sorted(found, key=lambda one: one.place)
+    return sorted(found, key=lambda one: one.place)[-_MOST:]
 
 
 def has_edits(text: str) -> bool:
@@ -88,12 +90,14 @@ def _hunks(text: str) -> Iterator[CodeEdit]:
     hunks = [(found.start(), found.end(), found[0].partition("\n")[2]) for found in _HUNK.finditer(text)]
     if not hunks:
         hunks = [(found.start(), found.end(), found["body"]) for found in _BARE_DIFF.finditer(text)]
+    before = -1  # where the hunk before begins
     for start, end, body in hunks:
         lines = [line for line in body.split("\n") if not line.startswith(("---", "+++", "\\"))]
-        path, begin = next(((name, at) for at, name in reversed(names) if at < end), ("", start))
+        at = bisect_left(names, (end, "")) - 1
+        begin, path = names[at] if at >= 0 else (start, "")
         if not path:
             path, begin = _named_above(text, start)
-        is_first = not any(begin <= other < start for other, _, _ in hunks)
+        is_first, before = not begin <= before < start, start
         old, new = ([line[1:] for line in lines if line[:1] in (sign, " ")] for sign in "-+")
         yield CodeEdit(path, (begin if is_first else start, end), _lines("\n".join(old)), _lines("\n".join(new)))
 
@@ -104,10 +108,11 @@ def _called(text: str) -> Iterator[CodeEdit]:
             continue
         try:
             given = json.loads(found[1])
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         path = next((given[key] for key in _PATHS if isinstance(given.get(key), str)), "")
-        for one in (given, *[one for one in given.get("edits") or () if isinstance(one, dict)]):
+        several = given.get("edits")
+        for one in (given, *[one for one in (several if isinstance(several, list) else ()) if isinstance(one, dict)]):
             old = next((one[key] for key in _OLD if isinstance(one.get(key), str)), None)
             new = next((one[key] for key in _NEW if isinstance(one.get(key), str)), None)
             if old is not None and new is not None:
