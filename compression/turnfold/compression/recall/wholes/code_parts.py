@@ -66,7 +66,7 @@ class _Named(NamedTuple):
             yield Quote(self.source, *place)
 
 
-class _Forms(NamedTuple):
+class _NamedForms(NamedTuple):
     """The forms of a definition that are quoted, with the messages that hold them.
 
     Attributes:
@@ -272,11 +272,11 @@ def _definitions(held: Sequence[HeldCode], wanted: NamedCode, every: Sequence[Qu
     return found if is_long else []
 
 
-def _forms(versions: Sequence[tuple[int, Definition]], held: Sequence[HeldCode]) -> _Forms:
+def _forms(versions: Sequence[tuple[int, Definition]], held: Sequence[HeldCode]) -> _NamedForms:
     """The newest form of a definition and the one before it; from the newest that is whole on where later ones leave code out."""
     whole = max((at for at, (n, one) in enumerate(versions) if not held[n].leaves_out(one.place)), default=0)
     first = min(whole, max(0, len(versions) - _VERSIONS))
-    return _Forms(versions[first:], versions[whole], whole < len(versions) - 1)
+    return _NamedForms(versions[first:], versions[whole], whole < len(versions) - 1)
 
 
 def _named(n: int, parts: HeldCode, one: Definition) -> _Named:
