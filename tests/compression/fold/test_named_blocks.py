@@ -16,8 +16,8 @@ from tests.support.bodies import Message
 from tests.support.quoted_talk import forwarded
 from tests.support.words import prose
 from turnfold.compression.memo import Memo, digest
-from turnfold.compression.recall.wholes.keyed_blocks import find_keyed_blocks
 from turnfold.compression.recall.wholes.named_rows import find_numbered_rows
+from turnfold.compression.recall.wholes.parts.keyed_blocks import find_keyed_blocks
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import count
 

@@ -13,7 +13,9 @@ import pytest
 from tests.support.bodies import Message
 from tests.support.quoted_talk import forwarded
 from tests.support.words import prose
-from turnfold.compression.text.dialogue.wanted.code_parts import call_places, definitions, file_parts, named_parts
+from turnfold.compression.text.dialogue.wanted.code_definitions import definitions
+from turnfold.compression.text.dialogue.wanted.code_files import file_parts
+from turnfold.compression.text.dialogue.wanted.code_parts import call_places, named_parts
 
 _PYTHON: Final = '''"""Berths of a harbour."""
 

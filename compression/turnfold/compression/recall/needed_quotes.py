@@ -20,7 +20,7 @@ from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.passage_index import Ints, PassageIndex
 from turnfold.compression.scorers.bm25 import distinct
 from turnfold.compression.text.dialogue.transcripts import STAMPED, TIMED
-from turnfold.compression.text.dialogue.wanted.code_parts import FilePart, file_parts
+from turnfold.compression.text.dialogue.wanted.code_files import FilePart, file_parts
 from turnfold.compression.text.escapes import with_breaks
 from turnfold.compression.text.heads import SPEAKER
 from turnfold.compression.text.quotes import Quotable, Quote

@@ -15,18 +15,18 @@ from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.recall.question import Question, normal_text
 from turnfold.compression.recall.wholes.all_rows import find_rows
 from turnfold.compression.recall.wholes.answer_series import find_answer_series
-from turnfold.compression.recall.wholes.code_parts import find_code_parts
 from turnfold.compression.recall.wholes.definitions import find_definitions
 from turnfold.compression.recall.wholes.entries import find_entries
 from turnfold.compression.recall.wholes.handed_code import find_code
-from turnfold.compression.recall.wholes.keyed_blocks import find_keyed_blocks
 from turnfold.compression.recall.wholes.mails import find_mails
 from turnfold.compression.recall.wholes.materials import find_materials
-from turnfold.compression.recall.wholes.moments import find_moment
 from turnfold.compression.recall.wholes.named_rows import find_named_rows, find_numbered_rows
 from turnfold.compression.recall.wholes.offers import find_labelled, find_offer
+from turnfold.compression.recall.wholes.parts.code_parts import find_code_parts, find_printed_code
+from turnfold.compression.recall.wholes.parts.keyed_blocks import find_keyed_blocks
+from turnfold.compression.recall.wholes.parts.moments import find_moment
+from turnfold.compression.recall.wholes.parts.sections import find_sections
 from turnfold.compression.recall.wholes.placed_parts import find_parts
-from turnfold.compression.recall.wholes.sections import find_sections
 from turnfold.compression.recall.wholes.series import find_series
 from turnfold.compression.recall.wholes.works import FoundWork, find_work
 from turnfold.compression.text.dialogue.wanted.entry_requests import asks_over_entries
@@ -64,9 +64,12 @@ def _named_part(
     sources: Sequence[Quotable], index: PassageIndex, question: Question, count: Callable[[str], int], memo: Memo
 ) -> FoundWork:
     """The part of what was handed over that a question names: of code, of a document, of data, of what was said at a time."""
-    if not (index.is_talk and question.whole_room):
-        return FoundWork()
     room = question.whole_room - fence_tokens(count)
+    if room <= 0:
+        return FoundWork()
+    if not index.is_talk:
+        asked = "" if question.request else question.text
+        return find_printed_code(sources, question.behind, asked, room, count, memo)
     finders = (find_code_parts, find_sections, find_moment, find_keyed_blocks, find_numbered_rows)
     found = (find(sources, question.behind, question.text, room, count, memo) for find in finders)
     return next((one for one in found if one.quotes), FoundWork())

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import FRAME
-from turnfold.compression.recall.wholes.code_outline import find_outline
+from turnfold.compression.recall.wholes.parts.code_outline import find_outline
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.code_blocks import CodeBlock, code_blocks

@@ -2,7 +2,7 @@
 last message".
 
 Lives here: reading captions, transcripts, logs and exported chats by their times, and which moments a message names. Does not
-belong here: which text is meant, what is quoted (``recall.wholes.moments``), single words (``lexicon/moments.txt``).
+belong here: which text is meant, what is quoted (``recall.wholes.parts.moments``), single words (``lexicon/moments.txt``).
 """
 
 from __future__ import annotations

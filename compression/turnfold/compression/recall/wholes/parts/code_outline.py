@@ -15,7 +15,8 @@ from typing import Final
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.recall.fence import FRAME
-from turnfold.compression.recall.wholes.code_parts import CodeParts, code_parts
+from turnfold.compression.recall.wholes.parts.code_parts import code_parts
+from turnfold.compression.recall.wholes.parts.edited_code import HeldCode
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text.quotes import Quotable, Quote
 
@@ -40,7 +41,7 @@ def find_outline(sources: Sequence[Quotable], room: int, count: Callable[[str], 
     return FoundWork()
 
 
-def _lines(held: Sequence[CodeParts], depth: int) -> Iterator[tuple[int, tuple[int, int]]]:
+def _lines(held: Sequence[HeldCode], depth: int) -> Iterator[tuple[int, tuple[int, int]]]:
     """The lines that name files, and the heads of definitions down to a depth."""
     newest = {file.path: (n, file.line) for n, parts in enumerate(held) for file in parts.files}
     yield from newest.values()

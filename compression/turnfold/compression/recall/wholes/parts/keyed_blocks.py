@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo, of_each
-from turnfold.compression.recall.wholes.sections import about
+from turnfold.compression.recall.wholes.parts.sections import about
 from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined, quote_tokens
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words

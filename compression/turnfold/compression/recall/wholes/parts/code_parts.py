@@ -1,0 +1,304 @@
+"""Parts of pasted code that a request or an error names: a file, a class, a function, a line.
+
+Lives here: which parts are quoted, and in which form. Does not belong here: where they stand, and what a request names
+(``text.dialogue.wanted.code_parts``), short code, which is quoted whole (``works``, ``handed_code``).
+
+"Refactor ByteChunker" shares one word with the first line of that class, and none with its methods. A part that is too long for
+the room is quoted as its outline: the lines that define something, each with what is indented under it left out. What edited a
+part later is quoted behind it (``edited_code``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from turnfold.compression.memo import Memo, of_each
+from turnfold.compression.recall.wholes.parts.edited_code import (
+    HeldCode,
+    OfFile,
+    edits_of,
+    file_of,
+    held_code,
+    newest_change,
+    newest_file,
+    printed_code,
+)
+from turnfold.compression.recall.wholes.spread_works import joined, quote_tokens
+from turnfold.compression.recall.wholes.works import FoundWork
+from turnfold.compression.text.blocks import Range
+from turnfold.compression.text.dialogue.wanted.code_blocks import code_ranges
+from turnfold.compression.text.dialogue.wanted.code_definitions import Definition
+from turnfold.compression.text.dialogue.wanted.code_files import FilePart, is_path, line_range
+from turnfold.compression.text.dialogue.wanted.code_parts import CallPlace, NamedCode, call_places, named_parts
+from turnfold.compression.text.dialogue.wanted.numbered_code import bare_code
+from turnfold.compression.text.passages import estimate
+from turnfold.compression.text.quotes import Quotable, Quote
+
+_MOST: Final = 1_500  # tokens of what is named
+_MOST_OF_FILES: Final = 3_000  # of a file that is asked for as a whole
+_BESIDE: Final = 400  # tokens of what else bears on the request, where they are quoted whole
+_MOST_CALLED: Final = 3_000  # tokens of what an error names
+_MOST_PRINTED: Final = 1_200  # tokens of what a user names of what tools printed
+_LONGEST_CALLED: Final = 6_000  # characters of a definition that is quoted for one of its lines
+_AROUND: Final = 12  # lines above and below a line that is in none
+_LONG: Final = 1_000  # tokens of a message of which one file is quoted alone
+_SHORT: Final = 500  # tokens of code that is quoted whole for one of its definitions
+_MOST_PLACES: Final = 4  # in which one name may be defined; more are said by every class, as "decode"
+_VERSIONS: Final = 2  # of a definition: as it was pasted, and as it was last written
+_NESTED: Final = 8  # characters of indent up to which an outline has a definition
+
+
+class _Named(NamedTuple):
+    """A part that is named: where it stands, its outline, and the line that names its file."""
+
+    source: int
+    place: Range
+    outline: tuple[Range, ...]
+    file: Range | None
+
+    def quotes(self, *, is_outline: bool) -> Iterator[Quote]:
+        """What is quoted of it."""
+        if self.file:
+            yield Quote(self.source, *self.file)
+        for place in self.outline if is_outline else (self.place,):
+            yield Quote(self.source, *place)
+
+
+class _NamedForms(NamedTuple):
+    """The forms of a definition that are quoted, with the messages that hold them.
+
+    Attributes:
+        whole: the newest that leaves nothing out.
+        is_partial: whether later ones do.
+    """
+
+    every: Sequence[tuple[int, Definition]]
+    whole: tuple[int, Definition]
+    is_partial: bool
+
+
+def find_code_parts(
+    sources: Sequence[Quotable],
+    behind: Sequence[Quotable],
+    request: str,
+    room: int,
+    count: Callable[[str], int],
+    memo: Memo,
+) -> FoundWork:
+    """The files and definitions that a request or an error names, and what edited them since.
+
+    Args:
+        sources: what may be quoted.
+        behind: what the request holds as it was, behind these.
+        request: what is asked.
+        room: tokens that quotes may take.
+    """
+    if calls := call_places(request):
+        return _find_called(sources, behind, calls, min(_MOST_CALLED, room), count, memo)
+    wanted = named_parts(request)
+    is_named = bool(wanted.files or wanted.names or wanted.joined)
+    if not (wanted.changed or is_named):
+        return FoundWork()
+    every = [*sources, *behind]
+    held = code_parts(memo, every)
+    files = _files(held, wanted, sources)
+    named = files or _definitions(held, wanted, every, len(sources))
+    if wanted.changed and not named:
+        changed = newest_change(every, held, len(sources))
+        named = [_Named(quote.source, (quote.start, quote.end), (), None) for quote in changed]
+    most = min(_MOST_OF_FILES if files and wanted.is_whole else _MOST, room)
+    is_list = wanted.lists and bool(wanted.files)
+    for is_outline in (True,) if is_list else (False, True):
+        quotes = joined(sources, [quote for one in named for quote in one.quotes(is_outline=is_outline)])
+        tokens = quote_tokens(quotes, sources, count)
+        if quotes and tokens <= most:
+            return FoundWork(quotes, (), tokens, beside=_BESIDE if is_list or not is_outline else None)
+    return FoundWork()
+
+
+def code_parts(memo: Memo, messages: Sequence[Quotable]) -> list[HeldCode]:
+    """What each message has of code."""
+    return of_each(memo, "code-parts", messages, held_code)
+
+
+def find_printed_code(
+    sources: Sequence[Quotable],
+    behind: Sequence[Quotable],
+    request: str,
+    room: int,
+    count: Callable[[str], int],
+    memo: Memo,
+) -> FoundWork:
+    """The same of what an agent's tools printed: the newest form of each definition that the user names, and what edited it."""
+    calls, wanted = call_places(request), named_parts(request)
+    if calls:
+        wanted = NamedCode(tuple(call.path for call in calls), frozenset(call.name for call in calls if call.name))
+    if not (wanted.names or wanted.joined):
+        return FoundWork()
+    every = [*sources, *behind]
+    held = of_each(memo, "printed-code", every, printed_code)
+    if not any(_names_any(parts, wanted) for parts in held):
+        return FoundWork()
+    room = min(_MOST_PRINTED, room)
+    found = [one for one in _newest(held, wanted, every) if one.source < len(sources)]
+    quotes = joined(sources, [quote for one in found for quote in one.quotes(is_outline=False)])
+    tokens = quote_tokens(quotes, sources, count)
+    return FoundWork(quotes, (), tokens, beside=_BESIDE) if tokens <= room else FoundWork()
+
+
+def _newest(held: Sequence[HeldCode], wanted: NamedCode, every: Sequence[Quotable]) -> Iterator[_Named]:
+    """The newest form of each definition that is named, with what edited it."""
+    newest: dict[tuple[str, str], tuple[int, Definition]] = {}
+    named = [(n, one) for n, parts in enumerate(held) for one in parts.definitions if _is_named(one, wanted)]
+    for n, one in _innermost(named):
+        file = file_of(held[n], one.place[0])
+        path = file.path.lower() if file else ""
+        if not wanted.files or any(is_path(path, name) for name in wanted.files):
+            newest[path, one.name] = n, one
+    if max(Counter(name for _, name in newest).values(), default=0) > _MOST_PLACES:
+        return
+    for (path, _), (n, one) in newest.items():
+        yield _Named(n, one.place, (one.place,), None)
+        text = every[n].text
+        code, head = bare_code(text[slice(*one.place)]), bare_code(text[slice(*one.head)]).strip()
+        for at, place in edits_of(code, head, path, (n, one.place[1]), held):
+            yield _Named(at, place, (place,), None)
+
+
+def _find_called(
+    sources: Sequence[Quotable],
+    behind: Sequence[Quotable],
+    calls: Sequence[CallPlace],
+    room: int,
+    count: Callable[[str], int],
+    memo: Memo,
+) -> FoundWork:
+    """The functions that an error names, as many as have room, those next to the error first."""
+    every = [*sources, *behind]
+    held = code_parts(memo, every)
+    best, spent = FoundWork(), list[Quote]()
+    for call in reversed(calls):
+        found = next((one for n in reversed(range(len(every))) if (one := _at(n, every[n].text, held[n], call))), None)
+        if found is None or found.source >= len(sources):
+            continue
+        spent += found.quotes(is_outline=False)
+        quotes = joined(sources, spent)
+        tokens = quote_tokens(quotes, sources, count)
+        if tokens > room:
+            break
+        best = FoundWork(quotes, (), tokens, beside=_BESIDE)
+    return best
+
+
+def _at(n: int, text: str, parts: HeldCode, call: CallPlace) -> _Named | None:
+    """The function that an error names in a file, or else the one of that line, or the lines around it."""
+    if not parts.files and call.name:
+        named = [one for one in parts.definitions if one.name == call.name]
+        return _Named(n, named[-1].place, (), None) if named else None
+    for file in parts.files:
+        if not is_path(file.path.lower(), call.path):
+            continue
+        inside = parts.inside(file.place)
+        lines = line_range(text, file, call.line, _AROUND)
+        at = line_range(text, file, call.line, 0)
+        named = [one for one in inside if one.name == call.name]
+        holding = [one for one in inside if at and one.place[0] <= at[0] < one.place[1] and _fits(one)]
+        for one in (*[one for one in named if one in holding], *named, *holding[-1:]):
+            return _Named(n, one.place, (), file.line)
+        if lines:
+            return _Named(n, lines, (), file.line)
+    return None
+
+
+def _fits(one: Definition) -> bool:
+    return one.place[1] - one.place[0] <= _LONGEST_CALLED
+
+
+def _names_any(parts: HeldCode, wanted: NamedCode) -> bool:
+    return any(_is_file(one, wanted) for one in parts.files) or any(_is_named(one, wanted) for one in parts.definitions)
+
+
+def _files(held: Sequence[HeldCode], wanted: NamedCode, sources: Sequence[Quotable]) -> list[_Named]:
+    """The newest of each file that is named, unless something in it is, or the request holds a newer one."""
+    found: list[_Named] = []
+    for path in dict.fromkeys(part.path.lower() for parts in held for part in parts.files if _is_file(part, wanted)):
+        file = newest_file(path, held)
+        if file is None or file.source >= len(sources):
+            continue
+        inside = held[file.source].inside(file.part.place)
+        later = [_Named(n, place, (place,), None) for n, place in _later(file, held, sources)]
+        is_long = any(estimate(sources[n].text) >= _LONG for n in file.sources if n < len(sources))
+        if (is_long or later) and not any(_is_named(one, wanted) for one in inside):
+            found += [_Named(file.source, file.part.place, tuple(_outline(inside)), file.part.line), *later]
+    return found
+
+
+def _later(file: OfFile, held: Sequence[HeldCode], sources: Sequence[Quotable]) -> Iterator[tuple[int, Range]]:
+    """What changed a file: parts of it that were written anew, and edits."""
+    text = sources[file.source].text
+    yield from [(n, place) for n, place in file.later if n < len(sources)]
+    code = text[slice(*file.part.place)]
+    yield from [at for at in edits_of(code, "", file.part.path, (file.source, file.part.place[1]), held) if at[0] < len(sources)]
+
+
+def _definitions(held: Sequence[HeldCode], wanted: NamedCode, every: Sequence[Quotable], folded: int) -> list[_Named]:
+    """The definitions that are named, in the files and classes that are named beside them, if any are, and what edited them."""
+    places: dict[tuple[str, str], list[tuple[int, Definition]]] = {}
+    for n, one in _innermost([(n, one) for n, parts in enumerate(held) for one in parts.definitions if _is_named(one, wanted)]):
+        file = file_of(held[n], one.place[0])
+        if not wanted.files or (file and _is_file(file, wanted)):
+            places.setdefault((one.holder, one.name), []).append((n, one))
+    often = Counter(name for _, name in places)
+    forms = [_forms(versions, held) for (_, name), versions in places.items() if often[name] <= _MOST_PLACES]
+    asked = [one for one in forms if one.is_partial or one.every[-1][0] < folded]
+    found: list[_Named] = []
+    for forms_of_one in asked:
+        found += [_named(n, every[n], held[n], form) for n, form in forms_of_one.every if n < folded]
+        n, whole = forms_of_one.whole
+        file, text = file_of(held[n], whole.place[0]), every[n].text
+        head = text[slice(*whole.head)].strip()
+        edits = edits_of(text[slice(*whole.place)], head, file.path if file else "", (n, whole.place[1]), held)
+        found += [_Named(at, place, (place,), None) for at, place in edits if at < folded]
+    return found
+
+
+def _forms(versions: Sequence[tuple[int, Definition]], held: Sequence[HeldCode]) -> _NamedForms:
+    """The newest form of a definition and the one before it; from the newest that is whole on where later ones leave code out."""
+    whole = max((at for at, (n, one) in enumerate(versions) if not held[n].leaves_out(one.place)), default=0)
+    first = min(whole, max(0, len(versions) - _VERSIONS))
+    return _NamedForms(versions[first:], versions[whole], whole < len(versions) - 1)
+
+
+def _named(n: int, source: Quotable, parts: HeldCode, one: Definition) -> _Named:
+    """The definition, or the code that it stands in if that is short: who asks for a change may want all of it."""
+    file = file_of(parts, one.place[0])
+    blocks = (block for block in code_ranges(source.text, is_bare=False) if block[0] <= one.place[0] < block[1])
+    block = next((block for block in blocks if estimate(source.text[slice(*block)]) <= _SHORT), one.place)
+    return _Named(n, block, tuple(_outline(parts.inside(one.place))), file.line if file else None)
+
+
+def _innermost(found: Sequence[tuple[int, Definition]]) -> list[tuple[int, Definition]]:
+    """Of a class and its method that are both named only the method, and that of no other class."""
+    names = {one.name for _, one in found}
+    held = {one.name for _, one in found if one.holder in names}
+    holders = {one.holder for _, one in found}
+    return [(n, one) for n, one in found if one.name not in holders and (one.holder in names or one.name not in held)]
+
+
+def _is_file(file: FilePart, wanted: NamedCode) -> bool:
+    return any(f"/{file.path.lower()}".endswith(f"/{name}") for name in wanted.files)
+
+
+def _is_named(one: Definition, wanted: NamedCode) -> bool:
+    if one.name in wanted.names:
+        return True
+    bare = one.name.replace("_", "").lower()
+    return bare in wanted.joined and bare != one.name
+
+
+def _outline(inside: Sequence[Definition]) -> Iterator[Range]:
+    for one in inside:
+        if one.depth <= _NESTED:
+            yield one.head

@@ -1,0 +1,82 @@
+"""Files in pasted code: the lines that name them, and what stands under each.
+
+Lives here: reading one text. Does not belong here: what is defined in a file (``code_definitions``), which files a request names
+(``code_parts``).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from turnfold.compression.text.blocks import Range
+from turnfold.compression.text.lexicon import lexicon
+
+_LONGEST_LINE: Final = 200  # characters of a line that names a file
+_FEWEST_LINES: Final = 2  # of what stands under it
+SUFFIXES: Final = (
+    "py|pyi|js|jsx|mjs|cjs|ts|tsx|vue|svelte|java|kt|kts|scala|go|rs|rb|php|c|cc|cpp|cxx|h|hpp|cs|swift|dart|lua|pl|ex|exs|erl|hs|ml"
+    "|sh|bash|ps1|sql|css|scss|html?|xml|ya?ml|toml|json|ini|cfg|conf|env|md|txt|tf|gradle|proto|graphql|r|jl"
+)
+FILE: Final = re.compile(
+    rf"(?<![\w.@+/\\-])((?:[\w@.+-]{{1,80}}[/\\]|/){{0,12}}(?:[\w@+-][\w@.+-]{{0,80}}\.(?:{SUFFIXES})|Dockerfile|Makefile))(?![\w/-])",
+    re.IGNORECASE,
+)
+_LABELS: Final = lexicon("code_parts")["labels"]
+_WORDS: Final = re.compile(r"[^\W\d_]+")
+_BRINGS: Final = re.compile(r"\s*(?:import|from|require|use|using|include|#\s*include|export|@import|source|const|let|var)\b")
+_LINE_END: Final = re.compile(r"\n")
+
+
+class FilePart(NamedTuple):
+    """What a text has of one file: its path, the line that names it, and what stands under it."""
+
+    path: str
+    line: Range
+    place: Range
+
+
+def file_parts(text: str) -> list[FilePart]:
+    """The files of which a text holds something, each under a line that names it and little else."""
+    lines: list[tuple[str, Range]] = []
+    for found in FILE.finditer(text):
+        start = text.rfind("\n", 0, found.start()) + 1
+        end = text.find("\n", found.end())
+        end = len(text) if end < 0 else end
+        if lines and lines[-1][1][0] == start:
+            continue
+        if end - start <= _LONGEST_LINE and _is_file_line(text[start:end], found[1]):
+            lines.append((found[1].replace("\\", "/"), (start, end)))
+    borders = [*(start for _, (start, _) in lines), len(text)]
+    return [
+        FilePart(path, line, (line[1], stop))
+        for (path, line), stop in zip(lines, borders[1:], strict=True)
+        if text.count("\n", line[1], stop) > _FEWEST_LINES
+    ]
+
+
+def is_path(path: str, named: str) -> bool:
+    """Whether two case-folded paths may be of one file: that of a message, and that of the machine it ran on."""
+    return f"/{path}".endswith(f"/{named}") or f"/{named}".endswith(f"/{path}")
+
+
+def line_range(text: str, file: FilePart, line: int, around: int) -> Range | None:
+    """A line of a file and so many above and below it; None where the text does not have it."""
+    begins = [found.end() for found in _LINE_END.finditer(text, *file.place)]
+    first = next((n for n, at in enumerate(begins) if _starts_code(text, at)), 0)
+    begins = begins[first:]
+    if line > len(begins):
+        return None
+    return begins[max(0, line - 1 - around)], ([*begins, file.place[1]])[min(len(begins), line + around)]
+
+
+def _starts_code(text: str, at: int) -> bool:
+    """Whether a line is of a file, and not the fence or rule above it."""
+    return not text.startswith(("```", "~~~", "===", "---", "\n"), at)
+
+
+def _is_file_line(line: str, name: str) -> bool:
+    if line[0].isspace() or _BRINGS.match(line):
+        return False
+    beside = line.replace(name, "", 2)
+    return _LABELS.issuperset(_WORDS.findall(beside.lower())) and not any(sign in beside for sign in ("(", ";", "{"))
