@@ -70,7 +70,8 @@ def _named_part(
     if not index.is_talk:
         asked = "" if question.request else question.text
         return find_printed_code(sources, question.behind, asked, room, count, memo)
-    finders = (find_code_parts, find_sections, find_moment, find_keyed_blocks, find_numbered_rows)
+    named_alone = () if _asks_for_text(question) else (find_keyed_blocks, find_numbered_rows)
+    finders = (find_code_parts, find_sections, find_moment, *named_alone)
     found = (find(sources, question.behind, question.text, room, count, memo) for find in finders)
     return next((one for one in found if one.quotes), FoundWork())
 
