@@ -100,7 +100,7 @@ def _covering(asked: Terms, first: int, last: int, held: npt.NDArray[np.bool_], 
     has[asked.hits.passage[here] - first, asked.hits.term[here]] = True
     value, own = asked.weights.copy(), worth[first:last] / max(float(worth[first:last].max(initial=0.0)), 1e-9)
     chosen: list[int] = []
-    while len(chosen) < _MOST_PARTS:
+    while len(chosen) < min(_MOST_PARTS, last - first):  # a result may be named by its call alone, and have no text
         gain = has @ value
         best = int(np.argmax(gain + _OF_EQUAL * own))
         if gain[best] <= 0.0:

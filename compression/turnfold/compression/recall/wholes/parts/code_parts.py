@@ -142,14 +142,15 @@ def find_printed_code(
     if not any(_names_any(parts, wanted) for parts in held):
         return FoundWork()
     room = min(_MOST_PRINTED, room)
-    found = [one for one in _newest(held, wanted, every) if one.source < len(sources)]
+    found = [*_newest(held, wanted, every, len(sources))]
     quotes = joined(sources, [quote for one in found for quote in one.quotes(is_outline=False)])
     tokens = quote_tokens(quotes, sources, count)
     return FoundWork(quotes, (), tokens, beside=_BESIDE) if tokens <= room else FoundWork()
 
 
-def _newest(held: Sequence[HeldCode], wanted: NamedCode, every: Sequence[Quotable]) -> Iterator[_Named]:
-    """The newest form of each definition that is named, with what edited it."""
+def _newest(held: Sequence[HeldCode], wanted: NamedCode, every: Sequence[Quotable], folded: int) -> Iterator[_Named]:
+    """The newest form of each definition that is named, with what edited it. Nothing of one that the request holds anew, or an
+    edit of it: quotes stand behind that, and an older form would be the last word."""
     newest: dict[tuple[str, str], tuple[int, Definition]] = {}
     named = [(n, one) for n, parts in enumerate(held) for one in parts.definitions if _is_named(one, wanted)]
     for n, one in _innermost(named):
@@ -160,11 +161,11 @@ def _newest(held: Sequence[HeldCode], wanted: NamedCode, every: Sequence[Quotabl
     if max(Counter(name for _, name in newest).values(), default=0) > _MOST_PLACES:
         return
     for (path, _), (n, one) in newest.items():
-        yield _Named(n, one.place, (one.place,), None)
         text = every[n].text
         code, head = bare_code(text[slice(*one.place)]), bare_code(text[slice(*one.head)]).strip()
-        for at, place in edits_of(code, head, path, (n, one.place[1]), held):
-            yield _Named(at, place, (place,), None)
+        places = [(n, one.place), *edits_of(code, head, path, (n, one.place[1]), held)]
+        if all(at < folded for at, _ in places):
+            yield from (_Named(at, place, (place,), None) for at, place in places)
 
 
 def _find_called(
