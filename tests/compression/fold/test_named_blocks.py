@@ -18,6 +18,7 @@ from tests.support.words import prose
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.recall.wholes.named_rows import find_numbered_rows
 from turnfold.compression.recall.wholes.parts.keyed_blocks import find_keyed_blocks
+from turnfold.compression.recall.wholes.parts.request import PartRequest
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import count
 
@@ -208,10 +209,10 @@ def test_tables_of_several_pastes_are_there() -> None:
 def test_talk_names_no_block(question: str) -> None:
     every = [Source("user", text, digest(text)) for text in _TEXTS.values()]
     for find in (find_keyed_blocks, find_numbered_rows):
-        assert not find(every, (), question, 2_000, count, Memo()).quotes
+        assert not find(PartRequest(every, (), question, 2_000, count, Memo())).quotes
 
 
 def test_data_that_the_request_holds_is_not_quoted() -> None:
     source = Source("user", _TEXTS["yaml"], digest("yaml"))
     for question, find in (("Show me the ledger service", find_keyed_blocks), ("row 3", find_numbered_rows)):
-        assert not find((), (source,), question, 2_000, count, Memo()).quotes
+        assert not find(PartRequest((), (source,), question, 2_000, count, Memo())).quotes

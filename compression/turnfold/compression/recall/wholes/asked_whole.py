@@ -25,6 +25,7 @@ from turnfold.compression.recall.wholes.offers import find_labelled, find_offer
 from turnfold.compression.recall.wholes.parts.code_parts import find_code_parts, find_printed_code
 from turnfold.compression.recall.wholes.parts.keyed_blocks import find_keyed_blocks
 from turnfold.compression.recall.wholes.parts.moments import find_moment
+from turnfold.compression.recall.wholes.parts.request import PartRequest
 from turnfold.compression.recall.wholes.parts.sections import find_sections
 from turnfold.compression.recall.wholes.placed_parts import find_parts
 from turnfold.compression.recall.wholes.series import find_series
@@ -67,12 +68,12 @@ def _named_part(
     room = question.whole_room - fence_tokens(count)
     if room <= 0:
         return FoundWork()
+    asked = PartRequest(sources, question.behind, question.text, room, count, memo)
     if not index.is_talk:
-        asked = "" if question.request else question.text
-        return find_printed_code(sources, question.behind, asked, room, count, memo)
+        return FoundWork() if question.request else find_printed_code(asked)
     named_alone = () if _asks_for_text(question) else (find_keyed_blocks, find_numbered_rows)
     finders = (find_code_parts, find_sections, find_moment, *named_alone)
-    found = (find(sources, question.behind, question.text, room, count, memo) for find in finders)
+    found = (find(asked) for find in finders)
     return next((one for one in found if one.quotes), FoundWork())
 
 

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 from turnfold.compression.memo import Memo, continued_by_key
 from turnfold.compression.recall.fence import FRAME, fence_tokens
 from turnfold.compression.recall.question import Question, content_words
+from turnfold.compression.recall.wholes.parts.request import PartRequest
 from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
@@ -73,21 +74,9 @@ def find_named_rows(
     return FoundWork()
 
 
-def find_numbered_rows(
-    sources: Sequence[Quotable],
-    behind: Sequence[Quotable],
-    question: str,
-    room: int,
-    count: Callable[[str], int],
-    memo: Memo,
-) -> FoundWork:
-    """The rows that a question names by their numbers, of the newest table, with what stands above all.
-
-    Args:
-        sources: what may be quoted.
-        behind: what the request holds as it was, behind these; a table there is meant.
-        room: tokens that quotes may take.
-    """
+def find_numbered_rows(asked: PartRequest) -> FoundWork:
+    """The rows that a question names by their numbers, of the newest table, with what stands above all."""
+    sources, behind, question, room, count, memo = asked
     numbers, are_lines = named_row_numbers(words.fold(question))
     if not numbers:
         return FoundWork()

@@ -25,6 +25,7 @@ from turnfold.compression.recall.wholes.parts.edited_code import (
     newest_file,
     printed_code,
 )
+from turnfold.compression.recall.wholes.parts.request import PartRequest
 from turnfold.compression.recall.wholes.spread_works import joined, quote_tokens
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text.blocks import Range
@@ -79,22 +80,9 @@ class _NamedForms(NamedTuple):
     is_partial: bool
 
 
-def find_code_parts(
-    sources: Sequence[Quotable],
-    behind: Sequence[Quotable],
-    request: str,
-    room: int,
-    count: Callable[[str], int],
-    memo: Memo,
-) -> FoundWork:
-    """The files and definitions that a request or an error names, and what edited them since.
-
-    Args:
-        sources: what may be quoted.
-        behind: what the request holds as it was, behind these.
-        request: what is asked.
-        room: tokens that quotes may take.
-    """
+def find_code_parts(asked: PartRequest) -> FoundWork:
+    """The files and definitions that a request or an error names, and what edited them since."""
+    sources, behind, request, room, count, memo = asked
     if calls := call_places(request):
         return _find_called(sources, behind, calls, min(_MOST_CALLED, room), count, memo)
     wanted = named_parts(request)
@@ -123,15 +111,9 @@ def code_parts(memo: Memo, messages: Sequence[Quotable]) -> list[HeldCode]:
     return of_each(memo, "code-parts", messages, held_code)
 
 
-def find_printed_code(
-    sources: Sequence[Quotable],
-    behind: Sequence[Quotable],
-    request: str,
-    room: int,
-    count: Callable[[str], int],
-    memo: Memo,
-) -> FoundWork:
+def find_printed_code(asked: PartRequest) -> FoundWork:
     """The same of what an agent's tools printed: the newest form of each definition that the user names, and what edited it."""
+    sources, behind, request, room, count, memo = asked
     calls, wanted = call_places(request), named_parts(request)
     if calls:
         wanted = NamedCode(tuple(call.path for call in calls), frozenset(call.name for call in calls if call.name))

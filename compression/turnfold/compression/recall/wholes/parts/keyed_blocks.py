@@ -14,7 +14,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from turnfold.compression.memo import Memo, of_each
+from turnfold.compression.memo import of_each
+from turnfold.compression.recall.wholes.parts.request import PartRequest
 from turnfold.compression.recall.wholes.parts.sections import about
 from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined, quote_tokens
 from turnfold.compression.recall.wholes.works import FoundWork
@@ -59,21 +60,9 @@ class _MeantBlocks(NamedTuple):
     is_plain: bool = True
 
 
-def find_keyed_blocks(
-    sources: Sequence[Quotable],
-    behind: Sequence[Quotable],
-    question: str,
-    room: int,
-    count: Callable[[str], int],
-    memo: Memo,
-) -> FoundWork:
-    """The blocks that a question names, of data that is too long to be quoted whole.
-
-    Args:
-        sources: what may be quoted.
-        behind: what the request holds as it was, behind these; where the data is there, nothing is quoted.
-        room: tokens that quotes may take.
-    """
+def find_keyed_blocks(asked: PartRequest) -> FoundWork:
+    """The blocks that a question names, of data that is too long to be quoted whole."""
+    sources, behind, question, room, count, memo = asked
     named = named_keys(question)
     if not named.terms:
         return FoundWork()

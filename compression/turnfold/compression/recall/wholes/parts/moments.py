@@ -6,10 +6,10 @@ Lives here: which text is meant, and what is quoted of it. Does not belong here:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Final
 
-from turnfold.compression.memo import Memo, of_each
+from turnfold.compression.memo import of_each
+from turnfold.compression.recall.wholes.parts.request import PartRequest
 from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text.dialogue.wanted.moments import TimedLine, lines_at, named_moment, timed_lines
@@ -21,21 +21,9 @@ _MOST: Final = 3_000  # tokens
 _BESIDE: Final = 400  # tokens of what else bears on the question
 
 
-def find_moment(
-    sources: Sequence[Quotable],
-    behind: Sequence[Quotable],
-    question: str,
-    room: int,
-    count: Callable[[str], int],
-    memo: Memo,
-) -> FoundWork:
-    """The lines of the time that a question names, of the newest text that has it.
-
-    Args:
-        sources: what may be quoted.
-        behind: what the request holds as it was, behind these; where a text there has such times, that is meant.
-        room: tokens that quotes may take.
-    """
+def find_moment(asked: PartRequest) -> FoundWork:
+    """The lines of the time that a question names, of the newest text that has it."""
+    sources, behind, question, room, count, memo = asked
     moment = named_moment(question)
     if moment is None:
         return FoundWork()

@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from turnfold.compression.memo import Memo, of_each
+from turnfold.compression.memo import of_each
 from turnfold.compression.recall.question import content_words
+from turnfold.compression.recall.wholes.parts.request import PartRequest
 from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined, quote_tokens
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
@@ -45,21 +46,9 @@ class _Meant(NamedTuple):
     section: HeadedSection
 
 
-def find_sections(
-    sources: Sequence[Quotable],
-    behind: Sequence[Quotable],
-    question: str,
-    room: int,
-    count: Callable[[str], int],
-    memo: Memo,
-) -> FoundWork:
-    """The sections that a question names, of texts that are too long to be quoted whole.
-
-    Args:
-        sources: what may be quoted.
-        behind: what the request holds as it was, behind these.
-        room: tokens that quotes may take.
-    """
+def find_sections(asked: PartRequest) -> FoundWork:
+    """The sections that a question names, of texts that are too long to be quoted whole."""
+    sources, behind, question, room, count, memo = asked
     named = named_sections(question)
     if not (named.numbers or named.said):
         return FoundWork()

@@ -1,0 +1,32 @@
+"""What every finder of parts is given.
+
+Lives here: the value alone. Does not belong here: what each finder makes of it (the modules beside it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from turnfold.compression.memo import Memo
+from turnfold.compression.text.quotes import Quotable
+
+
+class PartRequest(NamedTuple):
+    """A request that may name a part of what was handed over.
+
+    Attributes:
+        sources: what may be quoted.
+        behind: what the request holds as it was, behind these; a part that is there, or a newer form of it, needs no quote.
+        text: what is asked.
+        room: tokens that quotes may take.
+        count: counts the tokens of a text.
+        memo: keeps what is derived from the messages alone.
+    """
+
+    sources: Sequence[Quotable]
+    behind: Sequence[Quotable]
+    text: str
+    room: int
+    count: Callable[[str], int]
+    memo: Memo
