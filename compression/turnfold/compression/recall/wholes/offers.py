@@ -19,6 +19,7 @@ from turnfold.compression.recall.fence import FRAME
 from turnfold.compression.recall.question import content_words
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
+from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.offers import (
     ALTERNATIVE,
     OFFERS,
@@ -50,9 +51,11 @@ def find_offer(sources: Sequence[Quotable], folded: str, room: int, count: Calla
     if named is None or room <= 0:
         return FoundWork()
     told = {word[:_PREFIX] for word in content_words(folded) if word not in OFFERS}
-    answers = (n for n in range(1, len(sources)) if _answers(sources, n))
-    pairs = [n for n in answers if _has_place(len(_offered(sources[n], memo)), named.place)]
-    asked = {n: told & _beginnings(sources[n - 1]) for n in pairs}
+    offers = of_each(memo, "offered", sources, _offered)
+    said = of_each(memo, "beginnings", sources, _beginnings)
+    fewest = max(2, abs(named.place))
+    pairs = [n for n, found in enumerate(offers) if n and len(found) >= fewest and _answers(sources, n)]
+    asked = {n: told & said[n - 1] for n in pairs}
     often = Counter(chain.from_iterable(asked.values()))
     best, most = None, 0.0
     for n in pairs:
@@ -60,10 +63,10 @@ def find_offer(sources: Sequence[Quotable], folded: str, room: int, count: Calla
             continue
         fits = sum(_IN_REQUEST / often[word] for word in asked[n])
         if fits or named.place == ALTERNATIVE:
-            fits += len(told & _beginnings(sources[n])) / len(pairs)
+            fits += len(told & said[n]) / len(pairs)
         if fits and fits >= most:
             best, most = n, fits
-    return FoundWork() if best is None else _quoted(sources, best, named.place, room, count, memo)
+    return FoundWork() if best is None else _quoted(sources, best, offers[best], named.place, room, count)
 
 
 def _answers(sources: Sequence[Quotable], n: int) -> bool:
@@ -72,18 +75,15 @@ def _answers(sources: Sequence[Quotable], n: int) -> bool:
     return (request.role, sources[n].role) == ("user", "assistant") and len(request.text) <= _REQUEST
 
 
-def _offered(answer: Quotable, memo: Memo) -> list[tuple[int, int]]:
-    return memo.get(("offered", answer.key), lambda: offered(answer.text), lambda found: 40 + 80 * len(found))
+def _offered(answer: Quotable) -> Sequence[Range]:
+    return offered(answer.text) if answer.role == "assistant" else ()
 
 
-def _has_place(size: int, place: int) -> bool:
-    return size >= max(2, abs(place))
-
-
-def _quoted(sources: Sequence[Quotable], at: int, place: int, room: int, count: Callable[[str], int], memo: Memo) -> FoundWork:
+def _quoted(
+    sources: Sequence[Quotable], at: int, ranges: Sequence[Range], place: int, room: int, count: Callable[[str], int]
+) -> FoundWork:
     """All of a short text that offers things, else the one in the place; of two alternatives both."""
     text = sources[at].text
-    ranges = _offered(sources[at], memo)
     chosen = ranges if place == ALTERNATIVE else [ranges[place - 1 if place > 0 else place]]
     if len(text) <= _WHOLE:
         chosen = [(0, len(text))]

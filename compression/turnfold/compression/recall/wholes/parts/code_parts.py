@@ -91,6 +91,8 @@ def find_code_parts(asked: PartRequest) -> FoundWork:
         return FoundWork()
     every = [*sources, *behind]
     held = code_parts(memo, every)
+    if not any(map(any, held)):
+        return FoundWork()
     files = _files(held, wanted, sources)
     named = files or _definitions(held, wanted, every, len(sources))
     if wanted.changed and not named:

@@ -94,9 +94,10 @@ def _meant(
     held: Sequence[Sequence[HeadedSection]], sources: Sequence[Quotable], named: NamedSections, question: str
 ) -> list[_Meant]:
     """The sections that are named, of one text; by title where one is."""
-    told = set(content_words(words.fold(question)))
+    holding = [(n, sections) for n, sections in enumerate(held) if sections]
+    told = set(content_words(words.fold(question))) if holding else set()
     for by_title in (True, False):
-        found = [(n, [one for one in sections if is_named(one, named, by_title=by_title)]) for n, sections in enumerate(held)]
+        found = [(n, [one for one in sections if is_named(one, named, by_title=by_title)]) for n, sections in holding]
         found = [(n, sections) for n, sections in found if sections]
         if found:
             n, sections = max(found, key=lambda one: (len(told & about(sources, one[0])), one[0]))
