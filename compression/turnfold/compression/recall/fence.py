@@ -108,6 +108,11 @@ class Passage:
     text: str
 
 
+def quote_tokens(quotes: Sequence[Quote], sources: Sequence[Quotable], count: Callable[[str], int]) -> int:
+    """The tokens that quotes and their labels take."""
+    return sum(count(sources[n].text[start:end]) + FRAME for n, start, end in quotes)
+
+
 def render(sources: Sequence[Quotable], quotes: Sequence[Quote]) -> str:
     """Quotes as fenced text in the order of the conversation; "" where there are none."""
     return enclose([line(passage) for passage in passages(sources, quotes, escape)]) if quotes else ""

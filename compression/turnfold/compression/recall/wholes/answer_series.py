@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Final
 
 from turnfold.compression.memo import Memo, of_each
-from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.shorten.answers import merely_agrees
 from turnfold.compression.shorten.steps import is_brief, kept_steps
@@ -57,7 +57,7 @@ def find_answer_series(sources: Sequence[Quotable], room: int, count: Callable[[
     series = [n for n in answers if forms[n] == form]
     for whole in (_SHORT, 0):
         quotes = tuple([quote for n in series for quote in _quotes(sources, n, whole)])
-        tokens = sum(count(sources[n].text[start:end]) + FRAME for n, start, end in quotes)
+        tokens = quote_tokens(quotes, sources, count)
         if tokens <= room:
             return FoundWork(quotes, (), tokens, counted=frozenset(quotes))
     return FoundWork()

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo, of_each
-from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.recall.wholes.all_rows import AskedRows
 from turnfold.compression.recall.wholes.works import FoundWork
@@ -111,5 +111,5 @@ def _quoted(sources: Sequence[Quotable], entries: Sequence[_KeptEntry], count: C
     whole = {n for one in entries for n in ((one.step.source, one.step.answer) if one.is_answered else (one.step.source,))}
     questions = {one.step.question for one in entries if one.step.question and one.step.question.source not in whole}
     quotes = tuple(sorted({*questions, *(Quote(n, 0, len(sources[n].text)) for n in whole)}))
-    tokens = sum(count(sources[q.source].text[q.start : q.end]) + FRAME for q in quotes)
+    tokens = quote_tokens(quotes, sources, count)
     return FoundWork(quotes, (), tokens, counted=frozenset(quotes))

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo, of_each
-from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.wholes.parts.code_outline import find_outline
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
@@ -66,7 +66,7 @@ def find_code(
     is_general = is_about_all_code(folded)
     for some in (handed,) if is_general else (handed, named):
         quotes = tuple(sorted(one.quote for one in some if one.quote.source not in held))
-        tokens = sum(count(sources[n].text[start:end]) + FRAME for n, start, end in quotes)
+        tokens = quote_tokens(quotes, sources, count)
         if tokens <= (room if is_general else min(_MOST, room)) and (some or not is_general):
             return FoundWork(quotes, (), tokens)
     return find_outline(sources, room if handed else min(_MOST, room), count, memo) if is_general else FoundWork()

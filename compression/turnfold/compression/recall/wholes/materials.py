@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from turnfold.compression.memo import Memo, of_each
-from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text.dialogue.wanted.materials import Material, materials, needed_kinds
 from turnfold.compression.text.quotes import Quotable, Quote
@@ -36,7 +36,7 @@ def find_materials(
     for n, found in enumerate(of_each(memo, "materials", [*sources, *behind], _held)):
         newest.update({(one.kind, one.name): Quote(n, *one.place) for one in found if one.kind in kinds})
     quotes = tuple(sorted({quote for quote in newest.values() if quote.source < len(sources)}))
-    tokens = sum(count(sources[source].text[start:end]) + FRAME for source, start, end in quotes)
+    tokens = quote_tokens(quotes, sources, count)
     return FoundWork(quotes, (), tokens) if tokens <= room else FoundWork()
 
 

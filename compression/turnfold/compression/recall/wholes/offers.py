@@ -15,7 +15,7 @@ from typing import Final
 
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.cover import first_sentences
-from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.fence import FRAME, quote_tokens
 from turnfold.compression.recall.question import content_words
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
@@ -116,7 +116,7 @@ def find_labelled(sources: Sequence[Quotable], folded: str, room: int, count: Ca
     long = {noun: places for noun, places in series.items() if len(places) >= _SERIES}
     found = {at for label in named if (at := _labelled(label, long)) is not None}
     quotes = [quote for at in sorted(found) for quote in _exchange(sources, at)]
-    tokens = sum(count(sources[n].text[start:end]) + FRAME for n, start, end in quotes)
+    tokens = quote_tokens(quotes, sources, count)
     return FoundWork(tuple(quotes), (), tokens) if tokens <= room else FoundWork()
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from turnfold.compression.recall.cover import even_level, first_sentences
-from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.fence import FRAME, quote_tokens
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 
@@ -50,11 +50,6 @@ def fitting_spread(
         tokens = quote_tokens(quotes, sources, count)
         size = int(_SHRINK * size)
     return (quotes, tokens) if tokens <= room else ([], 0)
-
-
-def quote_tokens(quotes: Sequence[Quote], sources: Sequence[Quotable], count: Callable[[str], int]) -> int:
-    """The tokens that quotes and their labels take."""
-    return sum(count(sources[n].text[start:end]) + FRAME for n, start, end in quotes)
 
 
 def _paragraphs(sources: Sequence[Quotable], work: Quote) -> list[Quote]:

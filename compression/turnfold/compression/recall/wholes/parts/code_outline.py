@@ -1,7 +1,7 @@
 """The outline of pasted code that is too long to be quoted, for a request about all of it: "explain the architecture".
 
 Lives here: what of it is quoted. Does not belong here: telling such a request (``text.dialogue.wanted.materials``), where files
-and definitions stand (``code_parts``).
+and definitions stand (``text.dialogue.wanted.code_files``, ``code_definitions``).
 
 A few passages that share a word with "review the code" say less of it than the names of all that it defines, under the files that
 these stand in. Where even these have no room, those of the outermost level are quoted, or the names of the files alone.
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from turnfold.compression.memo import Memo
-from turnfold.compression.recall.fence import FRAME
+from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.wholes.parts.code_parts import code_parts
 from turnfold.compression.recall.wholes.parts.edited_code import HeldCode
 from turnfold.compression.recall.wholes.works import FoundWork
@@ -35,7 +35,7 @@ def find_outline(sources: Sequence[Quotable], room: int, count: Callable[[str], 
     held = code_parts(memo, sources)
     for depth in _DEPTHS:
         quotes = sorted({Quote(n, *place) for n, place in _lines(held, depth)})
-        tokens = sum(count(sources[n].text[start:end]) + FRAME for n, start, end in quotes)
+        tokens = quote_tokens(quotes, sources, count)
         if len(quotes) >= _FEWEST and tokens <= room:
             return FoundWork(tuple(quotes), (), tokens)
     return FoundWork()

@@ -1,7 +1,8 @@
 """Parts of pasted code that a request or an error names: a file, a class, a function, a line.
 
-Lives here: which parts are quoted, and in which form. Does not belong here: where they stand, and what a request names
-(``text.dialogue.wanted.code_parts``), short code, which is quoted whole (``works``, ``handed_code``).
+Lives here: which parts are quoted, and in which form. Does not belong here: where they stand (``code_files``,
+``code_definitions``), what a request names (``text.dialogue.wanted.code_parts``), code of which it names nothing
+(``handed_code``).
 
 "Refactor ByteChunker" shares one word with the first line of that class, and none with its methods. A part that is too long for
 the room is quoted as its outline: the lines that define something, each with what is indented under it left out. What edited a
@@ -11,10 +12,11 @@ part later is quoted behind it (``edited_code``).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo, of_each
+from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.wholes.parts.edited_code import (
     HeldCode,
     OfFile,
@@ -25,8 +27,8 @@ from turnfold.compression.recall.wholes.parts.edited_code import (
     newest_file,
     printed_code,
 )
-from turnfold.compression.recall.wholes.parts.request import PartRequest
-from turnfold.compression.recall.wholes.spread_works import joined, quote_tokens
+from turnfold.compression.recall.wholes.parts.request import BESIDE, PartRequest
+from turnfold.compression.recall.wholes.spread_works import joined
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.code_blocks import code_ranges
@@ -39,7 +41,6 @@ from turnfold.compression.text.quotes import Quotable, Quote
 
 _MOST: Final = 1_500  # tokens of what is named
 _MOST_OF_FILES: Final = 3_000  # of a file that is asked for as a whole
-_BESIDE: Final = 400  # tokens of what else bears on the request, where they are quoted whole
 _MOST_CALLED: Final = 3_000  # tokens of what an error names
 _MOST_PRINTED: Final = 1_200  # tokens of what a user names of what tools printed
 _LONGEST_CALLED: Final = 6_000  # characters of a definition that is quoted for one of its lines
@@ -84,7 +85,7 @@ def find_code_parts(asked: PartRequest) -> FoundWork:
     """The files and definitions that a request or an error names, and what edited them since."""
     sources, behind, request, room, count, memo = asked
     if calls := call_places(request):
-        return _find_called(sources, behind, calls, min(_MOST_CALLED, room), count, memo)
+        return _find_called(asked, calls)
     wanted = named_parts(request)
     is_named = bool(wanted.files or wanted.names or wanted.joined)
     if not (wanted.changed or is_named):
@@ -104,7 +105,7 @@ def find_code_parts(asked: PartRequest) -> FoundWork:
         quotes = joined(sources, [quote for one in named for quote in one.quotes(is_outline=is_outline)])
         tokens = quote_tokens(quotes, sources, count)
         if quotes and tokens <= most:
-            return FoundWork(quotes, (), tokens, beside=_BESIDE if is_list or not is_outline else None)
+            return FoundWork(quotes, (), tokens, beside=BESIDE if is_list or not is_outline else None)
     return FoundWork()
 
 
@@ -129,7 +130,7 @@ def find_printed_code(asked: PartRequest) -> FoundWork:
     found = [*_newest(held, wanted, every, len(sources))]
     quotes = joined(sources, [quote for one in found for quote in one.quotes(is_outline=False)])
     tokens = quote_tokens(quotes, sources, count)
-    return FoundWork(quotes, (), tokens, beside=_BESIDE) if tokens <= room else FoundWork()
+    return FoundWork(quotes, (), tokens, beside=BESIDE) if tokens <= room else FoundWork()
 
 
 def _newest(held: Sequence[HeldCode], wanted: NamedCode, every: Sequence[Quotable], folded: int) -> Iterator[_Named]:
@@ -152,15 +153,9 @@ def _newest(held: Sequence[HeldCode], wanted: NamedCode, every: Sequence[Quotabl
             yield from (_Named(at, place, (place,), None) for at, place in places)
 
 
-def _find_called(
-    sources: Sequence[Quotable],
-    behind: Sequence[Quotable],
-    calls: Sequence[CallPlace],
-    room: int,
-    count: Callable[[str], int],
-    memo: Memo,
-) -> FoundWork:
+def _find_called(asked: PartRequest, calls: Sequence[CallPlace]) -> FoundWork:
     """The functions that an error names, as many as have room, those next to the error first."""
+    sources, behind, _, room, count, memo = asked
     every = [*sources, *behind]
     held = code_parts(memo, every)
     best, spent = FoundWork(), list[Quote]()
@@ -171,9 +166,9 @@ def _find_called(
         spent += found.quotes(is_outline=False)
         quotes = joined(sources, spent)
         tokens = quote_tokens(quotes, sources, count)
-        if tokens > room:
+        if tokens > min(_MOST_CALLED, room):
             break
-        best = FoundWork(quotes, (), tokens, beside=_BESIDE)
+        best = FoundWork(quotes, (), tokens, beside=BESIDE)
     return best
 
 

@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import of_each
-from turnfold.compression.recall.wholes.parts.request import PartRequest
+from turnfold.compression.recall.fence import quote_tokens
+from turnfold.compression.recall.wholes.parts.request import BESIDE, PartRequest
 from turnfold.compression.recall.wholes.parts.sections import about
-from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined, quote_tokens
+from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.keyed_blocks import (
@@ -46,7 +47,6 @@ _LITTLE: Final = 4  # words beside, with which it is about nothing else
 _LISTING: Final = 6  # words of one that asks for a list
 _PART: Final = 3  # the part of a question's words that must be names
 _MOST_LINES: Final = 40
-_BESIDE: Final = 400  # tokens of what else bears on the question
 _MOST: Final = 1_500  # tokens
 
 
@@ -87,7 +87,7 @@ def find_keyed_blocks(asked: PartRequest) -> FoundWork:
     others = told - set(words.words(words.fold(quoted))) - named.terms
     fitting, tokens = fitting_spread(sources, quotes, room, count)
     is_all = len(others) <= _LITTLE and chosen[0].is_plain
-    return FoundWork(tuple(fitting), (), tokens, beside=_BESIDE if is_all else None)
+    return FoundWork(tuple(fitting), (), tokens, beside=BESIDE if is_all else None)
 
 
 def _chosen(
@@ -222,7 +222,7 @@ def _listed(
     for n in reversed(long):
         found = joined(sources, _of_kind(n, sources[n].text, blocks[n], named) if n < len(sources) else ())
         if found and (tokens := quote_tokens(found, sources, count)) <= room:
-            return FoundWork(tuple(found), (), tokens, beside=_BESIDE if size <= _SHORT else None)
+            return FoundWork(tuple(found), (), tokens, beside=BESIDE if size <= _SHORT else None)
     return FoundWork()
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from turnfold.compression.memo import of_each
-from turnfold.compression.recall.wholes.parts.request import PartRequest
+from turnfold.compression.recall.wholes.parts.request import BESIDE, PartRequest
 from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text.dialogue.wanted.moments import TimedLine, lines_at, named_moment, timed_lines
@@ -18,7 +18,6 @@ from turnfold.compression.text.quotes import Quotable, Quote
 
 _LONG: Final = 600  # tokens of a text from which a part of it is quoted alone
 _MOST: Final = 3_000  # tokens
-_BESIDE: Final = 400  # tokens of what else bears on the question
 
 
 def find_moment(asked: PartRequest) -> FoundWork:
@@ -34,7 +33,7 @@ def find_moment(asked: PartRequest) -> FoundWork:
         if lines:
             quotes = joined(sources, [Quote(n, *line.place) for line in lines]) if n < len(sources) else ()
             chosen, tokens = fitting_spread(sources, quotes, min(room, _MOST), count)
-            return FoundWork(tuple(chosen), (), tokens, beside=_BESIDE)
+            return FoundWork(tuple(chosen), (), tokens, beside=BESIDE)
     return FoundWork()
 
 

@@ -1,15 +1,18 @@
-"""What every finder of parts is given.
+"""What every finder of parts is given, and what it leaves to other passages.
 
-Lives here: the value alone. Does not belong here: what each finder makes of it (the modules beside it).
+Lives here: the value and the figure alone. Does not belong here: what each finder makes of it (the modules beside it).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo
 from turnfold.compression.text.quotes import Quotable
+
+#: Tokens of what else bears on a request, beside a part that says what is asked for.
+BESIDE: Final = 400
 
 
 class PartRequest(NamedTuple):

@@ -14,9 +14,10 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import of_each
+from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.question import content_words
-from turnfold.compression.recall.wholes.parts.request import PartRequest
-from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined, quote_tokens
+from turnfold.compression.recall.wholes.parts.request import BESIDE, PartRequest
+from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.places import NamedParts, placed
@@ -36,7 +37,6 @@ from turnfold.compression.text.quotes import Quotable, Quote
 _LONG: Final = 1_000  # tokens of a text from which a section of it is quoted alone
 _FEWEST: Final = 3  # sections of such a text
 _OPENING: Final = 600  # characters of a text that say what it is
-_BESIDE: Final = 400  # tokens of what else bears on the question
 _LITTLE: Final = 4  # words of a question beside the title, with which it is about nothing else
 _MOST: Final = 4_000  # tokens
 
@@ -67,7 +67,7 @@ def find_sections(asked: PartRequest) -> FoundWork:
     chosen, tokens = fitting_spread(sources, joined(sources, quotes), min(room, _MOST), count)
     said = {word for one in meant for word in one.section.title}
     asks_more = len(set(content_words(words.fold(question))) - said) > _LITTLE and not named.numbers
-    return FoundWork(tuple(chosen), (), tokens, beside=None if asks_more else _BESIDE)
+    return FoundWork(tuple(chosen), (), tokens, beside=None if asks_more else BESIDE)
 
 
 def _headings(
@@ -79,7 +79,7 @@ def _headings(
         quotes = [Quote(n, *one.head) for n in holding[-1:] for one in held[n] if one.level <= level]
         tokens = quote_tokens(quotes, sources, count)
         if len(quotes) >= _FEWEST and tokens <= room:
-            return FoundWork(tuple(quotes), (), tokens, beside=_BESIDE)
+            return FoundWork(tuple(quotes), (), tokens, beside=BESIDE)
     return FoundWork()
 
 

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range
+from turnfold.compression.text.dialogue.wanted.row_numbers import COUNT_WORDS
 from turnfold.compression.text.lexicon import lexicon, one_of
 
 _LONGEST: Final = 300  # characters of a message that names a moment
@@ -39,17 +40,6 @@ _MINUTES: Final = re.compile(rf"\b{_MINUTE_WORD}\s+(\d{{1,3}})(?!:)(?:\s*{_AND}\
 _OF_MINUTES: Final = re.compile(
     rf"\b(?:(?P<first>{one_of('moments', 'first')})|{one_of('moments', 'last')})\s+(?P<many>\d{{1,3}}|\w+)\s+{_MINUTE_WORD}\b"
 )
-_FIGURES: Final = {
-    word: n
-    for n, names in (
-        (2, "two zwei deux dos due"),
-        (3, "three drei trois tres tre"),
-        (5, "five fünf cinq cinco cinque"),
-        (10, "ten zehn dix diez dieci"),
-        (15, "fifteen fünfzehn quinze quince quindici"),
-    )
-    for word in names.split()
-}
 _TABLES: Final = lexicon("moments")
 _SPEAKER: Final = re.compile(r"[\])\s,–-]{0,4}([^\W\d_][\w.'’-]*(?: [\w.'’-]+){0,2}):\s")
 
@@ -99,7 +89,7 @@ def _named_time(folded: str, said: frozenset[str]) -> NamedMoment | None:
         begin, end = filter(None, found.groups())
         return NamedMoment(begin, end, 0, said)
     if found := _OF_MINUTES.search(folded):
-        many = found["many"] if found["many"].isdigit() else _FIGURES.get(found["many"])
+        many = found["many"] if found["many"].isdigit() else COUNT_WORDS.get(found["many"])
         return NamedMoment("", f"{many}:00", 1 if found["first"] else -1, said) if many else None
     if found := _MINUTES.search(folded):
         return NamedMoment(f"{found[1]}:00", f"{found[2] or found[1]}:59", 0, said)
@@ -143,10 +133,10 @@ def _parts(time: str, half: str | None = None) -> tuple[int, ...]:
 
 
 def lines_at(lines: Sequence[TimedLine], moment: NamedMoment) -> list[TimedLine]:
-    """The lines of a named moment, of one day; those of who is named in the message, or of the level that is, if any are."""
+    """The lines of a named moment, of one day; those of who is named in the message, if anybody is."""
     if moment.which and not moment.end:
         fitting = _fitting(lines, moment.said)
-        return [] if fitting is None else [fitting[0 if moment.which > 0 else -1]]
+        return fitting[:1] if moment.which > 0 else fitting[-1:]
     if len({line.day for line in lines}) > 1:
         return []
     times = [_value(line.parts) for line in lines]
@@ -155,10 +145,10 @@ def lines_at(lines: Sequence[TimedLine], moment: NamedMoment) -> list[TimedLine]
     if not inside and times[0] <= begin <= times[-1]:
         n = max(n for n, at in enumerate(times) if at <= begin)
         inside = list(lines[n : n + 2])
-    return (_fitting(inside, moment.said) or []) if inside else []
+    return _fitting(inside, moment.said)
 
 
-def _fitting(lines: Sequence[TimedLine], said: frozenset[str]) -> list[TimedLine] | None:
+def _fitting(lines: Sequence[TimedLine], said: frozenset[str]) -> list[TimedLine]:
     """Those of a speaker who is named; all where nobody is."""
     spoken = [line for line in lines if line.speaker and not said.isdisjoint(line.speaker.split())]
     return spoken or list(lines)
@@ -182,8 +172,8 @@ def _read(time: str, least: int, most: int, size: int) -> tuple[int, int]:
     minutes, as it fits them."""
     parts = _parts(time)
     value = _value(parts)
-    if len(parts) == size or size == len(parts) - 1:
-        return (value, 0) if len(parts) == size else (value // _MINUTE, 0)
+    if len(parts) >= size:
+        return (value if len(parts) == size else value // _MINUTE), 0
     clock = value * _MINUTE
     if least - _MINUTE < clock <= most:
         return clock, _MINUTE - 1

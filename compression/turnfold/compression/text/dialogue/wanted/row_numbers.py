@@ -25,13 +25,14 @@ _NUMBERS: Final = re.compile(
     rf"(?P<numbers>\d{{1,6}}(?:[^\S\n]*(?:{_TO}|{_AND})+[^\S\n]*(?:{_ROW}|{_LINE})?[^\S\n]*\d{{1,6}}){{0,8}})(?!\w|[.:]\d)"
 )
 _RANGE: Final = re.compile(rf"(\d+)(?:[^\S\n]*{_TO}[^\S\n]*(?:{_ROW}|{_LINE})?[^\S\n]*(\d+))?")
-_COUNT_WORDS: Final = {
+#: Words for small numbers.
+COUNT_WORDS: Final = {
     **{word: n for n in (2, 3, 4, 5) for word in lexicon("places")[f"count {n}"]},
-    **{word: n for n in (10, 20) for word in lexicon("row_numbers")[f"count {n}"]},
+    **{word: n for n in (10, 15, 20) for word in lexicon("row_numbers")[f"count {n}"]},
 }
 _ENDS: Final = re.compile(
     rf"\b(?P<place>{'|'.join(sorted(map(re.escape, PLACES), key=len, reverse=True))})[^\S\n]+"
-    rf"(?:(?P<count>\d{{1,3}}|{'|'.join(sorted(_COUNT_WORDS))}|{one_of('row_numbers', 'few')})[^\S\n]+)?(?:{_ROW}|{_LINE})\b"
+    rf"(?:(?P<count>\d{{1,3}}|{'|'.join(sorted(COUNT_WORDS))}|{one_of('row_numbers', 'few')})[^\S\n]+)?(?:{_ROW}|{_LINE})\b"
 )
 _HEADER: Final = re.compile(rf"\b(?:{one_of('row_numbers', 'header')})\b")
 
@@ -58,4 +59,4 @@ def _numbers(said: str) -> Iterator[int]:
 def _count(said: str | None) -> int:
     if said is None:
         return 1
-    return int(said) if said.isdigit() else _COUNT_WORDS.get(said, _SAMPLE)
+    return int(said) if said.isdigit() else COUNT_WORDS.get(said, _SAMPLE)
