@@ -199,6 +199,7 @@ def test_what_a_request_names() -> None:
         "Explain the architecture of this project.",
         "Which files are there and what is each for?",
         "Review the code for bugs.",
+        "Which classes are there?",
         "How do the modules depend on each other?",
         "Port the whole thing to Rust",
         "Zeig mir den Aufbau aller Module",

@@ -22,7 +22,7 @@ from turnfold.compression.recall.wholes.mails import find_mails
 from turnfold.compression.recall.wholes.materials import find_materials
 from turnfold.compression.recall.wholes.named_rows import find_named_rows, find_numbered_rows
 from turnfold.compression.recall.wholes.offers import find_labelled, find_offer
-from turnfold.compression.recall.wholes.parts.code_parts import find_code_parts, find_printed_code
+from turnfold.compression.recall.wholes.parts.code_parts import code_parts, find_code_parts, find_printed_code
 from turnfold.compression.recall.wholes.parts.keyed_blocks import find_keyed_blocks
 from turnfold.compression.recall.wholes.parts.moments import find_moment
 from turnfold.compression.recall.wholes.parts.request import PartRequest
@@ -30,7 +30,9 @@ from turnfold.compression.recall.wholes.parts.sections import find_sections
 from turnfold.compression.recall.wholes.placed_parts import find_parts
 from turnfold.compression.recall.wholes.series import find_series
 from turnfold.compression.recall.wholes.works import FoundWork, find_work
+from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.entry_requests import asks_over_entries
+from turnfold.compression.text.dialogue.wanted.materials import is_about_all_code, needs_code
 from turnfold.compression.text.dialogue.wanted.series import asks_for_moves
 from turnfold.compression.text.dialogue.wanted.versions import NEWEST
 from turnfold.compression.text.quotes import Quotable
@@ -71,10 +73,17 @@ def _named_part(
     asked = PartRequest(sources, question.behind, question.text, room, count, memo)
     if not index.is_talk:
         return FoundWork() if question.request else find_printed_code(asked)
-    named_alone = () if _asks_for_text(question) else (find_keyed_blocks, find_numbered_rows)
-    finders = (find_code_parts, find_sections, find_moment, *named_alone)
+    is_of_all = _asks_for_text(question) or _asks_of_all_code(asked)
+    finders = (find_code_parts, find_sections, find_moment, *(() if is_of_all else (find_keyed_blocks, find_numbered_rows)))
     found = (find(asked) for find in finders)
     return next((one for one in found if one.quotes), FoundWork())
+
+
+def _asks_of_all_code(asked: PartRequest) -> bool:
+    """Whether it is about all of the code of a talk, which has blocks as data has: "which classes are there?"."""
+    folded = words.fold(asked.text)
+    is_general = needs_code(folded) and is_about_all_code(folded)
+    return is_general and any(held.definitions for held in code_parts(asked.memo, asked.sources))
 
 
 def _referred_to(
