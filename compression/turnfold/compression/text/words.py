@@ -42,11 +42,15 @@ _PAIRED_RANGES: Final = (
     (0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x3040, 0x30FF), (0x3400, 0x9FFF), (0xAC00, 0xD7AF), (0xF900, 0xFAFF),
     (0xFF66, 0xFF9D), (0x20000, 0x3FFFF),
 )  # fmt: skip
-_PAIRED: Final = re.compile("[" + "".join(f"{chr(low)}-{chr(high)}" for low, high in _PAIRED_RANGES) + "]")
+_PAIRED_SIGNS: Final = "".join(f"{chr(low)}-{chr(high)}" for low, high in _PAIRED_RANGES)
+_PAIRED: Final = re.compile(f"[{_PAIRED_SIGNS}]")
+#: Where a word in Latin letters, or a figure, meets such a script: "关于parse_config的".
+_SEAM: Final = re.compile(f"(?<=[A-Za-z0-9_)])(?=[{_PAIRED_SIGNS}])|(?<=[{_PAIRED_SIGNS}])(?=[A-Za-z0-9_])")
 #: The same by code point; the last one stands for all beyond.
 _IS_PAIRED: Final = np.zeros(_PAIRED_RANGES[-1][1] + 2, bool)
 for _low, _high in _PAIRED_RANGES:
     _IS_PAIRED[_low : _high + 1] = True
+_HAN: Final = {sign: n for n, sign in enumerate("一二三四五六七八九", 1)} | {"两": 2, "兩": 2}
 _NONE: Final = np.zeros(0, np.uint32)
 _LONGEST_STEMMED: Final = 40
 
@@ -168,6 +172,19 @@ def is_function_word(word: str) -> bool:
 def has_pairs(folded: str) -> bool:
     """Whether :func:`run_on_terms` finds anything."""
     return not folded.isascii() and _PAIRED.search(folded) is not None
+
+
+def apart(text: str) -> str:
+    """A text with a blank between each name or figure in Latin letters and a script without spaces that it stands against."""
+    return text if text.isascii() else _SEAM.sub(" ", text)
+
+
+def figure(number: str) -> int:
+    """A number in figures or, up to 99, in Han signs: "12", "十二", "二十"."""
+    if number.isdecimal():
+        return int(number)
+    tens, ten, ones = number.rpartition("十")
+    return (_HAN.get(tens, 1) * 10 if ten else 0) + _HAN.get(ones, 0)
 
 
 def language(found: Iterable[str]) -> str:

@@ -70,7 +70,7 @@ def _named_part(
     room = question.whole_room - fence_tokens(count)
     if room <= 0:
         return FoundWork()
-    asked = PartRequest(sources, question.behind, question.text, room, count, memo)
+    asked = PartRequest(sources, question.behind, words.apart(question.text), room, count, memo)
     if not index.is_talk:
         return FoundWork() if question.request else find_printed_code(asked)
     is_of_all = _asks_for_text(question) or _asks_of_all_code(asked)

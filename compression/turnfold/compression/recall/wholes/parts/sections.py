@@ -50,7 +50,7 @@ def find_sections(asked: PartRequest) -> FoundWork:
     """The sections that a question names, of texts that are too long to be quoted whole."""
     sources, behind, question, room, count, memo = asked
     named = named_sections(question)
-    if not (named.numbers or named.said):
+    if not (named.numbers or named.said or named.joined):
         return FoundWork()
     held = of_each(memo, "sections", sources, _sections)
     if asks_for_contents(question):

@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
+from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.picks import PLACES
-from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.lexicon import lexicon, one_of
 from turnfold.compression.text.sentences import rough_sentences
 
 PartKind = Literal["block", "item", "sentence", "line"]
@@ -23,10 +24,19 @@ PartKind = Literal["block", "item", "sentence", "line"]
 _TABLES: Final = lexicon("places")
 _KINDS: Final[tuple[PartKind, ...]] = ("block", "item", "sentence", "line")
 _KIND_OF: Final = {word: kind for kind in reversed(_KINDS) for word in sorted(_TABLES[kind])}
+_KOREAN: Final = ("첫", "두", "세", "네", "다섯")
 _AFTER, _NEXT = _TABLES["after"], _TABLES["next"]
 _COUNTS: Final = {word: n for n in (2, 3, 4, 5) for word in _TABLES[f"count {n}"]}
 _WORD: Final = re.compile(r"\w+(?:[.'’]\w+)*")
 _NTH: Final = re.compile(r"(\d{1,3})(?:st|nd|rd|th|\.|º|ª|er|e|ème)?\Z")
+#: "第三段", "最后一条", "二番目の段落", "마지막 문단".
+_RUN_ON: Final = {
+    kind: re.compile(
+        rf"(?:(?:第|倒数第)?\s*(?P<number>\d{{1,3}}|[一二三四五六七八九十]{{1,3}})\s*(?:番目|つ目|번째)?|(?P<ordinal>첫|두|세|네|다섯)\s?번째"
+        rf"|(?P<last>最后|最後|마지막))\s*(?:の|[个個]|(?P<count>[一二三两兩2-5]))?\s*(?:{one_of('places', f'{kind} run-on')})"
+    )
+    for kind in _KINDS
+}
 _LONGEST: Final = 200  # characters of a message that names a part so
 _BACK: Final = 2  # words from a noun back to its place
 _FAR: Final = 5  # and from a number back to "after"
@@ -59,12 +69,28 @@ def named_parts(folded: str) -> NamedParts | None:
     """The parts that a short case-folded message names by their place, if it does."""
     if len(folded) > _LONGEST:
         return None
+    if words.has_pairs(folded):
+        return _named_run_on(folded)
     said = _WORD.findall(folded)
     for at, word in enumerate(said):
         kind = _KIND_OF.get(word)
         found = _named(said, at, kind) if kind else None
         if found is not None:
             return found
+    return None
+
+
+def _named_run_on(folded: str) -> NamedParts | None:
+    """The same in scripts without blanks between words."""
+    for kind, pattern in _RUN_ON.items():
+        found = pattern.search(folded)
+        if found is None or not (found["last"] or found["ordinal"] or "第" in found[0] or "目" in found[0] or "번째" in found[0]):
+            continue
+        if found["last"]:
+            count = words.figure(found["count"]) if found["count"] else 1
+            return NamedParts(kind, tuple(range(-count, 0)))
+        place = _KOREAN.index(found["ordinal"]) + 1 if found["ordinal"] else words.figure(found["number"])
+        return NamedParts(kind, (-place if "倒" in found[0] else place,))
     return None
 
 

@@ -26,11 +26,14 @@ _MOST_HEADS: Final = 2_000
 _FARTHEST: Final = 400  # headings from one to the one that ends its section
 _NUMBERED: Final = 10  # the level of headings that only a number makes
 _FEWEST_EASTERN: Final = 3
+_FEWEST_BARE: Final = 3
 _MOST_NAMED: Final = 6  # numbers in a message
 _SHORTEST_TITLE: Final = 8  # letters of a title of several words that is one wherever it is said
 _TABLES: Final = lexicon("sections")
 _NUMBER_WORD: Final = rf"(?:{one_of('sections', 'numbered')})"
 _CONTENTS: Final = re.compile(rf"\b(?:{one_of('sections', 'contents')})\b")
+_RUN_ON_CONTENTS: Final = re.compile(one_of("sections", "contents run-on"))
+_RUN_ON_TITLED: Final = re.compile(one_of("sections", "titled run-on"))
 _SHORT_QUESTION: Final = 120  # characters of one that asks for the contents alone
 _NUMBER: Final = r"(\d{1,3}(?:\.\d{1,3}){0,4})"
 _ASKED: Final = re.compile(
@@ -38,11 +41,23 @@ _ASKED: Final = re.compile(
     rf"((?:[^\S\n]*(?:,|-|–|&|\b(?:and|to|or|und|bis|et|à|y|e|o|en|и)\b)[^\S\n]*(?:{_NUMBER_WORD}[^\S\n]+|§[^\S\n]*)?"
     r"\d{1,3}(?:\.\d{1,3}){0,4}(?!\.?\d|\w|%)){0,5})"
 )
+#: "das 3. Kapitel", "3rd section", "3-й раздел", "4. madde".
+_ASKED_BEHIND: Final = re.compile(
+    rf"(?<![\w.,:$€£¥]){_NUMBER}(?:\.|st|nd|rd|th|e|er|ère|ème|º|ª|°|-?(?:й|я|е|го|м|ой|ю))[^\S\n]{_NUMBER_WORD}(?!\w)"
+)
+_SIGNS: Final = "一二三四五六七八九十"
 #: "第三条", "第12章", "제5조".
-_EASTERN: Final = r"[第제][ \t]*(\d{1,3}|[一二三四五六七八九十]{1,3})[ \t]*[条條章节節款項项조장절항]"
-_EASTERN_ASKED: Final = re.compile(_EASTERN)
-_EASTERN_LINE: Final = re.compile(rf"^[ \t#*>]{{0,8}}{_EASTERN}[ \t:：.]*(?P<title>[^\n]{{0,400}})", re.MULTILINE)
-_EASTERN_FIGURES: Final = {sign: n for n, sign in enumerate("一二三四五六七八九", 1)}
+_EASTERN: Final = rf"[第제][ \t]*(\d{{1,3}}|[{_SIGNS}]{{1,3}})[ \t]*[条條章节節款項项部点조장절항부]"
+#: The same, and "3章では", "6番の", "3장 요약": in Chinese such a sign behind a number counts.
+_EASTERN_ASKED: Final = re.compile(
+    rf"{_EASTERN}|(?<![\d.:])(\d{{1,3}})[ \t]*(?:(?:章|節|条|項|番)(?=の|を|は|が|で|に|と|目)|[조장절항번](?=\s|[을를은는이가에의]))"
+)
+#: "第三条 ..." or "三、...".
+_EASTERN_LINE: Final = re.compile(
+    rf"^[ \t#*>]{{0,8}}(?:{_EASTERN}[ \t:：.]*|[（(]?([{_SIGNS}]{{1,3}})[、．.）)][ \t]*)(?P<title>[^\n]{{0,400}})", re.MULTILINE
+)
+#: A title on a line of its own, below the number.
+_BELOW: Final = re.compile(r"[ \t*_]*\n(?:[ \t]*\n)?[ \t*_]*(?P<title>[^\W\d_][^\n]{1,60}?)[ \t*_]*(?=\n|\Z)")
 #: "3(b)(ii)", "(a)(i) of section 7".
 _LABELS: Final = r"((?:[^\S\n]?\((?:[a-z]{1,4}|\d{1,2})\)){1,3})"
 _LETTERED: Final = re.compile(rf"(?<![\w.]){_NUMBER}{_LABELS}")
@@ -61,7 +76,16 @@ _BEGINS: Final = re.compile(
     r"(?m)^[ \t>]{0,6}(?:#|\*\*|__|\d|§|[^\W\d_]{2,12}\.?[ \t]+\d|[^\W\d_a-z])|^(?:={3,}|-{3,}|~{3,})[ \t]*$"
 )
 _RULED: Final = re.compile(r"^[ \t]{0,3}(\S[^\n]{0,100})\n(={3,}|-{3,}|~{3,}|\^{3,})[ \t]*$", re.MULTILINE)
+#: Scripts in which words stick together, or to what stands in front of them, so that a title is looked for as it is.
+_STICKING: Final = re.compile(r"[\u0590-\u06ff]")
+_SAME_BEGINNING: Final = 5  # letters of two forms of a word
+_MOST_ENDING: Final = 3
+_LONGEST_RUN_ON: Final = 14  # signs beside "目录" in a message that asks for nothing else
 _CAPITALS: Final = re.compile(r"[^\w\n]*[^\W\d_a-zà-ÿ][^a-zà-ÿ\n]{3,70}")
+#: A title that nothing marks but that it stands alone, above a paragraph: as pages and word processors leave it when copied.
+_BARE: Final = re.compile(
+    r"(?:\A|(?<=\n\n)|(?<=\n\r\n))(?P<title>[^\W\d_a-z][^\n]{0,59}?)[ \t]*\r?\n(?=(?:[ \t]*\r?\n)?[^\n]{80,})"
+)
 
 
 class HeadedSection(NamedTuple):
@@ -69,7 +93,7 @@ class HeadedSection(NamedTuple):
 
     Attributes:
         number: as it stands there; "" for none.
-        title: the words of its heading; () for none.
+        title: the words of its heading; () for none; in scripts whose words stick together one, without blanks.
         place: it with its heading.
         head: its first line.
         level: how deep it is.
@@ -83,12 +107,14 @@ class HeadedSection(NamedTuple):
 
 
 class NamedSections(NamedTuple):
-    """What a message names: numbers, and its words, among which titles may be; of a section the labels of a part of it."""
+    """What a message names: numbers, its words, among which titles may be, of a section the labels of a part of it, and all that
+    it says, without blanks."""
 
     numbers: tuple[str, ...]
     said: tuple[str, ...]
     quoted: tuple[tuple[str, ...], ...]
     within: tuple[str, ...] = ()
+    joined: str = ""
 
 
 class _Head(NamedTuple):
@@ -110,10 +136,24 @@ def named_sections(message: str) -> NamedSections:
     numbers += [found[1] for found in _LETTERED.finditer(folded) if found[1] not in numbers]
     labels = _WITHIN.search(folded)
     within = tuple(re.findall(r"\w+", labels[1])) if labels else ()
-    numbers += [_eastern(found[1]) for found in _EASTERN_ASKED.finditer(folded)]
+    numbers += [found[1] for found in _ASKED_BEHIND.finditer(folded) if found[1] not in numbers]
+    numbers += [str(words.figure(found[1] or found[2])) for found in _EASTERN_ASKED.finditer(folded)]
     numbers += [found[1] for found in _DOTTED.finditer(folded) if found[1] not in numbers]
-    quoted = tuple(tuple(words.words(part)) for part in re.findall(r"[\"“„«'‘]([^\"”“»'’\n]{2,90})[\"”“»'’]", folded))
-    return NamedSections(tuple(numbers[:_MOST_NAMED]), tuple(words.words(folded)), quoted, within)
+    quoted = tuple(_title(part) for part in re.findall(r"[\"“„«'‘「『《]([^\"”“»'’」』》\n]{2,90})[\"”“»'’」』》]", folded))
+    joined = "" if folded.isascii() else "".join(folded.split())
+    in_figures = tuple(_figures(number) for number in numbers[:_MOST_NAMED])
+    return NamedSections(in_figures, tuple(words.words(folded)), quoted, within, joined)
+
+
+def _title(folded: str) -> tuple[str, ...]:
+    """The words of a title; in scripts whose words stick together one, without blanks."""
+    sticks = words.has_pairs(folded) or _STICKING.search(folded)
+    return ("".join(folded.split()),) if sticks else tuple(words.words(folded))
+
+
+def _figures(number: str) -> str:
+    """A number in ASCII's figures."""
+    return number if number.isascii() else ".".join(str(int(part)) for part in number.split("."))
 
 
 def may_be_listed(named: NamedSections) -> bool:
@@ -129,21 +169,13 @@ def _more(first: str, rest: str) -> Iterator[str]:
         yield from others
 
 
-def _eastern(number: str) -> str:
-    """A number up to 99 in figures."""
-    if number.isdigit():
-        return str(int(number))
-    tens, ten, ones = number.rpartition("十")
-    return str((_EASTERN_FIGURES.get(tens, 1) * 10 if ten else 0) + _EASTERN_FIGURES.get(ones, 0))
-
-
 def text_sections(text: str) -> list[HeadedSection]:
     """The sections of a text, in order; those inside of others too."""
     heads = _heads(text)[:_MOST_HEADS]
     return [
         HeadedSection(
             head.number,
-            tuple(words.words(words.fold(head.title))),
+            _title(words.fold(head.title)),
             (head.at, _end(heads, n, len(text))),
             _first_line(text, head.at),
             head.level,
@@ -155,6 +187,8 @@ def text_sections(text: str) -> list[HeadedSection]:
 def asks_for_contents(message: str) -> bool:
     """Whether a message asks which sections there are, and for nothing else: "give me the table of contents"."""
     folded = words.fold(message)
+    if not folded.isascii() and (found := _RUN_ON_CONTENTS.search(folded)):
+        return len(folded) - len(found[0]) <= _LONGEST_RUN_ON
     if len(folded) > _SHORT_QUESTION or not _CONTENTS.search(folded):
         return False
     rest = words.words(_CONTENTS.sub(" ", folded))
@@ -172,16 +206,27 @@ def is_named(section: HeadedSection, named: NamedSections, *, by_title: bool) ->
     if not by_title:
         return section.number in named.numbers
     title = section.title
+    if title and title in named.quoted:
+        return True
+    if len(title) == 1 and not title[0].isascii() and title == _title(title[0]):
+        return _is_in(title[0], named)
     if not title or len(title) > len(named.said):
         return False
-    if title in named.quoted:
-        return True
     at = _phrase(named.said, title)
     if at is None:
         return False
     is_long = len(title) > 1 and sum(map(len, title)) >= _SHORTEST_TITLE
     beside = (*named.said[max(0, at - 2) : at], *named.said[at + len(title) : at + len(title) + 1])
     return is_long or not _TABLES["titled"].isdisjoint(beside)
+
+
+def _is_in(title: str, named: NamedSections) -> bool:
+    """Whether a title of a script whose words stick together is named."""
+    bare = title.removeprefix("ال")  # Arabic's article goes into what stands in front of it
+    if len(bare) < 2 or bare not in named.joined:
+        return False
+    is_titled = _RUN_ON_TITLED.search(named.joined) or not _TABLES["titled"].isdisjoint(named.said)
+    return len(title) >= _SHORTEST_TITLE or bool(is_titled)
 
 
 def part_within(text: str, place: Range, labels: Sequence[str]) -> list[Range]:
@@ -219,16 +264,25 @@ def line_end(text: str, at: int) -> int:
 
 def _phrase(said: Sequence[str], title: Sequence[str]) -> int | None:
     size = len(title)
-    return next((at for at in range(len(said) - size + 1) if tuple(said[at : at + size]) == tuple(title)), None)
+    begins = (at for at in range(len(said) - size + 1) if said[at][:_SAME_BEGINNING] == title[0][:_SAME_BEGINNING])
+    return next((at for at in begins if all(map(_is_form, said[at : at + size], title))), None)
+
+
+def _is_form(one: str, other: str) -> bool:
+    """Whether two words are one, or forms of one: "гарантии" and "гарантия"."""
+    if one == other:
+        return True
+    same = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return same >= _SAME_BEGINNING and max(len(one), len(other)) - same <= _MOST_ENDING
 
 
 def _heads(text: str) -> list[_Head]:
-    if "第" in text or "제" in text:
-        eastern = [_Head(m.start(), _NUMBERED, _eastern(m[1]), m["title"].strip()) for m in _EASTERN_LINE.finditer(text)]
+    if not text.isascii() and any(sign in text for sign in "第제、"):
+        eastern = [_eastern_head(found) for found in _EASTERN_LINE.finditer(text)]
         if len(eastern) >= _FEWEST_EASTERN:
             return eastern
     if _BEGINS.search(text) is None:
-        return []
+        return _bare_heads(text)
     code = [*fences(f"\n{text}")]
     starts = [start for start, _ in code]
     ruled = {found.start(): found for found in _RULED.finditer(text)}
@@ -246,7 +300,31 @@ def _heads(text: str) -> list[_Head]:
             continue  # a number that begins a line of a wrapped sentence
         if head.level != _NUMBERED - 1 or not _CAPITALS.match(text, found.end() + 1):  # several lines in capitals are said
             heads.append(head)
-    return heads
+    return heads or _bare_heads(text)
+
+
+def _is_in_capitals(title: str) -> bool:
+    return _CAPITALS.fullmatch(title) is not None and all(sign.isupper() for sign in title if sign.isalpha())
+
+
+def _bare_heads(text: str) -> list[_Head]:
+    """Titles without a mark, where a text has several."""
+    found = [
+        _Head(one.start(), _NUMBERED - 1, "", one["title"]) for one in _BARE.finditer(text) if not one["title"].endswith(_ENDS)
+    ]
+    return found if len(found) >= _FEWEST_BARE else []
+
+
+def _eastern_head(found: re.Match[str]) -> _Head:
+    title = found["title"].strip(" \t*_#:：。") or _title_below(found)
+    return _Head(found.start(), _NUMBERED, str(words.figure(found[1] or found[2])), title if len(title) <= _LONGEST_TITLE else "")
+
+
+def _title_below(found: re.Match[str]) -> str:
+    """The title that stands under a line of a number alone: "Article 7" above "Termination"."""
+    below = _BELOW.match(found.string, found.end())
+    title = below["title"].strip() if below else ""
+    return "" if title.endswith(_ENDS) or _LINE.match(title) is None else title
 
 
 def _head(found: re.Match[str], ruled: re.Match[str] | None, *, is_apart: bool) -> _Head | None:
@@ -256,8 +334,8 @@ def _head(found: re.Match[str], ruled: re.Match[str] | None, *, is_apart: bool) 
         is_apart: whether a blank line stands above it: without one a number is no more than part of a wrapped sentence unless a
             sign stands behind it.
     """
-    title = found["title"].strip().strip("*_#:").strip()
-    number = found["named"] or found["number"] or ""
+    number = _figures(found["named"] or found["number"] or "")
+    title = found["title"].strip().strip("*_#:").strip() or (_title_below(found) if number else "")
     is_title = len(title) <= _LONGEST_TITLE
     if found["marks"] and is_title:
         return _Head(found.start(), len(found["marks"]), number, title)
@@ -266,7 +344,7 @@ def _head(found: re.Match[str], ruled: re.Match[str] | None, *, is_apart: bool) 
     if number and (found["stop"].strip() or (is_apart and is_title)):
         return _Head(found.start(), _NUMBERED + number.count("."), number, title if is_title else "")
     is_bold = bool(found["bold"]) and found[0].rstrip().rstrip(":").endswith(found["bold"])
-    if title and is_title and not number and (is_bold or (is_apart and _CAPITALS.fullmatch(title))):
+    if title and is_title and not number and (is_bold or (is_apart and _is_in_capitals(title))):
         return _Head(found.start(), _NUMBERED - 1, "", title)
     return None
 

@@ -192,7 +192,7 @@ def _judged_work(folded: str) -> AskedWork | None:
         found = _named_work(_words(folded), folded)
         return found if found and found.is_long else None
     found = found or _subject(_words(folded))
-    return found if found and found.kind != "either" else None
+    return found if found and (found.kind != "either" or found.is_long) else None
 
 
 def _subject(words: list[str]) -> AskedWork | None:
