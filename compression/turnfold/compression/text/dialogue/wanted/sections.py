@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range, fences
 from turnfold.compression.text.lexicon import lexicon, one_of
+from turnfold.compression.text.lower import MARKS
 
 _LONGEST: Final = 300  # characters of a message that names a section
 _LONGEST_TITLE: Final = 90  # characters
@@ -31,7 +32,7 @@ _MOST_NAMED: Final = 6  # numbers in a message
 _SHORTEST_TITLE: Final = 8  # letters of a title of several words that is one wherever it is said
 _TABLES: Final = lexicon("sections")
 _NUMBER_WORD: Final = rf"(?:{one_of('sections', 'numbered')})"
-_CONTENTS: Final = re.compile(rf"\b(?:{one_of('sections', 'contents')})\b")
+_CONTENTS: Final = re.compile(rf"(?<![\w{MARKS}])(?:{one_of('sections', 'contents')})(?![\w{MARKS}])")
 _RUN_ON_CONTENTS: Final = re.compile(one_of("sections", "contents run-on"))
 _RUN_ON_TITLED: Final = re.compile(one_of("sections", "titled run-on"))
 _SHORT_QUESTION: Final = 120  # characters of one that asks for the contents alone
@@ -80,7 +81,7 @@ _RULED: Final = re.compile(r"^[ \t]{0,3}(\S[^\n]{0,100})\n(={3,}|-{3,}|~{3,}|\^{
 _STICKING: Final = re.compile(r"[\u0590-\u06ff]")
 _SAME_BEGINNING: Final = 5  # letters of two forms of a word
 _MOST_ENDING: Final = 3
-_LONGEST_RUN_ON: Final = 14  # signs beside "目录" in a message that asks for nothing else
+_LONGEST_RUN_ON: Final = 16  # signs beside "目录" in a message that asks for nothing else
 _CAPITALS: Final = re.compile(r"[^\w\n]*[^\W\d_a-zà-ÿ][^a-zà-ÿ\n]{3,70}")
 #: A title that nothing marks but that it stands alone, above a paragraph: as pages and word processors leave it when copied.
 _BARE: Final = re.compile(
@@ -177,7 +178,7 @@ def text_sections(text: str) -> list[HeadedSection]:
             head.number,
             _title(words.fold(head.title)),
             (head.at, _end(heads, n, len(text))),
-            _first_line(text, head.at),
+            _heading(text, head),
             head.level,
         )
         for n, head in enumerate(heads)
@@ -188,17 +189,18 @@ def asks_for_contents(message: str) -> bool:
     """Whether a message asks which sections there are, and for nothing else: "give me the table of contents"."""
     folded = words.fold(message)
     if not folded.isascii() and (found := _RUN_ON_CONTENTS.search(folded)):
-        return len(folded) - len(found[0]) <= _LONGEST_RUN_ON
+        return len("".join(folded.split())) - len(found[0]) <= _LONGEST_RUN_ON
     if len(folded) > _SHORT_QUESTION or not _CONTENTS.search(folded):
         return False
-    rest = words.words(_CONTENTS.sub(" ", folded))
+    rest = words.words(_CONTENTS.sub(" ", folded).replace("-", " "))
     return all(word in _TABLES["about contents"] or words.is_function_word(word) for word in rest)
 
 
-def _first_line(text: str, at: int) -> Range:
-    """A heading's line; of a clause on one line the beginning."""
-    end = text.find("\n", at)
-    return at, min(len(text) if end < 0 else end, at + _LONGEST_TITLE + 10)
+def _heading(text: str, head: _Head) -> Range:
+    """A heading's line, with the title where that stands below; of a clause on one line the beginning."""
+    end = line_end(text, head.at)
+    title = text.find(head.title, head.at)
+    return head.at, min(max(end, title + len(head.title)), head.at + _LONGEST_TITLE + 10)
 
 
 def is_named(section: HeadedSection, named: NamedSections, *, by_title: bool) -> bool:

@@ -19,6 +19,7 @@ from typing import Final, Literal, NamedTuple
 from turnfold.compression.text.dialogue.wanted.judging import judging_sentences
 from turnfold.compression.text.dialogue.wanted.versions import NEWEST, VERSION_WORDS, Versions, asked_versions, names_number
 from turnfold.compression.text.lexicon import lexicon, one_of
+from turnfold.compression.text.lower import MARKS
 from turnfold.compression.text.words import is_function_word
 
 WorkKind = Literal["code", "prose", "either"]
@@ -42,7 +43,7 @@ _HEAD_SIZES: Final = sorted({*map(len, _HEADS)}, reverse=True)
 _HEAD_ENDS: Final = frozenset(noun[-3:] for noun in _HEADS)
 _LINKS: Final = ("", "s", "n", "en", "es", "e")  # between the nouns of a compound
 _SHORTEST_PART: Final = 4  # letters of a noun in front of a head
-_WORD: Final = re.compile(r"[^\W\d_](?:['’-]?\w)*")
+_WORD: Final = re.compile(rf"[^\W\d_](?:['’-]?[\w{MARKS}])*")
 _ELISION: Final = re.compile(r"\b(l|d|qu|dell|nell|all|sull)['’](?=\w)")  # "l'article"
 _QUOTED: Final = re.compile(r"[\"“”„«»「『‘]\s?\w[^\n\"“”«»」』]{0,200}[\"“”«»」』]|(?<!\w)'\w[^\n']{0,200}'(?!\w)")
 _PHRASES: Final = re.compile(
@@ -95,6 +96,8 @@ _SCALED: Final = re.compile(
     r"(?:the|my|our|das|die|den|mein\w*|la|le|les|el|los|las|il|lo|o|a|het|de) ([^\W\d]+(?: [^\W\d]+){0,2}?)"
     r"(?: (?:up|down|to|for|auf|für|pour|à|para|a|per|naar|voor)\b.*)?[\s.!?]*$"
 )
+#: Letters of languages without articles that write with Latin ones.
+_HAVE_NO_ARTICLES: Final = re.compile("[ąćęłńśźżčďěňřšťůžğış]")
 _MOST_APART: Final = 4  # words from a noun back to what makes it a known one
 _MOST_BEHIND: Final = 6  # words that name it, where no noun does
 _SHORT: Final = 120  # characters of one that names no kind of work
@@ -342,7 +345,8 @@ def _known(words: list[str], at: int) -> AskedWork | None:
             return None
         if words[behind] in _DEFINITE:
             return _named(noun, head, words[behind + 1 : at])
-    return None if noun.isascii() else _named(noun, head, ())  # languages without articles write the noun alone
+    has_articles = noun.isascii() and not any(map(_HAVE_NO_ARTICLES.search, words))
+    return None if has_articles else _named(noun, head, ())  # languages without articles write the noun alone
 
 
 def _named(noun: str, head: str, between: Sequence[str]) -> AskedWork:
