@@ -48,12 +48,13 @@ def find_whole(
     work = partial(find_work, sources, question, asks, count, memo)
     parts = partial(find_parts, sources, question, asks, count)
     refers = partial(_referred_to, sources, index, question, asks, count, memo)
+    offer = partial(_offer, sources, index, question, asks, count, memo)
     named = partial(find_named_rows, sources, question, asks, count, memo)
     mails = partial(find_mails, sources, question, asks, count, memo)
     if (part := _named_part(sources, index, question, count, memo)).quotes:
         return part
     found = FoundWork()
-    for find in (mails, work, rows, parts, named) if is_text else (mails, rows, refers, work, parts, named):
+    for find in (mails, work, rows, parts, named) if is_text else (mails, rows, refers, work, offer, parts, named):
         one = find()
         if one.quotes:
             found = one
@@ -94,7 +95,15 @@ def _referred_to(
     if not index.is_talk or (question.work is not None and question.work.asked.versions != NEWEST):
         return FoundWork()
     labelled = find_labelled(sources, asks, room, count, memo)
-    return labelled if labelled.quotes else find_offer(sources, asks, room, count, memo)
+    return labelled if labelled.quotes else _offer(sources, index, question, asks, count, memo)
+
+
+def _offer(
+    sources: Sequence[Quotable], index: PassageIndex, question: Question, asks: str, count: Callable[[str], int], memo: Memo
+) -> FoundWork:
+    """The offered thing that a question refers to; the third proposal, where there is no third version of one."""
+    room = question.whole_room - fence_tokens(count)
+    return find_offer(sources, question.behind, asks, room, count, memo) if index.is_talk else FoundWork()
 
 
 def _beside(

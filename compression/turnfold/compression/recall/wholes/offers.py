@@ -25,10 +25,12 @@ from turnfold.compression.text.dialogue.wanted.offers import (
     OFFERS,
     Label,
     label_of,
+    listed,
     named_labels,
     named_offer,
     offered,
 )
+from turnfold.compression.text.dialogue.wanted.picks import PLACES
 from turnfold.compression.text.quotes import Quotable, Quote
 
 _WHOLE: Final = 600  # characters of a text that is quoted whole
@@ -39,18 +41,27 @@ _IN_REQUEST: Final = 2  # what a word counts in the request, against one in what
 _SERIES: Final = 2  # exchanges with labels of one noun
 
 
-def find_offer(sources: Sequence[Quotable], folded: str, room: int, count: Callable[[str], int], memo: Memo) -> FoundWork:
-    """What was offered in the place that a question names; nothing where it names none.
+def find_offer(
+    sources: Sequence[Quotable],
+    behind: Sequence[Quotable],
+    folded: str,
+    room: int,
+    count: Callable[[str], int],
+    memo: Memo,
+) -> FoundWork:
+    """What was offered in the place that a question names; nothing where it names none. Where it says no more of it than that it
+    was offered ("the third suggestion"), that is the newest.
 
     Args:
         sources: what may be quoted.
+        behind: what the request holds as it was, behind these.
         folded: the question, case-folded.
         room: tokens that quotes may take.
     """
     named = named_offer(folded)
     if named is None or room <= 0:
         return FoundWork()
-    told = {word[:_PREFIX] for word in content_words(folded) if word not in OFFERS}
+    told = {word[:_PREFIX] for word in content_words(folded) if word not in OFFERS and word not in PLACES}
     offers = of_each(memo, "offered", sources, _offered)
     said = of_each(memo, "beginnings", sources, _beginnings)
     fewest = max(2, abs(named.place))
@@ -66,6 +77,8 @@ def find_offer(sources: Sequence[Quotable], folded: str, room: int, count: Calla
             fits += len(told & said[n]) / len(pairs)
         if fits and fits >= most:
             best, most = n, fits
+    if best is None and not named.noun and not any(_lists(one, fewest) for one in behind):
+        best = max((n for n in pairs if _lists(sources[n], fewest)), default=None)
     return FoundWork() if best is None else _quoted(sources, best, offers[best], named.place, room, count)
 
 
@@ -73,6 +86,10 @@ def _answers(sources: Sequence[Quotable], n: int) -> bool:
     """Whether a message answers one that may ask for things to be offered."""
     request = sources[n - 1]
     return (request.role, sources[n].role) == ("user", "assistant") and len(request.text) <= _REQUEST
+
+
+def _lists(answer: Quotable, fewest: int) -> bool:
+    return answer.role == "assistant" and len(listed(answer.text)) >= fewest
 
 
 def _offered(answer: Quotable) -> Sequence[Range]:

@@ -269,10 +269,11 @@ def _works(
 ) -> list[_HeldWork]:
     """What may be meant, in order, but not what is taken for another work."""
     asked = wanted.asked
-    held = {n: ranges for n, source in enumerate(sources) if n not in taken and (ranges := _ranges(source, asked))}
+    made = _made(sources, asked, memo)
+    free = (n for n in range(len(sources)) if n not in taken)
+    held = {n: ranges for n in free if (ranges := _ranges(sources[n], asked, is_made=n in made))}
     formed = frozenset(n for n in held if has_form(sources[n].text, asked))
     if not wanted.is_whole:
-        made = _made(sources, asked, memo)
         held = {n: ranges for n, ranges in held.items() if n in formed or n in made}
     if not held:
         return []
@@ -341,13 +342,14 @@ def _making(source: Quotable) -> MakingRequest | None:
     return making_request(words.fold(source.text)) if source.role == "user" and len(source.text) <= _REQUEST else None
 
 
-def _ranges(source: Quotable, asked: AskedWork) -> tuple[Range, ...]:
-    """Where a message holds a work of the kind."""
+def _ranges(source: Quotable, asked: AskedWork, *, is_made: bool) -> tuple[Range, ...]:
+    """Where a message holds a work of the kind; a short one where it was made by this name, or has its form."""
     text = source.text
     if source.role not in ((asked.by,) if asked.by else ("user", "assistant")):
         return ()
     if asked.kind == "prose":
-        return ((0, len(text)),) if estimate(text) >= _PROSE_TOKENS else ()
+        is_long = estimate(text) >= _PROSE_TOKENS or is_made or has_form(text, asked)
+        return ((0, len(text)),) if is_long else ()
     found = code_ranges(text, is_bare=source.role == "user")
     is_text = not found or (asked.is_long and _size(found) < _MOST_CODE * len(text))
     if is_text and asked.kind == "either" and estimate(text) >= _PROSE_TOKENS:

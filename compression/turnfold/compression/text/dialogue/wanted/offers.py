@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from turnfold.compression.memo import remembering
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.picks import PLACES
+from turnfold.compression.text.dialogue.wanted.places import named_parts
 from turnfold.compression.text.lexicon import lexicon, one_of
 from turnfold.compression.text.sentences import rough_sentences
 
@@ -66,24 +67,36 @@ def named_offer(folded: str) -> NamedOffer | None:
         return None
     found = _NTH.search(folded)
     if found is None:
-        return NamedOffer(ALTERNATIVE) if _ALTERNATIVE.search(folded) else None
+        return NamedOffer(ALTERNATIVE) if _ALTERNATIVE.search(folded) else _without_article(folded)
     place = -2 if found["before"] else int(found["number"]) if found["number"] else PLACES[found["place"]]
     noun = found["noun"] or ""
     return NamedOffer(place, "" if noun in OFFERS else noun)
+
+
+def _without_article(folded: str) -> NamedOffer | None:
+    """The same in languages without articles: "третий вариант", "第三个建议"."""
+    parts = None if folded.isascii() else named_parts(folded)
+    is_one = parts is not None and parts.kind == "item" and len(parts.places) == 1
+    return NamedOffer(parts.places[0]) if parts and is_one and (not parts.noun or parts.noun in OFFERS) else None
 
 
 def offered(text: str) -> list[Range]:
     """Where a text offers several things, in order: the items of its list, or sentences of which later ones offer another."""
     if len(text) > _LONGEST_TEXT:
         return []
-    marks = _NUMBERED if len(_NUMBERED.findall(text)) > 1 else _ITEM
-    starts = [found.start() for found in marks.finditer(text)]
-    if len(starts) > 1:
-        ends = [*starts[1:], len(text)]
-        return [(start, _end(text, start, end)) for start, end in zip(starts, ends, strict=True)]
+    if items := listed(text):
+        return items
     said = [one for one in rough_sentences(text) if text[slice(*one)].strip()]
     others = [n for n, (start, end) in enumerate(said) if n and _OFFERED.search(text[start:end].casefold())]
     return [said[n] for n in (others[0] - 1, *others)] if others else []
+
+
+def listed(text: str) -> list[Range]:
+    """The items of a text's list; none where it has no two."""
+    marks = _NUMBERED if len(_NUMBERED.findall(text)) > 1 else _ITEM
+    starts = [found.start() for found in marks.finditer(text)]
+    ends = [*starts[1:], len(text)]
+    return [(start, _end(text, start, end)) for start, end in zip(starts, ends, strict=False)] if len(starts) > 1 else []
 
 
 def _end(text: str, start: int, end: int) -> int:

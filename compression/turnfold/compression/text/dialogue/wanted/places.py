@@ -17,6 +17,7 @@ from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.picks import PLACES
 from turnfold.compression.text.lexicon import lexicon, one_of
+from turnfold.compression.text.lower import MARKS
 from turnfold.compression.text.sentences import rough_sentences
 
 PartKind = Literal["block", "item", "sentence", "line"]
@@ -27,7 +28,7 @@ _KIND_OF: Final = {word: kind for kind in reversed(_KINDS) for word in sorted(_T
 _KOREAN: Final = ("첫", "두", "세", "네", "다섯")
 _AFTER, _NEXT = _TABLES["after"], _TABLES["next"]
 _COUNTS: Final = {word: n for n in (2, 3, 4, 5) for word in _TABLES[f"count {n}"]}
-_WORD: Final = re.compile(r"\w+(?:[.'’]\w+)*")
+_WORD: Final = re.compile(rf"[\w{MARKS}]+(?:[.'’][\w{MARKS}]+)*")
 _NTH: Final = re.compile(r"(\d{1,3})(?:st|nd|rd|th|\.|º|ª|er|e|ème)?\Z")
 #: "第三段", "最后一条", "二番目の段落", "마지막 문단".
 _RUN_ON: Final = {

@@ -51,7 +51,8 @@ _SIGNS: Final = "一二三四五六七八九十"
 _EASTERN: Final = rf"[第제][ \t]*(\d{{1,3}}|[{_SIGNS}]{{1,3}})[ \t]*[条條章节節款項项部点조장절항부]"
 #: The same, and "3章では", "6番の", "3장 요약": in Chinese such a sign behind a number counts.
 _EASTERN_ASKED: Final = re.compile(
-    rf"{_EASTERN}|(?<![\d.:])(\d{{1,3}})[ \t]*(?:(?:章|節|条|項|番)(?=の|を|は|が|で|に|と|目)|[조장절항번](?=\s|[을를은는이가에의]))"
+    rf"{_EASTERN}|(?<![\d.:])(\d{{1,3}})[ \t]*"
+    r"(?:(?:章|節|条|項|番)(?=の|を|は|が|で|に|と|目)|[조장절항](?=\s|[을를은는이가에의])|번 ?(?=질문|항목|문제|조항|부분))"
 )
 #: "第三条 ..." or "三、...".
 _EASTERN_LINE: Final = re.compile(
@@ -148,8 +149,11 @@ def named_sections(message: str) -> NamedSections:
 
 def _title(folded: str) -> tuple[str, ...]:
     """The words of a title; in scripts whose words stick together one, without blanks."""
-    sticks = words.has_pairs(folded) or _STICKING.search(folded)
-    return ("".join(folded.split()),) if sticks else tuple(words.words(folded))
+    return ("".join(folded.split()),) if _sticks(folded) else tuple(words.words(folded))
+
+
+def _sticks(folded: str) -> bool:
+    return not folded.isascii() and (words.has_pairs(folded) or _STICKING.search(folded) is not None)
 
 
 def _figures(number: str) -> str:
@@ -210,7 +214,7 @@ def is_named(section: HeadedSection, named: NamedSections, *, by_title: bool) ->
     title = section.title
     if title and title in named.quoted:
         return True
-    if len(title) == 1 and not title[0].isascii() and title == _title(title[0]):
+    if len(title) == 1 and _sticks(title[0]):
         return _is_in(title[0], named)
     if not title or len(title) > len(named.said):
         return False

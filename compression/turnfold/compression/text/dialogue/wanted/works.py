@@ -20,7 +20,7 @@ from turnfold.compression.text.dialogue.wanted.judging import judging_sentences
 from turnfold.compression.text.dialogue.wanted.versions import NEWEST, VERSION_WORDS, Versions, asked_versions, names_number
 from turnfold.compression.text.lexicon import lexicon, one_of
 from turnfold.compression.text.lower import MARKS
-from turnfold.compression.text.words import is_function_word
+from turnfold.compression.text.words import is_function_word, language
 
 WorkKind = Literal["code", "prose", "either"]
 
@@ -51,7 +51,7 @@ _PHRASES: Final = re.compile(
     r"|line by line|step by step|(?:unit )?tests? for|type hints|noch (?:ein)?mal|von vorne|von anfang|zeile für zeile"
     r"|encore une fois|en entier|de nouveau|du début|ligne par ligne|otra vez|de nuevo|una vez más|desde el principio"
     r"|línea por línea|de novo|mais uma vez|do início|di nuovo|ancora una volta|dall'inizio|nog een keer|nog eens"
-    r"|ещ[её] раз|с начала|jeszcze raz|od początku|bir daha|ще раз)\b"
+    r"|ещ[её] раз|с начала|مرة (?:أخرى|ثانية)|फिर से|एक बार और|một lần nữa|jeszcze raz|od początku|bir daha|ще раз)\b"
 )
 #: "Convert it to TypeScript", "pasa el script a Go".
 _LANGUAGE: Final = re.compile(rf"(?<![\w.])(?:{one_of('works', 'languages')})(?![\w+#]|\.\w)", re.ASCII)
@@ -98,6 +98,8 @@ _SCALED: Final = re.compile(
 )
 #: Letters of languages without articles that write with Latin ones.
 _HAVE_NO_ARTICLES: Final = re.compile("[ąćęłńśźżčďěňřšťůžğış]")
+#: In which "a" is "the", or nothing that speaks against it; of a few words of Portuguese most are Spanish too.
+_HAVE_A: Final = ("portuguese", "spanish")
 _MOST_APART: Final = 4  # words from a noun back to what makes it a known one
 _MOST_BEHIND: Final = 6  # words that name it, where no noun does
 _SHORT: Final = 120  # characters of one that names no kind of work
@@ -341,9 +343,10 @@ def _known(words: list[str], at: int) -> AskedWork | None:
     if head in _DEFINITE_NOUNS:
         return _named(noun, head, ())
     for behind in range(at - 1, max(-1, at - 1 - _MOST_APART), -1):
-        if words[behind] in _INDEFINITE or words[behind] in _COMING:
+        is_known = words[behind] in _DEFINITE
+        if words[behind] in _COMING or (words[behind] in _INDEFINITE and not (is_known and language(words) in _HAVE_A)):
             return None
-        if words[behind] in _DEFINITE:
+        if is_known:
             return _named(noun, head, words[behind + 1 : at])
     has_articles = noun.isascii() and not any(map(_HAVE_NO_ARTICLES.search, words))
     return None if has_articles else _named(noun, head, ())  # languages without articles write the noun alone
