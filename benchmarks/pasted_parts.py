@@ -4,8 +4,9 @@
 
 Code: modules of Python's standard library under the names of their files; functions and classes asked for by name, two functions
 of a traceback, and everything that is defined, for a request about all of it. Documents: pages of this repository's docs;
-sections asked for by heading, and the table of contents. Captions: made up; a minute asked for by its time. Each is pasted first
-and asked about after forty exchanges about other things, once in a request of its own.
+sections asked for by heading, and the table of contents, also of one that is pasted in three messages. Captions: made up; a
+minute asked for by its time. Made-up texts in eight other languages: sections and all headings. Each is pasted first and asked
+about after forty exchanges about other things, once in a request of its own.
 
 Lives here: the material and the measurement. Does not belong here: what tests assert (``tests/compression/fold/test_named_*``).
 """
@@ -42,12 +43,84 @@ _OTHER: Final = 40  # exchanges
 _MINUTE: Final = 60
 
 
+#: Language, form of a heading, headings; questions for a section by its title and its number, and for all.
+_LANGUAGES: Final = (
+    (
+        "de",
+        "§ {n}\n{title}",
+        "Geltung|Bezahlung|Lieferung|Gewährleistung|Haftung|Kündigung|Schluss",
+        "Was steht im Abschnitt {}?",
+        "Erkläre mir Punkt {}.",
+        "Welche Abschnitte hat der Text?",
+    ),
+    (
+        "fr",
+        "{title}",
+        "Portée|Paiement|Livraison|Garantie|Responsabilité|Résiliation|Fin",
+        "Résume la partie sur « {} ».",
+        "Que dit le chapitre {} ?",
+        "Donne-moi la table des matières.",
+    ),
+    (
+        "ru",
+        "## {n}. {title}",
+        "Предмет|Оплата|Поставка|Гарантия|Ответственность|Расторжение|Итог",
+        "Что сказано в разделе {}?",
+        "Процитируй {}-ю главу.",
+        "Дай оглавление документа.",
+    ),
+    (
+        "zh",
+        "{n}. {title}",
+        "适用范围|付款条件|交货期限|质量保证|责任|终止|最终条款",
+        "关于{}的部分说了什么?",
+        "请解释第{}条。",
+        "给我文档的目录。",
+    ),
+    (
+        "ja",
+        "## {n}. {title}",
+        "適用範囲|支払条件|納期|保証|責任|契約解除|最終規定",
+        "{}の章には何が書いてありますか。",
+        "{}番の項目を説明して。",
+        "文書の目次をください。",
+    ),
+    (
+        "ko",
+        "{n}. {title}",
+        "적용 범위|지급 조건|납품 기한|품질 보증|책임|계약 해지|최종 규정",
+        "{}에 관한 부분을 요약해 줘.",
+        "{}장에는 뭐라고 쓰여 있어?",
+        "문서의 목차를 알려 줘.",
+    ),
+    (
+        "ar",
+        "المادة {n}\n{title}",
+        "النطاق|الدفع|التسليم|الضمان|المسؤولية|الإنهاء|الختام",
+        "لخص قسم {}.",
+        "ماذا تقول المادة {}؟",
+        "أعطني فهرس المستند.",
+    ),
+    (
+        "hi",
+        "{n}. {title}",
+        "लागू क्षेत्र|भुगतान शर्तें|डिलीवरी समय|वारंटी|दायित्व|समाप्ति|अंतिम प्रावधान",
+        "{} वाले खंड में क्या लिखा है?",
+        "धारा {} समझाओ।",
+        "दस्तावेज़ की विषय सूची दो।",
+    ),
+)
+
+
 class _Case(NamedTuple):
-    """What is pasted, what is asked about it, and the lines that the answer needs."""
+    """What is pasted, what is asked about it, the lines that the answer needs, further pieces of what is pasted, and the language
+    of the talk."""
 
     pasted: str
     question: str
     needed: Sequence[str]
+    pieces: Sequence[str] = ()
+    language: str = "en"
 
 
 def code() -> dict[str, str]:
@@ -142,6 +215,30 @@ def contents(number: int, draw: random.Random) -> Iterator[_Case]:
         yield _Case(f"Please read this:\n\n{pasted}", question, heads)
 
 
+def pieces(number: int, draw: random.Random) -> Iterator[_Case]:
+    """All headings of a document that is pasted in three messages, and one of its sections."""
+    parts = [part for page in _pages().values() for part in page.split("\n## ")[1:] if 200 < len(part) < 3_000]
+    for n in range(number):
+        chosen = [f"## {part.strip()}" for part in draw.sample(parts, 12)]
+        thirds = [f"Part {k + 1} of 3:\n\n" + "\n\n".join(chosen[4 * k : 4 * k + 4]) for k in range(3)]
+        heads = [part.partition("\n")[0] for part in chosen]
+        question = ("Summarize the document.", "Give me the table of contents.", "What are the risks of the document?")[n % 3]
+        yield _Case(thirds[0], question, heads, thirds[1:])
+
+
+def languages(number: int, draw: random.Random) -> Iterator[_Case]:
+    """Sections by number and by heading, and all headings, in other languages."""
+    for n in range(number):
+        language, form, titles, by_title, by_number, whole = _LANGUAGES[n % len(_LANGUAGES)]
+        heads = [form.format(n=k, title=title) for k, title in enumerate(titles.split("|"), 1)]
+        said = [prose(9_600 + 20 * n + k, language, 16).strip() for k in range(len(heads))]
+        pasted = "\n\n".join(f"{head}\n\n{text}" for head, text in zip(heads, said, strict=True))
+        k = draw.randrange(len(heads))
+        yield _Case(pasted, by_title.format(titles.split("|")[k]), [said[k]], language=language)
+        yield _Case(pasted, by_number.format(k + 1), [said[k]], language=language)
+        yield _Case(pasted, whole, heads, language=language)
+
+
 def captions(number: int, draw: random.Random) -> Iterator[_Case]:
     """What is said in a minute."""
     said = [prose(9_000 + n, "en", 1).strip() for n in range(400)]
@@ -162,6 +259,8 @@ MATERIAL: Final[dict[str, Callable[[int, random.Random], Iterator[_Case]]]] = {
     "sections by heading": sections,
     "table of contents": contents,
     "a minute of captions": captions,
+    "documents in pieces": pieces,
+    "eight other languages": languages,
 }
 
 
@@ -173,9 +272,11 @@ def measure(cases: Sequence[_Case], share: float | None) -> tuple[int, float, fl
             {"role": "user", "content": case.pasted},
             {"role": "assistant", "content": "I have read it. What would you like to know?"},
         ]
+        for piece in case.pieces:
+            messages += [{"role": "user", "content": piece}, {"role": "assistant", "content": "Got it."}]
         for turn in range(_OTHER):
-            messages.append({"role": "user", "content": prose(turn + 50 * n, "en", 3)})
-            messages.append({"role": "assistant", "content": prose(500 + turn + 50 * n, "en", 10)})
+            messages.append({"role": "user", "content": prose(turn + 50 * n, case.language, 3)})
+            messages.append({"role": "assistant", "content": prose(500 + turn + 50 * n, case.language, 10)})
         size = sum(count(str(message["content"])) for message in messages)
         body = encode([*messages, {"role": "user", "content": case.question}])
         budget = None if share is None else int(share * size)

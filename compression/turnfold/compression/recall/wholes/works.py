@@ -33,6 +33,7 @@ from turnfold.compression.recall.wholes.spread_works import fitting_spread
 from turnfold.compression.scorers.bm25 import rarity, wanted_terms
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range, fences
+from turnfold.compression.text.dialogue.pasted_pieces import pieces_with
 from turnfold.compression.text.dialogue.transcripts import is_transcript
 from turnfold.compression.text.dialogue.turns import SPEAKER_LABEL
 from turnfold.compression.text.dialogue.wanted.code_blocks import code_ranges
@@ -194,8 +195,11 @@ def _revised(messages: Sequence[Quotable], forms: _Forms, asked: AskedWork, memo
 def _together(
     messages: Sequence[Quotable], found: Sequence[_HeldWork], forms: _Forms, wanted: WantedWork, folded: str, memo: Memo
 ) -> list[_HeldWork]:
-    """The works that a message asks for together, in order: of one kind, or by several names; none where it asks for one."""
+    """The works that a message asks for together, in order: of one kind, by several names, or the pieces of one; none where it
+    asks for one."""
     asked = wanted.asked
+    if asked.is_long and (pieces := pieces_with(messages, forms.wanted[0].source, memo)):
+        return [_held(n, messages[n].text, ((0, len(messages[n].text)),), 0.0) for n in pieces]
     if asked.beside:
         works = {forms.wanted[0].source: forms.wanted[0]}
         for one in asked.beside:
@@ -300,7 +304,7 @@ def _likely_texts(
     made = _made(sources, asked, memo)
     pasted = [n for n in held if sources[n].role == "user" and estimate(sources[n].text) >= _PASTED_TOKENS]
     texts = [n for n in held if named[n] and (n in made or n in pasted or _is_headed(sources[n]))]
-    nameless = [n for n in pasted if not _is_talk(sources[n].text)]
+    nameless = [n for n in pasted if not _is_talk(sources[n].text) or pieces_with(sources, n, memo)]
     return texts if len(texts) >= max(1, asked.number) else sorted({*texts, *nameless[-max(1, asked.number) :]})
 
 

@@ -10,7 +10,8 @@ beginning of each of its paragraphs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import of_each
@@ -20,6 +21,7 @@ from turnfold.compression.recall.wholes.parts.request import BESIDE, PartRequest
 from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
+from turnfold.compression.text.dialogue.pasted_pieces import named_piece, newest_pieces
 from turnfold.compression.text.dialogue.wanted.places import NamedParts, placed
 from turnfold.compression.text.dialogue.wanted.sections import (
     HeadedSection,
@@ -54,7 +56,10 @@ def find_sections(asked: PartRequest) -> FoundWork:
         return FoundWork()
     held = of_each(memo, "sections", sources, _sections)
     if asks_for_contents(question):
-        return _headings(held, sources, room, count)
+        return _headings(held, asked)
+    if (piece := named_piece(words.fold(question), sources, memo)) is not None:
+        quotes, tokens = fitting_spread(sources, [Quote(piece, 0, len(sources[piece].text))], min(room, _MOST), count)
+        return FoundWork(tuple(quotes), (), tokens, beside=BESIDE)
     meant = _meant(held, sources, named, question)
     if not meant or any(_has(source, meant) for source in behind):
         return FoundWork()
@@ -70,15 +75,16 @@ def find_sections(asked: PartRequest) -> FoundWork:
     return FoundWork(tuple(chosen), (), tokens, beside=None if asks_more else BESIDE)
 
 
-def _headings(
-    held: Sequence[Sequence[HeadedSection]], sources: Sequence[Quotable], room: int, count: Callable[[str], int]
-) -> FoundWork:
+def _headings(held: Sequence[Sequence[HeadedSection]], asked: PartRequest) -> FoundWork:
     """The headings of the newest text that has several, those of the upper levels where not all have room."""
-    holding = [n for n, sections in enumerate(held) if sections]
-    for level in sorted({one.level for n in holding[-1:] for one in held[n]}, reverse=True):
-        quotes = [Quote(n, *one.head) for n in holding[-1:] for one in held[n] if one.level <= level]
-        tokens = quote_tokens(quotes, sources, count)
-        if len(quotes) >= _FEWEST and tokens <= room:
+    pieces = newest_pieces(asked.sources, asked.memo)
+    holding = [n for n, sections in enumerate(held) if sections][-1:]
+    texts = pieces if pieces[-1:] >= tuple(holding) else holding
+    heads = [(n, one) for n in texts for one in held[n] or text_sections(asked.sources[n].text)]
+    for level in sorted({one.level for _, one in heads}, reverse=True):
+        quotes = [Quote(n, *one.head) for n, one in heads if one.level <= level]
+        tokens = quote_tokens(quotes, asked.sources, asked.count)
+        if len(quotes) >= _FEWEST and tokens <= asked.room:
             return FoundWork(tuple(quotes), (), tokens, beside=BESIDE)
     return FoundWork()
 
@@ -102,7 +108,20 @@ def _meant(
         if found:
             n, sections = max(found, key=lambda one: (len(told & about(sources, one[0])), one[0]))
             return [_Meant(n, one) for one in _longest(sections)]
-    return []
+    return [] if may_be_listed(named) else _counted(holding[-1:], named)
+
+
+def _counted(holding: Sequence[tuple[int, Sequence[HeadedSection]]], named: NamedSections) -> list[_Meant]:
+    """The chapters of a text that numbers name by their order, where none has a number of its own."""
+    found: list[_Meant] = []
+    for n, sections in holding:
+        level = Counter(one.level for one in sections).most_common(1)[0][0]
+        chapters = [one for one in sections if one.level == level]
+        if not any(one.number for one in sections):
+            found += [
+                _Meant(n, chapters[int(one) - 1]) for one in named.numbers if one.isdigit() and 0 < int(one) <= len(chapters)
+            ]
+    return found
 
 
 def _longest(sections: Sequence[HeadedSection]) -> list[HeadedSection]:

@@ -70,6 +70,7 @@ _DOTTED: Final = re.compile(r"(?<![\w.$€£¥v])(\d{1,3}(?:\.\d{1,3}){1,4})(?![
 _LINE: Final = re.compile(
     r"^[ \t>]{0,6}(?:(?P<marks>#{1,6})[ \t]+)?(?P<bold>\*\*|__)?"
     rf"(?:(?:(?i:{_NUMBER_WORD})\.?|§)[ \t]*(?P<named>\d{{1,3}}(?:\.\d{{1,3}}){{0,4}})(?![\w%])"
+    r"(?![ \t]*(?:/|of|von|de|из)[ \t]*\d)"  # a piece of what was pasted: "Part 1 of 3"
     r"|(?P<number>\d{1,3}(?:\.\d{1,3}){0,4})(?=[.):]?[ \t*_]|[.):]?$))?"
     r"(?P<stop>[.):\]]?[ \t]*(?:[–—-][ \t]+)?)(?P<title>[^\n]{0,400})",
     re.MULTILINE,
@@ -222,7 +223,7 @@ def is_named(section: HeadedSection, named: NamedSections, *, by_title: bool) ->
     if at is None:
         return False
     is_long = len(title) > 1 and sum(map(len, title)) >= _SHORTEST_TITLE
-    beside = (*named.said[max(0, at - 2) : at], *named.said[at + len(title) : at + len(title) + 1])
+    beside = (*named.said[max(0, at - 2) : at], *named.said[at + len(title) : at + len(title) + 2])
     return is_long or not _TABLES["titled"].isdisjoint(beside)
 
 
@@ -361,12 +362,12 @@ def _end(heads: Sequence[_Head], n: int, end: int) -> int:
     for after in heads[n + 1 : n + 1 + _FARTHEST]:
         if after.level < _NUMBERED and (head.level >= _NUMBERED or after.level <= head.level):
             return after.at
-        if head.level >= _NUMBERED and _counts_on(head.number, after.number):
+        if head.level >= _NUMBERED and counts_on(head.number, after.number):
             return after.at
     return end
 
 
-def _counts_on(number: str, after: str) -> bool:
+def counts_on(number: str, after: str) -> bool:
     """Whether a number is the next one, of its own level or of one above: 5 or 4.3 behind 4.2."""
     old, new = [int(part) for part in number.split(".")], [int(part) for part in after.split(".")]
     return len(new) <= len(old) and new[:-1] == old[: len(new) - 1] and new[-1] == old[len(new) - 1] + 1

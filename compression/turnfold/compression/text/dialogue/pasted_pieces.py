@@ -1,0 +1,128 @@
+"""Texts that somebody pasted in pieces, message after message: "Part 1 of 3: ...", "Got it.", "Part 2 of 3: ...".
+
+Lives here: which messages are the pieces of one text, and what number a piece has. Does not belong here: which text is meant, and
+what is quoted of it (``recall.wholes``), single words (``lexicon/pieces.txt``).
+
+Long messages of a user between which the other side says next to nothing are pieces of one text where something ties them: labels
+that count, a word for going on, headings whose numbers count on, or a sentence that was broken off.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from turnfold.compression.memo import Memo, of_each
+from turnfold.compression.text import words
+from turnfold.compression.text.dialogue.wanted.places import named_parts
+from turnfold.compression.text.dialogue.wanted.sections import counts_on, text_sections
+from turnfold.compression.text.lexicon import lexicon, one_of
+from turnfold.compression.text.passages import estimate
+from turnfold.compression.text.quotes import Quotable
+
+_LEAST: Final = 300  # tokens of a piece
+_LONGEST_REPLY: Final = 300  # characters of what is answered to one
+_LONGEST_LEAD: Final = 100  # characters of the line above it
+_WORDS: Final = lexicon("pieces")["words"]
+_WORD: Final = rf"(?:{one_of('pieces', 'words')})"
+_OF: Final = rf"(?:[^\S\n]*[/|∕][^\S\n]*|[^\S\n]+(?:{one_of('pieces', 'of')})[^\S\n]+)"
+#: "Part 2 of 3", "[2/3]", "Teil 2:", "第2部分".
+_LABEL: Final = re.compile(
+    rf"(?<![\d.,]){_WORD}?[^\S\n]*#?(?P<number>\d{{1,2}}){_OF}\d{{1,2}}(?![\d/]|[.,]\d)"
+    rf"|(?<!\w){_WORD}[^\S\n]*#?(?P<alone>\d{{1,2}})(?=[^\S\n]*(?:[:.)\]—–-]|\Z))"
+    rf"|第?[^\S\n]*(?P<sign>\d{{1,2}}|[一二三四五六七八九十]{{1,2}})[^\S\n]*(?:部分|部|段)"
+)
+_GOES_ON: Final = re.compile(rf"(?<!\w)(?:{one_of('pieces', 'goes on')})(?!\w)|{one_of('pieces', 'goes on run-on')}")
+_ENDS: Final = re.compile(r"[.!?:;…。！？：；)\]}>\"”»'`|*_-]\s*\Z")
+_BEGINS_LOWER: Final = re.compile(r"\s*[^\W\d_]")
+
+
+class _Piece(NamedTuple):
+    """What ties a long message to others.
+
+    Attributes:
+        number: that of its label; 0 without one.
+        goes_on: whether its first line says that it goes on.
+        first, last: numbers of its first and its last heading; "" without.
+        is_broken: whether its last sentence is.
+        is_rest: whether it begins in the middle of one.
+    """
+
+    number: int
+    goes_on: bool
+    first: str
+    last: str
+    is_broken: bool
+    is_rest: bool
+
+
+def pieces_with(sources: Sequence[Quotable], at: int, memo: Memo) -> tuple[int, ...]:
+    """The pieces of the text of which a message is one, in order; () where it stands alone."""
+    return next((chain for chain in _chains(sources, memo) if at in chain), ())
+
+
+def newest_pieces(sources: Sequence[Quotable], memo: Memo) -> tuple[int, ...]:
+    """The pieces of the text that was pasted last in pieces, in order."""
+    return next(reversed(_chains(sources, memo)), ())
+
+
+def named_piece(folded: str, sources: Sequence[Quotable], memo: Memo) -> int | None:
+    """The piece that a case-folded message names by its number ("part 2"), of the text that was pasted last in labelled ones."""
+    named = named_parts(folded)
+    if named is None or named.noun not in _WORDS or len(named.places) != 1:
+        return None
+    pieces = of_each(memo, "pieces", sources, _piece)
+    for chain in reversed(_chains(sources, memo)):
+        numbers = {one.number: n for n in chain if (one := pieces[n]) is not None and one.number}
+        if numbers:
+            place = named.places[0]
+            return numbers.get(place if place > 0 else max(numbers) + 1 + place)
+    return None
+
+
+def _chains(sources: Sequence[Quotable], memo: Memo) -> list[tuple[int, ...]]:
+    pieces = of_each(memo, "pieces", sources, _piece)
+    chains: list[list[int]] = []
+    for n, piece in enumerate(pieces):
+        if piece is None:
+            continue
+        chain = chains[-1] if chains else []
+        before = pieces[chain[-1]] if chain else None
+        if before is not None and _is_next(sources, chain[-1], n) and _ties(before, piece):
+            chain.append(n)
+        else:
+            chains.append([n])
+    return [tuple(chain) for chain in chains if len(chain) > 1]
+
+
+def _is_next(sources: Sequence[Quotable], before: int, n: int) -> bool:
+    """Whether at most a short answer stands between two messages."""
+    between = sources[before + 1 : n]
+    return len(between) < 2 and all(one.role == "assistant" and len(one.text) <= _LONGEST_REPLY for one in between)
+
+
+def _ties(before: _Piece, piece: _Piece) -> bool:
+    if piece.number or before.number:
+        return piece.number == before.number + 1
+    counts = bool(before.last and piece.first) and counts_on(before.last, piece.first)
+    return piece.goes_on or counts or (before.is_broken and piece.is_rest)
+
+
+def _piece(message: Quotable) -> _Piece | None:
+    text = message.text
+    if message.role != "user" or len(text) <= _LEAST or estimate(text) < _LEAST:
+        return None
+    lead = words.fold(text.lstrip()[:_LONGEST_LEAD].partition("\n")[0])
+    label = _LABEL.search(lead)
+    number = next((words.figure(one) for one in label.group("number", "alone", "sign") if one), 0) if label else 0
+    numbers = [one.number for one in text_sections(text) if one.number]
+    begins = _BEGINS_LOWER.match(text)
+    return _Piece(
+        number,
+        _GOES_ON.search(lead) is not None,
+        numbers[0] if numbers else "",
+        numbers[-1] if numbers else "",
+        _ENDS.search(text[-20:]) is None,
+        begins is not None and begins[0][-1].islower(),
+    )
