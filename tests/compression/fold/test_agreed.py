@@ -13,9 +13,10 @@ import pytest
 
 from tests.compression.fold.test_allowance import agent
 from tests.support.bodies import encode, messages_of
+from tests.support.known_folds import fold_request
 from tests.support.structure import structure_faults
 from tests.support.warm import WARM
-from turnfold.compression.fold import Folded, fold_request
+from turnfold.compression.fold import Folded
 from turnfold.compression.fold import fold as run_fold
 from turnfold.compression.fold.pieces import answered
 from turnfold.compression.fold.units import Unit

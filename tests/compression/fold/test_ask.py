@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 
 from tests.support.bodies import Message, encode
+from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
-from turnfold.compression.fold import Folded, fold_request
+from turnfold.compression.fold import Folded
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.recall.tuning import TUNING, UNCACHED
 

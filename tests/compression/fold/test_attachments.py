@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from tests.support.cases import each
 from tests.support.effort import costly
+from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.calibration import Learned, learn_from_refusal
 from turnfold.compression.fit.fit import fit
-from turnfold.compression.fold import LEFT_OUT, Folded, fold, fold_request, unfold
+from turnfold.compression.fold import LEFT_OUT, Folded, fold, unfold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.wire.chat import CHAT

@@ -6,9 +6,10 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
-from turnfold.compression.fold import Folded, fold_request
+from turnfold.compression.fold import Folded
 from turnfold.compression.options import CachePrices, FoldOptions
 
 OPTIONS = FoldOptions(model="gpt-5.6", prices=CachePrices(1.0, 1.0), cache_breakpoints=True)

@@ -13,8 +13,9 @@ import pytest
 
 from tests.compression.fold.test_allowance import agent, chat
 from tests.support.bodies import Message, encode
+from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
-from turnfold.compression.fold import Folded, fold_request
+from turnfold.compression.fold import Folded
 from turnfold.compression.fold.decisions import rung
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, Warmth

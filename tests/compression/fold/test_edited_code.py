@@ -84,6 +84,13 @@ def test_other_code_that_uses_a_name_again_is_no_change_of_this_one() -> None:
     assert _NEW.strip() in sent
 
 
+def test_an_edit_of_its_first_line_is_there() -> None:
+    form, head = _FORMS["search and replace"], "class Harbour:\n    def moor(self, boat):"
+    other = form.format(old="        return boat.metres * days * 135", new="        return boat.metres * days * 141")
+    sent = _sent("Show me the method moor as it is now.", {20: form.format(old=head, new=f"{head[:-2]}, flag=None):"), 24: other})
+    assert "flag=None" in sent
+
+
 def test_an_edit_of_an_edit_is_there_too() -> None:
     first = _FORMS["search and replace"].format(old=_OLD, new=_NEW)
     second = _FORMS["search and replace"].format(old=_NEW, new=_NEW.replace("12", "19"))

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
+from tests.support.known_folds import fold_request
 from tests.support.prefix import Kind, classify
 from tests.support.structure import structure_faults
 from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.calibration import Learned
 from turnfold.compression.fit.fit import fit
-from turnfold.compression.fold import fold, fold_request, unfold
+from turnfold.compression.fold import fold, unfold
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.wire.chat import CHAT
 from turnfold.config.fold import fold_options

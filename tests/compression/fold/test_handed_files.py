@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
 from tests.support.bodies import Message
+from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
-from turnfold.compression.fold import fold_request, unfold
+from turnfold.compression.fold import unfold
+from turnfold.compression.fold.units import Unit, handed_over
 from turnfold.compression.options import CachePrices, FoldOptions
 
 Form = Callable[[int], list[Message]]  # what is handed over at a turn
@@ -84,7 +86,7 @@ def test_what_is_handed_over_stays_as_it_came(form: Form, prices: CachePrices) -
         given = [one["content"] for one in form(turn) if one["role"] == "user"]
         assert [text for text in given if not any(text in told for told in sent)] == []
         assert _ORDER in "\n".join(sent)
-    assert folded.events or prices.read < 0.5
+    assert folded.events
 
 
 @_FORMS
@@ -106,3 +108,32 @@ def test_a_budget_without_room_for_it_is_met() -> None:
     body = json.dumps({"model": "gpt-4o", "messages": messages}).encode()
     folded = fold_request(body, FoldOptions(model="gpt-4o", budget=3000), WARM)
     assert folded.tokens_after <= 3000
+
+
+def _unit(at: int, tokens: int, **flags: Any) -> Unit:
+    usual: dict[str, Any] = dict.fromkeys(("is_user", "pinned", "asks", "marked", "attached"), False)
+    return Unit(at, at + 1, tokens, tokens, **{**usual, **flags})
+
+
+_FILES: Final[dict[str, Any]] = {"is_user": True, "hands_over": True}
+
+
+@pytest.mark.parametrize(
+    ("tokens", "flags", "found"),
+    [(40, {}, 2), (41, {}, None), (9, {"asks": True}, None), (9, {"pinned": True}, None), (9, {"reasons": True}, None)],
+)
+def test_files_that_are_acknowledged_in_few_words_are_handed_over_together(
+    tokens: int, flags: dict[str, bool], found: int | None
+) -> None:
+    units = [
+        _unit(0, 50, is_user=True),
+        _unit(1, 50),
+        _unit(2, 900, **_FILES),
+        _unit(3, tokens, **flags),
+        _unit(4, 900, **_FILES),
+        _unit(5, 20),
+        _unit(6, 30, is_user=True),
+    ]
+    assert handed_over(units, 6) == range(4 if found is None else found, 5)
+    assert handed_over(units, 4) == range(4 if found is None else found, 5)
+    assert handed_over(units[:2], 1) == range(1, 1)

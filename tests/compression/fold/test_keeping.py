@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tests.support.bodies import Message, encode, messages_of
 from tests.support.effort import costly
+from tests.support.known_folds import fold_request
 from tests.support.structure import structure_faults
 from tests.support.warm import WARM
-from turnfold.compression.fold import fold_request
 from turnfold.compression.options import FoldOptions, Keep
 
 INSIDE = st.sampled_from(["7 kegs,  2 casks", "x\n\n y", "<b>1</b>"])

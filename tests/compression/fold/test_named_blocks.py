@@ -216,3 +216,19 @@ def test_data_that_the_request_holds_is_not_quoted() -> None:
     source = Source("user", _TEXTS["yaml"], digest("yaml"))
     for question, find in (("Show me the ledger service", find_keyed_blocks), ("row 3", find_numbered_rows)):
         assert not find(PartRequest((), (source,), question, 2_000, count, Memo())).quotes
+
+
+@pytest.mark.parametrize(
+    ("question", "line"),
+    [("How many retries has the gateway?", '"retries": 917'), ("Which parts of the gateway are frozen?", '"state_7": "frozen"')],
+)
+def test_of_a_block_without_room_the_lines_are_there_that_have_what_is_asked_as_a_key_or_a_value(
+    question: str, line: str
+) -> None:
+    settings = {f"state_{n}": "frozen" if n == 7 else f"open {_value(n)}" for n in range(60)} | {"retries": 917}
+    text = json.dumps({name: settings if name == "gateway" else {"size": _value(n)} for n, name in enumerate(_NAMES)}, indent=2)
+    source = Source("user", text, digest(text))
+    quotes = find_keyed_blocks(PartRequest((source,), (), question, 150, count, Memo())).quotes
+    quoted = [text[one.start : one.end] for one in quotes]
+    assert any(line in one for one in quoted)
+    assert "open 40000" not in "".join(quoted)

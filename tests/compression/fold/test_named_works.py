@@ -11,9 +11,9 @@ from typing import Final
 import pytest
 
 from tests.support.bodies import Message, encode
+from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
-from turnfold.compression.fold import fold_request
 from turnfold.compression.options import CachePrices, FoldOptions
 
 _LETTERS: Final = {

@@ -13,10 +13,11 @@ from typing import Final
 import pytest
 
 from tests.support.bodies import Message, encode
+from tests.support.known_folds import fold_request
 from tests.support.provider_rules import faults, refusals
 from tests.support.warm import WARM
 from tests.support.words import prose
-from turnfold.compression.fold import fold_request, unfold
+from turnfold.compression.fold import unfold
 from turnfold.compression.options import CachePrices, FoldOptions
 
 _IDS: Final[dict[str, Callable[[int], str]]] = {

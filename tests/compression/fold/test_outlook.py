@@ -9,9 +9,10 @@ from itertools import pairwise
 import pytest
 
 from tests.support.bodies import Message, cuts, encode
+from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
-from turnfold.compression.fold import Folded, fold_request
+from turnfold.compression.fold import Folded
 from turnfold.compression.fold.course import course
 from turnfold.compression.fold.outlook import Outlook, expected_use
 from turnfold.compression.fold.pieces import Level, Piece

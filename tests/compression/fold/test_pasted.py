@@ -12,9 +12,10 @@ from typing import Final
 
 import pytest
 
+from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
-from turnfold.compression.fold import Folded, fold_request
+from turnfold.compression.fold import Folded
 from turnfold.compression.options import CachePrices, FoldOptions
 
 Turns = list[tuple[str, str]]

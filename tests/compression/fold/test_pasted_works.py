@@ -12,9 +12,10 @@ import pytest
 
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
+from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
-from turnfold.compression.fold import fold_request, unfold
+from turnfold.compression.fold import unfold
 from turnfold.compression.options import CachePrices, FoldOptions
 
 _ACK: Final = "Thank you, I have read it. What shall I do with it?"

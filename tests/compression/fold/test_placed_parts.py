@@ -8,9 +8,10 @@ from random import Random
 import pytest
 
 from tests.support.bodies import Message, encode
+from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
-from turnfold.compression import FoldOptions, fold_request
+from turnfold.compression import FoldOptions
 
 WORDS = ["river", "amber", "lantern", "quiet", "copper", "meadow", "ferry", "cinder", "hollow", "velvet", "harbour", "thistle"]
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tests.support.bodies import encode
+from tests.support.known_folds import fold_request
 from tests.support.words import prose
-from turnfold.compression.fold import fold_request
 from turnfold.compression.fold.policy import Shape, most_recall_tokens, pays, recall_tokens, talk, thresholds
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions, Warmth

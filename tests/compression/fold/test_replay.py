@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.support.bodies import Message, raw_messages
+from tests.support.known_folds import fold_request
 from tests.support.words import prose
-from turnfold.compression.fold import fold_request
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
 

@@ -14,8 +14,9 @@ from tests.support.bodies import Message, encode
 from tests.support.cases import each
 from tests.support.conversations import bodies, conversations, long_conversations, odd_conversations
 from tests.support.effort import costly
+from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
-from turnfold.compression.fold import Folded, Section, fold_request, unfold
+from turnfold.compression.fold import Folded, Section, unfold
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.recall import fence
 from turnfold.compression.wire.conversation import Message as Read

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from tests.support.bodies import Message, encode
 from tests.support.effort import costly
+from tests.support.known_folds import fold_request
 from tests.support.prefix import Kind, classify
 from tests.support.replay import requests_of
 from tests.support.warm import WARM
-from turnfold.compression.fold import fold_request, unfold
+from turnfold.compression.fold import unfold
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.wire.chat import CHAT
 

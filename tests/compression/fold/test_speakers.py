@@ -12,9 +12,10 @@ from typing import Final
 import pytest
 
 from tests.support.bodies import Message, encode
+from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
-from turnfold.compression.fold import fold_request, unfold
+from turnfold.compression.fold import unfold
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.recall.call_labels import source
 from turnfold.compression.recall.choosing import recall

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from tests.support.bodies import Message, encode
 from tests.support.effort import costly
+from tests.support.known_folds import fold_request
 from tests.support.three_wires import WIRES
 from tests.support.warm import WARM
 from tests.support.words import prose
-from turnfold.compression import FoldOptions, fold_request
+from turnfold.compression import FoldOptions
 from turnfold.compression.fold import fold
 from turnfold.compression.options import CachePrices
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 import pytest
 
 from tests.support.bodies import Message, encode
+from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
-from turnfold.compression.fold import fold_request
 from turnfold.compression.fold.shortening import shorten_messages
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions, Prose

@@ -13,9 +13,9 @@ import pytest
 
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
+from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
-from turnfold.compression.fold import fold_request
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.text.dialogue.wanted.versions import asked_versions
 from turnfold.compression.text.words import fold

@@ -9,9 +9,10 @@ from itertools import pairwise
 import pytest
 
 from tests.support.bodies import Message, cuts, encode
+from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
-from turnfold.compression import FoldOptions, fold_request
+from turnfold.compression import FoldOptions
 from turnfold.compression.options import CachePrices
 
 MOODS = ("glad", "angry", "worried", "calm")

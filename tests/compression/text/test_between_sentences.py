@@ -128,13 +128,12 @@ FORMULAS: Final = [
 
 
 @each("formula", FORMULAS)
-def test_a_formula_is_whole_or_gone(formula: str) -> None:
+def test_a_formula_stays_whole(formula: str) -> None:
     text = f"The area follows from this. The proof is short, and nobody doubts it.\n\n{formula}\n\nThis holds for every x. {TALK}"
     assert formula in [span.of(text).strip("\n") for span in block_spans(text)]
-    lines = formula.split("\n")
     for keep in (10, 25, 40, 55, 70):
         short = shorten(text, keep, role="assistant", count=count)
-        assert (lines[0] in short and lines[-1] in short and formula in short) or lines[0] not in short
+        assert formula in short
 
 
 def test_what_only_looks_like_a_formula_is_none() -> None:

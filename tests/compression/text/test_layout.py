@@ -351,7 +351,7 @@ def test_layers_and_recall_give_each_line_to_whom_it_belongs(form: str) -> None:
 
 def test_captions_are_not_shown_by_their_counters() -> None:
     result = Compressor().compress(CompressRequest(CAPTIONS * 4, l1_ratio=0.3))
-    assert "tonnes" in result.layers[2].text or "lift 6" in result.layers[2].text
+    assert "tonnes" in result.layers[2].text
 
 
 SHEET: Final = """Merkblatt für den Reiniger Quai
@@ -430,7 +430,7 @@ BEHIND: Final = (
 def test_an_unclosed_fence_ends_where_sentences_begin() -> None:
     text = FENCE + BEHIND
     (fence,) = [span for span in block_spans(text) if span.kind == "fence"]
-    assert fence.of(text).endswith("timeout: 30\n") or fence.of(text).endswith("timeout: 30")
+    assert fence.of(text).endswith("timeout: 30\n")
     assert [span.kind for span in parts(text)][-1] == "prose"
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.cases import each
 from tests.support.growth import assert_linear
+from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
-from turnfold.compression.fold.engine import fold_request
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.shorten.facts import facts
 from turnfold.compression.text.dialogue.own_words import own_words
