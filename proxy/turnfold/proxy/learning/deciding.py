@@ -16,8 +16,9 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final, NamedTuple, Protocol, TypeVar
 
-from turnfold.compression.options import FoldDecision, FoldOptions, Precedent, WrittenSummary
+from turnfold.compression.options import FoldOptions, Precedent, WrittenSummary
 from turnfold.proxy.learning.decision_records import keep_first
+from turnfold.proxy.learning.pauses import Pauses
 from turnfold.proxy.learning.warming import WarmthMemory
 from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.store.base import Store, StoreError
@@ -64,6 +65,7 @@ class Decisions:
         warmth: what is believed.
         summaries: those that were written so far.
         learns: whether what is believed of the cache is learned; else it is as set.
+        pauses: how long conversations have rested.
     """
 
     def __init__(
@@ -74,7 +76,9 @@ class Decisions:
         summaries: Callable[[Place], tuple[WrittenSummary, ...]] = _none_written,
         *,
         learns: bool = True,
+        pauses: Pauses | None = None,
     ) -> None:
+        self._pauses = pauses or Pauses()
         self._summaries = summaries
         self._learns = learns
         self._warmth = warmth
@@ -85,10 +89,11 @@ class Decisions:
         self._alone: dict[Place, dict[tuple[int, str], Precedent]] = {}
         self._models: dict[Place, Place] = {}  # a conversation under no model: under the one that last decided of it
 
-    def options(self, options: FoldOptions, place: Place, *, alone: bool = False) -> FoldOptions:
+    def options(self, options: FoldOptions, place: Place, pause: float = 0.0, *, alone: bool = False) -> FoldOptions:
         """Options with what this process knows to have been decided of conversations that begin so, and with what it believes.
 
         Args:
+            pause: seconds since the conversation's request before.
             alone: whether the options' own belief, that of every replica, stays.
         """
         if options.belief is None:
@@ -96,9 +101,9 @@ class Decisions:
         belief, borrowed = options.belief, tuple[Precedent, ...]()
         if not alone:
             borrowed = self._borrowed(place)
-            learned = self._warmth.decision(place.spot, place.label, belief)
+            learned = self._warmth.decision(place.spot, place.label, belief, pause)
             warmth = learned.warmth if self._learns else belief.warmth
-            belief = FoldDecision(warmth, learned.brake, self._summaries(place), learned.caches)
+            belief = replace(learned, warmth=warmth, summaries=self._summaries(place), cold=self._learns and learned.cold)
         return replace(options, precedents=self._known(place), borrowed=borrowed, belief=belief)
 
     def _known(self, place: Place) -> tuple[Precedent, ...]:
@@ -118,8 +123,9 @@ class Decisions:
 
     async def fold(self, options: FoldOptions, place: Place, work: Callable[[FoldOptions], Awaitable[T]]) -> T:
         """What `work` makes under the options and all decisions; what it decides is kept before this returns."""
+        pause = await self._pauses.since(place.spot.tenant, place.label) if self._learns and options.belief is not None else 0.0
         for _ in range(_TRIES):
-            made = await work(self.options(options, place))
+            made = await work(self.options(options, place, pause))
             held = await self._keep(place, made.decided) if made.decided else True
             if held:
                 return made

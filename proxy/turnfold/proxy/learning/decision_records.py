@@ -55,6 +55,8 @@ def _to_bytes(precedent: Precedent) -> bytes:
     value: dict[str, Any] = {VERSION: 1, "turns": decision.warmth.turns, "loops": decision.warmth.loops, "brake": decision.brake}
     if decision.caches:
         value["caches"] = True
+    if decision.cold:
+        value["cold"] = True
     if decision.summaries:
         value["summaries"] = [[one.start, one.end, one.prefix, one.text] for one in decision.summaries]
     return json.dumps(value, separators=(",", ":")).encode("ascii")
@@ -67,4 +69,5 @@ def _build(value: Any) -> FoldDecision:
     written = tuple(
         WrittenSummary(int(start), int(end), str(prefix), str(text)) for start, end, prefix, text in value.get("summaries", ())
     )
-    return FoldDecision(Warmth(*shares), bool(value.get("brake", False)), written, bool(value.get("caches", False)))
+    brake, caches, cold = (bool(value.get(name, False)) for name in ("brake", "caches", "cold"))
+    return FoldDecision(Warmth(*shares), brake, written, caches, cold)
