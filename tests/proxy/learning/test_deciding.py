@@ -141,6 +141,27 @@ def test_what_is_learned_of_a_cache_later_moves_no_earlier_fold() -> None:
     assert first.send(other, WARM_NOW).body != free.send(other, NEVER_SEEN).body  # the next conversation is folded under it
 
 
+def test_behind_a_long_rest_a_fold_costs_nothing_and_stays() -> None:
+    """The cache has forgotten everything, so all is written again anyway; and what was folded then is what later requests send,
+    also where the same request had come before the rest."""
+    store, bodies = Breakable(2**22), long_chat(30, 600)
+    one, other = (Replica(store, STRONG) for _ in range(2))
+    rested = FoldDecision(Warmth(1.0, 1.0), cold=True)
+    assert not any(one.send(body, WARM_NOW).folded for body in bodies[:26])
+    at_rest = one.send(bodies[25], rested)
+    assert at_rest.events == 1
+    assert len(at_rest.body) < 0.7 * len(bodies[25])
+    last, received = at_rest.body, bodies[25]
+    for body in bodies[26:]:
+        after = one.send(body, WARM_NOW)
+        assert after.body == other.send(body, NEVER_SEEN).body
+        assert classify(received, last, after.body).kind is Kind.EXTENSION
+        assert after.events == 1
+        last, received = after.body, body
+    early = Replica(Breakable(2**22), STRONG, recall=True).send(bodies[13], rested)
+    assert not early.folded  # quotes would cost more than it saves
+
+
 beliefs = st.builds(FoldDecision, st.builds(Warmth, SHARES, SHARES), st.booleans(), caches=st.booleans())
 
 

@@ -17,8 +17,8 @@ from functools import lru_cache
 from typing import Final, NamedTuple, Protocol, TypeVar
 
 from turnfold.compression.options import FoldOptions, Precedent, WrittenSummary
-from turnfold.proxy.learning.decision_records import keep_first
-from turnfold.proxy.learning.pauses import Pauses
+from turnfold.proxy.learning.decision_records import add_rests, keep_first, read_rests
+from turnfold.proxy.learning.pauses import Pauses, Rest
 from turnfold.proxy.learning.warming import WarmthMemory
 from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.store.base import Store, StoreError
@@ -117,15 +117,23 @@ class Decisions:
 
     def forget_in_memory(self) -> None:
         """Forget all that the store has; what was decided without it is all that there is, and stays."""
+        self._pauses.forget_in_memory()
         for place in [place for place in self._kept if place not in self._alone]:
             del self._kept[place]
         self._models = {conversation: place for conversation, place in self._models.items() if place in self._kept}
 
     async def fold(self, options: FoldOptions, place: Place, work: Callable[[FoldOptions], Awaitable[T]]) -> T:
         """What `work` makes under the options and all decisions; what it decides is kept before this returns."""
-        pause = await self._pauses.since(place.spot.tenant, place.label) if self._learns and options.belief is not None else 0.0
+        asks = self._learns and options.belief is not None
+        rest = await self._pauses.since(place.spot.tenant, place.label) if asks else Rest(0.0)
+        if rest.is_long:
+            await self._learn_rests(place)
         for _ in range(_TRIES):
-            made = await work(self.options(options, place, pause))
+            made = await work(self.options(options, place, rest.seconds))
+            if rest.is_new and made.decided:
+                rest = Rest(rest.seconds)
+                if await self._learn_rests(place):
+                    continue
             held = await self._keep(place, made.decided) if made.decided else True
             if held:
                 return made
@@ -136,6 +144,16 @@ class Decisions:
         self._alone.setdefault(place, {}).update({(one.at, one.prefix): one for one in made.decided})
         return made
 
+    async def _learn_rests(self, place: Place) -> bool:
+        """Whether something was decided elsewhere behind a rest; it is known from then on."""
+        try:
+            found = await read_rests(self._store, place.spot, place.label) if self._store is not None else ()
+        except StoreError:
+            return False
+        if found:
+            self._remember(place, found)
+        return bool(found)
+
     async def _keep(self, place: Place, decided: Sequence[Precedent]) -> bool | None:
         """Keep what was just decided.
 
@@ -144,7 +162,7 @@ class Decisions:
         """
         asked = (*self._alone.get(place, {}).values(), *decided)
         try:
-            held = await keep_first(self._store, place.spot, asked, self._ttl, place.label) if self._store else asked
+            held = await self._kept_first(self._store, place, asked) if self._store else asked
         except StoreError as exc:
             if not self._store_missed:  # else each fold would say so, for as long as a disk is full
                 _log.info("folds are decided in this process alone while the store does not answer: %s", exc)
@@ -154,6 +172,12 @@ class Decisions:
         self._alone.pop(place, None)
         self._remember(place, held)
         return held == asked
+
+    async def _kept_first(self, store: Store, place: Place, asked: Sequence[Precedent]) -> tuple[Precedent, ...]:
+        held = await keep_first(store, place.spot, asked, self._ttl, place.label)
+        if rests := [one for one in held if one.decision.cold]:
+            await add_rests(store, place.spot, rests, self._ttl, place.label)
+        return held
 
     def _remember(self, place: Place, held: Sequence[Precedent]) -> None:
         place = place._replace(spot=_shared(place.spot))
