@@ -12,6 +12,7 @@ what is usual counts as much as a few requests: both make a belief, not a proof.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -100,9 +101,13 @@ def observe(counts: WarmthCounts, elapsed: float, *, loop: bool, warm: bool) -> 
 def is_cold_after(counts: WarmthCounts, elapsed: float) -> bool:
     """Whether a request that comes so long after the one before is known to find nothing in the cache: others that came as long
     after, or less, did not."""
-    seen = [a + b for a, b in zip(counts.turns, counts.loops, strict=True)]
+    return rests_are_cold([a + b for a, b in zip(counts.turns, counts.loops, strict=True)], counts.warm, elapsed)
+
+
+def rests_are_cold(seen: Sequence[float], warm: Sequence[float], elapsed: float) -> bool:
+    """The same of requests by class of time, and those of them that found the cache warm."""
     places = range(_PAUSE, bisect_right(TIMES, elapsed) + 1)
-    return any((counts.warm[i] + _DOUBT) / (seen[i] + 1) <= _COLD for i in places)
+    return any((warm[i] + _DOUBT) / (seen[i] + 1) <= _COLD for i in places)
 
 
 def merge(old: WarmthCounts, new: WarmthCounts) -> WarmthCounts:

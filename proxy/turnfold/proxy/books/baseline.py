@@ -39,7 +39,7 @@ from itertools import accumulate
 from math import sqrt
 from typing import Any, Final, NamedTuple
 
-from turnfold.compression.warmth import TIMES
+from turnfold.compression.warmth import TIMES, rests_are_cold
 from turnfold.config.prices import TokenUse, least_cached
 from turnfold.proxy.chat.receipts import Receipt, Usage
 from turnfold.proxy.chat.trail import Trail, Trails
@@ -121,8 +121,12 @@ class PastRequest(NamedTuple):
         return self.warm / self.seen if self.seen else 1.0
 
     def warm_after(self, elapsed: float) -> float:
-        """The share of those that came so long behind the one before; that of all counts as one of them."""
-        seen, warm = (self.times or _NO_TIMES)[bisect_right(TIMES, elapsed)]
+        """The share of those that came so long behind the one before; that of all counts as one of them. None, where it is long
+        enough for a fold to rest on that."""
+        times = self.times or _NO_TIMES
+        if rests_are_cold(*zip(*times, strict=True), elapsed):
+            return 0.0
+        seen, warm = times[bisect_right(TIMES, elapsed)]
         return (warm + self.warm_share) / (seen + 1)
 
     def missing_marks(self) -> float:

@@ -61,7 +61,8 @@ async def read_rests(store: Store, spot: Spot, conversation: str) -> tuple[Prece
         StoreError: the store does not answer.
     """
     (value,) = await store.get([_rests_key(spot, conversation)])
-    return (value is not None and decode_record(_REST, value, _build_rests)) or ()
+    found = None if value is None else decode_record(_REST, value, _build_rests)
+    return found or ()
 
 
 def _rests_key(spot: Spot, conversation: str) -> Key:
