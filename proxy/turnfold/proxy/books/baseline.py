@@ -121,13 +121,15 @@ class PastRequest(NamedTuple):
         return self.warm / self.seen if self.seen else 1.0
 
     def warm_after(self, elapsed: float) -> float:
-        """The share of those that came so long behind the one before; that of all counts as one of them. None, where it is long
-        enough for a fold to rest on that."""
-        times = self.times or _NO_TIMES
+        """The share of those that came so long behind the one before; that of these and of quicker ones counts as one of them. None
+        are warm where a fold may rest on that."""
+        times, place = self.times or _NO_TIMES, bisect_right(TIMES, elapsed)
         if rests_are_cold(*zip(*times, strict=True), elapsed):
             return 0.0
-        seen, warm = times[bisect_right(TIMES, elapsed)]
-        return (warm + self.warm_share) / (seen + 1)
+        seen, warm = (sum(counts) for counts in zip(*times[: place + 1], strict=True))
+        usual = warm / seen if seen else 1.0  # a rest that was cold says nothing of a quick answer
+        seen, warm = times[place]
+        return (warm + usual) / (seen + 1)
 
     def missing_marks(self) -> float:
         """Probability that a fold event finds nothing in a warm cache: the misses that neither the share of cold caches nor
