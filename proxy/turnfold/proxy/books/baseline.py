@@ -121,8 +121,8 @@ class PastRequest(NamedTuple):
         return self.warm / self.seen if self.seen else 1.0
 
     def warm_after(self, elapsed: float) -> float:
-        """The share of those that came so long behind the one before; that of these and of quicker ones counts as one of them. None
-        are warm where a fold may rest on that."""
+        """The share of those that came so long behind the one before; that of these and of quicker ones counts as one of them. It
+        is 0 where a fold may rest on that."""
         times, place = self.times or _NO_TIMES, bisect_right(TIMES, elapsed)
         if rests_are_cold(*zip(*times, strict=True), elapsed):
             return 0.0
