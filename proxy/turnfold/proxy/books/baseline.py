@@ -124,12 +124,12 @@ class PastRequest(NamedTuple):
         """The share of those that came so long behind the one before; that of these and of quicker ones counts as one of them. It
         is 0 where a fold may rest on that."""
         times, place = self.times or _NO_TIMES, bisect_right(TIMES, elapsed)
-        if rests_are_cold(*zip(*times, strict=True), elapsed):
+        all_seen, all_warm = [seen for seen, _ in times], [warm for _, warm in times]
+        if rests_are_cold(all_seen, all_warm, elapsed):
             return 0.0
-        seen, warm = (sum(counts) for counts in zip(*times[: place + 1], strict=True))
-        usual = warm / seen if seen else 1.0  # a rest that was cold says nothing of a quick answer
-        seen, warm = times[place]
-        return (warm + usual) / (seen + 1)
+        quicker = sum(all_seen[: place + 1])  # a rest that was cold says nothing of a quick answer
+        usual = sum(all_warm[: place + 1]) / quicker if quicker else 1.0
+        return (all_warm[place] + usual) / (all_seen[place] + 1)
 
     def missing_marks(self) -> float:
         """Probability that a fold event finds nothing in a warm cache: the misses that neither the share of cold caches nor
