@@ -5,6 +5,7 @@
     python -m benchmarks.bills --tenants        # three tenants with habits of their own on one proxy, request by request
     python -m benchmarks.bills --fixed 0 0.5 1  # with these shares of warm requests set, beside what is learned
     python -m benchmarks.bills --shapes         # made-up conversations of many shapes, ended at every request, in all columns
+    python -m benchmarks.bills --uses           # pauses, branches, batches, marks, clients that rewrite; with the books
 
 Lives here: replays in lockstep (no HTTP): each request is folded with what usage has shown of those before it, so that figures
 are the same in every run. Does not belong here: the cache model (``support.caches``), learning (``proxy.learning``).
@@ -21,13 +22,19 @@ import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import islice, product
 from statistics import mean
 from typing import Any, Final
 
+from benchmarks.support.billing_upstream import KeyCache
 from benchmarks.support.caches import COLUMNS, USUAL, Cache, Column, Prompt, common, render, render_body
 from benchmarks.support.data import conversations
+from benchmarks.support.growing_chats import Sent
+from benchmarks.support.inside import Forwarded, Inside
+from benchmarks.support.marked_uses import with_mark_at_end
 from benchmarks.support.shapes import SHAPES, Request, chat_requests, requests
+from benchmarks.support.uses import HELD_OUT, USES, WORKED_ON, columns_of
 from tests.support.bodies import messages_of
 from turnfold.compression.fold import fold
 from turnfold.compression.memo import Memo
@@ -35,6 +42,7 @@ from turnfold.compression.options import FoldDecision, FoldOptions, Precedent, W
 from turnfold.compression.warmth import usual_warmth
 from turnfold.compression.wire.chat import CHAT
 from turnfold.config.fold import fold_options
+from turnfold.config.prices import TokenUse, dollars, prices_of
 from turnfold.config.settings import FoldingSettings, Settings
 from turnfold.proxy.learning.warming import WarmthMemory
 from turnfold.proxy.learning.window_records import Spot
@@ -46,6 +54,8 @@ _LONG: Final = 20  # requests from which on law 9 allows nothing
 _EVENT: Final = 2000  # tokens of the request before that a fold event does not repeat
 _TELLS: Final = 1.5  # times the shortest prefix that is cached, from which on a request shows whether the cache was warm
 _PATIENCE: Final = 4  # requests in which a fold is not judged, as in the books
+_START: Final = 1_790_000_000.0  # Unix time
+_SISTER: Final = 0.2  # price of a smaller model, where no list has it
 
 
 @dataclass(slots=True)
@@ -163,6 +173,114 @@ def _rendered(request: Request, body: bytes) -> Prompt:
 
 
 @dataclass(frozen=True, slots=True)
+class UseFigures:
+    """A use under a column, by a provider's bills through Turnfold and without it.
+
+    Attributes:
+        cost: relative to no proxy.
+        tokens: those that were sent, relative to no proxy.
+        worst_late: of an end from the twentieth request on; 0 where there is none.
+        worst_end: of an end anywhere, and at which request that was.
+        books_off: what the books say that it would have cost without, beside the truth; None where the price is unknown.
+    """
+
+    use: str
+    column: str
+    miss: float
+    requests: int
+    cost: float
+    tokens: float
+    worst_late: float
+    worst_end: tuple[float, int]
+    books_off: float | None
+
+
+@dataclass(slots=True)
+class UsePlayer:
+    """A use, played both ways at the provider's clock."""
+
+    column: Column
+    miss: float
+    inside: Inside = field(default_factory=Inside)
+    found: Replayed = field(default_factory=Replayed)
+    prompts: list[int] = field(default_factory=lambda: [0, 0])
+    dollars: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    caches: dict[tuple[bool, str, str], KeyCache] = field(default_factory=dict)
+    clock: float = _START
+
+    def play(self, sent: Sent, draw: random.Random) -> None:
+        """A request, and those beside it, of which none finds what another leaves."""
+        self.clock += sent.pause
+        bodies = [_on_column(body, sent.wire, self.column) for body in (sent.body, *sent.beside)]
+        going = [(body, self.inside.forward(body, sent.wire, self.clock), draw.random() < self.miss) for body in bodies]
+        leaving: list[Callable[[], None]] = []
+        for body, forwarded, cold in going:
+            if sent.does == "fails":
+                self.inside.record(forwarded, None, 503)
+                continue
+            uses = []
+            for way, each in enumerate((forwarded.body, body)):
+                value, prompt = json.loads(each), render_body(each)
+                key = (bool(way), value["model"], value.get("prompt_cache_key", ""))
+                cache = self.caches.setdefault(key, KeyCache(self.column))
+                uses.append(cache.look(value, prompt, self.clock, cold=cold))
+                self.prompts[way] += uses[way].prompt
+                leaving.append(partial(cache.leave, value, prompt, self.clock))
+            self._charge(forwarded, uses[0], uses[1], told=sent.does != "left")
+        for leave in leaving:
+            leave()
+
+    def _charge(self, forwarded: Forwarded, used: TokenUse, without: TokenUse, *, told: bool) -> None:
+        model = forwarded.receipt.model
+        self.found.charge(_input_cost(used, model, self.column), _input_cost(without, model, self.column))
+        booked = self.inside.record(forwarded, used if told else None)
+        if booked.without is not None:
+            self.dollars[0] += booked.without
+            self.dollars[1] += dollars(model, without, self.clock) or 0.0
+
+
+def measure_use(name: str, column: Column, miss: float, seed: int) -> UseFigures:
+    """One use under one column, with a proxy that has seen nothing before."""
+    player, draw = UsePlayer(column, miss), random.Random(f"{name}/{seed}/{miss}")
+    for sent in USES[name](f"{name}/{seed}"):
+        player.play(sent, draw)
+    ends = player.found.ends
+    worst = max(ends)
+    return UseFigures(
+        name,
+        column.name,
+        miss,
+        len(ends),
+        round(ends[-1], 4),
+        round(player.prompts[0] / player.prompts[1], 4),
+        round(max(ends[_LONG - 1 :], default=0.0), 4),
+        (round(worst, 4), ends.index(worst) + 1),
+        round(player.dollars[0] / player.dollars[1] - 1, 4) if player.dollars[1] else None,
+    )
+
+
+def _on_column(body: Message, wire: str, column: Column) -> bytes:
+    """The request as a client of that provider sends it: chat completions with a mark at the end where caches hit at marks."""
+    sister = str(body.get("model", ""))
+    value = body | {"model": column.model + sister}
+    if wire == "chat" and column.kind == "marks":
+        parts = [
+            one | {"content": [{"type": "text", "text": one["content"]}]} if isinstance(one["content"], str) else one
+            for one in body["messages"]
+        ]
+        value["messages"] = [*parts[:-1], with_mark_at_end(parts[-1])]
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def _input_cost(use: TokenUse, model: str, column: Column) -> float:
+    """Of the input, in uncached tokens of the model, or in their dollars where there are several."""
+    brief = 1.25 if column.kind == "marks" else column.prices.write
+    fresh = use.prompt - use.cached - use.written
+    tokens = fresh + column.prices.read * use.cached + brief * (use.written - use.written_hour) + 2.0 * use.written_hour
+    return tokens * (prices_of(model).input or (_SISTER if model != column.model else 1.0))
+
+
+@dataclass(frozen=True, slots=True)
 class BillFigures:
     """A set under a column.
 
@@ -277,6 +395,15 @@ def tenants(name: str, column: Column, limit: int, most: int) -> Iterator[dict[s
         yield {"tenant": tenant.name, "believed": asdict(tenant.belief), "cost": costs[0], "alone": costs[1]}
 
 
+def _print_uses(chosen: argparse.Namespace) -> None:
+    halves = {"worked on": list(WORKED_ON), "held out": list(HELD_OUT)}
+    names = [name for one in chosen.uses or USES for name in halves.get(one, [one])]
+    for name, seed in product(names, range(chosen.seeds)):
+        for column, miss in product([one for one in chosen.columns if one in columns_of(name)], chosen.miss):
+            if not (miss and column == "none"):
+                print(json.dumps(asdict(measure_use(name, COLUMNS[column], miss, seed))), flush=True)
+
+
 def main() -> None:
     """Print a line of JSON per figure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -293,6 +420,7 @@ def main() -> None:
     parser.add_argument("--curve", action="store_true")
     parser.add_argument("--tenants", action="store_true")
     parser.add_argument("--shapes", nargs="*", choices=list(SHAPES), help="all where none is named; `--columns` as they are")
+    parser.add_argument("--uses", nargs="*", choices=[*USES, "worked on", "held out"], help="all where none is named")
     parser.add_argument("--seeds", type=int, default=2, help="conversations of each shape")
     chosen = parser.parse_args()
     if chosen.curve:
@@ -302,6 +430,9 @@ def main() -> None:
     if chosen.shapes is not None:
         for name, column, miss in product(chosen.shapes or SHAPES, chosen.columns, chosen.miss):
             print(json.dumps(asdict(measure_shape(name, COLUMNS[column], miss, chosen.seeds))), flush=True)
+        return
+    if chosen.uses is not None:
+        _print_uses(chosen)
         return
     for name in chosen.sets:
         for column in (COLUMNS[one] for one in chosen.columns):

@@ -56,23 +56,45 @@ class KeyCache:
 
     def take(self, body: Body, prompt: Prompt, clock: float) -> TokenUse:
         """The usage of a request; what it leaves is held from then on."""
-        tokens, kind = prompt.tokens, self.column.kind
-        size, life = len(tokens), _HOUR if '"1h"' in json.dumps(body) else _SECONDS
-        places = prompt.marks if kind == "marks" else (*range(_STEP, size + 1, _STEP), *((size,) if kind == "breakpoint" else ()))
-        digests = dict(zip(sorted(places), _digests(tokens, sorted(places)), strict=True))
-        held = [at for at, digest in digests.items() if at >= self.column.least and self.known.get(digest, -1.0) >= clock]
-        if kind == "marks":  # a mark may also hit where an earlier one stood
-            held += self._earlier(tokens, clock)
-        hit = max(held, default=0)
-        self.known |= {digest: clock + life for at, digest in digests.items() if at >= self.column.least}
-        self.lengths |= digests.keys()
-        last = max(digests, default=0) if kind == "marks" else size
-        written = max(0, last - hit) if self.column.prices.write != 1 and last >= self.column.least else 0
-        return TokenUse(size, _SAID * int(body.get("n") or 1), hit, written, written if life == _HOUR else 0)
+        use = self.look(body, prompt, clock)
+        self.leave(body, prompt, clock)
+        return use
 
-    def _earlier(self, tokens: list[int], clock: float) -> list[int]:
-        places = sorted(at for at in self.lengths if self.column.least <= at <= len(tokens))
-        return [at for at, one in zip(places, _digests(tokens, places), strict=True) if self.known.get(one, -1.0) >= clock]
+    def look(self, body: Body, prompt: Prompt, clock: float, *, cold: bool = False) -> TokenUse:
+        """The usage of a request.
+
+        Args:
+            cold: it comes to a machine that has nothing.
+        """
+        size = len(prompt.tokens)
+        hit = 0 if cold else max(self._held(prompt, clock), default=0)
+        last = max(prompt.marks, default=0) if self.column.kind == "marks" else size
+        written = max(0, last - hit) if self.column.prices.write != 1 and last >= self.column.least else 0
+        return TokenUse(size, _SAID * int(body.get("n") or 1), hit, written, written if _life(body) == _HOUR else 0)
+
+    def leave(self, body: Body, prompt: Prompt, clock: float) -> None:
+        """What a request leaves is held from now on."""
+        places = self._places(prompt)
+        for at, digest in zip(places, _digests(prompt.tokens, places), strict=True):
+            if at >= self.column.least:
+                self.known[digest] = max(clock + _life(body), self.known.get(digest, 0.0))
+                self.lengths.add(at)
+
+    def _places(self, prompt: Prompt) -> list[int]:
+        """Where a later request may hit."""
+        size, kind = len(prompt.tokens), self.column.kind
+        ends = {"none": (), "prefix": range(_STEP, size + 1, _STEP), "marks": prompt.marks, "breakpoint": (*prompt.marks, size)}
+        return sorted(set(ends[kind]))
+
+    def _held(self, prompt: Prompt, clock: float) -> Iterator[int]:
+        """Where this one does: it may also be where an earlier one had a mark."""
+        places = sorted(at for at in self.lengths if at <= len(prompt.tokens))
+        digests = zip(places, _digests(prompt.tokens, places), strict=True)
+        return (at for at, digest in digests if self.known.get(digest, -1.0) >= clock)
+
+
+def _life(body: Body) -> float:
+    return _HOUR if '"1h"' in json.dumps(body) else _SECONDS
 
 
 def _digests(tokens: list[int], places: list[int]) -> Iterator[bytes]:

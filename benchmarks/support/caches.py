@@ -106,7 +106,9 @@ def render(messages: Sequence[Message]) -> Prompt:
 
 _PICTURES: Final = frozenset({"image", "image_url", "input_image"})
 _SEALED: Final = frozenset({"encrypted_content", "signature"})
-_NAMES: Final = frozenset({"type", "id", "call_id", "tool_use_id", "container_id", "status", "role", "cache_control"})
+_NAMES: Final = frozenset(
+    {"type", "id", "call_id", "tool_use_id", "container_id", "status", "role", "cache_control", "prompt_cache_breakpoint"}
+)
 
 
 def render_body(body: bytes) -> Prompt:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnfold.compression.options import CachePrices, Warmth
-from turnfold.compression.warmth import TIMES, WarmthCounts, belief, merge, observe, usual_warmth
+from turnfold.compression.warmth import TIMES, WarmthCounts, belief, is_cold_after, merge, observe, usual_warmth
 
 STRONG, WEAK = CachePrices(0.1, 1.25), CachePrices(0.5, 1.0)
 Seen = tuple[float, bool, bool]
@@ -54,6 +54,24 @@ def test_the_same_pause_says_the_same_whoever_made_it() -> None:
     found = belief(counts_of(seen), usual_warmth(WEAK))
     assert found.turns < 0.2
     assert found.loops < 1.0
+
+
+@pytest.mark.parametrize(
+    ("seen", "after", "is_cold"),
+    [
+        ([400.0] * 3, 400.0, True),
+        ([400.0] * 3, 90_000.0, True),  # a longer rest makes no cache warmer
+        ([90_000.0] * 3, 400.0, False),
+        ([400.0] * 2, 400.0, False),
+        ([30.0] * 9, 30.0, False),  # nobody was away: chance, or another machine
+        ([], 90_000.0, False),
+    ],
+)
+def test_a_rest_is_known_to_be_cold_where_three_as_long_were(seen: list[float], after: float, is_cold: bool) -> None:
+    counts = counts_of([(elapsed, False, False) for elapsed in seen])
+    assert is_cold_after(counts, after) is is_cold
+    warm = observe(counts, 90_000.0, loop=False, warm=True)
+    assert is_cold_after(observe(warm, 400.0, loop=False, warm=True), after) is False
 
 
 def test_what_changes_is_learned_anew() -> None:

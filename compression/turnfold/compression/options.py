@@ -84,12 +84,15 @@ class FoldDecision:
         brake: whether nothing more is folded, because earlier folds of the conversation have not paid.
         summaries: of what is believed: what has been written so far; of a decision: what was adopted at its fold event.
         caches: whether the upstream was ever seen to read this model's prompts from a cache.
+        cold: whether the request at which this is decided comes so long after the one before that the cache has nothing of it
+            any more. It says nothing of the requests behind that.
     """
 
     warmth: Warmth
     brake: bool = False
     summaries: tuple[WrittenSummary, ...] = ()
     caches: bool = False
+    cold: bool = False
 
 
 @dataclass(frozen=True, slots=True)

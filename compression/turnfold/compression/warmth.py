@@ -12,6 +12,7 @@ what is usual counts as much as a few requests: both make a belief, not a proof.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -25,6 +26,9 @@ _PRIOR: Final = 4.0  # requests that what is usual counts for
 _UNSEEN: Final = 1.0  # and what it counts for where how often which time passes was not seen
 _USUAL: Final = 0.7
 _STRONG: Final = 0.15  # price of a cached token, relative to a written one, up to which a cache counts as strong
+_PAUSE: Final = 2  # the first class of times in which somebody was away
+_COLD: Final = 0.15  # share of warm requests up to which a cache counts as cold: three cold ones and no warm one, or more
+_DOUBT: Final = 0.5  # warm requests that are taken to come next
 _STEP: Final = 20  # a belief is told in so many steps: a finer one would change with every request
 
 Counts = tuple[float, ...]
@@ -92,6 +96,18 @@ def observe(counts: WarmthCounts, elapsed: float, *, loop: bool, warm: bool) -> 
     one = tuple(float(i == bisect_right(TIMES, max(0.0, elapsed))) for i in range(_CLASSES))
     new = WarmthCounts(_NONE if loop else one, one if loop else _NONE, one if warm else _NONE)
     return merge(counts, new)
+
+
+def is_cold_after(counts: WarmthCounts, elapsed: float) -> bool:
+    """Whether a request that comes so long after the one before is known to find nothing in the cache: others that came as long
+    after, or less, did not."""
+    return rests_are_cold([a + b for a, b in zip(counts.turns, counts.loops, strict=True)], counts.warm, elapsed)
+
+
+def rests_are_cold(seen: Sequence[float], warm: Sequence[float], elapsed: float) -> bool:
+    """The same of requests by class of time, and those of them that found the cache warm."""
+    places = range(_PAUSE, bisect_right(TIMES, elapsed) + 1)
+    return any((warm[i] + _DOUBT) / (seen[i] + 1) <= _COLD for i in places)
 
 
 def merge(old: WarmthCounts, new: WarmthCounts) -> WarmthCounts:

@@ -33,7 +33,7 @@ from turnfold.proxy.asking.asker import ModelAsker
 from turnfold.proxy.asking.blocks import BlockSummaries
 from turnfold.proxy.asking.models import StationModels
 from turnfold.proxy.asking.operations import OperationModels
-from turnfold.proxy.books.ledger import Ledger, Watcher
+from turnfold.proxy.books.ledger import Ledger, Watcher, newest_at
 from turnfold.proxy.books.pacing import OptionsOf
 from turnfold.proxy.books.watchers import WarmthWatcher
 from turnfold.proxy.chat.receipts import Recorder
@@ -50,6 +50,7 @@ from turnfold.proxy.http.tenancy import Gate, check_exposure
 from turnfold.proxy.incidents import Incidents, outcome, supervise
 from turnfold.proxy.lanes.processes import FoldProcesses
 from turnfold.proxy.learning.deciding import Decisions
+from turnfold.proxy.learning.pauses import Pauses
 from turnfold.proxy.learning.warming import WarmthMemory
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.loading import Loading
@@ -261,7 +262,8 @@ class Parts:
         self.blocks = BlockSummaries(self.asker, self.store.patient, settings, self.incidents, self.recorder)
         self.likenesses = Likenesses(settings, self.store, self.store.patient, self.incidents, self.recorder)
         learns = settings.folding.cache_hit_share is None
-        self.decisions = Decisions(self.store, settings.store.ttl, self.warmth, self.blocks.of, learns=learns)
+        pauses = Pauses(partial(newest_at, self.store))
+        self.decisions = Decisions(self.store, settings.store.ttl, self.warmth, self.blocks.of, learns=learns, pauses=pauses)
         self.forgetting = Forgetting(self.store, self.ledger, deletions)
         self.forgetting.subscribe(lambda deletion: self.windows.forget_in_memory(deletion.is_of))
         self.forgetting.subscribe(lambda deletion: self.warmth.forget_in_memory(deletion.takes))

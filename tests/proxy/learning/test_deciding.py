@@ -59,8 +59,8 @@ class Believing(WarmthMemory):
 
     believed = FoldDecision(Warmth(1.0, 1.0))
 
-    def decision(self, spot: Spot, conversation: str, usual: FoldDecision) -> FoldDecision:
-        del spot, conversation, usual
+    def decision(self, spot: Spot, conversation: str, usual: FoldDecision, pause: float = 0.0) -> FoldDecision:
+        del spot, conversation, usual, pause
         return self.believed
 
 
@@ -127,11 +127,39 @@ def test_what_is_learned_of_a_cache_later_moves_no_earlier_fold() -> None:
     store = Breakable(2**22)
     first, late = (Replica(store, FREE, if_cached=STRONG) for _ in range(2))
     free = Replica(Breakable(2**22), FREE)
+    events = set()
     for number, body in enumerate(long_chat(40, 600)):
-        sent = first.send(body, NEVER_SEEN if number < 12 else WARM_NOW).body
-        assert sent == late.send(body, WARM_NOW).body == free.send(body, NEVER_SEEN).body
+        made = first.send(body, NEVER_SEEN if number < 24 else WARM_NOW)
+        assert made.body == late.send(body, WARM_NOW).body
+        if number < 24:
+            assert made.body == free.send(body, NEVER_SEEN).body
+        else:  # at prices that turned out to be wrong nothing more is folded
+            events.add(made.events)
+    assert len(events) == 1
+    assert events != {0}
     other = long_chat(40, 600, seed="x")[-1]
     assert first.send(other, WARM_NOW).body != free.send(other, NEVER_SEEN).body  # the next conversation is folded under it
+
+
+def test_behind_a_long_rest_a_fold_costs_nothing_and_stays() -> None:
+    """The cache has forgotten everything, so all is written again anyway; and what was folded then is what later requests send,
+    also where the same request had come before the rest."""
+    store, bodies = Breakable(2**22), long_chat(30, 600)
+    one, other = (Replica(store, STRONG) for _ in range(2))
+    rested = FoldDecision(Warmth(1.0, 1.0), cold=True)
+    assert not any(one.send(body, WARM_NOW).folded for body in bodies[:26])
+    at_rest = one.send(bodies[25], rested)
+    assert at_rest.events == 1
+    assert len(at_rest.body) < 0.7 * len(bodies[25])
+    last, received = at_rest.body, bodies[25]
+    for body in bodies[26:]:
+        after = one.send(body, WARM_NOW)
+        assert after.body == other.send(body, NEVER_SEEN).body
+        assert classify(received, last, after.body).kind is Kind.EXTENSION
+        assert after.events == 1
+        last, received = after.body, body
+    early = Replica(Breakable(2**22), STRONG, recall=True).send(bodies[13], rested)
+    assert not early.folded  # quotes would cost more than it saves
 
 
 beliefs = st.builds(FoldDecision, st.builds(Warmth, SHARES, SHARES), st.booleans(), caches=st.booleans())

@@ -88,7 +88,8 @@ def under_prices(options: FoldOptions, total: int) -> FoldOptions:
     """The options with the cache prices that hold in the whole conversation, where they are not known.
 
     What was learned later must not move what was folded before. So the conversation's first decision says whether there is a
-    cache, and all others say the same; below the first rung, where a point may depend on prices, none is believed in.
+    cache, and all others say the same; below the first rung, where a point may depend on prices, none is believed in. Where it
+    was made before the first cached token was seen, nothing more is folded at prices that turned out to be wrong.
 
     Args:
         options: bound to the conversation (`binding`, `bound_belief`).
@@ -96,7 +97,9 @@ def under_prices(options: FoldOptions, total: int) -> FoldOptions:
     """
     first = options.precedents[0].decision if options.precedents else options.belief
     caches = first is not None and first.caches and rung(total) > 0
-    belief = options.belief and replace(options.belief, caches=caches)
+    belief = options.belief
+    if belief is not None:
+        belief = replace(belief, caches=caches, brake=belief.brake or (belief.caches and not caches and rung(total) > 0))
     prices = options.prices_if_cached if caches and options.prices_if_cached else options.prices
     return replace(options, prices=prices, belief=belief)
 

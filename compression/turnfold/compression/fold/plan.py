@@ -130,8 +130,16 @@ def _reached(known: _Replayed, whole: Course, same: int) -> list[Replay]:
     last = bisect_left(whole.requests, same)
     states = known.states[: bisect_right(known.states, last, key=lambda state: state.turns)]
     belief = whole.options.belief
+    if states and any(at not in dict(states[-1].decided) for at in _cold_before(whole, states[-1].turns)):
+        return []
     for at, made in states[-1].decided if states else ():
         now = whole.decided.get(at, belief)
         if now is not made and now != made:
             return []
     return list(states)
+
+
+def _cold_before(whole: Course, turns: int) -> list[int]:
+    """The numbers of messages up to the request of this number at which the cache was found to be cold: no message says so."""
+    end = whole.units[whole.requests[turns - 1]].end if turns else 0
+    return [at for at, decision in whole.decided.items() if decision.cold and at <= end]

@@ -158,6 +158,25 @@ def thresholds(options: FoldOptions, warmth: Warmth, total: int, shape: Shape, s
     )
 
 
+def without_cache(limits: Thresholds) -> Thresholds:
+    """The same for a request that finds nothing in the cache: a fold need not wait, since it writes nothing again that would not
+    be written anyway. What stays raw is the same: later requests find it."""
+    start = min(limits.start, _start_and_keep(1.0)[0])
+    return limits._replace(start=start, fold_at=min(limits.fold_at, limits.keep_recent + _EPOCH_LEAST))
+
+
+def rewritten_by_recall(options: FoldOptions, shape: Shape, recall: int, turns: float) -> float:
+    """What quotes cost a person's message as a rule: their own tokens; and, since they go when the next one comes, writing the
+    answer to it once more, or reading them until the next fold where they stay.
+
+    Args:
+        recall: tokens of the quotes.
+        turns: until the next fold.
+    """
+    r, w = options.prices.read, options.prices.write
+    return w * recall + min((w - r) * shape.pace, recall * turns * r)
+
+
 def talk(shape: Shape) -> float:
     """How far a conversation is talk in short turns, 0..1, and neither a tool loop nor about long texts."""
     short = min(1.0, max(0.0, (_LONG_TURN - shape.pace) / (_LONG_TURN - _SHORT_TURN)))

@@ -85,11 +85,15 @@ def start(course: Course) -> Replay:
 def step(course: Course, before: Replay) -> Replay:
     """What the replay comes to with one more request."""
     index = course.requests[before.turns]
+    if before.decision.cold:  # that was said of the request before
+        before = before._replace(decision=replace(before.decision, cold=False))
     asked = _decide(course, before, index) if _outgrows_rung(course, before, index) else before
     after = _fold_if_due(course, asked, index)
-    if after is not asked and asked is before:  # a fold is due: what is believed now decides on it
-        asked = _decide(course, before, index)
-        after = _fold_if_due(course, asked, index)
+    if asked is before and (after is not asked or _is_cold(course, before, index)):  # a fold is due: what is believed now decides
+        decided = _decide(course, before, index)
+        folded = _fold_if_due(course, decided, index)
+        if after is not asked or folded is not decided:
+            asked, after = decided, folded
     if asked is not before:
         after = _adopt(course, asked, after)
     after = _reopened(course, after, index)
@@ -173,7 +177,8 @@ def _unfolded_cost(course: Course, now: Replay, index: int) -> float:
     """What a request would cost without folds, shaped results as they are."""
     warmth, prices = now.decision.warmth, course.options.prices
     known = course.total[course.requests[now.turns - 1] + 1] if now.turns else 0
-    price = prices.reread(warmth.turns if course.units[index].is_user else warmth.loops)
+    warm = 0.0 if now.decision.cold else warmth.turns if course.units[index].is_user else warmth.loops
+    price = prices.reread(warm)
     return price * known + prices.write * (course.total[index + 1] - known)
 
 
@@ -217,6 +222,14 @@ def _outgrows_rung(course: Course, before: Replay, index: int) -> bool:
     return decisions.rung(course.total[index + 1]) > decisions.rung(last)
 
 
+def _is_cold(course: Course, before: Replay, index: int) -> bool:
+    """Whether the cache has nothing of a request any more, as was decided at it; of the newest, as is believed."""
+    decision = course.decided.get(course.units[index].end)
+    if decision is None and before.turns + 1 == len(course.requests):
+        decision = course.options.belief
+    return decision is not None and decision.cold
+
+
 def _decide(course: Course, before: Replay, index: int) -> Replay:
     """The replay with what was decided at this request, or is decided now; itself where everything was decided at the start."""
     if course.options.belief is None:
@@ -255,6 +268,7 @@ def _fold_if_due(course: Course, before: Replay, index: int) -> Replay:
     if tiny or _is_about_all(course, index):
         return before
     limits = thresholds_at(course, before, index)
+    limits = policy.without_cache(limits) if before.decision.cold else limits
     if _goes_on_whole(course, before, index) or (course.options.preserved_thinking and course.loop(index) is not None):
         return before
     if limits.limit is not None and total > (course.options.budget or 0):
@@ -271,9 +285,28 @@ def _fold_if_due(course: Course, before: Replay, index: int) -> Replay:
         price = course.options.prices.reread(before.decision.warmth.share(course.shape_at(before.turns).loops))
         spent = before.spent + _unfolded_cost(course, before, index)
         saving -= int(_quoted(course, before, after, index) / max(price, policy.LEAST_PRICE))
-        if policy.pays(price, rewrite, saving, before.turns + 1, policy.allowance(before.saved, spent)):
+        useful = not before.decision.cold or _saves_more(course, before, after, index)
+        if useful and policy.pays(price, rewrite, saving, before.turns + 1, policy.allowance(before.saved, spent)):
             return after._replace(saved=before.saved - rewrite)
     return before
+
+
+def _saves_more(course: Course, before: Replay, after: Replay, index: int) -> bool:
+    """Whether requests behind a fold cost less than before it, what is quoted in them included: one that costs nothing may come
+    too early for that."""
+    return _saved_a_turn(course, after, index) > _saved_a_turn(course, before, index)
+
+
+def _saved_a_turn(course: Course, now: Replay, index: int) -> float:
+    if not now.pieces:
+        return 0.0
+    warmth, shape, options = now.decision.warmth, course.shape_at(now.turns), course.options
+    left_out, folded = saved_by(now.pieces)
+    recall = policy.most_recall_tokens(options, warmth, shape, left_out, folded) if options.recall else 0
+    limits = thresholds_at(course, now, index)
+    turns = max(_LEAST_TURNS, (limits.fold_at - limits.keep_recent) / max(1.0, shape.pace))
+    quoted = policy.rewritten_by_recall(options, shape, recall, turns) if recall else 0.0
+    return options.prices.reread(warmth.share(shape.loops)) * left_out - max(0.0, 1 - shape.loops) * quoted
 
 
 def _stake(course: Course, before: Replay, after: Replay) -> tuple[float, int]:
@@ -291,7 +324,7 @@ def _stake(course: Course, before: Replay, after: Replay) -> tuple[float, int]:
     among = course.total[known] - course.total[first] - course.folds(first, known, stays) if known > first else 0
     behind = course.total[max(after.tail, sent)] - course.total[after.tail]
     again = among + behind + _unmarked_front(course, before, first)
-    warm = before.decision.warmth.share(course.shape_at(before.turns).loops)
+    warm = 0.0 if before.decision.cold else before.decision.warmth.share(course.shape_at(before.turns).loops)
     return policy.rewrite_cost(course.options, warm, raw, fresh, left, again), raw + fresh - left
 
 

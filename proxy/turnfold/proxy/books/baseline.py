@@ -39,7 +39,7 @@ from itertools import accumulate
 from math import sqrt
 from typing import Any, Final, NamedTuple
 
-from turnfold.compression.warmth import TIMES
+from turnfold.compression.warmth import TIMES, rests_are_cold
 from turnfold.config.prices import TokenUse, least_cached
 from turnfold.proxy.chat.receipts import Receipt, Usage
 from turnfold.proxy.chat.trail import Trail, Trails
@@ -121,9 +121,15 @@ class PastRequest(NamedTuple):
         return self.warm / self.seen if self.seen else 1.0
 
     def warm_after(self, elapsed: float) -> float:
-        """The share of those that came so long behind the one before; that of all counts as one of them."""
-        seen, warm = (self.times or _NO_TIMES)[bisect_right(TIMES, elapsed)]
-        return (warm + self.warm_share) / (seen + 1)
+        """The share of those that came so long behind the one before; that of these and of quicker ones counts as one of them. It
+        is 0 where a fold may rest on that."""
+        times, place = self.times or _NO_TIMES, bisect_right(TIMES, elapsed)
+        all_seen, all_warm = [seen for seen, _ in times], [warm for _, warm in times]
+        if rests_are_cold(all_seen, all_warm, elapsed):
+            return 0.0
+        quicker = sum(all_seen[: place + 1])  # a rest that was cold says nothing of a quick answer
+        usual = sum(all_warm[: place + 1]) / quicker if quicker else 1.0
+        return (all_warm[place] + usual) / (all_seen[place] + 1)
 
     def missing_marks(self) -> float:
         """Probability that a fold event finds nothing in a warm cache: the misses that neither the share of cold caches nor

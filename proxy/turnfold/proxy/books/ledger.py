@@ -58,7 +58,8 @@ _MOST_REMEMBERED: Final = 50_000
 _WRITE_AGAIN: Final = 3600.0
 _PAST_TTL: Final = 86_400.0
 # Other processes write these too, and may have written newer ones to a server that took over: they are not repeated.
-_CHANGING: Final = frozenset({"cache-model", TAGS, MODELS})
+_PAST: Final = "cache-model"
+_CHANGING: Final = frozenset({_PAST, TAGS, MODELS})
 
 _log = logging.getLogger(__name__)
 _WAITING: Final = (
@@ -167,7 +168,14 @@ class _QueueShares:
 
 
 def _past_key(receipt: Receipt) -> Key | None:
-    return None if receipt.conversation is None else Key(receipt.tenant, "cache-model", receipt.conversation)
+    return None if receipt.conversation is None else Key(receipt.tenant, _PAST, receipt.conversation)
+
+
+async def newest_at(store: Store, tenant: str, conversation: str) -> float | None:
+    """Unix time of the newest request that was recorded of a conversation. Raises StoreError: the store does not answer."""
+    value = (await store.get([Key(tenant, _PAST, conversation)]))[0]
+    past = PastRequest.from_bytes(value) if value is not None else None
+    return past.at if past is not None and past.at else None
 
 
 class Ledger:

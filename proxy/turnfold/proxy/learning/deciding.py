@@ -16,8 +16,9 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final, NamedTuple, Protocol, TypeVar
 
-from turnfold.compression.options import FoldDecision, FoldOptions, Precedent, WrittenSummary
-from turnfold.proxy.learning.decision_records import keep_first
+from turnfold.compression.options import FoldOptions, Precedent, WrittenSummary
+from turnfold.proxy.learning.decision_records import add_rests, keep_first, read_rests
+from turnfold.proxy.learning.pauses import Pauses, Rest
 from turnfold.proxy.learning.warming import WarmthMemory
 from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.store.base import Store, StoreError
@@ -64,6 +65,7 @@ class Decisions:
         warmth: what is believed.
         summaries: those that were written so far.
         learns: whether what is believed of the cache is learned; else it is as set.
+        pauses: how long conversations have rested.
     """
 
     def __init__(
@@ -74,7 +76,9 @@ class Decisions:
         summaries: Callable[[Place], tuple[WrittenSummary, ...]] = _none_written,
         *,
         learns: bool = True,
+        pauses: Pauses | None = None,
     ) -> None:
+        self._pauses = pauses or Pauses()
         self._summaries = summaries
         self._learns = learns
         self._warmth = warmth
@@ -85,10 +89,11 @@ class Decisions:
         self._alone: dict[Place, dict[tuple[int, str], Precedent]] = {}
         self._models: dict[Place, Place] = {}  # a conversation under no model: under the one that last decided of it
 
-    def options(self, options: FoldOptions, place: Place, *, alone: bool = False) -> FoldOptions:
+    def options(self, options: FoldOptions, place: Place, pause: float = 0.0, *, alone: bool = False) -> FoldOptions:
         """Options with what this process knows to have been decided of conversations that begin so, and with what it believes.
 
         Args:
+            pause: seconds since the conversation's request before.
             alone: whether the options' own belief, that of every replica, stays.
         """
         if options.belief is None:
@@ -96,9 +101,9 @@ class Decisions:
         belief, borrowed = options.belief, tuple[Precedent, ...]()
         if not alone:
             borrowed = self._borrowed(place)
-            learned = self._warmth.decision(place.spot, place.label, belief)
+            learned = self._warmth.decision(place.spot, place.label, belief, pause)
             warmth = learned.warmth if self._learns else belief.warmth
-            belief = FoldDecision(warmth, learned.brake, self._summaries(place), learned.caches)
+            belief = replace(learned, warmth=warmth, summaries=self._summaries(place), cold=self._learns and learned.cold)
         return replace(options, precedents=self._known(place), borrowed=borrowed, belief=belief)
 
     def _known(self, place: Place) -> tuple[Precedent, ...]:
@@ -112,14 +117,23 @@ class Decisions:
 
     def forget_in_memory(self) -> None:
         """Forget all that the store has; what was decided without it is all that there is, and stays."""
+        self._pauses.forget_in_memory()
         for place in [place for place in self._kept if place not in self._alone]:
             del self._kept[place]
         self._models = {conversation: place for conversation, place in self._models.items() if place in self._kept}
 
     async def fold(self, options: FoldOptions, place: Place, work: Callable[[FoldOptions], Awaitable[T]]) -> T:
         """What `work` makes under the options and all decisions; what it decides is kept before this returns."""
+        asks = self._learns and options.belief is not None
+        rest = await self._pauses.since(place.spot.tenant, place.label) if asks else Rest(0.0)
+        if rest.is_long:
+            await self._learn_rests(place)
         for _ in range(_TRIES):
-            made = await work(self.options(options, place))
+            made = await work(self.options(options, place, rest.seconds))
+            if rest.is_new and made.decided:
+                rest = Rest(rest.seconds)
+                if await self._learn_rests(place):
+                    continue
             held = await self._keep(place, made.decided) if made.decided else True
             if held:
                 return made
@@ -130,6 +144,16 @@ class Decisions:
         self._alone.setdefault(place, {}).update({(one.at, one.prefix): one for one in made.decided})
         return made
 
+    async def _learn_rests(self, place: Place) -> bool:
+        """Whether something was decided elsewhere behind a rest; it is known from then on."""
+        try:
+            found = await read_rests(self._store, place.spot, place.label) if self._store is not None else ()
+        except StoreError:
+            return False
+        if found:
+            self._remember(place, found)
+        return bool(found)
+
     async def _keep(self, place: Place, decided: Sequence[Precedent]) -> bool | None:
         """Keep what was just decided.
 
@@ -138,7 +162,7 @@ class Decisions:
         """
         asked = (*self._alone.get(place, {}).values(), *decided)
         try:
-            held = await keep_first(self._store, place.spot, asked, self._ttl, place.label) if self._store else asked
+            held = await self._kept_first(self._store, place, asked) if self._store else asked
         except StoreError as exc:
             if not self._store_missed:  # else each fold would say so, for as long as a disk is full
                 _log.info("folds are decided in this process alone while the store does not answer: %s", exc)
@@ -148,6 +172,12 @@ class Decisions:
         self._alone.pop(place, None)
         self._remember(place, held)
         return held == asked
+
+    async def _kept_first(self, store: Store, place: Place, asked: Sequence[Precedent]) -> tuple[Precedent, ...]:
+        held = await keep_first(store, place.spot, asked, self._ttl, place.label)
+        if rests := [one for one in held if one.decision.cold]:
+            await add_rests(store, place.spot, rests, self._ttl, place.label)
+        return held
 
     def _remember(self, place: Place, held: Sequence[Precedent]) -> None:
         place = place._replace(spot=_shared(place.spot))

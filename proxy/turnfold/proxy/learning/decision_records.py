@@ -17,9 +17,11 @@ from typing import Any, Final
 from turnfold.compression.options import FoldDecision, Precedent, Warmth, WrittenSummary
 from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.store.base import Item, Key, Store
-from turnfold.proxy.store.records import VERSION, decode_record
+from turnfold.proxy.store.records import VERSION, decode_record, encode_record
 
 KIND: Final = "decision"
+_REST: Final = "rest"
+_RESTS: Final = 64  # in a conversation's list, the newest
 
 
 async def keep_first(
@@ -40,6 +42,37 @@ async def keep_first(
     return tuple(_held(one, later.get(i, held[i])) for i, one in enumerate(precedents))
 
 
+async def add_rests(store: Store, spot: Spot, precedents: Sequence[Precedent], ttl: float, conversation: str) -> None:
+    """Add those that were decided behind a long rest to the conversation's list, by which a replica finds them that served no
+    request since: no message says where they are.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    known = {(one.at, one.prefix): one for one in (*await read_rests(store, spot, conversation), *precedents)}
+    value = [{"at": one.at, "prefix": one.prefix, **_to_json(one.decision)} for one in [*known.values()][-_RESTS:]]
+    await store.put([Item(_rests_key(spot, conversation), encode_record({VERSION: 1, "rests": value}), ttl, conversation)])
+
+
+async def read_rests(store: Store, spot: Spot, conversation: str) -> tuple[Precedent, ...]:
+    """That list.
+
+    Raises:
+        StoreError: the store does not answer.
+    """
+    (value,) = await store.get([_rests_key(spot, conversation)])
+    found = None if value is None else decode_record(_REST, value, _build_rests)
+    return found or ()
+
+
+def _rests_key(spot: Spot, conversation: str) -> Key:
+    return spot.key_of(_REST, conversation)
+
+
+def _build_rests(value: Any) -> tuple[Precedent, ...]:
+    return tuple(Precedent(int(one["at"]), str(one["prefix"]), _build(one)) for one in value["rests"])
+
+
 def _held(own: Precedent, value: bytes | None) -> Precedent:
     """What is kept; our own where it was written now, or where this release cannot read it."""
     decision = None if value is None else decode_record(KIND, value, _build)
@@ -51,13 +84,18 @@ def _key(spot: Spot, precedent: Precedent) -> Key:
 
 
 def _to_bytes(precedent: Precedent) -> bytes:
-    decision = precedent.decision
-    value: dict[str, Any] = {VERSION: 1, "turns": decision.warmth.turns, "loops": decision.warmth.loops, "brake": decision.brake}
+    return json.dumps({VERSION: 1, **_to_json(precedent.decision)}, separators=(",", ":")).encode("ascii")
+
+
+def _to_json(decision: FoldDecision) -> dict[str, Any]:
+    value: dict[str, Any] = {"turns": decision.warmth.turns, "loops": decision.warmth.loops, "brake": decision.brake}
     if decision.caches:
         value["caches"] = True
+    if decision.cold:
+        value["cold"] = True
     if decision.summaries:
         value["summaries"] = [[one.start, one.end, one.prefix, one.text] for one in decision.summaries]
-    return json.dumps(value, separators=(",", ":")).encode("ascii")
+    return value
 
 
 def _build(value: Any) -> FoldDecision:
@@ -67,4 +105,5 @@ def _build(value: Any) -> FoldDecision:
     written = tuple(
         WrittenSummary(int(start), int(end), str(prefix), str(text)) for start, end, prefix, text in value.get("summaries", ())
     )
-    return FoldDecision(Warmth(*shares), bool(value.get("brake", False)), written, bool(value.get("caches", False)))
+    brake, caches, cold = (bool(value.get(name, False)) for name in ("brake", "caches", "cold"))
+    return FoldDecision(Warmth(*shares), brake, written, caches, cold)

@@ -18,7 +18,7 @@ from threading import Lock
 from typing import Final
 
 from turnfold.compression.options import FoldDecision
-from turnfold.compression.warmth import WarmthCounts, belief, merge, observe
+from turnfold.compression.warmth import WarmthCounts, belief, is_cold_after, merge, observe
 from turnfold.proxy.learning.warmth_records import add_counts, discard_counts, read_counts
 from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.store.base import Store, StoreError
@@ -46,13 +46,18 @@ class WarmthMemory:
     def __init__(self, store: Store | None = None) -> None:
         self._store = store
         self._entries: OrderedDict[Spot, _WarmthEntry] = OrderedDict()
+        self._caching: OrderedDict[tuple[str, str], None] = OrderedDict()  # tenants' upstreams that were seen to: for any model
         self._braked: OrderedDict[tuple[str, str], None] = OrderedDict()
         self._unheard = asyncio.Event()
         self._lock = Lock()
         self._forgotten = 0
 
-    def decision(self, spot: Spot, conversation: str, usual: FoldDecision) -> FoldDecision:
-        """What is to be decided of a conversation now, if something is."""
+    def decision(self, spot: Spot, conversation: str, usual: FoldDecision, pause: float = 0.0) -> FoldDecision:
+        """What is to be decided of a conversation now, if something is.
+
+        Args:
+            pause: seconds since its request before.
+        """
         with self._lock:
             if spot not in self._entries:
                 self._unheard.set()
@@ -60,28 +65,31 @@ class WarmthMemory:
             entry.wanted = True
             seen = entry.seen
             braked = (spot.tenant, conversation) in self._braked
-            return FoldDecision(belief(seen, usual.warmth), braked, caches=sum(seen.warm) > 0)
+            caches = sum(seen.warm) > 0 or (spot.tenant, spot.upstream) in self._caching
+            return FoldDecision(belief(seen, usual.warmth), braked, caches=caches, cold=is_cold_after(seen, pause))
 
     def observe(self, spot: Spot, elapsed: float, *, loop: bool, warm: bool) -> None:
         """A request that showed whether the cache was warm, so many seconds after the one before."""
         with self._lock:
             entry = self._entry(spot)
             entry.own = observe(entry.own, elapsed, loop=loop, warm=warm)
+            if warm:
+                _mark(self._caching, (spot.tenant, spot.upstream))
 
     def set_brake(self, tenant: str, conversation: str, *, on: bool) -> None:
         """Whether a conversation's folds have not paid by the time they should have."""
         with self._lock:
-            self._braked.pop((tenant, conversation), None)
             if on:
-                self._braked[tenant, conversation] = None
-            while len(self._braked) > _KEPT:
-                self._braked.popitem(last=False)
+                _mark(self._braked, (tenant, conversation))
+            else:
+                self._braked.pop((tenant, conversation), None)
 
     def forget_in_memory(self, is_gone: Callable[[str, str | None], bool]) -> None:
         """Forget what was deleted, of a tenant (None) or of its conversation; what this process has seen of it is not written."""
         with self._lock:
             self._forgotten += 1
             for spot in [spot for spot in self._entries if is_gone(spot.tenant, None)]:
+                self._caching.pop((spot.tenant, spot.upstream), None)
                 del self._entries[spot]
             for place in [place for place in self._braked if is_gone(*place)]:
                 del self._braked[place]
@@ -125,3 +133,11 @@ class WarmthMemory:
         while len(self._entries) > _KEPT:
             self._entries.popitem(last=False)
         return entry
+
+
+def _mark(known: OrderedDict[tuple[str, str], None], name: tuple[str, str]) -> None:
+    """Remember a name as the newest; the oldest goes where there are too many."""
+    known[name] = None
+    known.move_to_end(name)
+    while len(known) > _KEPT:
+        known.popitem(last=False)
