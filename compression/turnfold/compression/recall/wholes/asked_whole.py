@@ -25,6 +25,7 @@ from turnfold.compression.recall.wholes.offers import find_labelled, find_offer
 from turnfold.compression.recall.wholes.parts.code_parts import code_parts, find_code_parts, find_printed_code
 from turnfold.compression.recall.wholes.parts.keyed_blocks import find_keyed_blocks
 from turnfold.compression.recall.wholes.parts.moments import find_moment
+from turnfold.compression.recall.wholes.parts.printed_parts import find_printed_parts
 from turnfold.compression.recall.wholes.parts.request import PartRequest
 from turnfold.compression.recall.wholes.parts.sections import find_sections
 from turnfold.compression.recall.wholes.placed_parts import find_parts
@@ -71,10 +72,15 @@ def _named_part(
     if room <= 0:
         return FoundWork()
     asked = PartRequest(sources, question.behind, question.text, room, count, memo)
-    if not index.is_talk:
-        return FoundWork() if question.request else find_printed_code(asked)
+    if question.request and not index.is_talk:
+        return FoundWork()
     is_of_all = _asks_for_text(question) or _asks_of_all_code(asked)
-    finders = (find_code_parts, find_sections, find_moment, *(() if is_of_all else (find_keyed_blocks, find_numbered_rows)))
+    finders = (find_sections, find_moment, *(() if is_of_all else (find_keyed_blocks, find_numbered_rows)))
+    code = (find_code_parts if index.is_talk else find_printed_code)(asked)
+    if code.quotes:
+        return code
+    if not index.is_talk:
+        return find_printed_parts(asked, finders)
     found = (find(asked) for find in finders)
     return next((one for one in found if one.quotes), FoundWork())
 

@@ -35,7 +35,7 @@ from turnfold.compression.text.dialogue.wanted.code_blocks import code_ranges
 from turnfold.compression.text.dialogue.wanted.code_definitions import Definition
 from turnfold.compression.text.dialogue.wanted.code_files import FilePart, is_path, line_range
 from turnfold.compression.text.dialogue.wanted.code_parts import CallPlace, NamedCode, call_places, named_parts
-from turnfold.compression.text.dialogue.wanted.numbered_code import bare_code
+from turnfold.compression.text.dialogue.wanted.printed_text import bare_code
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 

@@ -48,6 +48,7 @@ _LABELS: Final = r"((?:[^\S\n]?\((?:[a-z]{1,4}|\d{1,2})\)){1,3})"
 _LETTERED: Final = re.compile(rf"(?<![\w.]){_NUMBER}{_LABELS}")
 _WITHIN: Final = re.compile(rf"(?:(?<=\d)|(?:{_NUMBER_WORD})[^\S\n]){_LABELS}(?!\w)")
 _ROMAN: Final = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
+_JOINT: Final = re.compile(r"(?<=\w)[._/:-]+(?=\w)")
 _RANGE: Final = re.compile(r"\A[^\S\n]*(?:-|–|to|bis|à)")
 _DOTTED: Final = re.compile(r"(?<![\w.$€£¥v])(\d{1,3}(?:\.\d{1,3}){1,4})(?![\w.%$€£°])")
 _LINE: Final = re.compile(
@@ -112,8 +113,13 @@ def named_sections(message: str) -> NamedSections:
     within = tuple(re.findall(r"\w+", labels[1])) if labels else ()
     numbers += [_eastern(found[1]) for found in _EASTERN_ASKED.finditer(folded)]
     numbers += [found[1] for found in _DOTTED.finditer(folded) if found[1] not in numbers]
-    quoted = tuple(tuple(words.words(part)) for part in re.findall(r"[\"“„«'‘]([^\"”“»'’\n]{2,90})[\"”“»'’]", folded))
-    return NamedSections(tuple(numbers[:_MOST_NAMED]), tuple(words.words(folded)), quoted, within)
+    quoted = tuple(_spoken(part) for part in re.findall(r"[\"“„«'‘]([^\"”“»'’\n]{2,90})[\"”“»'’]", folded))
+    return NamedSections(tuple(numbers[:_MOST_NAMED]), _spoken(folded), quoted, within)
+
+
+def _spoken(folded: str) -> tuple[str, ...]:
+    """The words of a heading, or of who names it, in order: "pyproject.toml options" has three."""
+    return tuple(words.words(_JOINT.sub(" ", folded)))
 
 
 def may_be_listed(named: NamedSections) -> bool:
@@ -143,7 +149,7 @@ def text_sections(text: str) -> list[HeadedSection]:
     return [
         HeadedSection(
             head.number,
-            tuple(words.words(words.fold(head.title))),
+            _spoken(words.fold(head.title)),
             (head.at, _end(heads, n, len(text))),
             _first_line(text, head.at),
             head.level,
