@@ -20,9 +20,7 @@ _NUMBER: Final = re.compile(r"[^\S\n]{0,8}\d{1,6}(?:\t|→|[:|│] ?|  )")
 _SHARE: Final = 0.8  # of the lines
 _LONG_LINES: Final = 400  # characters of a line on average, from which JSON is written for programs
 #: A string of JSON, be it in a string itself, that holds no JSON; or a sign between such.
-_JSON_PART: Final = re.compile(
-    r"(?<!\\)(\\{0,7})\"(?![\[{]\s{0,9}(?:\\{1,8}[\"n]|[\[{\]}]))(?s:.*?)(?<!\\)\1\"|[\[{}\],]"
-)
+_JSON_PART: Final = re.compile(r"(?<!\\)(\\{0,7})\"(?![\[{]\s{0,9}(?:\\{1,8}[\"n]|[\[{\]}]))(?s:.*?)(?<!\\)\1\"|[\[{}\],]")
 _DEEPEST: Final = 40
 
 
