@@ -17,7 +17,7 @@ from turnfold.compression.recall.wholes.all_rows import find_rows
 from turnfold.compression.recall.wholes.answer_series import find_answer_series
 from turnfold.compression.recall.wholes.definitions import find_definitions
 from turnfold.compression.recall.wholes.entries import find_entries
-from turnfold.compression.recall.wholes.handed_code import find_code
+from turnfold.compression.recall.wholes.handed_code import find_code, find_read_code
 from turnfold.compression.recall.wholes.mails import find_mails
 from turnfold.compression.recall.wholes.materials import find_materials
 from turnfold.compression.recall.wholes.named_rows import find_named_rows, find_numbered_rows
@@ -126,6 +126,8 @@ def _beside(
         more = more.joined(find_materials(sources, behind, asks, room(), count, memo))
         held = frozenset(quote.source for quote in (*found.quotes, *more.quotes))
         more = more.joined(find_code(sources, behind, asks, held, room(), count, memo))
+    elif not (found.quotes or question.request):
+        more = more.joined(find_read_code(PartRequest(sources, behind, asks, room(), count, memo)))
     series = FoundWork() if found.quotes else find_series(sources, asks, room(), count, memo)
     if series.quotes:
         return more.joined(series)

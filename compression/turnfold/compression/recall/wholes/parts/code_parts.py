@@ -114,6 +114,11 @@ def code_parts(memo: Memo, messages: Sequence[Quotable]) -> list[HeldCode]:
     return of_each(memo, "code-parts", messages, held_code)
 
 
+def printed_parts(memo: Memo, messages: Sequence[Quotable]) -> list[HeldCode]:
+    """The same of an agent's messages and its tools' results."""
+    return of_each(memo, "printed-code", messages, printed_code)
+
+
 def find_printed_code(asked: PartRequest) -> FoundWork:
     """The same of what an agent's tools printed: the newest form of each definition that the user names, and what edited it."""
     sources, behind, request, room, count, memo = asked
@@ -123,7 +128,7 @@ def find_printed_code(asked: PartRequest) -> FoundWork:
     if not (wanted.names or wanted.joined):
         return FoundWork()
     every = [*sources, *behind]
-    held = of_each(memo, "printed-code", every, printed_code)
+    held = printed_parts(memo, every)
     if not any(_names_any(parts, wanted) for parts in held):
         return FoundWork()
     room = min(_MOST_PRINTED, room)
