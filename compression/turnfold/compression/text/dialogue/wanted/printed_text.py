@@ -66,6 +66,12 @@ def bare_code(text: str) -> str:
     return _unnumbered(text).text
 
 
+def printed_line(text: str, number: int) -> int:
+    """Where the line of a number stands in what a tool printed of a file with the numbers; -1 where it does not."""
+    found = re.search(rf"^[^\S\n]{{0,8}}{number}(?:\t|→|[:|│] ?|  )[^\n]*", text, re.MULTILINE)
+    return found.end() if found else -1
+
+
 def printed_definitions(text: str) -> Iterator[Definition]:
     """The definitions in what a tool printed."""
     bare = _unnumbered(text)
