@@ -16,7 +16,7 @@ from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.options import CachePrices, FoldOptions
-from turnfold.compression.text.dialogue.wanted.numbered_code import printed_definitions
+from turnfold.compression.text.dialogue.wanted.printed_text import printed_definitions
 
 _CODE: Final = (
     "import tides\n\n\nclass Harbour:\n    def moor_boat(self, boat):\n        for pier in self.piers:\n"

@@ -17,7 +17,7 @@ from turnfold.compression.recall.wholes.all_rows import find_rows
 from turnfold.compression.recall.wholes.answer_series import find_answer_series
 from turnfold.compression.recall.wholes.definitions import find_definitions
 from turnfold.compression.recall.wholes.entries import find_entries
-from turnfold.compression.recall.wholes.handed_code import find_code
+from turnfold.compression.recall.wholes.handed_code import find_code, find_read_code
 from turnfold.compression.recall.wholes.mails import find_mails
 from turnfold.compression.recall.wholes.materials import find_materials
 from turnfold.compression.recall.wholes.named_rows import find_named_rows, find_numbered_rows
@@ -25,6 +25,7 @@ from turnfold.compression.recall.wholes.offers import find_labelled, find_offer
 from turnfold.compression.recall.wholes.parts.code_parts import code_parts, find_code_parts, find_printed_code
 from turnfold.compression.recall.wholes.parts.keyed_blocks import find_keyed_blocks
 from turnfold.compression.recall.wholes.parts.moments import find_moment
+from turnfold.compression.recall.wholes.parts.printed_parts import find_printed_parts
 from turnfold.compression.recall.wholes.parts.request import PartRequest
 from turnfold.compression.recall.wholes.parts.sections import find_sections
 from turnfold.compression.recall.wholes.placed_parts import find_parts
@@ -72,10 +73,15 @@ def _named_part(
     if room <= 0:
         return FoundWork()
     asked = PartRequest(sources, question.behind, words.apart(question.text), room, count, memo)
-    if not index.is_talk:
-        return FoundWork() if question.request else find_printed_code(asked)
+    if question.request and not index.is_talk:
+        return FoundWork()
     is_of_all = _asks_for_text(question) or _asks_of_all_code(asked)
-    finders = (find_code_parts, find_sections, find_moment, *(() if is_of_all else (find_keyed_blocks, find_numbered_rows)))
+    finders = (find_sections, find_moment, *(() if is_of_all else (find_keyed_blocks, find_numbered_rows)))
+    code = (find_code_parts if index.is_talk else find_printed_code)(asked)
+    if code.quotes:
+        return code
+    if not index.is_talk:
+        return find_printed_parts(asked, finders)
     found = (find(asked) for find in finders)
     return next((one for one in found if one.quotes), FoundWork())
 
@@ -129,6 +135,8 @@ def _beside(
         more = more.joined(find_materials(sources, behind, asks, room(), count, memo))
         held = frozenset(quote.source for quote in (*found.quotes, *more.quotes))
         more = more.joined(find_code(sources, behind, asks, held, room(), count, memo))
+    elif not (found.quotes or question.request):
+        more = more.joined(find_read_code(PartRequest(sources, behind, asks, room(), count, memo)))
     series = FoundWork() if found.quotes else find_series(sources, asks, room(), count, memo)
     if series.quotes:
         return more.joined(series)

@@ -16,6 +16,8 @@ from typing import Final, NamedTuple
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.wholes.parts.code_outline import find_outline
+from turnfold.compression.recall.wholes.parts.code_parts import code_parts, printed_parts
+from turnfold.compression.recall.wholes.parts.request import BESIDE, PartRequest
 from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.code_blocks import CodeBlock, code_blocks
@@ -69,7 +71,17 @@ def find_code(
         tokens = quote_tokens(quotes, sources, count)
         if tokens <= (room if is_general else min(_MOST, room)) and (some or not is_general):
             return FoundWork(quotes, (), tokens)
-    return find_outline(sources, room if handed else min(_MOST, room), count, memo) if is_general else FoundWork()
+    if not is_general:
+        return FoundWork()
+    asked = PartRequest(sources, behind, folded, room if handed else min(_MOST, room), count, memo)
+    return find_outline(asked, code_parts(memo, every))
+
+
+def find_read_code(asked: PartRequest) -> FoundWork:
+    """The same of the files that an agent's tools printed, for a request about all of them."""
+    if not (needs_code(asked.text) and is_about_all_code(asked.text)):
+        return FoundWork()
+    return find_outline(asked, printed_parts(asked.memo, [*asked.sources, *asked.behind]))._replace(beside=BESIDE)
 
 
 def _blocks(source: Quotable) -> tuple[CodeBlock, ...]:

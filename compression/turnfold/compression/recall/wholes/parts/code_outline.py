@@ -1,44 +1,94 @@
-"""The outline of pasted code that is too long to be quoted, for a request about all of it: "explain the architecture".
+"""Code that is too long to be quoted, for a request about all of it: "explain the architecture", "review the code".
 
 Lives here: what of it is quoted. Does not belong here: telling such a request (``text.dialogue.wanted.materials``), where files
 and definitions stand (``text.dialogue.wanted.code_files``, ``code_definitions``).
 
-A few passages that share a word with "review the code" say less of it than the names of all that it defines, under the files that
-these stand in. Where even these have no room, those of the outermost level are quoted, or the names of the files alone.
+A few passages that share a word with "review the code" say less of it than the names of all that it defines, under the files
+that these stand in. Where even these have no room, those of the outermost level are quoted, or the names of the files alone.
+Nobody can review or port names, so the room that is left goes to whole files, those first on which most others rest, of these the
+newest.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from turnfold.compression.memo import Memo
 from turnfold.compression.recall.fence import quote_tokens
-from turnfold.compression.recall.wholes.parts.code_parts import code_parts
-from turnfold.compression.recall.wholes.parts.edited_code import HeldCode
+from turnfold.compression.recall.wholes.parts.edited_code import HeldCode, OfFile, edits_of, newest_file
+from turnfold.compression.recall.wholes.parts.request import PartRequest
+from turnfold.compression.recall.wholes.spread_works import joined
 from turnfold.compression.recall.wholes.works import FoundWork
+from turnfold.compression.text.dialogue.wanted.code_parts import named_parts
+from turnfold.compression.text.dialogue.wanted.printed_text import bare_code
+from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 
 _DEPTHS: Final = (8, 0, -1)  # characters by which a definition may be indented; -1 for none
 _FEWEST: Final = 3  # lines of an outline
+_MOST_FILES: Final = 60  # that may be quoted whole
+_NAME: Final = re.compile(r"[A-Za-z_$][\w$]+")
 _LEAST: Final = 2  # definitions of a message that names no file, whose code is no mere example
 
 
-def find_outline(sources: Sequence[Quotable], room: int, count: Callable[[str], int], memo: Memo) -> FoundWork:
-    """What the code of a talk defines, by file, each file and each definition in its newest form.
+def find_outline(asked: PartRequest, held: Sequence[HeldCode]) -> FoundWork:
+    """What the code of a conversation defines, by file, each file and each definition in its newest form, and of its files as
+    many as have room.
 
     Args:
-        sources: what may be quoted.
-        room: tokens that quotes may take.
+        held: what each message has of code, those behind the sources too.
     """
-    held = code_parts(memo, sources)
+    sources, room, count = asked.sources, asked.room, asked.count
     for depth in _DEPTHS:
-        quotes = sorted({Quote(n, *place) for n, place in _lines(held, depth)})
-        tokens = quote_tokens(quotes, sources, count)
-        if len(quotes) >= _FEWEST and tokens <= room:
-            return FoundWork(tuple(quotes), (), tokens)
-    return FoundWork()
+        outline = joined(sources, (Quote(n, *place) for n, place in _lines(held[: len(sources)], depth)))
+        tokens = quote_tokens(outline, sources, count)
+        if len(outline) >= _FEWEST and tokens <= room:
+            break
+    else:
+        return FoundWork()
+    quotes, chosen = outline, list[Quote]()
+    for file in () if named_parts(asked.text).lists else _by_weight(_files(asked, held), sources):
+        more = joined(sources, [*outline, *chosen, *file])
+        size = quote_tokens(more, sources, count)
+        if size <= room:
+            quotes, tokens, chosen = more, size, [*chosen, *file]
+    return FoundWork(quotes, (), tokens)
+
+
+def _files(asked: PartRequest, held: Sequence[HeldCode]) -> Iterator[tuple[frozenset[str], tuple[Quote, ...]]]:
+    """Each file with what changed it since, and the names that it defines. None of which the request holds something newer:
+    quotes stand behind that, and an older form would be the last word."""
+    folded = len(asked.sources)
+    paths = dict.fromkeys(part.path.lower() for parts in held for part in parts.files)
+    for path in [*paths][-_MOST_FILES:]:
+        file = newest_file(path, held)
+        if file is None or file.source >= folded or estimate(text := _text(asked.sources, file)) > asked.room:
+            continue
+        edits = [*edits_of(bare_code(text), "", path, (file.source, file.part.place[1]), held)]
+        places = [(file.source, file.part.line), (file.source, file.part.place), *file.later, *edits]
+        if all(n < folded for n, _ in places):
+            names = frozenset(one.name for one in held[file.source].inside(file.part.place))
+            yield names, tuple(Quote(n, *place) for n, place in places)
+
+
+def _by_weight(
+    files: Iterable[tuple[frozenset[str], tuple[Quote, ...]]], sources: Sequence[Quotable]
+) -> Iterator[tuple[Quote, ...]]:
+    """The files, those first of which most others say a name that they alone define, the newest first where as many do."""
+    every = [*files]
+    often = Counter(name for names, _ in every for name in names)
+    said = [frozenset(_NAME.findall(sources[quotes[1].source].text[slice(*quotes[1][1:])])) for _, quotes in every]
+    own = [frozenset(name for name in names if often[name] == 1) for names, _ in every]
+    rests = [sum(not names.isdisjoint(other) for at, other in enumerate(said) if at != n) for n, names in enumerate(own)]
+    for n in sorted(range(len(every)), key=lambda n: (rests[n], every[n][1]), reverse=True):
+        yield every[n][1]
+
+
+def _text(sources: Sequence[Quotable], file: OfFile) -> str:
+    return sources[file.source].text[slice(*file.part.place)]
 
 
 def _lines(held: Sequence[HeldCode], depth: int) -> Iterator[tuple[int, tuple[int, int]]]:

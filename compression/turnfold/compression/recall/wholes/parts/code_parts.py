@@ -11,6 +11,7 @@ part later is quoted behind it (``edited_code``).
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
@@ -35,7 +36,8 @@ from turnfold.compression.text.dialogue.wanted.code_blocks import code_ranges
 from turnfold.compression.text.dialogue.wanted.code_definitions import Definition
 from turnfold.compression.text.dialogue.wanted.code_files import FilePart, is_path, line_range
 from turnfold.compression.text.dialogue.wanted.code_parts import CallPlace, NamedCode, call_places, named_parts
-from turnfold.compression.text.dialogue.wanted.numbered_code import bare_code
+from turnfold.compression.text.dialogue.wanted.printed_text import bare_code, printed_line
+from turnfold.compression.text.kinds import kind_of
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 
@@ -44,6 +46,8 @@ _MOST_OF_FILES: Final = 3_000  # of a file that is asked for as a whole
 _MOST_CALLED: Final = 3_000  # tokens of what an error names
 _MOST_PRINTED: Final = 1_200  # tokens of what a user names of what tools printed
 _LONGEST_CALLED: Final = 6_000  # characters of a definition that is quoted for one of its lines
+_ERRORS: Final = ("trace", "tests")  # kinds of results that say what went wrong
+_COMPILING: Final = re.compile(r":\d+(?::\d+)?[:)]* (?:fatal )?error\b|\(\d+(?:,\d+)?\): error\b", re.IGNORECASE)
 _AROUND: Final = 12  # lines above and below a line that is in none
 _LONG: Final = 1_000  # tokens of a message of which one file is quoted alone
 _SHORT: Final = 500  # tokens of code that is quoted whole for one of its definitions
@@ -114,23 +118,58 @@ def code_parts(memo: Memo, messages: Sequence[Quotable]) -> list[HeldCode]:
     return of_each(memo, "code-parts", messages, held_code)
 
 
+def printed_parts(memo: Memo, messages: Sequence[Quotable]) -> list[HeldCode]:
+    """The same of an agent's messages and its tools' results."""
+    return of_each(memo, "printed-code", messages, printed_code)
+
+
 def find_printed_code(asked: PartRequest) -> FoundWork:
-    """The same of what an agent's tools printed: the newest form of each definition that the user names, and what edited it."""
-    sources, behind, request, room, count, memo = asked
-    calls, wanted = call_places(request), named_parts(request)
-    if calls:
-        wanted = NamedCode(tuple(call.path for call in calls), frozenset(call.name for call in calls if call.name))
-    if not (wanted.names or wanted.joined):
+    """The same of what an agent's tools printed: the newest form of each definition that the user or an error names, and what
+    edited it."""
+    wanted = named_parts(asked.text)
+    calls = call_places(asked.text)
+    if not (calls or wanted.files or wanted.names):
+        calls = _newest_error([*asked.sources, *asked.behind])
+    if not (calls or wanted.names or wanted.joined):
         return FoundWork()
-    every = [*sources, *behind]
-    held = of_each(memo, "printed-code", every, printed_code)
+    held = printed_parts(asked.memo, [*asked.sources, *asked.behind])
+    if not calls:
+        return _printed(asked, held, wanted)
+    while calls:  # those next to the error, as many as have room
+        found = _printed(asked, held, _called(calls, held, [*asked.sources, *asked.behind]))
+        if found.quotes:
+            return found
+        calls = calls[(len(calls) + 1) // 2 :]
+    return FoundWork()
+
+
+def _newest_error(every: Sequence[Quotable]) -> list[CallPlace]:
+    """The places that the newest result names, if that is an error: "why?" and "repair it" are said of it."""
+    newest = next((one.text for one in reversed(every) if one.role == "tool"), "")
+    calls = call_places(newest)
+    return calls if calls and (kind_of(newest) in _ERRORS or _COMPILING.search(newest)) else []
+
+
+def _called(calls: Sequence[CallPlace], held: Sequence[HeldCode], every: Sequence[Quotable]) -> NamedCode:
+    """The functions that an error names, or that have the lines which it names."""
+    names = {call.name for call in calls if call.name}
+    for call in calls:
+        if not call.name:
+            files = [n for n, parts in enumerate(held) if any(is_path(file.path.lower(), call.path) for file in parts.files)]
+            places = ((n, printed_line(every[n].text, call.line)) for n in reversed(files))
+            n, at = next((one for one in places if one[1] >= 0), (0, -1))
+            names.update(one.name for one in held[n].definitions if one.place[0] <= at < one.place[1] and _fits(one))
+    return NamedCode(tuple(call.path for call in calls), frozenset(names))
+
+
+def _printed(asked: PartRequest, held: Sequence[HeldCode], wanted: NamedCode) -> FoundWork:
+    sources = asked.sources
     if not any(_names_any(parts, wanted) for parts in held):
         return FoundWork()
-    room = min(_MOST_PRINTED, room)
-    found = [*_newest(held, wanted, every, len(sources))]
+    found = [*_newest(held, wanted, [*sources, *asked.behind], len(sources))]
     quotes = joined(sources, [quote for one in found for quote in one.quotes(is_outline=False)])
-    tokens = quote_tokens(quotes, sources, count)
-    return FoundWork(quotes, (), tokens, beside=BESIDE) if tokens <= room else FoundWork()
+    tokens = quote_tokens(quotes, sources, asked.count)
+    return FoundWork(quotes, (), tokens, beside=BESIDE) if tokens <= min(_MOST_PRINTED, asked.room) else FoundWork()
 
 
 def _newest(held: Sequence[HeldCode], wanted: NamedCode, every: Sequence[Quotable], folded: int) -> Iterator[_Named]:

@@ -18,7 +18,7 @@ from turnfold.compression.text.dialogue.wanted.code_definitions import ELIDED, D
 from turnfold.compression.text.dialogue.wanted.code_edits import CodeEdit, code_edits
 from turnfold.compression.text.dialogue.wanted.code_files import FILE, FilePart, file_parts, is_path
 from turnfold.compression.text.dialogue.wanted.keyed_blocks import is_report
-from turnfold.compression.text.dialogue.wanted.numbered_code import printed_definitions
+from turnfold.compression.text.dialogue.wanted.printed_text import printed_definitions
 from turnfold.compression.text.quotes import Quotable, Quote
 
 _CODE_SIGNS: Final = ("\n  ", "\n\t", "```", "\n@@")

@@ -113,8 +113,7 @@ def _blocks_of_short(source: Quotable) -> tuple[KeyedBlock, ...]:
 
 
 def _is_long(source: Quotable) -> bool:
-    is_said = source.role in ("user", "assistant")
-    return is_said and len(source.text) > _LONG and estimate(source.text) >= _LONG
+    return len(source.text) > _LONG and estimate(source.text) >= _LONG
 
 
 def _meant(n: int, text: str, blocks: Sequence[KeyedBlock], named: NamedKeys, told: frozenset[str]) -> _MeantBlocks | None:

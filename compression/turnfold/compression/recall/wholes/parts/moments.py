@@ -38,5 +38,5 @@ def find_moment(asked: PartRequest) -> FoundWork:
 
 
 def _timed(source: Quotable) -> tuple[TimedLine, ...]:
-    is_said = source.role in ("user", "assistant") and len(source.text) > _LONG
-    return tuple(timed_lines(source.text)) if is_said and estimate(source.text) >= _LONG else ()
+    is_long = len(source.text) > _LONG and estimate(source.text) >= _LONG
+    return tuple(timed_lines(source.text)) if is_long else ()

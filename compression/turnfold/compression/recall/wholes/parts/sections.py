@@ -90,7 +90,7 @@ def _headings(held: Sequence[Sequence[HeadedSection]], asked: PartRequest) -> Fo
 
 
 def _sections(source: Quotable) -> tuple[HeadedSection, ...]:
-    if source.role not in ("user", "assistant") or len(source.text) <= _LONG or estimate(source.text) < _LONG:
+    if len(source.text) <= _LONG or estimate(source.text) < _LONG:
         return ()
     found = text_sections(source.text)
     return tuple(found) if len(found) >= _FEWEST else ()

@@ -31,6 +31,13 @@ _LINE: Final = re.compile(
     r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?(?:Z|[+-]\d\d:?\d\d)?(?![\d:])",
     re.MULTILINE,
 )
+#: The same with its time behind something else: a level, an address, the key of a record.
+_DATED: Final = re.compile(
+    r"^[^\n]{1,80}?(?<![\w.:/-])(?P<date>\d{1,4}[-/.](?:\d{1,2}|[A-Za-z]{3})[-/.]\d{1,4})[T :](?P<time>\d{1,2}:\d\d(?::\d\d)?)"
+    r"(?:[.,]\d{1,9})?(?![\d:])(?P<cue>(?!))?(?P<half>(?!))?",
+    re.MULTILINE,
+)
+_MOST_SAY: Final = 0.8  # of the lines of a log
 _BETWEEN: Final = re.compile(
     rf"\b(?:{one_of('moments', 'between')})\s+(?:{_MINUTE_WORD}\s+)?{_ASKED}\s*{_AND}\s*{_ASKED}"
     rf"|{_ASKED} ?(?:[-–—~～到至]|から|에서|부터) ?{_ASKED}"
@@ -111,7 +118,9 @@ def timed_lines(text: str) -> list[TimedLine]:
     """The lines of a text that say when, in its order; none where few do."""
     found = list(_LINE.finditer(text))
     if len(found) < _FEWEST:
-        return []
+        found = list(_DATED.finditer(text))
+        if len(found) < max(_FEWEST, _MOST_SAY * (1 + text.rstrip().count("\n"))):
+            return []
     lines: list[TimedLine] = []
     for n, line in enumerate(found):
         end = found[n + 1].start() if n + 1 < len(found) else _block_end(text, line.end())

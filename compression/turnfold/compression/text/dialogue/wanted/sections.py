@@ -65,6 +65,7 @@ _LABELS: Final = r"((?:[^\S\n]?\((?:[a-z]{1,4}|\d{1,2})\)){1,3})"
 _LETTERED: Final = re.compile(rf"(?<![\w.]){_NUMBER}{_LABELS}")
 _WITHIN: Final = re.compile(rf"(?:(?<=\d)|(?:{_NUMBER_WORD})[^\S\n]){_LABELS}(?!\w)")
 _ROMAN: Final = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
+_JOINT: Final = re.compile(r"(?<=\w)[._/:-]+(?=\w)")
 _RANGE: Final = re.compile(r"\A[^\S\n]*(?:-|–|to|bis|à)")
 _DOTTED: Final = re.compile(r"(?<![\w.$€£¥v])(\d{1,3}(?:\.\d{1,3}){1,4})(?![\w.%$€£°])")
 _LINE: Final = re.compile(
@@ -145,12 +146,17 @@ def named_sections(message: str) -> NamedSections:
     quoted = tuple(_title(part) for part in re.findall(r"[\"“„«'‘「『《]([^\"”“»'’」』》\n]{2,90})[\"”“»'’」』》]", folded))
     joined = "" if folded.isascii() else "".join(folded.split())
     in_figures = tuple(_figures(number) for number in numbers[:_MOST_NAMED])
-    return NamedSections(in_figures, tuple(words.words(folded)), quoted, within, joined)
+    return NamedSections(in_figures, _spoken(folded), quoted, within, joined)
+
+
+def _spoken(folded: str) -> tuple[str, ...]:
+    """The words of a heading, or of who names it, in order: "pyproject.toml options" has three."""
+    return tuple(words.words(_JOINT.sub(" ", folded)))
 
 
 def _title(folded: str) -> tuple[str, ...]:
     """The words of a title; in scripts whose words stick together one, without blanks."""
-    return ("".join(folded.split()),) if _sticks(folded) else tuple(words.words(folded))
+    return ("".join(folded.split()),) if _sticks(folded) else _spoken(folded)
 
 
 def _sticks(folded: str) -> bool:
