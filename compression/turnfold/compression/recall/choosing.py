@@ -35,9 +35,10 @@ from turnfold.compression.recall.ranking import Terms, named_factor, score, vect
 from turnfold.compression.recall.several import several
 from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.recall.wholes.asked_whole import find_whole, repeated
+from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.recall.wholes.plans import newest_plan
 from turnfold.compression.recall.wholes.whole_records import with_records
-from turnfold.compression.recall.wholes.works import FoundWork, with_work
+from turnfold.compression.recall.wholes.works import with_work
 from turnfold.compression.scorers.bm25 import Hits, distinct, idf, presence
 from turnfold.compression.shorten.told import ToldRoom, told
 from turnfold.compression.text import words

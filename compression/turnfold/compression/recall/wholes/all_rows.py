@@ -18,8 +18,8 @@ from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import FRAME, fence_tokens
 from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.recall.question import Question, content_words
+from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.recall.wholes.needed_rows import counting_words, needed_rows
-from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.row_requests import (

@@ -17,7 +17,7 @@ from typing import Final
 
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import quote_tokens
-from turnfold.compression.recall.wholes.works import FoundWork
+from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.shorten.answers import merely_agrees
 from turnfold.compression.shorten.steps import is_brief, kept_steps
 from turnfold.compression.text.blocks import Range

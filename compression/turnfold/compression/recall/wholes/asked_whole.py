@@ -17,6 +17,7 @@ from turnfold.compression.recall.wholes.all_rows import find_rows
 from turnfold.compression.recall.wholes.answer_series import find_answer_series
 from turnfold.compression.recall.wholes.definitions import find_definitions
 from turnfold.compression.recall.wholes.entries import find_entries
+from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.recall.wholes.handed_code import find_code, find_read_code
 from turnfold.compression.recall.wholes.mails import find_mails
 from turnfold.compression.recall.wholes.materials import find_materials
@@ -30,7 +31,7 @@ from turnfold.compression.recall.wholes.parts.request import PartRequest
 from turnfold.compression.recall.wholes.parts.sections import find_sections
 from turnfold.compression.recall.wholes.placed_parts import find_parts
 from turnfold.compression.recall.wholes.series import find_series
-from turnfold.compression.recall.wholes.works import FoundWork, find_work
+from turnfold.compression.recall.wholes.works import find_work
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.entry_requests import asks_over_entries
 from turnfold.compression.text.dialogue.wanted.materials import is_about_all_code, needs_code

@@ -13,7 +13,7 @@ from typing import Final
 
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import FRAME
-from turnfold.compression.recall.wholes.works import FoundWork
+from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.text.dialogue.wanted.symbols import definitions, used_symbols
 from turnfold.compression.text.quotes import Quotable, Quote
 

@@ -19,7 +19,7 @@ from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.recall.wholes.all_rows import AskedRows
-from turnfold.compression.recall.wholes.works import FoundWork
+from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.shorten.steps import KeptStep, kept_steps, terse_answers
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.echoes import echoes

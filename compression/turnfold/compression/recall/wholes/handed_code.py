@@ -15,10 +15,10 @@ from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import quote_tokens
+from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.recall.wholes.parts.code_outline import find_outline
 from turnfold.compression.recall.wholes.parts.code_parts import code_parts, printed_parts
 from turnfold.compression.recall.wholes.parts.request import BESIDE, PartRequest
-from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.code_blocks import CodeBlock, code_blocks
 from turnfold.compression.text.dialogue.wanted.materials import is_about_all_code, names_all_code, needs_code

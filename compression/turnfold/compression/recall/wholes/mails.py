@@ -12,8 +12,8 @@ from typing import Final
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import fence_tokens
 from turnfold.compression.recall.question import Question
+from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.recall.wholes.spread_works import fitting_spread
-from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.mails import NamedMails, mail_names, mail_places, named_mails
 from turnfold.compression.text.quotes import Quotable, Quote

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import quote_tokens
-from turnfold.compression.recall.wholes.works import FoundWork
+from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.text.dialogue.wanted.materials import Material, materials, needed_kinds
 from turnfold.compression.text.quotes import Quotable, Quote
 

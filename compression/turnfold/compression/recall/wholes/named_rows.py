@@ -17,9 +17,9 @@ from typing import Final, NamedTuple
 from turnfold.compression.memo import Memo, continued_by_key
 from turnfold.compression.recall.fence import FRAME, fence_tokens
 from turnfold.compression.recall.question import Question, content_words
+from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.recall.wholes.parts.request import PartRequest
 from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined
-from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.row_numbers import named_row_numbers

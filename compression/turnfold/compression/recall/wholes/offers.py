@@ -17,7 +17,7 @@ from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.cover import first_sentences
 from turnfold.compression.recall.fence import FRAME, quote_tokens
 from turnfold.compression.recall.question import content_words
-from turnfold.compression.recall.wholes.works import FoundWork
+from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.offers import (

@@ -14,7 +14,7 @@ from typing import Final
 
 from turnfold.compression.recall.fence import FRAME, fence_tokens
 from turnfold.compression.recall.question import Question, content_words
-from turnfold.compression.recall.wholes.works import FoundWork
+from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.places import NamedParts, last_number, named_parts, placed
 from turnfold.compression.text.quotes import Quotable, Quote

@@ -14,7 +14,7 @@ from typing import Final
 
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import FRAME
-from turnfold.compression.recall.wholes.works import FoundWork
+from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.shorten.told import parts_with_needs
 from turnfold.compression.text.dialogue.short_exchanges import is_short
 from turnfold.compression.text.dialogue.turns import several_speak

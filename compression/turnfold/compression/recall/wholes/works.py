@@ -27,9 +27,11 @@ from turnfold.compression.recall.passage_index import Floats, PassageIndex
 from turnfold.compression.recall.question import Question, WantedWork, content_words
 from turnfold.compression.recall.ranked_quotes import RankedQuotes, in_front
 from turnfold.compression.recall.wholes.code_changes import code_changes
+from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.recall.wholes.revisions import find_revisions, newest_revision
 from turnfold.compression.recall.wholes.several_works import several_works
 from turnfold.compression.recall.wholes.spread_works import fitting_spread
+from turnfold.compression.recall.wholes.version_changes import version_changes
 from turnfold.compression.scorers.bm25 import rarity, wanted_terms
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range, fences
@@ -58,6 +60,7 @@ _OPENING: Final = (":", "{")  # ends of a line that begins a part of code
 _NO_NAMES: Final = WANTED_WORDS | VERSION_WORDS
 _BEFORE: Final = re.compile(r"\b(?:before|bevor|vor|avant|antes|prima)\b")  # behind it stands what a version has not
 _PROSE_TOKENS: Final = 60  # shorter messages are quoted as they are
+_SEVERAL: Final = 2
 _MOST_CODE: Final = 0.5  # of a document
 _PASTED_TOKENS: Final = 150  # of a text that people did not type as they talk
 _TALK: Final = 0.1  # the most that a text fits which only talks of the work
@@ -93,32 +96,6 @@ class _HeldWork:
         return tuple([Quote(self.source, start, end) for start, end in self.ranges])
 
 
-class FoundWork(NamedTuple):
-    """What a message asks for as a whole.
-
-    Attributes:
-        quotes: the work and what changed it, the work first; none where the request holds it already, or has no room for it.
-        outdated: older forms, which are not to be quoted beside it.
-        tokens: what the quotes take, with their labels.
-        cut: the source of a table of which more rows are needed than there is room for.
-        counted: those of the quotes of which each counts, although others may say the same.
-        beside: tokens that passages may take beside the quotes, where these say what is asked for; None: as many as without them.
-    """
-
-    quotes: tuple[Quote, ...] = ()
-    outdated: tuple[Quote, ...] = ()
-    tokens: int = 0
-    cut: int | None = None
-    counted: frozenset[Quote] = frozenset()
-    beside: int | None = None
-
-    def joined(self, other: FoundWork) -> FoundWork:
-        """Both."""
-        cut = other.cut if self.cut is None else self.cut
-        quotes, outdated = (*self.quotes, *other.quotes), (*self.outdated, *other.outdated)
-        return FoundWork(quotes, outdated, self.tokens + other.tokens, cut, self.counted | other.counted)
-
-
 def find_work(sources: Sequence[Quotable], question: Question, folded: str, count: Callable[[str], int], memo: Memo) -> FoundWork:
     """The work that is asked for, and what changed it later.
 
@@ -143,10 +120,27 @@ def find_work(sources: Sequence[Quotable], question: Question, folded: str, coun
     forms = _forms(found, wanted.asked, _names(folded, wanted.asked))
     if not wanted.is_whole:  # if it is short, since what it says may share no word with the question
         return _fitting(forms.wanted[:1], sources, min(room, _ASKED_ABOUT), count) or FoundWork()
-    if several := _together(messages, found, forms, wanted, folded, memo):
-        return _all_of(several, sources, room, count)
+    several = _together(messages, found, forms, wanted, folded, memo)
+    changes = _changes_between(messages, several or forms.wanted, sources, room, count)
+    if changes.quotes or several:
+        return changes if changes.quotes else _all_of(several, sources, room, count)
     forms = _with_changes(messages, _revised(messages, forms, wanted.asked, memo), wanted.asked)
     return _one(found, forms, wanted.asked, sources, room, count)
+
+
+def _changes_between(
+    messages: Sequence[Quotable],
+    works: Sequence[_HeldWork],
+    sources: Sequence[Quotable],
+    room: int,
+    count: Callable[[str], int],
+) -> FoundWork:
+    """Where several versions differ that have no room."""
+    versions = sorted({work.source for work in works})
+    if len(versions) < _SEVERAL or _cost(works, sources, count) <= room:
+        return FoundWork()
+    changes, tokens = version_changes(messages, versions, len(sources), room, count)
+    return FoundWork(changes, (), tokens)
 
 
 def _one(
@@ -245,13 +239,19 @@ def _fitting(works: Sequence[_HeldWork], sources: Sequence[Quotable], room: int,
     for work in works:
         if work.source >= len(sources):
             continue
-        cost = sum(count(sources[work.source].text[start:end]) + FRAME for start, end in work.ranges)
+        cost = _cost([work], sources, count)
         if spent + cost <= room:
             spent += cost
             quotes += work.quotes
         elif work is works[0]:
             return None
     return FoundWork(tuple(quotes), (), spent)
+
+
+def _cost(works: Sequence[_HeldWork], sources: Sequence[Quotable], count: Callable[[str], int]) -> int:
+    """The tokens of those works that are folded, as they are quoted."""
+    quotes = (quote for work in works if work.source < len(sources) for quote in work.quotes)
+    return sum(count(sources[n].text[start:end]) + FRAME for n, start, end in quotes)
 
 
 def with_work(ranking: RankedQuotes, index: PassageIndex, work: FoundWork) -> RankedQuotes:

@@ -18,10 +18,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from turnfold.compression.recall.fence import quote_tokens
+from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.recall.wholes.parts.edited_code import HeldCode, OfFile, edits_of, newest_file
 from turnfold.compression.recall.wholes.parts.request import PartRequest
 from turnfold.compression.recall.wholes.spread_works import joined
-from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text.dialogue.wanted.code_parts import named_parts
 from turnfold.compression.text.dialogue.wanted.printed_text import bare_code
 from turnfold.compression.text.passages import estimate

@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import quote_tokens
+from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.recall.wholes.parts.edited_code import (
     HeldCode,
     OfFile,
@@ -30,7 +31,6 @@ from turnfold.compression.recall.wholes.parts.edited_code import (
 )
 from turnfold.compression.recall.wholes.parts.request import BESIDE, PartRequest
 from turnfold.compression.recall.wholes.spread_works import joined
-from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.code_blocks import code_ranges
 from turnfold.compression.text.dialogue.wanted.code_definitions import Definition

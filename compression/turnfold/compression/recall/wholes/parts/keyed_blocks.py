@@ -16,10 +16,10 @@ from typing import Final, NamedTuple
 
 from turnfold.compression.memo import of_each
 from turnfold.compression.recall.fence import quote_tokens
+from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.recall.wholes.parts.request import BESIDE, PartRequest
 from turnfold.compression.recall.wholes.parts.sections import about
 from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined
-from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.keyed_blocks import (
     KeyedBlock,

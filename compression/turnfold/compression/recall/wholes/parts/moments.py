@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from turnfold.compression.memo import of_each
+from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.recall.wholes.parts.request import BESIDE, PartRequest
 from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined
-from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text.dialogue.wanted.moments import TimedLine, lines_at, named_moment, timed_lines
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote

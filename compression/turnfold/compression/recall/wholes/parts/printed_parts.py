@@ -14,8 +14,8 @@ from typing import Final
 
 from turnfold.compression.memo import of_each
 from turnfold.compression.recall.fence import quote_tokens
+from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.recall.wholes.parts.request import PartRequest
-from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text.dialogue.wanted.printed_text import PrintedText, printed_text
 from turnfold.compression.text.quotes import Quotable, Quote, Source
 

@@ -17,9 +17,9 @@ from typing import Final, NamedTuple
 from turnfold.compression.memo import of_each
 from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.question import content_words
+from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.recall.wholes.parts.request import BESIDE, PartRequest
 from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined
-from turnfold.compression.recall.wholes.works import FoundWork
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.pasted_pieces import named_piece, newest_pieces
 from turnfold.compression.text.dialogue.wanted.places import NamedParts, placed

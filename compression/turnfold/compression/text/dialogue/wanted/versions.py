@@ -23,7 +23,7 @@ _NUMBERS: Final = {"first": 0, "second": 1, "third": 2, "previous": -2, "newest"
 _NUMBER_OF: Final = {word.replace("_", " "): n for section, n in reversed(_NUMBERS.items()) for word in _TABLES[section]}
 _VERSION: Final = one_of("versions", "versions")
 _NUMBERED: Final = "|".join(one_of("versions", section) for section in _NUMBERS)
-_NAMING: Final = ("versions", *_NUMBERS, "undo", "restore", "compare", "changed", "combine", "all")
+_NAMING: Final = ("versions", *_NUMBERS, "new", "undo", "restore", "compare", "changed", "combine", "all")
 #: Words that tell which version is meant, and not which work.
 VERSION_WORDS: Final = frozenset(word for section in _NAMING for phrase in _TABLES[section] for word in phrase.split("_"))
 _WORK: Final = "|".join(one_of("works", kind) for kind in ("code", "prose", "either"))
@@ -42,6 +42,7 @@ _UNDO: Final = re.compile(rf"\b(?:{one_of('versions', 'undo')})\b|\b(?:how|what|
 _RESTORE: Final = re.compile(rf"\b(?:{one_of('versions', 'restore')})\b")
 _COMPARE: Final = re.compile(rf"\b(?:{one_of('versions', 'compare')})\b")
 _CHANGED: Final = re.compile(rf"\b(?:{one_of('versions', 'changed')})\b")
+_RUN_ON_CHANGED: Final = re.compile(one_of("versions", "changed run-on"))
 _COMBINE: Final = re.compile(rf"\b(?:{one_of('versions', 'combine')})\b")
 _PLACE: Final = re.compile(rf"\b(?:{one_of('versions', 'places')})\b")
 _AT_FIRST: Final = re.compile(rf"\b(?:{one_of('versions', 'at first')})\b")
@@ -77,6 +78,8 @@ def asked_versions(folded: str) -> Versions:
     named = _named(folded)
     if _COMPARE.search(folded) or _CHANGED.search(folded):
         return _compared(folded, named)
+    if not folded.isascii() and _RUN_ON_CHANGED.search(folded):
+        return (-2, -1)
     if _MANY.search(folded):
         return ALL
     if named - {-1}:
@@ -107,6 +110,8 @@ def version_behind(folded: str) -> str:
 def _compared(folded: str, named: set[int]) -> Versions:
     if _MANY.search(folded) and not named:
         return ALL
+    if not named and -2 in {_NUMBER_OF[found[1]] for found in _ANY.finditer(folded)}:  # "the new contract and the old one"
+        return (-2, -1)
     if named or _NAMES_VERSION.search(folded):
         named = named | {_NUMBER_OF[found[1]] for found in _ANY.finditer(folded)}
         return tuple(sorted(named if len(named) > 1 else {*(named - {-1} or {-2}), -1}))

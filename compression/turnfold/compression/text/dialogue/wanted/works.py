@@ -301,7 +301,9 @@ def _named_work(words: list[str], folded: str) -> AskedWork | None:
             return named._replace(is_several=is_several, beside=_beside(named, known))
     if _CODE_PARTS.search(folded):
         return AskedWork("code", frozenset())
-    return _any_thing(words, folded) or (_run_on(folded) if _is_run_on_wanted(folded) or judging_sentences(folded) else None)
+    return _any_thing(words, folded) or (
+        _run_on(folded) if _is_run_on_wanted(folded) or judging_sentences(folded) or asked_versions(folded) else None
+    )
 
 
 def _beside(named: AskedWork, known: Sequence[AskedWork]) -> tuple[AskedWork, ...]:
