@@ -27,7 +27,7 @@ _MOST: Final = 3  # messages in a row of one speaker that are no log
 
 def follow_up_ties(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """Pairs of a message's sentences and what its writer adds, both ways."""
-    for run in _runs(pieces):
+    for run in _runs(pieces) if [piece.kind for piece in pieces].count("label") > 1 else ():
         if not 1 < len(run) <= _MOST:
             continue
         for before, after in pairwise(run):

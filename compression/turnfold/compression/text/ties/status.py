@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import Final
 
 from turnfold.compression.text.lexicon import lexicon
@@ -54,7 +53,6 @@ _HEADING: Final = re.compile(r"#{1,6}[ \t]+(?=\S)")
 _FARTHEST: Final = 4000  # characters from a part to its heading
 
 
-@cache
 def is_status(line: str) -> bool:
     """Whether a line, a head or what stands in its brackets says how far something is valid."""
     if any(_tells(stretch) for stretch in _STRETCHES.split(line)):
@@ -103,7 +101,7 @@ def status_ties(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """Pairs of a sentence and the status that it stands under."""
     top = _page_status(pieces)
     yield from ((i, status) for status in top for i in range(status + 1, len(pieces)))
-    for i, piece in enumerate(pieces[:-1]):
+    for i, piece in enumerate(pieces[:-1] if pieces[0].hints.introduces else ()):
         if piece.starts_line and not piece.kind and not pieces[i + 1].starts_line and _has_status_head(piece):
             for k in range(i + 1, min(len(pieces), i + 1 + HEADED)):
                 if pieces[k].starts_line or pieces[k].kind:
