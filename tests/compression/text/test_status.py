@@ -99,10 +99,7 @@ def test_what_only_looks_like_one_is_not_needed(text: str, claim: str, other: st
     [
         *((line, True) for line in ("ENTWURF – noch nicht freigegeben", "Bozza, da approvare", "3.1.4 (yanked)", "案（未承認）")),
         *((line, True) for line in ("Status: rejected (see ADR 17)", "Schedule A (superseded by Schedule B)", "WERSJA ROBOCZA")),
-        *(
-            (line, False)
-            for line in ("Draft a letter to my landlord", "From: Ann <ann@mail.example>", "Approved", "Final: 3-1")
-        ),
+        *((line, False) for line in ("Draft a letter to my landlord", "From: Ann <ann@mail.example>", "Approved", "Final: 3-1")),
         *((line, False) for line in ("Host: draft.example", "How we decided", "see old/draft.md")),
     ],
 )
