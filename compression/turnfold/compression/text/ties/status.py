@@ -171,6 +171,8 @@ def limiting_settings(at: int, text: str) -> Iterator[Range]:
     end = begin - 1
     while end > least and depth:
         start = text.rfind("\n", least, end) + 1
+        if start <= least and least:  # the rest of a line that begins farther above
+            return
         line, indent = text[start:end].rstrip(), _indent(text, start)
         if line and indent < depth:
             depth = indent
