@@ -46,7 +46,6 @@ STILL_WRONG: Final[frozenset[str]] = frozenset(
         "what about monday's => shift",
         "Ravi would go for object storage => other way round",
         "自由に使えます => 金曜の午後",
-        "reads Parquet => nothing of this is released",
         "approve the loan => Mr Cole decides",
         "They may invite three guests => free tier",
         "Alle Fahrgäste brauchen => Schwerbehinderte",

@@ -30,6 +30,7 @@ from turnfold.compression.text.ties.framed import Governing
 from turnfold.compression.text.ties.marked_lines import openings
 from turnfold.compression.text.ties.pieces import ITEM
 from turnfold.compression.text.ties.side_by_side import side_by_side
+from turnfold.compression.text.ties.status import limiting_heading, limiting_settings, page_status
 from turnfold.compression.text.writers import WrittenBy, written_by
 
 Range = tuple[int, int]
@@ -115,6 +116,7 @@ def needs(chosen: Ints, index: PassageIndex, sources: Sequence[Quotable]) -> Nee
             head = _head(index.quotes[int(index.blocks[number])].start, text)
             said_by = [*_speaker(start, text), *_writer(start, source, text, index)]
             wanted = {*read.get(number, ()), *head, *said_by, *_around(start, source, text, index)}
+            wanted.update(limiting_heading(start, text), limiting_settings(start, text), _status(start, source, text, index))
             wanted.update(_governing(start, end, source, text, index))
             wanted.update(_file_line(start, source, sources, index))
             wanted.update(_columns(start, end, source, text, index))
@@ -153,12 +155,13 @@ def _window(begin: int, index: PassageIndex, sources: Sequence[Quotable]) -> _Wi
 
 
 def _is_followed(quote: Quote, after: Quote, text: str) -> bool:
-    """Whether a passage ends its sentence, and the next one stands in the line below, or behind it."""
+    """Whether a passage ends its sentence, and the next one stands in the line below, or behind it; in a chat a line ends one."""
     if quote.source != after.source:
         return False
     said = text[quote.start : after.start]
     ended = said.rstrip()
-    return ended[-1:] in _STOPS and said.count("\n", len(ended)) <= 1
+    is_ended = ended[-1:] in _STOPS or STAMPED.match(text, after.start) is not None
+    return is_ended and said.count("\n", len(ended)) <= 1
 
 
 def _read(windows: Sequence[_Window], index: PassageIndex, sources: Sequence[Quotable]) -> dict[int, set[Range]]:
@@ -223,6 +226,14 @@ def _writer(at: int, source: int, text: str, index: PassageIndex) -> list[Range]
         known[source] = written_by(text)
     named = known[source].below(at) or known[source].above(at)
     return [(named[0], named[0] + len(text[slice(*named)].rstrip()))] if named else []
+
+
+def _status(at: int, source: int, text: str, index: PassageIndex) -> Iterator[Range]:
+    """The lines at the top of a message that say how all of it is to be read."""
+    known: dict[int, list[Range]] = index.derived("status", dict)
+    if source not in known:
+        known[source] = page_status(text)
+    return (line for line in known[source] if line[1] <= at)
 
 
 def _file_line(at: int, source: int, sources: Sequence[Quotable], index: PassageIndex) -> Iterator[Range]:

@@ -354,7 +354,7 @@ class _DrawnLines:
             yield index
 
 
-def _with_needed(rows: Sequence[WeighedLine], chosen: Sequence[int]) -> set[int]:
+def with_needed(rows: Sequence[WeighedLine], chosen: Sequence[int]) -> set[int]:
     """The chosen lines and all that they need, directly or not."""
     kept = set(chosen)
     rest = [i for i in chosen if rows[i].under or rows[i].needs]
@@ -376,7 +376,7 @@ def write_lines(rows: Sequence[WeighedLine], chosen: Sequence[int], total: int |
 
     `chosen` need not be sorted; what chosen lines need is written too. `total` are all lines, if they are counted already.
     """
-    kept = sorted(_with_needed(rows, chosen))
+    kept = sorted(with_needed(rows, chosen))
     out: list[str] = []
     last = -1
     for index in kept:

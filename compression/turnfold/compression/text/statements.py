@@ -26,6 +26,7 @@ from turnfold.compression.text.spans import Span, Tiles, with_line_feeds
 from turnfold.compression.text.ties.correcting import correcting_ties
 from turnfold.compression.text.ties.cues import sentence_cues
 from turnfold.compression.text.ties.farther import farther_ties
+from turnfold.compression.text.ties.follow_ups import follow_up_ties
 from turnfold.compression.text.ties.following import following_ties
 from turnfold.compression.text.ties.framed import framed_ties
 from turnfold.compression.text.ties.hints import Hints
@@ -41,6 +42,7 @@ from turnfold.compression.text.ties.reaching import reaching_ties
 from turnfold.compression.text.ties.referring import referring_ties
 from turnfold.compression.text.ties.run_in_heads import run_in_ties
 from turnfold.compression.text.ties.scope import scope_ties
+from turnfold.compression.text.ties.status import status_ties
 from turnfold.compression.text.unmarked_speech import unmarked_speech
 from turnfold.compression.text.writers import written_by
 
@@ -88,7 +90,13 @@ _RULES: Final[tuple[_Rule, ...]] = (
     layout_ties,
 )
 #: The same where it matters as much what stands in front as what stands behind.
-_TWO_SIDED: Final[tuple[_Rule, ...]] = (interrupted_ties, exchange_ties, lambda _, pieces: run_in_ties(pieces))
+_TWO_SIDED: Final[tuple[_Rule, ...]] = (
+    interrupted_ties,
+    exchange_ties,
+    lambda _, pieces: run_in_ties(pieces),
+    lambda _, pieces: status_ties(pieces),
+    lambda _, pieces: follow_up_ties(pieces),
+)
 
 
 def _comments(rule: _Rule) -> _Rule:

@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import orjson
@@ -22,7 +22,8 @@ from pydantic_core import from_json
 
 from turnfold.compression.shorten.evidence import MOST_ODD, grade, grades
 from turnfold.compression.shorten.exact_json import Number
-from turnfold.compression.shorten.lines import RankedLines, WeighedLine, short_lines, within
+from turnfold.compression.shorten.lines import RankedLines, WeighedLine, short_lines, with_needed, within
+from turnfold.compression.text.ties.status import is_off
 from turnfold.compression.tokens import Count
 
 _EXACT: Final = json.JSONDecoder(parse_float=Number, parse_int=Number, parse_constant=Number)
@@ -184,6 +185,22 @@ def _leaves(value: Any, path: Path = ()) -> Iterator[_JsonLeaf]:
         yield _leaf(value, path)
 
 
+def _with_switches(value: Any) -> list[_JsonLeaf]:
+    """The leaves; those of an object that is switched off, or of what is in it, need the one that says so."""
+    leaves = list(_leaves(value))
+    off: dict[Path, list[int]] = {}
+    for i, leaf in enumerate(leaves):
+        if leaf.path and isinstance(leaf.path[-1], str) and is_off(leaf.path[-1], leaf.shown):
+            off.setdefault(leaf.path[:-1], []).append(i)
+    if not off:
+        return leaves
+    found = []
+    for i, leaf in enumerate(leaves):
+        needed = [k for n in range(len(leaf.path)) for k in off.get(leaf.path[:n], ()) if k != i]
+        found.append(replace(leaf, row=leaf.row._replace(needs=tuple(i - k for k in needed))) if needed else leaf)
+    return found
+
+
 def _is_small(value: Mapping[str, Any]) -> bool:
     return len(value) <= _SMALL and all(not isinstance(inner, (dict, list)) and len(str(inner)) <= 60 for inner in value.values())
 
@@ -324,13 +341,13 @@ def facts(text: str, keep: int, words: frozenset[str], count: Count, known: Cont
     dense = _dense(value, max(_WHOLE, keep), count)
     if dense:
         return dense
-    leaves = list(_leaves(value))
+    leaves = _with_switches(value)
     rows = [leaf.row for leaf in leaves]
     if not isinstance(value, (dict, list)) or not rows:
         return _scalar(value)
     order = RankedLines(rows, words, count, known).order(keep)
     taken = within(rows, order, lambda some: count(_prune(value, leaves, some)), keep)
-    return _prune(value, leaves, taken)
+    return _prune(value, leaves, sorted(with_needed(rows, taken)))
 
 
 def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
@@ -347,7 +364,7 @@ def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
         value = parse(text)
     except ValueError:
         return _plain_rows(text)
-    return [leaf.row._replace(text=_leaf_line(leaf), over=0.0) for leaf in _leaves(_unwrap(value))]
+    return [leaf.row._replace(text=_leaf_line(leaf), over=0.0) for leaf in _with_switches(_unwrap(value))]
 
 
 def _plain_rows(text: str) -> list[WeighedLine]:

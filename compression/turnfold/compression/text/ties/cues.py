@@ -70,7 +70,7 @@ _ANYWHERE: Final[Mapping[str, Set[str]]] = {
     **{name: frozenset(LISTED[name]) for name in ("limits", "persons")},
     **{name: _TIES[name] for name in ("negative", "excluding", "all-others", "moods", "differing", "anaphors", "measures")},
     **{name: _TIES[name] for name in ("compared", "rest-of-all", "telling-figures", "quantities", "meanwhile", "choosing")},
-    **{name: _TIES[name] for name in ("reports", "time-fronts", "superseding")},
+    **{name: _TIES[name] for name in ("reports", "time-fronts", "superseding", "hearsay")},
     "sweeping": SWEEPING,
     "about-all": _TIES["universal"] | _TIES["universal-too"],
     "following-up": _TIES["going-on"] | _TIES["places"],

@@ -61,6 +61,7 @@ _SUBSETS: Final = _by_first_word("subsets")
 _SEQUELS: Final = _by_first_word("sequels")
 _UNIVERSAL: Final = _TIES["universal"] | _TIES["universal-too"]
 _CASES: Final = 4  # sentences that a condition may govern before its "otherwise"
+_REACTION_WORDS: Final = 4  # of "Judit disagrees.", behind which stands what was done
 _FARTHEST: Final = 3  # sentences of its line that an exception reaches back
 _ITEMS: Final = 24  # items of a list that one sentence speaks of at most
 _NEAR_START: Final = 4  # words within which a sentence says that it is about the others
@@ -90,7 +91,7 @@ _DIGIT: Final = re.compile(r"\d")
 _EMPHATIC: Final = frozenset(("do", "does", "did"))
 _HEAD: Final = 80  # characters in which a head inside a line ends
 _HEAD_WORDS: Final = 3
-_LINE: Final = 12  # sentences that one head governs at most
+HEADED: Final = 12  # sentences that one head governs at most
 _HEADED: Final = re.compile(r"(?P<head>[^\n:：.!?]+)[:：]\s*(?P<first>[^\W\d_])")
 
 
@@ -106,6 +107,8 @@ def paragraph_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
         if not said or piece.kind:
             continue
         first = said[0]
+        if bits & _HEARSAY or (bits & _REACTING and len(said) <= _REACTION_WORDS):
+            found += _answered(pieces, i)
         if len(said) > _LIMIT_WORDS:
             if first in _OTHERWISE and i:
                 found += _about_others(pieces, i)
@@ -119,6 +122,12 @@ def paragraph_ties(pieces: Sequence[StatementPiece]) -> list[Pair]:
     if hints.introduces:
         found += _headed(pieces)
     return found
+
+
+def _answered(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """ "Allegedly the roof leaks. He found nothing.", "Judit disagrees. We stay with 2.": what is true, what came of it."""
+    if i + 1 < len(pieces) and not (pieces[i].item or pieces[i].asks or pieces[i + 1].kind or is_apart(pieces, i + 1)):
+        yield i, i + 1
 
 
 def _about_others(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
@@ -259,7 +268,7 @@ def _headed(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
         found = _HEADED.match(begin) if ":" in begin or "：" in begin else None
         if not found or len(found["head"].split()) < _HEAD_WORDS or found["first"].islower():
             continue
-        for k in range(i, min(len(pieces), i + _LINE)):
+        for k in range(i, min(len(pieces), i + HEADED)):
             if pieces[k].starts_line or pieces[k].kind:
                 break
             yield k, i - 1
@@ -267,10 +276,19 @@ def _headed(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
 
 _ABOUT_ALL, _ABOUT_OTHERS, _ABOUT_QUANTITIES = CUES["about-all"], CUES["all-others"], CUES["quantities"]
 _REPORTING, _OUTDATING, _TIMED = CUES["reports"], CUES["superseding"], CUES["time-fronts"]
+_HEARSAY, _REACTING = CUES["hearsay"], CUES["reacting"]
 _DENYING: Final = CUES["negative"] | CUES["excluding"]
 _LIMITING: Final = _DENYING | _OUTDATING | _TIMED | CUES["begins-limit"]
 _COUNTS_SOME: Final = CUES["some-of"]
 #: Of a sentence without any of these nothing is asked.
 _ASKED: Final = (
-    _LIMITING | _ABOUT_ALL | _ABOUT_OTHERS | _ABOUT_QUANTITIES | _REPORTING | _COUNTS_SOME | CUES["begins-paragraph-tie"]
+    _LIMITING
+    | _HEARSAY
+    | _REACTING
+    | _ABOUT_ALL
+    | _ABOUT_OTHERS
+    | _ABOUT_QUANTITIES
+    | _REPORTING
+    | _COUNTS_SOME
+    | CUES["begins-paragraph-tie"]
 )

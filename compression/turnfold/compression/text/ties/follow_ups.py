@@ -1,0 +1,67 @@
+"""What somebody adds to a message of his own before anybody else writes: "Everybody is off on Friday", "except the hotline".
+
+Lives here: two messages in a row by one speaker of a chat, of which the second is short. Does not belong here: who speaks
+(``statements``), an objection of another speaker (``near``), messages of a conversation that are not one text.
+
+In a chat people correct, limit and take back in a message of its own, in words that no list has. A short one that comes next is
+about the one before it. Of somebody who writes one line after the other nothing is told: that is a log.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from turnfold.compression.text.dialogue.transcripts import STAMPED
+from turnfold.compression.text.ties.pieces import StatementPiece
+
+Pair = tuple[int, int]
+
+_STAMP: Final = re.compile(r"[\s\[\]<>(),:：\d/.\-–]+|\b[AaPp]\.?[Mm]\b")
+_FEW: Final = 14  # words of an addition
+_FEW_DENSE: Final = 30  # characters
+_MOST: Final = 3  # messages in a row of one speaker that are no log
+
+
+def follow_up_ties(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+    """Pairs of a message's sentences and what its writer adds, both ways."""
+    for run in _runs(pieces) if [piece.kind for piece in pieces].count("label") > 1 else ():
+        if not 1 < len(run) <= _MOST:
+            continue
+        for before, after in pairwise(run):
+            if _is_short(pieces, after):
+                yield from ((i, after.start) for i in before)
+                yield from ((i, before[-1]) for i in after)
+
+
+def _runs(pieces: Sequence[StatementPiece]) -> Iterator[list[range]]:
+    """The messages of one speaker in a row, each by its sentences."""
+    run: list[range] = []
+    speaker, begin = "", -1
+    for i, piece in enumerate(pieces):
+        if piece.kind != "label":
+            if piece.kind:  # what is pasted between is no message
+                if begin >= 0 and begin < i:
+                    run.append(range(begin, i))
+                yield run
+                run, speaker, begin = [], "", -1
+            continue
+        if begin >= 0 and begin < i:
+            run.append(range(begin, i))
+        name = _STAMP.sub("", piece.text) if STAMPED.match(f"{piece.text}.") else ""
+        if not name or name != speaker:
+            yield run
+            run = []
+        speaker, begin = name, i + 1 if name else -1
+    if begin >= 0 and begin < len(pieces):
+        run.append(range(begin, len(pieces)))
+    yield run
+
+
+def _is_short(pieces: Sequence[StatementPiece], message: range) -> bool:
+    said = [pieces[i] for i in message]
+    if any(piece.dense for piece in said):
+        return sum(len(piece.body.strip()) for piece in said) <= _FEW_DENSE
+    return sum(len(piece.said) for piece in said) <= _FEW

@@ -1,0 +1,156 @@
+"""A status at the top of a page, in front of a line, above a part or beside a setting; what a speaker adds to his own message."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+import pytest
+
+from tests.support.growth import assert_linear
+from tests.support.recalled import recall
+from tests.support.warm import WARM
+from turnfold.compression import Compressor, CompressRequest
+from turnfold.compression.memo import digest
+from turnfold.compression.recall.question import Question
+from turnfold.compression.shorten.facts import facts
+from turnfold.compression.text.quotes import Source
+from turnfold.compression.text.statements import statements
+from turnfold.compression.text.ties.status import is_off, is_status
+from turnfold.compression.tokens import count
+
+MAIL: Final = """\
+Subject: DRAFT, not approved: new rules for the boats
+
+From May on everybody may take a boat without asking. Oars are in the shed behind the mill.
+
+The pier is painted in June. Lamps are lent out by Mrs Orsi, who also has the keys of the hall."""
+RULES: Final = """\
+Le port ouvre à sept heures. La capitainerie se trouve au bout du quai nord.
+
+Projet (non validé) : les bateaux dorment au port. Les chiens nagent. La criée ouvre le dimanche.
+
+Le phare se visite le jeudi. Un bus part de la gare toutes les heures."""
+CHAT: Final = """\
+[09:01] Maike: Der Auftrag von Brenner ist da
+[09:04] Maike: Quatsch, von Brandt
+[09:10] Jörg: Kuchen steht in der Küche
+[09:11] Seda: danke, ich komme gleich hoch"""
+LOG: Final = "\n".join(f"[09:0{i}] Bot: gate number {i} was opened by the guard of the night shift" for i in range(5))
+SETTINGS: Final = {
+    "refunds": {
+        "title": "Instant refunds",
+        "about": "Money is back within 10 minutes",
+        "limits": {"day": 5000},
+        "enabled": False,
+    },
+    "gifts": {"title": "Gift wrapping", "about": "Any order is wrapped for 2.50", "limits": {"day": 900}, "enabled": True},
+}
+PAGE: Final = """\
+# Ledger
+
+## GET /balance (removed in 3.0)
+
+Returns the balance in euros. The result is kept for a minute.
+
+## Money
+
+Amounts are in cents. Dates are in UTC.
+"""
+
+
+def needs(text: str, claim: str) -> str:
+    """All that the statement with a claim needs, and the statement itself."""
+    read = statements(text)
+    at = next(i for i, span in enumerate(read.spans) if claim in span.of(text))
+    return "".join(read.spans[i].of(text) for i in sorted(read.with_needs(at)))
+
+
+@pytest.mark.parametrize(
+    ("text", "claim", "limit"),
+    [
+        (MAIL, "Oars are in the shed", "DRAFT, not approved"),
+        (MAIL, "keys of the hall", "DRAFT, not approved"),
+        (RULES, "La criée ouvre le dimanche", "non validé"),
+        (CHAT, "Auftrag von Brenner", "Quatsch"),
+        (CHAT, "Quatsch", "Auftrag von Brenner"),
+        ("Allegedly the roof leaks. The owner has looked at it and is content.", "roof leaks", "is content"),
+        ("Ferenc suggests 5 percent. Judit disagrees. We stay with 2 percent.", "suggests", "stay with 2"),
+    ],
+)
+def test_a_claim_needs_its_status_and_what_is_added_to_it(text: str, claim: str, limit: str) -> None:
+    assert limit in needs(text, claim)
+
+
+@pytest.mark.parametrize(
+    ("text", "claim", "other"),
+    [
+        (RULES, "Le phare se visite", "non validé"),
+        (CHAT, "Kuchen steht", "danke"),
+        (LOG, "number 0", "number 1"),
+    ],
+)
+def test_what_only_looks_like_one_is_not_needed(text: str, claim: str, other: str) -> None:
+    assert other not in needs(text, claim)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        *((line, True) for line in ("ENTWURF – noch nicht freigegeben", "Bozza, da approvare", "3.1.4 (yanked)", "案（未承認）")),
+        *((line, True) for line in ("Status: rejected (see ADR 17)", "Schedule A (superseded by Schedule B)", "WERSJA ROBOCZA")),
+        *((line, False) for line in ("Draft a letter to my landlord", "From: Ann <ann@mail.example>", "Approved", "Final: 3-1")),
+        *((line, False) for line in ("Host: draft.example", "How we decided", "see old/draft.md")),
+    ],
+)
+def test_a_status_is_told_by_its_form(line: str, expected: bool) -> None:
+    assert is_status(line) is expected
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        *((key, "false", True) for key in ("enabled", "is_active", "published")),
+        *(("deprecated", value, value == "true") for value in ("true", "false")),
+        *(("status", value, value == "draft") for value in ("draft", "ok")),
+        *((key, "false", False) for key in ("deleted", "retry", "send_mail_when_active")),
+    ],
+)
+def test_a_setting_switches_its_block_off(key: str, value: str, expected: bool) -> None:
+    assert is_off(key, value) is expected
+
+
+def test_layers_show_the_status_of_a_page() -> None:
+    for ratio in (0.3, 0.5):
+        shown = Compressor().compress(CompressRequest(MAIL, l1_ratio=ratio)).layers[1].text
+        assert "DRAFT" in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "claim", "limit"),
+    [
+        (json.dumps(SETTINGS, indent=2), "money back within minutes?", "within 10 minutes", '"enabled": false'),
+        (PAGE, "balance in euros?", "Returns the balance", "removed in 3.0"),
+        (MAIL, "where are the oars?", "Oars are in the shed", "DRAFT"),
+    ],
+)
+def test_recall_quotes_it_with_a_part(text: str, question: str, claim: str, limit: str) -> None:
+    quotes = recall([Source("assistant", text, digest(text))], Question(question), 150, (), count, WARM, fill=True)
+    shown = "\n".join(text[quote.start : quote.end] for quote in quotes)
+    assert claim in shown
+    assert limit in shown
+
+
+def test_facts_of_a_result_say_what_is_switched_off() -> None:
+    text = json.dumps({**SETTINGS, "rows": [f"a line of the plan, number {i}, with a few words" for i in range(90)]}, indent=2)
+    shown = facts(text, role="tool", words=frozenset({"refunds", "minutes", "money", "wrapped"}), known=(), count=count)
+    assert "within 10 minutes" in shown
+    assert "enabled: false" in shown
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["[09:01] Ana: short\n[09:02] Ana: and more\n[09:03] Bo: no\n", "Draft: this is so. That too. ", "# Removed\n\nA boat. "],
+)
+def test_takes_linear_time(unit: str) -> None:
+    assert_linear(statements, lambda size: unit * (size // len(unit)), 5_000)
