@@ -341,7 +341,7 @@ class _Asking:
         if any(one.points_back for one in self.parts):  # what was told before is asked for, and not what came of it
             return found
         behind = told_behind(self.question.behind, memo)
-        later = list(named_again(asked, self.index, self.sources, behind, ranking))
+        later = list(named_again(asked, self.index, self.sources, behind, ranking, memo))
         return found.joined(_unquoted(later, self.index, [*self.sources, *self.question.behind], quoted, held))
 
     def ranked(self, memo: Memo) -> RankedQuotes:

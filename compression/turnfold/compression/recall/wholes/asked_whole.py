@@ -18,6 +18,7 @@ from turnfold.compression.recall.wholes.answer_series import find_answer_series
 from turnfold.compression.recall.wholes.definitions import find_definitions
 from turnfold.compression.recall.wholes.entries import find_entries
 from turnfold.compression.recall.wholes.handed_code import find_code
+from turnfold.compression.recall.wholes.json_values import find_json
 from turnfold.compression.recall.wholes.mails import find_mails
 from turnfold.compression.recall.wholes.materials import find_materials
 from turnfold.compression.recall.wholes.named_rows import find_named_rows, find_numbered_rows
@@ -50,10 +51,11 @@ def find_whole(
     refers = partial(_referred_to, sources, index, question, asks, count, memo)
     named = partial(find_named_rows, sources, question, asks, count, memo)
     mails = partial(find_mails, sources, question, asks, count, memo)
+    values = partial(find_json, sources, index, question, asks, count, memo)
     if (part := _named_part(sources, index, question, count, memo)).quotes:
         return part
     found = FoundWork()
-    for find in (mails, work, rows, parts, named) if is_text else (mails, rows, refers, work, parts, named):
+    for find in (mails, work, rows, parts, named) if is_text else (mails, values, rows, refers, work, parts, named):
         one = find()
         if one.quotes:
             found = one

@@ -63,6 +63,7 @@ _TALK: Final = 0.1  # the most that a text fits which only talks of the work
 _UNFORMED: Final = 0.5  # of what a text fits without the form of the work, where others have it
 _VERSION_SIZE: Final = 0.3  # of a long text's characters, from which another may be a version of it
 _HEADING: Final = 80  # characters of one above a text that a user pasted
+_ANNOUNCING: Final = (":", "：")
 _TELLING_LINE: Final = 8  # characters; shorter ones stand in any code
 
 
@@ -297,10 +298,22 @@ def _likely_texts(
     """Those that who asks for a long text may mean: what was pasted or made under its name, or else the newest that was pasted,
     of several as many; not what was said about it since."""
     made = _made(sources, asked, memo)
-    pasted = [n for n in held if sources[n].role == "user" and estimate(sources[n].text) >= _PASTED_TOKENS]
+    pasted = [n for n in held if _is_pasted(sources[n])]
     texts = [n for n in held if named[n] and (n in made or n in pasted or _is_headed(sources[n]))]
     nameless = [n for n in pasted if not _is_talk(sources[n].text)]
     return texts if len(texts) >= max(1, asked.number) else sorted({*texts, *nameless[-max(1, asked.number) :]})
+
+
+def _is_pasted(source: Quotable) -> bool:
+    """Whether a user pasted a text: nobody types so much, or it is announced."""
+    return source.role == "user" and (estimate(source.text) >= _PASTED_TOKENS or _is_announced(source.text))
+
+
+def _is_announced(text: str) -> bool:
+    """Whether a text stands behind a short paragraph that ends with a colon: "Read this for me:"."""
+    announced, gap, rest = text.strip().partition("\n\n")
+    is_short = bool(gap) and "\n" not in announced and len(announced) <= _HEADING
+    return is_short and announced.endswith(_ANNOUNCING) and estimate(rest) >= _PROSE_TOKENS
 
 
 def _is_changed(sources: Sequence[Quotable], n: int) -> bool:
@@ -320,7 +333,7 @@ def _is_headed(source: Quotable) -> bool:
 
 def _is_talk(text: str) -> bool:
     """Whether a text is what somebody says whose name stands in front of it, but no transcript."""
-    return SPEAKER_LABEL.match(text) is not None and not is_transcript(text)
+    return SPEAKER_LABEL.match(text) is not None and not (is_transcript(text) or _is_announced(text))
 
 
 def _held(number: int, text: str, ranges: tuple[Range, ...], fits: float) -> _HeldWork:
