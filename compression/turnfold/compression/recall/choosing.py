@@ -344,6 +344,18 @@ class _Asking:
         later = list(named_again(asked, self.index, self.sources, behind, ranking, memo))
         return found.joined(_unquoted(later, self.index, [*self.sources, *self.question.behind], quoted, held))
 
+    @property
+    def _with_rarest_word(self) -> Ints:
+        """The passages that hold the rarest of its own words that are known, if they are few: others may outweigh it by a
+        common word that stands in many places."""
+        own = len(self.asked.groups) - len(self.asked.kind_of)
+        hits = self.terms.hits
+        often = np.bincount(hits.term, minlength=hits.terms)[:own]
+        if own < _SEVERAL or not often.any():
+            return _NOTHING
+        rarest = int(np.where(often > 0, often, len(self.index.quotes)).argmin())
+        return distinct(hits.passage[hits.term == rarest]) if often[rarest] <= _FEW else _NOTHING
+
     def ranked(self, memo: Memo) -> RankedQuotes:
         """The passages that bear on it: those of the floor's worth, and the best of those worth half as much.
 
@@ -363,6 +375,10 @@ class _Asking:
         if self.fill and self.is_talk:  # what bears on nothing still says more than nothing, the newest most
             worth = worth + _RECENCY * float(worth.max(initial=1.0)) * np.arange(1, len(worth) + 1)
         bears = worth > least
+        if not self.asked.borrowed and floor is not None and not self.fill:
+            rare = self._with_rarest_word
+            worth[rare] = np.maximum(worth[rare], _RARE * float(worth.max(initial=0.0)))
+            bears[rare] = True
         if floor == tuning.bearing and (given := tuning.given * _room(self.certainty, tuning, borrowed=False)):
             bears[_first(index, worth, _HALF * least, given)] = True
         like = vector_likeness(index, self.question.likeness, tuning) if self.question.likeness else None
@@ -418,6 +434,9 @@ def _first(index: PassageIndex, worth: Floats, least: float, room: float) -> Int
 
 
 _HALF: Final = 0.5
+_RARE: Final = 0.5  # share of the best worth that a passage has for a word that few others have
+_FEW: Final = 3  # passages
+_SEVERAL: Final = 2  # words of a question
 _UNKNOWN: Final = 2  # the power of what is known of a question
 _RECENCY: Final = 1e-9  # of the best worth: less than anything that bears on a question
 _SHORTEST: Final = 10  # tokens of a quote and its label, as a rule at least
