@@ -24,7 +24,7 @@ from turnfold.compression.text.quotes import Quotable, Quote
 _LEAST: Final = 0.5  # share of the message's words that the value has, where it is not named
 
 
-class _Value(NamedTuple):
+class _HeldValue(NamedTuple):
     """A value, with its words and its outermost keys."""
 
     place: Range
@@ -57,14 +57,14 @@ def find_json(
     return FoundWork(quotes, older, tokens) if fits else FoundWork()
 
 
-def _value(source: Quotable) -> _Value | None:
+def _value(source: Quotable) -> _HeldValue | None:
     found = json_value(source.text) if source.role in ("user", "assistant") else None
     if found is None:
         return None
-    return _Value(found.place, frozenset(words.words(words.fold(source.text[slice(*found.place)]))), found.keys)
+    return _HeldValue(found.place, frozenset(words.words(words.fold(source.text[slice(*found.place)]))), found.keys)
 
 
-def _meant(held: dict[int, _Value], wanted: ValueRequest, languages: Sequence[str]) -> list[int]:
+def _meant(held: dict[int, _HeldValue], wanted: ValueRequest, languages: Sequence[str]) -> list[int]:
     """The numbers of the messages that hold the value that is meant, in its forms, the newest last."""
     has = {n: _share(wanted.telling, value.said, languages) for n, value in held.items()}
     most = max(has.values(), default=0.0)

@@ -57,6 +57,8 @@ _OPENING: Final = (":", "{")  # ends of a line that begins a part of code
 _NO_NAMES: Final = WANTED_WORDS | VERSION_WORDS
 _BEFORE: Final = re.compile(r"\b(?:before|bevor|vor|avant|antes|prima)\b")  # behind it stands what a version has not
 _PROSE_TOKENS: Final = 60  # shorter messages are quoted as they are
+_LINED_TOKENS: Final = 30  # the same of those in lines
+_FEWEST_LINES: Final = 5
 _MOST_CODE: Final = 0.5  # of a document
 _PASTED_TOKENS: Final = 150  # of a text that people did not type as they talk
 _TALK: Final = 0.1  # the most that a text fits which only talks of the work
@@ -360,12 +362,17 @@ def _ranges(source: Quotable, asked: AskedWork) -> tuple[Range, ...]:
     if source.role not in ((asked.by,) if asked.by else ("user", "assistant")):
         return ()
     if asked.kind == "prose":
-        return ((0, len(text)),) if estimate(text) >= _PROSE_TOKENS else ()
+        return ((0, len(text)),) if estimate(text) >= (_LINED_TOKENS if _is_lined(text) else _PROSE_TOKENS) else ()
     found = code_ranges(text, is_bare=source.role == "user")
     is_text = not found or (asked.is_long and _size(found) < _MOST_CODE * len(text))
     if is_text and asked.kind == "either" and estimate(text) >= _PROSE_TOKENS:
         found = [(0, len(text))]
     return tuple(found)
+
+
+def _is_lined(text: str) -> bool:
+    """Whether a text is written in lines, as short recipes, lists and poems are."""
+    return sum(not line.isspace() for line in text.splitlines() if line) >= _FEWEST_LINES
 
 
 def _lines(text: str, ranges: Sequence[Range]) -> frozenset[str]:
