@@ -26,7 +26,7 @@ from turnfold.compression.recall.greatest import best_places
 from turnfold.compression.recall.held import Held
 from turnfold.compression.recall.later import release, renewed, with_behind
 from turnfold.compression.recall.ledger import release_ledger, with_ledger
-from turnfold.compression.recall.named_again import Later, named_again, told_behind
+from turnfold.compression.recall.named_again import Later, going_on, named_again, told_behind
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.recall.question import Question, QuestionTerms, has_content, names_unknown, normal_text, read_question
 from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, choose_quotes, fit_quotes, render_quotes
@@ -342,6 +342,8 @@ class _Asking:
             return found
         behind = told_behind(self.question.behind, memo)
         later = list(named_again(asked, self.index, self.sources, behind, ranking, memo))
+        if not self.fill:  # a budget has better use for its room
+            later += going_on(self.index, self.sources, ranking, memo)
         return found.joined(_unquoted(later, self.index, [*self.sources, *self.question.behind], quoted, held))
 
     @property

@@ -107,12 +107,16 @@ def named_again(
             things = _things(said, known, index, behind)
             for place in _newest(things, index, sources, memo, since=index.quotes[number].source + 1):
                 yield Later(index.quotes[number], *place)
-    for number, _ in best[:1]:
-        for passage in _going_on(index.quotes[number].source, index, sources, memo):
+
+
+def going_on(index: PassageIndex, sources: Sequence[Quotable], ranking: RankedQuotes, memo: Memo) -> Iterator[Later]:
+    """Messages in which users go on about what the best passage of theirs tells of, without naming it."""
+    for number in _best(index, sources, ranking, memo)[:1]:
+        for passage in _unnamed(index.quotes[number].source, index, sources):
             yield Later(index.quotes[number], False, passage)
 
 
-def _going_on(since: int, index: PassageIndex, sources: Sequence[Quotable], memo: Memo) -> Iterator[int]:
+def _unnamed(since: int, index: PassageIndex, sources: Sequence[Quotable]) -> Iterator[int]:
     """The passages of the next messages in which users speak of somebody or something without naming it: "they gave me ten
     percent, so I went for it"."""
     users = (n for n in range(since + 1, len(sources)) if sources[n].role == "user")
