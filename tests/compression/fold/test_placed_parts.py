@@ -60,6 +60,8 @@ def forwarded(text: str, ask: str, share: float | None, *, last: str = "") -> st
         (ESSAY, "¿Qué dice el segundo párrafo?", [ESSAY.split("\n\n")[2]]),
         (STEPS, "What comes after step 16?", [STEPS.split("\n")[16]]),
         (STEPS, "Was kommt nach Schritt 7?", [STEPS.split("\n")[7]]),
+        (STEPS, "What was step 4 again, and what comes after?", STEPS.split("\n")[3:5]),
+        (STEPS, "Was war nochmal Schritt 24 und was kommt danach?", STEPS.split("\n")[23:]),
         (TASKS, "The last three exercises, please.", TASKS.split("\n")[-3:]),
         (TASKS, "Solve the 5th exercise.", [TASKS.split("\n")[6]]),
         (ANSWERS, "What is the answer to question 9?", ANSWERS.split("\n\n")[8].split("\n")),

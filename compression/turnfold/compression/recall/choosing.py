@@ -26,7 +26,7 @@ from turnfold.compression.recall.greatest import best_places
 from turnfold.compression.recall.held import Held
 from turnfold.compression.recall.later import release, renewed, with_behind
 from turnfold.compression.recall.ledger import release_ledger, with_ledger
-from turnfold.compression.recall.named_again import Later, named_again, told_behind
+from turnfold.compression.recall.named_again import Later, going_on, named_again, told_behind
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.recall.question import Question, QuestionTerms, has_content, names_unknown, normal_text, read_question
 from turnfold.compression.recall.quote_choice import Quoted, QuoteTokens, choose_quotes, fit_quotes, render_quotes
@@ -342,8 +342,22 @@ class _Asking:
         if any(one.points_back for one in self.parts):  # what was told before is asked for, and not what came of it
             return found
         behind = told_behind(self.question.behind, memo)
-        later = list(named_again(asked, self.index, self.sources, behind, ranking))
+        later = list(named_again(asked, self.index, self.sources, behind, ranking, memo))
+        if not self.fill:  # a budget has better use for its room
+            later += going_on(self.index, self.sources, ranking, memo)
         return found.joined(_unquoted(later, self.index, [*self.sources, *self.question.behind], quoted, held))
+
+    @property
+    def _with_rarest_word(self) -> Ints:
+        """The passages that hold the rarest of its own words that are known, if they are few: others may outweigh it by a
+        common word that stands in many places."""
+        own = len(self.asked.groups) - len(self.asked.kind_of)
+        hits = self.terms.hits
+        often = np.bincount(hits.term, minlength=hits.terms)[:own]
+        if own < _SEVERAL or not often.any():
+            return _NOTHING
+        rarest = int(np.where(often > 0, often, len(self.index.quotes)).argmin())
+        return distinct(hits.passage[hits.term == rarest]) if often[rarest] <= _FEW else _NOTHING
 
     def ranked(self, memo: Memo) -> RankedQuotes:
         """The passages that bear on it: those of the floor's worth, and the best of those worth half as much.
@@ -364,6 +378,10 @@ class _Asking:
         if self.fill and self.is_talk:  # what bears on nothing still says more than nothing, the newest most
             worth = worth + _RECENCY * float(worth.max(initial=1.0)) * np.arange(1, len(worth) + 1)
         bears = worth > least
+        if not self.asked.borrowed and floor is not None and not self.fill:
+            rare = self._with_rarest_word
+            worth[rare] = np.maximum(worth[rare], _RARE * float(worth.max(initial=0.0)))
+            bears[rare] = True
         if floor == tuning.bearing and (given := tuning.given * _room(self.certainty, tuning, borrowed=False)):
             bears[_first(index, worth, _HALF * least, given)] = True
         like = vector_likeness(index, self.question.likeness, tuning) if self.question.likeness else None
@@ -419,6 +437,9 @@ def _first(index: PassageIndex, worth: Floats, least: float, room: float) -> Int
 
 
 _HALF: Final = 0.5
+_RARE: Final = 0.5  # share of the best worth that a passage has for a word that few others have
+_FEW: Final = 3  # passages
+_SEVERAL: Final = 2  # words of a question
 _UNKNOWN: Final = 2  # the power of what is known of a question
 _RECENCY: Final = 1e-9  # of the best worth: less than anything that bears on a question
 _SHORTEST: Final = 10  # tokens of a quote and its label, as a rule at least

@@ -5,32 +5,40 @@ Lives here: which later messages these are. Does not belong here: messages that 
 those that bear on a question as much as what is quoted (``recall.abreast``).
 
 People seldom say that something has changed, and the later message often shares no word with the question. But it names the thing
-again, by a word that stands near the question's words in the older message, and hardly anywhere else.
+again, by a word that stands near the question's words in the older message, and hardly anywhere else. It may ask something else
+beside that: "the hall has mould, so it's Otis's garage. How long do I boil eggs?".
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import islice
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from turnfold.compression.memo import Memo, of_each
+from turnfold.compression.memo import Memo, digest, of_each
 from turnfold.compression.recall.greatest import best_places
 from turnfold.compression.recall.leaves import message_terms
 from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.recall.ranked_quotes import RankedQuotes
 from turnfold.compression.recall.ranking import Terms
 from turnfold.compression.scorers.bm25 import rarity, wanted_terms
+from turnfold.compression.text import words
+from turnfold.compression.text.dialogue import requests
 from turnfold.compression.text.passages import WHOLE, estimate
-from turnfold.compression.text.quotes import Quotable, Quote
+from turnfold.compression.text.quotes import Quotable, Quote, Source
+from turnfold.compression.text.sentences import rough_sentences
 from turnfold.compression.text.spans import QUESTION_MARKS
 
 _BEST: Final = 2  # passages whose things are looked for
 _LOOKED_AT: Final = 16
 _MOST: Final = 2  # messages for each
 _FEW: Final = 4  # passages that have a word which names a thing
+_SOON: Final = 3  # messages of the user in which somebody goes on about a thing without naming it
+_BRIEF: Final = 40  # words of what is told there
+_PRONOUNS: Final = requests.POINTERS - requests.ARTICLES
 _NEAR: Final = 12  # words between it and those of the question
 #: Whether it is behind what is folded, and the number of a passage, or of a message there.
 _Place = tuple[bool, int]
@@ -61,27 +69,66 @@ def told_behind(behind: Sequence[Quotable], memo: Memo) -> list[ToldBehind]:
     """What users tell behind what is folded, in messages of one passage."""
 
     def terms_of(one: Quotable) -> frozenset[int] | None:
-        return message_terms(one, memo) if one.role == "user" and _tells(one.text) else None
+        return _told_terms(one, memo) if one.role == "user" and estimate(one.text) <= WHOLE else None
 
     found = of_each(memo, "told behind", behind, terms_of)
-    return [ToldBehind(n, terms) for n, terms in enumerate(found) if terms is not None]
+    return [ToldBehind(n, terms) for n, terms in enumerate(found) if terms]
 
 
-def _tells(text: str) -> bool:
-    return estimate(text) <= WHOLE and not text.rstrip().endswith(QUESTION_MARKS)
+def _told_terms(message: Quotable, memo: Memo) -> frozenset[int]:
+    """The terms of what a message tells beside what it asks."""
+    told = _told(message.text)
+    if told == message.text:
+        return message_terms(message, memo)
+    return message_terms(Source(message.role, told, digest(message.role, told)), memo) if told else frozenset()
+
+
+def _told(text: str) -> str:
+    """What a text tells beside what it asks at its end."""
+    if not text.rstrip().endswith(QUESTION_MARKS):
+        return text
+    said = (text[start:end].strip() for start, end in rough_sentences(text))
+    return " ".join(one for one in said if not one.endswith(QUESTION_MARKS))
 
 
 def named_again(
-    asked: Sequence[Terms], index: PassageIndex, sources: Sequence[Quotable], behind: Sequence[ToldBehind], ranking: RankedQuotes
+    asked: Sequence[Terms],
+    index: PassageIndex,
+    sources: Sequence[Quotable],
+    behind: Sequence[ToldBehind],
+    ranking: RankedQuotes,
+    memo: Memo,
 ) -> Iterator[Later]:
     """Messages of users that name again what the best passages of theirs tell of, folded ones or those `behind` them."""
-    best = [(number, index.said.of(number).tolist()) for number in _best(index, sources, ranking)]
+    best = [(number, index.said.of(number).tolist()) for number in _best(index, sources, ranking, memo)]
     for terms in asked:
         known = {term for group in terms.groups for term in group}
         for number, said in best:
             things = _things(said, known, index, behind)
-            for place in _newest(things, index, sources, since=index.quotes[number].source + 1):
+            for place in _newest(things, index, sources, memo, since=index.quotes[number].source + 1):
                 yield Later(index.quotes[number], *place)
+
+
+def going_on(index: PassageIndex, sources: Sequence[Quotable], ranking: RankedQuotes, memo: Memo) -> Iterator[Later]:
+    """Messages in which users go on about what the best passage of theirs tells of, without naming it."""
+    for number in _best(index, sources, ranking, memo)[:1]:
+        for passage in _unnamed(index.quotes[number].source, index, sources):
+            yield Later(index.quotes[number], False, passage)
+
+
+def _unnamed(since: int, index: PassageIndex, sources: Sequence[Quotable]) -> Iterator[int]:
+    """The passages of the next messages in which users speak of somebody or something without naming it: "they gave me ten
+    percent, so I went for it"."""
+    users = (n for n in range(since + 1, len(sources)) if sources[n].role == "user")
+    for n in islice(users, _SOON):
+        first, end = index.source_of.searchsorted([n, n + 1]).tolist()
+        if end - first == 1 and index.whole[first] and _points(_told(sources[n].text)):
+            yield first
+
+
+def _points(told: str) -> bool:
+    said = words.words(words.fold(told))
+    return len(said) <= _BRIEF and not _PRONOUNS.isdisjoint(said)
 
 
 class _Thing(NamedTuple):
@@ -104,14 +151,16 @@ def _things(said: Sequence[int], known: AbstractSet[int], index: PassageIndex, b
     return [one for one in found if 1 < one.folded + len(one.behind) <= _FEW]
 
 
-def _newest(things: Sequence[_Thing], index: PassageIndex, sources: Sequence[Quotable], *, since: int) -> list[_Place]:
+def _newest(
+    things: Sequence[_Thing], index: PassageIndex, sources: Sequence[Quotable], memo: Memo, *, since: int
+) -> list[_Place]:
     """Of the newest places that name each thing those that name most."""
     if not things:
         return []
     weights = rarity(np.array([one.folded + len(one.behind) for one in things]), len(index.quotes)).tolist()
     newest: dict[int, _Place] = {}
     named: dict[_Place, float] = {}
-    folded = _naming(things, index, sources, since=since)
+    folded = _naming(things, index, sources, memo, since=since)
     later = ((number, (True, place)) for number, thing in enumerate(things) for place in thing.behind)
     for number, place in (*folded, *later):
         named[place] = named.get(place, 0.0) + weights[number]
@@ -119,21 +168,25 @@ def _newest(things: Sequence[_Thing], index: PassageIndex, sources: Sequence[Quo
     return sorted(set(newest.values()), key=lambda place: (named[place], place))[-_MOST:]
 
 
-def _best(index: PassageIndex, sources: Sequence[Quotable], ranking: RankedQuotes) -> list[int]:
+def _best(index: PassageIndex, sources: Sequence[Quotable], ranking: RankedQuotes, memo: Memo) -> list[int]:
     """The best passages in which users tell something."""
     numbers = ranking.numbers[ranking.numbers < len(index.quotes)]
-    worth = np.where((index.whole & ~index.asking).take(numbers), ranking.worth.take(numbers), 0.0)
+    worth = np.where(index.whole.take(numbers), ranking.worth.take(numbers), 0.0)
     best = [int(numbers[place]) for place in best_places(worth, _LOOKED_AT) if worth[place] > 0]
-    return [number for number in best if sources[index.quotes[number].source].role == "user"][:_BEST]
+    messages = ((number, sources[index.quotes[number].source]) for number in best)
+    telling = (number for number, one in messages if one.role == "user" and _told_terms(one, memo))
+    return [*islice(telling, _BEST)]
 
 
 def _naming(
-    things: Sequence[_Thing], index: PassageIndex, sources: Sequence[Quotable], *, since: int
+    things: Sequence[_Thing], index: PassageIndex, sources: Sequence[Quotable], memo: Memo, *, since: int
 ) -> Iterator[tuple[int, _Place]]:
     """Each of some things, by number, with the passages in which users tell of it from message `since` on."""
     numbers = [number for number, thing in enumerate(things) if thing.folded > 1]
     hits = index.words.find(wanted_terms([(things[number].term,) for number in numbers]))
     for number, passage in zip(hits.term.tolist(), hits.passage.tolist(), strict=True):
         source = int(index.source_of[passage])
-        if source >= since and sources[source].role == "user" and index.whole[passage] and not index.asking[passage]:
+        if source < since or sources[source].role != "user" or not index.whole[passage]:
+            continue
+        if not index.asking[passage] or things[numbers[number]].term in _told_terms(sources[source], memo):
             yield numbers[number], (False, passage)

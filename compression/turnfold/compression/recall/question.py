@@ -198,7 +198,7 @@ def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> Qu
     weights = _weighted_words(folded, tuning)
     signs = dict.fromkeys(words.run_on_terms(folded).tolist(), 1.0)
     earlier = [beside] if beside else []
-    if borrowed or (len(weights) <= 3 and not requests.POINTERS.isdisjoint(words.words(folded))):
+    if borrowed or (len(weights) <= 3 and _points(words.words(folded), index)):
         earlier += [words.fold(s.text[:_MOST_READ]) for s in question.before[-2:]][::-1]
     own = frozenset(weights) if beside else None
     lent_most = tuning.preamble if is_preamble else tuning.lent_most
@@ -221,6 +221,19 @@ def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> Qu
         tuple(kinds),
         _things(w for w in words.words(folded) if w in exact) if exact and not borrowed else (),
     )
+
+
+def _points(said: Sequence[str], index: PassageIndex) -> bool:
+    """Whether words point at something said before. What may be the article of a known thing does not: "den Kirschbaum"."""
+    pointing = [at for at, word in enumerate(said) if word in requests.POINTERS]
+    named = [said[at + 1] for at in pointing if said[at] in requests.ARTICLES and said[at + 1 : at + 2]]
+    named = [word for word in named if not words.is_function_word(word) and _stands(word, index)]
+    return len(named) < len(pointing)
+
+
+def _stands(word: str, index: PassageIndex) -> bool:
+    terms = {words.stem_table([word], name)[word] for name in index.languages}
+    return bool(index.words.having(np.array(sorted(terms), np.uint32)).any())
 
 
 def _things(exact: Iterable[str]) -> tuple[str, ...]:

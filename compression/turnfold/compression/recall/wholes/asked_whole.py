@@ -19,6 +19,7 @@ from turnfold.compression.recall.wholes.definitions import find_definitions
 from turnfold.compression.recall.wholes.entries import find_entries
 from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.recall.wholes.handed_code import find_code, find_read_code
+from turnfold.compression.recall.wholes.json_values import find_json
 from turnfold.compression.recall.wholes.mails import find_mails
 from turnfold.compression.recall.wholes.materials import find_materials
 from turnfold.compression.recall.wholes.named_rows import find_named_rows, find_numbered_rows
@@ -53,10 +54,11 @@ def find_whole(
     offer = partial(_offer, sources, index, question, asks, count, memo)
     named = partial(find_named_rows, sources, question, asks, count, memo)
     mails = partial(find_mails, sources, question, asks, count, memo)
+    values = partial(find_json, sources, index, question, asks, count, memo)
     if (part := _named_part(sources, index, question, count, memo)).quotes:
         return part
     found = FoundWork()
-    for find in (mails, work, rows, parts, named) if is_text else (mails, rows, refers, work, offer, parts, named):
+    for find in (mails, work, rows, parts, named) if is_text else (mails, values, rows, refers, work, offer, parts, named):
         one = find()
         if one.quotes:
             found = one

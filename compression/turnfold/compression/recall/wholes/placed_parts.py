@@ -3,8 +3,9 @@
 Lives here: which text is meant. Does not belong here: telling such a question, where parts stand
 (``text.dialogue.wanted.places``).
 
-The newest text is meant that has such parts, of those that share most words with the question; none where the request holds one
-that was not folded, for then that is spoken of.
+The newest text is meant that has such parts, of those that are called so ("step by step", "Step 1"), and of these of those that
+share most words with the question; none where the request holds one that was not folded and is called so no less, for then that
+is spoken of.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from turnfold.compression.text.dialogue.wanted.places import NamedParts, last_nu
 from turnfold.compression.text.quotes import Quotable, Quote
 
 _SPEAKERS: Final = ("user", "assistant")
+_ENDING: Final = 2  # letters of an ending
 _LEAST: Final = 200  # characters of a text that has parts with places
 
 
@@ -31,13 +33,15 @@ def find_parts(sources: Sequence[Quotable], question: Question, folded: str, cou
         folded: the question, case-folded.
     """
     parts = _asked(question, folded) if question.whole_room else None
-    if parts is None or any(_holds(source, parts) for source in question.behind):
+    if parts is None:
         return FoundWork()
-    holding = [n for n, source in enumerate(sources) if _holds(source, parts)]
-    if not holding:
+    messages = [*sources, *question.behind]
+    said = {n: _said(messages, n) for n, source in enumerate(messages) if _holds(source, parts)}
+    called = [n for n in said if _is_called(parts.noun, said[n])] or [*said]
+    if not called or called[-1] >= len(sources):
         return FoundWork()
     told = frozenset(content_words(folded))
-    best = max(holding, key=lambda n: (len(told & _said(sources, n)), n))
+    best = max(called, key=lambda n: (len(told & said[n]), n))
     text = sources[best].text
     quotes = tuple([Quote(best, start, end) for start, end in placed(text, parts)])
     tokens = sum(count(text[one.start : one.end]) + FRAME for one in quotes)
@@ -56,6 +60,11 @@ def _asked(question: Question, folded: str) -> NamedParts | None:
 
 def _holds(source: Quotable, parts: NamedParts) -> bool:
     return source.role in _SPEAKERS and len(source.text) >= _LEAST and bool(placed(source.text, parts))
+
+
+def _is_called(noun: str, said: set[str]) -> bool:
+    """Whether words name a part by its noun, be it in the plural: "step", "steps"."""
+    return any(noun.startswith(word) or word.startswith(noun) for word in said if abs(len(word) - len(noun)) <= _ENDING)
 
 
 def _said(sources: Sequence[Quotable], n: int) -> set[str]:

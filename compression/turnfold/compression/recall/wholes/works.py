@@ -61,12 +61,15 @@ _NO_NAMES: Final = WANTED_WORDS | VERSION_WORDS
 _BEFORE: Final = re.compile(r"\b(?:before|bevor|vor|avant|antes|prima)\b")  # behind it stands what a version has not
 _PROSE_TOKENS: Final = 60  # shorter messages are quoted as they are
 _SEVERAL: Final = 2
+_LINED_TOKENS: Final = 30  # the same of those in lines
+_FEWEST_LINES: Final = 5
 _MOST_CODE: Final = 0.5  # of a document
 _PASTED_TOKENS: Final = 150  # of a text that people did not type as they talk
 _TALK: Final = 0.1  # the most that a text fits which only talks of the work
 _UNFORMED: Final = 0.5  # of what a text fits without the form of the work, where others have it
 _VERSION_SIZE: Final = 0.3  # of a long text's characters, from which another may be a version of it
 _HEADING: Final = 80  # characters of one above a text that a user pasted
+_ANNOUNCING: Final = (":", "：")
 _TELLING_LINE: Final = 8  # characters; shorter ones stand in any code
 
 
@@ -302,10 +305,22 @@ def _likely_texts(
     """Those that who asks for a long text may mean: what was pasted or made under its name, or else the newest that was pasted,
     of several as many; not what was said about it since."""
     made = _made(sources, asked, memo)
-    pasted = [n for n in held if sources[n].role == "user" and estimate(sources[n].text) >= _PASTED_TOKENS]
+    pasted = [n for n in held if _is_pasted(sources[n])]
     texts = [n for n in held if named[n] and (n in made or n in pasted or _is_headed(sources[n]))]
     nameless = [n for n in pasted if not _is_talk(sources[n].text) or pieces_with(sources, n, memo)]
     return texts if len(texts) >= max(1, asked.number) else sorted({*texts, *nameless[-max(1, asked.number) :]})
+
+
+def _is_pasted(source: Quotable) -> bool:
+    """Whether a user pasted a text: nobody types so much, or it is announced."""
+    return source.role == "user" and (estimate(source.text) >= _PASTED_TOKENS or _is_announced(source.text))
+
+
+def _is_announced(text: str) -> bool:
+    """Whether a text stands behind a short paragraph that ends with a colon: "Read this for me:"."""
+    announced, gap, rest = text.strip().partition("\n\n")
+    is_short = bool(gap) and "\n" not in announced and len(announced) <= _HEADING
+    return is_short and announced.endswith(_ANNOUNCING) and estimate(rest) >= _PROSE_TOKENS
 
 
 def _is_changed(sources: Sequence[Quotable], n: int) -> bool:
@@ -325,7 +340,7 @@ def _is_headed(source: Quotable) -> bool:
 
 def _is_talk(text: str) -> bool:
     """Whether a text is what somebody says whose name stands in front of it, but no transcript."""
-    return SPEAKER_LABEL.match(text) is not None and not is_transcript(text)
+    return SPEAKER_LABEL.match(text) is not None and not (is_transcript(text) or _is_announced(text))
 
 
 def _held(number: int, text: str, ranges: tuple[Range, ...], fits: float) -> _HeldWork:
@@ -352,13 +367,19 @@ def _ranges(source: Quotable, asked: AskedWork, *, is_made: bool) -> tuple[Range
     if source.role not in ((asked.by,) if asked.by else ("user", "assistant")):
         return ()
     if asked.kind == "prose":
-        is_long = estimate(text) >= _PROSE_TOKENS or is_made or has_form(text, asked)
+        least = _LINED_TOKENS if _is_lined(text) else _PROSE_TOKENS
+        is_long = estimate(text) >= least or is_made or has_form(text, asked)
         return ((0, len(text)),) if is_long else ()
     found = code_ranges(text, is_bare=source.role == "user")
     is_text = not found or (asked.is_long and _size(found) < _MOST_CODE * len(text))
     if is_text and asked.kind == "either" and estimate(text) >= _PROSE_TOKENS:
         found = [(0, len(text))]
     return tuple(found)
+
+
+def _is_lined(text: str) -> bool:
+    """Whether a text is written in lines, as short recipes, lists and poems are."""
+    return sum(not line.isspace() for line in text.splitlines() if line) >= _FEWEST_LINES
 
 
 def _lines(text: str, ranges: Sequence[Range]) -> frozenset[str]:

@@ -163,6 +163,8 @@ _ASKING: Final = re.compile(
 _TABLES: Final = lexicon("requests")
 EMPTY: Final = _TABLES["empty"]
 POINTERS: Final = _TABLES["pointers"]
+#: Those that may as well be the article of the word behind them.
+ARTICLES: Final = _TABLES["pointers or articles"]
 # In scripts without spaces: phrases that are taken out before anything else is read.
 _EMPTY_RUN_ON: Final = re.compile(
     "继续|請繼續|繼續|接着|然后呢|為什麼|为什么|为何|第[一二三四五六两兩几0-9]+[个個项項种種点點条條]?|详细|說明|说明|解释|解釋|一下|更多|例子|举例|呢|吗|嗎|"

@@ -38,10 +38,15 @@ def judging_sentences(folded: str) -> str:
     blanks, all of it."""
     if not folded.isascii() and _RUN_ON.search(folded):
         return folded
-    said = words.words(folded)
-    if JUDGED.isdisjoint(said) and _JUDGING.isdisjoint(said) and not _PHRASES.search(folded):
+    if not speaks_of_judging(folded):
         return ""
     return " ".join(sentence for start, end in rough_sentences(folded) if _has_judged(sentence := folded[start:end]))
+
+
+def speaks_of_judging(folded: str) -> bool:
+    """Whether a case-folded text has a word for what is judged of a work, or for judging it."""
+    said = words.words(folded)
+    return not (JUDGED.isdisjoint(said) and _JUDGING.isdisjoint(said)) or _PHRASES.search(folded) is not None
 
 
 def _has_judged(sentence: str) -> bool:

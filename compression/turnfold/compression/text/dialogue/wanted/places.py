@@ -27,6 +27,7 @@ _KINDS: Final[tuple[PartKind, ...]] = ("block", "item", "sentence", "line")
 _KIND_OF: Final = {word: kind for kind in reversed(_KINDS) for word in sorted(_TABLES[kind])}
 _KOREAN: Final = ("첫", "두", "세", "네", "다섯")
 _AFTER, _NEXT = _TABLES["after"], _TABLES["next"]
+_THEN: Final = _AFTER | _TABLES["then"]
 _COUNTS: Final = {word: n for n in (2, 3, 4, 5) for word in _TABLES[f"count {n}"]}
 _WORD: Final = re.compile(rf"[\w{MARKS}]+(?:[.'’][\w{MARKS}]+)*")
 _NTH: Final = re.compile(r"(\d{1,3})(?:st|nd|rd|th|\.|º|ª|er|e|ème)?\Z")
@@ -58,12 +59,14 @@ class NamedParts(NamedTuple):
         places: counted from 1, or from the end from -1; numbers of items.
         is_next: whether it is the one behind what was spoken of last, and `places` are empty.
         noun: the word for them.
+        and_then: whether what stands behind them is asked for too.
     """
 
     kind: PartKind
     places: tuple[int, ...]
     is_next: bool = False
     noun: str = ""
+    and_then: bool = False
 
 
 def named_parts(folded: str) -> NamedParts | None:
@@ -100,7 +103,8 @@ def _named(said: Sequence[str], at: int, kind: PartKind) -> NamedParts | None:
     behind = said[at + 1] if at + 1 < len(said) else ""
     if behind.isdigit() and len(behind) <= 3:
         is_after = not _AFTER.isdisjoint(said[max(0, at - _FAR) : at])
-        return NamedParts(kind, (int(behind) + is_after,), noun=said[at])
+        and_then = not is_after and not _THEN.isdisjoint(said[at + 2 :])
+        return NamedParts(kind, (int(behind) + is_after,), noun=said[at], and_then=and_then)
     if not _NEXT.isdisjoint((*near, behind)):
         return NamedParts(kind, (), is_next=True, noun=said[at])
     count = next((_COUNTS[word] for word in near if word in _COUNTS), 1)
@@ -116,7 +120,10 @@ def _named(said: Sequence[str], at: int, kind: PartKind) -> NamedParts | None:
 def placed(text: str, parts: NamedParts) -> list[Range]:
     """Where the named parts stand in a text; none where it does not have all of them."""
     ranges = _READERS[parts.kind](text, parts)
-    return [ranges[place] for place in parts.places] if all(place in ranges for place in parts.places) else []
+    if not all(place in ranges for place in parts.places):
+        return []
+    then = parts.places[-1] + 1 if parts.and_then else 0
+    return [ranges[place] for place in (*parts.places, then) if place in ranges]
 
 
 def _in_order(found: Sequence[Range]) -> dict[int, Range]:

@@ -16,7 +16,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
-from turnfold.compression.text.dialogue.wanted.judging import judging_sentences
+from turnfold.compression.text.dialogue.wanted.judging import judging_sentences, speaks_of_judging
 from turnfold.compression.text.dialogue.wanted.versions import NEWEST, VERSION_WORDS, Versions, asked_versions, names_number
 from turnfold.compression.text.lexicon import lexicon, one_of
 from turnfold.compression.text.lower import MARKS
@@ -58,6 +58,18 @@ _LANGUAGE: Final = re.compile(rf"(?<![\w.])(?:{one_of('works', 'languages')})(?!
 #: A name that only code has: "convert()", "sync.py".
 _CODE_NAME: Final = re.compile(
     r"\b[a-z_][\w.]*\(\)|\b[\w-]+\.(?:py|js|jsx|ts|tsx|sh|sql|css|html?|java|kt|go|rs|rb|php|c|cc|cpp|cs|h|swift|ya?ml|toml|r|lua)\b"
+)
+#: "tl;dr of what I pasted"
+_WHAT_BROUGHT: Final = re.compile(
+    r"\b(?:what|whatever|everything|that|the (?:thing|stuff)) (?:i|we)(?:'ve| have| had)? (?:just )?"
+    r"(?:pasted|sent|shared|posted|uploaded|attached)\b"
+    r"|\bwas (?:ich|wir) (?:dir |euch |ihnen )?(?:vorhin |oben |eben |gerade )?"
+    r"(?:eingefügt|geschickt|gepostet|gesendet|reinkopiert)"
+    r"|\bce que (?:j'ai|je t'ai|je vous ai|nous avons) (?:collé|envoyé|partagé|posté)"
+    r"|\blo que (?:te |os |le )?(?:he |hemos )?(?:pegado|pegué|enviado|envié|mandado|mandé|compartido|compartí)\b"
+    r"|\b(?:quello|ciò) che (?:ti |vi )?(?:ho|abbiamo) (?:incollato|mandato|inviato|condiviso)"
+    r"|\bo que (?:eu )?(?:te |lhe )?(?:colei|enviei|mandei|compartilhei|partilhei)\b"
+    r"|\bwat ik (?:je )?(?:heb )?(?:geplakt|gestuurd)"
 )
 #: "contract A and contract B"
 _PAIR: Final = re.compile(r"\b([^\W\d_]{2,}) (?:a|1)\b[^\n]{1,60}?\b(?:\1 )?(?:b|2)\b")
@@ -175,7 +187,11 @@ def asked_again(folded: str, before: str) -> AskedWork | None:
 def _scaled_work(folded: str) -> AskedWork | None:
     """What is to be had for more or fewer, whatever it is: "scale the dal down to 5", "the pancakes for 14, please"."""
     found = _SCALED.match(folded) if len(folded) <= _SHORT else None
-    return AskedWork("either", frozenset(found[1].split())) if found else None
+    if not found:
+        return None
+    said = frozenset(found[1].split())
+    quantities = next(filter(None, map(work_named, sorted(said & _TABLES["quantities"]))), None)  # those of a recipe
+    return quantities or AskedWork("either", said)
 
 
 def _is_port(words: Sequence[str], folded: str) -> bool:
@@ -193,6 +209,8 @@ def _judged_work(folded: str) -> AskedWork | None:
     """The work that a message has judged, or has something made of: "a cover letter from my CV"."""
     judging = judging_sentences(folded)
     found = _named_work(_words(judging), judging) if judging else None
+    if found is None and _WHAT_BROUGHT.search(folded) and speaks_of_judging(folded):
+        return AskedWork("prose", frozenset(), by="user", is_long=True)
     if found is None and begins_making(folded):
         found = _named_work(_words(folded), folded)
         return found if found and found.is_long else None
