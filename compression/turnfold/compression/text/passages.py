@@ -116,6 +116,7 @@ def _sentence_ends(text: str, records: Collection[int] = ()) -> list[int]:
         completed = {text.index("\n", m.start()) + 1 for m in _COMPLETED.finditer(text)} if items else set()
         completed.update(_beside_writers(text, borders))
         completed.update(_within_sentences(text, borders))
+        completed.update(_above_details(text))
         borders = [border for border in borders if border not in completed] if completed else borders
     for *begins, behind in unmarked_speech(text, 0, len(text)):
         borders = sorted({*(border for border in borders if not begins[0] < border <= behind), *begins[1:], behind})
@@ -144,6 +145,21 @@ def _beside_writers(text: str, borders: Sequence[int]) -> Iterator[int]:
     for ranges in (named.heads, [(start - 1, end - 1) for _, start, end in named.signatures]):
         for start, end in ranges:
             yield from borders[bisect_right(borders, start) : bisect_right(borders, end)]
+
+
+def _above_details(text: str) -> Iterator[int]:
+    """Where a line ends below which one line alone is indented deeper: what a failed test expected, a key's only value."""
+    if "\n " not in text and "\n\t" not in text:
+        return
+    at = 0
+    lines = [(0, 0, True), (0, 0, True)]  # how far each is indented, where it begins, whether it is blank
+    for line in [*text.split("\n"), ""]:
+        body = line.lstrip(" \t")
+        lines = [lines[-2], lines[-1], (len(line) - len(body), at, not body)]
+        (above, _, blank), (detail, start, empty), (next_, _, last) = lines
+        if detail > above and not (blank or empty) and (last or next_ <= above):
+            yield start
+        at += len(line) + 1
 
 
 def _within_sentences(text: str, borders: Sequence[int]) -> Iterator[int]:
