@@ -77,7 +77,8 @@ def _keep(text: str, share: float, count: int, wanted: Sequence[tuple[int, int]]
     both = bool(wanted) or count * share > _TINY
     head = _outside(text, _border_before(text, kept // 2 if both else kept), -1) if kept else 0
     tail = _outside(text, _border_after(text, len(text) - kept // 2), 1) if both and kept else len(text)
-    ranges = joined(text, [(0, head), *wanted, (max(head, tail), len(text))])
+    ends = (0, head), (tail, len(text))
+    ranges = joined(text, sorted([*ends, *wanted])) if wanted else ends
     missing = count - round(count * sum(end - start for start, end in ranges) / max(1, len(text)))
     note = f"[... {max(1, missing)} tokens left out ...]"
     out = [text[slice(*ranges[0])].rstrip()]
@@ -85,8 +86,8 @@ def _keep(text: str, share: float, count: int, wanted: Sequence[tuple[int, int]]
         opened, closing = fences.open_at(left), fences.open_at(right)
         out += [opened] if opened and not closing else []
         out += [note if left == ranges[0][1] else _LEFT_OUT]
-        out += [closing] if closing and not opened else []
-        out += [text[right:end].lstrip("\n") if end == len(text) else text[right:end].strip("\n")]
+        kept_part = text[right:end].lstrip("\n") if end == len(text) else text[right:end].strip("\n")
+        out += [f"{closing}\n{kept_part}" if closing and not opened else kept_part]
     return "\n".join(part for part in out if part)
 
 

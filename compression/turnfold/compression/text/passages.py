@@ -85,7 +85,10 @@ def _chunks(text: str) -> list[Range]:
     size = 0.0
     plain = text.isascii()
     records = frozenset(record_starts(text))
+    details = frozenset(_above_details(text))
     for end in _sentence_ends(text, records):
+        if end in details:
+            continue
         piece = (end - last) / _SIGNS if plain else estimate(text[last:end])
         apart = text.endswith("\n\n", start, last) or (last in records and size > CHUNK / 2)
         if size and (size + piece > 1.25 * CHUNK or apart):
@@ -116,7 +119,6 @@ def _sentence_ends(text: str, records: Collection[int] = ()) -> list[int]:
         completed = {text.index("\n", m.start()) + 1 for m in _COMPLETED.finditer(text)} if items else set()
         completed.update(_beside_writers(text, borders))
         completed.update(_within_sentences(text, borders))
-        completed.update(_above_details(text))
         borders = [border for border in borders if border not in completed] if completed else borders
     for *begins, behind in unmarked_speech(text, 0, len(text)):
         borders = sorted({*(border for border in borders if not begins[0] < border <= behind), *begins[1:], behind})
