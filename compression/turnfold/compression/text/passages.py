@@ -85,10 +85,7 @@ def _chunks(text: str) -> list[Range]:
     size = 0.0
     plain = text.isascii()
     records = frozenset(record_starts(text))
-    details = frozenset(_above_details(text))
     for end in _sentence_ends(text, records):
-        if end in details:
-            continue
         piece = (end - last) / _SIGNS if plain else estimate(text[last:end])
         apart = text.endswith("\n\n", start, last) or (last in records and size > CHUNK / 2)
         if size and (size + piece > 1.25 * CHUNK or apart):
@@ -147,21 +144,6 @@ def _beside_writers(text: str, borders: Sequence[int]) -> Iterator[int]:
     for ranges in (named.heads, [(start - 1, end - 1) for _, start, end in named.signatures]):
         for start, end in ranges:
             yield from borders[bisect_right(borders, start) : bisect_right(borders, end)]
-
-
-def _above_details(text: str) -> Iterator[int]:
-    """Where a line ends below which one line alone is indented deeper: what a failed test expected, a key's only value."""
-    if "\n " not in text and "\n\t" not in text:
-        return
-    at = 0
-    lines = [(0, 0, True), (0, 0, True)]  # how far each is indented, where it begins, whether it is blank
-    for line in [*text.split("\n"), ""]:
-        body = line.lstrip(" \t")
-        lines = [lines[-2], lines[-1], (len(line) - len(body), at, not body)]
-        (above, _, blank), (detail, start, empty), (next_, _, last) = lines
-        if detail > above and not (blank or empty) and (last or next_ <= above):
-            yield start
-        at += len(line) + 1
 
 
 def _within_sentences(text: str, borders: Sequence[int]) -> Iterator[int]:
