@@ -24,12 +24,14 @@ from math import ceil
 from typing import Final
 
 from turnfold.compression import tokens
+from turnfold.compression.fit.asked import asked_ranges
 from turnfold.compression.fit.middle import cut_middle
 from turnfold.compression.fold.changing import settle
 from turnfold.compression.fold.check import ATTACHMENT_LOST, TURN_BROKEN, check
 from turnfold.compression.fold.counts import conversation_tokens
+from turnfold.compression.fold.keeping import kept_messages
 from turnfold.compression.fold.marks import move_marks
-from turnfold.compression.fold.thinking import all_thinking
+from turnfold.compression.fold.thinking import all_thinking, binds_thinking
 from turnfold.compression.fold.units import Unit, staying, units
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions
@@ -116,6 +118,37 @@ def cut(conversation: Conversation, budget: int, options: FoldOptions, memo: Mem
             return result
         room = min(int(room * 0.98), int(room - (result.tokens - budget) * border / max(1, total)))
     return None
+
+
+def cut_results(conversation: Conversation, budget: int, options: FoldOptions, memo: Memo) -> Cut | None:
+    """The same where a budget is to be met, and not a window: of what came behind the user's newest message, results and
+    arguments of calls alone are cut, as far as need be; None where there are none to cut.
+
+    Models that bind their thinking to what was sent get them whole: the next request would hold them in another form.
+
+    Raises:
+        FoldRejected: our own output failed a check.
+    """
+    messages, model = conversation.messages, options.model
+    asked = max((i for i, m in enumerate(messages) if m.speaker == "user"), default=-1)
+    kept = kept_messages(messages, options.keep)
+    loose = {i for i in range(asked + 1, len(messages)) if i not in kept and not messages[i].reports}
+    pieces = tuple(p for p in _cuttable_texts(messages, memo) if p.message in loose and _is_output(p, messages[p.message]))
+    if conversation.held or binds_thinking(model) or not any(p.tokens > _HARD for p in pieces):
+        return None
+    counts, need = [p.tokens for p in pieces], conversation_tokens(conversation, model, memo) - budget
+    for _ in range(_TRIES):
+        level = _level(counts, need, _HARD) or LEVELS[-1]
+        result = _make_cut(conversation, pieces, _Way(level, 0, len(messages)), options, memo)
+        if result.tokens <= budget or level == LEVELS[-1]:
+            break
+        need += result.tokens - budget
+    return result
+
+
+def _is_output(piece: _CuttableText, message: Message) -> bool:
+    """Whether nobody said it: a result, or arguments of a call."""
+    return message.is_result or piece.text.is_json
 
 
 def _cuttable_texts(messages: Sequence[Message], memo: Memo) -> Iterator[_CuttableText]:
@@ -222,7 +255,7 @@ def _make_cut(conversation: Conversation, pieces: Sequence[_CuttableText], way: 
     texts: dict[int, dict[Path, str]] = defaultdict(dict)
     for p in pieces:
         if p.message < way.end and p.message not in gone and p.tokens > way.level:
-            short = _shorten(p, messages[p.message].role, way.level)
+            short = _shorten(p, messages, way.level, memo)
             if short is not None:
                 texts[p.message][p.text.path] = short
     count = sum(map(len, texts.values()))
@@ -249,13 +282,14 @@ def _note_gap(messages: Sequence[Message], texts: dict[int, dict[Path, str]], go
         texts[first][last.path] = f"{text}\n\n[... {len(gone)} messages left out here{with_them} ...]"
 
 
-def _shorten(piece: _CuttableText, role: str, level: int) -> str | None:
-    """The text with its middle left out; None when that does not make it smaller."""
+def _shorten(piece: _CuttableText, messages: Messages, level: int, memo: Memo) -> str | None:
+    """The text with its middle left out, but for what is asked for; None when that does not make it smaller."""
     if piece.text.is_json:
         short = _shorten_arguments(piece, level)
     else:
-        short = cut_middle(piece.text.text, level, piece.tokens)
-        if role == "assistant":
+        wanted = asked_ranges(piece.text.text, messages, piece.message, level, memo)
+        short = cut_middle(piece.text.text, level, piece.tokens, wanted)
+        if messages[piece.message].role == "assistant":
             short = short.rstrip()  # Claude refuses a last message that ends in white space
     return short if short and len(short) < len(piece.text.text) else None
 

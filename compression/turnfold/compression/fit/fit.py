@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 from turnfold.compression import tokens
 from turnfold.compression.calibration import Learned, snap_ratio
 from turnfold.compression.errors import FoldRejected
-from turnfold.compression.fit.cut import Cut, cut
+from turnfold.compression.fit.cut import Cut, cut, cut_results
 from turnfold.compression.fit.older import SmallRequest, fold_older
 from turnfold.compression.fit.steady import border, go_on, head
 from turnfold.compression.fold import Fold, Folded, Section, fold, lean
@@ -28,6 +28,8 @@ from turnfold.compression.wire.conversation import Conversation
 T = TypeVar("T")
 
 SLACK: Final = 0.9  # what is left of a window: two counters never agree, and templates add tokens of their own
+#: The reason where a budget was met by cutting the newest results.
+RESULTS_CUT: Final = "results-cut"
 _SURELY_FITS: Final = 1 / 4  # of a window
 LEAST_ROOM: Final = 128  # tokens below which nothing that is left would be worth an answer
 _DEFAULT_OUTPUT: Final = 4096  # room for an answer where the request names none
@@ -68,6 +70,11 @@ class Fitted:
         return self.folded.account if self.small is None else self.small.account
 
     @property
+    def reason(self) -> str:
+        """Why nothing is folded, or what else is to be said of it (as of ``Folded``)."""
+        return self.folded.reason if self.small is None else self.small.reason
+
+    @property
     def fitted(self) -> bool:
         """Whether it is smaller than what the fold alone would have sent."""
         return self.small is not None
@@ -96,13 +103,28 @@ def fit(
     theirs = known.theirs(folded.tokens_after)
     window = known.window(theirs, options.window)
     if window is None or theirs < window * _SURELY_FITS:  # where that is too much, the room for the answer is to blame
-        return Fitted(folded)
+        return Fitted(folded, _cut_to_budget(folded, options, memo))
     if theirs + (conversation.output or 0) <= window:
-        return Fitted(folded)
+        return Fitted(folded, _cut_to_budget(folded, options, memo))
     ratio = known.planned or snap_ratio(planning_ratio(known, options.model or conversation.model))
     room = int((window - output_reserve(conversation.output, window)) * SLACK / ratio)
     steady = replace(options, belief=None)  # what is believed changes, and nobody keeps what would be decided here
     return Fitted(folded, shrink_steadily(conversation, room, steady, memo, fold) if room >= LEAST_ROOM else None)
+
+
+def _cut_to_budget(folded: Folded, options: FoldOptions, memo: Memo) -> SmallRequest | None:
+    """A fold that exceeds its budget with the newest results cut, which a fold leaves as they came; None where that is none, or
+    does not make it smaller."""
+    budget = options.budget
+    if budget is None or folded.tokens_after <= budget:
+        return None
+    options = replace(options, model=options.model or folded.conversation.model)
+    made = _attempt(lambda: cut_results(folded.forwarded, budget, options, memo))
+    if made is None or made.tokens >= folded.tokens_after:
+        return None
+    account = folded.account.after(made.changes, folded.forwarded)
+    reason = folded.reason if made.tokens > budget else RESULTS_CUT
+    return SmallRequest(made.forwarded, made.tokens, folded.sections, account, reason=reason)
 
 
 def is_left_alone(conversation: Conversation, options: FoldOptions, known: Learned) -> bool:

@@ -1,6 +1,7 @@
-"""Cutting the middle out of a text.
+"""Cutting the middle out of a text, or all but its ends and what is wanted of it.
 
-Lives here: where a text may be cut, and the note in place of what is missing. Does not belong here: choosing which text.
+Lives here: where a text may be cut, and the note in place of what is missing. Does not belong here: choosing which text, or what
+is wanted (``asked``).
 
 A cut is made at the end of a line, a sentence or a word near the wanted place, and never inside a protected span that is short
 enough to be kept or dropped whole. A code fence that is open at a cut is closed there, or reopened, so that the rest keeps its
@@ -11,6 +12,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from turnfold.compression import tokens
@@ -19,56 +23,104 @@ from turnfold.compression.text.protect import protected_spans
 _NEAR_LINE: Final = 240
 _NEAR_WORD: Final = 80
 _AROUND: Final = 600  # characters on both sides of a border in which protected spans are looked for; longer ones are parted
+_NOTE: Final = 12  # tokens of the note
+_GAP: Final = 3  # tokens of another mark, and of what is parted there
+_TRIES: Final = 6
+_FULL: Final = 0.05  # share of the room that may stay free
+_LEFT_OUT: Final = "…"
 _TINY: Final = 16  # tokens below which only a head is kept
 _FENCE: Final = re.compile(r"^[ \t]{0,3}(```+|~~~+)", re.MULTILINE)
 _SENTENCE: Final = re.compile(r"[.!?。！？…][\"')\]»”]?\s")
 
 
-def cut_middle(text: str, cap: int, count: int) -> str:
-    """Head and tail of a text, with a note between them about what is missing.
+def cut_middle(text: str, cap: int, count: int, wanted: Sequence[tuple[int, int]] = ()) -> str:
+    """Head and tail of a text, and what is wanted of the rest, with a note about what is missing.
 
     Args:
         cap: tokens that the result may take (o200k), at least about 16.
         count: tokens of `text`.
+        wanted: ranges of the text, in order; head and tail take what room they leave.
     """
     if count <= cap:
         return text
-    room = max(1, cap - 12)  # what the note takes
-    share = room / count
-    for _ in range(6):
-        result = _keep_ends(text, share, count)
+    if wanted and (around := _cut_around(text, cap, count, wanted)):
+        return around
+    room = max(1, cap - _NOTE)
+    share, fences = room / count, _Fences(text)
+    for _ in range(_TRIES):
+        result = _keep(text, share, count, (), fences)
         taken = tokens.count(result)
         if taken <= cap:
             return result
-        share *= 0.97 * room / max(room, taken - 12)
+        share *= 0.97 * room / max(room, taken - _NOTE)
     return result
 
 
-def _keep_ends(text: str, share: float, count: int) -> str:
+def _cut_around(text: str, cap: int, count: int, wanted: Sequence[tuple[int, int]]) -> str:
+    """What is wanted of a text, and as much of its ends as there is room for; "" where there is too little for it alone."""
+    between = sum(tokens.count(text[start:end]) + _GAP for start, end in wanted)
+    share, fences, best = max(0.0, cap - _NOTE - between) / count, _Fences(text), ""
+    for _ in range(_TRIES):
+        result = _keep(text, share, count, wanted, fences)
+        free = cap - tokens.count(result)
+        if free >= 0:
+            best = result
+        if 0 <= free <= _FULL * cap or (free < 0 and not share):
+            break
+        share = max(0.0, share + (free - _GAP) / count)
+    return best
+
+
+def _keep(text: str, share: float, count: int, wanted: Sequence[tuple[int, int]], fences: _Fences) -> str:
+    """The ends of a text, which are `share` of it, and what is wanted."""
     kept = int(len(text) * share)
-    both = count * share > _TINY
-    head = _outside(text, _border_before(text, kept // 2 if both else kept), -1)
-    tail = _outside(text, _border_after(text, len(text) - kept // 2), 1) if both else len(text)
-    missing = count - round(count * (head + len(text) - tail) / max(1, len(text)))
-    front, back = text[:head].rstrip(), text[tail:].lstrip("\n")
-    opened, closing = _open_fence(text[:head]), _open_fence(text[:tail])
-    if opened and not closing:
-        front += f"\n{opened}"
-    elif closing and not opened:
-        back = f"{closing}\n{back}"
+    both = bool(wanted) or count * share > _TINY
+    head = _outside(text, _border_before(text, kept // 2 if both else kept), -1) if kept else 0
+    tail = _outside(text, _border_after(text, len(text) - kept // 2), 1) if both and kept else len(text)
+    ends = (0, head), (tail, len(text))
+    ranges = joined(text, sorted([*ends, *wanted])) if wanted else ends
+    missing = count - round(count * sum(end - start for start, end in ranges) / max(1, len(text)))
     note = f"[... {max(1, missing)} tokens left out ...]"
-    return "\n".join(part for part in (front, note, back) if part)
+    out = [text[slice(*ranges[0])].rstrip()]
+    for (_, left), (right, end) in pairwise(ranges if len(ranges) > 1 else [*ranges, (len(text), len(text))]):
+        opened, closing = fences.open_at(left), fences.open_at(right)
+        out += [opened] if opened and not closing else []
+        out += [note if left == ranges[0][1] else _LEFT_OUT]
+        kept_part = text[right:end].lstrip("\n") if end == len(text) else text[right:end].strip("\n")
+        out += [f"{closing}\n{kept_part}" if closing and not opened else kept_part]
+    return "\n".join(part for part in out if part)
 
 
-def _open_fence(text: str) -> str:
-    """The mark of the code fence that is open at the end of a text, or ""."""
-    mark = ""
-    for match in _FENCE.finditer(text):
-        if not mark:
-            mark = match[1]
-        elif match[1].startswith(mark[:3]) and len(match[1]) >= len(mark):
-            mark = ""
-    return mark
+def joined(text: str, ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Ranges in order, of which those that overlap or have nothing but white space between them are one."""
+    out = list(ranges[:1])
+    for start, end in ranges[1:]:
+        if start <= out[-1][1] or not text[out[-1][1] : start].strip():
+            out[-1] = (out[-1][0], max(end, out[-1][1]))
+        else:
+            out.append((start, end))
+    return out
+
+
+class _Fences:
+    """Where in a text a code fence is open."""
+
+    def __init__(self, text: str) -> None:
+        self._at: list[int] = []
+        self._marks: list[str] = []
+        mark = ""
+        for match in _FENCE.finditer(text):
+            if not mark:
+                mark = match[1]
+            elif match[1].startswith(mark[:3]) and len(match[1]) >= len(mark):
+                mark = ""
+            self._at.append(match.end())
+            self._marks.append(mark)
+
+    def open_at(self, at: int) -> str:
+        """The mark of the fence that is open there, or ""."""
+        index = bisect_right(self._at, at) - 1
+        return self._marks[index] if index >= 0 else ""
 
 
 def _outside(text: str, at: int, step: int) -> int:

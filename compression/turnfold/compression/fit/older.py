@@ -44,6 +44,7 @@ class SmallRequest:
         account: what became of each message.
         changes: what was changed of the request; None where that was done in several steps.
         older: number of its first messages that were given to a fold.
+        reason: why it was made to fit.
     """
 
     forwarded: Conversation
@@ -52,6 +53,7 @@ class SmallRequest:
     account: Account
     changes: Changes | None = None
     older: int = 0
+    reason: str = "window"
 
 
 def fold_older(

@@ -98,6 +98,8 @@ class Folded:
 
 #: The reason where a budget or window left no room for attachments.
 LEFT_OUT: Final = "attachments-left-out"
+#: The same where what stays verbatim exceeds the budget.
+OVER_BUDGET: Final = "over-budget"
 
 _NO_CHANGES: Final = Changes()
 _NO_OUTLOOK: Final = Outlook()
@@ -125,8 +127,7 @@ def fold(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded
     decided = fresh(drawn.decided, options.precedents, conversation.messages, memo)
     plain = _fold_nothing(conversation, options, memo, outlook=drawn.outlook, decided=decided)
     if best is None:
-        over = options.budget is not None and plain.tokens_after > options.budget
-        return replace(plain, reason="over-budget") if over else plain
+        return replace(plain, reason=OVER_BUDGET) if _exceeds(plain.tokens_after, options) else plain
     return replace(_chosen(plain, best, options, memo), outlook=drawn.outlook, decided=decided)
 
 
@@ -138,17 +139,17 @@ def _chosen(plain: Folded, best: Attempt, options: FoldOptions, memo: Memo) -> F
     questions = open_questions(best.cut, best.plan.askers, options)
     if not _is_smaller(plain, best, forwarded, after, options, memo):
         nothing = _fold_nothing(conversation, options, memo, best.changes)
-        return replace(nothing, reason="not-smaller", open_questions=questions)
+        reason = OVER_BUDGET if _exceeds(nothing.tokens_after, options) else "not-smaller"
+        return replace(nothing, reason=reason, open_questions=questions)
     lost = attachments_lost(conversation.messages, forwarded.messages) if options.budget is not None else False
     waived = ((ATTACHMENT_LOST, lost), (TURN_BROKEN, options.drops_thinking))
     check(conversation, forwarded, waived=frozenset(law for law, does in waived if does))
-    over = options.budget is not None and after > options.budget
     return Folded(
         conversation,
         forwarded,
         best.changes,
         folded=True,
-        reason="over-budget" if over else LEFT_OUT if lost else "",
+        reason=OVER_BUDGET if _exceeds(after, options) else LEFT_OUT if lost else "",
         tokens_before=plain.tokens_before,
         tokens_after=after,
         sections=best.draft.sections,
@@ -159,6 +160,10 @@ def _chosen(plain: Folded, best: Attempt, options: FoldOptions, memo: Memo) -> F
         wanted=best.draft.wanted,
         open_questions=questions,
     )
+
+
+def _exceeds(size: int, options: FoldOptions) -> bool:
+    return options.budget is not None and size > options.budget
 
 
 def _under(conversation: Conversation, options: FoldOptions, memo: Memo) -> FoldOptions:

@@ -82,14 +82,13 @@ def inspect(body: bytes, settings: Settings, budget: int | None = None) -> dict[
     fitted = fit(conversation, options, memo)
     folded = fitted.folded
     is_folded = folded.folded or fitted.fitted
-    reason = "window" if fitted.fitted else folded.reason
     status = "passthrough" if not is_folded else "shaped" if folded.only_shaped and not fitted.fitted else "folded"
     return {
         "model": conversation.model,
         "wire": conversation.wire.name,
         "conversation": conversation_name(conversation),
         "status": status,
-        "why": in_words(status, reason, folded.outlook.at),
+        "why": in_words(status, fitted.reason, folded.outlook.at),
         "tokens": {"before": folded.tokens_before, "after": fitted.tokens},
         "fold_events": folded.events,
         "made_smaller_to_fit": folded.fitting,

@@ -382,7 +382,7 @@ class Folding:
         if after >= before and not conversation.state.pins:  # blocks take room of their own
             raise FoldRejected("not-smaller")
         lost = fitted.fitted and attachments_lost(conversation.messages, fitted.forwarded.messages)
-        reason = LEFT_OUT if lost else "window" if fitted.fitted else folded.reason
+        reason = LEFT_OUT if lost else fitted.reason
         status: Status = "shaped" if folded.only_shaped and not fitted.fitted else "folded"
         made = plain.but(status=status, reason=reason, sections=fitted.sections, folded=True, sent=fitted.forwarded)
         made = made.but(betas=fitted.forwarded.betas, recall=_chosen_by(folded, options))

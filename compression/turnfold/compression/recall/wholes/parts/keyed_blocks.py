@@ -46,6 +46,7 @@ _SHORT: Final = 4  # words of a question that says little else
 _LITTLE: Final = 4  # words beside, with which it is about nothing else
 _LISTING: Final = 6  # words of one that asks for a list
 _PART: Final = 3  # the part of a question's words that must be names
+_HEADING: Final = 6  # lines of a block that may name it
 _MOST_LINES: Final = 40
 _MOST: Final = 1_500  # tokens
 
@@ -225,11 +226,22 @@ def _listed(
     return FoundWork()
 
 
+def _telling_lines(text: str, blocks: Sequence[KeyedBlock]) -> list[tuple[int, int]]:
+    """The first lines of blocks; where these are alike, the first ones that tell them apart ("name: ..."), if there are any."""
+    heads = [block.head for block in blocks]
+    for _ in range(_HEADING):
+        if 2 * len({text[start:end] for start, end in heads}) > len(blocks):
+            return heads
+        ends = [min(block.place[1], max(text.find("\n", end + 1), end)) for (_, end), block in zip(heads, blocks, strict=True)]
+        heads = [(end + 1 if end < below else start, below) for (start, end), below in zip(heads, ends, strict=True)]
+    return []
+
+
 def _of_kind(n: int, text: str, blocks: Sequence[KeyedBlock], named: NamedKeys) -> list[Quote]:
     of_kind = Counter(term for block in blocks for term in is_named(block, named.terms))
     for term, number in of_kind.items():
         if number >= _KIND:
-            return [Quote(n, *block.head) for block in blocks if term in block.keys]
+            return [Quote(n, *place) for place in _telling_lines(text, [block for block in blocks if term in block.keys])]
     places = lines_with(text, (0, len(text)), named.terms, in_value=True)
     inside = [one for one in places if holding(blocks, one[0]) >= 0]
     return [*_lines(_MeantBlocks(n, blocks, (), named.terms), inside)] if len(places) <= _MOST_LINES else []
