@@ -38,7 +38,7 @@ _ENDS: Final = re.compile(r"[.!?:;…。！？：；)\]}>\"”»'`|*_-]\s*\Z")
 _BEGINS_LOWER: Final = re.compile(r"\s*[^\W\d_]")
 
 
-class _Piece(NamedTuple):
+class _PastedPiece(NamedTuple):
     """What ties a long message to others.
 
     Attributes:
@@ -102,14 +102,14 @@ def _is_next(sources: Sequence[Quotable], before: int, n: int) -> bool:
     return len(between) < 2 and all(one.role == "assistant" and len(one.text) <= _LONGEST_REPLY for one in between)
 
 
-def _ties(before: _Piece, piece: _Piece) -> bool:
+def _ties(before: _PastedPiece, piece: _PastedPiece) -> bool:
     if piece.number or before.number:
         return piece.number == before.number + 1
     counts = bool(before.last and piece.first) and counts_on(before.last, piece.first)
     return piece.goes_on or counts or (before.is_broken and piece.is_rest)
 
 
-def _piece(message: Quotable) -> _Piece | None:
+def _piece(message: Quotable) -> _PastedPiece | None:
     text = message.text
     if message.role != "user" or len(text) <= _LEAST or estimate(text) < _LEAST:
         return None
@@ -118,7 +118,7 @@ def _piece(message: Quotable) -> _Piece | None:
     number = next((words.figure(one) for one in label.group("number", "alone", "sign") if one), 0) if label else 0
     numbers = [one.number for one in text_sections(text) if one.number]
     begins = _BEGINS_LOWER.match(text)
-    return _Piece(
+    return _PastedPiece(
         number,
         _GOES_ON.search(lead) is not None,
         numbers[0] if numbers else "",
