@@ -308,7 +308,8 @@ def _likely_texts(
     pasted = [n for n in held if _is_pasted(sources[n])]
     texts = [n for n in held if named[n] and (n in made or n in pasted or _is_headed(sources[n]))]
     nameless = [n for n in pasted if not _is_talk(sources[n].text) or pieces_with(sources, n, memo)]
-    return texts if len(texts) >= max(1, asked.number) else sorted({*texts, *nameless[-max(1, asked.number) :]})
+    number = asked.number or (1 if asked.versions == NEWEST else _SEVERAL)
+    return texts if len(texts) >= number else sorted({*texts, *nameless[-number:]})
 
 
 def _is_pasted(source: Quotable) -> bool:
@@ -423,8 +424,8 @@ def _terms(equivalent: Sequence[str], index: PassageIndex) -> list[int]:
     tables = (words.stem_table(equivalent, name) for name in index.languages)
     terms = {table[word] for table in tables for word in equivalent if word in table}
     for signs in map(words.run_on_terms, equivalent):
-        if len(signs) == 1:  # a noun of two signs is a term of its own
-            terms.update(signs.tolist())
+        if len(signs) in (1, 3):  # a noun of one sign or two is a term of its own, the last one
+            terms.add(int(signs[-1]))
     return sorted(terms) or [0]
 
 
