@@ -23,6 +23,7 @@ from turnfold.compression.recall.wholes.json_values import find_json
 from turnfold.compression.recall.wholes.mails import find_mails
 from turnfold.compression.recall.wholes.materials import find_materials
 from turnfold.compression.recall.wholes.named_rows import find_named_rows, find_numbered_rows
+from turnfold.compression.recall.wholes.next_parts import find_next_parts
 from turnfold.compression.recall.wholes.offers import find_labelled, find_offer
 from turnfold.compression.recall.wholes.parts.code_parts import code_parts, find_code_parts, find_printed_code
 from turnfold.compression.recall.wholes.parts.keyed_blocks import find_keyed_blocks
@@ -57,6 +58,8 @@ def find_whole(
     values = partial(find_json, sources, index, question, asks, count, memo)
     if (part := _named_part(sources, index, question, count, memo)).quotes:
         return part
+    if index.is_talk and (step := find_next_parts(sources, question, count)).quotes:
+        return step
     found = FoundWork()
     for find in (mails, work, rows, parts, named) if is_text else (mails, values, rows, refers, work, offer, parts, named):
         one = find()

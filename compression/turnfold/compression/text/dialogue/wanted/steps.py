@@ -1,0 +1,134 @@
+"""Going through a text part by part: "translate this, one paragraph at a time", "next", "continue".
+
+Lives here: whether a message asks for the next part, whether a text is to be gone through so, its parts, and up to which of them
+an answer has come. Does not belong here: which text is meant, what is quoted of it (``recall.wholes.next_parts``), parts by their
+number (``places``), single words (``lexicon/steps.txt``).
+
+A translation shares figures and names with its original, a corrected text most of its words. Where an answer shares nothing that
+tells the parts apart, only the number of answers says how far they have come.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
+from statistics import median_low
+from typing import Final
+
+from turnfold.compression.text import words
+from turnfold.compression.text.blocks import Range
+from turnfold.compression.text.dialogue.wanted.sections import text_sections
+from turnfold.compression.text.lexicon import lexicon, one_of
+
+_LONGEST: Final = 80  # characters of a message that asks for the next part
+_LONGEST_RUN_ON: Final = 16  # signs of one in a script without blanks
+_LEAD: Final = 600  # characters at either end of a text in which it says what is to be done with it
+_FEWEST: Final = 6  # parts of a text that somebody goes through
+_TITLE: Final = 80  # characters of a title, which is part of what stands below it
+_SIGN: Final = 1.0  # what an answer must share with a part: as much as a word that no other part has
+_BACK: Final = 2  # parts behind and ahead of where the answers before have come, that an answer may cover
+_AHEAD: Final = 12
+_PLAIN: Final = 0.2  # of a name or a figure, what a word in small letters counts, which may be another in another language
+_AT_A_TIME: Final = (1, 2, 3, 4, 5, 10)
+_FEWER: Final = 0.97  # for each part more that an answer is taken to cover, since more parts share more by chance
+_GOES_ON: Final = re.compile(rf"(?<![\w'’])(?:{one_of('steps', 'goes on')})(?![\w'’])|{one_of('steps', 'goes on run-on')}")
+_ONE_BY_ONE: Final = re.compile(
+    rf"(?<![\w'’])(?:{one_of('steps', 'one by one')})(?![\w'’])|{one_of('steps', 'one by one run-on')}"
+)
+_SECTIONS: Final = lexicon("steps")["sections"]
+_EMPTY: Final = lexicon("requests")["empty"] | frozenset().union(
+    *(lexicon("places")[kind] for kind in ("block", "item", "sentence", "line", "count 2", "count 3", "count 4", "count 5")),
+    lexicon("row_numbers")["count 10"],
+)
+_MOST_OWN: Final = 1  # word of such a message that says anything else: "next product"
+_GAP: Final = re.compile(r"\n[ \t]*\n\s*")
+_TOKEN: Final = re.compile(r"\w+(?:[.,:/-]\w+)*")
+
+
+def goes_on(message: str) -> bool:
+    """Whether a short message asks for the next part, and for nothing else."""
+    folded = words.fold(message)
+    longest = _LONGEST_RUN_ON if words.has_pairs(folded) else _LONGEST
+    if len(folded) > longest or not _GOES_ON.search(folded):
+        return False
+    rest = words.words(_GOES_ON.sub(" ", folded))
+    return sum(not (word in _EMPTY or words.is_function_word(word) or word.isdigit()) for word in rest) <= _MOST_OWN
+
+
+def is_one_by_one(text: str) -> bool:
+    """Whether a text says, at one of its ends, that it is to be gone through part by part."""
+    ends = text if len(text) <= 2 * _LEAD else f"{text[:_LEAD]}\n{text[-_LEAD:]}"
+    return _ONE_BY_ONE.search(words.fold(ends)) is not None
+
+
+def step_parts(text: str) -> list[Range]:
+    """The parts of a text through which one goes: its sections where it speaks of such at one of its ends, else its paragraphs,
+    or lines; what says what is to be done is none. Nothing where it has few."""
+    ends = set(words.words(words.fold(f"{text[:_LEAD]} {text[-_LEAD:]}")))
+    if not _SECTIONS.isdisjoint(ends):
+        sections = text_sections(text)
+        level = Counter(one.level for one in sections).most_common(1)[0][0] if sections else 0
+        places = [one.place for one in sections if one.level == level]
+        if len(places) >= _FEWEST:
+            return places
+    borders = [(0, 0), *(gap.span() for gap in _GAP.finditer(text)), (len(text), len(text))]
+    blocks = [(a[1], b[0]) for a, b in pairwise(borders) if b[0] > a[1]]
+    blocks = _with_titles(text, [one for one in blocks if not _ONE_BY_ONE.search(words.fold(text[slice(*one)]))])
+    if len(blocks) >= _FEWEST:
+        return blocks
+    lines = [found.span() for found in re.finditer(r"[^\n]*\S[^\n]*", text)]
+    lines = [one for one in lines if not _ONE_BY_ONE.search(words.fold(text[slice(*one)]))]
+    return lines if len(lines) >= _FEWEST else []
+
+
+def _worth(token: str) -> float:
+    return 1.0 if token[0].isupper() or any(map(str.isdigit, token)) else _PLAIN
+
+
+def _with_titles(text: str, blocks: Sequence[Range]) -> list[Range]:
+    """Paragraphs, each with the title above it; in front of the first one a short line announces them."""
+    found: list[Range] = []
+    title: Range | None = None
+    for n, block in enumerate(blocks):
+        said = text[slice(*block)].strip()
+        if "\n" not in said and len(said) <= _TITLE and not said.endswith((".", "!", "?", "。", "！", "？")):
+            title = None if n == 0 and said.endswith((":", "：")) else title or block
+            continue
+        found.append((title[0] if title else block[0], block[1]))
+        title = None
+    return found
+
+
+def progress(text: str, parts: Sequence[Range], answers: Sequence[str]) -> tuple[int, int]:
+    """The number of the part up to which answers have come, and how many parts each covers: as many as let them share most.
+
+    Args:
+        text: that has the parts.
+        answers: those that go through it, from the first.
+    """
+    own = [frozenset(_TOKEN.findall(text[slice(*part)])) for part in parts]
+    often = Counter(token for part in own for token in part)
+    said = [frozenset(_TOKEN.findall(answer)) for answer in answers]
+
+    @cache
+    def share(answer: int, part: int) -> float:
+        same = said[answer] & own[part] if part < len(own) else ()
+        return sum(_worth(token) / often[token] for token in same if often[token] < len(parts) / 2)
+
+    def gone(size: int) -> tuple[float, int]:
+        at, shared = 0, 0.0
+        for answer in range(len(answers)):
+            near = range(max(0, at - _BACK), min(len(parts), at + _AHEAD))
+            most, first = max(((share(answer, n) - abs(n - at), n) for n in near), default=(0.0, at))
+            first = first if most >= _SIGN and not at <= first < at + size else at
+            shared += sum(share(answer, n) for n in range(first, first + size))
+            at = first + size
+        return shared, at
+
+    lines = median_low(sum(not line.isspace() for line in answer.splitlines() if line) for answer in answers) if answers else 1
+    found = {size: gone(size) for size in _AT_A_TIME if size <= max(1, lines)}
+    size = max(found, key=lambda size: (found[size][0] * _FEWER**size, -size))
+    return found[size][1], size
