@@ -10,6 +10,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
+from math import inf
 from typing import Final, NamedTuple
 
 from turnfold.compression.fold.policy import Shape
@@ -161,13 +162,22 @@ def _tables(units: Sequence[Unit], known: Course | None, same: int) -> Sequence[
 
 
 def _first(units: Sequence[Unit], options: FoldOptions) -> int:
-    """Index of the first user unit that can be folded: worked examples in front of it stay, as many as half of a budget holds."""
+    """Index of the first user unit that can be folded. In front of it stay worked examples, as many as half of a budget holds, or
+    what says what is to be done with each message, if two thirds hold it."""
     first = next((i for i, unit in enumerate(units) if unit.is_user), len(units))
     most = None if options.budget is None else options.budget // 2
+    rules = inf if options.budget is None else options.budget * 2 // 3
     end = examples_end(units, first, most)
+    if end == first and _announces(units[first : first + 3]) and sum(unit.tokens for unit in units[: first + 1]) <= rules:
+        end = first + 2
     if end == first:
         return first
     return next((i for i in range(end, len(units)) if units[i].is_user), len(units))
+
+
+def _announces(begin: Sequence[Unit]) -> bool:
+    """Whether a talk begins with what is to be done with each message to come, and goes on with the first."""
+    return len(begin) == 3 and begin[0].announces and begin[2].is_user and not (begin[1].is_user or begin[1].pinned)
 
 
 def _sums(known: array[int] | None, same: int, more: Sequence[int]) -> array[int]:

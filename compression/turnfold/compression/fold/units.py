@@ -18,6 +18,7 @@ from turnfold.compression.memo import Grown, Memo, continued
 from turnfold.compression.shorten.facts import facts_tokens
 from turnfold.compression.shorten.steps import tells_and_asks
 from turnfold.compression.text import words
+from turnfold.compression.text.dialogue.announced_inputs import announces_inputs
 from turnfold.compression.text.dialogue.handed_files import hands_over_files
 from turnfold.compression.text.dialogue.requests import asks_for_compaction
 from turnfold.compression.text.dialogue.wanted.entry_requests import asks_over_entries
@@ -52,6 +53,7 @@ class Unit(NamedTuple):
         goes_over: whether it is a user's message that asks for something that all of what users have kept goes into.
         entry: about the tokens that it takes as a quote, if it is a short message of a user's that tells something; else 0.
         forms: of a single message of a user or the assistant the forms that worked examples share.
+        announces: whether it is a user's message that says what is to be done with each of those to come.
         rows: what may be said of the rows of a table or list that most of it is; empty where there are none.
         tallies: what a user's message that asks for something over all rows says of them; empty for any other, and where no
             message up to it has rows.
@@ -77,6 +79,7 @@ class Unit(NamedTuple):
     goes_over: bool = False
     entry: int = 0
     forms: tuple[str, ...] = ()
+    announces: bool = False
     rows: frozenset[str] = _NO_TERMS
     tallies: frozenset[str] = _NO_TERMS
 
@@ -102,6 +105,8 @@ _LONGEST_OVER_ALL: Final = 300  # characters of a question over all that was kep
 _LONGEST_ENTRY: Final = 100  # and of what was
 _ASKS: Final = re.compile(r"[?？؟]")
 _FEWEST_EXAMPLES: Final = 4
+_LEAST_RULES: Final = 60  # tokens of a message that says what is to be done with each of those to come
+_MOST_RULES: Final = 4_000
 _MOST_EXAMPLE: Final = 1500  # tokens of an example's input or answer
 _MOST_EXAMPLES: Final = 128  # more come one by one, as tickets do that a program labels
 _MOST_FREE_EXAMPLES: Final = 24  # the same where answers are texts, as in a talk with a translator
@@ -230,6 +235,7 @@ def _unit(
             goes_over=_goes_over(first),
             entry=_entry(first, size),
             forms=_forms(first),
+            announces=_announces(first),
             rows=held,
             tallies=_tallies(first) if has_rows or held else _NO_TERMS,
         )
@@ -283,6 +289,12 @@ def _forms(message: Message) -> tuple[str, ...]:
     if message.has_calls or message.sealed or message.attached or message.tokens > _MOST_EXAMPLE:
         return ()
     return input_forms(message.own) if message.role == "user" else answer_forms(message.own)
+
+
+def _announces(message: Message) -> bool:
+    if message.role != "user" or message.reports or not _LEAST_RULES <= message.tokens <= _MOST_RULES:
+        return False
+    return announces_inputs(message.own)
 
 
 def _rows(message: Message) -> frozenset[str]:

@@ -15,6 +15,7 @@ from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.recall.question import Question, normal_text
 from turnfold.compression.recall.wholes.all_rows import find_rows
 from turnfold.compression.recall.wholes.answer_series import find_answer_series
+from turnfold.compression.recall.wholes.answered_lists import with_answered
 from turnfold.compression.recall.wholes.definitions import find_definitions
 from turnfold.compression.recall.wholes.entries import find_entries
 from turnfold.compression.recall.wholes.found_work import FoundWork
@@ -56,15 +57,16 @@ def find_whole(
     named = partial(find_named_rows, sources, question, asks, count, memo)
     mails = partial(find_mails, sources, question, asks, count, memo)
     values = partial(find_json, sources, index, question, asks, count, memo)
-    if (part := _named_part(sources, index, question, count, memo)).quotes:
-        return part
-    if index.is_talk and (step := find_next_parts(sources, question, count)).quotes:
+    if index.is_talk and (step := find_next_parts(sources, question, count, memo)).quotes:
         return step
+    room = question.whole_room - fence_tokens(count)
+    if (part := _named_part(sources, index, question, count, memo)).quotes:
+        return with_answered(part, sources, question.behind, room, count) if index.is_talk else part
     found = FoundWork()
     for find in (mails, work, rows, parts, named) if is_text else (mails, values, rows, refers, work, offer, parts, named):
         one = find()
         if one.quotes:
-            found = one
+            found = with_answered(one, sources, question.behind, room, count) if index.is_talk else one
             break
         # A work that the request holds has older forms that are not to be quoted; a table may be too long.
         found = one if one.outdated or one.cut is not None else found

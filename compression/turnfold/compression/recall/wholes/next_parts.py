@@ -11,38 +11,59 @@ some more, since nobody knows how much it will be.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
+from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import fence_tokens
 from turnfold.compression.recall.question import Question
 from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined
 from turnfold.compression.text.blocks import Range
-from turnfold.compression.text.dialogue.wanted.steps import goes_on, is_one_by_one, progress, step_parts
+from turnfold.compression.text.dialogue.wanted.steps import (
+    done_step,
+    goes_on,
+    is_done,
+    is_one_by_one,
+    lists_steps,
+    progress,
+    step_parts,
+)
 from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 
 _SPEAKERS: Final = ("user", "assistant")
 _LONG: Final = 500  # tokens of a text through which somebody goes
 _LONGEST: Final = 400  # characters of a message that answers a question of a text which is gone through one by one
-_LOOK_BACK: Final = 3  # messages of the user in which the same was asked
+_SOON: Final = 3  # messages from a text on in which it is said that it be gone through
+_OFTEN: Final = 2  # times that the next part was asked for, from which a text is gone through that does not say so
 _MORE: Final = 2  # parts behind the next one
 _MOST: Final = 2_000  # tokens
 _BESIDE: Final = 200  # tokens of other passages
 
 
-def find_next_parts(sources: Sequence[Quotable], question: Question, count: Callable[[str], int]) -> FoundWork:
+class _Said(NamedTuple):
+    """What a message says of going through a text: that the next part is wanted, that a step is done, that it be one by one."""
+
+    goes_on: bool
+    is_done: bool
+    one_by_one: bool
+
+
+_NOTHING: Final = _Said(goes_on=False, is_done=False, one_by_one=False)
+
+
+def find_next_parts(sources: Sequence[Quotable], question: Question, count: Callable[[str], int], memo: Memo) -> FoundWork:
     """What comes next of a folded text that is gone through; nothing where none is."""
     room = min(_MOST, question.whole_room - fence_tokens(count))
     if room <= 0 or question.request or len(question.text) > _LONGEST:
         return FoundWork()
     messages = [*sources, *question.behind]
-    asked = [one.text for one in messages if one.role == "user"][-_LOOK_BACK:]
-    at = _gone_through(sources, question.text, is_asked_again=any(map(goes_on, asked)))
+    said = of_each(memo, "steps", messages, _said)
+    at = _gone_through(sources, said, _said_in(question.text))
     parts = () if at is None else step_parts(sources[at].text)
     if at is None or not parts:
         return FoundWork()
-    first, last = _next(sources[at].text, parts, _answers(messages, at))
+    first, last = _next(sources[at].text, parts, _answers(messages, said, at), question.text)
     quotes = [Quote(at, *part) for part in parts[first : last + 1]]
     if not quotes:
         return FoundWork()
@@ -51,31 +72,43 @@ def find_next_parts(sources: Sequence[Quotable], question: Question, count: Call
     return FoundWork(tuple(chosen), (), tokens, beside=_BESIDE)
 
 
-def _gone_through(sources: Sequence[Quotable], asked: str, *, is_asked_again: bool) -> int | None:
-    """The newest text that is gone through."""
-    is_next = goes_on(asked)
+def _said(message: Quotable) -> _Said:
+    return _said_in(message.text) if message.role == "user" else _NOTHING
+
+
+def _said_in(text: str) -> _Said:
+    return _Said(goes_on(text), is_done(text), is_one_by_one(text))
+
+
+def _gone_through(sources: Sequence[Quotable], said: Sequence[_Said], asked: _Said) -> int | None:
+    """The newest folded text that is gone through: a user's, or steps that the other side has listed."""
     for n in range(len(sources) - 1, -1, -1):
-        text = sources[n].text
-        if sources[n].role not in _SPEAKERS or len(text) <= _LONG or estimate(text) < _LONG:
+        role, text = sources[n].role, sources[n].text
+        if role not in _SPEAKERS or len(text) <= _LONG or estimate(text) < _LONG:
             continue
-        one_by_one = any(is_one_by_one(one.text) for one in sources[n : n + _LOOK_BACK] if one.role == "user")
-        if one_by_one or (is_next and is_asked_again and sources[n].role == "user"):
+        since = said[n + 1 :]
+        if any(one.one_by_one for one in said[n : n + _SOON]) and (asked.is_done or sum(one.is_done for one in since) < _OFTEN):
             return n
-        if sources[n].role == "user":
-            return None
+        if role == "user":
+            return n if asked.goes_on and sum(one.goes_on for one in since) >= _OFTEN else None
+        if asked.is_done and sum(one.is_done for one in since) >= _OFTEN and lists_steps(text):
+            return n
     return None
 
 
-def _answers(messages: Sequence[Quotable], at: int) -> list[str]:
+def _answers(messages: Sequence[Quotable], said: Sequence[_Said], at: int) -> list[str]:
     """The answers that go on with a text: those to messages that ask for the next part, where any does."""
     behind = [n for n in range(at + 1, len(messages)) if messages[n].role == "assistant"]
-    asked = [n for n in behind if goes_on(messages[n - 1].text)]
+    asked = [n for n in behind if said[n - 1].is_done]
     begun = [n for n in behind[:1] if n not in asked]
     return [messages[n].text for n in ([*begun, *asked] if asked else behind)]
 
 
-def _next(text: str, parts: Sequence[Range], answers: Sequence[str]) -> Range:
-    """The numbers of the first and the last part that may come next."""
+def _next(text: str, parts: Sequence[Range], answers: Sequence[str], asked: str) -> Range:
+    """The numbers of the first and the last part that may come next: behind the one that is said to be done, or those that
+    answers have covered."""
+    if (done := done_step(asked)) is not None:
+        return done, done + _MORE
     at, size = progress(text, parts, answers)
     return at, at + size - 1 + _MORE
 

@@ -143,13 +143,19 @@ def _is_title(block: str) -> bool:
     return not block or ("\n" not in block and len(block) <= _TITLE and (block[0] == "#" or not block.endswith(_ENDS)))
 
 
-def _items(text: str, parts: NamedParts) -> dict[int, Range]:
-    """Items by their numbers, or bullets in order."""
+def numbered_items(text: str) -> list[tuple[int, Range]]:
+    """The items of a text with their numbers, in order; none where there are few."""
     starts = [(int(m[1]), m.start()) for m in _NUMBERED.finditer(text)]
     starts = [one for one, before in zip(starts, [(0, 0), *starts], strict=False) if one[0] != before[0]]  # "Q9." and "A9."
-    if len(starts) >= _FEWEST:
-        ends = [*(at for _, at in starts[1:]), _list_end(text, starts[-1][1])]
-        items = [(number, (at, _trimmed(text, at, end))) for (number, at), end in zip(starts, ends, strict=True)]
+    if len(starts) < _FEWEST:
+        return []
+    ends = [*(at for _, at in starts[1:]), _list_end(text, starts[-1][1])]
+    return [(number, (at, _trimmed(text, at, end))) for (number, at), end in zip(starts, ends, strict=True)]
+
+
+def _items(text: str, parts: NamedParts) -> dict[int, Range]:
+    """Items by their numbers, or bullets in order."""
+    if items := numbered_items(text):
         return dict(items) | {n - len(items): one for n, (_, one) in enumerate(items)}
     begins = [m.start() for m in _BULLET.finditer(text)]
     ends = [*begins[1:], _list_end(text, begins[-1])] if begins else []

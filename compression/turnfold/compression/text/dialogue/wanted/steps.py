@@ -35,6 +35,7 @@ _PLAIN: Final = 0.2  # of a name or a figure, what a word in small letters count
 _AT_A_TIME: Final = (1, 2, 3, 4, 5, 10)
 _FEWER: Final = 0.97  # for each part more that an answer is taken to cover, since more parts share more by chance
 _GOES_ON: Final = re.compile(rf"(?<![\w'’])(?:{one_of('steps', 'goes on')})(?![\w'’])|{one_of('steps', 'goes on run-on')}")
+_DONE: Final = re.compile(rf"(?<![\w'’])(?:{one_of('steps', 'done')})(?![\w'’])|{one_of('steps', 'done run-on')}")
 _ONE_BY_ONE: Final = re.compile(
     rf"(?<![\w'’])(?:{one_of('steps', 'one by one')})(?![\w'’])|{one_of('steps', 'one by one run-on')}"
 )
@@ -44,17 +45,33 @@ _EMPTY: Final = lexicon("requests")["empty"] | frozenset().union(
     lexicon("row_numbers")["count 10"],
 )
 _MOST_OWN: Final = 1  # word of such a message that says anything else: "next product"
+_NUMBERED: Final = re.compile(r"^[ \t>*#]{0,6}(?:[^\W\d_]{1,12}[ ])?\d{1,2}[.):]", re.MULTILINE)
 _GAP: Final = re.compile(r"\n[ \t]*\n\s*")
 _TOKEN: Final = re.compile(r"\w+(?:[.,:/-]\w+)*")
 
 
 def goes_on(message: str) -> bool:
     """Whether a short message asks for the next part, and for nothing else."""
+    return _says_only(message, _GOES_ON)
+
+
+def is_done(message: str) -> bool:
+    """Whether a short message says that a step is done, or asks for the next one, and nothing else."""
+    return _says_only(message, _DONE) or goes_on(message)
+
+
+def done_step(message: str) -> int | None:
+    """The number of the step that a message says is done: "step 8 is done"."""
+    numbers = re.findall(r"(?<![\w.,:])\d{1,2}(?![\w:%]|[.,]\d)", message)
+    return int(numbers[0]) if len(numbers) == 1 and _says_only(message, _DONE) else None
+
+
+def _says_only(message: str, phrases: re.Pattern[str]) -> bool:
     folded = words.fold(message)
     longest = _LONGEST_RUN_ON if words.has_pairs(folded) else _LONGEST
-    if len(folded) > longest or not _GOES_ON.search(folded):
+    if len(folded) > longest or not phrases.search(folded):
         return False
-    rest = words.words(_GOES_ON.sub(" ", folded))
+    rest = words.words(_DONE.sub(" ", _GOES_ON.sub(" ", folded)))
     return sum(not (word in _EMPTY or words.is_function_word(word) or word.isdigit()) for word in rest) <= _MOST_OWN
 
 
@@ -62,6 +79,11 @@ def is_one_by_one(text: str) -> bool:
     """Whether a text says, at one of its ends, that it is to be gone through part by part."""
     ends = text if len(text) <= 2 * _LEAD else f"{text[:_LEAD]}\n{text[-_LEAD:]}"
     return _ONE_BY_ONE.search(words.fold(ends)) is not None
+
+
+def lists_steps(text: str) -> bool:
+    """Whether a text has a list of numbered steps."""
+    return len(_NUMBERED.findall(text)) >= _FEWEST
 
 
 def step_parts(text: str) -> list[Range]:

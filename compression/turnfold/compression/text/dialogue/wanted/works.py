@@ -112,6 +112,7 @@ _SCALED: Final = re.compile(
 _HAVE_NO_ARTICLES: Final = re.compile("[ąćęłńśźżčďěňřšťůžğış]")
 #: In which "a" is "the", or nothing that speaks against it; of a few words of Portuguese most are Spanish too.
 _HAVE_A: Final = ("portuguese", "spanish")
+_OWN_ANSWERS: Final = re.compile(one_of("works", "own answers"))
 _MOST_APART: Final = 4  # words from a noun back to what makes it a known one
 _MOST_BEHIND: Final = 6  # words that name it, where no noun does
 _SHORT: Final = 120  # characters of one that names no kind of work
@@ -163,7 +164,8 @@ def asked_work(folded: str) -> AskedWork | None:
         return None
     versions = asked_versions(folded)
     is_wanted = versions or not WANTED_WORDS.isdisjoint(words) or _PHRASES.search(folded) or _is_run_on_wanted(folded)
-    found = _named_work(words, folded) if is_wanted else _judged_work(folded) or _scaled_work(folded)
+    found = _own_answers(folded) if is_wanted or judging_sentences(folded) else None
+    found = found or (_named_work(words, folded) if is_wanted else _judged_work(folded) or _scaled_work(folded))
     if found is None and _is_port(words, folded):
         return AskedWork("code", frozenset())
     if found is None or (
@@ -216,6 +218,12 @@ def _judged_work(folded: str) -> AskedWork | None:
         return found if found and found.is_long else None
     found = found or _subject(_words(folded))
     return found if found and (found.kind != "either" or found.is_long) else None
+
+
+def _own_answers(folded: str) -> AskedWork | None:
+    """The user's own list of answers: "grade my answers"."""
+    found = _OWN_ANSWERS.search(folded)
+    return AskedWork("prose", frozenset(found[0].split()[-1:]), by="user", is_long=True) if found else None
 
 
 def _subject(words: list[str]) -> AskedWork | None:

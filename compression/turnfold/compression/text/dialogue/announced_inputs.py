@@ -1,0 +1,29 @@
+"""Messages that say what is to be done with each of those to come: "classify every message that I send by these rules".
+
+Lives here: telling such a message. Does not belong here: what is done with it (``fold.course``), examples of such inputs with
+their answers (``worked_examples``), orders in single sentences (``orders``), single words (``lexicon/inputs.txt``).
+
+Such a message is the program of all that follows, as worked examples are: no input shares words with the rule that it falls
+under.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from turnfold.compression.text import words
+from turnfold.compression.text.lexicon import one_of
+
+_ENDS: Final = 2_000  # characters at either end, where people say so
+_EACH: Final = one_of("inputs", "each")
+_ANNOUNCES: Final = re.compile(
+    rf"(?<![\w'’])(?:(?:{_EACH})(?!\w)[^.!?\n]{{1,60}}?(?<![\w'’])(?:{one_of('inputs', 'sends')})"
+    rf"|{one_of('inputs', 'announces')})(?!\w)|{one_of('inputs', 'announces run-on')}"
+)
+
+
+def announces_inputs(text: str) -> bool:
+    """Whether a message says, at one of its ends, what is to be done with each of those to come."""
+    ends = text if len(text) <= 2 * _ENDS else f"{text[:_ENDS]}\n{text[-_ENDS:]}"
+    return _ANNOUNCES.search(words.fold(ends).replace("’", "'")) is not None
