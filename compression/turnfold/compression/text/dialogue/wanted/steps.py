@@ -52,27 +52,28 @@ _TOKEN: Final = re.compile(r"\w+(?:[.,:/-]\w+)*")
 
 def goes_on(message: str) -> bool:
     """Whether a short message asks for the next part, and for nothing else."""
-    return _says_only(message, _GOES_ON)
+    return _says_only(message, _GOES_ON, _MOST_OWN)
 
 
 def is_done(message: str) -> bool:
     """Whether a short message says that a step is done, or asks for the next one, and nothing else."""
-    return _says_only(message, _DONE) or goes_on(message)
+    return _says_only(message, _DONE, 0) or goes_on(message)
 
 
 def done_step(message: str) -> int | None:
     """The number of the step that a message says is done: "step 8 is done"."""
     numbers = re.findall(r"(?<![\w.,:])\d{1,2}(?![\w:%]|[.,]\d)", message)
-    return int(numbers[0]) if len(numbers) == 1 and _says_only(message, _DONE) else None
+    return int(numbers[0]) if len(numbers) == 1 and _says_only(message, _DONE, 0) else None
 
 
-def _says_only(message: str, phrases: re.Pattern[str]) -> bool:
+def _says_only(message: str, phrases: re.Pattern[str], most: int) -> bool:
+    """Whether a short message has such a phrase, and at most so many words that say anything else."""
     folded = words.fold(message)
     longest = _LONGEST_RUN_ON if words.has_pairs(folded) else _LONGEST
     if len(folded) > longest or not phrases.search(folded):
         return False
     rest = words.words(_DONE.sub(" ", _GOES_ON.sub(" ", folded)))
-    return sum(not (word in _EMPTY or words.is_function_word(word) or word.isdigit()) for word in rest) <= _MOST_OWN
+    return sum(not (word in _EMPTY or words.is_function_word(word) or word.isdigit()) for word in rest) <= most
 
 
 def is_one_by_one(text: str) -> bool:
