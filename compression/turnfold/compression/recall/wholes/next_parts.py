@@ -41,7 +41,7 @@ _MOST: Final = 2_000  # tokens
 _BESIDE: Final = 200  # tokens of other passages
 
 
-class _Said(NamedTuple):
+class _Stepping(NamedTuple):
     """What a message says of going through a text: that the next part is wanted, that a step is done, that it be one by one."""
 
     goes_on: bool
@@ -49,7 +49,7 @@ class _Said(NamedTuple):
     one_by_one: bool
 
 
-_NOTHING: Final = _Said(goes_on=False, is_done=False, one_by_one=False)
+_NOTHING: Final = _Stepping(goes_on=False, is_done=False, one_by_one=False)
 
 
 def find_next_parts(sources: Sequence[Quotable], question: Question, count: Callable[[str], int], memo: Memo) -> FoundWork:
@@ -72,15 +72,15 @@ def find_next_parts(sources: Sequence[Quotable], question: Question, count: Call
     return FoundWork(tuple(chosen), (), tokens, beside=_BESIDE)
 
 
-def _said(message: Quotable) -> _Said:
+def _said(message: Quotable) -> _Stepping:
     return _said_in(message.text) if message.role == "user" else _NOTHING
 
 
-def _said_in(text: str) -> _Said:
-    return _Said(goes_on(text), is_done(text), is_one_by_one(text))
+def _said_in(text: str) -> _Stepping:
+    return _Stepping(goes_on(text), is_done(text), is_one_by_one(text))
 
 
-def _gone_through(sources: Sequence[Quotable], said: Sequence[_Said], asked: _Said) -> int | None:
+def _gone_through(sources: Sequence[Quotable], said: Sequence[_Stepping], asked: _Stepping) -> int | None:
     """The newest folded text that is gone through: a user's, or steps that the other side has listed."""
     for n in range(len(sources) - 1, -1, -1):
         role, text = sources[n].role, sources[n].text
@@ -96,7 +96,7 @@ def _gone_through(sources: Sequence[Quotable], said: Sequence[_Said], asked: _Sa
     return None
 
 
-def _answers(messages: Sequence[Quotable], said: Sequence[_Said], at: int) -> list[str]:
+def _answers(messages: Sequence[Quotable], said: Sequence[_Stepping], at: int) -> list[str]:
     """The answers that go on with a text: those to messages that ask for the next part, where any does."""
     behind = [n for n in range(at + 1, len(messages)) if messages[n].role == "assistant"]
     asked = [n for n in behind if said[n - 1].is_done]
