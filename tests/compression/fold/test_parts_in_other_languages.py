@@ -30,6 +30,7 @@ _TITLES: Final = {
     "ko": "적용 범위|지급 조건|납품 기한|품질 보증|책임|계약 해지|비밀 유지|최종 규정",
     "hi": "लागू क्षेत्र|भुगतान शर्तें|डिलीवरी समय|वारंटी|दायित्व|अनुबंध समाप्ति|गोपनीयता|अंतिम प्रावधान",
 }
+_COUNTED: Final = ("사진 3장을 보내줘", "예산이 5조 원이야?", "2番目の店はどこ？", "第一部电影叫什么？", "I ate 3. No idea why.")
 _SIGNS: Final = "一二三四五六七八"
 
 
@@ -99,6 +100,22 @@ def test_all_headings_are_there_for_whoever_asks_for_the_contents(language: str,
 @pytest.mark.parametrize(
     "question",
     [
+        "사장이 누구야?",
+        "누구 차례야?",
+        "チームの構成は？",
+        "哪些部分坏了？",
+        "見出しの色は何がいい？",
+        "大纲里老师说了什么缺点？",
+        "第三章节讲了什么？",
+    ],
+)
+def test_words_for_contents_that_mean_something_else(question: str) -> None:
+    assert not asks_for_contents(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
         "Fasse das Dokument zusammen.",
         "Riassumi il documento.",
         "Кратко изложи документ.",
@@ -138,7 +155,18 @@ def test_places_of_parts(question: str, kind: str, places: tuple[int, ...]) -> N
 
 
 @pytest.mark.parametrize(
-    "question", ["我有三段时间没去了", "他走了两步", "3번 반복해 줘", "昨天写了五句话给她", "我们分三点出发"]
+    "question",
+    [
+        *(
+            "我有三段时间没去了",
+            "他走了两步",
+            "3번 반복해 줘",
+            "昨天写了五句话给她",
+            "我们分三点出发",
+            "最后问一下，价格是多少？",
+        ),
+        *("最后行程怎么安排？", "最後の文書を送って", "第一条件是什么？", "какая часть последней записи была на немецком?"),
+    ],
 )
 def test_what_only_counts_names_no_part(question: str) -> None:
     assert named_parts(question) is None
@@ -179,6 +207,13 @@ def test_moments(question: str, begin: str, end: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "message", ["[20:15] Müller: ich komme später", "We’ll meet – he arrived 5:30 yesterday", "José quedó 7:45 con Ana, ¿no?"]
+)
+def test_times_that_ask_for_no_moment(message: str) -> None:
+    assert named_moment(message) is None
+
+
+@pytest.mark.parametrize(
     "question",
     ["为什么count_berths遇到None会失败？", "count_berthsをリファクタリングしてください。", "count_berths를 설명해 줘."],
 )
@@ -197,6 +232,6 @@ def test_titles_that_nothing_marks_are_few_words_above_a_paragraph() -> None:
     assert text_sections(letter) == []
 
 
-@pytest.mark.parametrize("message", ["他写了三章", "오늘 3번 전화했어", "2章分の原稿を書いた"])
+@pytest.mark.parametrize("message", ["他写了三章", "오늘 3번 전화했어", "2章分の原稿を書いた", *_COUNTED])
 def test_numbers_that_count_name_no_section(message: str) -> None:
     assert named_sections(message).numbers == ()

@@ -17,6 +17,7 @@ from turnfold.compression.fit.middle import joined
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.recall.choosing import recall
 from turnfold.compression.recall.question import Question
+from turnfold.compression.text.blocks import line_end
 from turnfold.compression.text.quotes import Source
 from turnfold.compression.wire.conversation import Message
 
@@ -45,6 +46,5 @@ def asked_ranges(text: str, messages: Sequence[Message], index: int, cap: int, m
 
 def _in_lines(text: str, start: int, end: int) -> tuple[int, int]:
     """A range with the rest of the lines in which it begins and ends, unless these are long."""
-    first, last = text.rfind("\n", 0, start) + 1, text.find("\n", end)
-    last = len(text) if last < 0 else last
+    first, last = text.rfind("\n", 0, start) + 1, line_end(text, end)
     return (first if start - first <= _LINE else start), (last if last - end <= _LINE else end)

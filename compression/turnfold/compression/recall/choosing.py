@@ -4,7 +4,7 @@ Lives here: which passages are quoted for a question. Does not belong here: what
 (``question``), how many of them fit (``quote_choice``), rendering (``fence``), where the result goes, whether recall pays.
 
 Most questions get what bears on them. A request for a summary gets a cover of everything, one for the beginning what stood there,
-one for a work of the chat all of it (``works``).
+one for a work of the chat all of it (``wholes.works``).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.recall import cover, passage_index
 from turnfold.compression.recall.abreast import Abreast, abreast, with_abreast
 from turnfold.compression.recall.called import called_room, with_called, with_named_results
+from turnfold.compression.recall.coverage import Coverage, coverage
 from turnfold.compression.recall.fence import FRAME, fence_tokens
 from turnfold.compression.recall.greatest import best_places
 from turnfold.compression.recall.held import Held
@@ -35,11 +36,10 @@ from turnfold.compression.recall.ranking import Terms, named_factor, score, vect
 from turnfold.compression.recall.several import several
 from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.recall.wholes.asked_whole import find_whole, repeated
-from turnfold.compression.recall.wholes.found_work import FoundWork
+from turnfold.compression.recall.wholes.found_work import FoundWork, with_work
 from turnfold.compression.recall.wholes.plans import newest_plan
 from turnfold.compression.recall.wholes.whole_records import with_records
-from turnfold.compression.recall.wholes.works import with_work
-from turnfold.compression.scorers.bm25 import Hits, distinct, idf, presence
+from turnfold.compression.scorers.bm25 import distinct
 from turnfold.compression.shorten.told import ToldRoom, told
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue import requests
@@ -270,8 +270,8 @@ class _Asking:
         return Terms.asked(self.asked, self.index)
 
     @cached_property
-    def _coverage(self) -> _Coverage:
-        return _coverage(self.terms, self.asked.kind_of, self.index)
+    def _coverage(self) -> Coverage:
+        return coverage(self.terms, self.asked.kind_of, self.index)
 
     @property
     def matched(self) -> float:
@@ -459,59 +459,3 @@ def _room(strength: float, tuning: Tuning, *, borrowed: bool) -> float:
     if borrowed:
         return tuning.room_borrowed
     return float(np.clip((strength - tuning.hinted) / (tuning.full - tuning.hinted), 0.0, 1.0))
-
-
-class _Coverage(NamedTuple):
-    """What the conversation, and the passage that has most of it, have of a question.
-
-    Attributes:
-        share: the greatest share of the question's weight that a passage holds, itself or in its title.
-        known: the share of its weight that stands anywhere; of things of a kind, what stands in that passage.
-        is_named: whether it names a title or one who speaks: it is about the conversation then, whatever else it says.
-        is_one_word: whether that is one word of several.
-        is_by_kind: whether the passage has only things of a kind that words of the question name, and none of these words.
-    """
-
-    share: float
-    known: float
-    is_named: bool
-    is_one_word: bool
-    is_by_kind: bool
-
-
-def _coverage(asked: Terms, kind_of: Sequence[int], index: PassageIndex) -> _Coverage:
-    """What there is of a question, and what the passage has of it that has most.
-
-    A word and things of the kind that it names say the same of it once.
-
-    Args:
-        kind_of: as of `QuestionTerms`.
-    """
-    own = len(asked.groups) - len(kind_of)
-    value = idf(asked.hits) * asked.weights
-    word_of = np.array([*range(own), *kind_of], np.int64)
-    both = _presence(asked.hits, value, word_of) + _presence(asked.heads, value, word_of)
-    best = int(both.argmax())
-    found = {term for hits in (asked.hits, asked.heads) for term in hits.term[hits.passage == best].tolist()}
-    told = {int(word_of[term]): float(value[term]) for term in sorted(found, reverse=True)}  # a word counts before its kind
-    all_of_it = max(float(value[:own].sum()), 1e-9)
-    beside = [field.find(asked.wanted).term for field in (index.stamps, index.speakers)]
-    places = [distinct(terms[terms < own]) for terms in (asked.hits.term, asked.heads.term, *beside)]
-    anywhere = {term: float(value[term]) for terms in places for term in terms.tolist()}
-    return _Coverage(
-        share=min(1.0, float(both[best]) / all_of_it),
-        known=sum((told | anywhere).values()) / all_of_it,
-        is_named=any(len(places[n]) for n in (1, 3)),
-        is_one_word=len(told) == 1 < own,
-        is_by_kind=bool(found) and min(found) >= own,
-    )
-
-
-def _presence(hits: Hits, value: Floats, word_of: Ints) -> Floats:
-    """For every passage the total weight of the words that it has; of one that it has in several ways the greatest."""
-    if len(word_of) == len(set(word_of.tolist())):
-        return presence(hits, value)
-    places, at = np.unique(hits.passage * np.int64(len(word_of)) + word_of[hits.term], return_inverse=True)
-    most = np.zeros(len(places))
-    np.maximum.at(most, at, value.take(hits.term))
-    return np.bincount(places // len(word_of), most, hits.passages).astype(np.float64, copy=False)

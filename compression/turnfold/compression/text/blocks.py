@@ -87,13 +87,14 @@ def keys(lined: str) -> Iterator[Range]:
     at = 0
     while begin := _KEY_BEGIN.search(lined, at):
         end = _KEY_END.search(lined, begin.end())
-        at = _line_end(lined, end.end()) if end else len(lined)
+        at = line_end(lined, end.end()) if end else len(lined)
         yield lined.rfind("\n", 0, begin.start()), at - 1
 
 
-def _line_end(lined: str, at: int) -> int:
-    end = lined.find("\n", at)
-    return end if end >= 0 else len(lined)
+def line_end(text: str, at: int) -> int:
+    """Where the line ends in which a place stands."""
+    end = text.find("\n", at)
+    return end if end >= 0 else len(text)
 
 
 def _line_above(lined: str, start: int) -> int:
@@ -173,7 +174,7 @@ def whole_lines(lined: str, found: Iterable[Range]) -> Iterator[Range]:
     for start, end in found:
         ahead = lined[end + 1 : end + 4].lstrip(",; \t\r")
         if lined[_line_lead(lined, start + 1)] == "\n" and (not ahead or ahead[0] == "\n"):
-            yield start, _line_end(lined, end + 1) - 1
+            yield start, line_end(lined, end + 1) - 1
         elif end - start > _LONGEST_INLINE and "\n" in lined[start + 1 : end + 1]:
             yield start, end
 

@@ -179,6 +179,11 @@ def apart(text: str) -> str:
     return text if text.isascii() else _SEAM.sub(" ", text)
 
 
+#: The signs of numbers up to 99 in Han writing; and a pattern for a number that `figure` reads.
+HAN_FIGURES: Final = "".join(_HAN) + "十"
+FIGURE: Final = rf"(?:\d{{1,3}}|[{HAN_FIGURES}]{{1,3}})"
+
+
 def figure(number: str) -> int:
     """A number in figures or, up to 99, in Han signs: "12", "十二", "二十"."""
     if number.isdecimal():

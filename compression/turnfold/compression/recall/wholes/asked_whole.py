@@ -34,7 +34,7 @@ from turnfold.compression.recall.wholes.parts.request import PartRequest
 from turnfold.compression.recall.wholes.parts.sections import find_sections
 from turnfold.compression.recall.wholes.placed_parts import find_parts
 from turnfold.compression.recall.wholes.series import find_series
-from turnfold.compression.recall.wholes.works import find_work
+from turnfold.compression.recall.wholes.works.named_work import find_work
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.entry_requests import asks_over_entries
 from turnfold.compression.text.dialogue.wanted.materials import is_about_all_code, needs_code

@@ -1,12 +1,16 @@
 """What a question needs all of, as it was found.
 
-Lives here: the value alone. Does not belong here: finding it (the modules beside it).
+Lives here: the value, and a ranking with it in front. Does not belong here: finding it (the modules beside it).
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
+from turnfold.compression.recall.passage_index import PassageIndex
+from turnfold.compression.recall.ranked_quotes import RankedQuotes, in_front
 from turnfold.compression.text.quotes import Quote
 
 
@@ -34,3 +38,17 @@ class FoundWork(NamedTuple):
         cut = other.cut if self.cut is None else self.cut
         quotes, outdated = (*self.quotes, *other.quotes), (*self.outdated, *other.outdated)
         return FoundWork(quotes, outdated, self.tokens + other.tokens, cut, self.counted | other.counted)
+
+
+def with_work(ranking: RankedQuotes, index: PassageIndex, work: FoundWork) -> RankedQuotes:
+    """A ranking with a work in front, without the passages that stand in it or in its older forms."""
+    apart: dict[int, list[Quote]] = {}
+    for quote in (*work.quotes, *work.outdated):
+        apart.setdefault(quote.source, []).append(quote)
+    quotes = (*index.quotes, *ranking.more) if ranking.more else index.quotes
+
+    def is_apart(quote: Quote) -> bool:
+        return not any(quote.start < one.end and one.start < quote.end for one in apart.get(quote.source, ()))
+
+    others = [n for n in ranking.numbers.tolist() if is_apart(quotes[n])]
+    return in_front(ranking, work.quotes, np.array(others, np.int64))

@@ -15,7 +15,7 @@ from itertools import accumulate, compress
 from typing import Final, NamedTuple
 
 from turnfold.compression.shorten.terse_prose.rules import BULLET, COLON, COMMA, LINE, OPAQUE, OPAQUE_STOP, STOP
-from turnfold.compression.text.blocks import disjoint
+from turnfold.compression.text.blocks import disjoint, line_end
 from turnfold.compression.text.protect import protected_spans
 from turnfold.compression.text.words import FUNCTION_WORDS
 
@@ -97,17 +97,17 @@ def _unspoken(text: str) -> Iterator[tuple[int, int]]:
     """Lines that look like code, rows or quotations."""
     lined = "\n" + text
     for m in _LINE_BEGINS.finditer(lined):
-        yield m.start(), _line_end(text, m.end() - 1)
+        yield m.start(), line_end(text, m.end() - 1)
     for pattern in (_LINE_ENDS, _OPERATOR):
         done = 0
         for m in pattern.finditer(text):
             if m.start() >= done:
-                done = _line_end(text, m.end())
+                done = line_end(text, m.end())
                 yield text.rfind("\n", 0, m.start()) + 1, done
     for mark in "|\t":
         at = text.find(mark)
         while at >= 0:
-            start, end = text.rfind("\n", 0, at) + 1, _line_end(text, at)
+            start, end = text.rfind("\n", 0, at) + 1, line_end(text, at)
             if _CELLS.match(text, start, end):
                 yield start, end
             at = text.find(mark, end)
@@ -122,11 +122,6 @@ def _quoted_ranges(text: str) -> Iterator[tuple[int, int]]:
             if found:
                 done = found.end()
                 yield found.span()
-
-
-def _line_end(text: str, at: int) -> int:
-    end = text.find("\n", at)
-    return end if end >= 0 else len(text)
 
 
 def _unmask(text: str, texts: list[str]) -> None:

@@ -27,13 +27,15 @@ _LONGEST_LEAD: Final = 100  # characters of the line above it
 _WORDS: Final = lexicon("pieces")["words"]
 _WORD: Final = rf"(?:{one_of('pieces', 'words')})"
 _OF: Final = rf"(?:[^\S\n]*[/|∕][^\S\n]*|[^\S\n]+(?:{one_of('pieces', 'of')})[^\S\n]+)"
-#: "Part 2 of 3", "[2/3]", "Teil 2:", "第2部分".
+#: "Part 2 of 3", "[2/3]", "Teil 2:", "第2部分"; without a word two numbers may be a date.
 _LABEL: Final = re.compile(
-    rf"(?<![\d.,]){_WORD}?[^\S\n]*#?(?P<number>\d{{1,2}}){_OF}\d{{1,2}}(?![\d/]|[.,]\d)"
+    rf"(?:(?<!\w){_WORD}[^\S\n]*#?|(?:\A|[\[(,;:–—-])[^\w\n]*)(?P<number>\d{{1,2}}){_OF}(?P<all>\d{{1,2}})(?![\d/]|[.,]\d)"
     rf"|(?<!\w){_WORD}[^\S\n]*#?(?P<alone>\d{{1,2}})(?=[^\S\n]*(?:[:.)\]—–-]|\Z))"
-    rf"|第?[^\S\n]*(?P<sign>\d{{1,2}}|[一二三四五六七八九十]{{1,2}})[^\S\n]*(?:部分|部|段)"
+    rf"|(?P<nth>第)?[^\S\n]*(?P<sign>{words.FIGURE})[^\S\n]*(?:部分|(?(nth)[部段](?![^\W\d_])|(?!)))"
 )
-_GOES_ON: Final = re.compile(rf"(?<!\w)(?:{one_of('pieces', 'goes on')})(?!\w)|{one_of('pieces', 'goes on run-on')}")
+_GOES_ON: Final = re.compile(
+    rf"(?<!\w)(?:{one_of('pieces', 'goes on')})(?!\w)|\A\W*(?:{one_of('pieces', 'goes on run-on')})(?=[^\w\s]|\s*\Z)"
+)
 _ENDS: Final = re.compile(r"[.!?:;…。！？：；)\]}>\"”»'`|*_-]\s*\Z")
 _BEGINS_LOWER: Final = re.compile(r"\s*[^\W\d_]")
 
@@ -114,15 +116,21 @@ def _piece(message: Quotable) -> _PastedPiece | None:
     if message.role != "user" or len(text) <= _LEAST or estimate(text) < _LEAST:
         return None
     lead = words.fold(text.lstrip()[:_LONGEST_LEAD].partition("\n")[0])
-    label = _LABEL.search(lead)
-    number = next((words.figure(one) for one in label.group("number", "alone", "sign") if one), 0) if label else 0
     numbers = [one.number for one in text_sections(text) if one.number]
     begins = _BEGINS_LOWER.match(text)
     return _PastedPiece(
-        number,
+        label_number(lead),
         _GOES_ON.search(lead) is not None,
         numbers[0] if numbers else "",
         numbers[-1] if numbers else "",
         _ENDS.search(text[-20:]) is None,
         begins is not None and begins[0][-1].islower(),
     )
+
+
+def label_number(lead: str) -> int:
+    """The number of the label in the case-folded line above a text; 0 without one."""
+    found = _LABEL.search(lead)
+    if found is None or (found["all"] and int(found["number"]) > int(found["all"])):
+        return 0
+    return next(words.figure(one) for one in found.group("number", "alone", "sign") if one)

@@ -20,7 +20,7 @@ from itertools import islice, pairwise
 from typing import Final, NamedTuple
 
 from turnfold.compression.text import words
-from turnfold.compression.text.blocks import Range
+from turnfold.compression.text.blocks import Range, line_end
 from turnfold.compression.text.lexicon import lexicon, one_of
 
 _LONGEST: Final = 400  # characters of a message that names a block
@@ -350,4 +350,4 @@ def mentions(text: str, terms: frozenset[str]) -> list[Range]:
         return []
     said = re.compile(rf"(?i)(?<![\w-])(?:{'|'.join(map(re.escape, sorted(terms)))})(?![\w-])")
     lines = {text.rfind("\n", 0, found.start()) + 1 for found in said.finditer(text)}
-    return [(at, end if (end := text.find("\n", at)) >= 0 else len(text)) for at in sorted(lines)]
+    return [(at, line_end(text, at)) for at in sorted(lines)]

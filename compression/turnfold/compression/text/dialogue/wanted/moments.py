@@ -42,9 +42,10 @@ _BETWEEN: Final = re.compile(
     rf"\b(?:{one_of('moments', 'between')})\s+(?:{_MINUTE_WORD}\s+)?{_ASKED}\s*{_AND}\s*{_ASKED}"
     rf"|{_ASKED} ?(?:[-–—~～到至]|から|에서|부터) ?{_ASKED}"
 )
-_AT: Final = re.compile(rf"(?:{one_of('moments', 'at')})\s+(?:{_MINUTE_WORD}\s+)?{_ASKED}")
-#: Scripts in which what is asked of a time stands behind it: "12:30說了什么?", "12:30'da ne denildi?".
-_TIME_ALONE: Final = re.compile(rf"(?<![\d:/.-]){_ASKED}")
+_AT: Final = re.compile(rf"(?<!\w)(?:{one_of('moments', 'at')})\s+(?:{_MINUTE_WORD}\s+)?{_ASKED}")
+#: What is asked of a time stands behind it in some scripts, and in Turkish ("12:30'da ne denildi?"); in brackets it is a stamp.
+_TIME_ALONE: Final = re.compile(rf"(?<![\d:/.\-\[(]){_ASKED}")
+_HAS_TIME_FIRST: Final = re.compile(r"[\u0590-\u1fff\u2e80-\ud7ff]|\d['’][dt][ae]n?\b")
 _MINUTES: Final = re.compile(rf"\b{_MINUTE_WORD}\s+(\d{{1,3}})(?!:)(?:\s*{_AND}\s*(?:{_MINUTE_WORD}\s+)?(\d{{1,3}})(?![\d:]))?")
 _OF_MINUTES: Final = re.compile(
     rf"\b(?:(?P<first>{one_of('moments', 'first')})|{one_of('moments', 'last')})\s+(?P<many>\d{{1,3}}|\w+)\s+{_MINUTE_WORD}\b"
@@ -102,7 +103,7 @@ def _named_time(folded: str, said: frozenset[str]) -> NamedMoment | None:
         return NamedMoment("", f"{many}:00", 1 if found["first"] else -1, said) if many else None
     if found := _MINUTES.search(folded):
         return NamedMoment(f"{found[1]}:00", f"{found[2] or found[1]}:59", 0, said)
-    found = _AT.search(folded) or (None if folded.isascii() else _TIME_ALONE.search(folded))
+    found = _AT.search(folded) or (_TIME_ALONE.search(folded) if _HAS_TIME_FIRST.search(folded) else None)
     return NamedMoment(found[1], "", 0, said) if found else None
 
 

@@ -77,7 +77,7 @@ def _without_article(folded: str) -> NamedOffer | None:
     """The same in languages without articles: "третий вариант", "第三个建议"."""
     parts = None if folded.isascii() else named_parts(folded)
     is_one = parts is not None and parts.kind == "item" and len(parts.places) == 1
-    return NamedOffer(parts.places[0]) if parts and is_one and (not parts.noun or parts.noun in OFFERS) else None
+    return NamedOffer(parts.places[0]) if parts and is_one and parts.noun in OFFERS else None
 
 
 def offered(text: str) -> list[Range]:

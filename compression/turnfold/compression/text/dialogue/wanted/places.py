@@ -34,11 +34,14 @@ _NTH: Final = re.compile(r"(\d{1,3})(?:st|nd|rd|th|\.|º|ª|er|e|ème)?\Z")
 #: "第三段", "最后一条", "二番目の段落", "마지막 문단".
 _RUN_ON: Final = {
     kind: re.compile(
-        rf"(?:(?:第|倒数第)?\s*(?P<number>\d{{1,3}}|[一二三四五六七八九十]{{1,3}})\s*(?:番目|つ目|번째)?|(?P<ordinal>첫|두|세|네|다섯)\s?번째"
-        rf"|(?P<last>最后|最後|마지막))\s*(?:の|[个個]|(?P<count>[一二三两兩2-5]))?\s*(?:{one_of('places', f'{kind} run-on')})"
+        rf"(?:(?P<backwards>倒数)?第\s*(?P<nth>{words.FIGURE})\s*(?:番目)?|(?P<number>{words.FIGURE})\s*(?:番目|つ目|번째)"
+        rf"|(?P<ordinal>{'|'.join(_KOREAN)})\s?번째"
+        rf"|(?P<last>(?:最后|最後)(?=[の个個一二三两兩2-5])|마지막))\s*(?:の|(?P<count>[一二三两兩2-5])?[个個]?)\s*"
+        rf"(?P<noun>{one_of('places', f'{kind} run-on')})(?!{one_of('places', 'longer run-on')})"
     )
     for kind in _KINDS
 }
+_CYRILLIC: Final = re.compile(r"[а-я]")
 _LONGEST: Final = 200  # characters of a message that names a part so
 _BACK: Final = 2  # words from a noun back to its place
 _FAR: Final = 5  # and from a number back to "after"
@@ -88,13 +91,14 @@ def _named_run_on(folded: str) -> NamedParts | None:
     """The same in scripts without blanks between words."""
     for kind, pattern in _RUN_ON.items():
         found = pattern.search(folded)
-        if found is None or not (found["last"] or found["ordinal"] or "第" in found[0] or "目" in found[0] or "번째" in found[0]):
+        if found is None:
             continue
         if found["last"]:
             count = words.figure(found["count"]) if found["count"] else 1
-            return NamedParts(kind, tuple(range(-count, 0)))
-        place = _KOREAN.index(found["ordinal"]) + 1 if found["ordinal"] else words.figure(found["number"])
-        return NamedParts(kind, (-place if "倒" in found[0] else place,))
+            return NamedParts(kind, tuple(range(-count, 0)), noun=found["noun"])
+        ordinal = found["ordinal"]
+        place = _KOREAN.index(ordinal) + 1 if ordinal else words.figure(found["nth"] or found["number"])
+        return NamedParts(kind, (-place if found["backwards"] else place,), noun=found["noun"])
     return None
 
 
@@ -108,6 +112,8 @@ def _named(said: Sequence[str], at: int, kind: PartKind) -> NamedParts | None:
     if not _NEXT.isdisjoint((*near, behind)):
         return NamedParts(kind, (), is_next=True, noun=said[at])
     count = next((_COUNTS[word] for word in near if word in _COUNTS), 1)
+    if at + 2 < len(said) and _CYRILLIC.match(behind):  # it says which of the next word: "часть последней записи"
+        behind = ""
     for word in (*reversed(near), behind):
         place = PLACES.get(word) or (int(nth[1]) if (nth := _NTH.match(word)) and not word.isdigit() else None)
         if place is None:

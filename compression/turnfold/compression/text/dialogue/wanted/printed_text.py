@@ -16,7 +16,8 @@ from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.code_definitions import Definition, definitions
 from turnfold.compression.text.escapes import is_json, with_breaks
 
-_NUMBER: Final = re.compile(r"[^\S\n]{0,8}\d{1,6}(?:\t|→|[:|│] ?|  )")
+_BEHIND: Final = r"(?:\t|→|[:|│] ?|  )"  # the number of a line
+_NUMBER: Final = re.compile(rf"[^\S\n]{{0,8}}\d{{1,6}}{_BEHIND}")
 _SHARE: Final = 0.8  # of the lines
 _LONG_LINES: Final = 400  # characters of a line on average, from which JSON is written for programs
 #: A string of JSON, be it in a string itself, that holds no JSON; or a sign between such.
@@ -68,7 +69,7 @@ def bare_code(text: str) -> str:
 
 def printed_line(text: str, number: int) -> int:
     """Where the line of a number stands in what a tool printed of a file with the numbers; -1 where it does not."""
-    found = re.search(rf"^[^\S\n]{{0,8}}{number}(?:\t|→|[:|│] ?|  )[^\n]*", text, re.MULTILINE)
+    found = re.search(rf"^[^\S\n]{{0,8}}{number}{_BEHIND}[^\n]*", text, re.MULTILINE)
     return found.end() if found else -1
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from turnfold.compression.text import words
-from turnfold.compression.text.blocks import Range, fences
+from turnfold.compression.text.blocks import Range, fences, line_end
 from turnfold.compression.text.lexicon import lexicon, one_of
 from turnfold.compression.text.lower import MARKS
 
@@ -34,6 +34,7 @@ _TABLES: Final = lexicon("sections")
 _NUMBER_WORD: Final = rf"(?:{one_of('sections', 'numbered')})"
 _CONTENTS: Final = re.compile(rf"(?<![\w{MARKS}])(?:{one_of('sections', 'contents')})(?![\w{MARKS}])")
 _RUN_ON_CONTENTS: Final = re.compile(one_of("sections", "contents run-on"))
+_RUN_ON_ABOUT: Final = re.compile(rf"(?:\W|{one_of('sections', 'about contents run-on')})*+")
 _RUN_ON_TITLED: Final = re.compile(one_of("sections", "titled run-on"))
 _SHORT_QUESTION: Final = 120  # characters of one that asks for the contents alone
 _NUMBER: Final = r"(\d{1,3}(?:\.\d{1,3}){0,4})"
@@ -44,19 +45,24 @@ _ASKED: Final = re.compile(
 )
 #: "das 3. Kapitel", "3rd section", "3-й раздел", "4. madde".
 _ASKED_BEHIND: Final = re.compile(
-    rf"(?<![\w.,:$€£¥]){_NUMBER}(?:\.|st|nd|rd|th|e|er|ère|ème|º|ª|°|-?(?:й|я|е|го|м|ой|ю))[^\S\n]{_NUMBER_WORD}(?!\w)"
+    rf"(?<![\w.,:$€£¥]){_NUMBER}(?:\.|st|nd|rd|th|e|er|ère|ème|º|ª|°|-?(?:й|я|е|го|м|ой|ю))[^\S\n](?!no\b){_NUMBER_WORD}(?![\w:])"
 )
-_SIGNS: Final = "一二三四五六七八九十"
 #: "第三条", "第12章", "제5조".
-_EASTERN: Final = rf"[第제][ \t]*(\d{{1,3}}|[{_SIGNS}]{{1,3}})[ \t]*[条條章节節款項项部点조장절항부]"
-#: The same, and "3章では", "6番の", "3장 요약": in Chinese such a sign behind a number counts.
+_EASTERN: Final = rf"[第제][ \t]*({words.FIGURE})[ \t]*[条條章节節款項项部点조장절항부](?!{one_of('sections', 'counted run-on')})"
+_PART_BEHIND: Final = "[章節条項]|部分|質問|項目|問題|セクション"
+#: The same, and "3章では", "6番の質問": in Chinese such a sign behind a number counts, as in Korean ("사진 3장": three photos),
+#: where a text must be named in front of it, or nothing: "계약서 3장", "3장 요약".
 _EASTERN_ASKED: Final = re.compile(
     rf"{_EASTERN}|(?<![\d.:])(\d{{1,3}})[ \t]*"
-    r"(?:(?:章|節|条|項|番)(?=の|を|は|が|で|に|と|目)|[조장절항](?=\s|[을를은는이가에의])|번 ?(?=질문|항목|문제|조항|부분))"
+    rf"(?:[章節条項](?=の|を|は|が|で|に|と|目)|番目?の(?={_PART_BEHIND})|번 ?(?=질문|항목|문제|조항|부분))"
+    rf"|(?:\A|(?:{one_of('sections', 'documents run-on')})(?:의|에서|에)?)[ \t]*"
+    r"(\d{1,3})[ \t]*[조장절항](?! ?(?:원|달러|엔))(?=\s|[을를은는이가에의])"
 )
+_EASTERN_LISTED: Final = re.compile(rf"(?:\d|[{words.HAN_FIGURES}])(?:[点點项項题題步番]|번)")
 #: "第三条 ..." or "三、...".
 _EASTERN_LINE: Final = re.compile(
-    rf"^[ \t#*>]{{0,8}}(?:{_EASTERN}[ \t:：.]*|[（(]?([{_SIGNS}]{{1,3}})[、．.）)][ \t]*)(?P<title>[^\n]{{0,400}})", re.MULTILINE
+    rf"^[ \t#*>]{{0,8}}(?:{_EASTERN}[ \t:：.]*|[（(]?([{words.HAN_FIGURES}]{{1,3}})[、．.）)][ \t]*)(?P<title>[^\n]{{0,400}})",
+    re.MULTILINE,
 )
 #: A title on a line of its own, below the number.
 _BELOW: Final = re.compile(r"[ \t*_]*\n(?:[ \t]*\n)?[ \t*_]*(?P<title>[^\W\d_][^\n]{1,60}?)[ \t*_]*(?=\n|\Z)")
@@ -84,7 +90,6 @@ _RULED: Final = re.compile(r"^[ \t]{0,3}(\S[^\n]{0,100})\n(={3,}|-{3,}|~{3,}|\^{
 _STICKING: Final = re.compile(r"[\u0590-\u06ff]")
 _SAME_BEGINNING: Final = 5  # letters of two forms of a word
 _MOST_ENDING: Final = 3
-_LONGEST_RUN_ON: Final = 16  # signs beside "目录" in a message that asks for nothing else
 _CAPITALS: Final = re.compile(r"[^\w\n]*[^\W\d_a-zà-ÿ][^a-zà-ÿ\n]{3,70}")
 #: A title that nothing marks but that it stands alone, above a paragraph: as pages and word processors leave it when copied.
 _BARE: Final = re.compile(
@@ -141,7 +146,7 @@ def named_sections(message: str) -> NamedSections:
     labels = _WITHIN.search(folded)
     within = tuple(re.findall(r"\w+", labels[1])) if labels else ()
     numbers += [found[1] for found in _ASKED_BEHIND.finditer(folded) if found[1] not in numbers]
-    numbers += [str(words.figure(found[1] or found[2])) for found in _EASTERN_ASKED.finditer(folded)]
+    numbers += [str(words.figure(next(filter(None, found.groups())))) for found in _EASTERN_ASKED.finditer(folded)]
     numbers += [found[1] for found in _DOTTED.finditer(folded) if found[1] not in numbers]
     quoted = tuple(_title(part) for part in re.findall(r"[\"“„«'‘「『《]([^\"”“»'’」』》\n]{2,90})[\"”“»'’」』》]", folded))
     joined = "" if folded.isascii() else "".join(folded.split())
@@ -170,7 +175,8 @@ def _figures(number: str) -> str:
 
 def may_be_listed(named: NamedSections) -> bool:
     """Whether numbers are named that items of any list have: "step 3", "question 2"."""
-    return bool(named.numbers) and not _TABLES["listed"].isdisjoint(named.said)
+    is_listed = not _TABLES["listed"].isdisjoint(named.said) or _EASTERN_LISTED.search(named.joined) is not None
+    return bool(named.numbers) and is_listed
 
 
 def _more(first: str, rest: str) -> Iterator[str]:
@@ -199,8 +205,9 @@ def text_sections(text: str) -> list[HeadedSection]:
 def asks_for_contents(message: str) -> bool:
     """Whether a message asks which sections there are, and for nothing else: "give me the table of contents"."""
     folded = words.fold(message)
-    if not folded.isascii() and (found := _RUN_ON_CONTENTS.search(folded)):
-        return len("".join(folded.split())) - len(found[0]) <= _LONGEST_RUN_ON
+    if len(folded) <= _SHORT_QUESTION and words.has_pairs(folded) and (found := _RUN_ON_CONTENTS.search(folded)):
+        beside = (folded[: found.start()], folded[found.end() :])
+        return all(_RUN_ON_ABOUT.fullmatch(part) for part in beside)
     if len(folded) > _SHORT_QUESTION or not _CONTENTS.search(folded):
         return False
     rest = words.words(_CONTENTS.sub(" ", folded).replace("-", " "))
@@ -229,8 +236,8 @@ def is_named(section: HeadedSection, named: NamedSections, *, by_title: bool) ->
     if at is None:
         return False
     is_long = len(title) > 1 and sum(map(len, title)) >= _SHORTEST_TITLE
-    beside = (*named.said[max(0, at - 2) : at], *named.said[at + len(title) : at + len(title) + 2])
-    return is_long or not _TABLES["titled"].isdisjoint(beside)
+    before, behind = named.said[max(0, at - 2) : at], named.said[at + len(title) : at + len(title) + 2]
+    return is_long or not (_TABLES["titled"].isdisjoint(before) and _TABLES["titled behind"].isdisjoint(behind))
 
 
 def _is_in(title: str, named: NamedSections) -> bool:
@@ -269,12 +276,6 @@ def _following(label: str) -> list[str]:
     return [*roman, *([chr(ord(label) + 1)] if len(label) == 1 else [])] or [label]
 
 
-def line_end(text: str, at: int) -> int:
-    """Where a line ends."""
-    end = text.find("\n", at)
-    return len(text) if end < 0 else end
-
-
 def _phrase(said: Sequence[str], title: Sequence[str]) -> int | None:
     size = len(title)
     begins = (at for at in range(len(said) - size + 1) if said[at][:_SAME_BEGINNING] == title[0][:_SAME_BEGINNING])
@@ -286,7 +287,8 @@ def _is_form(one: str, other: str) -> bool:
     if one == other:
         return True
     same = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-    return same >= _SAME_BEGINNING and max(len(one), len(other)) - same <= _MOST_ENDING
+    shorter, longer = sorted((len(one) - same, len(other) - same))
+    return same >= _SAME_BEGINNING and longer <= _MOST_ENDING and shorter <= (1 if one.isascii() else 2)
 
 
 def _heads(text: str) -> list[_Head]:

@@ -1,7 +1,8 @@
 """What a message asks to have as a whole, or asks something about: a script, a letter, a table that the conversation made before.
 
 Lives here: whether a message asks for such a work, of which kind, and which of its words tell which one. Does not belong here:
-finding it (``recall.wholes.works``), requests without words of their own (``requests``), single words (``lexicon/works.txt``).
+finding it (``recall.wholes.works.held_works``), requests without words of their own (``requests``), single words
+(``lexicon/works.txt``).
 
 Whoever wants a script changed, translated or shown once more needs all of it: a few of its lines are of no use. Such a request
 names a kind of work that is known already ("the script", "my letter", "sync.py", not "a script"), and says that it is wanted

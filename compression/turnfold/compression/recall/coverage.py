@@ -1,0 +1,72 @@
+"""What the conversation has of a question, and the passage that has most of it.
+
+Lives here: how much of a question's words that is, and what kind of words. Does not belong here: what follows from it for how
+much is quoted (``choosing``), what each passage is worth (``ranking``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
+from turnfold.compression.recall.ranking import Terms
+from turnfold.compression.scorers.bm25 import Hits, distinct, idf, presence
+
+
+class Coverage(NamedTuple):
+    """What the conversation, and the passage that has most of it, have of a question.
+
+    Attributes:
+        share: the greatest share of the question's weight that a passage holds, itself or in its title.
+        known: the share of its weight that stands anywhere; of things of a kind, what stands in that passage.
+        is_named: whether it names a title or one who speaks: it is about the conversation then, whatever else it says.
+        is_one_word: whether that is one word of several.
+        is_by_kind: whether the passage has only things of a kind that words of the question name, and none of these words.
+    """
+
+    share: float
+    known: float
+    is_named: bool
+    is_one_word: bool
+    is_by_kind: bool
+
+
+def coverage(asked: Terms, kind_of: Sequence[int], index: PassageIndex) -> Coverage:
+    """What there is of a question, and what the passage has of it that has most.
+
+    A word and things of the kind that it names say the same of it once.
+
+    Args:
+        kind_of: as of `QuestionTerms`.
+    """
+    own = len(asked.groups) - len(kind_of)
+    value = idf(asked.hits) * asked.weights
+    word_of = np.array([*range(own), *kind_of], np.int64)
+    both = _presence(asked.hits, value, word_of) + _presence(asked.heads, value, word_of)
+    best = int(both.argmax())
+    found = {term for hits in (asked.hits, asked.heads) for term in hits.term[hits.passage == best].tolist()}
+    told = {int(word_of[term]): float(value[term]) for term in sorted(found, reverse=True)}  # a word counts before its kind
+    all_of_it = max(float(value[:own].sum()), 1e-9)
+    beside = [field.find(asked.wanted).term for field in (index.stamps, index.speakers)]
+    places = [distinct(terms[terms < own]) for terms in (asked.hits.term, asked.heads.term, *beside)]
+    anywhere = {term: float(value[term]) for terms in places for term in terms.tolist()}
+    return Coverage(
+        share=min(1.0, float(both[best]) / all_of_it),
+        known=sum((told | anywhere).values()) / all_of_it,
+        is_named=any(len(places[n]) for n in (1, 3)),
+        is_one_word=len(told) == 1 < own,
+        is_by_kind=bool(found) and min(found) >= own,
+    )
+
+
+def _presence(hits: Hits, value: Floats, word_of: Ints) -> Floats:
+    """For every passage the total weight of the words that it has; of one that it has in several ways the greatest."""
+    if len(word_of) == len(set(word_of.tolist())):
+        return presence(hits, value)
+    places, at = np.unique(hits.passage * np.int64(len(word_of)) + word_of[hits.term], return_inverse=True)
+    most = np.zeros(len(places))
+    np.maximum.at(most, at, value.take(hits.term))
+    return np.bincount(places // len(word_of), most, hits.passages).astype(np.float64, copy=False)

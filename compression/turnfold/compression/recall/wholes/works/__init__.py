@@ -1,0 +1,1 @@
+"""Works that are asked for as a whole."""

@@ -1,0 +1,243 @@
+"""Which messages may hold a work that is asked for, and how well each fits the question.
+
+Lives here: what a message holds of a work, and what is pasted, made or merely said of it. Does not belong here: which of these
+are versions of one work (``work_forms``), what is quoted (``named_work``), whether a message asks for a work
+(``text.dialogue.wanted.works``).
+
+A work is the code of a message, in fences or as a user pasted it, or a long message. It fits by the words that it shares with the
+question, in itself or in the request that it answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from turnfold.compression.memo import Memo, of_each
+from turnfold.compression.recall import passage_index
+from turnfold.compression.recall.passage_index import Floats, PassageIndex
+from turnfold.compression.recall.question import WantedWork, content_words
+from turnfold.compression.scorers.bm25 import rarity, wanted_terms
+from turnfold.compression.text import words
+from turnfold.compression.text.blocks import Range, fences
+from turnfold.compression.text.dialogue.pasted_pieces import pieces_with
+from turnfold.compression.text.dialogue.transcripts import is_transcript
+from turnfold.compression.text.dialogue.turns import SPEAKER_LABEL
+from turnfold.compression.text.dialogue.wanted.code_blocks import code_ranges
+from turnfold.compression.text.dialogue.wanted.versions import NEWEST, VERSION_WORDS
+from turnfold.compression.text.dialogue.wanted.works import WANTED_WORDS, AskedWork, MakingRequest, has_form, making_request
+from turnfold.compression.text.passages import estimate
+from turnfold.compression.text.quotes import Quotable, Quote
+
+_TELLING: Final = 3.0  # weight of a word between "the" and the noun
+_ALIKE: Final = 2.0  # the same of another noun for it
+_REQUEST: Final = 400  # characters up to which a user's message says what is asked for, and little else
+_BESIDE: Final = 0.6  # share of a word's weight where it stands in an answer and not in the request for it
+#: Words of a question that do not say what a work is about.
+NO_NAMES: Final = WANTED_WORDS | VERSION_WORDS
+_PROSE_TOKENS: Final = 60  # shorter messages are quoted as they are
+_LINED_TOKENS: Final = 30  # the same of those in lines
+_FEWEST_LINES: Final = 5
+_MOST_CODE: Final = 0.5  # of a document
+_SEVERAL: Final = 2  # texts that are meant where versions are compared
+_PASTED_TOKENS: Final = 150  # of a text that people did not type as they talk
+_TALK: Final = 0.1  # the most that a text fits which only talks of the work
+_UNFORMED: Final = 0.5  # of what a text fits without the form of the work, where others have it
+_VERSION_SIZE: Final = 0.3  # of a long text's characters, from which another may be a version of it
+_HEADING: Final = 80  # characters of one above a text that a user pasted
+_ANNOUNCING: Final = (":", "：")
+_TELLING_LINE: Final = 8  # characters; shorter ones stand in any code
+
+
+@dataclass(frozen=True, slots=True)
+class HeldWork:
+    """A message that holds a work.
+
+    Attributes:
+        source: its number.
+        ranges: of the work.
+        lines: its lines.
+        words: its words.
+        is_prose: whether it is the whole message, rather than code in it.
+        fits: how well it fits the question.
+    """
+
+    source: int
+    ranges: tuple[Range, ...]
+    lines: frozenset[str]
+    words: frozenset[str]
+    is_prose: bool
+    fits: float
+
+    @property
+    def quotes(self) -> tuple[Quote, ...]:
+        """Its ranges, as they are quoted."""
+        return tuple([Quote(self.source, start, end) for start, end in self.ranges])
+
+
+def works_for(
+    sources: Sequence[Quotable], wanted: WantedWork, folded: str, memo: Memo, taken: frozenset[int] = frozenset()
+) -> list[HeldWork]:
+    """What may be meant, in order, but not what is taken for another work."""
+    asked = wanted.asked
+    made = _made(sources, asked, memo)
+    free = (n for n in range(len(sources)) if n not in taken)
+    held = {n: ranges for n in free if (ranges := _ranges(sources[n], asked, is_made=n in made))}
+    formed = frozenset(n for n in held if has_form(sources[n].text, asked))
+    if not wanted.is_whole:
+        held = {n: ranges for n, ranges in held.items() if n in formed or n in made}
+    if not held:
+        return []
+    index = passage_index.build(sources, memo)
+    fits, named = _fits(index, sources, held, asked, folded)
+    if formed and wanted.is_whole:
+        fits *= _UNFORMED
+    fits[sorted(formed)] += _TELLING
+    if wanted.is_whole and asked.is_long and (likely := _likely_texts(sources, held, named, asked, memo)):
+        fits = _TALK * fits / max(1.0, float(fits.max(initial=0.0)))
+        fits[likely] = named[likely].max() + 1.0 if asked.number else named[likely] + 1.0
+        least = _VERSION_SIZE * max(_size(held[n]) for n in likely)
+        held = {n: ranges for n, ranges in held.items() if n in likely or (_size(ranges) >= least and _is_changed(sources, n))}
+    if asked.kind != "code" and (asked.telling or asked.alike) and not any(fits[n] for n in held):
+        return []
+    return [read_work(n, sources[n].text, ranges, float(fits[n])) for n, ranges in held.items()]
+
+
+def _likely_texts(
+    sources: Sequence[Quotable], held: Mapping[int, Sequence[Range]], named: Floats, asked: AskedWork, memo: Memo
+) -> list[int]:
+    """Those that who asks for a long text may mean: what was pasted or made under its name, or else the newest that was pasted,
+    of several as many; not what was said about it since."""
+    made = _made(sources, asked, memo)
+    pasted = [n for n in held if _is_pasted(sources[n])]
+    texts = [n for n in held if named[n] and (n in made or n in pasted or _is_headed(sources[n]))]
+    nameless = [n for n in pasted if not _is_talk(sources[n].text) or pieces_with(sources, n, memo)]
+    number = asked.number or (1 if asked.versions == NEWEST else _SEVERAL)
+    return texts if len(texts) >= number else sorted({*texts, *nameless[-number:]})
+
+
+def _is_pasted(source: Quotable) -> bool:
+    """Whether a user pasted a text: nobody types so much, or it is announced."""
+    return source.role == "user" and (estimate(source.text) >= _PASTED_TOKENS or _is_announced(source.text))
+
+
+def _is_announced(text: str) -> bool:
+    """Whether a text stands behind a short paragraph that ends with a colon: "Read this for me:"."""
+    announced, gap, rest = text.strip().partition("\n\n")
+    is_short = bool(gap) and "\n" not in announced and len(announced) <= _HEADING
+    return is_short and announced.endswith(_ANNOUNCING) and estimate(rest) >= _PROSE_TOKENS
+
+
+def _is_changed(sources: Sequence[Quotable], n: int) -> bool:
+    """Whether a message answers a short one that may ask for something to be changed."""
+    asked = sources[n - 1] if n else None
+    if asked is None or (asked.role, sources[n].role) != ("user", "assistant") or len(asked.text) > _REQUEST:
+        return False
+    return not WANTED_WORDS.isdisjoint(words.words(words.fold(asked.text)))
+
+
+def _is_headed(source: Quotable) -> bool:
+    """Whether a user's text stands under a heading, or "my poem:"."""
+    heading, behind, rest = source.text.strip().partition("\n")
+    has_heading = source.role == "user" and bool(behind) and len(heading) <= _HEADING and len(rest) > len(heading)
+    return has_heading and not _is_talk(source.text)
+
+
+def _is_talk(text: str) -> bool:
+    """Whether a text is what somebody says whose name stands in front of it, but no transcript."""
+    return SPEAKER_LABEL.match(text) is not None and not (is_transcript(text) or _is_announced(text))
+
+
+def read_work(number: int, text: str, ranges: tuple[Range, ...], fits: float) -> HeldWork:
+    said = words.fold("\n".join(text[start:end] for start, end in ranges))
+    terms = frozenset((*words.words(said), *map(str, words.run_on_terms(said).tolist())))
+    is_prose = ranges == ((0, len(text)),) and not any(fences(f"\n{text}"))
+    return HeldWork(number, ranges, _lines(text, ranges), terms, is_prose, fits)
+
+
+def _made(sources: Sequence[Quotable], asked: AskedWork, memo: Memo) -> frozenset[int]:
+    """The answers to short messages of users that ask for a work of this name to be made."""
+    requests = of_each(memo, "making", sources, _making)[:-1]
+    answered = (n for n, request in enumerate(requests, 1) if request is not None and request.asks_for(asked))
+    return frozenset(n for n in answered if sources[n].role == "assistant")
+
+
+def _making(source: Quotable) -> MakingRequest | None:
+    return making_request(words.fold(source.text)) if source.role == "user" and len(source.text) <= _REQUEST else None
+
+
+def _ranges(source: Quotable, asked: AskedWork, *, is_made: bool) -> tuple[Range, ...]:
+    """Where a message holds a work of the kind; a short one where it was made by this name, or has its form."""
+    text = source.text
+    if source.role not in ((asked.by,) if asked.by else ("user", "assistant")):
+        return ()
+    if asked.kind == "prose":
+        least = _LINED_TOKENS if _is_lined(text) else _PROSE_TOKENS
+        is_long = estimate(text) >= least or is_made or has_form(text, asked)
+        return ((0, len(text)),) if is_long else ()
+    found = code_ranges(text, is_bare=source.role == "user")
+    is_text = not found or (asked.is_long and _size(found) < _MOST_CODE * len(text))
+    if is_text and asked.kind == "either" and estimate(text) >= _PROSE_TOKENS:
+        found = [(0, len(text))]
+    return tuple(found)
+
+
+def _is_lined(text: str) -> bool:
+    """Whether a text is written in lines, as short recipes, lists and poems are."""
+    return sum(not line.isspace() for line in text.splitlines() if line) >= _FEWEST_LINES
+
+
+def _lines(text: str, ranges: Sequence[Range]) -> frozenset[str]:
+    said = (line.strip() for start, end in ranges for line in text[start:end].splitlines())
+    return frozenset(line for line in said if len(line) >= _TELLING_LINE)
+
+
+def _size(ranges: Sequence[Range]) -> int:
+    return sum(end - start for start, end in ranges)
+
+
+def _fits(
+    index: PassageIndex, sources: Sequence[Quotable], held: Mapping[int, Sequence[Range]], asked: AskedWork, folded: str
+) -> tuple[Floats, Floats]:
+    """The weight of the question's words in the user's request before each message, less where only the message has them; and
+    that of the words alone which name the work."""
+    told = dict.fromkeys(word for word in content_words(folded) if word not in NO_NAMES and word not in asked.telling)
+    groups = [_terms([word], index) for word in (*told, *sorted(asked.telling))]
+    weights = [1.0] * len(told) + [_TELLING] * len(asked.telling)
+    if asked.alike:
+        groups.append(_terms(sorted(asked.alike - asked.telling), index))
+        weights.append(_ALIKE)
+    signs = words.run_on_terms(folded).tolist()
+    hits = index.words.find(wanted_terms([*groups, *([sign] for sign in signs)]))
+    has = np.zeros((len(sources), hits.terms), bool)
+    has[index.source_of.take(hits.passage), hits.term] = True
+    worth = np.array(weights + [1.0] * len(signs)) * rarity(has.sum(0), len(sources))
+    short = np.array([len(source.text) <= _REQUEST for source in sources])
+    requests = _requests(sources)
+    brought = (
+        source.role == "user" and len(source.text) - _size(held.get(n, ())) <= _REQUEST for n, source in enumerate(sources)
+    )
+    own = np.array([[1.0 if one else _BESIDE] for one in brought])
+    said = np.maximum(own * has, has[requests] * np.where(short[requests], 1.0, _BESIDE)[:, None]) * worth
+    names = said[:, len(told) : len(groups)]
+    return said.sum(1), names.max(1, initial=0.0)
+
+
+def _terms(equivalent: Sequence[str], index: PassageIndex) -> list[int]:
+    """The terms of words that may stand for each other, in each language of the sources."""
+    tables = (words.stem_table(equivalent, name) for name in index.languages)
+    terms = {table[word] for table in tables for word in equivalent if word in table}
+    for signs in map(words.run_on_terms, equivalent):
+        if len(signs) in (1, 3):  # a noun of one sign or two is a term of its own, the last one
+            terms.add(int(signs[-1]))
+    return sorted(terms) or [0]
+
+
+def _requests(sources: Sequence[Quotable]) -> npt.NDArray[np.int64]:
+    """For each message the last one of a user up to it."""
+    users = np.array([n if source.role == "user" else 0 for n, source in enumerate(sources)], np.int64)
+    return np.maximum.accumulate(users)

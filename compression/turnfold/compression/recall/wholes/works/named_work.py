@@ -1,0 +1,164 @@
+"""A work that is asked for as a whole: the script, the letter, the table that the conversation made before.
+
+Lives here: what is quoted of it, and what has room. Does not belong here: which messages hold works (``held_works``), what its
+versions are (``work_forms``), whether a message asks for one (``text.dialogue.wanted.works``), passages that bear on a question
+(``ranking``).
+
+Of the works that share most words with the question the newest whole version is meant, unless an older one is asked for; what
+changed it later is quoted with it. One that the request holds anyway, since its turn is not folded, needs no quote, nor do the
+versions that are not wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import Final
+
+from turnfold.compression.memo import Memo
+from turnfold.compression.recall import passage_index
+from turnfold.compression.recall.fence import FRAME, fence_tokens
+from turnfold.compression.recall.question import Question, WantedWork
+from turnfold.compression.recall.wholes.found_work import FoundWork
+from turnfold.compression.recall.wholes.revisions import find_revisions
+from turnfold.compression.recall.wholes.several_works import several_works
+from turnfold.compression.recall.wholes.spread_works import fitting_spread
+from turnfold.compression.recall.wholes.version_changes import version_changes
+from turnfold.compression.recall.wholes.works.held_works import HeldWork, read_work, works_for
+from turnfold.compression.recall.wholes.works.work_forms import (
+    LIKE_BEST,
+    WorkForms,
+    naming_words,
+    newest_of_each,
+    with_changes,
+    with_revisions,
+    work_forms,
+)
+from turnfold.compression.text.dialogue.pasted_pieces import pieces_with
+from turnfold.compression.text.dialogue.wanted.versions import WITH_OLDER
+from turnfold.compression.text.dialogue.wanted.works import AskedWork
+from turnfold.compression.text.quotes import Quotable, Quote
+
+_RIVAL: Final = 0.9  # share of the best score from which another work may as well be meant
+_ASKED_ABOUT: Final = 500  # tokens of a work up to which it is quoted to a question about it
+_SEVERAL: Final = 2
+
+
+def find_work(sources: Sequence[Quotable], question: Question, folded: str, count: Callable[[str], int], memo: Memo) -> FoundWork:
+    """The work that is asked for, and what changed it later.
+
+    Args:
+        sources: what may be quoted.
+        folded: the question, case-folded.
+    """
+    wanted = question.work
+    if wanted is None:
+        return FoundWork()
+    room = question.whole_room - fence_tokens(count)
+    if wanted.asked.is_several:
+        index = passage_index.build(sources, memo)
+        quotes, tokens = several_works(sources, wanted.asked.telling, index, room, count, memo)
+        if quotes or not wanted.asked.is_long:
+            return FoundWork(quotes, (), tokens)
+    messages = [*sources, *question.behind]
+    revised, tokens = find_revisions(messages, len(sources), wanted, folded, room, count, memo)
+    found = [] if revised else works_for(messages, wanted, folded, memo)
+    if not found:
+        return FoundWork(revised, (), tokens)
+    forms = work_forms(found, wanted.asked, naming_words(folded, wanted.asked))
+    if not wanted.is_whole:  # if it is short, since what it says may share no word with the question
+        return _fitting(forms.wanted[:1], sources, min(room, _ASKED_ABOUT), count) or FoundWork()
+    several = _together(messages, found, forms, wanted, folded, memo)
+    changes = _changes_between(messages, several or forms.wanted, sources, room, count)
+    if changes.quotes or several:
+        return changes if changes.quotes else _all_of(several, sources, room, count)
+    forms = with_changes(messages, with_revisions(messages, forms, wanted.asked, memo), wanted.asked)
+    return _one(found, forms, wanted.asked, sources, room, count)
+
+
+def _changes_between(
+    messages: Sequence[Quotable],
+    works: Sequence[HeldWork],
+    sources: Sequence[Quotable],
+    room: int,
+    count: Callable[[str], int],
+) -> FoundWork:
+    """Where several versions differ that have no room."""
+    versions = sorted({work.source for work in works})
+    if len(versions) < _SEVERAL or _cost(works, sources, count) <= room:
+        return FoundWork()
+    changes, tokens = version_changes(messages, versions, len(sources), room, count)
+    return FoundWork(changes, (), tokens)
+
+
+def _one(
+    found: Sequence[HeldWork],
+    forms: WorkForms,
+    asked: AskedWork,
+    sources: Sequence[Quotable],
+    room: int,
+    count: Callable[[str], int],
+) -> FoundWork:
+    """The version of a work that is meant, with what changed it later."""
+    apart = tuple(chain.from_iterable(work.quotes for work in forms.others))
+    if forms.wanted[0].source >= len(sources) and len(asked.versions) == 1:
+        return FoundWork((), apart)
+    likely = _RIVAL * max(work.fits for work in found)
+    known = {work.source for work in (*forms.wanted, *forms.changed, *forms.others)}
+    rivals = [work for work in found if work.fits >= likely and work.source not in known]
+    fitting = _fitting((*forms.wanted, *reversed(forms.changed), *rivals[-1:]), sources, room, count)
+    if fitting is None and asked.is_long:
+        fitting = _all_of(forms.wanted[:1], sources, room, count)
+    return fitting._replace(outdated=apart) if fitting else FoundWork()
+
+
+def _together(
+    messages: Sequence[Quotable], found: Sequence[HeldWork], forms: WorkForms, wanted: WantedWork, folded: str, memo: Memo
+) -> list[HeldWork]:
+    """The works that a message asks for together, in order: of one kind, by several names, or the pieces of one; none where it
+    asks for one."""
+    asked = wanted.asked
+    if asked.is_long and (pieces := pieces_with(messages, forms.wanted[0].source, memo)):
+        return [read_work(n, messages[n].text, ((0, len(messages[n].text)),), 0.0) for n in pieces]
+    if asked.beside:
+        works = {forms.wanted[0].source: forms.wanted[0]}
+        for one in asked.beside:
+            others = works_for(messages, WantedWork(one, True), folded, memo, frozenset(works))
+            if others:
+                best = work_forms(others, one, frozenset()).wanted[0]
+                works[best.source] = best
+        return [works[source] for source in sorted(works)]
+    number = asked.number if asked.is_several else max(asked.versions) + 1
+    is_other = asked.is_long and len(forms.wanted) + len(forms.others) == 1 and asked.versions != WITH_OLDER
+    if not (asked.is_several or (number > 0 and is_other)):
+        return []
+    return newest_of_each([work for work in found if work.fits >= LIKE_BEST * max(work.fits for work in found)], number)
+
+
+def _all_of(works: Sequence[HeldWork], sources: Sequence[Quotable], room: int, count: Callable[[str], int]) -> FoundWork:
+    """The works whole, those that are folded; where the room is too small for all, what each says throughout."""
+    folded = [work for work in works if work.source < len(sources)]
+    quotes, tokens = fitting_spread(sources, list(chain.from_iterable(work.quotes for work in folded)), room, count)
+    return FoundWork(tuple(quotes), (), tokens)
+
+
+def _fitting(works: Sequence[HeldWork], sources: Sequence[Quotable], room: int, count: Callable[[str], int]) -> FoundWork | None:
+    """Those of the works that are folded and fit; None if the first is folded and does not."""
+    quotes: list[Quote] = []
+    spent = 0
+    for work in works:
+        if work.source >= len(sources):
+            continue
+        cost = _cost([work], sources, count)
+        if spent + cost <= room:
+            spent += cost
+            quotes += work.quotes
+        elif work is works[0]:
+            return None
+    return FoundWork(tuple(quotes), (), spent)
+
+
+def _cost(works: Sequence[HeldWork], sources: Sequence[Quotable], count: Callable[[str], int]) -> int:
+    """The tokens of those works that are folded, as they are quoted."""
+    quotes = (quote for work in works if work.source < len(sources) for quote in work.quotes)
+    return sum(count(sources[n].text[start:end]) + FRAME for n, start, end in quotes)

@@ -1,0 +1,130 @@
+"""The versions of the work that is meant.
+
+Lives here: which of the works that fit are versions of one, which of them is wanted, and what changed that later. Does not belong
+here: which messages hold works (``held_works``), which versions a message asks for (``text.dialogue.wanted.versions``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from turnfold.compression.memo import Memo
+from turnfold.compression.recall.question import content_words
+from turnfold.compression.recall.wholes.code_changes import code_changes
+from turnfold.compression.recall.wholes.revisions import newest_revision
+from turnfold.compression.recall.wholes.works.held_works import NO_NAMES, HeldWork, read_work
+from turnfold.compression.text.dialogue.wanted.versions import NEWEST, WITH_OLDER
+from turnfold.compression.text.dialogue.wanted.works import AskedWork
+from turnfold.compression.text.quotes import Quotable
+
+#: Share of the best score from which a work may be meant as well.
+LIKE_BEST: Final = 0.8
+_SHARED_LINES: Final = 0.3  # of the shorter one's lines, from which two that fit are forms of one work
+_MOST_LINES: Final = 0.5  # the same whatever was asked for
+_NEXT: Final = 2  # messages from a work to a version of it that the next request asked for
+_MOST_WORDS: Final = 0.5  # of the shorter one's words, from which two texts are versions of one
+_WHOLE: Final = 0.6  # share of the longest form's lines from which a form is no mere part
+_OPENING: Final = (":", "{")  # ends of a line that begins a part of code
+_BEFORE: Final = re.compile(r"\b(?:before|bevor|vor|avant|antes|prima)\b")  # behind it stands what a version has not
+
+
+class WorkForms(NamedTuple):
+    """The versions of the work that is meant: those that are wanted, what changed the newest later, and the others."""
+
+    wanted: tuple[HeldWork, ...]
+    changed: tuple[HeldWork, ...]
+    others: tuple[HeldWork, ...]
+
+
+def work_forms(found: Sequence[HeldWork], asked: AskedWork, names: frozenset[str]) -> WorkForms:
+    """The versions of the work that fits best, of equal ones the newest."""
+    likely = max(found, key=lambda work: (work.fits, work.source))
+    pattern = [work for work in found if work is likely or _share(work.words, likely.words) >= _MOST_WORDS]
+    best = max(pattern, key=lambda work: (len(names & work.words), work.fits, work.source))
+    meant = _versions(found, best, names)
+    longest = max(map(_length, meant))
+    versions = [work for work in meant if _length(work) >= _WHOLE * longest]
+    newest = versions[-1]
+    numbers = dict.fromkeys(n % len(versions) for n in asked.versions if -len(versions) <= n < len(versions))
+    wanted = tuple([versions[n] for n in numbers]) or (newest,)
+    if newest not in wanted:
+        return WorkForms(wanted, (), tuple([work for work in meant if work not in wanted]))
+    later = [work for work in found if work.source > newest.source and (work in meant or _changes(work, newest))]
+    return WorkForms(wanted, tuple(later), tuple([work for work in meant if work not in wanted and work not in later]))
+
+
+def naming_words(folded: str, asked: AskedWork) -> frozenset[str]:
+    """The words of a question that say what the work is about, in whichever version."""
+    if asked.versions == WITH_OLDER:  # what has gone is named
+        return frozenset()
+    return frozenset(content_words(_BEFORE.split(folded)[0])) - NO_NAMES - asked.telling
+
+
+def with_changes(messages: Sequence[Quotable], forms: WorkForms, asked: AskedWork) -> WorkForms:
+    """The same with what was told of code since its newest version."""
+    newest = forms.wanted[0]
+    if newest.is_prose or asked.versions != NEWEST:
+        return forms
+    known = {work.source: work for work in forms.changed}
+    for n, ranges in code_changes(messages, newest.source, newest.ranges).items():
+        known.setdefault(n, read_work(n, messages[n].text, ranges, newest.fits))
+    return forms._replace(changed=tuple([known[n] for n in sorted(known)]))
+
+
+def with_revisions(messages: Sequence[Quotable], forms: WorkForms, asked: AskedWork, memo: Memo) -> WorkForms:
+    """The same with what became of a text step by step in place of the version that fits best."""
+    number = forms.wanted[0].source
+    chain = () if asked.versions != NEWEST or asked.kind == "code" else newest_revision(messages, number, memo)
+    if not chain or chain[-1] <= number:
+        return forms
+    held = [read_work(n, messages[n].text, ((0, len(messages[n].text)),), forms.wanted[0].fits) for n in chain]
+    others = [work for work in (*forms.wanted, *forms.others) if work.source not in chain]
+    return WorkForms((held[0],), tuple(held[1:]), tuple(others))
+
+
+def newest_of_each(works: Sequence[HeldWork], number: int) -> list[HeldWork]:
+    """The newest of so many works, in order; of which two are versions of one, unless there are too few without them: two leases
+    may share most of their words."""
+    apart: list[HeldWork] = []
+    for work in reversed(works):
+        if not any(_is_version(work, other) for other in apart):
+            apart.append(work)
+    apart = apart[: number or None]
+    versions = [work for work in reversed(works) if work not in apart]
+    return sorted([*apart, *versions[: max(0, number - len(apart))]], key=lambda work: work.source)
+
+
+def _versions(found: Sequence[HeldWork], best: HeldWork, names: frozenset[str]) -> list[HeldWork]:
+    """The versions of the work that fits best, and parts of it, in order. Texts of one pattern may be about different things."""
+    named = names & best.words if best.is_prose else frozenset()
+    alike = [work for work in found if work.is_prose == best.is_prose and named <= work.words]
+    meant = {work.source: work for work in alike if work is best or _is_version(work, best)}
+    for step, ordered in ((_NEXT, alike), (-_NEXT, alike[::-1])):  # each changed as soon as it was made
+        for work in ordered:
+            before = meant.get(work.source - step)
+            if before is not None and _share(work.words, before.words) >= _MOST_WORDS:
+                meant[work.source] = work
+    return [meant[source] for source in sorted(meant)]
+
+
+def _is_version(work: HeldWork, best: HeldWork) -> bool:
+    if best.is_prose:
+        return _share(work.words, best.words) >= _MOST_WORDS
+    least = _SHARED_LINES if work.fits >= LIKE_BEST * best.fits else _MOST_LINES
+    return _share(work.lines, best.lines) >= least
+
+
+def _length(work: HeldWork) -> int:
+    return len(work.words if work.is_prose else work.lines)
+
+
+def _share(some: frozenset[str], others: frozenset[str]) -> float:
+    """Of the fewer ones the part that they have in common."""
+    return len(some & others) / max(1, min(len(some), len(others)))
+
+
+def _changes(work: HeldWork, whole: HeldWork) -> bool:
+    """Whether a later and smaller one begins a part anew that the whole one has: "def total(self):"."""
+    return len(work.lines) < _WHOLE * len(whole.lines) and any(line.endswith(_OPENING) for line in work.lines & whole.lines)
