@@ -43,7 +43,6 @@ _PROSE_TOKENS: Final = 60  # shorter messages are quoted as they are
 _LINED_TOKENS: Final = 30  # the same of those in lines
 _FEWEST_LINES: Final = 5
 _MOST_CODE: Final = 0.5  # of a document
-_SEVERAL: Final = 2  # texts that are meant where versions are compared
 _PASTED_TOKENS: Final = 150  # of a text that people did not type as they talk
 _TALK: Final = 0.1  # the most that a text fits which only talks of the work
 _UNFORMED: Final = 0.5  # of what a text fits without the form of the work, where others have it
@@ -116,7 +115,7 @@ def _likely_texts(
     pasted = [n for n in held if _is_pasted(sources[n])]
     texts = [n for n in held if named[n] and (n in made or n in pasted or _is_headed(sources[n]))]
     nameless = [n for n in pasted if not _is_talk(sources[n].text) or pieces_with(sources, n, memo)]
-    number = asked.number or (1 if asked.versions == NEWEST else _SEVERAL)
+    number = asked.number or (1 if asked.versions == NEWEST and not asked.labels else max(1, len(nameless)))
     return texts if len(texts) >= number else sorted({*texts, *nameless[-number:]})
 
 

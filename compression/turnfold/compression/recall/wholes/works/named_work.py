@@ -25,6 +25,7 @@ from turnfold.compression.recall.wholes.several_works import several_works
 from turnfold.compression.recall.wholes.spread_works import fitting_spread
 from turnfold.compression.recall.wholes.version_changes import version_changes
 from turnfold.compression.recall.wholes.works.held_works import HeldWork, read_work, works_for
+from turnfold.compression.recall.wholes.works.told_apart import told_apart
 from turnfold.compression.recall.wholes.works.work_forms import (
     LIKE_BEST,
     WorkForms,
@@ -120,6 +121,8 @@ def _together(
     asked = wanted.asked
     if asked.is_long and (pieces := pieces_with(messages, forms.wanted[0].source, memo)):
         return [read_work(n, messages[n].text, ((0, len(messages[n].text)),), 0.0) for n in pieces]
+    if meant := told_apart(messages, found, forms, asked, folded):
+        return meant
     if asked.beside:
         works = {forms.wanted[0].source: forms.wanted[0]}
         for one in asked.beside:

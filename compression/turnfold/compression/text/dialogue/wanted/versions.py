@@ -28,7 +28,7 @@ _NAMING: Final = ("versions", *_NUMBERS, "new", "undo", "restore", "compare", "c
 VERSION_WORDS: Final = frozenset(word for section in _NAMING for phrase in _TABLES[section] for word in phrase.split("_"))
 _WORK: Final = "|".join(one_of("works", kind) for kind in ("code", "prose", "either"))
 # Parts of a work, of which there is a first one in every version.
-_PART: Final = r"(?:paragraph|chapter|scene|message|text|list|table|line|kapitel|tabelle|liste|chapitre|capítulo|tabla|lista)\b"
+_PART: Final = r"(?:paragraph|chapter|scene|message|list|table|line|kapitel|tabelle|liste|chapitre|capítulo|tabla|lista)\b"
 # "the first version", "the original letter".
 _BEFORE_NOUN: Final = re.compile(
     rf"\b(?!secondo (?:il|lo|la|le|i|gli|l['’]))({_NUMBERED})(?: of the)?(?: two)? (?!{_PART})(?:\w+ )?(?:{_VERSION}|{_WORK})\b"

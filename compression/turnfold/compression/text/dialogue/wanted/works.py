@@ -74,6 +74,11 @@ _WHAT_BROUGHT: Final = re.compile(
 )
 #: "contract A and contract B"
 _PAIR: Final = re.compile(r"\b([^\W\d_]{2,}) (?:a|1)\b[^\n]{1,60}?\b(?:\1 )?(?:b|2)\b")
+#: "document B", "contracts 1 and 3".
+_LABELLED: Final = re.compile(r"\b([^\W\d_]{4,}) ([a-h]|[1-9])\b(?![.,:%]?\d|['’])")
+_NEXT_LABEL: Final = re.compile(
+    r"(?:,|\b(?:and|with|or|und|mit|et|y|con|e|i|и|ve)) (?:[^\W\d_]{4,} )?([b-h]|[1-9])\b(?![.,:%]?\d|['’])"
+)
 #: What only code gets.
 _CODE_PARTS: Final = re.compile(r"\b(?:(?:unit ?|unit-)tests?|type (?:hints|annotations)|docstrings?|typehints)\b")
 _BROUGHT: Final = (
@@ -114,6 +119,7 @@ _HAVE_NO_ARTICLES: Final = re.compile("[ąćęłńśźżčďěňřšťůžğış
 #: In which "a" is "the", or nothing that speaks against it; of a few words of Portuguese most are Spanish too.
 _HAVE_A: Final = ("portuguese", "spanish")
 _OWN_ANSWERS: Final = re.compile(one_of("works", "own answers"))
+_POSSESSIVE: Final = ("'s", "’s")  # "Olsen's offer"
 _MOST_APART: Final = 4  # words from a noun back to what makes it a known one
 _MOST_BEHIND: Final = 6  # words that name it, where no noun does
 _SHORT: Final = 120  # characters of one that names no kind of work
@@ -143,6 +149,7 @@ class AskedWork(NamedTuple):
         number: how many of these; 0: any.
         is_long: whether its noun is one for long texts, which people paste without saying what they are.
         beside: other works that it asks for as well.
+        labels: letters or figures that tell it from others of its kind: "document b".
     """
 
     kind: WorkKind
@@ -154,6 +161,7 @@ class AskedWork(NamedTuple):
     number: int = 0
     is_long: bool = False
     beside: tuple[AskedWork, ...] = ()
+    labels: tuple[str, ...] = ()
 
 
 def asked_work(folded: str) -> AskedWork | None:
@@ -318,6 +326,9 @@ def _head(word: str) -> str | None:
 def _named_work(words: list[str], folded: str) -> AskedWork | None:
     if _CODE_NAME.search(folded):
         return AskedWork("code", frozenset(_WORD.findall(" ".join(_CODE_NAME.findall(folded)))))
+    if (labelled := _LABELLED.search(folded)) and (one := work_named(labelled[1])) and one.is_long:
+        labels = (labelled[2], *_NEXT_LABEL.findall(folded, labelled.end()))
+        return one._replace(labels=labels, is_several=len(labels) > 1, number=len(labels) if len(labels) > 1 else 0)
     pair = _PAIR.search(folded)
     if pair and (both := work_named(pair[1])) and both.is_long:
         return both._replace(is_several=True, number=2)
@@ -372,7 +383,7 @@ def _known(words: list[str], at: int) -> AskedWork | None:
     if head in _DEFINITE_NOUNS:
         return _named(noun, head, ())
     for behind in range(at - 1, max(-1, at - 1 - _MOST_APART), -1):
-        is_known = words[behind] in _DEFINITE
+        is_known = words[behind] in _DEFINITE or words[behind].endswith(_POSSESSIVE)
         if words[behind] in _COMING or (words[behind] in _INDEFINITE and not (is_known and language(words) in _HAVE_A)):
             return None
         if is_known:
