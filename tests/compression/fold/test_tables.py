@@ -276,3 +276,25 @@ def test_an_older_table_stays_folded_where_a_newer_one_is_meant() -> None:
     text = forwarded(messages)
     assert "\n".join(wares) in text
     assert "\n".join(staff) not in text
+
+
+@pytest.mark.parametrize(
+    ("ask", "months"),
+    [
+        ("What is the total salary in April?", [1]),
+        ("Compare the totals of March and April.", [0, 1]),
+        ("Sum up the salaries of the first table.", [0]),
+        ("Wie hoch ist die Summe in der zweiten Tabelle?", [1]),
+        ("What is the average salary in the last table?", [2]),
+    ],
+)
+def test_of_several_tables_those_are_there_that_are_meant(ask: str, months: list[int]) -> None:
+    tables = [[row.replace("Person", f"{month}Person") for row in csv(60)] for month in ("March", "April", "June")]
+    messages: list[Message] = []
+    for month, rows in zip(("March", "April", "June"), tables, strict=True):
+        told = f"The salaries of {month}:\n" + "\n".join(rows)
+        messages += [{"role": "user", "content": told}, {"role": "assistant", "content": "Got it."}, *talk(4, len(messages))]
+    messages += [*talk(60, 90), {"role": "user", "content": ask}]
+    folded = fold_request(encode(messages), FoldOptions(model="gpt-4o", prices=HALF), WARM)
+    quotes = json.loads(folded.body)["messages"][-1]["content"]
+    assert [n for n, rows in enumerate(tables) if all(row in quotes for row in rows[1:])] == months

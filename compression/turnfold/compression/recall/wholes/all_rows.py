@@ -11,6 +11,7 @@ there is none, those that the question needs first ("the cheapest", "above 850")
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
@@ -35,6 +36,7 @@ from turnfold.compression.text.dialogue.wanted.row_requests import (
     names_data,
     names_others,
     needs_others,
+    placed_table,
     tells_change,
 )
 from turnfold.compression.text.quotes import Quotable, Quote
@@ -75,15 +77,42 @@ def find_rows(
     if not (question.whole_room and asks_over_rows(folded)):
         return FoundWork()
     asked = AskedRows(folded, index)
-    fitting = [(asked.fits(one.text[one.above : one.end]), one.place, one) for one in _all_rows(sources, index, question, memo)]
-    fits, _, best = max(fitting, key=lambda one: one[:2], default=(0, 0, None))
-    if best is None or not (fits or asked.names_data) or names_others(question.text, words.fold(best.text)):
-        return FoundWork()
-    changes = _changes(sources, best, question.held, count)
-    if best.source is None or best.source in question.held:
+    every = _all_rows(sources, index, question, memo)
+    meant = _told_apart(every, asked)
+    if not meant:
+        fitting = [(asked.fits(one.text[one.above : one.end]), one.place, one) for one in every]
+        fits, _, best = max(fitting, key=lambda one: one[:2], default=(0, 0, None))
+        if best is None or not (fits or asked.names_data) or names_others(question.text, words.fold(best.text)):
+            return FoundWork()
+        meant = [best]
+    found = FoundWork()
+    for one in meant:
+        room = question.whole_room - fence_tokens(count) - found.tokens
+        found = found.joined(_with_changes(sources, one, asked, question.held, room, count))
+    return found
+
+
+def _told_apart(every: Sequence[_Rows], asked: AskedRows) -> list[_Rows]:
+    """The rows that a question tells from others: by their place ("the second table"), or several by words that stand above one
+    of them alone ("compare March and May"); none where it does not."""
+    place = placed_table(asked.folded)
+    if place is not None:
+        return [every[place]] if -len(every) <= place < len(every) else []
+    above = [asked.having(one.text[one.above : one.start]) for one in every]
+    often = Counter(word for words_above in above for word in words_above)
+    named = [one for one, has in zip(every, above, strict=True) if any(often[word] == 1 for word in has)]
+    return named if len(named) > 1 else []
+
+
+def _with_changes(
+    sources: Sequence[Quotable], rows: _Rows, asked: AskedRows, held: frozenset[int], room: int, count: Callable[[str], int]
+) -> FoundWork:
+    """The rows that are needed of some, with what changed them later; of those that the request holds the changes alone."""
+    changes = _changes(sources, rows, held, count)
+    if rows.source is None or rows.source in held:
         return changes
-    rows_of = _quoted(best, best.source, asked, question.whole_room - fence_tokens(count) - changes.tokens, count)
-    return rows_of.joined(changes) if rows_of.quotes else rows_of
+    found = _quoted(rows, rows.source, asked, room - changes.tokens, count)
+    return found.joined(changes) if found.quotes else found
 
 
 def _with_question_before(question: Question, folded: str) -> str:

@@ -17,6 +17,7 @@ from typing import Final
 from turnfold.compression.memo import remembering
 from turnfold.compression.text import lower, words
 from turnfold.compression.text.blocks import Range
+from turnfold.compression.text.dialogue.wanted.picks import PLACES
 from turnfold.compression.text.lexicon import lexicon, one_of
 from turnfold.compression.text.records import records_of
 from turnfold.compression.text.sentences import rough_sentences
@@ -47,6 +48,7 @@ _BEGINNINGS: Final = tuple(sorted(lexicon("tallies")["all rows beginnings"]))
 DATA_WORDS: Final = lexicon("tallies")["data"]
 _SPEAKERS: Final = lexicon("speech")["speakers"]  # whoever tells something
 _COMMANDS: Final = lexicon("tallies")["commands"]
+_CONTAINERS: Final = lexicon("tallies")["containers"]
 _MOST_WORDS: Final = 15  # of a request without a question mark
 _LONGEST: Final = 600  # characters of a message that asks so; a longer one brings its own text
 #: Characters above rows that say what they are.
@@ -130,6 +132,17 @@ def _asks(sentence: str) -> bool:
     said = words.words(sentence)
     is_asked = not _COMMANDS.isdisjoint(said[:1]) or _SPEAKERS.isdisjoint(said)  # "give me the five highest"
     return not DATA_WORDS.isdisjoint(said) or (len(said) <= _MOST_WORDS and is_asked)
+
+
+def placed_table(folded: str) -> int | None:
+    """The place of the table that a case-folded question names by it, as an index: 1 for "the second table"."""
+    said = words.words(folded)
+    for at, word in enumerate(said):
+        if word in _CONTAINERS:
+            places = [PLACES[one] for one in (*said[max(0, at - 1) : at], *said[at + 1 : at + 2]) if one in PLACES]
+            if places:
+                return places[0] - 1 if places[0] > 0 else places[0]
+    return None
 
 
 def is_tally_word(word: str) -> bool:
