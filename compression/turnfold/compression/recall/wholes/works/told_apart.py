@@ -27,7 +27,7 @@ def told_apart(
     messages: Sequence[Quotable], found: Sequence[HeldWork], forms: WorkForms, asked: AskedWork, folded: str
 ) -> list[HeldWork]:
     """The texts that are meant, in order; none where the message does not tell them apart."""
-    apart = [work for work in newest_of_each(found, 0) if messages[work.source].role == "user"] if asked.is_long else []
+    apart = [work for work in newest_of_each(found, 0) if messages[work.source].role == "user"] if asked.is_pasted else []
     if len(apart) < 2:
         return []
     leads = [_lead(messages[work.source].text) for work in apart]

@@ -163,6 +163,11 @@ class AskedWork(NamedTuple):
     beside: tuple[AskedWork, ...] = ()
     labels: tuple[str, ...] = ()
 
+    @property
+    def is_pasted(self) -> bool:
+        """Whether its noun is one for what people paste whole, and not for a part of it."""
+        return self.is_long or (self.kind == "code" and not _TABLES["pasted code"].isdisjoint(self.telling))
+
 
 def asked_work(folded: str) -> AskedWork | None:
     """The work that a case-folded message asks for, if it asks for one that is known already."""
@@ -326,7 +331,7 @@ def _head(word: str) -> str | None:
 def _named_work(words: list[str], folded: str) -> AskedWork | None:
     if _CODE_NAME.search(folded):
         return AskedWork("code", frozenset(_WORD.findall(" ".join(_CODE_NAME.findall(folded)))))
-    if (labelled := _LABELLED.search(folded)) and (one := work_named(labelled[1])) and one.is_long:
+    if (labelled := _LABELLED.search(folded)) and (one := work_named(labelled[1])) and one.is_pasted:
         labels = (labelled[2], *_NEXT_LABEL.findall(folded, labelled.end()))
         return one._replace(labels=labels, is_several=len(labels) > 1, number=len(labels) if len(labels) > 1 else 0)
     pair = _PAIR.search(folded)
