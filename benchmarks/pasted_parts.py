@@ -4,9 +4,10 @@
 
 Code: modules of Python's standard library under the names of their files; functions and classes asked for by name, two functions
 of a traceback, and everything that is defined, for a request about all of it. Documents: pages of this repository's docs;
-sections asked for by heading, and the table of contents, also of one that is pasted in three messages. Captions: made up; a
-minute asked for by its time. Made-up texts in eight other languages: sections and all headings. Each is pasted first and asked
-about after forty exchanges about other things, once in a request of its own.
+sections asked for by heading, and the table of contents, also of one that is pasted in three messages; where two versions
+differ; one of four; the next paragraph of one that is gone through. Captions: made up; a minute asked for by its time. Made-up
+texts in eight other languages: sections and all headings. Each is pasted first and asked about after forty exchanges about other
+things, once in a request of its own.
 
 Lives here: the material and the measurement. Does not belong here: what tests assert (``tests/compression/fold/test_named_*``).
 """
@@ -226,6 +227,47 @@ def pieces(number: int, draw: random.Random) -> Iterator[_Case]:
         yield _Case(thirds[0], question, heads, thirds[1:])
 
 
+def versions(number: int, draw: random.Random) -> Iterator[_Case]:
+    """Three lines that differ between two versions of a document, from both."""
+    for n in range(number):
+        lines = "\n\n".join(draw.sample([*_pages().values()], 3)).splitlines()
+        at = draw.sample([k for k, line in enumerate(lines) if len(line) > 60 and lines.count(line) == 1], 3)
+        newer = [f"{line} See also page {n + 40}." if k in at else line for k, line in enumerate(lines)]
+        question = ("What changed between the two versions?", "Compare the new document with the old one.")[n % 2]
+        changed = [line for k in at for line in (_ending(lines[k]), _ending(newer[k]))]
+        yield _Case("Our handbook:\n\n" + "\n".join(lines), question, changed, ["A new version of it:\n\n" + "\n".join(newer)])
+
+
+def _ending(line: str) -> str:
+    """The end of a line: of a long one the sentences that differ are enough."""
+    return line.strip()[-30:]
+
+
+def apart(number: int, draw: random.Random) -> Iterator[_Case]:
+    """All headings of one of four documents, which is named by its order, its label, or the words above it."""
+    for n in range(number):
+        names = draw.sample(sorted(_pages()), 4)
+        k = n % 4
+        lead, question = (
+            ("", f"Summarise the {('first', 'second', 'third', 'last')[k]} document."),
+            ("Document {label}\n\n", f"Summarise document {'ABCD'[k]}."),
+            ("Notes from {name}:\n\n", f"Summarise the document from {names[k].title()}."),
+        )[n % 3]
+        texts = [lead.format(label="ABCD"[i], name=name.title()) + _pages()[name] for i, name in enumerate(names)]
+        heads = [line for line in texts[k].splitlines() if line.startswith("#")]
+        yield _Case(texts[0], question, heads, texts[1:])
+
+
+def next_parts(number: int, draw: random.Random) -> Iterator[_Case]:
+    """The paragraph that comes next of a text that is gone through paragraph by paragraph."""
+    paragraphs = [part for page in _pages().values() for part in page.split("\n\n") if 200 < len(part) < 900 and "|" not in part]
+    for n in range(number):
+        chosen = draw.sample(paragraphs, 50)
+        done = 12 + 2 * n
+        asked = "Translate this into German, one paragraph at a time.\n\n" + "\n\n".join(chosen)
+        yield _Case(asked, "next", [chosen[done + 1]], ["next"] * done)
+
+
 def languages(number: int, draw: random.Random) -> Iterator[_Case]:
     """Sections by number and by heading, and all headings, in other languages."""
     for n in range(number):
@@ -260,6 +302,9 @@ MATERIAL: Final[dict[str, Callable[[int, random.Random], Iterator[_Case]]]] = {
     "table of contents": contents,
     "a minute of captions": captions,
     "documents in pieces": pieces,
+    "versions that differ": versions,
+    "one of four documents": apart,
+    "the next paragraph": next_parts,
     "eight other languages": languages,
 }
 

@@ -44,6 +44,7 @@ _COMPARE: Final = re.compile(rf"\b(?:{one_of('versions', 'compare')})\b")
 _CHANGED: Final = re.compile(rf"\b(?:{one_of('versions', 'changed')})\b")
 _RUN_ON_CHANGED: Final = re.compile(one_of("versions", "changed run-on"))
 _COMBINE: Final = re.compile(rf"\b(?:{one_of('versions', 'combine')})\b")
+_LONGEST_COMPARING: Final = 100  # characters
 _PLACE: Final = re.compile(rf"\b(?:{one_of('versions', 'places')})\b")
 _AT_FIRST: Final = re.compile(rf"\b(?:{one_of('versions', 'at first')})\b")
 # "version 2's ending", "draft no. 3", "v4": of software too, so that a message must say what is to be done with it.
@@ -86,6 +87,14 @@ def asked_versions(folded: str) -> Versions:
         return tuple(sorted(named))
     meant = ((_RESTORE, WITH_OLDER), (_UNDO, (-2, -1)), (_AT_FIRST, (0,)))
     return next((versions for pattern, versions in meant if pattern.search(folded)), ())
+
+
+def compares_versions(folded: str) -> bool:
+    """Whether a short case-folded message asks how versions differ, whatever they are of: "what changed in the new version?"."""
+    if len(folded) > _LONGEST_COMPARING or len(asked_versions(folded)) <= 1:
+        return False
+    is_compared = _COMPARE.search(folded) or _CHANGED.search(folded)
+    return bool(is_compared and _NAMES_VERSION.search(folded)) or (not folded.isascii() and bool(_RUN_ON_CHANGED.search(folded)))
 
 
 def asks_to_revise(folded: str) -> bool:

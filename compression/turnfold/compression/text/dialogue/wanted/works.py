@@ -18,7 +18,14 @@ from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 
 from turnfold.compression.text.dialogue.wanted.judging import judging_sentences, speaks_of_judging
-from turnfold.compression.text.dialogue.wanted.versions import NEWEST, VERSION_WORDS, Versions, asked_versions, names_number
+from turnfold.compression.text.dialogue.wanted.versions import (
+    NEWEST,
+    VERSION_WORDS,
+    Versions,
+    asked_versions,
+    compares_versions,
+    names_number,
+)
 from turnfold.compression.text.lexicon import lexicon, one_of
 from turnfold.compression.text.lower import MARKS
 from turnfold.compression.text.words import is_function_word, language
@@ -182,6 +189,8 @@ def asked_work(folded: str) -> AskedWork | None:
     found = found or (_named_work(words, folded) if is_wanted else _judged_work(folded) or _scaled_work(folded))
     if found is None and _is_port(words, folded):
         return AskedWork("code", frozenset())
+    if found is None and compares_versions(folded):
+        return AskedWork("either", frozenset(), versions=versions, is_long=True)
     if found is None or (
         found.is_long and not versions and not _TABLES["lookups"].isdisjoint(words[:1])
     ):  # "when did I send the contract?"
@@ -389,7 +398,8 @@ def _known(words: list[str], at: int) -> AskedWork | None:
         return _named(noun, head, ())
     for behind in range(at - 1, max(-1, at - 1 - _MOST_APART), -1):
         is_known = words[behind] in _DEFINITE or words[behind].endswith(_POSSESSIVE)
-        if words[behind] in _COMING or (words[behind] in _INDEFINITE and not (is_known and language(words) in _HAVE_A)):
+        is_new = words[behind] in _INDEFINITE and not (behind and words[behind - 1] in _DEFINITE)  # "the new contract" is known
+        if words[behind] in _COMING or (is_new and not (is_known and language(words) in _HAVE_A)):
             return None
         if is_known:
             return _named(noun, head, words[behind + 1 : at])
