@@ -211,9 +211,9 @@ def asks_for_contents(message: str) -> bool:
     if len(folded) <= _SHORT_QUESTION and words.has_pairs(folded) and (found := _RUN_ON_CONTENTS.search(folded)):
         beside = (folded[: found.start()], folded[found.end() :])
         return all(_RUN_ON_ABOUT.fullmatch(part) for part in beside)
-    found = [*_CONTENTS.finditer(folded)] if len(folded) <= _SHORT_QUESTION else []
+    named = [*_CONTENTS.finditer(folded)] if len(folded) <= _SHORT_QUESTION else []
     rest = words.words(_CONTENTS.sub(" ", folded).replace("-", " "))
-    if not found or not (any(one["sure"] for one in found) or not _TABLES["texts"].isdisjoint(rest)):
+    if not named or not (any(one["sure"] for one in named) or not _TABLES["texts"].isdisjoint(rest)):
         return False  # "the plan" may be any, "the plan of the report" is its outline
     return all(word in _ABOUT_CONTENTS or words.is_function_word(word) for word in rest)
 
