@@ -31,6 +31,7 @@ _TITLES: Final = {
     "hi": "लागू क्षेत्र|भुगतान शर्तें|डिलीवरी समय|वारंटी|दायित्व|अनुबंध समाप्ति|गोपनीयता|अंतिम प्रावधान",
 }
 _COUNTED: Final = ("사진 3장을 보내줘", "예산이 5조 원이야?", "2番目の店はどこ？", "第一部电影叫什么？", "I ate 3. No idea why.")
+_PLANS: Final = ("Give me the plan.", "Quel est le plan ?", "Dame la estructura", "Show me the parts", "ما هي العناوين؟")
 _SIGNS: Final = "一二三四五六七八"
 
 
@@ -106,6 +107,7 @@ def test_all_headings_are_there_for_whoever_asks_for_the_contents(language: str,
         "哪些部分坏了？",
         "見出しの色は何がいい？",
         "大纲里老师说了什么缺点？",
+        *_PLANS,
         "第三章节讲了什么？",
     ],
 )

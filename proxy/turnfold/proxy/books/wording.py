@@ -169,7 +169,7 @@ _REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "asks-for-all": "It asks for a summary in place of the conversation, so all of it was sent.",
         "not-smaller": "The fold was not smaller.",
         "over-budget": "The parts that are never folded exceed the budget.",
-        "results-cut": "The budget left no room for all of the newest tool results: what the request asks for was sent.",
+        "results-cut": "The budget left no room for all of the newest tool results: they were cut to what the request asks for.",
         "attachments-left-out": "The budget or window left no room for the oldest attachments: markers name what was left out.",
         "unparsable": "The body is not a JSON object with a list of messages.",
         "content-encoding": "Turnfold cannot decode its content-encoding.",

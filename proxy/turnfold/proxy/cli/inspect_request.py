@@ -151,7 +151,7 @@ def _print_request(console: Console, found: dict[str, Any], full: bool) -> None:
             table.add_row(_text(before, full), _text(after, full))
         console.print(table)
     if not found["sections"]:
-        console.print("Nothing was folded in it.")
+        console.print("It has no folded blocks.")
 
 
 def _from_server(settings: Settings, url: str, name: str, since: str, tenant: str) -> dict[str, Any]:

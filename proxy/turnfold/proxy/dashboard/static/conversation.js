@@ -30,7 +30,7 @@ export async function conversation({ parts, values, still, fail }) {
       const { receipt, why, sections } = await api.get(`requests/${encodeURIComponent(one.request_id)}`, { from: one.at - 3600, to: one.at + 3600 });
       if (!still()) return;
       chosen.replaceChildren(el("h2", { tabindex: "-1" }, "Blocks in request ", el("code", {}, receipt.request_id)), ...details({ ...receipt, tenant_name: one.tenant_name }, why),
-        el("h3", {}, `Folded blocks (${sections.length})`), ...[sections.length > 0 && recallNote(), blocks(sections, receipt.tokens_after < receipt.tokens_before)].flat().filter(Boolean));
+        el("h3", {}, `Folded blocks (${sections.length})`), ...[sections.length > 0 && recallNote(), blocks(sections)].flat().filter(Boolean));
       if (asked) chosen.querySelector("h2").focus();
       announce(`Request ${receipt.request_id}: ${plural(sections.length, "folded block")}.`);
     } catch (problem) {

@@ -30,10 +30,7 @@ export function details(receipt, why) {
     ])];
 }
 
-export function blocks(sections, folded) {
-  if (sections.length) return sections.map(block);
-  return el("p", { class: "faint" }, folded ? "Its blocks are not known." : "Nothing was folded in this request: it went out whole.");
-}
+export const blocks = (sections) => (sections.length ? sections.map(block) : el("p", { class: "faint" }, "It has no folded blocks."));
 
 export const recallNote = () => el("p", { class: "faint" },
   "Marked text is Turnfold's own: markers, the fence around quotes, and “…” where something was left out. Passages recalled for the question, and cache marks, are in the request itself, which is not kept: ",
@@ -49,7 +46,7 @@ export async function request({ parts, values }) {
       el("h1", {}, "Request ", el("code", {}, receipt.request_id)),
       el("section", { class: "sheet" }, details(receipt, why),
         receipt.conversation && el("p", {}, el("a", { href: go("conversation", [receipt.tenant, receipt.conversation]) }, "The whole conversation"))),
-      el("section", { class: "sheet" }, el("h2", {}, `Folded blocks (${sections.length})`), sections.length > 0 && recallNote(), blocks(sections, receipt.tokens_after < receipt.tokens_before)),
+      el("section", { class: "sheet" }, el("h2", {}, `Folded blocks (${sections.length})`), sections.length > 0 && recallNote(), blocks(sections)),
     ],
   };
 }

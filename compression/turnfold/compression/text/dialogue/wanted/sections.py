@@ -32,7 +32,10 @@ _MOST_NAMED: Final = 6  # numbers in a message
 _SHORTEST_TITLE: Final = 8  # letters of a title of several words that is one wherever it is said
 _TABLES: Final = lexicon("sections")
 _NUMBER_WORD: Final = rf"(?:{one_of('sections', 'numbered')})"
-_CONTENTS: Final = re.compile(rf"(?<![\w{MARKS}])(?:{one_of('sections', 'contents')})(?![\w{MARKS}])")
+_CONTENTS: Final = re.compile(
+    rf"(?<![\w{MARKS}])(?:(?P<sure>{one_of('sections', 'contents')})|{one_of('sections', 'contents of a text')})(?![\w{MARKS}])"
+)
+_ABOUT_CONTENTS: Final = _TABLES["about contents"] | _TABLES["texts"]
 _RUN_ON_CONTENTS: Final = re.compile(one_of("sections", "contents run-on"))
 _RUN_ON_ABOUT: Final = re.compile(rf"(?:\W|{one_of('sections', 'about contents run-on')})*+")
 _RUN_ON_TITLED: Final = re.compile(one_of("sections", "titled run-on"))
@@ -208,10 +211,11 @@ def asks_for_contents(message: str) -> bool:
     if len(folded) <= _SHORT_QUESTION and words.has_pairs(folded) and (found := _RUN_ON_CONTENTS.search(folded)):
         beside = (folded[: found.start()], folded[found.end() :])
         return all(_RUN_ON_ABOUT.fullmatch(part) for part in beside)
-    if len(folded) > _SHORT_QUESTION or not _CONTENTS.search(folded):
-        return False
+    named = [*_CONTENTS.finditer(folded)] if len(folded) <= _SHORT_QUESTION else []
     rest = words.words(_CONTENTS.sub(" ", folded).replace("-", " "))
-    return all(word in _TABLES["about contents"] or words.is_function_word(word) for word in rest)
+    if not named or not (any(one["sure"] for one in named) or not _TABLES["texts"].isdisjoint(rest)):
+        return False  # "the plan" may be any, "the plan of the report" is its outline
+    return all(word in _ABOUT_CONTENTS or words.is_function_word(word) for word in rest)
 
 
 def _heading(text: str, head: _Head) -> Range:
