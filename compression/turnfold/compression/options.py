@@ -114,11 +114,13 @@ class Precedence:
     """How far a conversation's precedents are known.
 
     Attributes:
-        newest: digest of the newest one; "" where there is none.
+        known: those that the options had of it.
+        newest: digest of the newest one, new ones included; "" where there is none.
         length: messages of the conversation.
         unknown: requests of which it is asked whether something was decided at them, by number of messages: the digest.
     """
 
+    known: tuple[Precedent, ...] = ()
     newest: str = ""
     length: int = 0
     unknown: Mapping[int, str] = field(default_factory=dict)

@@ -210,6 +210,21 @@ def test_a_process_that_was_restarted_behind_a_rest_folds_as_well() -> None:
     assert finished(here.serve(bodies[25])).events == 1
 
 
+def test_what_a_store_has_lost_is_kept_again_by_whoever_knows_it() -> None:
+    """A record has run out, or the store was emptied: with the next decision it is there again, for processes yet to come."""
+    world, bodies = World(), chat(40)
+    here = Process(world)
+    for number, body in enumerate(bodies[:30]):
+        world.now += HOUR if number == 25 else 20
+        finished(here.serve(body))
+    world.store = here.view.shared = MemoryStore(2**26)
+    for body in bodies[30:]:
+        world.now += 20
+        made = finished(here.serve(body))
+    assert made.events >= 1
+    assert finished(Process(world).serve(bodies[-1])).body == made.body
+
+
 def test_behind_a_rest_the_store_is_asked_four_times_at_most_and_else_as_ever() -> None:
     world, bodies, rounds = World(), chat(34), list[int]()
     here = Process(world)

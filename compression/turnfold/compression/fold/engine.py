@@ -140,7 +140,7 @@ def _precedence(
     newest = max((*known, *decided), key=lambda one: one.at, default=None)
     unknown = set(drawn.unknown).difference(one.at for one in decided)
     named = known_prefixes(messages, unknown, memo)
-    return Precedence(newest.prefix if newest else "", len(messages), {at: named[at] for at in sorted(unknown)})
+    return Precedence(tuple(known), newest.prefix if newest else "", len(messages), {at: named[at] for at in sorted(unknown)})
 
 
 def _chosen(plain: Folded, best: Attempt, options: FoldOptions, memo: Memo) -> Folded:

@@ -171,7 +171,9 @@ class Decisions:
         if not (decided or unknown):
             self._hear(place, known, now)
             return True
-        asked = (*self._alone.get(place, {}).values(), *decided)
+        # What is known is kept too where the store has lost it: a replica that comes later would decide it anew.
+        together = (*known.known, *self._alone.get(place, {}).values(), *decided)
+        asked = tuple({(one.at, one.prefix): one for one in together}.values())
         try:
             kept = await self._kept_first(place, asked, unknown)
         except StoreError as exc:
