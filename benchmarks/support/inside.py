@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from turnfold.compression.fit.fit import Fitted, fit
 from turnfold.compression.fold import conversation_name
 from turnfold.compression.memo import Memo, digest
-from turnfold.compression.options import FoldOptions, Precedent
+from turnfold.compression.options import FoldOptions, Precedence, Precedent
 from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Wire
 from turnfold.compression.wire.messages import MESSAGES
@@ -65,7 +65,7 @@ class Inside:
     _pricing: RequestPricing = field(init=False)
 
     def __post_init__(self) -> None:
-        self._decisions = Decisions(None, 3600.0, self.memory, pauses=Pauses(clock=lambda: self.now))
+        self._decisions = Decisions(None, 3600.0, self.memory, pauses=Pauses(steady=lambda: self.now))
         self._pricing = RequestPricing(price_from(self.settings))
 
     def forward(self, body: bytes, wire: str, at: float) -> Forwarded:
@@ -127,3 +127,8 @@ class _Made:
     def decided(self) -> tuple[Precedent, ...]:
         """What was decided in it."""
         return self.fitted.folded.decided
+
+    @property
+    def precedence(self) -> Precedence:
+        """How far its precedents are known."""
+        return self.fitted.folded.precedence

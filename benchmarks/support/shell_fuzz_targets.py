@@ -90,7 +90,8 @@ async def _read_all(store: MemoryStore) -> None:
     likeness = await LikenessRecords(store, 60).keep_first(_SPOT, _LIKENESS, "c1")
     await SummaryRecords(store, 60).find(_PLACE, 0, 4, "cd")
     await StateRecords(store, 60).get("t1", "c1")
-    (held,) = await keep_first(store, _SPOT, [_PRECEDENT], 60, "c1")
+    await keep_first(store, _SPOT, [], {1: "cd"}, 60, "c1")
+    (held,) = (await keep_first(store, _SPOT, [_PRECEDENT], {}, 60, "c1")).held
     decisions = Decisions(store, 60, memory)
     options = replace(_OPTIONS, precedents=(held,), likenesses=(likeness,))
 
@@ -161,7 +162,7 @@ def _record_corpus() -> list[bytes]:
     store = MemoryStore()
 
     async def write() -> list[bytes]:
-        await keep_first(store, _SPOT, [_PRECEDENT], 60, "c1")
+        await keep_first(store, _SPOT, [_PRECEDENT], {}, 60, "c1")
         await add_counts(store, _SPOT, WarmthCounts())
         await keep_abandoned(store, _PLACE, AbandonedFold(True, 2))
         await LikenessRecords(store, 60).keep_first(_SPOT, _LIKENESS, "c1")

@@ -8,8 +8,8 @@ Same messages and same options give the same bytes (law 5), so whatever can chan
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 #: Part of every fold's identity: a release that changes bytes raises it and says so in the changelog.
@@ -107,6 +107,23 @@ class Precedent:
     at: int
     prefix: str
     decision: FoldDecision
+
+
+@dataclass(frozen=True, slots=True)
+class Precedence:
+    """How far a conversation's precedents are known.
+
+    Attributes:
+        known: those that the options had of it.
+        newest: digest of the newest one, new ones included; "" where there is none.
+        length: messages of the conversation.
+        unknown: requests of which it is asked whether something was decided at them, by number of messages: the digest.
+    """
+
+    known: tuple[Precedent, ...] = ()
+    newest: str = ""
+    length: int = 0
+    unknown: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +226,8 @@ class FoldOptions:
         recall_stays: whether what was recalled for a user message stays until the next fold event, whatever reading it costs.
         likenesses: what sentence vectors said of user messages, decided once for each.
         wants_likeness: whether the fold names the user messages that recall is for and of which nothing was decided yet.
+        heard: digests of precedents: where a conversation's newest one is not among them, the fold asks of all requests whether
+            something was decided at them; else only where it decides something, and of those behind what is known.
     """
 
     model: str = ""
@@ -234,6 +253,7 @@ class FoldOptions:
     recall_stays: bool = False
     likenesses: tuple[Likeness, ...] = ()
     wants_likeness: bool = False
+    heard: frozenset[str] = frozenset()
 
     @property
     def refuses_trailing_space(self) -> bool:

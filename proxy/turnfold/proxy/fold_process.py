@@ -127,6 +127,7 @@ class Worker:
             known = exchange.but(known=under.known)
             options = self._folding.options_at_first(known, conversation.model)
             options = replace(options, belief=under.belief, precedents=under.precedents, borrowed=under.borrowed)
+            options = replace(options, heard=under.heard)
             done = self._folding.fold_read(known, conversation, options)
             under = yield _folded_body(done), done.body or b""
 

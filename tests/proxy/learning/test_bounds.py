@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.no_time import in_no_time, now
 from turnfold.compression.calibration import Learned
-from turnfold.compression.options import FoldDecision, FoldOptions, Precedent, Warmth
+from turnfold.compression.options import FoldDecision, FoldOptions, Precedence, Precedent, Warmth
 from turnfold.proxy.learning.deciding import Decisions, Place
 from turnfold.proxy.learning.places import NamePlaces
 from turnfold.proxy.learning.warming import WarmthMemory
@@ -111,6 +111,7 @@ class Made:
     """What a fold decided."""
 
     decided: tuple[Precedent, ...]
+    precedence = Precedence()
 
 
 @dataclass

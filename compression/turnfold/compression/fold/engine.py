@@ -5,7 +5,7 @@ Lives here: the order of the stations. Does not belong here: what any station do
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from turnfold.compression.fold.attempts import Attempt, steady_attempt
 from turnfold.compression.fold.changing import caching, changes, settle
 from turnfold.compression.fold.check import ATTACHMENT_LOST, TURN_BROKEN, attachments_lost, check
 from turnfold.compression.fold.counts import conversation_tokens, message_tokens
-from turnfold.compression.fold.decisions import binding, bound_belief, bound_likenesses, fresh, under_prices
+from turnfold.compression.fold.decisions import binding, bound_belief, bound_likenesses, fresh, known_prefixes, under_prices
 from turnfold.compression.fold.fold_task import FoldTask, fold_task
 from turnfold.compression.fold.outlook import Outlook
 from turnfold.compression.fold.plan import Plan, plan
@@ -24,9 +24,9 @@ from turnfold.compression.fold.thinking import binds_thinking
 from turnfold.compression.fold.units import units
 from turnfold.compression.fold.write import Section, draft
 from turnfold.compression.memo import Memo, digest
-from turnfold.compression.options import FoldOptions, Precedent, StateBlocks
+from turnfold.compression.options import FoldOptions, Precedence, Precedent, StateBlocks
 from turnfold.compression.wire.chat import CHAT
-from turnfold.compression.wire.conversation import Changes, Conversation
+from turnfold.compression.wire.conversation import Changes, Conversation, Messages
 from turnfold.compression.wire.edits import Edit, apply, invert
 
 
@@ -51,6 +51,7 @@ class Folded:
         fitting: how often the plan had to be made smaller to fit a budget; 0 as a rule.
         outlook: when the first or next fold comes, in tokens of the border counter.
         decided: what was decided beside the options' precedents; whoever sends `forwarded` keeps it first (``decisions``).
+        precedence: how far the precedents are known, these included.
         wanted: blocks for which a written summary would be used, where the options ask for it.
         open_questions: indices of user messages of which the options ask what vectors say, and do not know (``ask``).
     """
@@ -69,6 +70,7 @@ class Folded:
     fitting: int = 0
     outlook: Outlook = Outlook()  # noqa: RUF009 - immutable
     decided: tuple[Precedent, ...] = ()
+    precedence: Precedence = Precedence()  # noqa: RUF009 - frozen
     wanted: tuple[WantedSummary, ...] = ()
     open_questions: tuple[int, ...] = ()
 
@@ -125,10 +127,20 @@ def fold(conversation: Conversation, options: FoldOptions, memo: Memo) -> Folded
     best = steady_attempt(given, drawn)
     drawn = drawn if best is None else best.plan
     decided = fresh(drawn.decided, options.precedents, conversation.messages, memo)
-    plain = _fold_nothing(conversation, options, memo, outlook=drawn.outlook, decided=decided)
+    precedence = _precedence(drawn, options.precedents, decided, conversation.messages, memo)
+    plain = replace(_fold_nothing(conversation, options, memo, outlook=drawn.outlook), decided=decided, precedence=precedence)
     if best is None:
         return replace(plain, reason=OVER_BUDGET) if _exceeds(plain.tokens_after, options) else plain
-    return replace(_chosen(plain, best, options, memo), outlook=drawn.outlook, decided=decided)
+    return replace(_chosen(plain, best, options, memo), outlook=drawn.outlook, decided=decided, precedence=precedence)
+
+
+def _precedence(
+    drawn: Plan, known: Sequence[Precedent], decided: Sequence[Precedent], messages: Messages, memo: Memo
+) -> Precedence:
+    newest = max((*known, *decided), key=lambda one: one.at, default=None)
+    unknown = set(drawn.unknown).difference(one.at for one in decided)
+    named = known_prefixes(messages, unknown, memo)
+    return Precedence(tuple(known), newest.prefix if newest else "", len(messages), {at: named[at] for at in sorted(unknown)})
 
 
 def _chosen(plain: Folded, best: Attempt, options: FoldOptions, memo: Memo) -> Folded:
@@ -256,14 +268,12 @@ def _fold_nothing(
     memo: Memo,
     rejected: Changes = _NO_CHANGES,
     outlook: Outlook = _NO_OUTLOOK,
-    decided: tuple[Precedent, ...] = (),
 ) -> Folded:
     """The conversation as it came, but for the blocks of its state, and for thinking that is no longer valid.
 
     Args:
         rejected: changes that made nothing smaller: what they do to thinking is done.
         outlook: why nothing is folded.
-        decided: as of `Folded`.
     """
     before = conversation_tokens(conversation, options.model, memo)
     if not (conversation.state.pins or rejected.unsigned or rejected.drops_thinking):
@@ -273,7 +283,7 @@ def _fold_nothing(
         forwarded = conversation.with_changes(made, memo)
         check(conversation, forwarded)
         after = conversation_tokens(forwarded, options.model, memo)
-    return Folded(conversation, forwarded, made, False, outlook.reason, before, after, outlook=outlook, decided=decided)
+    return Folded(conversation, forwarded, made, False, outlook.reason, before, after, outlook=outlook)
 
 
 def _state_changes(conversation: Conversation, options: FoldOptions, memo: Memo, rejected: Changes) -> Changes:

@@ -41,6 +41,7 @@ class Plan:
         price: expected price of sending an old token once more, in uncached input tokens.
         told: room for what users told.
         reopened: as of ``replay.Replay``.
+        unknown: numbers of messages up to requests of which the options ask whether something was decided at them.
     """
 
     pieces: tuple[Piece, ...]
@@ -56,6 +57,7 @@ class Plan:
     price: float = 1.0
     told: policy.Telling = policy.Telling()  # noqa: RUF009 - immutable
     reopened: frozenset[int] = frozenset()
+    unknown: Sequence[int] = ()
 
 
 def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0, memo: Memo | None = None) -> Plan:
@@ -78,14 +80,14 @@ def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0, memo
     if len(cut) <= FEW:
         whole, states = run(None, 0)
     else:
-        bare = replace(options, model="", window=None, precedents=(), borrowed=(), likenesses=())
+        bare = replace(options, model="", window=None, precedents=(), borrowed=(), likenesses=(), heard=frozenset())
         key = ("replay", tuple([u[:4] for u in cut[:4]]), bare, squeeze)
         whole, states = continued(memo, key, cut, run, lambda known: 250 * len(known.course.units) + 300 * len(known.states))
-    found = states[-1]
+    found, unknown = states[-1], _unknown_requests(whole, states[-1], options)
     if found.whole and found.pieces:
         told = policy.telling(options, 0, squeeze)
         unfolded = Plan((), whole.first, (), found.events, found.since, found.moved, dict(found.decided), told=told)
-        return replace(unfolded, outlook=Outlook("asks-for-all", None, whole.raw[-1]))
+        return replace(unfolded, unknown=unknown, outlook=Outlook("asks-for-all", None, whole.raw[-1]))
     askers = tuple(a for a in _askers(found, options) if a.pieces)
     drawn = Plan(
         found.pieces,
@@ -99,12 +101,26 @@ def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0, memo
         found.summaries,
         told=policy.telling(options, whole.total[found.tail], squeeze),
         reopened=found.reopened,
+        unknown=unknown,
     )
     if not options.wants_summaries or whole.marked:  # a cache that hits at the client's marks would lose all in front of one
         return drawn
     summaries = [piece for piece in found.pieces if piece.level is Level.SUMMARY]
     price = options.prices.reread(found.decision.warmth.turns)
     return replace(drawn, uses={piece: expected_use(whole, found, piece) for piece in summaries}, price=price)
+
+
+def _unknown_requests(whole: Course, found: Replay, options: FoldOptions) -> Sequence[int]:
+    """Requests at which something may have been decided that nobody here knows: no message says that one came behind a rest."""
+    if options.belief is None:
+        return ()
+    known, since = {one.at for one in options.precedents}, 0
+    if not known or options.precedents[-1].prefix in options.heard:
+        since = max(known, default=0)
+        if all(at in known for at, _ in found.decided):
+            return ()
+    ends = (whole.units[index].end for index in whole.requests)
+    return [end for end in ends if end > since and end not in known]
 
 
 def _askers(found: Replay, options: FoldOptions) -> tuple[Asker, ...]:

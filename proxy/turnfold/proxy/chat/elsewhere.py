@@ -23,7 +23,7 @@ from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.overflow import Overflow
 from turnfold.compression.fit.recover import Outcome, Resend, UpstreamReply, conclude
 from turnfold.compression.fold.outlook import Outlook
-from turnfold.compression.options import FoldDecision, FoldOptions, Keep, Precedent
+from turnfold.compression.options import FoldDecision, FoldOptions, Keep, Precedence, Precedent
 from turnfold.compression.wire.conversation import Conversation, Messages, Wire
 from turnfold.config.settings import Mode
 from turnfold.proxy.chat.abandoning import SLOW_BEFORE, AbandonedFolds, Underway
@@ -79,12 +79,14 @@ class FoldWork(Work):
 
 @dataclass(frozen=True, slots=True)
 class FoldUnder:
-    """What a fold depends on beside settings and request: what was learned of the model, what is believed, what was decided."""
+    """What a fold depends on beside settings and request: what was learned of the model, what is believed, what was decided; and
+    what it is to say beside."""
 
     known: Learned
     belief: FoldDecision | None
     precedents: tuple[Precedent, ...]
     borrowed: tuple[Precedent, ...]
+    heard: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,7 @@ class FoldedBody:
     betas: tuple[str, ...]
     outlook: Outlook | None
     decided: tuple[Precedent, ...]
+    precedence: Precedence
     events: int
 
     def put_on(self, exchange: Exchange) -> Exchange:
@@ -261,7 +264,8 @@ def replayed(plan: RecoveryPlan, body: bytes, overflow: Overflow, wire: Wire) ->
 
 
 async def _fold_under(process: FoldProcess, exchange: Exchange, options: FoldOptions) -> Exchange:
-    await process.send(FoldUnder(exchange.known, options.belief, options.precedents, options.borrowed))
+    under = FoldUnder(exchange.known, options.belief, options.precedents, options.borrowed, options.heard)
+    await process.send(under)
     done, body = await _answer(process)
     made = _checked(done, FoldedBody).put_on(exchange).but(options=options)
     return made.but(body=body) if body else made

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, Protocol, Self
 from turnfold.compression.calibration import Learned
 from turnfold.compression.fold.adoption import WantedSummary
 from turnfold.compression.fold.outlook import Outlook
-from turnfold.compression.options import KEEP_NOTHING, FoldOptions, Keep, Precedent
+from turnfold.compression.options import KEEP_NOTHING, FoldOptions, Keep, Precedence, Precedent
 from turnfold.compression.wire.conversation import Changes, Conversation, Messages, Wire
 from turnfold.config.settings import Mode, StateMode
 from turnfold.proxy.chat.receipts import Originals, OwnCall, Receipt, Status
@@ -135,6 +135,7 @@ class Exchange(_Changeable):
         upstream_status: None where the upstream never answered.
         calls: what else was asked of the upstream for it.
         decided: what was decided for its fold, and has to be kept before it is sent.
+        precedence: as of ``Folded``.
         wanted: blocks of its fold for which a written summary would be used.
         open_questions: indices of user messages of which sentence vectors have not said yet what they recall.
         recall: what chose the passages that are recalled: "words", or "vectors" beside them; "" for none, or without a model.
@@ -169,6 +170,7 @@ class Exchange(_Changeable):
     upstream_status: int | None = None
     calls: tuple[OwnCall, ...] = ()
     decided: tuple[Precedent, ...] = ()
+    precedence: Precedence = Precedence()  # noqa: RUF009 - frozen
     wanted: tuple[WantedSummary, ...] = ()
     open_questions: tuple[int, ...] = ()
     recall: str = ""

@@ -367,6 +367,7 @@ class Folding:
             recoverable=True,
             outlook=folded.outlook,
             decided=folded.decided,
+            precedence=folded.precedence,
             wanted=folded.wanted,
             open_questions=folded.open_questions,
             events=folded.events,

@@ -5,20 +5,24 @@ Lives here: memory with a bound, and asking the store, once for each decision. D
 
 What the store could not be asked for is decided by packaged defaults and held here. It is written, or gives way to what another
 replica wrote, when the conversation's next decision is made: a moment at which its prefix changes anyway.
+
+When something is decided follows from the messages, but for what is decided behind a long rest. So whoever has not served a
+conversation for a while, or could not ask when it last did, asks of each of its requests whether another replica decided
+something there; and so does every decision, of the requests since the one before.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Final, NamedTuple, Protocol, TypeVar
 
-from turnfold.compression.options import FoldOptions, Precedent, WrittenSummary
-from turnfold.proxy.learning.decision_records import add_rests, keep_first, read_rests
-from turnfold.proxy.learning.pauses import Pauses, Rest
+from turnfold.compression.options import FoldOptions, Precedence, Precedent, WrittenSummary
+from turnfold.proxy.learning.decision_records import Kept, keep_first
+from turnfold.proxy.learning.pauses import LONG, Pauses, steady
 from turnfold.proxy.learning.warming import WarmthMemory
 from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.store.base import Store, StoreError
@@ -32,6 +36,15 @@ _TRIES: Final = 4  # a fold whose decisions lose to another replica's is made ag
 class _Deciding(Protocol):
     @property
     def decided(self) -> tuple[Precedent, ...]: ...
+    @property
+    def precedence(self) -> Precedence: ...
+
+
+class _Heard(NamedTuple):
+    """When this process last knew all that was decided of a conversation, and of how many messages."""
+
+    at: float
+    length: int
 
 
 T = TypeVar("T", bound=_Deciding)
@@ -66,6 +79,7 @@ class Decisions:
         summaries: those that were written so far.
         learns: whether what is believed of the cache is learned; else it is as set.
         pauses: how long conversations have rested.
+        steady: as of :func:`steady`.
     """
 
     def __init__(
@@ -77,7 +91,9 @@ class Decisions:
         *,
         learns: bool = True,
         pauses: Pauses | None = None,
+        steady: Callable[[], float] = steady,
     ) -> None:
+        self._steady = steady
         self._pauses = pauses or Pauses()
         self._summaries = summaries
         self._learns = learns
@@ -86,6 +102,7 @@ class Decisions:
         self._ttl = ttl
         self._store_missed = False
         self._kept: OrderedDict[Place, dict[tuple[int, str], Precedent]] = OrderedDict()
+        self._heard: dict[Place, dict[str, _Heard]] = {}  # of what is kept, by the newest precedent's digest
         self._alone: dict[Place, dict[tuple[int, str], Precedent]] = {}
         self._models: dict[Place, Place] = {}  # a conversation under no model: under the one that last decided of it
 
@@ -118,23 +135,23 @@ class Decisions:
     def forget_in_memory(self) -> None:
         """Forget all that the store has; what was decided without it is all that there is, and stays."""
         self._pauses.forget_in_memory()
+        self._heard.clear()
         for place in [place for place in self._kept if place not in self._alone]:
             del self._kept[place]
         self._models = {conversation: place for conversation, place in self._models.items() if place in self._kept}
 
     async def fold(self, options: FoldOptions, place: Place, work: Callable[[FoldOptions], Awaitable[T]]) -> T:
         """What `work` makes under the options and all decisions; what it decides is kept before this returns."""
-        asks = self._learns and options.belief is not None
-        rest = await self._pauses.since(place.spot.tenant, place.label) if asks else Rest(0.0)
-        if rest.is_long:
-            await self._learn_rests(place)
+        rests = self._learns and options.belief is not None
+        pause = await self._pauses.since(place.spot.tenant, place.label) if rests else 0.0
         for _ in range(_TRIES):
-            made = await work(self.options(options, place, rest.seconds))
-            if rest.is_new and made.decided:
-                rest = Rest(rest.seconds)
-                if await self._learn_rests(place):
+            given = replace(self.options(options, place, pause or 0.0), heard=self._newly_heard(place))
+            made = await work(given)
+            if pause is None and made.decided:  # nobody else needs to know
+                pause = await self._pauses.recorded(place.spot.tenant, place.label) or 0.0
+                if self.options(options, place, pause).belief != given.belief:
                     continue
-            held = await self._keep(place, made.decided) if made.decided else True
+            held = await self._keep(place, made.decided, made.precedence)
             if held:
                 return made
             if held is None:
@@ -144,40 +161,56 @@ class Decisions:
         self._alone.setdefault(place, {}).update({(one.at, one.prefix): one for one in made.decided})
         return made
 
-    async def _learn_rests(self, place: Place) -> bool:
-        """Whether something was decided elsewhere behind a rest; it is known from then on."""
-        try:
-            found = await read_rests(self._store, place.spot, place.label) if self._store is not None else ()
-        except StoreError:
-            return False
-        if found:
-            self._remember(place, found)
-        return bool(found)
-
-    async def _keep(self, place: Place, decided: Sequence[Precedent]) -> bool | None:
+    async def _keep(self, place: Place, decided: Sequence[Precedent], known: Precedence) -> bool | None:
         """Keep what was just decided.
 
         Returns:
             Whether it holds; False: something else was kept before, and is known now; None: the store cannot be asked.
         """
-        asked = (*self._alone.get(place, {}).values(), *decided)
+        now, unknown = self._steady(), known.unknown
+        if not (decided or unknown):
+            self._hear(place, known, now)
+            return True
+        # What is known is kept too where the store has lost it: a replica that comes later would decide it anew.
+        together = (*known.known, *self._alone.get(place, {}).values(), *decided)
+        asked = tuple({(one.at, one.prefix): one for one in together}.values())
         try:
-            held = await self._kept_first(self._store, place, asked) if self._store else asked
+            kept = await self._kept_first(place, asked, unknown)
         except StoreError as exc:
+            self._heard.get(place, {}).pop(known.newest, None)
+            if not decided:  # it is sent as this process last knew it
+                return True
             if not self._store_missed:  # else each fold would say so, for as long as a disk is full
                 _log.info("folds are decided in this process alone while the store does not answer: %s", exc)
             self._store_missed = True
             return None
         self._store_missed = False
+        if kept.elsewhere:
+            self._remember(place, kept.elsewhere)
+            return False
         self._alone.pop(place, None)
-        self._remember(place, held)
-        return held == asked
+        self._remember(place, kept.held)
+        self._hear(place, known, now)
+        return kept.held == asked
 
-    async def _kept_first(self, store: Store, place: Place, asked: Sequence[Precedent]) -> tuple[Precedent, ...]:
-        held = await keep_first(store, place.spot, asked, self._ttl, place.label)
-        if rests := [one for one in held if one.decision.cold]:
-            await add_rests(store, place.spot, rests, self._ttl, place.label)
-        return held
+    async def _kept_first(self, place: Place, asked: Sequence[Precedent], unknown: Mapping[int, str]) -> Kept:
+        if self._store is None:
+            return Kept(tuple(asked))
+        return await keep_first(self._store, place.spot, asked, unknown, self._ttl, place.label)
+
+    def _newly_heard(self, place: Place) -> frozenset[str]:
+        since = self._steady() - LONG
+        return frozenset(name for name, heard in self._heard.get(place, {}).items() if heard.at > since)
+
+    def _hear(self, place: Place, known: Precedence, now: float) -> None:
+        """All that was decided of a conversation is known now. An earlier request that comes again tells nothing of what was
+        decided behind it."""
+        if place in self._kept and known.newest:
+            heard = self._heard.setdefault(place._replace(spot=_shared(place.spot)), {})
+            before = heard.pop(known.newest, None)
+            heard[known.newest] = before if before and known.length < before.length else _Heard(now, known.length)
+            while len(heard) > _EACH:
+                del heard[next(iter(heard))]
 
     def _remember(self, place: Place, held: Sequence[Precedent]) -> None:
         place = place._replace(spot=_shared(place.spot))
@@ -190,6 +223,7 @@ class Decisions:
         while len(self._kept) > _CONVERSATIONS:
             gone, _ = self._kept.popitem(last=False)
             self._alone.pop(gone, None)
+            self._heard.pop(gone, None)
             if self._models.get(_of_any_model(gone)) == gone:
                 del self._models[_of_any_model(gone)]
 

@@ -11,66 +11,54 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from turnfold.compression.options import FoldDecision, Precedent, Warmth, WrittenSummary
 from turnfold.proxy.learning.window_records import Spot
-from turnfold.proxy.store.base import Item, Key, Store
-from turnfold.proxy.store.records import VERSION, decode_record, encode_record
+from turnfold.proxy.store.base import Item, Store
+from turnfold.proxy.store.records import VERSION, decode_record
 
 KIND: Final = "decision"
-_REST: Final = "rest"
-_RESTS: Final = 64  # in a conversation's list, the newest
+
+
+class Kept(NamedTuple):
+    """What the store has of a conversation.
+
+    Attributes:
+        held: what holds now of what was decided, in the same order; () where `elsewhere` is not empty: nothing was kept then.
+        elsewhere: what was decided behind a long rest, and nobody here knew.
+    """
+
+    held: tuple[Precedent, ...] = ()
+    elsewhere: tuple[Precedent, ...] = ()
 
 
 async def keep_first(
-    store: Store, spot: Spot, precedents: Sequence[Precedent], ttl: float, conversation: str
-) -> tuple[Precedent, ...]:
-    """Keep what was decided where nothing is kept yet; what is kept now of each, in the same order.
+    store: Store, spot: Spot, precedents: Sequence[Precedent], requests: Mapping[int, str], ttl: float, conversation: str
+) -> Kept:
+    """Keep what was decided where nothing is kept yet, unless it was decided without knowing of a rest.
+
+    Args:
+        requests: other requests of the conversation, by number of messages: no message says that one came behind a rest.
 
     Raises:
         StoreError: the store does not answer.
     """
-    keys = [_key(spot, one) for one in precedents]
-    held = await store.get(keys)
+    keys = [spot.key_of(KIND, one.at, one.prefix) for one in precedents]
+    others = [(at, prefix, spot.key_of(KIND, at, prefix)) for at, prefix in requests.items()]
+    found = await store.get([*keys, *(key for _, _, key in others)])
+    held, values = found[: len(keys)], found[len(keys) :]
+    read = [None if value is None else decode_record(KIND, value, _build) for value in values]
+    at_rests = [(at, prefix, one) for (at, prefix, _), one in zip(others, read, strict=True) if one is not None and one.cold]
+    if at_rests:
+        return Kept(elsewhere=tuple([Precedent(*one) for one in at_rests]))
     missing = [i for i, value in enumerate(held) if value is None]
     items = [Item(keys[i], _to_bytes(precedents[i]), ttl, conversation) for i in missing]
     written = await asyncio.gather(*(store.swap(None, item) for item in items))
     lost = [i for i, won in zip(missing, written, strict=True) if not won]
     later = dict(zip(lost, await store.get([keys[i] for i in lost]), strict=True)) if lost else {}
-    return tuple(_held(one, later.get(i, held[i])) for i, one in enumerate(precedents))
-
-
-async def add_rests(store: Store, spot: Spot, precedents: Sequence[Precedent], ttl: float, conversation: str) -> None:
-    """Add those that were decided behind a long rest to the conversation's list, by which a replica finds them that served no
-    request since: no message says where they are.
-
-    Raises:
-        StoreError: the store does not answer.
-    """
-    known = {(one.at, one.prefix): one for one in (*await read_rests(store, spot, conversation), *precedents)}
-    value = [{"at": one.at, "prefix": one.prefix, **_to_json(one.decision)} for one in [*known.values()][-_RESTS:]]
-    await store.put([Item(_rests_key(spot, conversation), encode_record({VERSION: 1, "rests": value}), ttl, conversation)])
-
-
-async def read_rests(store: Store, spot: Spot, conversation: str) -> tuple[Precedent, ...]:
-    """That list.
-
-    Raises:
-        StoreError: the store does not answer.
-    """
-    (value,) = await store.get([_rests_key(spot, conversation)])
-    found = None if value is None else decode_record(_REST, value, _build_rests)
-    return found or ()
-
-
-def _rests_key(spot: Spot, conversation: str) -> Key:
-    return spot.key_of(_REST, conversation)
-
-
-def _build_rests(value: Any) -> tuple[Precedent, ...]:
-    return tuple(Precedent(int(one["at"]), str(one["prefix"]), _build(one)) for one in value["rests"])
+    return Kept(tuple(_held(one, later.get(i, held[i])) for i, one in enumerate(precedents)))
 
 
 def _held(own: Precedent, value: bytes | None) -> Precedent:
@@ -79,23 +67,17 @@ def _held(own: Precedent, value: bytes | None) -> Precedent:
     return own if decision is None else Precedent(own.at, own.prefix, decision)
 
 
-def _key(spot: Spot, precedent: Precedent) -> Key:
-    return spot.key_of(KIND, precedent.at, precedent.prefix)
-
-
 def _to_bytes(precedent: Precedent) -> bytes:
-    return json.dumps({VERSION: 1, **_to_json(precedent.decision)}, separators=(",", ":")).encode("ascii")
-
-
-def _to_json(decision: FoldDecision) -> dict[str, Any]:
-    value: dict[str, Any] = {"turns": decision.warmth.turns, "loops": decision.warmth.loops, "brake": decision.brake}
+    decision = precedent.decision
+    shares = {"turns": decision.warmth.turns, "loops": decision.warmth.loops}
+    value: dict[str, Any] = {VERSION: 1, **shares, "brake": decision.brake}
     if decision.caches:
         value["caches"] = True
     if decision.cold:
         value["cold"] = True
     if decision.summaries:
         value["summaries"] = [[one.start, one.end, one.prefix, one.text] for one in decision.summaries]
-    return value
+    return json.dumps(value, separators=(",", ":")).encode("ascii")
 
 
 def _build(value: Any) -> FoldDecision:

@@ -2,6 +2,9 @@
 
 Lives here: when the newest request of each came, in memory with a bound, in front of what was recorded. Does not belong here:
 what a rest means for a cache (``compression.warmth``), records.
+
+What passes in this process is told by a clock that nobody sets; what others recorded, by the time of day. Where the two say
+different things the shorter rest counts, so that a clock that is set never makes a cache seem cold.
 """
 
 from __future__ import annotations
@@ -14,7 +17,17 @@ from typing import Final, NamedTuple
 from turnfold.proxy.store.base import StoreError
 
 _KEPT: Final = 20_000
-_ASKED_FROM: Final = 240.0  # seconds: the shortest rest that matters, less what a record takes to be written
+_AT_ONCE: Final = 1.0  # second: a cache has nothing of a request yet that came so shortly before
+#: Seconds: the shortest rest that matters, less what a record takes to be written.
+LONG: Final = 240.0
+
+# The first also counts while a machine sleeps, as the second does on macOS; Windows has neither.
+_CLOCK: Final[int | None] = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
+
+
+def steady() -> float:
+    """Seconds since some moment in the past, by a clock that nobody sets."""
+    return time.monotonic() if _CLOCK is None else time.clock_gettime(_CLOCK)
 
 
 async def _none_recorded(tenant: str, conversation: str) -> float | None:
@@ -22,21 +35,11 @@ async def _none_recorded(tenant: str, conversation: str) -> float | None:
     return None
 
 
-class Rest(NamedTuple):
-    """How long a conversation has rested.
+class _Newest(NamedTuple):
+    """When a conversation's newest request came, and how long it had rested then."""
 
-    Attributes:
-        seconds: 0 where nobody can say.
-        is_new: whether this process has not served it before.
-    """
-
-    seconds: float
-    is_new: bool = False
-
-    @property
-    def is_long(self) -> bool:
-        """Whether it may have been served, and folded, elsewhere meanwhile."""
-        return self.seconds >= _ASKED_FROM
+    at: float
+    rest: float | None
 
 
 class Pauses:
@@ -45,34 +48,45 @@ class Pauses:
     Args:
         recorded: Unix time of the newest request that was recorded of a tenant's conversation; None: of none.
         clock: Unix time.
+        steady: as of :func:`steady`.
     """
 
     def __init__(
         self,
         recorded: Callable[[str, str], Awaitable[float | None]] = _none_recorded,
         clock: Callable[[], float] = time.time,
+        steady: Callable[[], float] = steady,
     ) -> None:
         self._recorded = recorded
         self._clock = clock
-        self._newest: OrderedDict[tuple[str, str], float] = OrderedDict()
+        self._steady = steady
+        self._newest: OrderedDict[tuple[str, str], _Newest] = OrderedDict()
 
     def forget_in_memory(self) -> None:
         """Forget all: what was recorded tells it anew."""
         self._newest.clear()
 
-    async def since(self, tenant: str, conversation: str) -> Rest:
-        """How long the conversation has rested before the request that comes now."""
-        now, name = self._clock(), (tenant, conversation)
-        known = self._newest.pop(name, None)
-        self._newest[name] = now
+    async def since(self, tenant: str, conversation: str) -> float | None:
+        """How long the conversation has rested before the request that comes now; 0 where nobody can say, None where this process
+        has not served it before. Requests that come at once have rested alike."""
+        now, name = self._steady(), (tenant, conversation)
+        known = self._newest.get(name)
+        if known is not None and now - known.at < _AT_ONCE:
+            return known.rest
+        rest = None if known is None else now - known.at
+        if rest is not None and rest >= LONG:
+            recorded = await self.recorded(tenant, conversation)
+            rest = rest if recorded is None else min(rest, recorded)
+        self._newest[name] = _Newest(now, rest)
+        self._newest.move_to_end(name)
         if len(self._newest) > _KEPT:
             self._newest.popitem(last=False)
-        if known is None:
-            return Rest(0.0, is_new=True)
-        if now - known < _ASKED_FROM:
-            return Rest(now - known)
+        return rest
+
+    async def recorded(self, tenant: str, conversation: str) -> float | None:
+        """The same as was recorded; None: of nothing."""
         try:
-            recorded = await self._recorded(tenant, conversation)
+            at = await self._recorded(tenant, conversation)
         except StoreError:
-            return Rest(0.0)
-        return Rest(max(0.0, now - max(known, recorded or 0.0)))
+            return 0.0
+        return None if at is None else max(0.0, self._clock() - at)
