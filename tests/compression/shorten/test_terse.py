@@ -80,8 +80,11 @@ def test_levels_do_what_they_say() -> None:
 @each(
     ("said", "short"),
     [
-        *((said, said) for said in ("Report the sign.", "Close the gate and open the window.", "They elected the mayor chairman.")),
-        *((said, said) for said in ("In fact, not fiction, they won.", "Simply put, stir, and serve soup.", "Hello, world is in it.")),
+        *((said, said) for said in ("Report the sign.", "Close the gate and open the window.", "Simply put, stir, and serve.")),
+        *(
+            (said, said)
+            for said in ("They elected the mayor chairman.", "In fact, not fiction, they won.", "Hello, world is in.")
+        ),
         ("We report on the sign.", "We report on sign."),
         ("They keep the mayor of a town here.", "They keep mayor of a town here."),
     ],
