@@ -77,6 +77,22 @@ def test_levels_do_what_they_say() -> None:
     assert compress(said, "ultra").text == "I think session data is stored in cache. We want add PR for teams."
 
 
+@each(
+    ("said", "short"),
+    [
+        *((said, said) for said in ("Report the sign.", "Close the gate and open the window.", "Simply put, stir, and serve.")),
+        *(
+            (said, said)
+            for said in ("They elected the mayor chairman.", "In fact, not fiction, they won.", "Hello, world is in.")
+        ),
+        ("We report on the sign.", "We report on sign."),
+        ("They keep the mayor of a town here.", "They keep mayor of a town here."),
+    ],
+)
+def test_an_order_stays_an_order(said: str, short: str) -> None:
+    assert compress(said, "full").text == short
+
+
 @pytest.mark.parametrize("word", ["UK", "BBC"])
 def test_an_article_goes_before_an_acronym_and_stays_before_a_name(word: str) -> None:
     said = "We met with the {} about the plan."

@@ -66,6 +66,7 @@ def test_compress_as_json_from_standard_input_into_a_file(
         (("compress", "text.md", "--messages", "chat.json"), 2, "either"),
         (("compress", "blank.md"), 1, "blank"),
         (("compress", "broken.md"), 1, "UTF-8"),
+        (("compress", "wide.md"), 1, "UTF-16"),
         (("compress", "text.md", "--ratio", "0"), 2, "--ratio"),
         (("compress", "text.md", "--scorer", "best"), 2, "--scorer"),
         (("compress", "text.md", "--layer", "3"), 2, "layer"),
@@ -76,6 +77,7 @@ def test_compress_as_json_from_standard_input_into_a_file(
 def test_failures_are_one_line(run: RunCommand, tmp_path: Path, arguments: tuple[str, ...], code: int, word: str) -> None:
     (tmp_path / "blank.md").write_text(" \n", "utf-8")
     (tmp_path / "broken.md").write_bytes(b"a\xff")
+    (tmp_path / "wide.md").write_bytes("It rains.".encode("utf-16-le"))
     ended, out, err = run(*arguments)
     assert (ended, out) == (code, "")
     assert word in err

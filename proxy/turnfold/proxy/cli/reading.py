@@ -19,6 +19,7 @@ from rich.console import Console
 
 from turnfold.proxy.cli.failure import Failure
 
+_MOST_NULLS = 0.1  # of the characters; every other one of UTF-16, which decodes as UTF-8 where it has no mark
 _LONG = 200_000  # characters; below, it is done before a sign of life could be read
 
 
@@ -36,6 +37,8 @@ def read_text(file: str) -> str:
         raise Failure(f"{_named(file)}: {exc.strerror or exc}") from exc
     except UnicodeDecodeError as exc:
         raise Failure(f"{_named(file)}: is not UTF-8 (byte {exc.start})") from exc
+    if text.count("\0") > len(text) * _MOST_NULLS:
+        raise Failure(f"{_named(file)}: is UTF-16 or binary, not UTF-8")
     if not text.strip():
         raise Failure(f"{_named(file)}: is blank")
     return text

@@ -295,7 +295,7 @@ class Rewriter:
         """Whether what follows an article says the same without it."""
         if self._keys[end] in self._bounds.begins or self._in_name(at, end) or self._meets_article(at, end):
             return False
-        if self._is_behind_name(at):
+        if self._is_behind_name(at) or self._is_ordered(at):
             return False
         return rule.level >= _TELEGRAM or self._keys[at] != "the" or not self._is_plural(at, end)
 
@@ -307,6 +307,11 @@ class Rewriter:
         """Whether an article parts a name from a noun: "According to Ben the plan is fine." does not speak of Ben's plan."""
         name = self._prev[at]
         return self._is_high(name) and self._keys[name] not in _SPEAKERS and self._keys[self._prev[name]] not in _START
+
+    def _is_ordered(self, at: int) -> bool:
+        """Whether an article tells an order from a compound: "Report the sign." is no report sign."""
+        verb = self._prev[at]
+        return self._keys[verb] in self._bounds.verbs and self._keys[self._prev[verb]] in _FRONTS["clause"]
 
     def _is_plural(self, at: int, end: int) -> bool:
         """Whether a plural may follow "the": "dogs", or "old dogs" unless the second word is the verb of a subject."""

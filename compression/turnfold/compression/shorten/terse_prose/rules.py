@@ -140,6 +140,7 @@ class Bounds:
         naming: words that make a phrase behind them one that is spoken of ("the word just").
         named: words that do so in front ("the please keyword").
         determiners: words that make a noun of what stands behind them.
+        verbs: nouns that are verbs too: an article between one that opens its sentence and a noun tells an order from a compound.
         begins: first words of all phrases; no article goes in front of one, as its rule would see another neighbour.
     """
 
@@ -147,6 +148,7 @@ class Bounds:
     naming: Words
     named: Words
     determiners: Words
+    verbs: Words
     begins: frozenset[str]
 
 
@@ -229,9 +231,9 @@ def _is_fresh(rule: TerseRule, level: int) -> bool:
 
 
 def _bounds(rules: Sequence[TerseRule], sets: Mapping[str, Sequence[str]]) -> Bounds:
-    named = {name: _words([f"@{name}"], sets, name) for name in ("guarded", "naming", "named", "determiner")}
+    named = {name: _words([f"@{name}"], sets, name) for name in ("guarded", "naming", "named", "determiner", "double")}
     begins = frozenset(rule.words[0] for rule in rules if rule.stage in PHRASED)
-    return Bounds(named["guarded"], named["naming"], named["named"], named["determiner"], begins)
+    return Bounds(named["guarded"], named["naming"], named["named"], named["determiner"], named["double"], begins)
 
 
 def _parse(text: str) -> dict[str, Any]:

@@ -21,7 +21,8 @@ _SPACED: Final = rf"\d(?<![A-Za-zÀ-ɏ\d_.,'’]\d)\d{{0,2}}(?:{_BLANK}\d{{3}}){
 _MAGNITUDE: Final = (
     rf"(?:(?:[-]|{_BLANK})?(?:[kKMBbm](?:n|illion)?\b(?!/)|tn\b|thousand\b|million(?:en|s|i)?\b|billion(?:en|s)?\b|trillion\b"
     r"|Mio\b\.?|Mrd\b\.?|Millionen\b|Million\b|Milliarden\b|milliards?\b|milliardi\b|miliardi\b|milioni\b|millones\b|millón\b"
-    r"|milhões\b|milhão\b|mil\b|mln\b\.?|mld\b\.?|tys\b\.?|miljoen\b|miljard\b|млн\b\.?|млрд\b\.?|тыс\b\.?|тысяч\w?\b|миллион\w{0,3}\b"
+    r"|milhões\b|milhão\b|mil\b(?:\.(?= Kč))?"
+    r"|mln\b\.?|mld\b\.?|tys\b\.?|miljoen\b|miljard\b|млн\b\.?|млрд\b\.?|тыс\b\.?|тысяч\w?\b|миллион\w{0,3}\b"
     r"|миллиард\w{0,3}\b|[万萬亿億兆千百]+(?:\d[\d,]*[万萬亿億千百]*)*+|[만억천조]+(?: ?\d[\d,]*[만억천조]+)*+"
     r"|lakh\b|crore\b|milyon\b|milyar\b"
     r"|(?:करोड़|करोड़|लाख|हज़ार|हजार|अरब)(?![\w\u0900-\u0963])"
@@ -34,7 +35,7 @@ _CODE: Final = (
 )
 _COINS: Final = (
     r"(?:(?:[Dd]ollars?|dólar(?:es)?|dollari|[Ee]uros?|pounds|pound sterling|rupees?|yen|yuan|francs?|Franken|pesos?|reais|real"
-    r"|rubles?|roubles?|zloty|złotych|zł|рублей|рубля|рубль|руб\b\.?|гривен|крон\w?|Kč|kroner|kronor|lei|lire|won|liras?|dinars?|dirhams?|riyals?|cents?"
+    r"|rubles?|roubles?|zloty|złotych|zł|рублей|рубля|рубль|руб\b\.?|гривен|гривень|гривні|гривня|грн\b\.?|крон\w?|Kč|korun|kr\b\.?|kroner|kronor|lei|lire|won|liras?|dinars?|dirhams?|riyals?|cents?"
     rf"|{_CODE})(?!\w)|[€£¥₹₽₩₺₫₴₱₪₦฿$](?!\d)|(?:人民币|人民幣|美元|美金|欧元|歐元|日元|英镑|港元|元|円|ドル|ユーロ)|원|달러|유로"
     r"|(?:دولار|دينار|ريال|درهم|جنيه|يورو|ليرة)(?!\w))"
 )
@@ -85,6 +86,8 @@ _SPELLED: Final = re.compile(
     r"|(?:dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|veinte|treinta|cien|mil)"
     r" (?:segundos|minutos|horas|días|semanas|meses|años))\b"
 )
+#: Behind a figure that can be a year, these say that it is one.
+_YEAR_WORDS: Final = frozenset(["год", "года", "году", "рік", "року", "році", "roku", "yılında", "yılı", "έτος"])
 _YEAR: Final = re.compile(r"1[0-9]\d\d|20\d\d")
 # Words of grammar; what stands behind a figure and is none of these is what the figure counts.
 _SMALL: Final = lexicon("amounts")["small"]
@@ -105,6 +108,9 @@ def amounts(text: str, sure: Iterable[Mention]) -> Iterator[Mention]:
         dated = (
             unit[:1] == " " and (unit[1:2].isupper() or _HAPPENED.match(unit)) and _DATED.search(text, max(0, start - 12), start)
         )
+        if unit[1:] in _YEAR_WORDS and _YEAR.fullmatch(text[start : m.start("unit")]):
+            yield start, m.start("unit"), "date"
+            continue
         if not unit or dated or (unit[0] in "- " and unit[1:].lower() in _SMALL):
             figure = text[start : m.start("unit")]
             if _YEAR.fullmatch(figure):
@@ -112,7 +118,8 @@ def amounts(text: str, sure: Iterable[Mention]) -> Iterator[Mention]:
             elif figure[-1:] == "m":  # millions or metres
                 yield start, m.start("unit"), "quantity"
             continue
-        yield start, end, "quantity"
+        signed = text[start - 1 : start] in ("-", "−") and text[start - 2 : start - 1] in (" ", "(")  # "at -80 °C"
+        yield start - signed, end, "quantity"
     yield from ((*m.span(), "quantity") for m in _SPELLED.finditer(text))
     yield from ((*m.span(), "quantity") for m in _HAN.finditer(text))
 

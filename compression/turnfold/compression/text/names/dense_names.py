@@ -1,4 +1,4 @@
-"""Names of people, organisations and places in scripts without capitals: Chinese, Japanese, Korean, Arabic.
+"""Names of people, organisations and places in scripts without capitals: Chinese, Japanese, Korean, Arabic, Hebrew.
 
 Lives here: the rules by which a name is told there: a common surname with a title or a small word beside it, a title before a
 name, the word that organisations end (or begin) with, countries and large cities. Does not belong here: the words
@@ -64,9 +64,10 @@ _KO_PLACE: Final = re.compile(
     r"(?=(?:에서|으로|로|은|는|이|가|을|를|의|에|과|와|도)?(?![가-힣]))"
 )
 _AR_WORD: Final = re.compile(r"[\u0621-\u065f\u066e-\u06d3]+")
+_HE_WORD: Final = re.compile(r"[\u05d0-\u05ea](?:[\u05d0-\u05ea\"׳״']*[\u05d0-\u05ea'׳])?")
 _KANA: Final = re.compile(r"[\u3041-\u3096\u30a1-\u30fa]")
-_DENSE: Final = re.compile(r"[\u0621-\u06d3\u3041-\u30ff\u4e00-\u9fff가-힣]")
-_MOST_NAMES: Final = 2  # words of a name behind an Arabic title, joints apart
+_DENSE: Final = re.compile(r"[\u05d0-\u05ea\u0621-\u06d3\u3041-\u30ff\u4e00-\u9fff가-힣]")
+_MOST_NAMES: Final = 2  # words of a name behind a title, joints apart
 
 
 def dense_names(text: str) -> Iterator[Mention]:
@@ -88,7 +89,8 @@ def dense_names(text: str) -> Iterator[Mention]:
     yield from ((*m.span(), "person") for m in _KO_PERSON.finditer(text))
     yield from ((*m.span(), "organisation") for m in _KO_ORGANISATION.finditer(text))
     yield from ((*m.span(), "name") for m in _KO_PLACE.finditer(text))
-    yield from _arabic(text)
+    yield from _semitic(text, _AR_WORD, "ar")
+    yield from _semitic(text, _HE_WORD, "he")
 
 
 def _chinese(text: str) -> Iterator[Mention]:
@@ -103,36 +105,38 @@ def _chinese(text: str) -> Iterator[Mention]:
         for m in _ZH_ORGANISATION.finditer(text, *run.span()):
             if m.start() < at:
                 continue
-            begin = max((cut.end() for cut in _ZH_CUT.finditer(text, max(at, m.start() - 12), m.start())), default=at)
+            cuts = _ZH_CUT.finditer(text, max(at, m.start() - 12), m.start())
+            begin = max((cut.end() for cut in cuts if text[cut.start() - 1 : cut.end()] not in _TABLE["zh whole"]), default=at)
             if 2 <= m.start() - begin <= 10:
                 yield begin, m.end(), "organisation"
             at = m.end()
 
 
-def _arabic(text: str) -> Iterator[Mention]:
-    words = list(_AR_WORD.finditer(text))
+def _semitic(text: str, word_pattern: re.Pattern[str], language: str) -> Iterator[Mention]:
+    """Arabic or Hebrew: what stands behind a title, a given name or the word that an organisation begins with; places."""
+    words = list(word_pattern.finditer(text))
     for i, word in enumerate(words):
-        if word[0] in _TABLE["ar titles"]:
-            named = _behind(text, words, i, _MOST_NAMES)
+        if word[0] in _TABLE[f"{language} titles"]:
+            named = _behind(text, words, i, _MOST_NAMES, language)
             if named > i:
                 yield words[i + 1].start(), words[named].end(), "person"
-        elif word[0] in _TABLE["ar given"]:
-            named = _behind(text, words, i, 1)
+        elif word[0] in _TABLE[f"{language} given"]:
+            named = _behind(text, words, i, 1, language)
             if named > i:
                 yield word.start(), words[named].end(), "person"
-        elif word[0] in _TABLE["ar places"]:
+        elif word[0] in _TABLE[f"{language} places"]:
             yield word.start(), word.end(), "name"
-        elif word[0] in _TABLE["ar organisations"] and (named := _behind(text, words, i, 1)) > i:
+        elif word[0] in _TABLE[f"{language} organisations"] and (named := _behind(text, words, i, 1, language)) > i:
             yield word.start(), words[named].end(), "organisation"
 
 
-def _behind(text: str, words: list[re.Match[str]], i: int, most: int) -> int:
+def _behind(text: str, words: list[re.Match[str]], i: int, most: int, language: str) -> int:
     """The last of at most so many words behind one that may belong to a name: on the same line, no small words."""
     taken = 0
     last = i
     for j in range(i + 1, min(len(words), i + 2 + 2 * most)):
-        if taken == most or text[words[j - 1].end() : words[j].start()] != " " or words[j][0] in _TABLE["ar small"]:
+        if taken == most or text[words[j - 1].end() : words[j].start()] != " " or words[j][0] in _TABLE[f"{language} small"]:
             break
         last = j
-        taken += words[j][0] not in _TABLE["ar joins"]
+        taken += words[j][0] not in _TABLE[f"{language} joins"]
     return last

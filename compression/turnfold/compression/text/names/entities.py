@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from turnfold.compression.text.inline import DATE_WORDS, tokens
+from turnfold.compression.text.inline import DATE_WORDS, PULL_WORDS, tokens
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.names.amounts import amounts, sure_amounts
 from turnfold.compression.text.names.dense_names import dense_names
@@ -50,7 +50,7 @@ _LINK: Final = (
 #: What follows the figures of a version: "3.0.13-r2", "2.1.0-rc.1".
 _RELEASE: Final = r"-(?:r|rc|beta|alpha|p|b|ga|lts|pre|dev|post)\.?\d*+(?![\w-])"
 _NAME: Final = re.compile(
-    rf"[{_UPPER}](?<![\w.][{_UPPER}]){_NAME_REST}"
+    rf"[{_UPPER}](?<![\w.°][{_UPPER}]){_NAME_REST}"
     rf"(?: (?:{_LINK}|[dl]['’])?(?:Sp\. z o\. ?o\.?+|plc\b|[{_UPPER}]{_NAME_REST}"
     rf"|[vV]?\d\w*+(?:\.\w++)*+(?:{_RELEASE})?+(?![-–:]\d)))*+"
 )
@@ -63,8 +63,13 @@ _MONTH: Final = (
 _DATES: Final = re.compile(
     r"\d{1,2} (?:января|февраля|марта|апреля|мая|июня|июля|августа|сентября|октября|ноября|декабря|stycznia|lutego|marca|kwietnia"
     r"|maja|czerwca|lipca|sierpnia|września|października|listopada|grudnia|januari|februari|maart|april|mei|juni|juli|augustus"
-    r"|september|oktober|november|december|Ocak|Şubat|Mart|Nisan|Mayıs|Haziran|Temmuz|Ağustos|Eylül|Ekim|Kasım|Aralık)\b"
-    r"(?: \d{4}\b)?|\d{4}년(?: ?\d{1,2}월(?: ?\d{1,2}일)?)?|\d{1,2}월 ?\d{1,2}일"
+    r"|september|oktober|november|december|Ocak|Şubat|Mart|Nisan|Mayıs|Haziran|Temmuz|Ağustos|Eylül|Ekim|Kasım|Aralık"
+    r"|січня|лютого|березня|квітня|травня|червня|липня|серпня|вересня|жовтня|листопада|грудня|Ιανουαρίου|Φεβρουαρίου|Μαρτίου|Απριλίου"
+    r"|Μαΐου|Ιουνίου|Ιουλίου|Αυγούστου|Σεπτεμβρίου|Οκτωβρίου|Νοεμβρίου|Δεκεμβρίου|maj|augusti|januar|februar|marts|juni|juli)\b"
+    r"(?: \d{4}\b)?"
+    r"|\d{1,2}\. (?:ledna|února|března|dubna|května|června|července|srpna|září|října|listopadu|prosince"
+    r"|januar|februar|marts|mars|april|maj|mai|juni|juli|august|september|oktober|november|desember|december)\b(?: \d{4}\b)?"
+    r"|\d{4}년(?: ?\d{1,2}월(?: ?\d{1,2}일)?)?|\d{1,2}월 ?\d{1,2}일"
     rf"|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b"
     rf"(?:,? (?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)? {_MONTH}|{_MONTH} \d{{1,2}}\b)(?:,? \d{{4}}\b)?)?+"
     r"|\b\d{1,2}(?:[.:]\d\d)? ?[ap]\.m\."
@@ -98,7 +103,10 @@ _OPENING_WORDS: Final = (
     "Would Wow Yeah Yes Yesterday Yet You You'd You'll You're You've Your Der Die Das Ein Eine Und Oder Aber Wir Ich Sie Es Ist "
     "Im Am Nach Mit Von Vom Zum Zur Bei Beim Seit Für Auf Aus Den Dem Wer Wo Wenn Dann Auch Heute Gestern Au Aux Du Des Ce "
     "Cette Ces Selon Pour Avec Dans Mon Ma Mes Leur Mi Mis Su Sus Con Por Para En Según Cuando Meu Minha Seu Sua O Os Um Uma Na "
-    "Com Het De Een Op Van Voor Bij W Z В На С По Из За От Для Мы Он Она Они Это Его Как Что Le La Les Un Une Et Mais Nous Je "
+    "Com Het De Een Op Van Voor Bij W Z В На С По Из За От Для Мы Он Она Они Это Его Как Что Вчера Сегодня Завтра Потом Но "
+    "Если Когда Учора Вчора Сьогодні Завтра Але Якщо Коли Це Він Вона Вони Ми "
+    "Ο Η Το Οι Τα Στο Στη Στην Χθες Σήμερα Αύριο Όμως Wczoraj Dzisiaj Dziś Jutro Dün Bugün Yarın Bu Včera Dnes Zítra Igår Idag "
+    "Det Hôm Ngày Tại Hier Demain Ayer Hoy Mañana Ieri Oggi Domani Il Gli Le La Les Un Une Et Mais Nous Je "
     "Il Elle El Los Las Una Y Pero Yo Assistant User System Tool "
     "Mein Meine Dein Deine Unser Unsere Ihr Ihre Kein Keine Diese Dieser Dieses Jeder Jede Jedes Alle Alles Viele Einige Beide "
     "Bitte Leider Vielleicht Danach Dort Hier Jetzt Nun Noch Nur Schon Deshalb Trotzdem Außerdem Allerdings Jedoch Weil Falls "
@@ -111,7 +119,7 @@ _OPENING_WORDS: Final = (
 _OPENERS: Final = frozenset(_OPENING_WORDS.split())
 _WHOLE: Final = frozenset({"I", "A", "I'm", "I'd", "I'll", "I've", "OK", "Ok"})
 _LEGAL: Final = (
-    r"GmbH|AG|AS|KGaA|SE|KG|SA|S\.A|S\.p\.A|S\.r\.l|S\.L|S\.A\.U|z o\. ?o|plc|SARL|SAS|SpA|Ltda|BV|NV|AB"
+    r"GmbH|AG|AS|KGaA|SE|KG|SA|S\.A|S\.p\.A|S\.r\.l|S\.L|S\.A\.U|z o\. ?o|plc|SARL|SAS|SpA|DAC|Ltda|BV|NV|AB"
     r"|ASA|Oy|Oyj|A/S|ApS|Kft|Zrt|LLP|LP|Pty|Pte|Sdn|Bhd"
 )
 _LEGAL_BEFORE: Final = re.compile(r"\b(?:ООО|ОАО|ЗАО|ПАО|АО)\b")
@@ -126,6 +134,13 @@ _LINKS_BEHIND: Final = re.compile(rf"(?: [^{_UPPER} ]+)* \Z")
 #: The endings of cases in Turkish, which stand behind a name and an apostrophe: "İstanbul'da".
 _INFLECTED: Final = re.compile(r"(?<=[^\W\d_])['’](?:[dt][ae]n?|[nyş]?[ıiuü]n|y[aeıiuü]|y?l[ae])(?= |\Z)")
 _IN_QUOTES: Final = re.compile(r"\b(?:ООО|ОАО|ЗАО|ПАО|АО|НПО|ФГУП|ТОО|ИП|ТОВ|Банк|Завод|Фонд|Компания) «[^»\n]{1,60}»")
+#: What Russian and Ukrainian write with one capital: "Министерство финансов", "Національний банк України".
+_CYRILLIC: Final = re.compile(
+    r"(?<!\w)(?:(?:Министерств|Міністерств|Департамент|Комитет|Комітет|Управлени|Управлінн)\w{0,3}(?: [а-яіїєґ]{4,})?"
+    r"|[А-ЯІЇЄҐ][а-яіїєґ]+(?:ый|ий|ой|ая|ое|а|е|ого|ому|ой|ої|ій) "
+    r"(?:банк|университет|університет|институт|інститут|театр|музей|суд|комитет|комітет|фонд|центр|академи|академі|совет|служб)[а-яіїєґ]{0,2})"
+    r"(?: [А-ЯІЇЄҐ][а-яіїєґ]+)?(?!\w)"
+)
 _ORGANISATION: Final = re.compile(
     rf"\b(?:{_LEGAL}|ООО|ОАО|ЗАО|ПАО|АО|Банк|Университет\w?|Министерств\w|Академи\w)\b|\b(?:{_GERMAN_ORGANISATIONS})\b"
     r"|\b(?:Universi(?:dad|dade|té|tät|teit|tà|tet)|Uniwersytet|Banco|Banque|Banca|Compañía|Companhia"
@@ -142,6 +157,8 @@ _ORGANISATION: Final = re.compile(
     r"|Association|Agency|Ministry|Department|Council|Committee|Commission|Board|Team|Labs?|Systems|Technologies|Union"
     r"|Authority|Court|Hospital|Museum|Office|Service|Sąd|Urząd|Ayuntamiento|Mairie|Préfecture)\b"
     r"|(?<= )(?:Services|Utilities|Athletics|Therapeutics|Foods|Chemicals|Electronics|Instruments|Bakery|Stores|Press|Club)\b"
+    r"|(?<= )(?:Records|Networks|Software|Entertainment|Pictures|Media|Energy|Aviation|Mining|Solutions|Architects"
+    r"|Associates|Sons|Biosciences|Institutet)\b(?! )"
 )
 _TITLE: Final = re.compile(
     r"(?:Mr|Mrs|Ms|Miss|Dr|Prof|Sir|Herrn?|Frau|Sr|Sra|Dra|Don|Doña|M|Mme|Mlle|Dott|Pan|Pani|Lord|Lady|Maître|Rev)\b"
@@ -152,6 +169,11 @@ _ROLE_WORDS: Final = (
     "Coach Colonel Commander Commissioner Congressman Congresswoman Councillor Deputy Designer Detective Director Editor "
     "Engineer Executive General Governor Inspector Judge Justice Lieutenant Major Manager Mayor Minister Officer Pastor Pilot "
     "President Prime Prosecutor Professor Representative Secretary Senator Sergeant Spokesman Spokeswoman Vice "
+    "Architect Attorney Barrister Biologist Cellist Chemist Clerk Composer Conductor Counsel Curator Cyclist Dean "
+    "Defender Driver Economist Farmer Forester Goalkeeper Gymnast Historian Journalist Librarian Midfielder Novelist "
+    "Nurse Painter Photographer Physicist Pianist Poet Provost Ranger Rector Referee Registrar Rower Sailor Sculptor "
+    "Singer Skipper Sociologist Solicitor Soprano Sprinter Statistician Striker Surgeon Swimmer Tenor Trainer Treasurer "
+    "Umpire Violinist Winger Ông Bà Cô "
     "CEO CFO CIO COO CTO MEP MP PM VP"
 )
 _ROLES: Final = frozenset(_ROLE_WORDS.split())
@@ -167,10 +189,28 @@ _PLACES: Final = _TABLE["places"]
 #: And one that ends so is a thing's.
 _THINGS: Final = _TABLE["things"]
 _INNER_CAPITAL: Final = re.compile(rf"(?:[dl]['’]|Mc|Mac|O['’]|D['’]|De|La|Van)[{_UPPER}]\w")
+#: A line of capitals is a heading, whatever it speaks of.
+_HEADING: Final = re.compile(rf"^(?=.{{8,80}}$)[{_UPPER}]{{2,}}(?:[,:&' -]+[{_UPPER}]+){{2,}}[:!?.]?$", re.MULTILINE)
 #: What stands before an identifier and is no part of it.
 _LABELS: Final = frozenset(
-    ["Ticket", "Issue", "Bug", "Order", "Case", "Invoice", "Incident", "Build", "Task", "Story", "Error", "Commit", "Revert"]
+    [
+        "Ticket",
+        "Issue",
+        "Bug",
+        "Order",
+        "Case",
+        "Invoice",
+        "Incident",
+        "Build",
+        "Task",
+        "Story",
+        "Error",
+        "Commit",
+        "Revert",
+        "Version",
+    ]
 )
+_SEVERAL: Final = re.compile(rf"[{_UPPER}][a-z]+[a-hj-rtv-z]s")
 _BORDER: Final = re.compile(r"(?:[.!?:;…。！？\n][\"'”’)\]]*|\A|[-*•>|#\"“(]|\d[.)])[ \t]*\Z")
 _TECHNICAL: Final = {
     "version": "version",
@@ -185,6 +225,11 @@ _TECHNICAL: Final = {
     "token": "identifier",
 }
 _CODED: Final = re.compile(r"[\d_.:(\[]|[a-z][A-Z]")
+#: What follows a word with a small first letter in the name of a product: "iPhone 15 Pro", "macOS Sonoma".
+_SMALL_FIRST: Final = re.compile(r"[a-z]{1,3}[A-Z][A-Za-z]*\Z")
+_MODEL: Final = re.compile(
+    rf"(?: (?:\d+(?:\.\d+)*+(?![\w-])|(?:Pro|Max|Plus|Mini|Ultra|Air)\b|[{_UPPER}][a-z]+(?=[ .,;:!?)]|\Z)))+"
+)
 _WORDY_SLASH: Final = re.compile(r"[^\W\d_A-Z]++(?:/[^\W\d_A-Z]++)++")
 
 
@@ -194,9 +239,13 @@ def entities(text: str) -> list[Entity]:
     found = [Entity(m.group(), "date", m.start(), m.end()) for m in DATE_WORDS.finditer(plain)]
     found += [Entity(m.group(), "date", m.start(), m.end()) for m in _DATES.finditer(plain)]
     found += [Entity(m.group(), "date", m.start(), m.end()) for m in _QUARTERS.finditer(plain)]
+    if "#" in plain:
+        found += [Entity(m.group(), "identifier", m.start(), m.end()) for m in PULL_WORDS.finditer(plain)]
     if "+" in plain:
         found += [Entity(m.group(), "identifier", m.start(), m.end()) for m in _PHONES.finditer(plain)]
     found += _months(plain)
+    if not text.isascii():
+        found += [Entity(m.group(), "organisation", m.start(), m.end()) for m in _CYRILLIC.finditer(plain)]
     if "«" in plain:
         found += [Entity(m.group(), "organisation", m.start(), m.end()) for m in _IN_QUOTES.finditer(plain)]
     certain = list(sure_amounts(plain))
@@ -238,7 +287,11 @@ def _technical(text: str) -> Iterator[Entity]:
         token = text[start:end]
         if kind == "identifier":
             if _CODED.search(token):
-                yield Entity(token, "camelcase" if token.isalpha() else "identifier", start, end)
+                model = _MODEL.match(text, end) if _SMALL_FIRST.match(token) else None
+                if model:
+                    yield Entity(text[start : model.end()], "product", start, model.end())
+                else:
+                    yield Entity(token, "camelcase" if token.isalpha() else "identifier", start, end)
         elif kind in _TECHNICAL and not (kind == "path" and _WORDY_SLASH.fullmatch(token)):
             yield Entity(token, _TECHNICAL[kind], start, end)
 
@@ -258,6 +311,8 @@ def _names(text: str) -> list[Entity]:
     found: list[Entity] = []
     doubtful: list[Entity] = []
     known: set[str] = set()
+    if headings := [m.span() for m in _HEADING.finditer(text)]:
+        text = _without(text, headings)
     for m in _NAME.finditer(text):
         _sort_name(text, *m.span(), found, doubtful, known)
     return found + [e for e in doubtful if e.text in known]
@@ -268,6 +323,10 @@ def _sort_name(text: str, start: int, end: int, found: list[Entity], doubtful: l
     opens = bool(_BORDER.search(text, max(0, start - 8), start))
     words = text[start:end].split(" ")
     first = 0
+    if opens and len(words) > 2 and words[1] == "of" and _SEVERAL.fullmatch(words[0]):  # "Shares of Acme Corp fell."
+        start += len(words[0]) + len(" of ")
+        del words[:2]
+        opens = False
     while first < len(words) and (
         (words[first] in _OPENERS and (opens or words[first] in _WHOLE))
         or (first and words[first].isdigit())  # "In 1959 Ada Lee"
@@ -303,7 +362,7 @@ def _sort_name(text: str, start: int, end: int, found: list[Entity], doubtful: l
         doubtful.append(entity)
     else:
         found.append(entity)
-        known.update(words)
+        known.update(words if entity.kind == "person" else words[:1])
 
 
 def _is_origin(left: str, right: str) -> bool:
