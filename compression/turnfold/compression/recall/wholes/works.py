@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Final, NamedTuple
 
@@ -21,20 +20,20 @@ import numpy as np
 import numpy.typing as npt
 
 from turnfold.compression.memo import Memo, of_each
-from turnfold.compression.recall import passage_index
 from turnfold.compression.recall.fence import FRAME, fence_tokens
-from turnfold.compression.recall.passage_index import Floats, PassageIndex
+from turnfold.compression.recall.passage_index import Floats, PassageIndex, build_beyond
 from turnfold.compression.recall.question import Question, WantedWork, content_words
 from turnfold.compression.recall.ranked_quotes import RankedQuotes, in_front
 from turnfold.compression.recall.wholes.code_changes import code_changes
 from turnfold.compression.recall.wholes.found_work import FoundWork
+from turnfold.compression.recall.wholes.held_work import HeldWork, held_work
 from turnfold.compression.recall.wholes.revisions import find_revisions, newest_revision
 from turnfold.compression.recall.wholes.several_works import several_works
 from turnfold.compression.recall.wholes.spread_works import fitting_spread
 from turnfold.compression.recall.wholes.version_changes import version_changes
 from turnfold.compression.scorers.bm25 import rarity, wanted_terms
 from turnfold.compression.text import words
-from turnfold.compression.text.blocks import Range, fences
+from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.pasted_pieces import pieces_with
 from turnfold.compression.text.dialogue.transcripts import is_transcript
 from turnfold.compression.text.dialogue.turns import SPEAKER_LABEL
@@ -70,36 +69,11 @@ _UNFORMED: Final = 0.5  # of what a text fits without the form of the work, wher
 _VERSION_SIZE: Final = 0.3  # of a long text's characters, from which another may be a version of it
 _HEADING: Final = 80  # characters of one above a text that a user pasted
 _ANNOUNCING: Final = (":", "：")
-_TELLING_LINE: Final = 8  # characters; shorter ones stand in any code
 
 
-@dataclass(frozen=True, slots=True)
-class _HeldWork:
-    """A message that holds a work.
-
-    Attributes:
-        source: its number.
-        ranges: of the work.
-        lines: its lines.
-        words: its words.
-        is_prose: whether it is the whole message, rather than code in it.
-        fits: how well it fits the question.
-    """
-
-    source: int
-    ranges: tuple[Range, ...]
-    lines: frozenset[str]
-    words: frozenset[str]
-    is_prose: bool
-    fits: float
-
-    @property
-    def quotes(self) -> tuple[Quote, ...]:
-        """Its ranges, as they are quoted."""
-        return tuple([Quote(self.source, start, end) for start, end in self.ranges])
-
-
-def find_work(sources: Sequence[Quotable], question: Question, folded: str, count: Callable[[str], int], memo: Memo) -> FoundWork:
+def find_work(
+    sources: Sequence[Quotable], index: PassageIndex, question: Question, folded: str, count: Callable[[str], int], memo: Memo
+) -> FoundWork:
     """The work that is asked for, and what changed it later.
 
     Args:
@@ -111,29 +85,28 @@ def find_work(sources: Sequence[Quotable], question: Question, folded: str, coun
         return FoundWork()
     room = question.whole_room - fence_tokens(count)
     if wanted.asked.is_several:
-        index = passage_index.build(sources, memo)
         quotes, tokens = several_works(sources, wanted.asked.telling, index, room, count, memo)
         if quotes or not wanted.asked.is_long:
             return FoundWork(quotes, (), tokens)
     messages = [*sources, *question.behind]
     revised, tokens = find_revisions(messages, len(sources), wanted, folded, room, count, memo)
-    found = [] if revised else _works(messages, wanted, folded, memo)
+    found = [] if revised else _works(messages, index, wanted, folded, memo)
     if not found:
         return FoundWork(revised, (), tokens)
     forms = _forms(found, wanted.asked, _names(folded, wanted.asked))
     if not wanted.is_whole:  # if it is short, since what it says may share no word with the question
         return _fitting(forms.wanted[:1], sources, min(room, _ASKED_ABOUT), count) or FoundWork()
-    several = _together(messages, found, forms, wanted, folded, memo)
+    several = _together(messages, index, found, forms, wanted, folded, memo)
     changes = _changes_between(messages, several or forms.wanted, sources, room, count)
     if changes.quotes or several:
         return changes if changes.quotes else _all_of(several, sources, room, count)
-    forms = _with_changes(messages, _revised(messages, forms, wanted.asked, memo), wanted.asked)
+    forms = _with_changes(messages, _revised(messages, forms, wanted.asked, memo), wanted.asked, memo)
     return _one(found, forms, wanted.asked, sources, room, count)
 
 
 def _changes_between(
     messages: Sequence[Quotable],
-    works: Sequence[_HeldWork],
+    works: Sequence[HeldWork],
     sources: Sequence[Quotable],
     room: int,
     count: Callable[[str], int],
@@ -147,7 +120,7 @@ def _changes_between(
 
 
 def _one(
-    found: Sequence[_HeldWork],
+    found: Sequence[HeldWork],
     forms: _Forms,
     asked: AskedWork,
     sources: Sequence[Quotable],
@@ -167,14 +140,14 @@ def _one(
     return fitting._replace(outdated=apart) if fitting else FoundWork()
 
 
-def _with_changes(messages: Sequence[Quotable], forms: _Forms, asked: AskedWork) -> _Forms:
+def _with_changes(messages: Sequence[Quotable], forms: _Forms, asked: AskedWork, memo: Memo) -> _Forms:
     """The same with what was told of code since its newest version."""
     newest = forms.wanted[0]
     if newest.is_prose or asked.versions != NEWEST:
         return forms
     known = {work.source: work for work in forms.changed}
     for n, ranges in code_changes(messages, newest.source, newest.ranges).items():
-        known.setdefault(n, _held(n, messages[n].text, ranges, newest.fits))
+        known.setdefault(n, held_work(n, messages[n], ranges, newest.fits, memo))
     return forms._replace(changed=tuple([known[n] for n in sorted(known)]))
 
 
@@ -184,23 +157,29 @@ def _revised(messages: Sequence[Quotable], forms: _Forms, asked: AskedWork, memo
     chain = () if asked.versions != NEWEST or asked.kind == "code" else newest_revision(messages, number, memo)
     if not chain or chain[-1] <= number:
         return forms
-    held = [_held(n, messages[n].text, ((0, len(messages[n].text)),), forms.wanted[0].fits) for n in chain]
+    held = [held_work(n, messages[n], ((0, len(messages[n].text)),), forms.wanted[0].fits, memo) for n in chain]
     others = [work for work in (*forms.wanted, *forms.others) if work.source not in chain]
     return _Forms((held[0],), tuple(held[1:]), tuple(others))
 
 
 def _together(
-    messages: Sequence[Quotable], found: Sequence[_HeldWork], forms: _Forms, wanted: WantedWork, folded: str, memo: Memo
-) -> list[_HeldWork]:
+    messages: Sequence[Quotable],
+    index: PassageIndex,
+    found: Sequence[HeldWork],
+    forms: _Forms,
+    wanted: WantedWork,
+    folded: str,
+    memo: Memo,
+) -> list[HeldWork]:
     """The works that a message asks for together, in order: of one kind, by several names, or the pieces of one; none where it
     asks for one."""
     asked = wanted.asked
     if asked.is_long and (pieces := pieces_with(messages, forms.wanted[0].source, memo)):
-        return [_held(n, messages[n].text, ((0, len(messages[n].text)),), 0.0) for n in pieces]
+        return [held_work(n, messages[n], ((0, len(messages[n].text)),), 0.0, memo) for n in pieces]
     if asked.beside:
         works = {forms.wanted[0].source: forms.wanted[0]}
         for one in asked.beside:
-            others = _works(messages, WantedWork(one, True), folded, memo, frozenset(works))
+            others = _works(messages, index, WantedWork(one, True), folded, memo, frozenset(works))
             if others:
                 best = _forms(others, one, frozenset()).wanted[0]
                 works[best.source] = best
@@ -212,10 +191,10 @@ def _together(
     return _newest_of_each([work for work in found if work.fits >= _LIKE_BEST * max(map(_fit, found))], number)
 
 
-def _newest_of_each(works: Sequence[_HeldWork], number: int) -> list[_HeldWork]:
+def _newest_of_each(works: Sequence[HeldWork], number: int) -> list[HeldWork]:
     """The newest of so many works, in order; of which two are versions of one, unless there are too few without them: two leases
     may share most of their words."""
-    apart: list[_HeldWork] = []
+    apart: list[HeldWork] = []
     for work in reversed(works):
         if not any(_is_version(work, other) for other in apart):
             apart.append(work)
@@ -224,18 +203,18 @@ def _newest_of_each(works: Sequence[_HeldWork], number: int) -> list[_HeldWork]:
     return sorted([*apart, *versions[: max(0, number - len(apart))]], key=lambda work: work.source)
 
 
-def _fit(work: _HeldWork) -> float:
+def _fit(work: HeldWork) -> float:
     return work.fits
 
 
-def _all_of(works: Sequence[_HeldWork], sources: Sequence[Quotable], room: int, count: Callable[[str], int]) -> FoundWork:
+def _all_of(works: Sequence[HeldWork], sources: Sequence[Quotable], room: int, count: Callable[[str], int]) -> FoundWork:
     """The works whole, those that are folded; where the room is too small for all, what each says throughout."""
     folded = [work for work in works if work.source < len(sources)]
     quotes, tokens = fitting_spread(sources, list(chain.from_iterable(work.quotes for work in folded)), room, count)
     return FoundWork(tuple(quotes), (), tokens)
 
 
-def _fitting(works: Sequence[_HeldWork], sources: Sequence[Quotable], room: int, count: Callable[[str], int]) -> FoundWork | None:
+def _fitting(works: Sequence[HeldWork], sources: Sequence[Quotable], room: int, count: Callable[[str], int]) -> FoundWork | None:
     """Those of the works that are folded and fit; None if the first is folded and does not."""
     quotes: list[Quote] = []
     spent = 0
@@ -251,7 +230,7 @@ def _fitting(works: Sequence[_HeldWork], sources: Sequence[Quotable], room: int,
     return FoundWork(tuple(quotes), (), spent)
 
 
-def _cost(works: Sequence[_HeldWork], sources: Sequence[Quotable], count: Callable[[str], int]) -> int:
+def _cost(works: Sequence[HeldWork], sources: Sequence[Quotable], count: Callable[[str], int]) -> int:
     """The tokens of those works that are folded, as they are quoted."""
     quotes = (quote for work in works if work.source < len(sources) for quote in work.quotes)
     return sum(count(sources[n].text[start:end]) + FRAME for n, start, end in quotes)
@@ -272,8 +251,13 @@ def with_work(ranking: RankedQuotes, index: PassageIndex, work: FoundWork) -> Ra
 
 
 def _works(
-    sources: Sequence[Quotable], wanted: WantedWork, folded: str, memo: Memo, taken: frozenset[int] = frozenset()
-) -> list[_HeldWork]:
+    sources: Sequence[Quotable],
+    index: PassageIndex,
+    wanted: WantedWork,
+    folded: str,
+    memo: Memo,
+    taken: frozenset[int] = frozenset(),
+) -> list[HeldWork]:
     """What may be meant, in order, but not what is taken for another work."""
     asked = wanted.asked
     made = _made(sources, asked, memo)
@@ -284,8 +268,7 @@ def _works(
         held = {n: ranges for n, ranges in held.items() if n in formed or n in made}
     if not held:
         return []
-    index = passage_index.build(sources, memo)
-    fits, named = _fits(index, sources, held, asked, folded)
+    fits, named = _fits(build_beyond(index, sources[len(index.sources) :], memo), sources, held, asked, folded)
     if formed and wanted.is_whole:
         fits *= _UNFORMED
     fits[sorted(formed)] += _TELLING
@@ -296,7 +279,7 @@ def _works(
         held = {n: ranges for n, ranges in held.items() if n in likely or (_size(ranges) >= least and _is_changed(sources, n))}
     if asked.kind != "code" and (asked.telling or asked.alike) and not any(fits[n] for n in held):
         return []
-    return [_held(n, sources[n].text, ranges, float(fits[n])) for n, ranges in held.items()]
+    return [held_work(n, sources[n], ranges, float(fits[n]), memo) for n, ranges in held.items()]
 
 
 def _likely_texts(
@@ -343,13 +326,6 @@ def _is_talk(text: str) -> bool:
     return SPEAKER_LABEL.match(text) is not None and not (is_transcript(text) or _is_announced(text))
 
 
-def _held(number: int, text: str, ranges: tuple[Range, ...], fits: float) -> _HeldWork:
-    said = words.fold("\n".join(text[start:end] for start, end in ranges))
-    terms = frozenset((*words.words(said), *map(str, words.run_on_terms(said).tolist())))
-    is_prose = ranges == ((0, len(text)),) and not any(fences(f"\n{text}"))
-    return _HeldWork(number, ranges, _lines(text, ranges), terms, is_prose, fits)
-
-
 def _made(sources: Sequence[Quotable], asked: AskedWork, memo: Memo) -> frozenset[int]:
     """The answers to short messages of users that ask for a work of this name to be made."""
     requests = of_each(memo, "making", sources, _making)[:-1]
@@ -380,11 +356,6 @@ def _ranges(source: Quotable, asked: AskedWork, *, is_made: bool) -> tuple[Range
 def _is_lined(text: str) -> bool:
     """Whether a text is written in lines, as short recipes, lists and poems are."""
     return sum(not line.isspace() for line in text.splitlines() if line) >= _FEWEST_LINES
-
-
-def _lines(text: str, ranges: Sequence[Range]) -> frozenset[str]:
-    said = (line.strip() for start, end in ranges for line in text[start:end].splitlines())
-    return frozenset(line for line in said if len(line) >= _TELLING_LINE)
 
 
 def _size(ranges: Sequence[Range]) -> int:
@@ -437,12 +408,12 @@ def _requests(sources: Sequence[Quotable]) -> npt.NDArray[np.int64]:
 class _Forms(NamedTuple):
     """The versions of the work that is meant: those that are wanted, what changed the newest later, and the others."""
 
-    wanted: tuple[_HeldWork, ...]
-    changed: tuple[_HeldWork, ...]
-    others: tuple[_HeldWork, ...]
+    wanted: tuple[HeldWork, ...]
+    changed: tuple[HeldWork, ...]
+    others: tuple[HeldWork, ...]
 
 
-def _forms(found: Sequence[_HeldWork], asked: AskedWork, names: frozenset[str]) -> _Forms:
+def _forms(found: Sequence[HeldWork], asked: AskedWork, names: frozenset[str]) -> _Forms:
     """The versions of the work that fits best, of equal ones the newest."""
     likely = max(found, key=lambda work: (work.fits, work.source))
     pattern = [work for work in found if work is likely or _share(work.words, likely.words) >= _MOST_WORDS]
@@ -466,7 +437,7 @@ def _names(folded: str, asked: AskedWork) -> frozenset[str]:
     return frozenset(content_words(_BEFORE.split(folded)[0])) - _NO_NAMES - asked.telling
 
 
-def _versions(found: Sequence[_HeldWork], best: _HeldWork, names: frozenset[str]) -> list[_HeldWork]:
+def _versions(found: Sequence[HeldWork], best: HeldWork, names: frozenset[str]) -> list[HeldWork]:
     """The versions of the work that fits best, and parts of it, in order. Texts of one pattern may be about different things."""
     named = names & best.words if best.is_prose else frozenset()
     alike = [work for work in found if work.is_prose == best.is_prose and named <= work.words]
@@ -479,14 +450,14 @@ def _versions(found: Sequence[_HeldWork], best: _HeldWork, names: frozenset[str]
     return [meant[source] for source in sorted(meant)]
 
 
-def _is_version(work: _HeldWork, best: _HeldWork) -> bool:
+def _is_version(work: HeldWork, best: HeldWork) -> bool:
     if best.is_prose:
         return _share(work.words, best.words) >= _MOST_WORDS
     least = _SHARED_LINES if work.fits >= _LIKE_BEST * best.fits else _MOST_LINES
     return _share(work.lines, best.lines) >= least
 
 
-def _length(work: _HeldWork) -> int:
+def _length(work: HeldWork) -> int:
     return len(work.words if work.is_prose else work.lines)
 
 
@@ -495,6 +466,6 @@ def _share(some: frozenset[str], others: frozenset[str]) -> float:
     return len(some & others) / max(1, min(len(some), len(others)))
 
 
-def _changes(work: _HeldWork, whole: _HeldWork) -> bool:
+def _changes(work: HeldWork, whole: HeldWork) -> bool:
     """Whether a later and smaller one begins a part anew that the whole one has: "def total(self):"."""
     return len(work.lines) < _WHOLE * len(whole.lines) and any(line.endswith(_OPENING) for line in work.lines & whole.lines)
