@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from typing import Final, NamedTuple
@@ -325,18 +325,33 @@ def holding(blocks: Sequence[KeyedBlock], at: int) -> int:
     return n
 
 
-def lines_with(text: str, place: Range, terms: frozenset[str], *, in_value: bool = False) -> list[Range]:
-    """The lines of a block that have one of the terms as a key; or as their value."""
-    found: list[Range] = []
+def lines_with(text: str, place: Range, terms: frozenset[str]) -> list[Range]:
+    """The lines of a block that have one of the terms as a key."""
+    return [line for line, key, _ in _split_lines(text, place) if _is_one_of(_keys(key), terms)]
+
+
+def single_values(text: str, place: Range) -> tuple[tuple[str, Range], ...]:
+    """The words that stand alone as the value of a line, with that line."""
+    values = ((line, [*_keys(value)]) for line, _, value in _split_lines(text, place) if value)
+    return tuple([(said[0], line) for line, said in values if len(said) == 1])
+
+
+def lines_valued(values: Iterable[tuple[str, Range]], terms: frozenset[str]) -> list[Range]:
+    """Of `single_values` the lines that have one of the terms as their value."""
+    return [line for word, line in values if _is_one_of((word,), terms)]
+
+
+def _is_one_of(said: Iterable[str], terms: frozenset[str]) -> bool:
+    return not terms.isdisjoint(form for word in said for form in (word, _singular(word)))
+
+
+def _split_lines(text: str, place: Range) -> Iterator[tuple[Range, str, str]]:
+    """The lines of a block, without the white space around them, with their keys and values."""
     at = place[0]
     for line in text[place[0] : place[1]].splitlines(keepends=True):
         key, sign, value = line.partition("=") if "=" in line and ":" not in line.partition("=")[0] else line.partition(":")
-        said = [*_keys(value if in_value else key if sign else "")]
-        is_said = len(said) == 1 if in_value else True
-        if is_said and not terms.isdisjoint(form for word in said for form in (word, _singular(word))):
-            found.append((at + len(line) - len(line.lstrip()), at + len(line.rstrip())))
+        yield (at + len(line) - len(line.lstrip()), at + len(line.rstrip())), key if sign else "", value
         at += len(line)
-    return found
 
 
 def first_words(text: str, place: Range) -> frozenset[str]:
