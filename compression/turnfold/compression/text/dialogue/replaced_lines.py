@@ -123,7 +123,7 @@ class ReplacedLines:
 
 def holds_edits(sources: Sequence[Quotable], memo: Memo) -> bool:
     """Whether a message holds an edit."""
-    return any(_edits_of(source, memo) for source in sources)
+    return any(of_each(memo, "hold edits", sources, lambda source: bool(_edits_of(source, memo))))
 
 
 def _edits_of(source: Quotable, memo: Memo) -> tuple[FileEdit, ...]:
