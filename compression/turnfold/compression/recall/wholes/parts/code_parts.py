@@ -236,7 +236,8 @@ def _fits(one: Definition) -> bool:
 
 
 def _names_any(parts: HeldCode, wanted: NamedCode) -> bool:
-    return any(_is_file(one, wanted) for one in parts.files) or any(_is_named(one, wanted) for one in parts.definitions)
+    names_file = wanted.files and any(_is_file(one, wanted) for one in parts.files)
+    return bool(names_file or (parts.definitions and any(_is_named(one, wanted) for one in parts.definitions)))
 
 
 def _files(held: Sequence[HeldCode], wanted: NamedCode, sources: Sequence[Quotable]) -> list[_Named]:

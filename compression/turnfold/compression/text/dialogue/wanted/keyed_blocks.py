@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from typing import Final, NamedTuple
@@ -327,22 +327,27 @@ def holding(blocks: Sequence[KeyedBlock], at: int) -> int:
 
 def lines_with(text: str, place: Range, terms: frozenset[str]) -> list[Range]:
     """The lines of a block that have one of the terms as a key."""
-    return [line for line, key, _ in _split_lines(text, place) if _is_one_of(_keys(key), terms)]
+    return [line for line, key, _ in _split_lines(text, place) if not terms.isdisjoint(_forms_of(key))]
 
 
-def single_values(text: str, place: Range) -> tuple[tuple[str, Range], ...]:
-    """The words that stand alone as the value of a line, with that line."""
-    values = ((line, [*_keys(value)]) for line, _, value in _split_lines(text, place) if value)
-    return tuple([(said[0], line) for line, said in values if len(said) == 1])
+def _forms_of(key: str) -> Iterator[str]:
+    return (form for word in _keys(key) for form in (word, _singular(word)))
 
 
-def lines_valued(values: Iterable[tuple[str, Range]], terms: frozenset[str]) -> list[Range]:
+def single_values(text: str, place: Range) -> dict[str, list[Range]]:
+    """The words that stand alone as the value of a line, in the singular too, with these lines."""
+    found: dict[str, list[Range]] = {}
+    for line, _, value in _split_lines(text, place):
+        said = [*_keys(value)] if value else ()
+        if len(said) == 1:
+            for form in {said[0], _singular(said[0])}:
+                found.setdefault(form, []).append(line)
+    return found
+
+
+def lines_valued(values: Mapping[str, Sequence[Range]], terms: frozenset[str]) -> list[Range]:
     """Of `single_values` the lines that have one of the terms as their value."""
-    return [line for word, line in values if _is_one_of((word,), terms)]
-
-
-def _is_one_of(said: Iterable[str], terms: frozenset[str]) -> bool:
-    return not terms.isdisjoint(form for word in said for form in (word, _singular(word)))
+    return sorted({line for term in terms & values.keys() for line in values[term]})
 
 
 def _split_lines(text: str, place: Range) -> Iterator[tuple[Range, str, str]]:
