@@ -30,6 +30,7 @@ from turnfold.compression.text.dialogue.wanted.keyed_blocks import (
     keyed_blocks,
     lines_valued,
     lines_with,
+    may_name_keys,
     mentions,
     named_keys,
     path_of,
@@ -67,14 +68,14 @@ class _MeantBlocks(NamedTuple):
 def find_keyed_blocks(asked: PartRequest) -> FoundWork:
     """The blocks that a question names, of data that is too long to be quoted whole."""
     sources, behind, question, room, count, memo = asked
+    every = [*sources, *behind]
+    blocks = of_each(memo, "blocks of long texts", every, _blocks_of_long) if may_name_keys(question) else []
+    if not any(blocks):
+        return FoundWork()
     named = named_keys(question)
     if not named.terms:
         return FoundWork()
-    every = [*sources, *behind]
-    blocks = of_each(memo, "blocks of long texts", every, _blocks_of_long)
     long = [n for n, found in enumerate(blocks) if found]
-    if not long:
-        return FoundWork()
     room = min(room, _MOST)
     told = named.said - VERSION_WORDS
     held = [one for n in long if (one := _meant(n, every[n].text, blocks[n], named, told))]

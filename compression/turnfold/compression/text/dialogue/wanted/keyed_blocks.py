@@ -124,9 +124,14 @@ class _OpenBlock:
     deeper: int = field(default=0)
 
 
+def may_name_keys(message: str) -> bool:
+    """Whether a message may name any; a long one brings what it needs."""
+    return len(message) <= _LONGEST
+
+
 def named_keys(message: str) -> NamedKeys:
-    """What a message may name; nothing where it is long, for it brings what it needs."""
-    if len(message) > _LONGEST:
+    """What a message may name."""
+    if not may_name_keys(message):
         return NamedKeys(frozenset(), {}, frozenset(), frozenset(), lists=False)
     said = [word.rstrip("-") for word in _WORD.findall(message)]
     folded = [word.lower() for word in said]
