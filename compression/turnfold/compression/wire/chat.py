@@ -256,8 +256,12 @@ def is_sealed(data: Mapping[str, Any]) -> bool:
 
 def _replacement(message: Message, path: Path, text: str) -> Edit:
     """A new text in the place of an old one, or of a whole part, which keeps its cache mark."""
-    start, end = value_span(message.raw, path)
-    return replace_text(message.raw, (start, end), text, "text", mark_of(message.raw[start:end], _MARKS))
+    known: tuple[str, Edit] | None = message.written.get(path)
+    if known is None or known[0] != text:
+        start, end = value_span(message.raw, path)
+        mark = mark_of(message.raw[start:end], _MARKS)
+        known = message.written[path] = (text, replace_text(message.raw, (start, end), text, "text", mark))
+    return known[1]
 
 
 def _content_place(message: Message) -> Place:

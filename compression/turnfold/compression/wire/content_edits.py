@@ -6,7 +6,7 @@ where a message's content stands, how a text part is named (each wire says both)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -45,20 +45,10 @@ def write_parts(conversation: Conversation, changes: Changes, form: PartForm) ->
         message, marks = conversation.messages[index], moved.get(index, NO_MARKS)
         if index == changes.breakpoint and not message.is_list:
             marks = replace(marks, own=_BREAKPOINT)
-        edits = _replacements(message, changes.texts[index], form) if index in changes.texts else []
-        if around := _around(message, changes.beside.get(index), index in changes.apart, marks, form):
-            edits = _merge([*edits, *around])
-        out += shift(edits, conversation.spans[index][0])
+        edits = [form.replacement(message, path, text) for path, text in changes.texts.get(index, {}).items()]
+        edits += _around(message, changes.beside.get(index), index in changes.apart, marks, form)
+        out += shift(_merge(edits), conversation.spans[index][0])
     return out
-
-
-def _replacements(message: Message, texts: Mapping[Path, str], form: PartForm) -> list[Edit]:
-    """The edits that give a message other texts; what is folded gets the same in each request."""
-    known: tuple[Mapping[Path, str], list[Edit]] | None = message.written.get("texts")
-    if known is None or known[0] != texts:
-        known = dict(texts), _merge([form.replacement(message, path, text) for path, text in texts.items()])
-        message.written["texts"] = known
-    return known[1]
 
 
 def _around(message: Message, beside: Beside | None, apart: bool, marks: PlacedMarks, form: PartForm) -> list[Edit]:
