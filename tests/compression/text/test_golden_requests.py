@@ -95,9 +95,10 @@ def _blocks_named(text: str) -> Any:
     named, blocks = keyed_blocks.named_keys(question), keyed_blocks.keyed_blocks(held, 2)
     found = [n for n, one in enumerate(blocks) if keyed_blocks.is_named(one, named.terms)]
     told = [(keyed_blocks.path_of(blocks, n), sorted(keyed_blocks.first_words(held, blocks[n].place))) for n in found]
-    lines = [
-        keyed_blocks.lines_with(held, blocks[n].place, named.terms, in_value=value) for n in found for value in (False, True)
-    ]
+    lines: list[Any] = []
+    for place in (blocks[n].place for n in found):
+        values = keyed_blocks.single_values(held, place)
+        lines += [keyed_blocks.lines_with(held, place, named.terms), keyed_blocks.lines_valued(values, named.terms)]
     return found, told, lines, keyed_blocks.mentions(held, named.terms), keyed_blocks.holding(blocks, len(held) // 2)
 
 

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from turnfold.compression.memo import Memo
+from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.leaves import leaves_of, message_terms
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.recall.ranked_quotes import RankedQuotes
@@ -123,8 +123,10 @@ def _having_behind(
 ) -> list[_Having]:
     """The passages of messages behind the `before` ones of an index that tell a figure and have so much of a question."""
     value_of = dict(zip(terms.wanted.terms.tolist(), value.take(terms.wanted.group).tolist(), strict=True))
-    figures = [n for n, one in enumerate(behind) if _FIGURE.search(one.text)]
-    telling = [n for n in figures if _may_have(least, value_of, message_terms(behind[n], memo))]
+    figures = of_each(memo, "have figures", behind, lambda one: _FIGURE.search(one.text) is not None)
+    telling = [
+        n for n, has_figure in enumerate(figures) if has_figure and _may_have(least, value_of, message_terms(behind[n], memo))
+    ]
     if not telling:
         return []
     leaves = leaves_of([behind[n] for n in telling], memo)

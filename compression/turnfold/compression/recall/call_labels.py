@@ -279,10 +279,12 @@ def _cut(call: _ReadCall, key: str, tool: _SameTool, room: int) -> str:
         return value
     same = tool.shared(key, value)
     start = same - _LEAD if same > room - _LEAD else 0
-    end = start
-    while end < len(value) and room > 0:
-        room -= 1 if value[end].isascii() else 2
-        end += 1
+    end = min(start + room, len(value))
+    if not value[start:end].isascii():
+        end = start
+        while end < len(value) and room > 0:
+            room -= 1 if value[end].isascii() else 2
+            end += 1
     return (_CUT if start else "") + value[start:end] + (_CUT if end < len(value) else "")
 
 

@@ -48,6 +48,7 @@ class KnownQuotes(NamedTuple):
         hashes: of their texts.
         twins: the first passage with the same text.
         lines: what is quoted of a message, by the number of its only passage, the numbers of several, or the quotes themselves.
+        sizes: tokens of texts that are no passages, as those that a passage needs joined with it.
         calls: by source the call that it answers, as those lines name it.
     """
 
@@ -60,6 +61,7 @@ class KnownQuotes(NamedTuple):
     hashes: Ints
     twins: Ints
     lines: dict[LineKey, QuotedLine]
+    sizes: dict[str, int]
     calls: tuple[str, ...] = ()
 
 
@@ -67,7 +69,7 @@ _NO_TOKENS: Final = np.zeros(0, np.int32)
 NO_NUMBERS: Final = np.zeros(0, np.int64)
 _NO_OBJECTS: Final = np.zeros(0, np.object_)
 _NOTHING_KNOWN: Final = KnownQuotes(
-    _NO_OBJECTS, _NO_OBJECTS, _NO_TOKENS, _NO_TOKENS, _NO_OBJECTS, _NO_OBJECTS, NO_NUMBERS, NO_NUMBERS, {}
+    _NO_OBJECTS, _NO_OBJECTS, _NO_TOKENS, _NO_TOKENS, _NO_OBJECTS, _NO_OBJECTS, NO_NUMBERS, NO_NUMBERS, {}, {}
 )
 
 
@@ -81,9 +83,13 @@ def known_quotes(index: PassageIndex, count: Callable[[str], int], sources: Sequ
     known = by_counter.get((count, cut), _NOTHING_KNOWN)
     if len(known.tokens) < len(index.quotes):
         known = _with_calls(known, index)
-        known = by_counter[count, cut] = continued(known, sources, index.quotes[len(known.tokens) :], dict(known.lines))
+        known = by_counter[count, cut] = continued(
+            known, sources, index.quotes[len(known.tokens) :], dict(known.lines), dict(known.sizes)
+        )
     if len(known.lines) > index.most_lines:
         known.lines.clear()
+    if len(known.sizes) > index.most_lines:
+        known.sizes.clear()
     return known
 
 
@@ -97,7 +103,11 @@ def _with_calls(known: KnownQuotes, index: PassageIndex) -> KnownQuotes:
 
 
 def continued(
-    known: KnownQuotes, sources: Sequence[Quotable], more: Sequence[Quote], lines: dict[LineKey, QuotedLine]
+    known: KnownQuotes,
+    sources: Sequence[Quotable],
+    more: Sequence[Quote],
+    lines: dict[LineKey, QuotedLine],
+    sizes: dict[str, int],
 ) -> KnownQuotes:
     """What is known of some quotes, and of more behind them; a copy, since these may be others to somebody else."""
     texts = [sources[source].text[start:end] for source, start, end in more]
@@ -117,6 +127,7 @@ def continued(
         hashes=np.append(known.hashes, new),
         twins=np.append(known.twins, np.array(twins, np.int64)),
         lines=lines,
+        sizes=sizes,
         calls=known.calls,
     )
 

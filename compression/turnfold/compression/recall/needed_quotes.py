@@ -108,14 +108,17 @@ def needs(chosen: Ints, index: PassageIndex, sources: Sequence[Quotable]) -> Nee
     known: Needs = index.derived("needs", dict)
     parts = chosen[~index.whole[chosen]]
     if new := [number for number in parts.tolist() if number not in known]:
-        windows = [_window(begin, index, sources) for begin in _cell_begins(np.array(new, np.int64), index)]
-        read = _read([window for window in windows if len(window.around) > 1], index, sources)
+        said: dict[int, set[Range]] = index.derived("said", dict)  # of all passages of a cell, though one was asked for
+        cells = [begin for begin in _cell_begins(np.array(new, np.int64), index) if begin not in said]
+        windows = [_window(begin, index, sources) for begin in cells]
+        said |= {begin: set() for begin in cells}
+        said |= _read([window for window in windows if len(window.around) > 1], index, sources)
         for number in new:
             source, start, end = index.quotes[number]
             text = _shown(source, sources, index)
             head = _head(index.quotes[int(index.blocks[number])].start, text)
             said_by = [*_speaker(start, text), *_writer(start, source, text, index)]
-            wanted = {*read.get(number, ()), *head, *said_by, *_around(start, source, text, index)}
+            wanted = {*said.get(number, ()), *head, *said_by, *_around(start, source, text, index)}
             wanted.update(limiting_heading(start, text), limiting_settings(start, text), _status(start, source, text, index))
             wanted.update(_governing(start, end, source, text, index))
             wanted.update(_file_line(start, source, sources, index))

@@ -171,6 +171,18 @@ def build(sources: Sequence[Quotable], memo: Memo) -> PassageIndex:
     return found
 
 
+def build_beyond(index: PassageIndex, behind: Sequence[Quotable], memo: Memo) -> PassageIndex:
+    """An index of what another one has and of what stands behind that. It is kept by itself: it must not take the place of what
+    the next question is asked of."""
+    family = (b"recall.index beyond", *index.keys[:4])
+    keys = (*index.keys, *[one.key for one in behind])
+    found: PassageIndex | None = memo.find(family)
+    if found is None or found.keys != keys:
+        found = _join((*index.sources, *behind), keys, leaves_of(behind, memo), index) if behind else index
+        memo.put(family, found, lambda kept: kept.size)
+    return found
+
+
 def _stamps_in_force(last: Hashes, stamps: Sequence[Hashes]) -> list[Hashes]:
     """The header in force in each source, after the last one of those before them."""
     return [last := stamp if len(stamp) else last for stamp in stamps]

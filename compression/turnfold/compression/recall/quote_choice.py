@@ -90,7 +90,7 @@ class QuoteTokens:
         if more:  # their own numbers mean something else to the next question
             self._source_of = np.append(self._source_of, [quote.source for quote in more])
             self._characters = np.append(self._characters, [quote.end - quote.start for quote in more])
-            self._known = continued(self._known, sources, more, self._known.lines)
+            self._known = continued(self._known, sources, more, self._known.lines, self._known.sizes)
             self._estimates = np.append(self._estimates, [estimate(self.text(n)) for n in range(-len(more), 0)])
             self._is_held = np.append(self._is_held, held.known(self._source_of[-len(more) :]))
             self._frames = np.append(self._frames, fence.frames([sources[quote.source] for quote in more]))
@@ -158,6 +158,14 @@ class QuoteTokens:
             if known is not None:
                 return known
         return self.count(self.text(number))
+
+    def _size_of(self, text: str) -> int:
+        """Tokens of a text that is no passage."""
+        known = self._known.sizes
+        found = known.get(text)
+        if found is None:
+            found = known[text] = self.count(text)
+        return found
 
     def without_twins(self, numbers: Ints, chosen: Ints) -> Ints:
         """Those of the numbers whose texts are none of those chosen."""
@@ -287,7 +295,7 @@ class QuoteTokens:
     def render_completed(self, chosen: Ints, needed: Needs, room: int) -> Quoted:
         """The quotes, the best first, with what they need, as far as they fit."""
         asked = [ChosenQuote(self._known.quotes[n], self.cost(n), needed.get(n, ())) for n in chosen.tolist()]
-        quotes = tuple(complete(asked, self.sources, room, self.count))
+        quotes = tuple(complete(asked, self.sources, room, self._size_of))
         numbers = {one.quote: n for one, n in zip(asked, chosen.tolist(), strict=True)}  # of a passage quoted as it is
         keys = [numbers.get(key[0], key) if len(key) == 1 else key for key in fence.by_message(quotes)]
         return self._quoted(quotes, self._lines_of(keys))

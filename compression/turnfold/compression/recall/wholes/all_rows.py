@@ -193,7 +193,8 @@ class AskedRows:
         self.needs_others = needs_others(folded)
         self._fields = asked_fields(folded)
         self._terms = [*({table[word] for table in tables} for word in said), *({sign} for sign in signs)]
-        self._figures = frozenset(n for n, word in enumerate(said) if word in counting_words(folded))
+        counting = counting_words(folded)
+        self._figures = frozenset(n for n, word in enumerate(said) if word in counting)
 
     def terms_of(self, text: str) -> set[int]:
         """The terms of a text."""

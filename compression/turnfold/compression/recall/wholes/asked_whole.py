@@ -50,7 +50,7 @@ def find_whole(
     asks = normal_text(question)
     is_text = _asks_for_text(question)
     rows = partial(find_rows, sources, index, question, asks, count, memo)
-    work = partial(find_work, sources, question, asks, count, memo)
+    work = partial(find_work, sources, index, question, asks, count, memo)
     parts = partial(find_parts, sources, question, asks, count)
     refers = partial(_referred_to, sources, index, question, asks, count, memo)
     offer = partial(_offer, sources, index, question, asks, count, memo)

@@ -173,7 +173,7 @@ _TELLS: Final = re.compile(
 @remembering
 def asks_for_overall(folded: str) -> bool:
     """Whether a case-folded message asks for something that all of the conversation goes into."""
-    return len(folded) <= _MOST and _overall().search(folded) is not None and _TELLS.match(folded) is None
+    return len(folded) <= _MOST and _TELLS.match(folded) is None and _overall().search(folded) is not None
 
 
 def without_overall(folded: str) -> str:

@@ -70,11 +70,11 @@ class ReplacedLines:
     def is_shown_in(self, source: int, passage: str) -> bool:
         """Whether a passage of a message shows a line that has been replaced since, or what an edit takes away without all that
         it brings."""
-        shown = _shown(passage)
+        shown = self._memo.get(("shown", passage), lambda: _shown(passage), lambda found: len(passage) + _weight(found))
         taken = self._taken_in(source) if self._edits[source] else {}
-        if any(new - shown for line in taken.keys() & shown for new in taken[line]):
+        if taken and any(new - shown for line in taken.keys() & shown for new in taken[line]):
             return True
-        return any(self._is_outdated(line, source) for line in shown if line in self._removed)
+        return any(self._is_outdated(line, source) for line in shown & self._removed.keys())
 
     def _taken_in(self, source: int) -> Mapping[str, Set[frozenset[str]]]:
         """By line that an edit of a message takes away what comes in its place, once for all edits that bring the same."""
@@ -123,7 +123,7 @@ class ReplacedLines:
 
 def holds_edits(sources: Sequence[Quotable], memo: Memo) -> bool:
     """Whether a message holds an edit."""
-    return any(_edits_of(source, memo) for source in sources)
+    return any(of_each(memo, "hold edits", sources, lambda source: bool(_edits_of(source, memo))))
 
 
 def _edits_of(source: Quotable, memo: Memo) -> tuple[FileEdit, ...]:
@@ -134,6 +134,10 @@ def _edits_of(source: Quotable, memo: Memo) -> tuple[FileEdit, ...]:
 
 def _size(found: tuple[FileEdit, ...]) -> int:
     return 100 + sum([len(line) + 60 for one in found for line in (*one.old, *one.new)])
+
+
+def _weight(lines: frozenset[str]) -> int:
+    return 200 + sum([len(line) + 60 for line in lines])
 
 
 def _shown(passage: str) -> frozenset[str]:
@@ -149,5 +153,5 @@ def _lines_of(source: Quotable, memo: Memo) -> frozenset[str]:
     return memo.get(
         ("shown lines", source.key),
         lambda: frozenset([line for line in shown_lines(source.text) if len(line) >= _TELLING]),
-        lambda found: 200 + sum([len(line) + 60 for line in found]),
+        _weight,
     )

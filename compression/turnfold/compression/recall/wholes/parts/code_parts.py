@@ -20,6 +20,7 @@ from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.recall.wholes.parts.edited_code import (
+    NO_CODE,
     HeldCode,
     OfFile,
     edits_of,
@@ -35,7 +36,7 @@ from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.code_blocks import code_ranges
 from turnfold.compression.text.dialogue.wanted.code_definitions import Definition
 from turnfold.compression.text.dialogue.wanted.code_files import FilePart, is_path, line_range
-from turnfold.compression.text.dialogue.wanted.code_parts import CallPlace, NamedCode, call_places, named_parts
+from turnfold.compression.text.dialogue.wanted.code_parts import CallPlace, NamedCode, call_places, may_name_parts, named_parts
 from turnfold.compression.text.dialogue.wanted.printed_text import bare_code, printed_line
 from turnfold.compression.text.kinds import kind_of
 from turnfold.compression.text.passages import estimate
@@ -90,13 +91,12 @@ def find_code_parts(asked: PartRequest) -> FoundWork:
     sources, behind, request, room, count, memo = asked
     if calls := call_places(request):
         return _find_called(asked, calls)
-    wanted = named_parts(request)
-    is_named = bool(wanted.files or wanted.names or wanted.joined)
-    if not (wanted.changed or is_named):
-        return FoundWork()
     every = [*sources, *behind]
-    held = code_parts(memo, every)
-    if not any(map(any, held)):
+    held = code_parts(memo, every) if may_name_parts(request) else []
+    if held.count(NO_CODE) == len(held):
+        return FoundWork()
+    wanted = named_parts(request)
+    if not (wanted.changed or wanted.files or wanted.names or wanted.joined):
         return FoundWork()
     files = _files(held, wanted, sources)
     named = files or _definitions(held, wanted, every, len(sources))
@@ -236,7 +236,8 @@ def _fits(one: Definition) -> bool:
 
 
 def _names_any(parts: HeldCode, wanted: NamedCode) -> bool:
-    return any(_is_file(one, wanted) for one in parts.files) or any(_is_named(one, wanted) for one in parts.definitions)
+    names_file = wanted.files and any(_is_file(one, wanted) for one in parts.files)
+    return bool(names_file or (parts.definitions and any(_is_named(one, wanted) for one in parts.definitions)))
 
 
 def _files(held: Sequence[HeldCode], wanted: NamedCode, sources: Sequence[Quotable]) -> list[_Named]:

@@ -44,6 +44,10 @@ class HeldCode(NamedTuple):
         return any(place[0] <= at < place[1] for at in self.elided)
 
 
+#: What a message of talk has of it.
+NO_CODE: Final = HeldCode()
+
+
 class OfFile(NamedTuple):
     """The newest form of a file that is whole, what of it was written later, and the messages that hold any form of it."""
 
@@ -62,7 +66,7 @@ def printed_code(source: Quotable) -> HeldCode:
         return held_code(source)
     path = next((found[1] for found in FILE.finditer(source.answered_call)), "")
     if not path or "\n" not in text:
-        return HeldCode()
+        return NO_CODE
     return HeldCode((FilePart(path, (0, 0), (0, len(text))),), tuple(printed_definitions(text)))
 
 
@@ -70,7 +74,7 @@ def held_code(source: Quotable) -> HeldCode:
     """What a message of a chat has of code. What an edit shows is no form of the file or function of its own."""
     text = source.text
     if source.role not in ("user", "assistant") or not any(sign in text for sign in _CODE_SIGNS):
-        return HeldCode()
+        return NO_CODE
     edits = code_edits(text)
     if is_report(text):
         return HeldCode(edits=tuple(edits))

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from turnfold.compression.memo import of_each
+from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.recall.wholes.parts.request import BESIDE, PartRequest
@@ -28,10 +28,13 @@ from turnfold.compression.text.dialogue.wanted.keyed_blocks import (
     holding,
     is_named,
     keyed_blocks,
+    lines_valued,
     lines_with,
+    may_name_keys,
     mentions,
     named_keys,
     path_of,
+    single_values,
 )
 from turnfold.compression.text.dialogue.wanted.versions import NEWEST, VERSION_WORDS, Versions, asked_versions
 from turnfold.compression.text.passages import estimate
@@ -49,6 +52,7 @@ _PART: Final = 3  # the part of a question's words that must be names
 _HEADING: Final = 6  # lines of a block that may name it
 _MOST_LINES: Final = 40
 _MOST: Final = 1_500  # tokens
+_VALUE: Final = 250  # bytes that a line's value takes with its place
 
 
 class _MeantBlocks(NamedTuple):
@@ -64,20 +68,20 @@ class _MeantBlocks(NamedTuple):
 def find_keyed_blocks(asked: PartRequest) -> FoundWork:
     """The blocks that a question names, of data that is too long to be quoted whole."""
     sources, behind, question, room, count, memo = asked
+    every = [*sources, *behind]
+    blocks = of_each(memo, "blocks of long texts", every, _blocks_of_long) if may_name_keys(question) else []
+    if not any(blocks):
+        return FoundWork()
     named = named_keys(question)
     if not named.terms:
         return FoundWork()
-    every = [*sources, *behind]
-    blocks = of_each(memo, "blocks of long texts", every, _blocks_of_long)
     long = [n for n, found in enumerate(blocks) if found]
-    if not long:
-        return FoundWork()
     room = min(room, _MOST)
     told = named.said - VERSION_WORDS
     held = [one for n in long if (one := _meant(n, every[n].text, blocks[n], named, told))]
     if not held:
         asks_for_list = named.lists and len(told) <= _LISTING
-        return _listed(sources, blocks, long, named, len(told), room, count) if asks_for_list else FoundWork()
+        return _listed(asked._replace(room=room), blocks, long, named, len(told)) if asks_for_list else FoundWork()
     chosen = [*_chosen(held, every, told, asked_versions(words.fold(question)) or NEWEST)]
     if not chosen or any(one.source >= len(sources) for one in chosen):
         return FoundWork()
@@ -189,7 +193,7 @@ def _lines(held: _MeantBlocks, places: Iterable[tuple[int, int]]) -> Iterator[Qu
 def _inside(held: _MeantBlocks, block: KeyedBlock, text: str, terms: frozenset[str]) -> Sequence[tuple[int, int]]:
     """The lines of a block with one of the terms as a key, or else in a value, or else the first lines of what it holds."""
     inside = (block.head[1], block.place[1])
-    found = lines_with(text, inside, terms) or lines_with(text, inside, terms, in_value=True)
+    found = lines_with(text, inside, terms) or lines_valued(single_values(text, inside), terms)
     return found or [one.head for one in held.blocks if one.above >= 0 and held.blocks[one.above] is block]
 
 
@@ -210,18 +214,13 @@ def _newer(held: _MeantBlocks, short: Sequence[Sequence[KeyedBlock]]) -> list[Qu
 
 
 def _listed(
-    sources: Sequence[Quotable],
-    blocks: Sequence[Sequence[KeyedBlock]],
-    long: Sequence[int],
-    named: NamedKeys,
-    size: int,
-    room: int,
-    count: Callable[[str], int],
+    asked: PartRequest, blocks: Sequence[Sequence[KeyedBlock]], long: Sequence[int], named: NamedKeys, size: int
 ) -> FoundWork:
     """The first lines of all blocks of a kind, or the lines with a value that a question names, of the newest text with such."""
+    sources = asked.sources
     for n in reversed(long):
-        found = joined(sources, _of_kind(n, sources[n].text, blocks[n], named) if n < len(sources) else ())
-        if found and (tokens := quote_tokens(found, sources, count)) <= room:
+        found = joined(sources, _of_kind(n, sources[n], blocks[n], named, asked.memo) if n < len(sources) else ())
+        if found and (tokens := quote_tokens(found, sources, asked.count)) <= asked.room:
             return FoundWork(tuple(found), (), tokens, beside=BESIDE if size <= _SHORT else None)
     return FoundWork()
 
@@ -237,11 +236,13 @@ def _telling_lines(text: str, blocks: Sequence[KeyedBlock]) -> list[tuple[int, i
     return []
 
 
-def _of_kind(n: int, text: str, blocks: Sequence[KeyedBlock], named: NamedKeys) -> list[Quote]:
+def _of_kind(n: int, source: Quotable, blocks: Sequence[KeyedBlock], named: NamedKeys, memo: Memo) -> list[Quote]:
+    text = source.text
     of_kind = Counter(term for block in blocks for term in is_named(block, named.terms))
     for term, number in of_kind.items():
         if number >= _KIND:
             return [Quote(n, *place) for place in _telling_lines(text, [block for block in blocks if term in block.keys])]
-    places = lines_with(text, (0, len(text)), named.terms, in_value=True)
+    values = memo.get(("single values", source.key), lambda: single_values(text, (0, len(text))), lambda all_: _VALUE * len(all_))
+    places = lines_valued(values, named.terms)
     inside = [one for one in places if holding(blocks, one[0]) >= 0]
     return [*_lines(_MeantBlocks(n, blocks, (), named.terms), inside)] if len(places) <= _MOST_LINES else []

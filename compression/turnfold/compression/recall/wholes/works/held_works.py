@@ -11,19 +11,18 @@ question, in itself or in the request that it answers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from turnfold.compression.memo import Memo, of_each
-from turnfold.compression.recall import passage_index
-from turnfold.compression.recall.passage_index import Floats, PassageIndex
+from turnfold.compression.recall.passage_index import Floats, PassageIndex, build_beyond
 from turnfold.compression.recall.question import WantedWork, content_words
+from turnfold.compression.recall.wholes.works.held_work import HeldWork, held_work
 from turnfold.compression.scorers.bm25 import rarity, wanted_terms
 from turnfold.compression.text import words
-from turnfold.compression.text.blocks import Range, fences
+from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.pasted_pieces import pieces_with
 from turnfold.compression.text.dialogue.transcripts import is_transcript
 from turnfold.compression.text.dialogue.turns import SPEAKER_LABEL
@@ -31,7 +30,7 @@ from turnfold.compression.text.dialogue.wanted.code_blocks import code_ranges
 from turnfold.compression.text.dialogue.wanted.versions import NEWEST, VERSION_WORDS
 from turnfold.compression.text.dialogue.wanted.works import WANTED_WORDS, AskedWork, MakingRequest, has_form, making_request
 from turnfold.compression.text.passages import estimate
-from turnfold.compression.text.quotes import Quotable, Quote
+from turnfold.compression.text.quotes import Quotable
 
 _TELLING: Final = 3.0  # weight of a word between "the" and the noun
 _ALIKE: Final = 2.0  # the same of another noun for it
@@ -49,37 +48,15 @@ _UNFORMED: Final = 0.5  # of what a text fits without the form of the work, wher
 _VERSION_SIZE: Final = 0.3  # of a long text's characters, from which another may be a version of it
 _HEADING: Final = 80  # characters of one above a text that a user pasted
 _ANNOUNCING: Final = (":", "：")
-_TELLING_LINE: Final = 8  # characters; shorter ones stand in any code
-
-
-@dataclass(frozen=True, slots=True)
-class HeldWork:
-    """A message that holds a work.
-
-    Attributes:
-        source: its number.
-        ranges: of the work.
-        lines: its lines.
-        words: its words.
-        is_prose: whether it is the whole message, rather than code in it.
-        fits: how well it fits the question.
-    """
-
-    source: int
-    ranges: tuple[Range, ...]
-    lines: frozenset[str]
-    words: frozenset[str]
-    is_prose: bool
-    fits: float
-
-    @property
-    def quotes(self) -> tuple[Quote, ...]:
-        """Its ranges, as they are quoted."""
-        return tuple([Quote(self.source, start, end) for start, end in self.ranges])
 
 
 def works_for(
-    sources: Sequence[Quotable], wanted: WantedWork, folded: str, memo: Memo, taken: frozenset[int] = frozenset()
+    sources: Sequence[Quotable],
+    index: PassageIndex,
+    wanted: WantedWork,
+    folded: str,
+    memo: Memo,
+    taken: frozenset[int] = frozenset(),
 ) -> list[HeldWork]:
     """What may be meant, in order, but not what is taken for another work."""
     asked = wanted.asked
@@ -91,8 +68,7 @@ def works_for(
         held = {n: ranges for n, ranges in held.items() if n in formed or n in made}
     if not held:
         return []
-    index = passage_index.build(sources, memo)
-    fits, named = _fits(index, sources, held, asked, folded)
+    fits, named = _fits(build_beyond(index, sources[len(index.sources) :], memo), sources, held, asked, folded)
     if formed and wanted.is_whole:
         fits *= _UNFORMED
     fits[sorted(formed)] += _TELLING
@@ -103,7 +79,7 @@ def works_for(
         held = {n: ranges for n, ranges in held.items() if n in likely or (_size(ranges) >= least and _is_changed(sources, n))}
     if asked.kind != "code" and (asked.telling or asked.alike) and not any(fits[n] for n in held):
         return []
-    return [read_work(n, sources[n].text, ranges, float(fits[n])) for n, ranges in held.items()]
+    return [held_work(n, sources[n], ranges, float(fits[n]), memo) for n, ranges in held.items()]
 
 
 def _likely_texts(
@@ -151,13 +127,6 @@ def _is_talk(text: str) -> bool:
     return SPEAKER_LABEL.match(text) is not None and not (is_transcript(text) or _is_announced(text))
 
 
-def read_work(number: int, text: str, ranges: tuple[Range, ...], fits: float) -> HeldWork:
-    said = words.fold("\n".join(text[start:end] for start, end in ranges))
-    terms = frozenset((*words.words(said), *map(str, words.run_on_terms(said).tolist())))
-    is_prose = ranges == ((0, len(text)),) and not any(fences(f"\n{text}"))
-    return HeldWork(number, ranges, _lines(text, ranges), terms, is_prose, fits)
-
-
 def _made(sources: Sequence[Quotable], asked: AskedWork, memo: Memo) -> frozenset[int]:
     """The answers to short messages of users that ask for a work of this name to be made."""
     requests = of_each(memo, "making", sources, _making)[:-1]
@@ -188,11 +157,6 @@ def _ranges(source: Quotable, asked: AskedWork, *, is_made: bool) -> tuple[Range
 def _is_lined(text: str) -> bool:
     """Whether a text is written in lines, as short recipes, lists and poems are."""
     return sum(not line.isspace() for line in text.splitlines() if line) >= _FEWEST_LINES
-
-
-def _lines(text: str, ranges: Sequence[Range]) -> frozenset[str]:
-    said = (line.strip() for start, end in ranges for line in text[start:end].splitlines())
-    return frozenset(line for line in said if len(line) >= _TELLING_LINE)
 
 
 def _size(ranges: Sequence[Range]) -> int:

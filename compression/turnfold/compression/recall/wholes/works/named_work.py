@@ -16,15 +16,16 @@ from itertools import chain
 from typing import Final
 
 from turnfold.compression.memo import Memo
-from turnfold.compression.recall import passage_index
 from turnfold.compression.recall.fence import FRAME, fence_tokens
+from turnfold.compression.recall.passage_index import PassageIndex
 from turnfold.compression.recall.question import Question, WantedWork
 from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.recall.wholes.revisions import find_revisions
 from turnfold.compression.recall.wholes.several_works import several_works
 from turnfold.compression.recall.wholes.spread_works import fitting_spread
 from turnfold.compression.recall.wholes.version_changes import version_changes
-from turnfold.compression.recall.wholes.works.held_works import HeldWork, read_work, works_for
+from turnfold.compression.recall.wholes.works.held_work import HeldWork, held_work
+from turnfold.compression.recall.wholes.works.held_works import works_for
 from turnfold.compression.recall.wholes.works.told_apart import told_apart
 from turnfold.compression.recall.wholes.works.work_forms import (
     LIKE_BEST,
@@ -45,7 +46,9 @@ _ASKED_ABOUT: Final = 500  # tokens of a work up to which it is quoted to a ques
 _SEVERAL: Final = 2
 
 
-def find_work(sources: Sequence[Quotable], question: Question, folded: str, count: Callable[[str], int], memo: Memo) -> FoundWork:
+def find_work(
+    sources: Sequence[Quotable], index: PassageIndex, question: Question, folded: str, count: Callable[[str], int], memo: Memo
+) -> FoundWork:
     """The work that is asked for, and what changed it later.
 
     Args:
@@ -57,23 +60,22 @@ def find_work(sources: Sequence[Quotable], question: Question, folded: str, coun
         return FoundWork()
     room = question.whole_room - fence_tokens(count)
     if wanted.asked.is_several:
-        index = passage_index.build(sources, memo)
         quotes, tokens = several_works(sources, wanted.asked.telling, index, room, count, memo)
         if quotes or not wanted.asked.is_long:
             return FoundWork(quotes, (), tokens)
     messages = [*sources, *question.behind]
     revised, tokens = find_revisions(messages, len(sources), wanted, folded, room, count, memo)
-    found = [] if revised else works_for(messages, wanted, folded, memo)
+    found = [] if revised else works_for(messages, index, wanted, folded, memo)
     if not found:
         return FoundWork(revised, (), tokens)
     forms = work_forms(found, wanted.asked, naming_words(folded, wanted.asked))
     if not wanted.is_whole:  # if it is short, since what it says may share no word with the question
         return _fitting(forms.wanted[:1], sources, min(room, _ASKED_ABOUT), count) or FoundWork()
-    several = _together(messages, found, forms, wanted, folded, memo)
+    several = _together(messages, index, found, forms, wanted, folded, memo)
     changes = _changes_between(messages, several or forms.wanted, sources, room, count)
     if changes.quotes or several:
         return changes if changes.quotes else _all_of(several, sources, room, count)
-    forms = with_changes(messages, with_revisions(messages, forms, wanted.asked, memo), wanted.asked)
+    forms = with_changes(messages, with_revisions(messages, forms, wanted.asked, memo), wanted.asked, memo)
     return _one(found, forms, wanted.asked, sources, room, count)
 
 
@@ -114,19 +116,25 @@ def _one(
 
 
 def _together(
-    messages: Sequence[Quotable], found: Sequence[HeldWork], forms: WorkForms, wanted: WantedWork, folded: str, memo: Memo
+    messages: Sequence[Quotable],
+    index: PassageIndex,
+    found: Sequence[HeldWork],
+    forms: WorkForms,
+    wanted: WantedWork,
+    folded: str,
+    memo: Memo,
 ) -> list[HeldWork]:
     """The works that a message asks for together, in order: of one kind, by several names, or the pieces of one; none where it
     asks for one."""
     asked = wanted.asked
     if asked.is_long and (pieces := pieces_with(messages, forms.wanted[0].source, memo)):
-        return [read_work(n, messages[n].text, ((0, len(messages[n].text)),), 0.0) for n in pieces]
+        return [held_work(n, messages[n], ((0, len(messages[n].text)),), 0.0, memo) for n in pieces]
     if meant := told_apart(messages, found, forms, asked, folded):
         return meant
     if asked.beside:
         works = {forms.wanted[0].source: forms.wanted[0]}
         for one in asked.beside:
-            others = works_for(messages, WantedWork(one, True), folded, memo, frozenset(works))
+            others = works_for(messages, index, WantedWork(one, True), folded, memo, frozenset(works))
             if others:
                 best = work_forms(others, one, frozenset()).wanted[0]
                 works[best.source] = best

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from turnfold.compression.recall.question import content_words
-from turnfold.compression.recall.wholes.works.held_works import NO_NAMES, HeldWork
+from turnfold.compression.recall.wholes.works.held_work import HeldWork
+from turnfold.compression.recall.wholes.works.held_works import NO_NAMES
 from turnfold.compression.recall.wholes.works.work_forms import WorkForms, newest_of_each
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.versions import NEWEST

@@ -14,7 +14,8 @@ from turnfold.compression.memo import Memo
 from turnfold.compression.recall.question import content_words
 from turnfold.compression.recall.wholes.code_changes import code_changes
 from turnfold.compression.recall.wholes.revisions import newest_revision
-from turnfold.compression.recall.wholes.works.held_works import NO_NAMES, HeldWork, read_work
+from turnfold.compression.recall.wholes.works.held_work import HeldWork, held_work
+from turnfold.compression.recall.wholes.works.held_works import NO_NAMES
 from turnfold.compression.text.dialogue.wanted.versions import NEWEST, WITH_OLDER
 from turnfold.compression.text.dialogue.wanted.works import AskedWork
 from turnfold.compression.text.quotes import Quotable
@@ -62,14 +63,14 @@ def naming_words(folded: str, asked: AskedWork) -> frozenset[str]:
     return frozenset(content_words(_BEFORE.split(folded)[0])) - NO_NAMES - asked.telling
 
 
-def with_changes(messages: Sequence[Quotable], forms: WorkForms, asked: AskedWork) -> WorkForms:
+def with_changes(messages: Sequence[Quotable], forms: WorkForms, asked: AskedWork, memo: Memo) -> WorkForms:
     """The same with what was told of code since its newest version."""
     newest = forms.wanted[0]
     if newest.is_prose or asked.versions != NEWEST:
         return forms
     known = {work.source: work for work in forms.changed}
     for n, ranges in code_changes(messages, newest.source, newest.ranges).items():
-        known.setdefault(n, read_work(n, messages[n].text, ranges, newest.fits))
+        known.setdefault(n, held_work(n, messages[n], ranges, newest.fits, memo))
     return forms._replace(changed=tuple([known[n] for n in sorted(known)]))
 
 
@@ -79,7 +80,7 @@ def with_revisions(messages: Sequence[Quotable], forms: WorkForms, asked: AskedW
     chain = () if asked.versions != NEWEST or asked.kind == "code" else newest_revision(messages, number, memo)
     if not chain or chain[-1] <= number:
         return forms
-    held = [read_work(n, messages[n].text, ((0, len(messages[n].text)),), forms.wanted[0].fits) for n in chain]
+    held = [held_work(n, messages[n], ((0, len(messages[n].text)),), forms.wanted[0].fits, memo) for n in chain]
     others = [work for work in (*forms.wanted, *forms.others) if work.source not in chain]
     return WorkForms((held[0],), tuple(held[1:]), tuple(others))
 

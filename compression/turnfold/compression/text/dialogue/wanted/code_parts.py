@@ -94,9 +94,14 @@ def call_places(request: str) -> list[CallPlace]:
     return found if "most recent call last" in request else found[::-1]
 
 
+def may_name_parts(request: str) -> bool:
+    """Whether a request may name any of code; a long one brings what it needs."""
+    return len(request) <= _LONGEST and "```" not in request
+
+
 def named_parts(request: str) -> NamedCode:
-    """What a request may name of code; nothing where it is long."""
-    if len(request) > _LONGEST or "```" in request:
+    """What a request may name of code."""
+    if not may_name_parts(request):
         return NamedCode()
     files = tuple(found[1].replace("\\", "/").lower() for found in FILE.finditer(request))
     rest = FILE.sub(" ", request)

@@ -12,6 +12,7 @@ such a line names the block; what most of them say tells none apart.
 from __future__ import annotations
 
 import re
+import string
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,6 +40,7 @@ _MONTHS: Final = {word: int(number) for number, listed in lexicon("months").item
 _OPENS: Final = re.compile(r"[{(\[][\w:.-]+,\s*$|[{(\[:>]\s*(?:[&!|#/][^\n]*)?$|^[ \t]*- [\w.\"'-]{1,60}:")
 #: A line of few words between blank lines, as above a recipe or a poem.
 _TITLE: Final = re.compile(r"[\"“„«]?[^\W\d_a-zà-ÿ][\w'’-]*(?:[ ,&]{1,2}[\w'’()-]+){1,7}[\"”“»]?$")
+_NO_TITLE: Final = frozenset(string.printable).difference(string.ascii_uppercase, '"')  # with which no such line begins
 #: A line that opens a block of a program.
 _CODE: Final = re.compile(
     r"[ \t]*(?:\} ?)?(?:for|if|elif|else|while|with|try|except|finally|switch|case|catch|do|return|foreach|match|when|new)\b"
@@ -50,6 +52,7 @@ _MARKED: Final = re.compile(
     r"|(?P<ruled>(?P<sign>[=_#*-])(?P=sign){2,}[ \t]+[^\n]{2,100}?[ \t]+(?P=sign){3,}[ \t]*$)|(?P<group>##\[group\]|::group::)"
     r"|(?P<tex>\\(?:part|chapter|(?:sub){0,2}section)\*?(?:\[[^\]\n]*\])?\{)|(?P<ends>---[ \t]*$|##\[endgroup\]|::endgroup::)"
 )
+_MARKS: Final = frozenset("adI@[=_#*:\\-")  # with which such a line begins
 _RANKS: Final = {"doc": -9, "file": -9, "group": -9, "ends": -9, "table": -8, "ruled": -8, "tex": -7, "hunk": -5}
 _TITLED: Final = -6
 _BEGIN: Final = re.compile(r"[ \t]*\\begin\{(\w+)\*?\}")
@@ -121,9 +124,14 @@ class _OpenBlock:
     deeper: int = field(default=0)
 
 
+def may_name_keys(message: str) -> bool:
+    """Whether a message may name any; a long one brings what it needs."""
+    return len(message) <= _LONGEST
+
+
 def named_keys(message: str) -> NamedKeys:
-    """What a message may name; nothing where it is long, for it brings what it needs."""
-    if len(message) > _LONGEST:
+    """What a message may name."""
+    if not may_name_keys(message):
         return NamedKeys(frozenset(), {}, frozenset(), frozenset(), lists=False)
     said = [word.rstrip("-") for word in _WORD.findall(message)]
     folded = [word.lower() for word in said]
@@ -195,8 +203,8 @@ class _BlockReader:
 
     def _read(self, start: int, line: str, after: Sequence[tuple[int, str]], n: int, lines: Sequence[tuple[int, str]]) -> None:
         end, before = start + len(line), self._end_before(n, lines)
-        marked = _MARKED.match(line)
-        begins, ends = _BEGIN.match(line), _END.match(line)
+        marked = _MARKED.match(line) if line[0] in _MARKS else None
+        begins, ends = (_BEGIN.match(line), _END.match(line)) if "\\" in line else (None, None)
         if self._is_title(n, lines):
             self._close(_TITLED, before)
             self._push(_TITLED, line, (start, end), "", ())
@@ -241,7 +249,12 @@ class _BlockReader:
 
     def _is_title(self, n: int, lines: Sequence[tuple[int, str]]) -> bool:
         start, line = lines[n]
-        if n + 1 == len(lines) or self._text.count("\n", start + len(line), lines[n + 1][0]) < 2 or not _TITLE.match(line):
+        if (
+            line[0] in _NO_TITLE
+            or n + 1 == len(lines)
+            or self._text.count("\n", start + len(line), lines[n + 1][0]) < 2
+            or not _TITLE.match(line)
+        ):
             return False
         return n == 0 or self._text.count("\n", lines[n - 1][0], start) > 1
 
@@ -300,8 +313,8 @@ def _figures(text: str) -> Iterator[str]:
 
 def _indent(line: str) -> int:
     """How deep a line stands; an item of a list is deeper than the key above it, which may have the same indent."""
-    size = len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip(" "))
-    return 2 * size + (line[len(line) - len(line.lstrip()) :][:2] == "- ")
+    wide = line.expandtabs(4) if "\t" in line else line
+    return 2 * (len(wide) - len(wide.lstrip(" "))) + line.lstrip().startswith("- ")
 
 
 def is_named(block: KeyedBlock, terms: frozenset[str]) -> frozenset[str]:
@@ -325,18 +338,38 @@ def holding(blocks: Sequence[KeyedBlock], at: int) -> int:
     return n
 
 
-def lines_with(text: str, place: Range, terms: frozenset[str], *, in_value: bool = False) -> list[Range]:
-    """The lines of a block that have one of the terms as a key; or as their value."""
-    found: list[Range] = []
+def lines_with(text: str, place: Range, terms: frozenset[str]) -> list[Range]:
+    """The lines of a block that have one of the terms as a key."""
+    return [line for line, key, _ in _split_lines(text, place) if not terms.isdisjoint(_forms_of(key))]
+
+
+def _forms_of(key: str) -> Iterator[str]:
+    return (form for word in _keys(key) for form in (word, _singular(word)))
+
+
+def single_values(text: str, place: Range) -> dict[str, list[Range]]:
+    """The words that stand alone as the value of a line, in the singular too, with these lines."""
+    found: dict[str, list[Range]] = {}
+    for line, _, value in _split_lines(text, place):
+        said = [*_keys(value)] if value else ()
+        if len(said) == 1:
+            for form in {said[0], _singular(said[0])}:
+                found.setdefault(form, []).append(line)
+    return found
+
+
+def lines_valued(values: Mapping[str, Sequence[Range]], terms: frozenset[str]) -> list[Range]:
+    """Of `single_values` the lines that have one of the terms as their value."""
+    return sorted({line for term in terms & values.keys() for line in values[term]})
+
+
+def _split_lines(text: str, place: Range) -> Iterator[tuple[Range, str, str]]:
+    """The lines of a block, without the white space around them, with their keys and values."""
     at = place[0]
     for line in text[place[0] : place[1]].splitlines(keepends=True):
         key, sign, value = line.partition("=") if "=" in line and ":" not in line.partition("=")[0] else line.partition(":")
-        said = [*_keys(value if in_value else key if sign else "")]
-        is_said = len(said) == 1 if in_value else True
-        if is_said and not terms.isdisjoint(form for word in said for form in (word, _singular(word))):
-            found.append((at + len(line) - len(line.lstrip()), at + len(line.rstrip())))
+        yield (at + len(line) - len(line.lstrip()), at + len(line.rstrip())), key if sign else "", value
         at += len(line)
-    return found
 
 
 def first_words(text: str, place: Range) -> frozenset[str]:

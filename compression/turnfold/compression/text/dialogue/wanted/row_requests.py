@@ -35,8 +35,10 @@ _RATHER: Final = (
 )
 _TALLIES: Final = re.compile(
     rf"{lower.PHRASE_START}(?:\b(?:{one_of('tallies', 'all rows')})\b|{one_of('tallies', 'all rows run-on')}|\btop[- ]?\d"
-    rf"|\b(?:{one_of('tallies', 'all rows beginnings')})\w|\bby (?:\w+ )?(?:month|year|day|week)\b)|{_RANGE}|{_RATHER}"
+    rf"|\b(?:{one_of('tallies', 'all rows beginnings')})\w|\bby (?:\w+ )?(?:month|year|day|week)\b)"
 )
+_RANGES: Final = re.compile(_RANGE)
+_HELD_AGAINST: Final = re.compile(_RATHER)
 #: In a text of ASCII one of these begins what `_TALLIES` finds, or one of the others stands in it.
 _CUES: Final = frozenset(
     lower.words(phrase.replace("_", " "))[0]
@@ -113,9 +115,15 @@ _SIGNS: Final = re.compile(r"(?=([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}))"
 def asks_over_rows(folded: str) -> bool:
     """Whether a case-folded message asks for something that all rows of a table go into: in a question, in short words without
     anybody who does or did it ("sort by price"), or of what is named as data. "We all had the best time" asks for nothing."""
-    if len(folded) > _LONGEST or not (_may_tally(folded) and _TALLIES.search(folded)):
+    if len(folded) > _LONGEST or not (_may_tally(folded) and _tallies(folded, 0, len(folded))):
         return False
-    return any(_TALLIES.search(folded, *one) and _asks(folded[slice(*one)]) for one in rough_sentences(folded))
+    return any(_tallies(folded, *one) and _asks(folded[slice(*one)]) for one in rough_sentences(folded))
+
+
+def _tallies(folded: str, start: int, end: int) -> bool:
+    if _TALLIES.search(folded, start, end) or (_FIGURE.search(folded, start, end) and _RANGES.search(folded, start, end)):
+        return True
+    return "?" in folded and _HELD_AGAINST.search(folded, start, end) is not None
 
 
 def _may_tally(folded: str) -> bool:
@@ -147,7 +155,7 @@ def placed_table(folded: str) -> int | None:
 
 def is_tally_word(word: str) -> bool:
     """Whether a word says that all rows are asked for, and nothing of which."""
-    return _TALLIES.fullmatch(word) is not None
+    return any(pattern.fullmatch(word) for pattern in (_TALLIES, _RANGES, _HELD_AGAINST))
 
 
 def names_data(folded: str) -> bool:
