@@ -221,7 +221,7 @@ _NEAR_END: Final = 2000  # characters in which a seam is looked for
 _INNER_SEAM: Final = re.compile(r"(?<=\n)(?=[^\W\d_])|(?<=[A-Za-z])(?= [A-Za-z])")
 
 
-class _Counted(NamedTuple):
+class _CountedText(NamedTuple):
     """A very long text, and its tokens between the first and the last of its seams near its ends; of one with a long run, those
     of its whole pieces."""
 
@@ -237,14 +237,14 @@ def _count_around(text: str, memo: Memo, name: EncodingName) -> int:
         return count(text, name)
     runs = _has_long_run(text)
     key, part = ("counted", name, runs), _count_pieces if runs else count
-    newest: tuple[_Counted, ...] = memo.find(key) or ()
+    newest: tuple[_CountedText, ...] = memo.find(key) or ()
     for known in newest:
         at = text.find(known.text, 0, len(known.text) if runs else None)
         if at >= 0:
             return part(text[: at + known.start], name) + known.tokens + part(text[at + known.end :], name)
     found, (start, end) = part(text, name), _whole_pieces(text) if runs else _outer_seams(text)
     if end:
-        between = _Counted(text, start, end, found - part(text[:start], name) - part(text[end:], name))
+        between = _CountedText(text, start, end, found - part(text[:start], name) - part(text[end:], name))
         memo.put(key, (between, *newest)[:_MOST_VERY_LONG], lambda ones: sum([200 + 2 * len(one.text) for one in ones]))
     return found
 
