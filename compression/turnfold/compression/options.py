@@ -38,6 +38,10 @@ class CachePrices:
         """Tokens by our count from which a prompt is surely read from the cache when it is sent again; 0: that is no cheaper."""
         return int(_OURS * (self.least or USUAL_LEAST)) if self.read < 1 else 0
 
+    def keeps(self, size: int) -> bool:
+        """Whether a prompt of so many tokens may be cheaper when it is sent again."""
+        return self.read < self.write and size >= self.cached_from
+
     def reread(self, hit_share: float) -> float:
         """Expected price of sending an old token once more: ``h*r + (1-h)*w``."""
         return hit_share * self.read + (1 - hit_share) * self.write

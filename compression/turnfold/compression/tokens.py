@@ -36,9 +36,8 @@ BORDER_ENCODING: Final[EncodingName] = "o200k_base"
 # Looked for where a run begins alone: from each of its characters it would take quadratic time.
 _LONG_RUN: Final = re.compile(r"(?<!\s)\s{4000}|(?<!\S)\S{20000}")
 _PIECE: Final = 4000
-# Of every 500th character: what every text with such a run has, and hardly another one.
-_SAMPLED: Final = 500
-_LIKELY_RUN: Final = re.compile(r"\s{8}|\S{40}")
+# Any such run fills one of the stretches of half its length, each of which is told by its first characters as a rule.
+_HALVES: Final = ((2000, re.compile(r"\S")), (10000, re.compile(r"\s")))
 
 
 def _checked_ranks(url: str, expected_hash: str | None = None) -> dict[bytes, int]:
@@ -85,14 +84,19 @@ def encoding_for_model(model: str) -> EncodingName | None:
 
 def count(text: str, name: EncodingName = BORDER_ENCODING) -> int:
     """Tokens of a text as plain text: names of special tokens count as the characters that they are."""
+    return _count_pieces(text, name) if _has_long_run(text) else len(encoding(name).encode_ordinary(text))
+
+
+def _count_pieces(text: str, name: EncodingName) -> int:
     encoder = encoding(name)
-    if _has_long_run(text):
-        return sum(len(encoder.encode_ordinary(text[i : i + _PIECE])) for i in range(0, len(text), _PIECE))
-    return len(encoder.encode_ordinary(text))
+    return sum(len(encoder.encode_ordinary(text[i : i + _PIECE])) for i in range(0, len(text), _PIECE))
 
 
 def _has_long_run(text: str) -> bool:
-    return len(text) > _PIECE and bool(_LIKELY_RUN.search(text[::_SAMPLED])) and _LONG_RUN.search(text) is not None
+    if len(text) <= _PIECE:
+        return False
+    likely = any(not ends.search(text, at, at + half) for half, ends in _HALVES for at in range(0, len(text) - half + 1, half))
+    return likely and _LONG_RUN.search(text) is not None
 
 
 def count_once(known: dict[str, int], own: Callable[[str], int] = count) -> Callable[[str], int]:
@@ -196,17 +200,64 @@ def count_tail(text: str, counts: Mapping[EncodingName, int], memo: Memo) -> Non
 
 
 def count_with_tail(text: str, memo: Memo, name: EncodingName = BORDER_ENCODING) -> int:
-    """`count` of a text; for a text that ends with an inserted one whose count is known, only the part before it is counted."""
+    """`count` of a text; for a text that ends with an inserted one whose count is known, only the part before it is counted, and
+    of a very long one that was counted before only what stands around it now."""
     tails: tuple[_Tail, ...] = (memo.find(_TAILS) or ()) if len(text) >= _LONG else ()
     known = next((tail for tail in tails if text.endswith(tail.text)), None)
     if known is None:
-        return count(text, name)
+        return _count_around(text, memo, name)
     tail, counts = known
     if name not in counts or text[-len(tail) - 1 : -len(tail)] != "\n":
-        return count(text, name)
+        return _count_around(text, memo, name)
     if _has_long_run(text):  # it is counted in pieces that may lie across the seam
         return count(text, name)
-    return counts[name] + count(text[: -len(tail)], name)
+    return counts[name] + _count_around(text[: -len(tail)], memo, name)
+
+
+_VERY_LONG: Final = 50_000  # characters whose count takes longer than looking for them
+_MOST_VERY_LONG: Final = 2
+_NEAR_END: Final = 2000  # characters in which a seam is looked for
+# As `_SEAM`, before any letter; and between two words: a run of letters ends in front of a blank, which the next one takes.
+_INNER_SEAM: Final = re.compile(r"(?<=\n)(?=[^\W\d_])|(?<=[A-Za-z])(?= [A-Za-z])")
+
+
+class _CountedText(NamedTuple):
+    """A very long text, and its tokens between the first and the last of its seams near its ends; of one with a long run, those
+    of its whole pieces."""
+
+    text: str
+    start: int
+    end: int
+    tokens: int
+
+
+def _count_around(text: str, memo: Memo, name: EncodingName) -> int:
+    """`count` of a text; of the newest very long ones, what stands between their seams is counted once."""
+    if len(text) < _VERY_LONG:
+        return count(text, name)
+    runs = _has_long_run(text)
+    key, part = ("counted", name, runs), _count_pieces if runs else count
+    newest: tuple[_CountedText, ...] = memo.find(key) or ()
+    for known in newest:
+        at = text.find(known.text, 0, len(known.text) if runs else None)
+        if at >= 0:
+            return part(text[: at + known.start], name) + known.tokens + part(text[at + known.end :], name)
+    found, (start, end) = part(text, name), _whole_pieces(text) if runs else _outer_seams(text)
+    if end:
+        between = _CountedText(text, start, end, found - part(text[:start], name) - part(text[end:], name))
+        memo.put(key, (between, *newest)[:_MOST_VERY_LONG], lambda ones: sum([200 + 2 * len(one.text) for one in ones]))
+    return found
+
+
+def _whole_pieces(text: str) -> tuple[int, int]:
+    return 0, len(text) // _PIECE * _PIECE
+
+
+def _outer_seams(text: str) -> tuple[int, int]:
+    """The first and the last seam near the ends of a text; 0 and 0 where there are none."""
+    first = _INNER_SEAM.search(text, 1, _NEAR_END)
+    last = max((seam.start() for seam in _INNER_SEAM.finditer(text, len(text) - _NEAR_END)), default=0)
+    return (first.start(), last) if first and last else (0, 0)
 
 
 def count_line(line: str, counter: ModelCounter) -> tuple[int, ...] | None:

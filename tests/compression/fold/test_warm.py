@@ -197,3 +197,43 @@ def test_long_runs_are_found_by_samples(run: str) -> None:
     for front in ("", "a", "ab c" * 77):
         text = f"{front}{run}\n{tail}"
         assert count_with_tail(text, memo) == count(text)
+
+
+_AROUND = (
+    "\n",
+    "\n\n",
+    "\n/",
+    "/",
+    " the key",
+    "don't",
+    " 'twas",
+    "I'll",
+    "-",
+    "Über",
+    "。",
+    "报告",
+    "\n报",
+    "\r\n",
+    "a\u0301",
+    "_x",
+    " 12",
+)
+_VERY_LONG = (
+    "word and more " * 4000,
+    "报告了泄漏。\n" * 8000,
+    "报告了泄漏。" * 9000,
+    "7f" * 26_000,
+    "- a: b\n\n" * 7000,
+    " " * 51_000,
+)
+
+
+@each("inner", _VERY_LONG)
+def test_what_is_written_around_a_very_long_text_is_counted_alone(inner: str) -> None:
+    memo, draw = Memo(), random.Random(7)
+    for vocabulary in BORDER_COUNTER.vocabularies + ModelCounter("cl100k_base").vocabularies:
+        assert count_with_tail(inner, memo, vocabulary) == count(inner, vocabulary)
+        for _ in range(2):
+            before, behind = ("".join(draw.choices(_AROUND, k=draw.randint(0, 3))) for _ in range(2))
+            text = f"{before}{inner}{behind}"
+            assert count_with_tail(text, memo, vocabulary) == count(text, vocabulary)

@@ -157,8 +157,14 @@ def _cuttable_texts(messages: Sequence[Message], memo: Memo) -> Iterator[_Cuttab
             continue
         for text in (*message.texts, *message.arguments):
             if len(text.text) > _HARD:  # a token has at least one character
-                count = memo.get(("text", digest(text.text)), lambda t=text.text: tokens.count(t))  # type: ignore[misc]
-                yield _CuttableText(i, text, count)
+                yield _CuttableText(i, text, _text_tokens(message, text.text, memo))
+
+
+def _text_tokens(message: Message, text: str, memo: Memo) -> int:
+    """Tokens of one of its texts; those of all that it says are known."""
+    if text is message.text:
+        return message.tokens - message.other_tokens
+    return memo.get(("text", digest(text)), lambda: tokens.count(text))
 
 
 def _ways(messages: Sequence[Message], pieces: Sequence[_CuttableText], room: int) -> Iterator[_Way]:

@@ -336,13 +336,17 @@ def _recall_share(asker: Asker, spent: int, options: FoldOptions, *, stays: bool
 
 def _recall_room(given: FoldTask, plan: Plan, drafted: FoldDraft, budget: int) -> int:
     """What an explicit budget leaves for recall: all that is free when the request ends with the user message that asks. Under
-    it, in a tool loop, the same as then; once a fold event has come in between, a quarter of the budget."""
+    it, in a tool loop, the same as then; once a fold event has come in between, a quarter of the budget, or all that is free
+    where no cache holds so little: what is sent may change with every request then."""
     messages, asker = given.conversation.messages, plan.askers[-1]
-    if asker.pieces != plan.pieces or asker.unit < plan.tail:
-        return (budget + given.free) // 4
-    behind = messages[given.cut[asker.unit].end :]
+    goes_on = asker.pieces != plan.pieces or asker.unit < plan.tail
+    whole = budget + given.free
+    if goes_on and (given.options.prices_if_cached or given.options.prices).keeps(whole):
+        return whole // 4
     bare = _size_with(given, changes(messages, drafted, {}, NOT_APART))
-    return max(0, budget - _JOINT - bare + sum(message_tokens(m, given.options.model, given.memo) for m in behind))
+    behind = () if goes_on else messages[given.cut[asker.unit].end :]
+    free = max(0, budget - _JOINT - bare + sum(message_tokens(m, given.options.model, given.memo) for m in behind))
+    return max(whole // 4, free) if goes_on else free
 
 
 _JOINT: Final = 4  # tokens where recall joins the user's text: line breaks, and what merges differently across the seam

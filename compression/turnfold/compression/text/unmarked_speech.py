@@ -86,8 +86,7 @@ def unmarked_speech(text: str, start: int, end: int) -> list[list[int]]:
 
 @remembering  # sentences of a text are cut, then tied, a few texts at a time
 def _found(text: str, start: int, end: int) -> Sequence[Sequence[int]]:
-    if " --> " in text:
-        text = _FRACTION.sub(":", text)  # else the times of captions would be marks
+    text = _without_fractions(text)
     if not _may_hold(text, start, end):
         return ()
     found: list[Sequence[int]] = []
@@ -103,6 +102,12 @@ def _found(text: str, start: int, end: int) -> Sequence[Sequence[int]]:
         if begins:
             found.append((*begins, run[-1][1]))
     return tuple(found)
+
+
+@remembering  # each paragraph of a long text asks in a row
+def _without_fractions(text: str) -> str:
+    """A text in which the times of captions hold no marks."""
+    return _FRACTION.sub(":", text) if " --> " in text else text
 
 
 def is_unmarked_speech(text: str) -> bool:

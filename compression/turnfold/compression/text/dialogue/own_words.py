@@ -74,6 +74,7 @@ def beside_output(text: str) -> list[Range]:
     return ranges if sum(map(_is_said, lines)) < len(lines) / 2 else []
 
 
+@remembering  # each plan that a budget has tried asks
 def is_only_output(text: str) -> bool:
     """Whether a user's message is what a program wrote, and nobody asks anything in it: a run of tests, a trace, a log, a report,
     as some agents send them in the user's name."""
