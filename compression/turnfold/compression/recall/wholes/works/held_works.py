@@ -46,6 +46,7 @@ _PASTED_TOKENS: Final = 150  # of a text that people did not type as they talk
 _TALK: Final = 0.1  # the most that a text fits which only talks of the work
 _UNFORMED: Final = 0.5  # of what a text fits without the form of the work, where others have it
 _VERSION_SIZE: Final = 0.3  # of a long text's characters, from which another may be a version of it
+_LEAD: Final = 120  # characters of a line that says what stands below it
 _HEADING: Final = 80  # characters of one above a text that a user pasted
 _ANNOUNCING: Final = (":", "：")
 
@@ -72,7 +73,7 @@ def works_for(
     if formed and wanted.is_whole:
         fits *= _UNFORMED
     fits[sorted(formed)] += _TELLING
-    if wanted.is_whole and asked.is_long and (likely := _likely_texts(sources, held, named, asked, memo)):
+    if wanted.is_whole and asked.is_long and (likely := _likely_texts(sources, held, named, asked, folded, memo)):
         fits = _TALK * fits / max(1.0, float(fits.max(initial=0.0)))
         fits[likely] = named[likely].max() + 1.0 if asked.number else named[likely] + 1.0
         least = _VERSION_SIZE * max(_size(held[n]) for n in likely)
@@ -83,16 +84,31 @@ def works_for(
 
 
 def _likely_texts(
-    sources: Sequence[Quotable], held: Mapping[int, Sequence[Range]], named: Floats, asked: AskedWork, memo: Memo
+    sources: Sequence[Quotable],
+    held: Mapping[int, Sequence[Range]],
+    named: Floats,
+    asked: AskedWork,
+    folded: str,
+    memo: Memo,
 ) -> list[int]:
     """Those that who asks for a long text may mean: what was pasted or made under its name, or else the newest that was pasted,
-    of several as many; not what was said about it since."""
+    of several as many; not what was said about it since. Of a document it says nothing that it speaks of documents."""
     made = _made(sources, asked, memo)
     pasted = [n for n in held if _is_pasted(sources[n])]
     texts = [n for n in held if named[n] and (n in made or n in pasted or _is_headed(sources[n]))]
+    if asked.kind == "either":
+        told = set(content_words(folded)) - NO_NAMES
+        named_above = {n for n in pasted if not told.isdisjoint(words.words(lead(sources[n].text)))}
+        texts = [n for n in held if n in named_above or (named[n] and n in made)]
     nameless = [n for n in pasted if not _is_talk(sources[n].text) or pieces_with(sources, n, memo)]
     number = asked.number or (1 if asked.versions == NEWEST and not asked.labels else max(1, len(nameless)))
     return texts if len(texts) >= number else sorted({*texts, *nameless[-number:]})
+
+
+def lead(text: str) -> str:
+    """What stands above a text, folded: its first line, if that is short."""
+    first = text.lstrip().partition("\n")[0]
+    return words.fold(first) if len(first) <= _LEAD else ""
 
 
 def _is_pasted(source: Quotable) -> bool:

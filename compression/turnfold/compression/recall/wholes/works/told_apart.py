@@ -12,7 +12,7 @@ from typing import Final
 
 from turnfold.compression.recall.question import content_words
 from turnfold.compression.recall.wholes.works.held_work import HeldWork
-from turnfold.compression.recall.wholes.works.held_works import NO_NAMES
+from turnfold.compression.recall.wholes.works.held_works import NO_NAMES, lead
 from turnfold.compression.recall.wholes.works.work_forms import WorkForms, newest_of_each
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.versions import NEWEST
@@ -21,7 +21,6 @@ from turnfold.compression.text.quotes import Quotable
 
 #: "Document A", "[Text 2]", "Contract #3: lease".
 _LABEL: Final = re.compile(r"(?:^|[^\W\d_]{2,}[ ]?#?)([a-h]|[1-9])[)\]]?[ ]?(?:$|[:–—-])")
-_LEAD: Final = 120  # characters of a text that say what it is
 
 
 def told_apart(
@@ -31,7 +30,7 @@ def told_apart(
     apart = [work for work in newest_of_each(found, 0) if messages[work.source].role == "user"] if asked.is_pasted else []
     if len(apart) < 2:
         return []
-    leads = [_lead(messages[work.source].text) for work in apart]
+    leads = [lead(messages[work.source].text) for work in apart]
     if asked.labels:
         places = [_labelled(leads, label) for label in asked.labels]
         return [apart[place] for place in sorted({place for place in places if place is not None})]
@@ -42,19 +41,13 @@ def told_apart(
     if asked.versions != NEWEST or asked.is_several or asked.beside:
         return []
     said = set(content_words(folded)) - NO_NAMES - {word for word in asked.alike if word not in asked.telling}
-    often = [len(said.intersection(words.words(lead))) for lead in leads]
+    often = [len(said.intersection(words.words(one))) for one in leads]
     return [apart[often.index(max(often))]] if max(often) and often.count(max(often)) == 1 else []
-
-
-def _lead(text: str) -> str:
-    """What stands above a text: its first line, if it is short."""
-    first = text.lstrip().partition("\n")[0]
-    return words.fold(first) if len(first) <= _LEAD else ""
 
 
 def _labelled(leads: Sequence[str], label: str) -> int | None:
     """The number of the text above which a label stands, or to whose place it counts where no text has one."""
-    found = [_LABEL.search(lead) for lead in leads]
+    found = [_LABEL.search(one) for one in leads]
     named = [n for n, one in enumerate(found) if one and one[1] == label]
     if named:
         return named[-1]
