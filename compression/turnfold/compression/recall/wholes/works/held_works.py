@@ -101,7 +101,8 @@ def _likely_texts(
         named_above = {n for n in pasted if not told.isdisjoint(words.words(lead(sources[n].text)))}
         texts = [n for n in held if n in named_above or (named[n] and n in made)]
     nameless = [n for n in pasted if not _is_talk(sources[n].text) or pieces_with(sources, n, memo)]
-    number = asked.number or (1 if asked.versions == NEWEST and not asked.labels else max(1, len(nameless)))
+    every = max(1, len(nameless))
+    number = every if asked.labels else asked.number or (1 if asked.versions == NEWEST else every)
     return texts if len(texts) >= number else sorted({*texts, *nameless[-number:]})
 
 
