@@ -87,3 +87,9 @@ def test_versions_with_little_in_common_are_compared_throughout() -> None:
     sent = forwarded(_talk(_PASTED[0], second), "What changed between the two versions of the contract?")
     begin = [paragraph.split(", ")[0] for paragraph in (*_text(), *other)]
     assert sum(one in sent for one in begin) > len(begin) / 2
+
+
+def test_versions_of_something_else_quote_nothing_of_the_text() -> None:
+    talk = _talk(_PASTED[0], ("Which languages do you know?", "Several."))
+    sent = forwarded(talk, "What's different in the new version of Python?")
+    assert sum(paragraph in sent for paragraph in _text()) <= 1

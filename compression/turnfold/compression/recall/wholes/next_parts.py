@@ -26,6 +26,7 @@ from turnfold.compression.text.dialogue.wanted.steps import (
     is_one_by_one,
     lists_steps,
     progress,
+    says_part,
     step_parts,
 )
 from turnfold.compression.text.passages import estimate
@@ -59,11 +60,14 @@ def find_next_parts(sources: Sequence[Quotable], question: Question, count: Call
         return FoundWork()
     messages = [*sources, *question.behind]
     said = of_each(memo, "steps", messages, _said)
-    at = _gone_through(sources, said, _said_in(question.text))
+    asked = _said_in(question.text)
+    at = _gone_through(sources, said, asked)
     parts = () if at is None else step_parts(sources[at].text)
     if at is None or not parts:
         return FoundWork()
-    first, last = _next(sources[at].text, parts, _answers(messages, said, at), question.text)
+    answers = _answers(messages, said, at)
+    text = sources[at].text
+    first, last = _next(text, parts, answers, question.text) if asked.is_done else _behind_asked(text, parts, answers[-1:])
     quotes = [Quote(at, *part) for part in parts[first : last + 1]]
     if not quotes:
         return FoundWork()
@@ -111,6 +115,12 @@ def _next(text: str, parts: Sequence[Range], answers: Sequence[str], asked: str)
         return done, done + _MORE
     at, size = progress(text, parts, answers)
     return at, at + size - 1 + _MORE
+
+
+def _behind_asked(text: str, parts: Sequence[Range], answer: Sequence[str]) -> Range:
+    """The same in a quiz, where nobody says "next": behind the question that the last answer asks; nothing where it asks none."""
+    asked = [n for n, part in enumerate(parts) if any(says_part(text[slice(*part)], one) for one in answer)]
+    return (asked[-1] + 1, asked[-1] + 1 + _MORE) if asked else (len(parts), 0)
 
 
 def _size(sources: Sequence[Quotable], quotes: Sequence[Quote]) -> float:

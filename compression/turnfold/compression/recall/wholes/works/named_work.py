@@ -66,9 +66,9 @@ def find_work(
     messages = [*sources, *question.behind]
     revised, tokens = find_revisions(messages, len(sources), wanted, folded, room, count, memo)
     found = [] if revised else works_for(messages, index, wanted, folded, memo)
-    if not found:
+    forms = work_forms(found, wanted.asked, naming_words(folded, wanted.asked)) if found else None
+    if forms is None or _compares_one(forms, wanted.asked):
         return FoundWork(revised, (), tokens)
-    forms = work_forms(found, wanted.asked, naming_words(folded, wanted.asked))
     if not wanted.is_whole:  # if it is short, since what it says may share no word with the question
         return _fitting(forms.wanted[:1], sources, min(room, _ASKED_ABOUT), count) or FoundWork()
     several = _together(messages, index, found, forms, wanted, folded, memo)
@@ -77,6 +77,12 @@ def find_work(
         return changes if changes.quotes else _all_of(several, sources, room, count)
     forms = with_changes(messages, with_revisions(messages, forms, wanted.asked, memo), wanted.asked, memo)
     return _one(found, forms, wanted.asked, sources, room, count)
+
+
+def _compares_one(forms: WorkForms, asked: AskedWork) -> bool:
+    """Whether versions of nothing that is named are compared, and the chat holds one: "what's different in the new version of
+    Python?"."""
+    return len(asked.versions) > 1 and not (asked.telling or asked.alike or asked.labels) and len(forms.wanted) == 1
 
 
 def _changes_between(

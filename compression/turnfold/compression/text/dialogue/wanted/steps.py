@@ -46,6 +46,8 @@ _EMPTY: Final = lexicon("requests")["empty"] | frozenset().union(
 )
 _MOST_OWN: Final = 1  # word of such a message that says anything else: "next product"
 _NUMBERED: Final = re.compile(r"^[ \t>*#]{0,6}(?:[^\W\d_]{1,12}[ ])?\d{1,2}[.):]", re.MULTILINE)
+_MARK: Final = re.compile(r"\A[\s>*#-]*(?:[^\W\d_]{0,12}[ ]?\d{1,3}[.):])?\**")
+_LEAST_CORE: Final = 12  # characters
 _GAP: Final = re.compile(r"\n[ \t]*\n\s*")
 _TOKEN: Final = re.compile(r"\w+(?:[.,:/-]\w+)*")
 
@@ -123,6 +125,12 @@ def _with_titles(text: str, blocks: Sequence[Range]) -> list[Range]:
         found.append((title[0] if title else block[0], block[1]))
         title = None
     return found
+
+
+def says_part(part: str, answer: str) -> bool:
+    """Whether an answer has all of a part, but for its number."""
+    core = _MARK.sub("", part).strip()
+    return len(core) >= _LEAST_CORE and core in answer
 
 
 def progress(text: str, parts: Sequence[Range], answers: Sequence[str]) -> tuple[int, int]:
