@@ -53,7 +53,7 @@ class Unit(NamedTuple):
         goes_over: whether it is a user's message that asks for something that all of what users have kept goes into.
         entry: about the tokens that it takes as a quote, if it is a short message of a user's that tells something; else 0.
         forms: of a single message of a user or the assistant the forms that worked examples share.
-        announces: whether it is a user's message that says what is to be done with each of those to come.
+        announces: whether it is the user's first message, and says what is to be done with each of those to come.
         rows: what may be said of the rows of a table or list that most of it is; empty where there are none.
         tallies: what a user's message that asks for something over all rows says of them; empty for any other, and where no
             message up to it has rows.
@@ -235,7 +235,7 @@ def _unit(
             goes_over=_goes_over(first),
             entry=_entry(first, size),
             forms=_forms(first),
-            announces=_announces(first),
+            announces=_announces(messages, start),
             rows=held,
             tallies=_tallies(first) if has_rows or held else _NO_TERMS,
         )
@@ -291,10 +291,12 @@ def _forms(message: Message) -> tuple[str, ...]:
     return input_forms(message.own) if message.role == "user" else answer_forms(message.own)
 
 
-def _announces(message: Message) -> bool:
+def _announces(messages: Sequence[Message], at: int) -> bool:
+    message = messages[at]
     if message.role != "user" or message.reports or not _LEAST_RULES <= message.tokens <= _MOST_RULES:
         return False
-    return announces_inputs(message.own)
+    is_first = next((i for i, one in enumerate(messages) if one.role == "user"), at) == at
+    return is_first and announces_inputs(message.own)
 
 
 def _rows(message: Message) -> frozenset[str]:
