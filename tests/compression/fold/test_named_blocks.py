@@ -212,6 +212,22 @@ def test_talk_names_no_block(question: str) -> None:
         assert not find(PartRequest(every, (), question, 2_000, count, Memo())).quotes
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which of the six quotes did we take, and why not the cheapest?",
+        "Which one of the quotes did we take in the end?",
+        "Welche von den quotes haben wir genommen?",
+        "Welke van de quotes hebben we genomen?",
+    ],
+)
+def test_what_asks_for_one_of_a_kind_gets_no_list_of_them(question: str) -> None:
+    text = "Cassette machines:\n\n" + "\n\n".join(f"=== QUOTE {n} ===\n\n{prose(60 + n, 'en', 12)}\n\nIn all: {_value(n)}." for n in range(1, 7))
+    source = Source("tool", text, digest(text))
+    assert find_keyed_blocks(PartRequest((source,), (), "Which quotes are there?", 2_000, count, Memo())).quotes
+    assert not find_keyed_blocks(PartRequest((source,), (), question, 2_000, count, Memo())).quotes
+
+
 def test_data_that_the_request_holds_is_not_quoted() -> None:
     source = Source("user", _TEXTS["yaml"], digest("yaml"))
     for question, find in (("Show me the ledger service", find_keyed_blocks), ("row 3", find_numbered_rows)):

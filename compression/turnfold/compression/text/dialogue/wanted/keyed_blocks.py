@@ -76,6 +76,7 @@ _CODE_SHAPED: Final = re.compile(r"\w[_.:-]\w|^_+\w|[a-z\d][A-Z]|[A-Z]{2}[a-z]|[
 _MARKED_WORD: Final = re.compile(r"(?<![\w#@/.\[])[#@/.\[]([^\W\d_][\w$-]{1,60})|([`\"'“])([^\W_][\w$-]{1,60})[`\"'”]")
 _PLURAL: Final = 4  # letters from which an "s" is no part of the word
 _LISTS: Final = re.compile(rf"\b(?:{one_of('keyed_blocks', 'lists')})\b")
+_ONE_OF: Final = re.compile(rf"\b(?:{one_of('keyed_blocks', 'one of')})\b")
 _ASIDE: Final = _TABLE["aside"]  # words with which somebody asks for a block, whatever it is
 
 
@@ -103,7 +104,7 @@ class NamedKeys(NamedTuple):
         joined: those that code writes as one name, with the words that they stand for.
         said: the words that say something, but those with which somebody asks for any block.
         sure: those that nobody would say but of code or data.
-        lists: whether it asks for all of some kind.
+        lists: whether it asks for all of some kind, and not which of them does something, which no names tell.
     """
 
     terms: frozenset[str]
@@ -133,11 +134,11 @@ def named_keys(message: str) -> NamedKeys:
     """What a message may name."""
     if not may_name_keys(message):
         return NamedKeys(frozenset(), {}, frozenset(), frozenset(), lists=False)
-    said = [word.rstrip("-") for word in _WORD.findall(message)]
+    asked, said = words.fold(message), [word.rstrip("-") for word in _WORD.findall(message)]
     folded = [word.lower() for word in said]
     sure = {word.lower() for word in said if _CODE_SHAPED.search(word)}
     sure |= {(found[1] or found[3]).lower() for found in _MARKED_WORD.finditer(message)}
-    plain = words.words(words.fold(message))
+    plain = words.words(asked)
     content = frozenset(words.content(plain, words.language(set(plain))))
     empty = set(plain) - content
     terms = {form for word in {*folded, *sure} - empty for form in _forms(word)} - empty - _ASIDE
@@ -146,9 +147,8 @@ def named_keys(message: str) -> NamedKeys:
     joined = {f"{a}{sign}{form}": (a, b, form) for a, b in pairs for sign in ("_", "-", "") for form in (b, _singular(b))}
     terms.update(joined)
     terms.update(_figures(message))
-    return NamedKeys(
-        frozenset(terms), joined, content - _ASIDE, frozenset(sure) & terms, bool(_LISTS.search(words.fold(message)))
-    )
+    lists = _LISTS.search(asked) is not None and _ONE_OF.search(asked) is None
+    return NamedKeys(frozenset(terms), joined, content - _ASIDE, frozenset(sure) & terms, lists)
 
 
 def _forms(word: str) -> Iterator[str]:
