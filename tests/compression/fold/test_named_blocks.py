@@ -222,7 +222,8 @@ def test_talk_names_no_block(question: str) -> None:
     ],
 )
 def test_what_asks_for_one_of_a_kind_gets_no_list_of_them(question: str) -> None:
-    text = "Cassette machines:\n\n" + "\n\n".join(f"=== QUOTE {n} ===\n\n{prose(60 + n, 'en', 12)}\n\nIn all: {_value(n)}." for n in range(1, 7))
+    offers = [f"=== QUOTE {n} ===\n\n{prose(60 + n, 'en', 12)}\n\nIn all: {_value(n)}." for n in range(1, 7)]
+    text = "\n\n".join(["Cassette machines:", *offers])
     source = Source("tool", text, digest(text))
     assert find_keyed_blocks(PartRequest((source,), (), "Which quotes are there?", 2_000, count, Memo())).quotes
     assert not find_keyed_blocks(PartRequest((source,), (), question, 2_000, count, Memo())).quotes

@@ -94,7 +94,7 @@ def find_rows(
 
 def _told_apart(every: Sequence[_Rows], asked: AskedRows) -> list[_Rows]:
     """The rows that a question tells from others: by their place ("the second table"), or several by words that stand above one
-    of them alone ("compare March and May"); none where it does not."""
+    of them alone ("compare March and April"); none where it does not."""
     place = placed_table(asked.folded)
     if place is not None:
         return [every[place]] if -len(every) <= place < len(every) else []

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo, of_each
-from turnfold.compression.recall.fence import fence_tokens
+from turnfold.compression.recall.fence import fence_tokens, quote_tokens
 from turnfold.compression.recall.question import Question
 from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.recall.wholes.spread_works import fitting_spread, joined
@@ -71,7 +71,8 @@ def find_next_parts(sources: Sequence[Quotable], question: Question, count: Call
     quotes = [Quote(at, *part) for part in parts[first : last + 1]]
     if not quotes:
         return FoundWork()
-    fitting = next((quotes[:n] for n in range(len(quotes), 1, -1) if _size(sources, quotes[:n]) <= room), quotes[:1])
+    sizes = range(len(quotes), 1, -1)
+    fitting = next((quotes[:n] for n in sizes if quote_tokens(quotes[:n], sources, count) <= room), quotes[:1])
     chosen, tokens = fitting_spread(sources, joined(sources, fitting), room, count)
     return FoundWork(tuple(chosen), (), tokens, beside=_BESIDE)
 
@@ -121,7 +122,3 @@ def _behind_asked(text: str, parts: Sequence[Range], answer: Sequence[str]) -> R
     """The same in a quiz, where nobody says "next": behind the question that the last answer asks; nothing where it asks none."""
     asked = [n for n, part in enumerate(parts) if any(says_part(text[slice(*part)], one) for one in answer)]
     return (asked[-1] + 1, asked[-1] + 1 + _MORE) if asked else (len(parts), 0)
-
-
-def _size(sources: Sequence[Quotable], quotes: Sequence[Quote]) -> float:
-    return sum(estimate(sources[n].text[start:end]) for n, start, end in quotes)

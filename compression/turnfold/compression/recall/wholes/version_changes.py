@@ -9,7 +9,7 @@ same in either.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Final
@@ -17,6 +17,7 @@ from typing import Final
 from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.wholes.spread_works import joined
 from turnfold.compression.text.blocks import Range
+from turnfold.compression.text.dialogue.wanted.places import lines
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.sentences import rough_sentences
 
@@ -51,7 +52,7 @@ def version_changes(
 
 def _differences(old: str, new: str) -> tuple[list[Range], list[Range]] | None:
     """Where two texts differ, in each; None where they are no versions of one."""
-    ours, theirs = [*_lines(old)], [*_lines(new)]
+    ours, theirs = lines(old), lines(new)
     if max(len(ours), len(theirs)) > _MOST_LINES:
         return None
     matcher = SequenceMatcher(None, [old[a:b] for a, b in ours], [new[a:b] for a, b in theirs], autojunk=False)
@@ -66,16 +67,6 @@ def _differences(old: str, new: str) -> tuple[list[Range], list[Range]] | None:
         changed[0].extend(some)
         changed[1].extend(others)
     return changed
-
-
-def _lines(text: str) -> Iterator[Range]:
-    at = 0
-    for line in text.splitlines(keepends=True):
-        said = line.strip()
-        if said:
-            begin = at + line.index(said[0])
-            yield begin, begin + len(said)
-        at += len(line)
 
 
 def _finer(old: str, ours: Sequence[Range], new: str, theirs: Sequence[Range]) -> tuple[Sequence[Range], Sequence[Range]]:

@@ -43,7 +43,6 @@ from turnfold.compression.text.quotes import Quotable, Quote
 
 _RIVAL: Final = 0.9  # share of the best score from which another work may as well be meant
 _ASKED_ABOUT: Final = 500  # tokens of a work up to which it is quoted to a question about it
-_SEVERAL: Final = 2
 
 
 def find_work(
@@ -94,7 +93,7 @@ def _changes_between(
 ) -> FoundWork:
     """Where several versions differ that have no room."""
     versions = sorted({work.source for work in works})
-    if len(versions) < _SEVERAL or _cost(works, sources, count) <= room:
+    if len(versions) <= 1 or _cost(works, sources, count) <= room:
         return FoundWork()
     changes, tokens = version_changes(messages, versions, len(sources), room, count)
     return FoundWork(changes, (), tokens)

@@ -86,8 +86,8 @@ def with_revisions(messages: Sequence[Quotable], forms: WorkForms, asked: AskedW
 
 
 def newest_of_each(works: Sequence[HeldWork], number: int) -> list[HeldWork]:
-    """The newest of so many works, in order; of which two are versions of one, unless there are too few without them: two leases
-    may share most of their words."""
+    """The newest of so many works, or of all for 0, in order; of which two are versions of one, unless there are too few without
+    them: two leases may share most of their words."""
     apart: list[HeldWork] = []
     for work in reversed(works):
         if not any(_is_version(work, other) for other in apart):

@@ -1,7 +1,8 @@
 """Parts of a text that a message names by their place: "the second stanza", "what comes after step 16?", "the last exercises".
 
-Lives here: which parts a message names, and where a text has them. Does not belong here: which text is meant
-(``recall.wholes.placed_parts``), what is picked from a list that was offered (``picks``), single words (``lexicon/places.txt``).
+Lives here: which parts a message names, and where a text has them: its paragraphs, titles, items, lines. Does not belong here:
+which text is meant (``recall.wholes.placed_parts``), what is picked from a list that was offered (``picks``), single words
+(``lexicon/places.txt``).
 
 A place shares no words with what stands there: no stanza says that it is the second.
 """
@@ -50,7 +51,7 @@ _NUMBERED: Final = re.compile(r"^[ \t>*#|-]{0,8}(?:[^\W\d_]{1,14}[ .]?)?(\d{1,3}
 _BULLET: Final = re.compile(r"^[ \t]{0,8}[-*+•–][ \t]+\S", re.MULTILINE)
 _GAP: Final = re.compile(r"\n[ \t]*\n\s*")
 _TITLE: Final = 80  # characters of a block of one line that may be a title
-_ENDS: Final = (".", "!", "?", "…", "。", '"', "”")
+_ENDS: Final = (".", "!", "?", "…", "。", "！", "？", '"', "”")
 _FEWEST: Final = 3  # parts of a text whose places somebody names
 
 
@@ -140,12 +141,17 @@ def _in_order(found: Sequence[Range]) -> dict[int, Range]:
 
 def _blocks(text: str, _: NamedParts) -> dict[int, Range]:
     """Paragraphs or stanzas, titles left out."""
+    return _in_order([one for one in paragraphs(text) if not is_title(text[slice(*one)].strip())])
+
+
+def paragraphs(text: str) -> list[Range]:
+    """What stands between blank lines."""
     borders = [(0, 0), *(gap.span() for gap in _GAP.finditer(text)), (len(text), len(text))]
-    blocks = ((a[1], b[0]) for a, b in pairwise(borders) if b[0] > a[1])
-    return _in_order([one for one in blocks if not _is_title(text[slice(*one)].strip())])
+    return [(a[1], b[0]) for a, b in pairwise(borders) if b[0] > a[1]]
 
 
-def _is_title(block: str) -> bool:
+def is_title(block: str) -> bool:
+    """Whether a block without white space around it is empty, or one short line that does not end as a sentence does."""
     return not block or ("\n" not in block and len(block) <= _TITLE and (block[0] == "#" or not block.endswith(_ENDS)))
 
 
@@ -182,12 +188,18 @@ def _sentences(text: str, _: NamedParts) -> dict[int, Range]:
 
 
 def _lines(text: str, _: NamedParts) -> dict[int, Range]:
+    return _in_order(lines(text))
+
+
+def lines(text: str) -> list[Range]:
+    """The lines that say anything, without the white space around them."""
     at, found = 0, list[Range]()
     for line in text.splitlines(keepends=True):
-        if line.strip():
-            found.append((at, at + len(line.rstrip())))
+        if said := line.strip():
+            begin = at + line.index(said[0])
+            found.append((begin, begin + len(said)))
         at += len(line)
-    return _in_order(found)
+    return found
 
 
 _READERS: Final = {"block": _blocks, "item": _items, "sentence": _sentences, "line": _lines}

@@ -14,12 +14,12 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
-from itertools import pairwise
 from statistics import median_low
 from typing import Final
 
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range
+from turnfold.compression.text.dialogue.wanted.places import is_title, lines, numbered_items, paragraphs
 from turnfold.compression.text.dialogue.wanted.sections import text_sections
 from turnfold.compression.text.lexicon import lexicon, one_of
 
@@ -27,7 +27,6 @@ _LONGEST: Final = 80  # characters of a message that asks for the next part
 _LONGEST_RUN_ON: Final = 16  # signs of one in a script without blanks
 _LEAD: Final = 600  # characters at either end of a text in which it says what is to be done with it
 _FEWEST: Final = 6  # parts of a text that somebody goes through
-_TITLE: Final = 80  # characters of a title, which is part of what stands below it
 _SIGN: Final = 1.0  # what an answer must share with a part: as much as a word that no other part has
 _BACK: Final = 2  # parts behind and ahead of where the answers before have come, that an answer may cover
 _AHEAD: Final = 12
@@ -45,10 +44,8 @@ _EMPTY: Final = lexicon("requests")["empty"] | frozenset().union(
     lexicon("row_numbers")["count 10"],
 )
 _MOST_OWN: Final = 1  # word of such a message that says anything else: "next product"
-_NUMBERED: Final = re.compile(r"^[ \t>*#]{0,6}(?:[^\W\d_]{1,12}[ ])?\d{1,2}[.):]", re.MULTILINE)
 _MARK: Final = re.compile(r"\A[\s>*#-]*(?:[^\W\d_]{0,12}[ ]?\d{1,3}[.):])?\**")
 _LEAST_CORE: Final = 12  # characters
-_GAP: Final = re.compile(r"\n[ \t]*\n\s*")
 _TOKEN: Final = re.compile(r"\w+(?:[.,:/-]\w+)*")
 
 
@@ -86,7 +83,7 @@ def is_one_by_one(text: str) -> bool:
 
 def lists_steps(text: str) -> bool:
     """Whether a text has a list of numbered steps."""
-    return len(_NUMBERED.findall(text)) >= _FEWEST
+    return len(numbered_items(text)) >= _FEWEST
 
 
 def step_parts(text: str) -> list[Range]:
@@ -99,14 +96,16 @@ def step_parts(text: str) -> list[Range]:
         places = [one.place for one in sections if one.level == level]
         if len(places) >= _FEWEST:
             return places
-    borders = [(0, 0), *(gap.span() for gap in _GAP.finditer(text)), (len(text), len(text))]
-    blocks = [(a[1], b[0]) for a, b in pairwise(borders) if b[0] > a[1]]
-    blocks = _with_titles(text, [one for one in blocks if not _ONE_BY_ONE.search(words.fold(text[slice(*one)]))])
+    blocks = _with_titles(text, _to_be_done(text, paragraphs(text)))
     if len(blocks) >= _FEWEST:
         return blocks
-    lines = [found.span() for found in re.finditer(r"[^\n]*\S[^\n]*", text)]
-    lines = [one for one in lines if not _ONE_BY_ONE.search(words.fold(text[slice(*one)]))]
-    return lines if len(lines) >= _FEWEST else []
+    single = _to_be_done(text, lines(text))
+    return single if len(single) >= _FEWEST else []
+
+
+def _to_be_done(text: str, parts: Sequence[Range]) -> list[Range]:
+    """The parts that do not say how the others are gone through."""
+    return [one for one in parts if not _ONE_BY_ONE.search(words.fold(text[slice(*one)]))]
 
 
 def _worth(token: str) -> float:
@@ -119,7 +118,7 @@ def _with_titles(text: str, blocks: Sequence[Range]) -> list[Range]:
     title: Range | None = None
     for n, block in enumerate(blocks):
         said = text[slice(*block)].strip()
-        if "\n" not in said and len(said) <= _TITLE and not said.endswith((".", "!", "?", "。", "！", "？")):
+        if is_title(said):
             title = None if n == 0 and said.endswith((":", "：")) else title or block
             continue
         found.append((title[0] if title else block[0], block[1]))
