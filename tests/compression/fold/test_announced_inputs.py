@@ -51,6 +51,30 @@ def test_a_rule_book_stays(lead: str, share: float | None) -> None:
     assert sent[0]["content"] == book
 
 
+@pytest.mark.parametrize(
+    "task",
+    [
+        """You help me write texts for our shop. Please always work like this:
+
+1. First ask me which product it is, unless I name it.
+2. Write exactly three variants, each at most 40 words.
+3. Use British spelling; never use the word "premium".
+4. Put the price at the end, in pounds.
+
+Our audience: gardeners over 50. The first product is a copper trowel, 23 pounds.""",
+        "Lass uns eine Geschichte spielen: ein Leuchtturm im Jahr 1893, drei Wärter, einer lügt. Du erzählst im Präsens. "
+        "Schreibe nie mehr als 120 Wörter. Lass mich niemals vor Kapitel zehn sterben. Zähle das Öl mit: Es sind 40 Fässer.",
+    ],
+    ids=["en", "de"],
+)
+def test_a_task_with_rules_that_opens_a_talk_stays_under_a_budget(task: str) -> None:
+    messages = [*_series(task, 110), {"role": "user", "content": prose(7777, "en", 3)}]
+    budget = sum(count(str(one["content"])) for one in messages) // 10
+    folded = fold_request(encode(messages), FoldOptions(model="gpt-4o", prices=CachePrices(0.5, 1.0), budget=budget), WARM)
+    assert json.loads(folded.body)["messages"][0]["content"] == task
+    assert folded.tokens_after <= budget
+
+
 def test_a_rule_book_that_a_budget_does_not_hold_gives_way() -> None:
     book = _book("Classify each message that I send into one of these classes.")
     messages = [*_series(book, 60), {"role": "user", "content": prose(7777, "en", 3)}]

@@ -70,6 +70,52 @@ def test_code_that_was_written_anew_takes_the_place_of_the_old() -> None:
     assert "def fits(self, draught_cm)" in sent
 
 
+_CART: Final = """```js
+export class Cart {
+  constructor(store) {
+    this.store = store;
+    this.items = [];
+  }
+
+  add(item, quantity) {
+    this.items.push({ item, quantity });
+  }
+
+  total() {
+    return this.items.reduce((sum, one) => sum + one.item.price * one.quantity, 0);
+  }
+
+  async checkout(card) {
+    return this.store.charge(card, this.total());
+  }
+}
+```"""
+_CART_PARTS: Final = {
+    4: "```js\n  add(item, quantity = 1) {\n    this.items.unshift({ item, quantity });\n  }\n```",
+    20: "```js\n  async checkout(card, coupon) {\n    return this.store.charge(card, this.total() - coupon.worth);\n  }\n```",
+}
+_STACK_PARTS: Final = {
+    4: "```yaml\nenv:\n  ZONE: south\n```",
+    20: "Here you are:\n\n```yaml\nenv:\n  RETRIES: 9\n```\n\nRestart it.",
+}
+
+
+@pytest.mark.parametrize(
+    ("pasted", "parts"), [(_CART, _CART_PARTS), (f"```yaml\n{_DEPLOY}```", _STACK_PARTS)], ids=["class", "configuration"]
+)
+@pytest.mark.parametrize(
+    "question", ["Print the whole file as it stands now.", "Give me the complete updated code.", "Zeig mir die ganze Datei."]
+)
+def test_all_of_it_comes_with_the_parts_that_were_changed_since(pasted: str, parts: dict[int, str], question: str) -> None:
+    said: list[Message] = []
+    for n in range(50):
+        asked = "My file:\n\n" + pasted if n == 2 else "Please improve this part." if n in parts else prose(n, "en", 3)
+        said.append({"role": "user", "content": asked})
+        said.append({"role": "assistant", "content": parts.get(n, prose(500 + n, "en", 12))})
+    sent = forwarded(said, question)
+    assert all(line.strip() in sent for text in (pasted, *parts.values()) for line in text.splitlines() if len(line) > 8)
+
+
 def test_a_request_about_anything_else_gets_no_code() -> None:
     assert "def discount" not in _sent("Write a limerick about the sea.")
 

@@ -176,7 +176,7 @@ def _first(units: Sequence[Unit], options: FoldOptions) -> int:
 
 
 def _announces(begin: Sequence[Unit]) -> bool:
-    """Whether a talk begins with what is to be done with each message to come, and goes on with the first."""
+    """Whether a talk begins with what is to be done with each message to come, or how, and goes on with the first."""
     return len(begin) == 3 and begin[0].announces and begin[2].is_user and not (begin[1].is_user or begin[1].pinned)
 
 

@@ -20,6 +20,7 @@ from turnfold.compression.shorten.steps import tells_and_asks
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.announced_inputs import announces_inputs
 from turnfold.compression.text.dialogue.handed_files import hands_over_files
+from turnfold.compression.text.dialogue.orders import standing_orders
 from turnfold.compression.text.dialogue.requests import asks_for_compaction
 from turnfold.compression.text.dialogue.wanted.entry_requests import asks_over_entries
 from turnfold.compression.text.dialogue.wanted.row_requests import NEEDS_OTHERS, are_about, names_rows, row_terms, tally_terms
@@ -53,7 +54,8 @@ class Unit(NamedTuple):
         goes_over: whether it is a user's message that asks for something that all of what users have kept goes into.
         entry: about the tokens that it takes as a quote, if it is a short message of a user's that tells something; else 0.
         forms: of a single message of a user or the assistant the forms that worked examples share.
-        announces: whether it is the user's first message, and says what is to be done with each of those to come.
+        announces: whether it is the user's first message, and says what is to be done with each of those to come, or how all are
+            to be answered.
         rows: what may be said of the rows of a table or list that most of it is; empty where there are none.
         tallies: what a user's message that asks for something over all rows says of them; empty for any other, and where no
             message up to it has rows.
@@ -107,6 +109,8 @@ _ASKS: Final = re.compile(r"[?？؟]")
 _FEWEST_EXAMPLES: Final = 4
 _LEAST_RULES: Final = 60  # tokens of a message that says what is to be done with each of those to come
 _MOST_RULES: Final = 4_000
+_MOST_TASK: Final = 400  # of one that says how all are to be answered, and of the answer to it
+_FEWEST_RULES: Final = 2  # for all messages, that make the first one a task for the whole talk
 _MOST_EXAMPLE: Final = 1500  # tokens of an example's input or answer
 _MOST_EXAMPLES: Final = 128  # more come one by one, as tickets do that a program labels
 _MOST_FREE_EXAMPLES: Final = 24  # the same where answers are texts, as in a talk with a translator
@@ -295,8 +299,10 @@ def _announces(messages: Sequence[Message], at: int) -> bool:
     message = messages[at]
     if message.role != "user" or message.reports or not _LEAST_RULES <= message.tokens <= _MOST_RULES:
         return False
-    is_first = next((i for i, one in enumerate(messages) if one.role == "user"), at) == at
-    return is_first and announces_inputs(message.own)
+    if next((i for i, one in enumerate(messages) if one.role == "user"), at) != at:
+        return False
+    is_short = all(one.tokens <= _MOST_TASK for one in messages[at : at + 2])
+    return announces_inputs(message.own) or (is_short and len(standing_orders(message.own)) >= _FEWEST_RULES)
 
 
 def _rows(message: Message) -> frozenset[str]:

@@ -4,7 +4,8 @@ Lives here: which messages tell such a change, and what is quoted of each. Does 
 and parts of it that begin as parts of it do (``works``).
 
 A configuration that grew line by line stands whole only in its first form. What changes it stands in code within a sentence, or
-in a small fence of the same language right behind, and names something that the block has.
+in a small fence of the same language right behind, and names something that the block has; or in a fence, however far behind,
+that begins with a part of it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from turnfold.compression.text.blocks import Range, fences
+from turnfold.compression.text.dialogue.wanted.code_blocks import part_names
 from turnfold.compression.text.quotes import Quotable
 from turnfold.compression.text.spans import QUESTION_MARKS
 
@@ -35,14 +37,18 @@ def code_changes(messages: Sequence[Quotable], at: int, ranges: Sequence[Range])
         ranges: where it stands.
     """
     block = "\n".join(messages[at].text[start:end] for start, end in ranges)
-    names, language = set(_NAME.findall(block)), _language(block)
+    names, language, begun = set(_NAME.findall(block)), _language(block), frozenset(part_names(block))
     last, found = at, dict[int, tuple[Range, ...]]()
     for n in range(at + 1, len(messages)):
         if not _answers_briefly(messages, n):
             continue
         text = messages[n].text
         is_next = n - last <= _NEXT
-        parts = [one for one in _code(text) if _is_change(text[slice(*one)], names, language, is_next=is_next)]
+        parts = [
+            one
+            for one in _code(text)
+            if _begins_part(text[slice(*one)], begun, language) or _is_change(text[slice(*one)], names, language, is_next=is_next)
+        ]
         if parts:
             found[n] = _quoted(text, parts)
             last = n
@@ -62,6 +68,12 @@ def _code(text: str) -> list[Range]:
     blocks = [(max(0, start - 1), end - 1) for start, end in fences(f"\n{text}")]
     inline = (found.span() for found in _INLINE.finditer(text))
     return [*blocks, *(one for one in inline if not any(start <= one[0] < end for start, end in blocks))]
+
+
+def _begins_part(code: str, begun: frozenset[str], language: str) -> bool:
+    """Whether a fence of the block's language begins with a part of it anew."""
+    own = _language(code)
+    return bool(own) and own == language and not begun.isdisjoint(part_names(code)[:1])
 
 
 def _is_change(code: str, names: set[str], language: str, *, is_next: bool) -> bool:

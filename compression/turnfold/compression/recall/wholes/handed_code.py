@@ -3,9 +3,9 @@
 Lives here: which blocks are meant, each in its newest form. Does not belong here: where code stands, and what it defines
 (``text.dialogue.wanted.code_blocks``), code that is asked for by a name (``works``).
 
-A block that defines half of what an older one defines has taken its place, whoever wrote it; one that defines some of it is a
-change of it. Where all of them have no room, those are meant of which the request names something; where it is about all of
-them, what they define is quoted (``code_outline``).
+A block that is half as long as an older one, and defines half of what that defines, has taken its place, whoever wrote it; one
+that defines some of it is a change of it. Where all of them have no room, those are meant of which the request names something;
+where it is about all of them, what they define is quoted (``code_outline``).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from turnfold.compression.text.quotes import Quotable, Quote
 
 _MOST: Final = 1_500  # tokens
 _HALF: Final = 2  # names of a block for one that another must define to take its place
+_LEAST_SIZE: Final = 0.5  # and of its characters
 
 
 class _Handed(NamedTuple):
@@ -94,10 +95,16 @@ def _add(now: list[_Handed], new: _Handed, *, is_handed: bool) -> None:
     """Put a block in the place of the one that it replaces, or behind all if a user handed it or it changes one."""
     shared = [len(one.names & new.names) for one in now]
     most = max(shared, default=0)
-    if most and _HALF * most >= len(now[at := shared.index(most)].names):
-        now[at] = new
+    old = now[shared.index(most)] if most else new
+    is_newer = _HALF * most >= len(old.names) and _size(new) >= _LEAST_SIZE * _size(old)
+    if most and is_newer:
+        now[shared.index(most)] = new
     elif is_handed or most:
         now.append(new)
+
+
+def _size(one: _Handed) -> int:
+    return one.quote.end - one.quote.start
 
 
 def _said(names: frozenset[str]) -> set[str]:

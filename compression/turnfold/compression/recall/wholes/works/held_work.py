@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from turnfold.compression.memo import Memo
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range, fences
+from turnfold.compression.text.dialogue.wanted.code_blocks import part_names
 from turnfold.compression.text.quotes import Quotable, Quote
 
 _TELLING_LINE: Final = 8  # characters; shorter ones stand in any code
@@ -28,6 +29,7 @@ class HeldWork:
         ranges: of the work.
         lines: its lines.
         words: its words.
+        parts: what the parts of its code are called, in order.
         is_prose: whether it is the whole message, rather than code in it.
         fits: how well it fits the question.
     """
@@ -36,6 +38,7 @@ class HeldWork:
     ranges: tuple[Range, ...]
     lines: frozenset[str]
     words: frozenset[str]
+    parts: tuple[str, ...]
     is_prose: bool
     fits: float
 
@@ -50,12 +53,13 @@ class _ReadWork(NamedTuple):
 
     lines: frozenset[str]
     words: frozenset[str]
+    parts: tuple[str, ...]
     is_prose: bool
 
     @property
     def size(self) -> int:
         """About how many bytes it takes."""
-        return sum(_STRING + len(one) for said in (self.lines, self.words) for one in said)
+        return sum(_STRING + len(one) for said in (self.lines, self.words, self.parts) for one in said)
 
 
 def held_work(number: int, source: Quotable, ranges: tuple[Range, ...], fits: float, memo: Memo) -> HeldWork:
@@ -67,7 +71,9 @@ def held_work(number: int, source: Quotable, ranges: tuple[Range, ...], fits: fl
 def _read(text: str, ranges: tuple[Range, ...]) -> _ReadWork:
     said = words.fold("\n".join(text[start:end] for start, end in ranges))
     terms = frozenset((*words.words(said), *map(str, words.run_on_terms(said).tolist())))
-    return _ReadWork(_lines(text, ranges), terms, ranges == ((0, len(text)),) and not any(fences(f"\n{text}")))
+    is_prose = ranges == ((0, len(text)),) and not any(fences(f"\n{text}"))
+    parts = () if is_prose else part_names("\n".join(text[start:end] for start, end in ranges))
+    return _ReadWork(_lines(text, ranges), terms, parts, is_prose)
 
 
 def _lines(text: str, ranges: Sequence[Range]) -> frozenset[str]:

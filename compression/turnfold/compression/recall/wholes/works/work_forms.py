@@ -27,7 +27,6 @@ _MOST_LINES: Final = 0.5  # the same whatever was asked for
 _NEXT: Final = 2  # messages from a work to a version of it that the next request asked for
 _MOST_WORDS: Final = 0.5  # of the shorter one's words, from which two texts are versions of one
 _WHOLE: Final = 0.6  # share of the longest form's lines from which a form is no mere part
-_OPENING: Final = (":", "{")  # ends of a line that begins a part of code
 _BEFORE: Final = re.compile(r"\b(?:before|bevor|vor|avant|antes|prima)\b")  # behind it stands what a version has not
 
 
@@ -127,5 +126,5 @@ def _share(some: frozenset[str], others: frozenset[str]) -> float:
 
 
 def _changes(work: HeldWork, whole: HeldWork) -> bool:
-    """Whether a later and smaller one begins a part anew that the whole one has: "def total(self):"."""
-    return len(work.lines) < _WHOLE * len(whole.lines) and any(line.endswith(_OPENING) for line in work.lines & whole.lines)
+    """Whether a later and smaller one begins with a part that the whole one has: "def total(self):"."""
+    return len(work.lines) < _WHOLE * len(whole.lines) and bool(work.parts) and work.parts[0] in whole.parts

@@ -23,6 +23,12 @@ _DEFINED: Final = re.compile(
     r"(?:\([^()\n]{0,60}\)[^\S\n]{0,4})?([A-Za-z_$][\w$]{0,60})",
     re.MULTILINE | re.IGNORECASE,
 )
+_OPENING: Final = (":", "{")  # ends of a line that begins a part
+_CALLED: Final = re.compile(r"[^\s(:={<]+(?=\s*[(:={<])")
+#: What lines begin with that open a block and no part that has a name.
+_FLOW: Final = re.compile(
+    r"(?:if|for|while|else|elif|try|except|finally|with|do|switch|case|default|catch|match|until|unless|when|return)\b|[-{})]"
+)
 
 
 class CodeBlock(NamedTuple):
@@ -36,28 +42,43 @@ def code_blocks(text: str, *, is_bare: bool) -> Iterator[CodeBlock]:
     """The blocks of code in a text.
 
     Args:
-        is_bare: whether code without a fence counts, as people paste it.
+        is_bare: whether code without a fence counts, as people paste it; if not, a line in a fence does, as an answer changes it.
     """
-    for start, end in code_ranges(text, is_bare=is_bare):
+    for start, end in code_ranges(text, is_bare=is_bare, fewest=_FEWEST_LINES if is_bare else 1):
         yield CodeBlock((start, end), _names(text[start:end]))
 
 
-def code_ranges(text: str, *, is_bare: bool) -> list[Range]:
-    """Where these blocks stand, each with the line above its fence that names its file."""
-    found = [(_with_file_name(text, start), end) for start, end in fences(f"\n{text}") if _is_long(text, start, end)]
+def code_ranges(text: str, *, is_bare: bool, fewest: int = _FEWEST_LINES) -> list[Range]:
+    """Where these blocks stand that have at least so many lines, each with the line above its fence that names its file."""
+    found = [(_with_file_name(text, start), end) for start, end in fences(f"\n{text}") if text.count("\n", start, end) > fewest]
     if not found and is_bare and text.count("\n") > _FEWEST_LINES:
-        found = [(part.start, part.end) for part in parts(text) if part.kind in _CODE and _is_long(text, part.start, part.end)]
+        found = [
+            (one.start, one.end) for one in parts(text) if one.kind in _CODE and text.count("\n", one.start, one.end) > fewest
+        ]
     return found
 
 
-def _is_long(text: str, start: int, end: int) -> bool:
-    return text.count("\n", start, end) > _FEWEST_LINES
+def part_names(code: str) -> tuple[str, ...]:
+    """What the parts of code are called, in order: definitions, methods, rules, keys of a configuration with others below."""
+    found: dict[str, None] = {}
+    for line in code.splitlines():
+        if (defined := _DEFINED.match(line)) is not None:
+            found[defined[1]] = None
+        elif (called := _opened(line.strip())) is not None:
+            found[called[0]] = None
+    return tuple(found)
+
+
+def _opened(line: str) -> re.Match[str] | None:
+    """What a line calls the part that it begins."""
+    return _CALLED.search(line) if line.endswith(_OPENING) and not _FLOW.match(line) else None
 
 
 def _names(code: str) -> frozenset[str]:
-    names = frozenset(found[1] for found, _ in zip(_DEFINED.finditer(code), range(_MOST_NAMES), strict=False))
+    if names := part_names(code)[:_MOST_NAMES]:
+        return frozenset(names)
     lines = (line.strip() for line in code.splitlines() if not line.lstrip().startswith(("```", "~~~")))
-    return names or frozenset({next(filter(None, lines), "")})
+    return frozenset({next(filter(None, lines), "")})
 
 
 def _with_file_name(text: str, start: int) -> int:
