@@ -18,6 +18,7 @@ from turnfold.compression.text.lexicon import one_of
 SeriesKind = Literal["words", "mistakes"]
 
 _LONGEST: Final = 300  # characters of a request; a longer one brings what it is about
+_LONGEST_RULES: Final = 2_000  # and of one that begins a game
 _LONGEST_WORD: Final = 120  # characters of a message that asks for a word
 _LONGEST_ATTEMPT: Final = 300  # and of one that is corrected
 #: Characters of an answer in which it says the word, or corrects.
@@ -43,6 +44,10 @@ _GAMES: Final = re.compile(
     rf"\b{_OWN} (?:[\w'-]+ ){{0,2}}(?:{one_of('series', 'games')})\b|\b(?:{one_of('series', 'games asked')})\b|\bpgn\b"
     rf"|{one_of('series', 'games run-on')}"
 )
+_PLAYS: Final = re.compile(
+    rf"(?<!\w)(?:{one_of('series', 'plays')}|(?:{one_of('series', 'let us')})\s[^.!?\n]{{1,40}}\s(?:{one_of('series', 'play')}))"
+    rf"(?!\w)|{one_of('series', 'plays run-on')}"
+)
 _ASKS_WORD: Final = re.compile(rf"(?<!\w)(?:{one_of('series', 'asks word')})(?!\w)|{one_of('series', 'asks word run-on')}")
 _TERM: Final = re.compile(r"(?<!\w)['\"“„«‘「『][^'\"”“»’」』\n]{1,40}['\"”“»’」』](?!\w)")
 _QUOTED: Final = re.compile(r"['\"“„«‘「『*][^\n]{2,160}?['\"”“»’」』*]")
@@ -61,6 +66,11 @@ def kinds_asked_over(folded: str) -> tuple[SeriesKind, ...]:
 def asks_for_moves(folded: str) -> bool:
     """Whether a case-folded message goes over the moves of a game."""
     return len(folded) <= _LONGEST and _GAMES.search(folded) is not None
+
+
+def begins_game(said: str) -> bool:
+    """Whether a message begins a game, or makes the chat its master, in so many words."""
+    return len(said) <= _LONGEST_RULES and _PLAYS.search(lower.lower_text(said).replace("’", "'")) is not None
 
 
 def asks_for_word(said: str) -> bool:
