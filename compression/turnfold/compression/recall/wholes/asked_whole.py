@@ -20,6 +20,7 @@ from turnfold.compression.recall.wholes.definitions import find_definitions
 from turnfold.compression.recall.wholes.entries import find_entries
 from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.recall.wholes.game_moves import find_moves
+from turnfold.compression.recall.wholes.given_before import find_given
 from turnfold.compression.recall.wholes.handed_code import find_code, find_read_code
 from turnfold.compression.recall.wholes.json_values import find_json
 from turnfold.compression.recall.wholes.mails import find_mails
@@ -151,6 +152,8 @@ def _beside(
         return more.joined(series)
     if index.is_talk and (moves := find_moves(sources, behind, asks, room(), count, memo)).quotes:
         return more.joined(moves)
+    if index.is_talk and (given := find_given(sources, asks, room(), count, memo)).quotes:
+        return more.joined(given)
     if asks_over_entries(asks) or asks_for_moves(asks):
         more = more.joined(find_entries(sources, index, asks, room(), count, memo))
         more = more.joined(find_answer_series(sources, room(), count, memo))

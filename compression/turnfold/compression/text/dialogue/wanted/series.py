@@ -48,6 +48,10 @@ _PLAYS: Final = re.compile(
     rf"(?<!\w)(?:{one_of('series', 'plays')}|(?:{one_of('series', 'let us')})\s[^.!?\n]{{1,40}}\s(?:{one_of('series', 'play')}))"
     rf"(?!\w)|{one_of('series', 'plays run-on')}"
 )
+_OTHERS: Final = re.compile(rf"(?<![\w'])(?:{one_of('series', 'others')})(?![\w'])|{one_of('series', 'others run-on')}")
+_QUESTIONS: Final = re.compile(
+    rf"(?<!\w)(?:{one_of('series', 'asks for questions')})(?!\w)|{one_of('series', 'asks for questions run-on')}"
+)
 _ASKS_WORD: Final = re.compile(rf"(?<!\w)(?:{one_of('series', 'asks word')})(?!\w)|{one_of('series', 'asks word run-on')}")
 _TERM: Final = re.compile(r"(?<!\w)['\"“„«‘「『][^'\"”“»’」』\n]{1,40}['\"”“»’」』](?!\w)")
 _QUOTED: Final = re.compile(r"['\"“„«‘「『*][^\n]{2,160}?['\"”“»’」』*]")
@@ -71,6 +75,16 @@ def asks_for_moves(folded: str) -> bool:
 def begins_game(said: str) -> bool:
     """Whether a message begins a game, or makes the chat its master, in so many words."""
     return len(said) <= _LONGEST_RULES and _PLAYS.search(lower.lower_text(said).replace("’", "'")) is not None
+
+
+def asks_for_others(said: str) -> bool:
+    """Whether a message asks, in a few words, for one more of what there was: "another one", "what else?"."""
+    return len(said) <= _LONGEST_WORD and _OTHERS.search(lower.lower_text(said).replace("’", "'")) is not None
+
+
+def asks_for_questions(said: str) -> bool:
+    """Whether a message asks to be asked: "ask me something that I haven't had yet"."""
+    return len(said) <= _LONGEST_WORD and _QUESTIONS.search(lower.lower_text(said)) is not None
 
 
 def asks_for_word(said: str) -> bool:

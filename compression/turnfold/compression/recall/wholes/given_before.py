@@ -1,0 +1,94 @@
+"""What the chat gave before, for a request for one more: "another name", "what else?", "ask me something that I haven't had yet".
+
+Lives here: which exchanges gave it, and what is quoted of each. Does not belong here: telling such a request
+(``text.dialogue.wanted.series``), a thing that was offered and is meant now (``offers``), exchanges of one kind (``series``).
+
+Without them the chat gives again what it gave already. Who asks for one more did so before: such requests tell the exchanges. Of
+an answer its first sentence names the thing, or the heads of its list; of a quiz its questions are needed, which end the answers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from turnfold.compression.memo import Memo, of_each
+from turnfold.compression.recall.fence import quote_tokens
+from turnfold.compression.recall.wholes.answer_series import first_words
+from turnfold.compression.recall.wholes.found_work import FoundWork
+from turnfold.compression.text.blocks import Range
+from turnfold.compression.text.dialogue.turns import several_speak
+from turnfold.compression.text.dialogue.wanted.series import asks_for_others, asks_for_questions
+from turnfold.compression.text.quotes import Quotable, Quote
+from turnfold.compression.text.sentences import rough_sentences
+from turnfold.compression.text.spans import QUESTION_MARKS
+
+_MOST: Final = 800  # tokens
+_FEWEST: Final = 4  # exchanges, or questions, that are no chance
+_ENDING: Final = 300  # characters of an answer in which its question stands
+_ITEM: Final = re.compile(r"^[ \t]*(?:[-*•]|\d{1,3}[.)])[ \t]+([^\n:–—]{1,60})", re.MULTILINE)
+_FEWEST_ITEMS: Final = 3
+
+
+def find_given(sources: Sequence[Quotable], asks: str, room: int, count: Callable[[str], int], memo: Memo) -> FoundWork:
+    """The things that the chat gave to requests for one more, or the questions that it asked; the newest that have room.
+
+    Args:
+        sources: what may be quoted.
+        asks: what the user says now.
+        room: tokens that quotes may take.
+    """
+    room = min(_MOST, room)
+    if not asks_for_others(asks) or several_speak(sources, memo):
+        return FoundWork()
+    given = of_each(memo, "asked-questions", sources, _questions) if asks_for_questions(asks) else _given(sources, memo)
+    every = [[Quote(n, *one) for one in ranges] for n, ranges in enumerate(given) if ranges]
+    if len(every) < _FEWEST:
+        return FoundWork()
+    found, tokens = tuple[Quote, ...](), 0
+    for quotes in reversed(every):
+        more = quote_tokens(tuple(quotes), sources, count)
+        if tokens + more > room:
+            break
+        found, tokens = (*quotes, *found), tokens + more
+    return FoundWork(found, (), tokens)
+
+
+def _given(sources: Sequence[Quotable], memo: Memo) -> list[tuple[Range, ...]]:
+    """What each answer gave to a request for one more, and the answer before the first of them."""
+    asked = of_each(memo, "asks-for-others", sources, _asks_for_more)
+    named = of_each(memo, "given-things", sources, _things)
+    users = [n for n, one in enumerate(sources) if one.role == "user"]
+    begun = {before for before, n in pairwise(users) if asked[n]}
+    return [things if n and (asked[n - 1] or n - 1 in begun) else () for n, things in enumerate(named)]
+
+
+def _asks_for_more(source: Quotable) -> bool:
+    return source.role == "user" and asks_for_others(source.text)
+
+
+def _things(source: Quotable) -> tuple[Range, ...]:
+    """The heads of an answer's list, or its first sentence."""
+    if source.role != "assistant":
+        return ()
+    items = tuple(found.span(1) for found in _ITEM.finditer(source.text))
+    if len(items) >= _FEWEST_ITEMS:
+        return items
+    first = first_words(source.text)
+    return (first,) if first[1] else ()
+
+
+def _questions(source: Quotable) -> tuple[Range, ...]:
+    """The questions that an answer ends with."""
+    if source.role != "assistant" or not source.text.rstrip().endswith(QUESTION_MARKS):
+        return ()
+    return tuple(_asked(source.text))
+
+
+def _asked(text: str) -> Iterator[Range]:
+    begin = max(0, len(text) - _ENDING)
+    for start, end in rough_sentences(text[begin:]):
+        if text[begin:][start:end].rstrip().endswith(QUESTION_MARKS):
+            yield begin + start, begin + end
