@@ -477,3 +477,15 @@ def test_nothing_is_found_of_a_prompt_that_is_still_being_read(second: dict[str,
         without = without_turnfold(one, used(one), past, "x")
         assert without.cached == (cached if number else 0)
         past = next_past(one, used(one), without, past, "x")
+
+
+@pytest.mark.parametrize(("marked", "size", "written"), [(True, 20_000, 20_000), (False, 20_000, 0), (True, 900, 0)])
+def test_a_prompt_that_its_client_marks_would_have_been_written_to_the_cache(marked: bool, size: int, written: int) -> None:
+    """As it was sent, it was too short for that."""
+    trails = Trails(trail(size, "raw"), trail(600, "fold"), marked)
+    one = receipt(usage=(600, 0, 0, 0), tokens_before=size, tokens_after=600, trails=trails, model="claude-sonnet-4-5")
+    past = next_past(one, used(one), TokenUse(size), None, "x")._replace(
+        trails=Trails(trail(9_000, "other"), trail(600, "other"))
+    )
+    assert without_turnfold(one, used(one), None, "x").written == written
+    assert without_turnfold(one, used(one), past, "x").written == written

@@ -15,8 +15,8 @@ The model, for requests of one conversation in their order:
   about as long behind the one before, or 1 if there are none yet, which makes our saving smaller, not larger.
 - If caches hit only at marks, a fold event without a hit has two possible reasons: a cold cache, or no mark inside what is
   repeated. Their likelihoods follow from the conversation's earlier fold events and from the requests between them.
-- Prefixes are cached in steps of 128 tokens, unless the upstream reports tokens written to the cache: then everything that is not
-  read would have been written.
+- Prefixes are cached in steps of 128 tokens, unless the upstream reports tokens written to the cache, or the client marks the
+  end of what it sends: then everything that is not read would have been written.
 - A request that was not folded, in a conversation that never was, costs the same with and without.
 - Sessions that begin alike have one name, and so have branches of one: agents that run beside each other, a chat that was edited.
   A request follows the one, of the last few, of which it repeats most. The others are kept for the requests that follow them.
@@ -343,18 +343,24 @@ def without_turnfold(receipt: Receipt, used: TokenUse, past: PastRequest | None,
     if unknown and not is_folded(receipt):
         return used
     prompt = _unfolded_tokens(receipt, used, past.scale if past else 0.0)
+    marked = _would_be_written(receipt, prompt)
     if past is None:
         cached = round(prompt * used.cached / used.prompt) if used.prompt else 0
-        written = round(prompt * used.written / used.prompt) if used.prompt else 0
+        written = prompt if marked else round(prompt * used.written / used.prompt) if used.prompt else 0
         return _other_prompt(used, prompt, cached, min(written, prompt - cached))
     reach = _reach(receipt, past, sections)
     warm = _look(receipt, used, past, reach, sections).warm_share(past, receipt.at - past.at)
-    writes = past.writes or used.written > 0
+    writes = past.writes or used.written > 0 or marked
     whole = prompt if unknown else min(prompt, round(reach.unfolded))
     whole = 0 if whole < least_cached(receipt.model) else whole if writes else whole - whole % _STEP
     whole = max(whole, min(prompt, used.cached))  # tools or requests that begin alike
     cached = round(warm * whole + (1 - warm) * min(whole, used.cached))
     return _other_prompt(used, prompt, cached, prompt - cached if writes else 0)
+
+
+def _would_be_written(receipt: Receipt, prompt: int) -> bool:
+    """Whether the client asks to have so long a prompt cached; as sent it may be too short for that."""
+    return receipt.trails is not None and receipt.trails.marked and prompt >= least_cached(receipt.model)
 
 
 def _follows_a_dropped_one(receipt: Receipt, past: PastRequest) -> bool:
