@@ -96,7 +96,7 @@ class Inside:
             upstream_status=200,
             overhead_ms=0.0,
             first_byte_ms=None,
-            total_ms=0.0,
+            total_ms=400.0,
             streamed=False,
             complete=True,
             wire=wire,

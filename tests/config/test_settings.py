@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from turnfold.config.explain import explain
 from turnfold.config.settings import Settings, is_loopback
@@ -114,6 +115,11 @@ def test_empty_variables_and_service_links_count_as_not_set(monkeypatch: pytest.
         ("TURNFOLD_CLIENT_TOKENS", "a,hünter2", ["TURNFOLD_CLIENT_TOKENS", "printable ASCII"]),
         ("TURNFOLD_ADMIN_TOKEN", " \n", ["TURNFOLD_ADMIN_TOKEN", "printable ASCII"]),
         ("TURNFOLD_MODELS", '{"x": {"windo": 3}}', ["TURNFOLD_MODELS.x.windo", "no such setting"]),
+        ("TURNFOLD_UPSTREAM_API_KEY", '"hunter2"', ["TURNFOLD_UPSTREAM_API_KEY (from the environment)", "quotes"]),
+        ("TURNFOLD_MODELS", "'{}'", ["TURNFOLD_MODELS", "quotes"]),
+        ("TURNFOLD_ADMIN_TOKEN_FILE", "/no/such", ["TURNFOLD_ADMIN_TOKEN_FILE (from the environment)", "/no/such"]),
+        ("TURNFOLD_ADMIN_TOKEN_FILE", "/dev/null", ["TURNFOLD_ADMIN_TOKEN_FILE", "is empty"]),
+        ("TURNFOLD_PROT_FILE", "x", ["did you mean TURNFOLD_"]),
     ],
 )
 def test_a_wrong_variable_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, name: str, value: str, parts: list[str]) -> None:
@@ -153,6 +159,33 @@ def test_unreadable_files_are_named(place: Path) -> None:
     assert ".env: cannot be read" in refusal()
     (place / ".env").write_bytes(b"others say\nTURNFOLD_MODE=off\nTURNFOLD_HOST='::1\n")
     assert ".env: line 3 is not NAME=VALUE" in refusal()
+
+
+def test_a_directory_is_not_taken_for_a_missing_file(place: Path) -> None:
+    (place / ".env").mkdir()
+    assert ".env: is a directory" in refusal()
+
+
+def test_a_variable_may_name_a_file_that_holds_the_value(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (place / "key").write_text("sk-1\n")
+    (place / "models").write_text('{"m": {"input": 2}}')
+    monkeypatch.setenv("TURNFOLD_UPSTREAM_API_KEY_FILE", str(place / "key"))
+    monkeypatch.setenv("TURNFOLD_MODELS_FILE", str(place / "models"))
+    monkeypatch.setenv("TURNFOLD_DRAIN_FILE", "/no/such")
+    found = load()
+    assert found.settings.upstream.api_key == SecretStr("sk-1")
+    assert (found.settings.models["m"].input, str(found.settings.server.drain_file)) == (2, "/no/such")
+    assert found.origins["upstream", "api_key"].name == "TURNFOLD_UPSTREAM_API_KEY_FILE"
+    monkeypatch.setenv("TURNFOLD_UPSTREAM_API_KEY", "sk-2")
+    assert "TURNFOLD_UPSTREAM_API_KEY is set too" in refusal()
+
+
+def test_white_space_around_a_value_is_no_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("MODE", "off\r"), ("RECALL", " false "), ("UPSTREAM_URL", "https://x/v1 "), ("BUDGET", " ")):
+        monkeypatch.setenv(f"TURNFOLD_{name}", value)
+    settings = load().settings
+    assert (settings.folding.mode, settings.folding.recall, settings.folding.budget) == ("off", False, None)
+    assert settings.upstream.url == "https://x/v1"
 
 
 def test_files_may_be_written_on_windows(place: Path) -> None:

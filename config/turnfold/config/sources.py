@@ -5,7 +5,7 @@ of each value; this is the only reader of the environment, but for the network's
 here: defaults and validation (``settings``).
 
 Precedence: flag > environment > ``.env`` > ``turnfold.toml`` > default. An empty variable counts as not set, because a compose
-file writes one for each value that is left out.
+file writes one for each value that is left out. ``NAME_FILE`` names a file that holds the value of ``NAME``.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ _VARIABLE: Final = "the environment"
 _NAMED_GROUPS: Final = frozenset({"upstream", "anthropic", "summary", "semantic", "store", "cache", "otel", "log"})
 # Kubernetes writes such variables for every service in a namespace, one called "turnfold" included.
 _SERVICE_LINK: Final = re.compile(r"TURNFOLD_(?:SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT_\d+_(?:TCP|UDP)(?:_\w+)?)")
+_FILE: Final = "_FILE"
 _URLS: Final = frozenset({"url", "proxy", "endpoint"})
 _QUERY: Final = re.compile(r"\?(?=[\w-]+=)")
 _VALUE: Final = re.compile(r"([?&][\w-]+=)[^&#]*")
@@ -118,16 +119,39 @@ def _parse(name: str, source: str, path: SettingPath, text: str) -> Any:
 def _variables(source: str, found: Mapping[str, str | None]) -> SourceValues:
     values: dict[SettingPath, Any] = {}
     origins: dict[SettingPath, Origin] = {}
-    for raw_name, text in found.items():
+    for raw_name, given in found.items():
         name = raw_name.upper()
-        if not name.startswith(PREFIX) or not text or _SERVICE_LINK.fullmatch(name):
+        if not name.startswith(PREFIX) or not given or _SERVICE_LINK.fullmatch(name):
             continue
-        path = _BY_VARIABLE.get(name)
+        origin = Origin(name, source)
+        path = _BY_VARIABLE.get(name) or _BY_VARIABLE.get(name.removesuffix(_FILE))
         if path is None:
             raise SettingsError(f"{name} (from {source}): no such setting{_nearest(name, list(_BY_VARIABLE))}")
-        values[path] = _parse(name, source, path, text)
-        origins[path] = Origin(name, source)
+        if VARIABLES[path] != name and found.get(VARIABLES[path]):
+            raise SettingsError(f"{name} (from {source}): {VARIABLES[path]} is set too; set one of them")
+        if text := _plain(origin, path, given if VARIABLES[path] == name else _read_value(origin, given)):
+            values[path] = _parse(name, source, path, text)
+            origins[path] = origin
     return SourceValues(values, origins)
+
+
+def _read_value(origin: Origin, name: str) -> str:
+    """What a file holds that a variable names, without the line's end."""
+    try:
+        text = Path(name).read_text("utf-8-sig").strip()
+    except (OSError, UnicodeDecodeError) as exc:
+        raise SettingsError(f"{origin.name} (from {origin.source}): {name} cannot be read: {exc}") from exc
+    if not text:
+        raise SettingsError(f"{origin.name} (from {origin.source}): {name} is empty")
+    return text
+
+
+def _plain(origin: Origin, path: SettingPath, text: str) -> str:
+    """A value without the white space around it. Quotes around it are no part of it either, but of a file that was made for a
+    shell: `docker run --env-file` hands them on."""
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+        raise SettingsError(f"{origin.name} (from {origin.source}): the value is in quotes; leave them out")
+    return text if _is_secret(path) else text.strip()  # the settings know what to do with that of a secret
 
 
 def _environment() -> SourceValues:
@@ -135,6 +159,8 @@ def _environment() -> SourceValues:
 
 
 def _env_file(file: Path) -> SourceValues:
+    if file.is_dir():
+        raise SettingsError(f"{file}: is a directory (Docker makes one where it mounts a file that does not exist)")
     if not file.is_file():
         return _variables(file.name, {})
     try:
@@ -143,7 +169,9 @@ def _env_file(file: Path) -> SourceValues:
         if wrong is not None:
             raise SettingsError(f"{file}: line {wrong.line} is not NAME=VALUE, or a quote is not closed")
         return _variables(file.name, dotenv_values(file, encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as exc:
+    except UnicodeDecodeError as exc:
+        raise SettingsError(f"{file}: cannot be read: it is not UTF-8; save it as UTF-8") from exc
+    except OSError as exc:
         raise SettingsError(f"{file}: cannot be read: {exc}") from exc
 
 

@@ -32,14 +32,15 @@ LONGEST: Final = 100 * 365 * 86400
 
 
 def host_name(host: str) -> str:
-    """An address or a host name; whether anybody has it is found out when it is used."""
+    """An address, without the brackets of a URL, or a host name; whether anybody has it is found out when it is used."""
     plain = host.removeprefix("[").removesuffix("]")
     try:
         ip_address(plain.partition("%")[0])
     except ValueError:
         if _NUMBERS.fullmatch(plain) or not _HOST_NAME.fullmatch(plain):
             raise ValueError("must be an address or a host name, without a scheme, a port or a path") from None
-    return host
+        return host
+    return plain
 
 
 def _check_visible(url: str) -> None:

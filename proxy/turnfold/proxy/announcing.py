@@ -36,7 +36,7 @@ def announce(settings: Settings, dashboard: Callable[[str], str], listener: sock
     """
     where: str | tuple[str, int] = listener.getsockname()
     if not isinstance(where, str):
-        host = settings.server.host.strip("[]")
+        host = settings.server.host
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared, not bound
         where = (host, where[1])
     threading.Thread(target=_announce, args=(settings, where, dashboard), name="turnfold-greeting", daemon=True).start()

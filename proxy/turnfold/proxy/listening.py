@@ -27,7 +27,7 @@ def check_address(server: ServerSettings) -> None:
     """See that the address can be listened on: uvicorn's own line does not say which setting is wrong."""
     problem: OSError | None = None
     try:
-        found = socket.getaddrinfo(server.host.strip("[]"), server.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        found = socket.getaddrinfo(server.host, server.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as exc:
         found, problem = [], exc
     for family, kind, _, _, address in found:

@@ -60,7 +60,7 @@ def leads_here(url: str, server: ServerSettings) -> bool:
     host, port = parts.hostname or "", parts.port or {"http": 80, "https": 443}.get(parts.scheme)
     if port != server.port or parts.scheme != "http":
         return False
-    own = server.host.strip("[]")
+    own = server.host
     if host == own or (is_loopback(host) and (is_loopback(own) or own in {"0.0.0.0", "::"})):  # noqa: S104 - compared, not bound
         return True
     return own in {"0.0.0.0", "::"} and _is_of_this_machine(host)  # noqa: S104

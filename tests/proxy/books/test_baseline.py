@@ -6,10 +6,11 @@ import random
 import zlib
 from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import Any
 
 import pytest
 
-from tests.proxy.receipts import receipt
+from tests.proxy.receipts import NOON, receipt
 from turnfold.config.prices import TokenUse
 from turnfold.proxy.books import baseline
 from turnfold.proxy.books.baseline import (
@@ -445,3 +446,46 @@ def test_whether_a_fold_event_found_the_cache_cold_follows_from_how_long_the_use
     for turn in range(90):
         course.request(pause=4000.0 if turn % 10 in {3, 5, away} else 20.0)
     assert course.told == pytest.approx(course.truth, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("second", "cached"),
+    [
+        ({"at": NOON + 0.15}, 0),  # the first one was still being read
+        ({"at": NOON + 0.15, "usage": (2_000, 0, 1_920, 0)}, 19_968),  # but was found
+        ({"at": NOON + 0.15, "usage": (600, 0, 300, 0)}, 300),  # what others left, below what shows anything
+        ({"at": NOON + 0.25}, 19_968),
+        ({"at": NOON - 3600.0}, 19_968),  # the clock was set back
+    ],
+)
+def test_nothing_is_found_of_a_prompt_that_is_still_being_read(second: dict[str, Any], cached: int) -> None:
+    """Many questions about one document at once, each too short as sent to show what the cache held."""
+    whole, past = 20_000, None
+    for number, more in enumerate(({}, second)):
+        size = second.get("usage", (600,))[0]
+        trails = Trails(trail(whole, "raw"), trail(size, "fold"))
+        given = {
+            "usage": (size, 0, 0, 0),
+            "tokens_before": whole,
+            "tokens_after": size,
+            "trails": trails,
+            "at": NOON,
+            "streamed": True,
+        }
+        one = receipt(**given | more)
+        past = past.followed_by(one) if past else None
+        without = without_turnfold(one, used(one), past, "x")
+        assert without.cached == (cached if number else 0)
+        past = next_past(one, used(one), without, past, "x")
+
+
+@pytest.mark.parametrize(("marked", "size", "written"), [(True, 20_000, 20_000), (False, 20_000, 0), (True, 900, 0)])
+def test_a_prompt_that_its_client_marks_would_have_been_written_to_the_cache(marked: bool, size: int, written: int) -> None:
+    """As it was sent, it was too short for that."""
+    trails = Trails(trail(size, "raw"), trail(600, "fold"), marked)
+    one = receipt(usage=(600, 0, 0, 0), tokens_before=size, tokens_after=600, trails=trails, model="claude-sonnet-4-5")
+    past = next_past(one, used(one), TokenUse(size), None, "x")._replace(
+        trails=Trails(trail(9_000, "other"), trail(600, "other"))
+    )
+    assert without_turnfold(one, used(one), None, "x").written == written
+    assert without_turnfold(one, used(one), past, "x").written == written

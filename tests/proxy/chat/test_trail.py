@@ -20,7 +20,7 @@ from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Conversation, Wire
 from turnfold.compression.wire.messages import MESSAGES
 from turnfold.compression.wire.responses import RESPONSES
-from turnfold.proxy.chat.trail import Trail, Trails, trail_of
+from turnfold.proxy.chat.trail import Trail, Trails, trail_of, trails_of
 
 Message = dict[str, Any]
 
@@ -69,6 +69,15 @@ def test_marks_that_move_on_change_nothing() -> None:
     assert trail(marked(messages, 2, 4)).repeats(earlier) == 1.0
     messages[1]["content"] = "something else " * 500
     assert trail(marked(messages, 2, 4)).repeats(earlier) < 0.5
+
+
+@pytest.mark.parametrize(("at", "marked"), [(None, False), (0, False), (3, True), (4, True)])
+def test_a_mark_at_the_end_is_told(at: int | None, marked: bool) -> None:
+    messages = [{**one, "content": [{"type": "text", "text": one["content"]}]} for one in said(*[10] * 5)]
+    if at is not None:
+        messages[at]["content"][0]["cache_control"] = {"type": "ephemeral"}
+    conversation = CHAT.read(json.dumps({"model": "m", "messages": messages}).encode(), Memo())
+    assert trails_of(conversation, conversation).marked is marked
 
 
 def test_content_of_any_shape_has_a_trail() -> None:

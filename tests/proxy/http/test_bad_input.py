@@ -253,3 +253,24 @@ def test_never_a_500(
     assert response.status in {200, 400, 413, 431, 501}, response.status
     if response.status == 200 and response.headers.get("x-turnfold-status", "passthrough") in {"passthrough", "bypassed"}:
         assert upstream.seen[-1].body == body
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "said"),
+    [
+        (b"GET /%s HTTP/1.1\r\nhost: x\r\n\r\n" % (b"a" * 70_000), 414, "URL is longer"),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400, "HTTP/2 without TLS"),
+        (b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 1\r\n\r\na", 400, "Duplicate Content-Length"),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 0, ""),  # a client that speaks TLS could not read anything
+    ],
+)
+def test_what_is_no_request_is_told_why(proxy: ProxyServer, sent: bytes, status: int, said: str) -> None:
+    host, _, port = proxy.origin.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), timeout=20) as connection:
+        connection.sendall(sent)
+        head, _, body = b"".join(iter(lambda: connection.recv(65536), b"")).partition(b"\r\n\r\n")
+    if status:
+        assert head.startswith(b"HTTP/1.1 %d " % status)
+        assert said in json.loads(body)["error"]["message"]
+    else:
+        assert not head

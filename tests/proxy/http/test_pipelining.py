@@ -182,7 +182,7 @@ def test_what_is_no_request_is_told_so_where_nothing_is_due(upstream: UpstreamSe
         said = read_all(connection).removeprefix(b"\r\n0\r\n\r\n")
     assert first.startswith(b"HTTP/1.1 200")
     assert said.startswith(b"HTTP/1.1 400 Bad Request\r\n")
-    assert said.endswith(b"\r\n\r\nInvalid HTTP request received.")
+    assert said.endswith(b',"param":null,"code":"invalid_http"}}')
 
 
 def test_a_head_that_never_ends_leaves_the_answer_before_it_whole(

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from turnfold.compression.layers import SCORERS
 from turnfold.compression.negotiate import Encoding
-from turnfold.proxy.http.dots import has_dot_segments
+from turnfold.proxy.http.shapes import has_dot_segments
 
 
 def _integral(value: object) -> object:

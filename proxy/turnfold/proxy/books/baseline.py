@@ -15,8 +15,8 @@ The model, for requests of one conversation in their order:
   about as long behind the one before, or 1 if there are none yet, which makes our saving smaller, not larger.
 - If caches hit only at marks, a fold event without a hit has two possible reasons: a cold cache, or no mark inside what is
   repeated. Their likelihoods follow from the conversation's earlier fold events and from the requests between them.
-- Prefixes are cached in steps of 128 tokens, unless the upstream reports tokens written to the cache: then everything that is not
-  read would have been written.
+- Prefixes are cached in steps of 128 tokens, unless the upstream reports tokens written to the cache, or the client marks the
+  end of what it sends: then everything that is not read would have been written.
 - A request that was not folded, in a conversation that never was, costs the same with and without.
 - Sessions that begin alike have one name, and so have branches of one: agents that run beside each other, a chat that was edited.
   A request follows the one, of the last few, of which it repeats most. The others are kept for the requests that follow them.
@@ -25,6 +25,10 @@ The model, for requests of one conversation in their order:
   conversation is cached.
 - A request of which the upstream reported no usage, as of a stream that its client left, is in the cache all the same: the ones
   behind it follow it as if it had had the tokens that we counted.
+- What a request leaves can be found once its answer has begun, not before (Anthropic, "Prompt caching": "a cache entry only
+  becomes available after the first response begins"). A request follows none that was still being read when it came, and what it
+  found in the cache all the same would have been found unfolded too. An answer that was not streamed begins at a time that nobody
+  knows: half a second is taken to be the most.
 - If some had to be dropped, a request that follows none of those left may follow one of these. All of it could then have come
   from the cache, which makes our saving smaller, not larger; unfolded, it costs the same with and without.
 
@@ -34,6 +38,7 @@ Without a conversation label only the request's own share of cached tokens is kn
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import sqrt
@@ -53,6 +58,7 @@ _OTHERS: Final = 63  # requests beside the last one that a new one may follow; l
 _SCALED: Final = 1024  # tokens of a request whose counts tell the upstream's counting from ours
 _FOLLOWS: Final = 0.9  # of a request that another follows: clients change the end of their last message
 _MOST_SUMS: Final = 48 * 1024  # bytes of their fingerprints: eight conversations of 100,000 to 200,000 tokens have 10 to 40 kB
+_READ: Final = 0.5  # seconds in which a prompt is read for an answer that is not streamed
 _NO_TIMES: Final = ((0, 0),) * (len(TIMES) + 1)
 
 
@@ -84,6 +90,7 @@ class PastRequest(NamedTuple):
         times: of `seen` and `warm`, those in each class of the time since the request before (``warmth.TIMES``);
             () for none.
         schema: fingerprint of its tools and response format; None if unknown.
+        answered: Unix time from which on a later request may find it in the cache.
     """
 
     unfolded: int
@@ -109,6 +116,7 @@ class PastRequest(NamedTuple):
     model: str = ""
     schema: str | None = None
     times: tuple[tuple[int, int], ...] = ()
+    answered: float = 0.0
 
     @property
     def overdue(self) -> bool:
@@ -140,22 +148,35 @@ class PastRequest(NamedTuple):
         explained = (1 - usual) * self.events + sqrt(usual * (1 - usual) * self.events)
         return min(1.0, max(0.0, (self.silent - explained) / (usual * self.events)))
 
-    def followed_by(self, received: Trail, model: str) -> PastRequest:
-        """The same, with the request first of which a new one repeats most of those for its model; the newest of these where
-        several are alike."""
-
-        def repeated(one: PastRequest) -> float:
-            return received.repeats(one.trails.received) * one.trails.received.size if one.trails else 0.0
-
-        followed = max((one for one in (self, *self.others) if one.model in ("", model)), key=repeated, default=None)
+    def followed_by(self, receipt: Receipt) -> PastRequest:
+        """The same, with the request first of which a new one repeats most of those for its model that it may find in the cache;
+        the newest of these where several are alike."""
+        if receipt.trails is None:
+            return self
+        received = receipt.trails.received
+        left = [one for one in (self, *self.others) if one.model in ("", receipt.model)]
+        followed = _most_repeated(left, received)
+        if followed and followed.is_read_beside(receipt) and not followed.is_found_by(receipt):
+            followed = _most_repeated([one for one in left if not one.is_read_beside(receipt)], received)
         if followed is self:
             return self
         others = tuple(one for one in (self.alone(), *self.others) if one is not followed)
         if followed is None:
-            return self._replace(unfolded=0, sent=0, folded_tokens=0, trails=None, model=model, others=others)
+            return self._replace(unfolded=0, sent=0, folded_tokens=0, trails=None, model=receipt.model, others=others)
         known = followed._asdict()
         own = {name: known[name] for name in _OWN} | {"scale": followed.scale or self.scale}
         return self._replace(**own, others=others)
+
+    def is_read_beside(self, receipt: Receipt) -> bool:
+        """Whether it was still being read when the other came. One from after the other's end is from before a clock was set
+        back."""
+        return receipt.at < self.answered and self.at <= receipt.at + receipt.total_ms / 1000
+
+    def is_found_by(self, receipt: Receipt) -> bool:
+        """Whether the other found it in the cache."""
+        used = token_use(receipt.usage)
+        look = used and _look(receipt, used, self, _reach(receipt, self, ""), "")
+        return bool(look and look.tells and look.hit)
 
     def alone(self) -> PastRequest:
         """The request without what is known of the whole conversation."""
@@ -187,8 +208,15 @@ class PastRequest(NamedTuple):
 #: What a past request knows of itself, and not of the conversation.
 _OWN: Final = (
     *("unfolded", "sent", "sections", "scale", "trails", "received", "at", "since"),
-    *("folded_tokens", "foldable", "model", "schema"),
+    *("folded_tokens", "foldable", "model", "schema", "answered"),
 )
+
+
+def _most_repeated(left: Iterable[PastRequest], received: Trail) -> PastRequest | None:
+    def repeated(one: PastRequest) -> float:
+        return received.repeats(one.trails.received) * one.trails.received.size if one.trails else 0.0
+
+    return max(left, key=repeated, default=None)
 
 
 def token_use(usage: Usage) -> TokenUse | None:
@@ -315,19 +343,24 @@ def without_turnfold(receipt: Receipt, used: TokenUse, past: PastRequest | None,
     if unknown and not is_folded(receipt):
         return used
     prompt = _unfolded_tokens(receipt, used, past.scale if past else 0.0)
+    marked = _would_be_written(receipt, prompt)
     if past is None:
         cached = round(prompt * used.cached / used.prompt) if used.prompt else 0
-        written = round(prompt * used.written / used.prompt) if used.prompt else 0
+        written = prompt if marked else round(prompt * used.written / used.prompt) if used.prompt else 0
         return _other_prompt(used, prompt, cached, min(written, prompt - cached))
     reach = _reach(receipt, past, sections)
     warm = _look(receipt, used, past, reach, sections).warm_share(past, receipt.at - past.at)
-    writes = past.writes or used.written > 0
+    writes = past.writes or used.written > 0 or marked
     whole = prompt if unknown else min(prompt, round(reach.unfolded))
     whole = 0 if whole < least_cached(receipt.model) else whole if writes else whole - whole % _STEP
-    if _has_other_tools(receipt, past):  # what is cached all the same is what both lists begin with
-        whole = used.cached
+    whole = max(whole, min(prompt, used.cached))  # tools or requests that begin alike
     cached = round(warm * whole + (1 - warm) * min(whole, used.cached))
     return _other_prompt(used, prompt, cached, prompt - cached if writes else 0)
+
+
+def _would_be_written(receipt: Receipt, prompt: int) -> bool:
+    """Whether the client asks to have so long a prompt cached; as sent it may be too short for that."""
+    return receipt.trails is not None and receipt.trails.marked and prompt >= least_cached(receipt.model)
 
 
 def _follows_a_dropped_one(receipt: Receipt, past: PastRequest) -> bool:
@@ -375,7 +408,13 @@ def next_past(receipt: Receipt, used: TokenUse, without: TokenUse, past: PastReq
         model=receipt.model,
         schema=receipt.schema,
         times=_with_one(before.times, receipt.at - before.at, look.hit) if clear else before.times,
+        answered=_answered(receipt),
     )
+
+
+def _answered(receipt: Receipt) -> float:
+    seconds = (receipt.total_ms if receipt.first_byte_ms is None else receipt.first_byte_ms) / 1000
+    return receipt.at + (seconds if receipt.streamed else min(seconds, _READ))
 
 
 def _with_one(times: tuple[tuple[int, int], ...], elapsed: float, hit: bool) -> tuple[tuple[int, int], ...]:

@@ -48,7 +48,7 @@ class RequestPricing:
         if not is_served(receipt):
             own = _plausible(own)
             return (RequestCost(own, 0.0, own or 0.0) if receipt.calls else UNPRICED), past
-        past = past.followed_by(receipt.trails.received, receipt.model) if past and receipt.trails else past
+        past = past.followed_by(receipt) if past else None
         event = receipt.conversation is not None and fingerprint not in {"", past.sections if past else ""}
         if used is None:
             unpriced = RequestCost(None, None, fold_event=event, grown=_growth(receipt, past))

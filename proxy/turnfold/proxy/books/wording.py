@@ -15,7 +15,8 @@ from typing import Any, Final
 #: What the dollars of a report are, for whoever holds them against a bill. Folding changes no fee.
 DOLLARS_ARE: Final = (
     "Dollars are for tokens at list prices. Fees for searches, tools, containers and storage, discounts and taxes are not in"
-    " them."
+    " them. Where a request as sent is too short to show whether the provider's cache was warm, it counts as warm: what you"
+    " saved is then at least what the report says."
 )
 _WHAT_TO_DO: Final = "`turnfold report --group-by conversation` shows where; TURNFOLD_MODE=observe stops folding while you look"
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from turnfold.compression.wire.conversation import Conversation
-from turnfold.proxy.http.key_shapes import looks_like_a_key
+from turnfold.proxy.http.shapes import looks_like_a_key
 from turnfold.proxy.http.tenancy import CREDENTIALS
 
 #: Headers, the most particular first: Claude Code's, Codex's today, Codex's before.

@@ -28,6 +28,7 @@ from turnfold.compression.wire.removal import element_place
 _STEP: Final = 1024
 _WIDTH: Final = 4
 _MOST: Final = 4096  # steps, or 4 MB of text; what lies behind counts as equal when all before it is
+_AT_END: Final = 2  # messages: some clients mark the one before the newest
 _SLACK: Final = _STEP + 64  # the last step is not whole, and a list's end gives way to what is appended
 
 
@@ -72,10 +73,15 @@ class Trail:
 
 @dataclass(frozen=True, slots=True)
 class Trails:
-    """Of one request: as it came in, and as it went out."""
+    """Of one request: as it came in, and as it went out.
+
+    Attributes:
+        marked: whether the client asks to have all of it written to the cache: its last mark is at the end. It is not kept.
+    """
 
     received: Trail
     sent: Trail
+    marked: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON value; `sent` is null where it equals `received`."""
@@ -96,7 +102,9 @@ class Trails:
 def trails_of(received: Conversation, sent: Conversation, memo: Memo | None = None) -> Trails:
     """The trails of a request; with a memo, that of what was received goes on from where the conversation's last one ended."""
     trail = trail_of(received, memo)
-    return Trails(trail, trail if sent is received else trail_of(sent))
+    marks = received.messages.marked
+    marked = bool(marks) and marks[-1] >= len(received.messages) - _AT_END
+    return Trails(trail, trail if sent is received else trail_of(sent), marked)
 
 
 def trail_of(conversation: Conversation, memo: Memo | None = None) -> Trail:

@@ -30,7 +30,7 @@ from turnfold.proxy.api.bodies import (
 )
 from turnfold.proxy.api.message_bodies import CompressMessagesAnswer, CounterName, UncompressMessagesAnswer
 from turnfold.proxy.client.errors import InvalidArgument
-from turnfold.proxy.http.dots import has_dot_segments
+from turnfold.proxy.http.shapes import has_dot_segments
 
 T = TypeVar("T")
 

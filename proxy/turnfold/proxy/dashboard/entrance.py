@@ -65,7 +65,7 @@ def entry_link(settings: Settings) -> str | None:
     host, port = settings.server.host, settings.server.port
     if not is_loopback(host) or not port or (key := read_key(create=True)) is None:
         return None
-    name = f"[{host}]" if ":" in host and not host.startswith("[") else host
+    name = f"[{host}]" if ":" in host else host
     # Behind the '#' it is in no request line, so in nobody's log, and a link preview cannot use it up.
     return f"http://{name}:{port}/admin/#link={_new_pass(key, 'link', port, time.time() + LINK_LIFE)}"
 

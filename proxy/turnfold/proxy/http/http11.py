@@ -36,20 +36,15 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from turnfold.proxy.http import inbound
 from turnfold.proxy.http.crowding import Door
 from turnfold.proxy.http.inbound import ARRIVAL, DEPARTURE
+from turnfold.proxy.http.no_request import NoRequests, answer
 from turnfold.proxy.http.unread import unread_bytes
 
 _MOST: Final = 2**20
-_NO_REQUEST: Final = (
-    b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n"
-    b"content-length: 30\r\n\r\nInvalid HTTP request received."
-)
-_MESSAGE: Final = (
-    b'{"error":{"message":"The request\'s headers are far larger than TURNFOLD_MAX_HEADER_BYTES.",'
-    b'"type":"invalid_request_error","param":null,"code":"headers_too_large"}}'
-)
-_HEAD_TOO_LARGE: Final = (
-    b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-type: application/json\r\nconnection: close\r\n"
-    b"content-length: %d\r\n\r\n%s" % (len(_MESSAGE), _MESSAGE)
+_HEAD_TOO_LARGE: Final = answer(
+    431,
+    "Request Header Fields Too Large",
+    "headers_too_large",
+    "The request's headers are far larger than TURNFOLD_MAX_HEADER_BYTES.",
 )
 _HEAD_SECONDS: Final = 60.0  # from a head's first byte to its last, as in nginx
 _UNREAD_SECONDS: Final = 60.0  # in which a client must read something of what waits for it, as in nginx
@@ -57,6 +52,7 @@ _STILL_THERE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 _ASKED_AGAIN: Final = (0.3, 2.0)  # seconds; the first refusal is noticed with the next thing that is sent
 _FRAMING: Final = (b"content-length", b"transfer-encoding")
 _DOOR: Final = Door()
+_NO_REQUESTS: Final = NoRequests()
 
 
 class _AnyLength(int):
@@ -215,8 +211,8 @@ class Http11(HttpToolsProtocol):
         self._unset_keepalive_if_required()
         try:
             self.parser.feed_data(data)
-        except httptools.HttpParserError:
-            self._read_no_more(_NO_REQUEST)
+        except httptools.HttpParserError as error:
+            self._read_no_more(_NO_REQUESTS.answer(data, error, self.url))
         except httptools.HttpParserUpgrade as upgrade:
             self._decline_upgrade(data[upgrade.args[0] :])
         if self.transport.is_closing():

@@ -11,10 +11,10 @@ from collections import Counter
 
 from turnfold.config.serving import LimitSettings
 from turnfold.proxy.http import codings
-from turnfold.proxy.http.dots import has_dot_segments
 from turnfold.proxy.http.headers import first
 from turnfold.proxy.http.inbound import Inbound, joined
 from turnfold.proxy.http.refusals import RawHeaders, Refused
+from turnfold.proxy.http.shapes import has_dot_segments
 
 
 def check_head(headers: RawHeaders, limits: LimitSettings) -> None:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from turnfold.proxy.http.key_shapes import looks_like_a_key
 from turnfold.proxy.http.refusals import RawHeaders, Refused
+from turnfold.proxy.http.shapes import looks_like_a_key
 
 _NAME: Final = "x-turnfold-tag"
 _MOST: Final = 3

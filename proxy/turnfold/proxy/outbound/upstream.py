@@ -58,6 +58,7 @@ _PARSING: Final[Parsing] = {
 _MOST_URLS: Final = 64  # remembered as parsed: nearly all requests go to one
 _SHORT_URL: Final = 200  # bytes; longer ones are not remembered
 _AZURE: Final = "/openai/deployments/"
+_WRONG_VERSION: Final = "wrong version number"  # OpenSSL's words for bytes that are no TLS
 _ADDED_BY_CLIENT: Final = (hdrs.ACCEPT, hdrs.ACCEPT_ENCODING, hdrs.USER_AGENT, hdrs.CONTENT_TYPE)
 
 
@@ -77,7 +78,8 @@ class UpstreamTlsFailed(UpstreamUntrusted):
     """No TLS connection came about, for another reason than its certificate."""
 
     def __str__(self) -> str:
-        return f"the TLS handshake failed: {self.args[0]}"
+        plain = " (where it speaks plain HTTP, its URL begins with http://)" if _WRONG_VERSION in str(self.args[0]) else ""
+        return f"the TLS handshake failed: {self.args[0]}{plain}"
 
 
 class ProxyRefused(UpstreamUnreachable):

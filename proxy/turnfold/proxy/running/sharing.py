@@ -26,8 +26,8 @@ def default_url(server: ServerSettings) -> str:
     socket."""
     if server.uds is not None:
         return f"http+unix://{quote(str(server.uds.absolute()), safe='')}"
-    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(server.host, server.host)  # noqa: S104 - compared, not bound
-    return f"http://{f'[{host}]' if ':' in host and not host.startswith('[') else host}:{server.port}"
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(server.host, server.host)  # noqa: S104 - compared, not bound
+    return f"http://{f'[{host}]' if ':' in host else host}:{server.port}"
 
 
 def is_listening(port: int) -> bool:

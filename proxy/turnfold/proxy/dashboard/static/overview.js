@@ -166,7 +166,7 @@ function errors(found, { ledger, store, background, damaged_records: damaged }, 
   return el("section", { class: "sheet", id: "errors" }, el("h2", {}, "Errors"),
     el("dl", { class: "facts" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
     background.length > 0 && el("details", {}, el("summary", {}, `${plural(background.length, "failure")} in the background`), el("ul", {}, background.map((one) => el("li", {}, el("code", {}, JSON.stringify(one)))))),
-    failed.length ? table("Newest requests that failed", ["when", "status", "upstream", "model"], failed.map((one) => [
+    failed.length ? table("Newest failures, Turnfold's own included", ["when", "status", "upstream", "model"], failed.map((one) => [
       el("a", { href: go("request", [one.request_id], { at: Math.floor(one.at) }) }, moment(one.at)), badge(one.status), outcome(one), named(one.model || "(unknown)")]), { wrap: [3], texts: [1, 2, 3], level: "h3" })
       : el("p", { class: "faint" }, "No failed request within a month."));
 }
