@@ -37,7 +37,8 @@ def find_printed_parts(asked: PartRequest, finders: Iterable[Callable[[PartReque
             quotes = tuple(_as_printed(quote, printed) for quote in found.quotes)
             tokens = quote_tokens(quotes, asked.sources, asked.count)
             if quotes and tokens <= asked.room:
-                return found._replace(quotes=quotes, tokens=tokens)
+                listed = frozenset(_as_printed(quote, printed) for quote in found.listed)
+                return found._replace(quotes=quotes, tokens=tokens, listed=listed)
             room = room * room // max(tokens, 1)
     return FoundWork()
 
