@@ -60,14 +60,15 @@ def _cut_around(text: str, cap: int, count: int, wanted: Sequence[tuple[int, int
     """What is wanted of a text, and as much of its ends as there is room for; "" where there is too little for it alone."""
     between = sum(tokens.count(text[start:end]) + _GAP for start, end in wanted)
     share, fences, best = max(0.0, cap - _NOTE - between) / count, _Fences(text), ""
-    for _ in range(_TRIES):
+    for n in range(_TRIES):
         result = _keep(text, share, count, wanted, fences)
         free = cap - tokens.count(result)
         if free >= 0:
             best = result
         if 0 <= free <= _FULL * cap or (free < 0 and not share):
             break
-        share = max(0.0, share + (free - _GAP) / count)
+        gap = _GAP if free >= 0 else _GAP * 4**n  # the ends are those of lines: a small step may change nothing
+        share = max(0.0, share + (free - gap) / count)
     return best
 
 
