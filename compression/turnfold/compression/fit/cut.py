@@ -18,7 +18,7 @@ import json
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Final
@@ -31,8 +31,10 @@ from turnfold.compression.fold.check import ATTACHMENT_LOST, TURN_BROKEN, check
 from turnfold.compression.fold.counts import conversation_tokens
 from turnfold.compression.fold.keeping import kept_messages
 from turnfold.compression.fold.marks import move_marks
+from turnfold.compression.fold.pieces import Level
 from turnfold.compression.fold.thinking import all_thinking, binds_thinking
 from turnfold.compression.fold.units import Unit, staying, units
+from turnfold.compression.fold.write import Section
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Changes, Conversation, Message, Messages, Path, Text
@@ -41,6 +43,7 @@ from turnfold.compression.wire.media import labels
 
 _SOFT: Final = 192  # tokens of a text that can still be followed: a few sentences of its head and of its tail
 _HARD: Final = 32
+_NAMED: Final = 128  # from which the note names the section by which a model may ask for the whole text
 _STEP: Final = 1.1  # between levels: at most a tenth of the room is given away for stability
 _RECENT: Final = 0.2
 _TRIES: Final = 4
@@ -65,6 +68,7 @@ class Cut:
         shortened: texts that were cut.
         dropped: messages that were left out.
         recent_whole: whether the most recent fifth is as it was.
+        sections: the results that were cut, whole, under the names in their notes.
     """
 
     forwarded: Conversation
@@ -73,6 +77,7 @@ class Cut:
     shortened: int
     dropped: int
     recent_whole: bool
+    sections: tuple[Section, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +281,16 @@ def _make_cut(
     forwarded = conversation.with_changes(changes, memo)
     check(conversation, forwarded, waived=WAIVED)
     tokens = conversation_tokens(forwarded, options.model, memo)
-    return Cut(forwarded, changes, tokens, count, len(gone), way.end < len(messages))
+    sections = tuple(_section(messages[i], new) for i, new in sorted(texts.items()) if messages[i].is_result)
+    return Cut(forwarded, changes, tokens, count, len(gone), way.end < len(messages), sections)
+
+
+def _section(message: Message, texts: Mapping[Path, str]) -> Section:
+    return Section(_section_name(message), Level.FACTS.value, (message.raw,), message.tokens, ("\n".join(texts.values()),))
+
+
+def _section_name(message: Message) -> str:
+    return digest("cut", message.key.hex()).hex()[:12]
 
 
 def _note_gap(messages: Sequence[Message], texts: dict[int, dict[Path, str]], gone: set[int]) -> None:
@@ -297,7 +311,8 @@ def _shorten(piece: _CuttableText, messages: Messages, level: int, memo: Memo, a
         short = _shorten_arguments(piece, level)
     else:
         wanted = asked_ranges(piece.text.text, question_before(messages, piece.message, asked), level, memo)
-        short = cut_middle(piece.text.text, level, piece.tokens, wanted)
+        name = _section_name(messages[piece.message]) if messages[piece.message].is_result and level >= _NAMED else ""
+        short = cut_middle(piece.text.text, level, piece.tokens, wanted, name)
         if messages[piece.message].role == "assistant":
             short = short.rstrip()  # Claude refuses a last message that ends in white space
     return short if short and len(short) < len(piece.text.text) else None

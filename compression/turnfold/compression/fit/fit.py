@@ -124,7 +124,7 @@ def _cut_to_budget(folded: Folded, options: FoldOptions, memo: Memo) -> SmallReq
         return None
     account = folded.account.after(made.changes, folded.forwarded)
     reason = folded.reason if made.tokens > budget else RESULTS_CUT
-    return SmallRequest(made.forwarded, made.tokens, folded.sections, account, reason=reason)
+    return SmallRequest(made.forwarded, made.tokens, (*folded.sections, *made.sections), account, reason=reason)
 
 
 def _newest_question(folded: Folded) -> str:
@@ -210,7 +210,7 @@ def shrink(
         both = _attempt(lambda: cut(folded.forwarded, room, options, memo, _newest_question(folded))) if cuts_recent else None
         if both is not None:
             account = folded.account.after(both.changes, folded.forwarded)
-            return SmallRequest(both.forwarded, both.tokens, folded.sections, account)
+            return SmallRequest(both.forwarded, both.tokens, (*folded.sections, *both.sections), account)
     return plain_cut if plain is None or cuts_recent or _leaves_newest_whole(base, plain, memo) else None
 
 
@@ -224,7 +224,7 @@ def _leaves_newest_whole(base: Conversation, made: Cut, memo: Memo) -> bool:
 
 def _shrink_by_cut(base: Conversation, made: Cut) -> SmallRequest:
     account = Account(tuple(range(len(base.messages)))).after(made.changes, base)
-    return SmallRequest(made.forwarded, made.tokens, (), account, made.changes)
+    return SmallRequest(made.forwarded, made.tokens, made.sections, account, made.changes)
 
 
 def _leaves_tasks_out(base: Conversation, made: Cut) -> bool:
