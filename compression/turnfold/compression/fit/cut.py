@@ -281,7 +281,8 @@ def _make_cut(
     forwarded = conversation.with_changes(changes, memo)
     check(conversation, forwarded, waived=WAIVED)
     tokens = conversation_tokens(forwarded, options.model, memo)
-    sections = tuple(_section(messages[i], new) for i, new in sorted(texts.items()) if messages[i].is_result)
+    named = sorted(i for i in texts if messages[i].is_result) if way.level >= _NAMED else ()
+    sections = tuple(_section(messages[i], texts[i]) for i in named)
     return Cut(forwarded, changes, tokens, count, len(gone), way.end < len(messages), sections)
 
 

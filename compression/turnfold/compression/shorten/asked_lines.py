@@ -13,8 +13,8 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
-from typing import Final
+from itertools import islice, pairwise
+from typing import Final, Self
 
 from turnfold.compression.shorten.lines import WeighedLine
 from turnfold.compression.text import words
@@ -34,7 +34,19 @@ _NEARBY: Final = 2
 class TaskWords(frozenset[str]):
     """Words of a task, of which some are what the user asked for."""
 
-    asked: tuple[str, ...] = ()
+    asked: tuple[str, ...]
+
+    def __new__(cls, said: Iterable[str], asked: Iterable[str]) -> Self:
+        """Words, with those that the user asked for."""
+        found = super().__new__(cls, said)
+        found.asked = tuple(asked)
+        return found
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TaskWords) and self.asked == other.asked and frozenset.__eq__(self, other)
+
+    def __hash__(self) -> int:
+        return hash((frozenset.__hash__(self), self.asked))
 
 
 def task_words(said: Iterable[str], messages: Iterable[str]) -> TaskWords:
@@ -44,10 +56,8 @@ def task_words(said: Iterable[str], messages: Iterable[str]) -> TaskWords:
         said: all of them, in lower case.
         messages: what the user wrote.
     """
-    found = TaskWords(said)
     short = [words.fold(text) for text in messages if len(text) <= _LONGEST]
-    found.asked = tuple(dict.fromkeys(word for text in short for word in _content(text)))[:_MOST_WORDS]
-    return found
+    return TaskWords(said, islice(dict.fromkeys(word for text in short for word in _content(text)), _MOST_WORDS))
 
 
 def _content(folded: str) -> Iterator[str]:

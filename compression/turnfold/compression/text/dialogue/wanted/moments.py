@@ -57,7 +57,7 @@ _OF_MINUTES: Final = re.compile(
     rf"\b(?:(?P<first>{one_of('moments', 'first')})|{one_of('moments', 'last')})\s+(?P<many>\d{{1,3}}|\w+)\s+{_MINUTE_WORD}\b"
 )
 #: An hour without minutes, which is all of it: "at 3 pm", "um 15 Uhr", and two of them.
-_HOUR: Final = rf"(\d{{1,2}})(?::(\d\d))?[^\S\n]?({one_of('moments', 'half')}|{one_of('moments', 'hour')})?(?![\w:])"
+_HOUR: Final = rf"(\d{{1,2}})(?::(\d\d))?[^\S\n]?({one_of('moments', 'half')}|{one_of('moments', 'hour')})?(?!\w|:\d)"
 _AT_HOUR: Final = re.compile(rf"(?<!\w)(?P<at>{one_of('moments', 'at')})\s+{_HOUR}")
 _BETWEEN_HOURS: Final = re.compile(rf"\b(?P<between>{one_of('moments', 'between')})\s+{_HOUR}\s*{_AND}\s*{_HOUR}")
 _LAST_HOUR: Final = 23
