@@ -1,6 +1,6 @@
 """What is cut of a result beside a folded past: the question is the user's, and the whole text can be had again by its name.
 
-Lives here: results that are too large behind a conversation that is folded. Does not belong here: a result alone (``test_asked``).
+Lives here: results that are too large behind a folded conversation. Does not belong here: a result alone (``test_asked``).
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ _UNITS: Final = [f"unit-{n}: serial SN-{7919 * (n + 3)}, {prose(n, 'en', 1)[:40]
 _RESULTS: Final = {
     "lines": "\n".join(_UNITS),
     "records": json.dumps({"content": [{"text": json.dumps([{"unit": one} for one in _UNITS])}]}),
-    "blocks": "units:\n" + "\n".join(f"  unit-{n}:\n    note: {prose(n, 'en', 1)[:60]}\n    serial: SN-{7919 * (n + 3)}" for n in range(160)),
+    "blocks": "units:\n"
+    + "\n".join(f"  unit-{n}:\n    note: {prose(n, 'en', 1)[:60]}\n    serial: SN-{7919 * (n + 3)}" for n in range(160)),
 }
 
 

@@ -16,14 +16,17 @@ from turnfold.compression.shorten.asked_lines import task_words
 from turnfold.compression.shorten.registry import facts
 from turnfold.compression.tokens import count
 
-_NAMES: Final = [f"{a}{b}" for a in ("quay", "crane", "pilot", "ferry", "light") for b in ("north", "south", "east", "west", "mid")]
+_NAMES: Final = [
+    f"{a}{b}" for a in ("quay", "crane", "pilot", "ferry", "light") for b in ("north", "south", "east", "west", "mid")
+]
 _TEXTS: Final = {
     "csv": "name,berth,fee\n" + "\n".join(f"{name},B{n + 7},{n * 37 + 1001}" for n, name in enumerate(_NAMES)),
     "records": json.dumps(
         [{"id": f"R-{n * 37 + 1001}", "title": f"{name}: {prose(n, 'en', 1)[:50]}"} for n, name in enumerate(_NAMES)]
     ),
     "yaml": "\n".join(
-        f"- kind: Pod\n  name: {name}\n  note: {prose(n, 'en', 1)[:40]}\n  podIP: 10.{n}.9.{n * 7 % 250}" for n, name in enumerate(_NAMES)
+        f"- kind: Pod\n  name: {name}\n  note: {prose(n, 'en', 1)[:40]}\n  podIP: 10.{n}.9.{n * 7 % 250}"
+        for n, name in enumerate(_NAMES)
     ),
     "diff": "\n".join(
         f"diff --git a/{name}.ts b/{name}.ts\n--- a/{name}.ts\n+++ b/{name}.ts\n@@ -1,3 +1,3 @@\n // {prose(n, 'en', 1)[:40]}\n"

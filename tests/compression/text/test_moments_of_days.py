@@ -11,9 +11,9 @@ from typing import Final
 
 import pytest
 
+from turnfold.compression.text.dialogue.wanted.failed_tests import asks_for_failed_tests, failed_tests
 from turnfold.compression.text.dialogue.wanted.moments import lines_at, named_moment, timed_lines
 from turnfold.compression.text.dialogue.wanted.named_days import named_days
-from turnfold.compression.text.dialogue.wanted.test_failures import asks_for_failed_tests, failed_tests
 
 _AT: Final = [(day, hour, minute) for day in range(12, 16) for hour in (3, 10, 15) for minute in (5, 30, 59)]
 _JOB: Final = re.compile(r"job[ /]([\d-]+)")
@@ -45,7 +45,9 @@ def test_lines_of_a_day(log: str, question: str, jobs: list[str]) -> None:
     assert [_JOB.findall(_LOGS[log][slice(*line.place)]) for line in found] == [[job] for job in jobs]
 
 
-@pytest.mark.parametrize("message", ["We use version 1.2 since 10.4", "3 of the 14 tests", "it costs 3.50", "at 3 people", "1/2/3/4"])
+@pytest.mark.parametrize(
+    "message", ["We use version 1.2 since 10.4", "3 of the 14 tests", "it costs 3.50", "at 3 people", "1/2/3/4"]
+)
 def test_what_names_no_day(message: str) -> None:
     assert not named_days(message)
 

@@ -3,8 +3,8 @@
 Lives here: which lines a task's own words point to. Does not belong here: what lines are worth otherwise (``lines``, the kinds),
 quoting them to a later question (``recall``).
 
-An agent that was asked for one record of a list reads the list first and uses the record many steps later. No rule of a kind tells
-this record from the others; the words of the task do, if hardly another line has them.
+An agent that was asked for one record of a list reads the list first and uses the record many steps later. No rule of a kind
+tells this record from the others; the words of the task do, if hardly another line has them.
 """
 
 from __future__ import annotations

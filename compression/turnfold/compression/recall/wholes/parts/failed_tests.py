@@ -1,7 +1,7 @@
 """The failed tests of a report, to whoever asks for them: "which tests failed?".
 
 Lives here: which report is meant, and what is quoted of it. Does not belong here: reading reports and questions
-(``text.dialogue.wanted.test_failures``), why one test failed (``keyed_blocks``).
+(``text.dialogue.wanted.failed_tests``), why one test failed (``keyed_blocks``).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from turnfold.compression.recall.fence import quote_tokens
 from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.recall.wholes.parts.request import BESIDE, PartRequest
 from turnfold.compression.text.blocks import Range
-from turnfold.compression.text.dialogue.wanted.test_failures import asks_for_failed_tests, failed_tests
+from turnfold.compression.text.dialogue.wanted.failed_tests import asks_for_failed_tests, failed_tests
 from turnfold.compression.text.quotes import Quotable, Quote
 
 
@@ -28,12 +28,13 @@ def find_failed_tests(asked: PartRequest) -> FoundWork:
         return FoundWork()
     quotes, spent, known = list[Quote](), 0, set[int]()
     for n in range(at, -1, -1):
-        for way, places in held[n] if known.isdisjoint(way for way, _ in held[n]) else ():
+        ways = {way for way, _ in held[n]}
+        for _, places in held[n] if known.isdisjoint(ways) else ():
             more = [Quote(n, *place) for place in places]
             tokens = quote_tokens(more, sources, count)
             if spent + tokens <= room:
                 quotes, spent = [*quotes, *more], spent + tokens
-        known.update(way for way, _ in held[n])
+        known |= ways
     return FoundWork(tuple(sorted(quotes)), (), spent, listed=frozenset(quotes), beside=BESIDE)
 
 

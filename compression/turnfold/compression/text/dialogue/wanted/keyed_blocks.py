@@ -48,7 +48,8 @@ _CODE: Final = re.compile(
 )
 _CLOSES: Final = re.compile(r"[ \t]*(?:[}\])]|</|end\b)")
 _MARKED: Final = re.compile(
-    r"(?P<commit>commit [0-9a-f]{7,64}\b)|(?P<doc>apiVersion:)|(?P<file>diff --git |Index: )|(?P<hunk>@@ )|(?P<table>\[\[?[^\]\[\n]{1,80}\]\]?[ \t]*(?:[#;][^\n]*)?$)"
+    r"(?P<commit>commit [0-9a-f]{7,64}\b)|(?P<doc>apiVersion:)|(?P<file>diff --git |Index: )"
+    r"|(?P<hunk>@@ )|(?P<table>\[\[?[^\]\[\n]{1,80}\]\]?[ \t]*(?:[#;][^\n]*)?$)"
     r"|(?P<ruled>(?P<sign>[=_#*-])(?P=sign){2,}[ \t]+[^\n]{2,100}?[ \t]+(?P=sign){3,}[ \t]*$)|(?P<group>##\[group\]|::group::)"
     r"|(?P<tex>\\(?:part|chapter|(?:sub){0,2}section)\*?(?:\[[^\]\n]*\])?\{)|(?P<ends>---[ \t]*$|##\[endgroup\]|::endgroup::)"
 )
@@ -69,7 +70,8 @@ _NAMING: Final = re.compile(
 )
 #: What makes a text worth a look: three lines that open something deeper, or mark a part.
 _SIGNS: Final = re.compile(
-    r"\n(?:(?<=[{(\[:>,]\n)[ \t]+\S|apiVersion:|diff --git |commit [0-9a-f]{7,64}\b|@@ |\[[\w.\" -]{1,80}\]\n|[_=*#-]{3,} \w|\\begin\{|##\[group\]"
+    r"\n(?:(?<=[{(\[:>,]\n)[ \t]+\S|apiVersion:|diff --git |commit [0-9a-f]{7,64}\b"
+    r"|@@ |\[[\w.\" -]{1,80}\]\n|[_=*#-]{3,} \w|\\begin\{|##\[group\]"
     r"|\S[^\n.:;!?{}]{5,80}\n\n|[\w./-]{1,60}:[^\n=]{0,80}\n\t)"
 )
 _REPORTS: Final = re.compile(r"^(?:diff --git |@@ -\d|_{3,} \w[^\n]* _{3,}$)", re.MULTILINE)

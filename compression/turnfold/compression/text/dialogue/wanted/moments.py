@@ -5,8 +5,8 @@ Lives here: reading captions, transcripts, logs and exported chats by their time
 belong here: which text is meant, what is quoted (``recall.wholes.parts.moments``), days (``named_days``), single words
 (``lexicon/moments.txt``).
 
-A log of several days has each time several times. Where a message names a day, its lines are meant; where it names none, or one by
-a word that only its writer can resolve ("yesterday"), those of each day, with their dates.
+A log of several days has each time several times. Where a message names a day, its lines are meant; where it names none, or one
+by a word that only its writer can resolve ("yesterday"), those of each day, with their dates.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reports of tests: "which tests failed?", and the lines that name them.
 
-Lives here: whether a message asks for the failed tests, and where a report names them. Does not belong here: which report is meant,
-what is quoted (``recall.wholes.parts.failed_tests``), shortening reports (``shorten.kinds.test_output``), single words
+Lives here: whether a message asks for the failed tests, and where a report names them. Does not belong here: which report is
+meant, what is quoted (``recall.wholes.parts.failed_tests``), shortening reports (``shorten.kinds.test_output``), single words
 (``lexicon/failures.txt``).
 """
 
