@@ -45,8 +45,7 @@ class TaskWords(frozenset[str]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TaskWords) and self.asked == other.asked and frozenset.__eq__(self, other)
 
-    def __hash__(self) -> int:
-        return hash((frozenset.__hash__(self), self.asked))
+    __hash__ = frozenset.__hash__
 
 
 def task_words(said: Iterable[str], messages: Iterable[str]) -> TaskWords:

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range
-from turnfold.compression.text.dialogue.wanted.named_days import Day, is_day, named_days
+from turnfold.compression.text.dialogue.named_days import Day, is_day, named_days
 from turnfold.compression.text.dialogue.wanted.row_numbers import COUNT_WORDS
 from turnfold.compression.text.lexicon import lexicon, one_of
 

@@ -1,6 +1,6 @@
 """Days that a message names, and dates as logs write them: "on the 14th", "Nov 24", "am 14.11.", "2026-11-14".
 
-Lives here: reading both, and whether they are one day. Does not belong here: times of the day (``moments``), months' names
+Lives here: reading both, and whether they are one day. Does not belong here: times of the day (``wanted.moments``), months' names
 (``lexicon/months.txt``).
 """
 
