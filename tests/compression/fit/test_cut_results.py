@@ -31,7 +31,7 @@ _RESULTS: Final = {
 
 @pytest.mark.parametrize("kind", _RESULTS)
 @pytest.mark.parametrize("limit", [{"budget": 1500}, {"window": 2400}], ids=["budget", "window"])
-def test_a_result_behind_a_folded_past_keeps_what_is_asked_for_and_names_the_rest(kind: str, limit: dict[str, int]) -> None:
+def test_a_result_behind_a_folded_past_keeps_what_is_asked_for_and_names_the_rest(kind: str, limit: dict[str, Any]) -> None:
     said: list[dict[str, Any]] = []
     for n in range(14):
         said += [{"role": "user", "content": prose(n, "en", 3)}, {"role": "assistant", "content": prose(90 + n, "en", 12)}]
