@@ -50,7 +50,7 @@ def test_the_newest_result_is_cut_to_what_is_asked_for(kind: str, limit: dict[st
     sent = json.loads(made.forwarded.body)["messages"]
     assert made.tokens <= limit.get("budget", 800)
     assert f"SN-{7919 * 80}" in sent[-1]["content"]
-    assert "tokens left out ...]" in sent[-1]["content"]
+    assert "tokens left out]" in sent[-1]["content"]
     assert sent[:-1] == json.loads(body)["messages"][:-1]
     assert made.reason == (RESULTS_CUT if "budget" in limit else "window")
 
@@ -67,6 +67,6 @@ def test_a_result_on_which_the_question_does_not_bear_keeps_its_ends() -> None:
     body = request(ROWS["csv"]).replace(b"unit-77 have (read_unit_77)", b"Beethoven like")
     sent = json.loads(fitted(body, budget=BUDGET).forwarded.body)["messages"]
     whole = json.loads(body)["messages"][-1]["content"]
-    head, tail = sent[-1]["content"].split("\n[... ")
+    head, tail = sent[-1]["content"].split("\n[turnfold ")
     assert whole.startswith(head)
-    assert whole.endswith(tail.split("...]\n")[1])
+    assert whole.endswith(tail.split("]\n")[1])

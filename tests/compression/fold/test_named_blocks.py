@@ -10,12 +10,16 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
+import numpy as np
 import pytest
 
 from tests.support.bodies import Message
 from tests.support.quoted_talk import forwarded
 from tests.support.words import prose
 from turnfold.compression.memo import Memo, digest
+from turnfold.compression.recall.passage_index import build
+from turnfold.compression.recall.ranked_quotes import RankedQuotes
+from turnfold.compression.recall.wholes.found_work import FoundWork, with_work
 from turnfold.compression.recall.wholes.named_rows import find_numbered_rows
 from turnfold.compression.recall.wholes.parts.keyed_blocks import find_keyed_blocks
 from turnfold.compression.recall.wholes.parts.request import PartRequest
@@ -249,3 +253,45 @@ def test_of_a_block_without_room_the_lines_are_there_that_have_what_is_asked_as_
     quoted = [text[one.start : one.end] for one in quotes]
     assert any(line in one for one in quoted)
     assert "open 40000" not in "".join(quoted)
+
+
+_PODS: Final = "apiVersion: v1\nitems:\n" + _each(
+    "- kind: Pod", "  metadata:", "    name: {name}-7f9c-{own}", "    labels:", "      app: {name}", "  spec:",
+    "    containers:", "    - name: {name}", "      image: {name}:1", "  status:", "    podIP: 10.0.{own}",
+)  # fmt: skip
+_MANY: Final = "\n---\n".join(
+    f"apiVersion: v1\nkind: {kind}\nmetadata:\n  name: {name}\ndata:\n  size: {kind}-{_value(n)}"
+    for n, name in enumerate(_NAMES)
+    for kind in ("ConfigMap", "Service", "Ingress", "Deployment", "Secret", "Role")
+)
+_COMMITS: Final = _each(
+    "commit {own}abcdef0123", "Author: Ana Roe <ana@mail.example>", "Date:   Mon Nov 2 2026", "", "    fix({name}): {note}", ""
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "needed", "other"),
+    [
+        (_PODS, "Which pod IP does exporter have?", f"podIP: 10.0.{_value(4)}", f"podIP: 10.0.{_value(5)}"),
+        (_MANY, "Show me the ConfigMap of ledger", f"ConfigMap-{_value(5)}", f"Service-{_value(5)}"),
+        (_COMMITS, "Revert the tracing commit", f"commit {_value(9)}abcdef", f"commit {_value(8)}abcdef"),
+    ],
+    ids=["of what stands around", "where keys meet", "commits"],
+)
+def test_blocks_that_several_lines_or_keys_name(text: str, question: str, needed: str, other: str) -> None:
+    source = Source("tool", text, digest(text))
+    quotes = find_keyed_blocks(PartRequest((source,), (), question, 2_000, count, Memo())).quotes
+    quoted = "\n".join(text[one.start : one.end] for one in quotes)
+    assert needed in quoted
+    assert other not in quoted
+
+
+def test_passages_may_hold_what_a_list_names() -> None:
+    sources = [Source("tool", _TEXTS["diff"], digest("diff"))]
+    listed = find_keyed_blocks(PartRequest(sources, (), "Which files does the diff touch?", 2_000, count, Memo()))
+    assert listed.listed
+    index = build(sources, Memo())
+    every = RankedQuotes(np.arange(len(index.quotes)), np.ones(len(index.quotes)))
+    assert len(with_work(every, index, listed).numbers) == len(index.quotes) + len(listed.quotes)
+    whole = FoundWork(listed.quotes)
+    assert len(with_work(every, index, whole).numbers) < len(index.quotes) + len(listed.quotes)

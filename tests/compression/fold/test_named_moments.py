@@ -79,12 +79,13 @@ def test_other_messages_name_no_moment(message: str) -> None:
     assert named_moment(message) is None
 
 
-def test_of_several_days_no_time_alone_is_meant() -> None:
+def test_of_several_days_a_time_alone_is_that_of_each() -> None:
     text = "\n".join(f"2026-03-0{1 + n // 10} 10:{n % 10:02}:00 INFO {_said(n)}" for n in range(40))
-    moment = named_moment("what happened at 10:05?")
-    assert moment is not None
-    assert lines_at(timed_lines(text), moment) == []
-    assert lines_at(timed_lines(text.replace("-02 ", "-01 ").replace("-03 ", "-01 ").replace("-04 ", "-01 ")), moment)
+    for question, numbers in (("what happened at 10:05?", (5, 15, 25, 35)), ("what happened at 10:05 on 3 March?", (25,))):
+        moment = named_moment(question)
+        assert moment is not None
+        found = [text[slice(*line.place)].strip() for line in lines_at(timed_lines(text), moment)]
+        assert [line.split("INFO ")[1] for line in found] == [_said(n) for n in numbers]
 
 
 def test_halves_of_the_day_count() -> None:

@@ -26,21 +26,34 @@ _LINE: Final = 400  # characters of a line that is kept whole
 _LEAST: Final = 24  # tokens in which something may be told
 
 
-def asked_ranges(text: str, messages: Sequence[Message], index: int, cap: int, memo: Memo) -> list[tuple[int, int]]:
-    """Ranges of a text that bear on what the user asked last in front of it, in order, in whole lines.
+def question_before(messages: Sequence[Message], index: int, newest: str = "") -> str:
+    """What the user asked last in front of a message; "" where that is the user's own.
 
-    What is asked behind it has no say: the text would be cut in another way with each question.
+    What is asked behind it has no say: its texts would be cut in another way with each question.
 
     Args:
-        index: of its message.
+        newest: what the user said last of all, where the message that holds it holds quotes beside it.
+    """
+    if messages[index].speaker == "user":
+        return ""
+    asked = next((i for i in reversed(range(index)) if messages[i].speaker == "user"), -1)
+    if asked < 0:
+        return ""
+    is_newest = newest and all(message.speaker != "user" for message in messages[index:])
+    return newest if is_newest else messages[asked].own
+
+
+def asked_ranges(text: str, question: str, cap: int, memo: Memo) -> list[tuple[int, int]]:
+    """Ranges of a text that bear on a question, in order, in whole lines.
+
+    Args:
         cap: tokens that the text may take.
     """
     room = int(_SHARE * cap)
-    question = next((m.own for m in reversed(messages[:index]) if m.speaker == "user"), "")
-    if messages[index].speaker == "user" or not question.strip() or room < _LEAST:
+    if not question.strip() or room < _LEAST:
         return []
     source = Source("tool", text, digest(text))
-    found = recall((source,), Question(question), room, (), tokens.BORDER_COUNTER, memo)
+    found = recall((source,), Question(question, whole_room=room), room, (), tokens.BORDER_COUNTER, memo)
     return joined(text, [_in_lines(text, quote.start, quote.end) for quote in sorted(found.quotes)])
 
 

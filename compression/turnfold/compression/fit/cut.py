@@ -18,21 +18,23 @@ import json
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Final
 
 from turnfold.compression import tokens
-from turnfold.compression.fit.asked import asked_ranges
+from turnfold.compression.fit.asked import asked_ranges, question_before
 from turnfold.compression.fit.middle import cut_middle
 from turnfold.compression.fold.changing import settle
 from turnfold.compression.fold.check import ATTACHMENT_LOST, TURN_BROKEN, check
 from turnfold.compression.fold.counts import conversation_tokens
 from turnfold.compression.fold.keeping import kept_messages
 from turnfold.compression.fold.marks import move_marks
+from turnfold.compression.fold.pieces import Level
 from turnfold.compression.fold.thinking import all_thinking, binds_thinking
 from turnfold.compression.fold.units import Unit, staying, units
+from turnfold.compression.fold.write import Section
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.options import FoldOptions
 from turnfold.compression.wire.conversation import Changes, Conversation, Message, Messages, Path, Text
@@ -41,6 +43,7 @@ from turnfold.compression.wire.media import labels
 
 _SOFT: Final = 192  # tokens of a text that can still be followed: a few sentences of its head and of its tail
 _HARD: Final = 32
+_NAMED: Final = 128  # from which the note names the section by which a model may ask for the whole text
 _STEP: Final = 1.1  # between levels: at most a tenth of the room is given away for stability
 _RECENT: Final = 0.2
 _TRIES: Final = 4
@@ -65,6 +68,7 @@ class Cut:
         shortened: texts that were cut.
         dropped: messages that were left out.
         recent_whole: whether the most recent fifth is as it was.
+        sections: the results that were cut, whole, under the names in their notes.
     """
 
     forwarded: Conversation
@@ -73,6 +77,7 @@ class Cut:
     shortened: int
     dropped: int
     recent_whole: bool
+    sections: tuple[Section, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +99,12 @@ class _Way:
     dropped: tuple[Unit, ...] = ()
 
 
-def cut(conversation: Conversation, budget: int, options: FoldOptions, memo: Memo) -> Cut | None:
+def cut(conversation: Conversation, budget: int, options: FoldOptions, memo: Memo, asked: str = "") -> Cut | None:
     """The mildest cut of a request with which it counts at most `budget` tokens; None when none does.
 
     Args:
         options: those of a fold; what counts of them here is the model, and what it takes.
+        asked: what the user said last, where a fold has put quotes beside it: these are no part of the question.
 
     Raises:
         FoldRejected: our own output failed a check.
@@ -113,14 +119,14 @@ def cut(conversation: Conversation, budget: int, options: FoldOptions, memo: Mem
         way = next(_ways(messages, pieces, room), None)
         if way is None:
             return None
-        result = _make_cut(conversation, pieces, way, options, memo)
+        result = _make_cut(conversation, pieces, way, options, memo, asked)
         if result.tokens <= budget:
             return result
         room = min(int(room * 0.98), int(room - (result.tokens - budget) * border / max(1, total)))
     return None
 
 
-def cut_results(conversation: Conversation, budget: int, options: FoldOptions, memo: Memo) -> Cut | None:
+def cut_results(conversation: Conversation, budget: int, options: FoldOptions, memo: Memo, asked: str = "") -> Cut | None:
     """The same where a budget is to be met, and not a window: of what came behind the user's newest message, results and
     arguments of calls alone are cut, as far as need be; None where there are none to cut.
 
@@ -130,16 +136,16 @@ def cut_results(conversation: Conversation, budget: int, options: FoldOptions, m
         FoldRejected: our own output failed a check.
     """
     messages, model = conversation.messages, options.model
-    asked = max((i for i, m in enumerate(messages) if m.speaker == "user"), default=-1)
+    newest = max((i for i, m in enumerate(messages) if m.speaker == "user"), default=-1)
     kept = kept_messages(messages, options.keep)
-    loose = {i for i in range(asked + 1, len(messages)) if i not in kept and not messages[i].reports}
+    loose = {i for i in range(newest + 1, len(messages)) if i not in kept and not messages[i].reports}
     pieces = tuple(p for p in _cuttable_texts(messages, memo) if p.message in loose and _is_output(p, messages[p.message]))
     if conversation.held or binds_thinking(model) or not any(p.tokens > _HARD for p in pieces):
         return None
     counts, need = [p.tokens for p in pieces], conversation_tokens(conversation, model, memo) - budget
     for _ in range(_TRIES):
         level = _level(counts, need, _HARD) or LEVELS[-1]
-        result = _make_cut(conversation, pieces, _Way(level, 0, len(messages)), options, memo)
+        result = _make_cut(conversation, pieces, _Way(level, 0, len(messages)), options, memo, asked)
         if result.tokens <= budget or level == LEVELS[-1]:
             break
         need += result.tokens - budget
@@ -255,13 +261,15 @@ def _thin_out(sizes: Sequence[int]) -> Iterator[int]:
     yield from dict.fromkeys((*sizes[step - 1 :: step], *sizes[-1:]))
 
 
-def _make_cut(conversation: Conversation, pieces: Sequence[_CuttableText], way: _Way, options: FoldOptions, memo: Memo) -> Cut:
+def _make_cut(
+    conversation: Conversation, pieces: Sequence[_CuttableText], way: _Way, options: FoldOptions, memo: Memo, asked: str
+) -> Cut:
     messages = conversation.messages
     gone = _left_out(messages, way.dropped)
     texts: dict[int, dict[Path, str]] = defaultdict(dict)
     for p in pieces:
         if p.message < way.end and p.message not in gone and p.tokens > way.level:
-            short = _shorten(p, messages, way.level, memo)
+            short = _shorten(p, messages, way.level, memo, asked)
             if short is not None:
                 texts[p.message][p.text.path] = short
     count = sum(map(len, texts.values()))
@@ -273,7 +281,17 @@ def _make_cut(conversation: Conversation, pieces: Sequence[_CuttableText], way: 
     forwarded = conversation.with_changes(changes, memo)
     check(conversation, forwarded, waived=WAIVED)
     tokens = conversation_tokens(forwarded, options.model, memo)
-    return Cut(forwarded, changes, tokens, count, len(gone), way.end < len(messages))
+    named = sorted(i for i in texts if messages[i].is_result) if way.level >= _NAMED else ()
+    sections = tuple(_section(messages[i], texts[i]) for i in named)
+    return Cut(forwarded, changes, tokens, count, len(gone), way.end < len(messages), sections)
+
+
+def _section(message: Message, texts: Mapping[Path, str]) -> Section:
+    return Section(_section_name(message), Level.FACTS.value, (message.raw,), message.tokens, ("\n".join(texts.values()),))
+
+
+def _section_name(message: Message) -> str:
+    return digest("cut", message.key.hex()).hex()[:12]
 
 
 def _note_gap(messages: Sequence[Message], texts: dict[int, dict[Path, str]], gone: set[int]) -> None:
@@ -288,13 +306,14 @@ def _note_gap(messages: Sequence[Message], texts: dict[int, dict[Path, str]], go
         texts[first][last.path] = f"{text}\n\n[... {len(gone)} messages left out here{with_them} ...]"
 
 
-def _shorten(piece: _CuttableText, messages: Messages, level: int, memo: Memo) -> str | None:
+def _shorten(piece: _CuttableText, messages: Messages, level: int, memo: Memo, asked: str) -> str | None:
     """The text with its middle left out, but for what is asked for; None when that does not make it smaller."""
     if piece.text.is_json:
         short = _shorten_arguments(piece, level)
     else:
-        wanted = asked_ranges(piece.text.text, messages, piece.message, level, memo)
-        short = cut_middle(piece.text.text, level, piece.tokens, wanted)
+        wanted = asked_ranges(piece.text.text, question_before(messages, piece.message, asked), level, memo)
+        name = _section_name(messages[piece.message]) if messages[piece.message].is_result and level >= _NAMED else ""
+        short = cut_middle(piece.text.text, level, piece.tokens, wanted, name)
         if messages[piece.message].role == "assistant":
             short = short.rstrip()  # Claude refuses a last message that ends in white space
     return short if short and len(short) < len(piece.text.text) else None

@@ -119,12 +119,18 @@ def _cut_to_budget(folded: Folded, options: FoldOptions, memo: Memo) -> SmallReq
     if budget is None or folded.tokens_after <= budget:
         return None
     options = replace(options, model=options.model or folded.conversation.model)
-    made = _attempt(lambda: cut_results(folded.forwarded, budget, options, memo))
+    made = _attempt(lambda: cut_results(folded.forwarded, budget, options, memo, _newest_question(folded)))
     if made is None or made.tokens >= folded.tokens_after:
         return None
     account = folded.account.after(made.changes, folded.forwarded)
     reason = folded.reason if made.tokens > budget else RESULTS_CUT
-    return SmallRequest(made.forwarded, made.tokens, folded.sections, account, reason=reason)
+    return SmallRequest(made.forwarded, made.tokens, (*folded.sections, *made.sections), account, reason=reason)
+
+
+def _newest_question(folded: Folded) -> str:
+    """What the user said last, without what the fold put beside it."""
+    messages = folded.conversation.messages
+    return next((m.own for m in reversed(messages) if m.speaker == "user"), "")
 
 
 def is_left_alone(conversation: Conversation, options: FoldOptions, known: Learned) -> bool:
@@ -201,10 +207,10 @@ def shrink(
         if folded.tokens_after <= room:
             made, given = folded.changes, len(conversation.messages)
             return SmallRequest(folded.forwarded, folded.tokens_after, folded.sections, folded.account, made, given)
-        both = _attempt(lambda: cut(folded.forwarded, room, options, memo)) if cuts_recent else None
+        both = _attempt(lambda: cut(folded.forwarded, room, options, memo, _newest_question(folded))) if cuts_recent else None
         if both is not None:
             account = folded.account.after(both.changes, folded.forwarded)
-            return SmallRequest(both.forwarded, both.tokens, folded.sections, account)
+            return SmallRequest(both.forwarded, both.tokens, (*folded.sections, *both.sections), account)
     return plain_cut if plain is None or cuts_recent or _leaves_newest_whole(base, plain, memo) else None
 
 
@@ -218,7 +224,7 @@ def _leaves_newest_whole(base: Conversation, made: Cut, memo: Memo) -> bool:
 
 def _shrink_by_cut(base: Conversation, made: Cut) -> SmallRequest:
     account = Account(tuple(range(len(base.messages)))).after(made.changes, base)
-    return SmallRequest(made.forwarded, made.tokens, (), account, made.changes)
+    return SmallRequest(made.forwarded, made.tokens, made.sections, account, made.changes)
 
 
 def _leaves_tasks_out(base: Conversation, made: Cut) -> bool:

@@ -24,6 +24,7 @@ _NEAR_LINE: Final = 240
 _NEAR_WORD: Final = 80
 _AROUND: Final = 600  # characters on both sides of a border in which protected spans are looked for; longer ones are parted
 _NOTE: Final = 12  # tokens of the note
+_NAME: Final = 10  # of the name in it
 _GAP: Final = 3  # tokens of another mark, and of what is parted there
 _TRIES: Final = 6
 _FULL: Final = 0.05  # share of the room that may stay free
@@ -33,45 +34,52 @@ _FENCE: Final = re.compile(r"^[ \t]{0,3}(```+|~~~+)", re.MULTILINE)
 _SENTENCE: Final = re.compile(r"[.!?。！？…][\"')\]»”]?\s")
 
 
-def cut_middle(text: str, cap: int, count: int, wanted: Sequence[tuple[int, int]] = ()) -> str:
+def cut_middle(text: str, cap: int, count: int, wanted: Sequence[tuple[int, int]] = (), name: str = "") -> str:
     """Head and tail of a text, and what is wanted of the rest, with a note about what is missing.
 
     Args:
         cap: tokens that the result may take (o200k), at least about 16.
         count: tokens of `text`.
         wanted: ranges of the text, in order; head and tail take what room they leave.
+        name: the section by which the whole text can be had again, for the note; "" for none.
     """
     if count <= cap:
         return text
-    if wanted and (around := _cut_around(text, cap, count, wanted)):
+    if wanted and (around := _cut_around(text, cap, count, wanted, name)):
         return around
-    room = max(1, cap - _NOTE)
+    note = _note_tokens(name)
+    room = max(1, cap - note)
     share, fences = room / count, _Fences(text)
     for _ in range(_TRIES):
-        result = _keep(text, share, count, (), fences)
+        result = _keep(text, share, count, (), fences, name)
         taken = tokens.count(result)
         if taken <= cap:
             return result
-        share *= 0.97 * room / max(room, taken - _NOTE)
+        share *= 0.97 * room / max(room, taken - note)
     return result
 
 
-def _cut_around(text: str, cap: int, count: int, wanted: Sequence[tuple[int, int]]) -> str:
+def _note_tokens(name: str) -> int:
+    return _NOTE + _NAME if name else _NOTE
+
+
+def _cut_around(text: str, cap: int, count: int, wanted: Sequence[tuple[int, int]], name: str) -> str:
     """What is wanted of a text, and as much of its ends as there is room for; "" where there is too little for it alone."""
     between = sum(tokens.count(text[start:end]) + _GAP for start, end in wanted)
-    share, fences, best = max(0.0, cap - _NOTE - between) / count, _Fences(text), ""
-    for _ in range(_TRIES):
-        result = _keep(text, share, count, wanted, fences)
+    share, fences, best = max(0.0, cap - _note_tokens(name) - between) / count, _Fences(text), ""
+    for n in range(_TRIES):
+        result = _keep(text, share, count, wanted, fences, name)
         free = cap - tokens.count(result)
         if free >= 0:
             best = result
         if 0 <= free <= _FULL * cap or (free < 0 and not share):
             break
-        share = max(0.0, share + (free - _GAP) / count)
+        gap = _GAP if free >= 0 else _GAP * 4**n  # the ends are those of lines: a small step may change nothing
+        share = max(0.0, share + (free - gap) / count)
     return best
 
 
-def _keep(text: str, share: float, count: int, wanted: Sequence[tuple[int, int]], fences: _Fences) -> str:
+def _keep(text: str, share: float, count: int, wanted: Sequence[tuple[int, int]], fences: _Fences, name: str) -> str:
     """The ends of a text, which are `share` of it, and what is wanted."""
     kept = int(len(text) * share)
     both = bool(wanted) or count * share > _TINY
@@ -80,7 +88,8 @@ def _keep(text: str, share: float, count: int, wanted: Sequence[tuple[int, int]]
     ends = (0, head), (tail, len(text))
     ranges = joined(text, sorted([*ends, *wanted])) if wanted else ends
     missing = count - round(count * sum(end - start for start, end in ranges) / max(1, len(text)))
-    note = f"[... {max(1, missing)} tokens left out ...]"
+    left_out = f"{max(1, missing)} tokens left out"
+    note = f"[turnfold {name}: {left_out}]" if name else f"[... {left_out} ...]"
     out = [text[slice(*ranges[0])].rstrip()]
     for (_, left), (right, end) in pairwise(ranges if len(ranges) > 1 else [*ranges, (len(text), len(text))]):
         opened, closing = fences.open_at(left), fences.open_at(right)

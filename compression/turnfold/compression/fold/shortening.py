@@ -14,6 +14,8 @@ from turnfold.compression import tokens
 from turnfold.compression.fold.shape import references
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import Prose
+from turnfold.compression.shorten import asked_lines
+from turnfold.compression.shorten.asked_lines import TaskWords
 from turnfold.compression.shorten.facts import arguments, facts
 from turnfold.compression.shorten.file_forms import UNCHANGED, Changed, Lines, changed, telling_lines
 from turnfold.compression.shorten.lines import names, visible_parts
@@ -87,8 +89,12 @@ def _shorten_texts(
             yield text.path, new
 
 
-def task_words(users: Sequence[Message], assistants: Sequence[Message]) -> Iterator[str]:
+def task_words(users: Sequence[Message], assistants: Sequence[Message]) -> TaskWords:
     """Words of the task, and names in the calls."""
+    return asked_lines.task_words(_said(users, assistants), [message.own for message in users])
+
+
+def _said(users: Sequence[Message], assistants: Sequence[Message]) -> Iterator[str]:
     for message in users:
         yield from _WORD.findall(message.own[:4000].lower())
     for message in assistants:

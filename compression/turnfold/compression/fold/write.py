@@ -414,7 +414,7 @@ class _Writer:
         key = ("facts", _keys(before), _keys(messages), *map(_keys, speakers), bytes(map(bool, forms)), self.prose)
         texts = self.memo.get(
             key,
-            lambda: shorten_messages(messages, forms, frozenset(task_words(*speakers)), self.prose, before, self.memo),
+            lambda: shorten_messages(messages, forms, task_words(*speakers), self.prose, before, self.memo),
             weight,
         )
         section = self._section(Level.FACTS, indices)

@@ -13,6 +13,7 @@ from itertools import accumulate, chain, pairwise
 from typing import Final
 
 from turnfold.compression.shorten.arguments import facts_arguments
+from turnfold.compression.shorten.asked_lines import with_asked
 from turnfold.compression.shorten.evidence import is_outcome
 from turnfold.compression.shorten.file_forms import UNCHANGED, Changed
 from turnfold.compression.shorten.kinds import (
@@ -255,6 +256,7 @@ class _Content:
             rows = with_frames(rows)
         if not spoken and not _OUTPUTS.isdisjoint([span.kind for span in self._spans]):
             rows = _with_verdict(rows)
+        rows = with_asked(rows, self._words)
         rows = _with_outcome(rows)  # last: two commands that end alike are still two outcomes
         return (_with_own_words(rows) if self._role == "user" else rows), spoken
 

@@ -29,6 +29,7 @@ from turnfold.compression.recall.wholes.named_rows import find_named_rows, find_
 from turnfold.compression.recall.wholes.next_parts import find_next_parts
 from turnfold.compression.recall.wholes.offers import find_labelled, find_offer
 from turnfold.compression.recall.wholes.parts.code_parts import code_parts, find_code_parts, find_printed_code
+from turnfold.compression.recall.wholes.parts.failed_tests import find_failed_tests
 from turnfold.compression.recall.wholes.parts.keyed_blocks import find_keyed_blocks
 from turnfold.compression.recall.wholes.parts.moments import find_moment
 from turnfold.compression.recall.wholes.parts.printed_parts import find_printed_parts
@@ -86,7 +87,7 @@ def _named_part(
     if question.request and not index.is_talk:
         return FoundWork()
     is_of_all = _asks_for_text(question) or _asks_of_all_code(asked)
-    finders = (find_sections, find_moment, *(() if is_of_all else (find_keyed_blocks, find_numbered_rows)))
+    finders = (find_failed_tests, find_sections, find_moment, *(() if is_of_all else (find_keyed_blocks, find_numbered_rows)))
     code = (find_code_parts if index.is_talk else find_printed_code)(asked)
     if code.quotes:
         return code

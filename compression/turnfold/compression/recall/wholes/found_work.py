@@ -23,6 +23,7 @@ class FoundWork(NamedTuple):
         tokens: what the quotes take, with their labels.
         cut: the source of a table of which more rows are needed than there is room for.
         counted: those of the quotes of which each counts, although others may say the same.
+        listed: those of the quotes that only name things: passages say more of what they name, and may hold them.
         beside: tokens that passages may take beside the quotes, where these say what is asked for; None: as many as without them.
     """
 
@@ -31,19 +32,21 @@ class FoundWork(NamedTuple):
     tokens: int = 0
     cut: int | None = None
     counted: frozenset[Quote] = frozenset()
+    listed: frozenset[Quote] = frozenset()
     beside: int | None = None
 
     def joined(self, other: FoundWork) -> FoundWork:
         """Both."""
         cut = other.cut if self.cut is None else self.cut
         quotes, outdated = (*self.quotes, *other.quotes), (*self.outdated, *other.outdated)
-        return FoundWork(quotes, outdated, self.tokens + other.tokens, cut, self.counted | other.counted)
+        tokens, counted, listed = self.tokens + other.tokens, self.counted | other.counted, self.listed | other.listed
+        return FoundWork(quotes, outdated, tokens, cut, counted, listed)
 
 
 def with_work(ranking: RankedQuotes, index: PassageIndex, work: FoundWork) -> RankedQuotes:
     """A ranking with a work in front, without the passages that stand in it or in its older forms."""
     apart: dict[int, list[Quote]] = {}
-    for quote in (*work.quotes, *work.outdated):
+    for quote in {*work.quotes, *work.outdated} - work.listed:
         apart.setdefault(quote.source, []).append(quote)
     quotes = (*index.quotes, *ranking.more) if ranking.more else index.quotes
 

@@ -20,6 +20,7 @@ from typing import Any, Final
 import orjson
 from pydantic_core import from_json
 
+from turnfold.compression.shorten.asked_lines import with_asked
 from turnfold.compression.shorten.evidence import MOST_ODD, grade, grades
 from turnfold.compression.shorten.exact_json import Number
 from turnfold.compression.shorten.lines import RankedLines, WeighedLine, short_lines, with_needed, within
@@ -342,7 +343,7 @@ def facts(text: str, keep: int, words: frozenset[str], count: Count, known: Cont
     if dense:
         return dense
     leaves = _with_switches(value)
-    rows = [leaf.row for leaf in leaves]
+    rows = with_asked([leaf.row for leaf in leaves], words)
     if not isinstance(value, (dict, list)) or not rows:
         return _scalar(value)
     order = RankedLines(rows, words, count, known).order(keep)

@@ -11,7 +11,7 @@ long with the lines in it that the question names.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo, of_each
@@ -44,6 +44,7 @@ _LONG: Final = 300  # tokens of a text from which a block of it is quoted alone
 _FEWEST: Final = 3  # blocks of such a text
 _FEW: Final = 4  # blocks that a word may name
 _SHARE: Final = 0.05  # or that part of all
+_FEW_AROUND: Final = 2  # lines
 _KIND: Final = 3  # blocks from which a word says of what kind they are
 _SHORT: Final = 4  # words of a question that says little else
 _LITTLE: Final = 4  # words beside, with which it is about nothing else
@@ -135,14 +136,23 @@ def _meant(n: int, text: str, blocks: Sequence[KeyedBlock], named: NamedKeys, to
     for found in telling.values():
         shared = {at: len(_on_path(blocks, at, named.terms)) for at in found}
         meant.update(at for at in found if shared[at] == max(shared.values()))
-    meant = _apart(blocks, meant, named.terms)
+    meant = _apart(blocks, meant or _where_they_meet(blocks, by_term), named.terms)
     if not meant:
         return None
-    terms = frozenset(telling)
+    terms = frozenset(telling) or frozenset().union(*(_on_path(blocks, at, named.terms) for at in meant))
     known = frozenset().union(*(_on_path(blocks, at, named.terms) for at in meant))
     known |= told & frozenset().union(*(first_words(text, blocks[at].place) for at in meant))
     is_plain = (len(known) > 1 and _PART * len(known) >= len(told)) or not named.sure.isdisjoint(terms)
     return _MeantBlocks(n, blocks, tuple(sorted(meant)), terms, is_plain) if is_plain or len(told) <= _SHORT else None
+
+
+def _where_they_meet(blocks: Sequence[KeyedBlock], by_term: Mapping[str, Sequence[int]]) -> set[int]:
+    """Where each term names many blocks, those that several name: "the ConfigMap of ledger" is one of many of each. None where
+    these are many too."""
+    met = Counter(at for found in by_term.values() for at in found)
+    most = max(met.values(), default=0)
+    found = {at for at, number in met.items() if number == most} if most > 1 else set()
+    return found if len(found) <= _FEW else set()
 
 
 def _apart(blocks: Sequence[KeyedBlock], meant: set[int], terms: frozenset[str]) -> set[int]:
@@ -173,6 +183,7 @@ def _quoted(
         for at in one.meant:
             block = one.blocks[at]
             above = [Quote(one.source, *place) for place in _heads(one.blocks, at)]
+            above += _lines(one, _around(one, at, text, terms))
             whole += [*above, Quote(one.source, *block.place)]
             lines += [*above, Quote(one.source, *block.head)]
             lines += _lines(one, _inside(one, block, text, terms - is_named(block, terms)))
@@ -195,6 +206,19 @@ def _inside(held: _MeantBlocks, block: KeyedBlock, text: str, terms: frozenset[s
     inside = (block.head[1], block.place[1])
     found = lines_with(text, inside, terms) or lines_valued(single_values(text, inside), terms)
     return found or [one.head for one in held.blocks if one.above >= 0 and held.blocks[one.above] is block]
+
+
+def _around(held: _MeantBlocks, at: int, text: str, terms: frozenset[str]) -> Sequence[tuple[int, int]]:
+    """The lines with a key that is asked for and that the block has not, of the nearest block around it with such: an address in
+    the status of what a container is a part of. None where many have that key, as in a list of such things."""
+    asked = terms - _on_path(held.blocks, at, terms)
+    place = held.blocks[at].place
+    if not asked or lines_with(text, place, asked):
+        return ()
+    for above in reversed(path_of(held.blocks, at)):
+        if found := lines_with(text, held.blocks[above].place, asked):
+            return found if len(found) <= _FEW_AROUND else ()
+    return ()
 
 
 def _outside(held: _MeantBlocks, text: str, terms: frozenset[str]) -> list[Quote]:
@@ -221,7 +245,7 @@ def _listed(
     for n in reversed(long):
         found = joined(sources, _of_kind(n, sources[n], blocks[n], named, asked.memo) if n < len(sources) else ())
         if found and (tokens := quote_tokens(found, sources, asked.count)) <= asked.room:
-            return FoundWork(tuple(found), (), tokens, beside=BESIDE if size <= _SHORT else None)
+            return FoundWork(tuple(found), (), tokens, listed=frozenset(found), beside=BESIDE if size <= _SHORT else None)
     return FoundWork()
 
 

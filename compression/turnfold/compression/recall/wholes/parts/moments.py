@@ -33,7 +33,8 @@ def find_moment(asked: PartRequest) -> FoundWork:
         if lines:
             quotes = joined(sources, [Quote(n, *line.place) for line in lines]) if n < len(sources) else ()
             chosen, tokens = fitting_spread(sources, quotes, min(room, _MOST), count)
-            return FoundWork(tuple(chosen), (), tokens, beside=BESIDE)
+            cut = n if quotes and list(quotes) != chosen else None  # a part of a log says so, lest it be taken for all
+            return FoundWork(tuple(chosen), (), tokens, cut, beside=BESIDE)
     return FoundWork()
 
 

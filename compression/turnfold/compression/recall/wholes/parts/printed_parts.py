@@ -34,10 +34,13 @@ def find_printed_parts(asked: PartRequest, finders: Iterable[Callable[[PartReque
         room = asked.room
         for _ in range(_TRIES):
             found = find(request._replace(room=room))
+            if not found.quotes:
+                break
             quotes = tuple(_as_printed(quote, printed) for quote in found.quotes)
             tokens = quote_tokens(quotes, asked.sources, asked.count)
-            if quotes and tokens <= asked.room:
-                return found._replace(quotes=quotes, tokens=tokens)
+            if tokens <= asked.room:
+                listed = frozenset(_as_printed(quote, printed) for quote in found.listed)
+                return found._replace(quotes=quotes, tokens=tokens, listed=listed)
             room = room * room // max(tokens, 1)
     return FoundWork()
 

@@ -48,13 +48,16 @@ _CODE: Final = re.compile(
 )
 _CLOSES: Final = re.compile(r"[ \t]*(?:[}\])]|</|end\b)")
 _MARKED: Final = re.compile(
-    r"(?P<doc>apiVersion:)|(?P<file>diff --git |Index: )|(?P<hunk>@@ )|(?P<table>\[\[?[^\]\[\n]{1,80}\]\]?[ \t]*(?:[#;][^\n]*)?$)"
+    r"(?P<commit>commit [0-9a-f]{7,64}\b)|(?P<doc>apiVersion:)|(?P<file>diff --git |Index: )"
+    r"|(?P<hunk>@@ )|(?P<table>\[\[?[^\]\[\n]{1,80}\]\]?[ \t]*(?:[#;][^\n]*)?$)"
     r"|(?P<ruled>(?P<sign>[=_#*-])(?P=sign){2,}[ \t]+[^\n]{2,100}?[ \t]+(?P=sign){3,}[ \t]*$)|(?P<group>##\[group\]|::group::)"
     r"|(?P<tex>\\(?:part|chapter|(?:sub){0,2}section)\*?(?:\[[^\]\n]*\])?\{)|(?P<ends>---[ \t]*$|##\[endgroup\]|::endgroup::)"
 )
-_MARKS: Final = frozenset("adI@[=_#*:\\-")  # with which such a line begins
-_RANKS: Final = {"doc": -9, "file": -9, "group": -9, "ends": -9, "table": -8, "ruled": -8, "tex": -7, "hunk": -5}
+_MARKS: Final = frozenset("acdI@[=_#*:\\-")  # with which such a line begins
+_RANKS: Final = {"commit": -10, "doc": -9, "file": -9, "group": -9, "ends": -9, "table": -8, "ruled": -8, "tex": -7, "hunk": -5}
 _TITLED: Final = -6
+_KINDS: Final = {"file": ("file", "files"), "commit": ("commit", "commits")}  # what people call such parts
+_ABOUT: Final = "metadata"  # a block whose name is that of what it stands in
 _BEGIN: Final = re.compile(r"[ \t]*\\begin\{(\w+)\*?\}")
 _END: Final = re.compile(r"[ \t]*\\end\{(\w+)\*?\}")
 _ENVIRONMENT: Final = -3
@@ -67,7 +70,8 @@ _NAMING: Final = re.compile(
 )
 #: What makes a text worth a look: three lines that open something deeper, or mark a part.
 _SIGNS: Final = re.compile(
-    r"\n(?:(?<=[{(\[:>,]\n)[ \t]+\S|apiVersion:|diff --git |@@ |\[[\w.\" -]{1,80}\]\n|[_=*#-]{3,} \w|\\begin\{|##\[group\]"
+    r"\n(?:(?<=[{(\[:>,]\n)[ \t]+\S|apiVersion:|diff --git |commit [0-9a-f]{7,64}\b"
+    r"|@@ |\[[\w.\" -]{1,80}\]\n|[_=*#-]{3,} \w|\\begin\{|##\[group\]"
     r"|\S[^\n.:;!?{}]{5,80}\n\n|[\w./-]{1,60}:[^\n=]{0,80}\n\t)"
 )
 _REPORTS: Final = re.compile(r"^(?:diff --git |@@ -\d|_{3,} \w[^\n]* _{3,}$)", re.MULTILINE)
@@ -217,7 +221,8 @@ class _BlockReader:
             self._close(rank, before)
             if kind != "ends":
                 below = "\n".join(one for _, one in lines[n : n + _BELOW]) if kind == "doc" else ""
-                self._push(rank, line, (start, end), below, ("file", "files") if kind == "file" else ())
+                said = [one for _, one in lines[n + 1 : n + _BELOW]] if kind == "commit" else ()
+                self._push(rank, line, (start, end), below, (*_KINDS.get(kind, ()), *_subject(said)))
         elif begins:
             number = self._numbers[begins[1]] = self._numbers[begins[1]] + 1
             below = "\n".join(one for _, one in lines[n : n + 3])
@@ -235,9 +240,14 @@ class _BlockReader:
             self._found[self._open.pop()].end = start + len(line)
         named = _NAMING.match(line)
         if named and self._open and self._found[self._open[-1]].rank < indent:
-            self._found[self._open[-1]].keys.update((named[1].lower(), *_keys(named[1])))
+            self._name(self._found[self._open[-1]], (named[1].lower(), *_keys(named[1])))
         if after and _indent(after[0][1]) > indent and _opens(line, after[0][1]):
             self._push(indent, line, (start, start + len(line)), "", ())
+
+    def _name(self, block: _OpenBlock, name: Sequence[str]) -> None:
+        block.keys.update(name)
+        if block.above >= 0 and [*_keys(self._text[slice(*block.head)])] == [_ABOUT]:
+            self._found[block.above].keys.update(name)
 
     def _goes_on(self, n: int, lines: Sequence[tuple[int, str]]) -> bool:
         """Whether the line above a line in brackets is one too, as those that say of a game who plays."""
@@ -309,6 +319,11 @@ def _figures(text: str) -> Iterator[str]:
             yield f"{_MONTHS[word]}-{int(day)}"
     for month, day in _ISO_DAY.findall(folded):
         yield f"{int(month)}-{int(day)}"
+
+
+def _subject(lines: Sequence[str]) -> Iterator[str]:
+    """The words of what a commit is said to do, which is the first indented line below its own."""
+    return _keys(next((line for line in lines if line.startswith((" ", "\t"))), ""))
 
 
 def _indent(line: str) -> int:

@@ -2,7 +2,11 @@
 last message".
 
 Lives here: reading captions, transcripts, logs and exported chats by their times, and which moments a message names. Does not
-belong here: which text is meant, what is quoted (``recall.wholes.parts.moments``), single words (``lexicon/moments.txt``).
+belong here: which text is meant, what is quoted (``recall.wholes.parts.moments``), days (``named_days``), single words
+(``lexicon/moments.txt``).
+
+A log of several days has each time several times. Where a message names a day, its lines are meant; where it names none, or one
+by a word that only its writer can resolve ("yesterday"), those of each day, with their dates.
 """
 
 from __future__ import annotations
@@ -10,10 +14,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Final, NamedTuple
 
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range
+from turnfold.compression.text.dialogue.named_days import Day, is_day, named_days
 from turnfold.compression.text.dialogue.wanted.row_numbers import COUNT_WORDS
 from turnfold.compression.text.lexicon import lexicon, one_of
 
@@ -42,7 +48,7 @@ _BETWEEN: Final = re.compile(
     rf"\b(?:{one_of('moments', 'between')})\s+(?:{_MINUTE_WORD}\s+)?{_ASKED}\s*{_AND}\s*{_ASKED}"
     rf"|{_ASKED} ?(?:[-–—~～到至]|から|에서|부터) ?{_ASKED}"
 )
-_AT: Final = re.compile(rf"(?<!\w)(?:{one_of('moments', 'at')})\s+(?:{_MINUTE_WORD}\s+)?{_ASKED}")
+_AT: Final = re.compile(rf"(?<!\w)(?:{one_of('moments', 'at')})\s+(?:{_MINUTE_WORD}\s+|\d{{4}}-\d\d-\d\d[t ])?{_ASKED}")
 #: What is asked of a time stands behind it in some scripts, and in Turkish ("12:30'da ne denildi?"); in brackets it is a stamp.
 _TIME_ALONE: Final = re.compile(rf"(?<![\d:/.\-\[(]){_ASKED}")
 _HAS_TIME_FIRST: Final = re.compile(r"[\u0590-\u1fff\u2e80-\ud7ff]|\d['’][dt][ae]n?\b")
@@ -50,6 +56,12 @@ _MINUTES: Final = re.compile(rf"\b{_MINUTE_WORD}\s+(\d{{1,3}})(?!:)(?:\s*{_AND}\
 _OF_MINUTES: Final = re.compile(
     rf"\b(?:(?P<first>{one_of('moments', 'first')})|{one_of('moments', 'last')})\s+(?P<many>\d{{1,3}}|\w+)\s+{_MINUTE_WORD}\b"
 )
+#: An hour without minutes, which is all of it: "at 3 pm", "um 15 Uhr", and two of them.
+_HOUR: Final = rf"(\d{{1,2}})(?::(\d\d))?[^\S\n]?({one_of('moments', 'half')}|{one_of('moments', 'hour')})?(?!\w|:\d)"
+_AT_HOUR: Final = re.compile(rf"(?<!\w)(?P<at>{one_of('moments', 'at')})\s+{_HOUR}")
+_BETWEEN_HOURS: Final = re.compile(rf"\b(?P<between>{one_of('moments', 'between')})\s+{_HOUR}\s*{_AND}\s*{_HOUR}")
+_LAST_HOUR: Final = 23
+_MOST_LINES: Final = 80  # of days that a message does not tell apart
 _TABLES: Final = lexicon("moments")
 _SPEAKER: Final = re.compile(r"[\])\s,–-]{0,4}([^\W\d_][\w.'’-]*(?: [\w.'’-]+){0,2}):\s")
 
@@ -77,12 +89,14 @@ class NamedMoment(NamedTuple):
         begin, end: its times as they are written; "" for none. An `end` alone is as many minutes from the beginning or the end.
         which: 0 for a time, 1 for the first that fits the words, -1 for the last.
         said: the words of the message.
+        days: the days that it names.
     """
 
     begin: str
     end: str
     which: int
     said: frozenset[str]
+    days: frozenset[Day] = frozenset()
 
 
 def named_moment(message: str) -> NamedMoment | None:
@@ -91,7 +105,30 @@ def named_moment(message: str) -> NamedMoment | None:
     if len(folded) > _LONGEST:
         return None
     said = frozenset(words.words(folded))
-    return _named_time(folded, said) or _named_end(said)
+    found = _named_time(_with_minutes(folded), said) or _named_end(said)
+    return found and found._replace(days=named_days(folded))
+
+
+def _with_minutes(folded: str) -> str:
+    """A message with its hours as clocks show them: "between 3 and 4 pm" as "between 15:00 and 16:00", "at 3 pm" as from 15:00 to
+    15:59."""
+    if found := _BETWEEN_HOURS.search(folded):
+        begin, begun, half, end, ended, other = found.groups()[-6:]
+        half, other = half or other, other or half
+        times = (_clock(begin, begun, half), _clock(end, ended, other)) if half and other else ("", "")
+        return f"{found['between']} {times[0]} - {times[1]}" if all(times) else folded
+    found = _AT_HOUR.search(folded)
+    if found and found[4] and (time := _clock(found[2], found[3], found[4])):
+        return f"{found['at']} {time}" if found[3] else f"{time} - {time[:-2]}59"
+    return folded
+
+
+def _clock(hour: str, minutes: str | None, half: str) -> str:
+    """A time as clocks show it; "" for none."""
+    value = int(hour)
+    if half[0] in "ap" and half.endswith(("m", ".")):
+        value = value % 12 + (12 if half[0] == "p" else 0)
+    return f"{value}:{minutes or '00'}" if value <= _LAST_HOUR else ""
 
 
 def _named_time(folded: str, said: frozenset[str]) -> NamedMoment | None:
@@ -145,12 +182,22 @@ def _parts(time: str, half: str | None = None) -> tuple[int, ...]:
 
 
 def lines_at(lines: Sequence[TimedLine], moment: NamedMoment) -> list[TimedLine]:
-    """The lines of a named moment, of one day; those of who is named in the message, if anybody is."""
+    """The lines of a named moment; those of who is named in the message, if anybody is."""
     if moment.which and not moment.end:
         fitting = _fitting(lines, moment.said)
         return fitting[:1] if moment.which > 0 else fitting[-1:]
-    if len({line.day for line in lines}) > 1:
-        return []
+    by_day = {day: [*group] for day, group in groupby(lines, lambda line: line.day)}
+    if len(by_day) == 1:
+        return _lines_of_day(lines, moment)
+    if moment.days:
+        meant = [day for day in by_day if any(is_day(day, one) for one in moment.days)]
+    else:
+        meant = [*by_day] if not moment.which else [[*by_day][0 if moment.which > 0 else -1]]
+    found = [line for day in meant for line in _lines_of_day(by_day[day], moment)]
+    return found if moment.days else found[-_MOST_LINES:]
+
+
+def _lines_of_day(lines: Sequence[TimedLine], moment: NamedMoment) -> list[TimedLine]:
     times = [_value(line.parts) for line in lines]
     begin, end = _window(moment, times, len(lines[0].parts))
     inside = [line for line, at in zip(lines, times, strict=True) if begin <= at <= end]

@@ -1,0 +1,114 @@
+"""Lines of a text that the user asked for.
+
+Lives here: which lines a task's own words point to. Does not belong here: what lines are worth otherwise (``lines``, the kinds),
+quoting them to a later question (``recall``).
+
+An agent that was asked for one record of a list reads the list first and uses the record many steps later. No rule of a kind
+tells this record from the others; the words of the task do, if hardly another line has them.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice, pairwise
+from typing import Final, Self
+
+from turnfold.compression.shorten.lines import WeighedLine
+from turnfold.compression.text import words
+
+_LONGEST: Final = 600  # characters of a message that asks for something; of a longer one the words name too much
+_SHORTEST: Final = 3  # letters of a word; a figure may be shorter
+_MOST_WORDS: Final = 60
+_FEWEST_ROWS: Final = 8
+_FEW: Final = 4  # rows that a telling word stands in
+_MOST: Final = 3  # rows that are asked for
+_NEAR: Final = 24  # rows below one in which something else that is asked may stand
+_MOST_NEAR: Final = 2  # such rows for each word, as of what a diff replaces
+_EVIDENCE: Final = 3  # as that of a failure
+_NEARBY: Final = 2
+
+
+class TaskWords(frozenset[str]):
+    """Words of a task, of which some are what the user asked for."""
+
+    asked: tuple[str, ...]
+
+    def __new__(cls, said: Iterable[str], asked: Iterable[str]) -> Self:
+        """Words, with those that the user asked for."""
+        found = super().__new__(cls, said)
+        found.asked = tuple(asked)
+        return found
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TaskWords) and self.asked == other.asked and frozenset.__eq__(self, other)
+
+    __hash__ = frozenset.__hash__
+
+
+def task_words(said: Iterable[str], messages: Iterable[str]) -> TaskWords:
+    """Words of a task.
+
+    Args:
+        said: all of them, in lower case.
+        messages: what the user wrote.
+    """
+    short = [words.fold(text) for text in messages if len(text) <= _LONGEST]
+    return TaskWords(said, islice(dict.fromkeys(word for text in short for word in _content(text)), _MOST_WORDS))
+
+
+def _content(folded: str) -> Iterator[str]:
+    """The words that say something, and two of them in a row as code writes them in one: "pod IP" is "podIP"."""
+    said = words.words(folded)
+    content = words.content(said, words.language(set(said)))
+    yield from (word for word in content if len(word) >= _SHORTEST or word.isdigit() or not word.isascii())
+    yield from (f"{a}{b}" for a, b in pairwise(content))
+
+
+def with_asked(rows: list[WeighedLine], said: frozenset[str]) -> list[WeighedLine]:
+    """The rows, those that are asked for as evidence: up to three that hold a word which stands in hardly another, or more of the
+    words than all others, and below these the next ones with what else is asked."""
+    asked = said.asked if isinstance(said, TaskWords) else ()
+    if not asked or len(rows) < _FEWEST_ROWS:
+        return rows
+    places = _places(rows, asked)
+    held = Counter(i for found in places.values() for i in found)
+    named = _named(places, held)
+    out = list(rows)
+    for i in named:
+        out[i] = out[i]._replace(evidence=_EVIDENCE)
+        below = (k for found in places.values() if i not in found for k in _next(found, i))
+        for k in below:
+            out[k] = out[k]._replace(evidence=max(out[k].evidence, _NEARBY))
+    return out
+
+
+def _named(places: Mapping[str, Sequence[int]], held: Mapping[int, int]) -> list[int]:
+    """The rows that are asked for, those with most of the words first."""
+    telling = {i for found in places.values() if len(found) <= _FEW for i in found}
+    most = max(held.values(), default=0)
+    best = [i for i, number in held.items() if number == most]
+    if most > 1 and len(best) <= _MOST:
+        telling.update(best)
+    return sorted(telling, key=lambda i: (-held[i], i))[:_MOST]
+
+
+def _next(found: Sequence[int], at: int) -> Sequence[int]:
+    """The next rows of a word behind a row."""
+    first = bisect_right(found, at)
+    return [k for k in found[first : first + _MOST_NEAR] if k <= at + _NEAR]
+
+
+def _places(rows: Sequence[WeighedLine], asked: Sequence[str]) -> dict[str, list[int]]:
+    """The rows that hold each of the words, in order."""
+    lines = [row.text.lower() for row in rows]
+    whole = "\n".join(lines)
+    found: dict[str, list[int]] = {}
+    for word in asked:
+        if word in whole:
+            is_whole = re.compile(rf"(?<![a-z\d]){re.escape(word)}(?![a-z\d])")
+            if held := [i for i, line in enumerate(lines) if word in line and is_whole.search(line)]:
+                found[word] = held
+    return found
