@@ -2,7 +2,7 @@
 
 Lives here: the keys of input items. Does not belong here: the body around them, how items join (``responses``).
 
-The facts are those of OpenAI's specification (types as of its Python SDK 3.54). Calls and results are paired by `call_id`. Items
+The facts are those of OpenAI's specification (types as of its Python SDK 3.57). Calls and results are paired by `call_id`. Items
 of hosted tools carry their result inside, and are read for recall, but never edited. So are items that nobody here knows.
 """
 
