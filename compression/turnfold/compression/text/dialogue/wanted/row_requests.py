@@ -94,8 +94,8 @@ _CHANGE: Final = re.compile(rf"\b(?:{one_of('tallies', 'changes')})\b|{one_of('t
 _MOST_CHANGE: Final = 300  # characters
 # "List all" names no list, and "the list twice" does.
 _LISTS: Final = re.compile(
-    r"(?<!\bthe )(?<!\bmy )(?<!\bour )(?<!\bthis )(?<!\bthat )(?<!\bla )"
-    rf"\b(?:lists?|listen?|lista|listar?) (?:for )?(?=(?:{one_of('tallies', 'all rows')})\b)"
+    r"list(?<=\blist)(?<!\bthe list)(?<!\bmy list)(?<!\bour list)(?<!\bthis list)(?<!\bthat list)(?<!\bla list)"
+    rf"(?:s|en?|ar?)? (?:for )?(?=(?:{one_of('tallies', 'all rows')})\b)"
 )
 _SOME_DATA: Final = re.compile(rf"\b(?:an?|eine?r?|une?|una?|uma?|een) (?:[\w-]+ )?(?:{one_of('tallies', 'data')})\b")
 _INVENTED: Final = lexicon("tallies")["invented"]
@@ -127,7 +127,8 @@ def _tallies(folded: str, start: int, end: int) -> bool:
 
 
 def _may_tally(folded: str) -> bool:
-    if not folded.isascii() or not _CUES.isdisjoint(lower.words(folded.replace("'", " "))):
+    said = lower.plain_words(folded)
+    if said is None or not _CUES.isdisjoint(said):
         return True
     return any(map(folded.__contains__, _BEGINNINGS))
 
