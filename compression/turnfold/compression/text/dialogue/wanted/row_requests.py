@@ -34,8 +34,8 @@ _RATHER: Final = (
     r"\b(?:or|than|oder|als|ou|que|o|di)\b[^.!?\n]{1,60}\?"
 )
 _TALLIES: Final = re.compile(
-    rf"{lower.PHRASE_START}(?:\b(?:{one_of('tallies', 'all rows')})\b|{one_of('tallies', 'all rows run-on')}|\btop[- ]?\d"
-    rf"|\b(?:{one_of('tallies', 'all rows beginnings')})\w|\bby (?:\w+ )?(?:month|year|day|week)\b)"
+    rf"\b(?:(?:{one_of('tallies', 'all rows')})\b|top[- ]?\d|(?:{one_of('tallies', 'all rows beginnings')})\w"
+    rf"|by (?:\w+ )?(?:month|year|day|week)\b)|{one_of('tallies', 'all rows run-on')}"
 )
 _RANGES: Final = re.compile(_RANGE)
 _HELD_AGAINST: Final = re.compile(_RATHER)
