@@ -13,11 +13,10 @@ whatever was said: the minutes, the next steps, what is open.
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import Final
 
 from turnfold.compression.memo import remembering
-from turnfold.compression.text.lexicon import lexicon, one_of
+from turnfold.compression.text.lexicon import compiled, lexicon, one_of
 from turnfold.compression.text.lower import PHRASE_START, plain_words, words
 
 _THINGS: Final = one_of("overall", "things")
@@ -292,14 +291,7 @@ _FOREIGN: Final = (
 FORMS: Final = (*_ENGLISH, *_GERMAN, *_ROMANCE, *_OTHERS, *((frozenset[str](), form) for form in _FOREIGN))
 
 
-@cache  # it takes a tenth of a second to compile, for which no start waits
-def _overall() -> re.Pattern[str]:
-    return re.compile(f"{PHRASE_START}(?:{'|'.join(f'(?:{form})' for _, form in FORMS)})")
-
-
-@cache
-def _form(form: str) -> re.Pattern[str]:
-    return re.compile(form)
+_OVERALL: Final = f"{PHRASE_START}(?:{'|'.join(f'(?:{form})' for _, form in FORMS)})"
 
 
 _MOST: Final = 300  # characters; whoever writes more brings what it is about
@@ -321,12 +313,12 @@ def asks_for_overall(folded: str) -> bool:
         return False
     said = plain_words(folded)
     if said is None:
-        return _overall().search(folded) is not None
-    return any(_form(form).search(folded) for needed, form in FORMS if not needed.isdisjoint(said))
+        return compiled(_OVERALL).search(folded) is not None
+    return any(compiled(form).search(folded) for needed, form in FORMS if not needed.isdisjoint(said))
 
 
 def without_overall(folded: str) -> str:
     """Such a message without the words that say so: what is left names a topic, if there is one. Any other as it is."""
     if not asks_for_overall(folded):
         return folded
-    return _SCAFFOLD.sub(" ", _overall().sub(lambda found: f" {' '.join(_THING.findall(found[0]))} ", folded))
+    return _SCAFFOLD.sub(" ", compiled(_OVERALL).sub(lambda found: f" {' '.join(_THING.findall(found[0]))} ", folded))

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Final
 
 _ALIKE: Final = 2  # more would take longer to compile than it saves
-_FEW: Final = 3  # phrases
+_FEW: Final = 16  # phrases, which take no longer one by one
 
 
 @cache  # several modules ask for the same table, and most words stand in several sections
@@ -53,3 +53,9 @@ def any_of(phrases: Iterable[str], alike: int = _ALIKE) -> str:
     for phrase in ordered:  # an empty one, which matches anywhere, is the last
         begun.setdefault(phrase[:1], []).append(phrase[1:])
     return "|".join(f"{re.escape(sign)}(?:{any_of(rest, alike - 1)})" for sign, rest in begun.items())
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern that few texts need, compiled when the first of them does: no start waits for it."""
+    return re.compile(pattern)
