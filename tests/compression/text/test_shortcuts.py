@@ -17,6 +17,7 @@ from turnfold.compression.text.dialogue import overall, requests, told_before
 from turnfold.compression.text.dialogue.orders import orders_nothing
 from turnfold.compression.text.dialogue.self_statements import fact_weight
 from turnfold.compression.text.figures import figures, figures_by_span, figures_by_start
+from turnfold.compression.text.lexicon import compiled
 from turnfold.compression.text.lower import PHRASE_START, joined_words, joined_words_within, lower_text, words_within
 from turnfold.compression.text.lower import words as plain_words
 from turnfold.compression.text.sentences import sentences
@@ -260,7 +261,14 @@ def _begins_a_phrase(parsed: Any, *, at_word: bool = False) -> tuple[bool, bool]
 
 
 def test_phrases_that_are_looked_for_at_their_beginnings_begin_nowhere_else() -> None:
-    found = [overall._overall(), told_before._forms(), requests._ALL, requests._WHOLE, requests._BEGINNING, requests._ASKING]
+    found = [
+        compiled(overall._OVERALL),
+        told_before._forms(),
+        requests._ALL,
+        requests._WHOLE,
+        requests._BEGINNING,
+        requests._ASKING,
+    ]
     for pattern in found:
         assert pattern.pattern.startswith(PHRASE_START)
         assert _begins_a_phrase(sre_parser.parse(pattern.pattern.removeprefix(PHRASE_START))) == (True, False)

@@ -73,9 +73,9 @@ _MONTHS: Final = (
     "|ottobre|dicembre"
 )
 DATE_WORDS: Final = re.compile(
-    rf"(?:{_ENGLISH_MONTHS})\b\.? (?:\d{{1,2}}(?:st|nd|rd|th)?\b(?:,? \d{{4}}\b)?|\d{{4}}\b)"
+    rf"(?=[\dJFMASOND])(?:(?:{_ENGLISH_MONTHS})\b\.? (?:\d{{1,2}}(?:st|nd|rd|th)?\b(?:,? \d{{4}}\b)?|\d{{4}}\b)"
     rf"|\d{{1,2}}(?:st|nd|rd|th|\.)? (?=[^\W\d_])(?:of |de )?(?:{_ENGLISH_MONTHS}|{_MONTHS})\b(?:,? (?:de |of )?\d{{4}}\b)?"
-    r"|\d{1,4}年(?:\d{1,2}月(?:\d{1,2}[日号])?)?|\d{1,2}月\d{1,2}[日号]"
+    r"|\d{1,4}年(?:\d{1,2}月(?:\d{1,2}[日号])?)?|\d{1,2}月\d{1,2}[日号])"
 )
 PULL_WORDS: Final = re.compile(r"\b(?:PR|MR|[Pp]ull [Rr]equest|[Mm]erge [Rr]equest|[Ii]ssue|[Tt]icket|[Bb]ug) ?[#!]?\d{1,9}\b")
 SECRET_WORDS: Final = re.compile(

@@ -74,6 +74,13 @@ def _in_pieces(split: str, word: re.Pattern[str]) -> list[str]:
     return found
 
 
+def plain_words(low: str) -> frozenset[str] | None:
+    """The words of a lowered text, without what stands behind an apostrophe in them; None where it has words that are not ASCII.
+    A pattern that needs one of some words need not be tried where none of them stands."""
+    plain = _plain_low(low)
+    return None if plain is None else frozenset(plain.encode().translate(_LETTERS).decode().split())
+
+
 def words_within(text: str) -> Callable[[int, int], list[str]]:
     """``words(lower_text(text[start:end]))`` by the range; a text without words beyond ASCII is split once."""
     low = _plain_low(text)

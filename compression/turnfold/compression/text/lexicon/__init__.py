@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
+from typing import Final
+
+_ALIKE: Final = 2  # more would take longer to compile than it saves
+_FEW: Final = 16  # phrases, which take no longer one by one
 
 
 @cache  # several modules ask for the same table, and most words stand in several sections
@@ -36,5 +40,22 @@ def all_words(name: str) -> frozenset[str]:
 @cache
 def one_of(name: str, section: str) -> str:
     """A pattern for any phrase of a section, the longest first; a phrase's blanks are written as ``_`` in the table."""
-    phrases = {phrase.replace("_", " ") for phrase in lexicon(name)[section]}
-    return "|".join(re.escape(phrase) for phrase in sorted(phrases, key=lambda phrase: (-len(phrase), phrase)))
+    return any_of(phrase.replace("_", " ") for phrase in lexicon(name)[section])
+
+
+def any_of(phrases: Iterable[str], alike: int = _ALIKE) -> str:
+    """A pattern for any of some phrases, the longest first. Those that begin with the same characters, `alike` of them, stand
+    together, since a search tries each alternative at each word: hundreds of phrases take an eighth of the time."""
+    ordered = sorted(set(phrases), key=lambda phrase: (-len(phrase), phrase))
+    if alike == 0 or len(ordered) <= _FEW:
+        return "|".join(map(re.escape, ordered))
+    begun: dict[str, list[str]] = {}
+    for phrase in ordered:  # an empty one, which matches anywhere, is the last
+        begun.setdefault(phrase[:1], []).append(phrase[1:])
+    return "|".join(f"{re.escape(sign)}(?:{any_of(rest, alike - 1)})" for sign, rest in begun.items())
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern that few texts need, compiled when the first of them does: no start waits for it."""
+    return re.compile(pattern)

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.lexicon import any_of, lexicon
 
 Mention = tuple[int, int, str]
 
@@ -21,8 +21,7 @@ _TABLE: Final = lexicon("names")
 
 
 def _any(section: str) -> str:
-    """The words of a section, the longest first."""
-    return "|".join(sorted(map(re.escape, _TABLE[section]), key=lambda word: (-len(word), word)))
+    return any_of(_TABLE[section])
 
 
 def _endings(sections: Iterable[str]) -> tuple[str, ...]:

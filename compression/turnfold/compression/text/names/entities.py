@@ -60,7 +60,9 @@ _MONTH: Final = (
     r"|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b)"
 )
 # Dates that ``inline`` does not protect; what is listed here is found only, never kept byte for byte because of it.
+# All begin with a figure or a day of the week, and no other place is tried.
 _DATES: Final = re.compile(
+    r"(?=[\d一二三四五六七八九十〇零MTWFS])(?:"
     r"\d{1,2} (?:января|февраля|марта|апреля|мая|июня|июля|августа|сентября|октября|ноября|декабря|stycznia|lutego|marca|kwietnia"
     r"|maja|czerwca|lipca|sierpnia|września|października|listopada|grudnia|januari|februari|maart|april|mei|juni|juli|augustus"
     r"|september|oktober|november|december|Ocak|Şubat|Mart|Nisan|Mayıs|Haziran|Temmuz|Ağustos|Eylül|Ekim|Kasım|Aralık"
@@ -78,7 +80,7 @@ _DATES: Final = re.compile(
     r"|\d{1,2} (?:يناير|فبراير|مارس|أبريل|إبريل|مايو|يونيو|يوليو|أغسطس|سبتمبر|أكتوبر|نوفمبر|ديسمبر|كانون الثاني|شباط|آذار"
     r"|نيسان|أيار|حزيران|تموز|آب|أيلول|تشرين الأول|تشرين الثاني|كانون الأول|جانفي|فيفري|أفريل|ماي|جوان|جويلية|أوت)(?!\w)"
     r"(?: \d{4})?|\d{1,2} ב(?:ינואר|פברואר|מרץ|אפריל|מאי|יוני|יולי|אוגוסט|ספטמבר|אוקטובר|נובמבר|דצמבר)\b(?: \d{4}\b)?"
-    r"|\d{1,2} tháng \d{1,2}\b(?: năm \d{4}\b)?|\b\d{1,2} h [0-5]\d\b"
+    r"|\d{1,2} tháng \d{1,2}\b(?: năm \d{4}\b)?|\b\d{1,2} h [0-5]\d\b)"
 )
 #: "+353 1 555 0142", "+49 (0)421 220-15".
 _PHONES: Final = re.compile(r"(?<![\w+])\+\d{1,3}(?:[ \u00a0./-]?\(\d{1,4}\))?(?:[ \u00a0./-]\d{1,8}){1,6}(?![\w.]\d)\b")

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.lexicon import any_of, lexicon
 from turnfold.compression.text.ties.pieces import StatementPiece
 
 Pair = tuple[int, int]
@@ -22,7 +22,7 @@ _NUMBER: Final = r"\d{1,3}(?:\.\d{1,3}){0,3}(?:\([a-z]\))?"
 _AND: Final = "and|or|to|und|oder|bis|et|ou|à|y|o|e|i|lub|и|или|ve|veya|en"
 #: "clauses 4.1 and 4.2", "Schritt 3", "第三条", "手順2": a word for something numbered, and numbers.
 _REFERENCE: Final = re.compile(
-    rf"(?:§{{1,2}}|\b(?:{'|'.join(sorted(_TIES['numbered'], key=lambda word: (-len(word), word)))})\b\.?)[ \u00a0]?"
+    rf"(?:§{{1,2}}|\b(?:{any_of(_TIES['numbered'])})\b\.?)[ \u00a0]?"
     rf"(?P<numbers>{_NUMBER}(?:(?:,|,? (?:{_AND})|-|–) ?{_NUMBER}){{0,8}})"
     r"|第 ?(?P<counted>[\d一二三四五六七八九十]{1,4}) ?[条條步項项款章]"
     r"|(?:步骤|手順|ステップ|제) ?(?P<dense>\d{1,3})(?:조|항|단계)?",

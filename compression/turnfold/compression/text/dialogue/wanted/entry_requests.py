@@ -39,9 +39,9 @@ def _patterns() -> _Patterns:
     asked, commanded, done = (words.fold(one_of("entries", section)) for section in ("asked", "commanded", "done"))
     asks_run_on, done_run_on = (words.fold(one_of("entries", section)) for section in ("run-on", "done run-on"))
     return _Patterns(
-        re.compile(rf"{lower.PHRASE_START}(?<!\w)(?:{asked})(?!\w)"),
+        re.compile(rf"(?<!\w)(?:{asked})(?!\w)"),
         re.compile(rf"\A\W{{0,3}}(?:(?:{_ASIDE})\W{{1,3}}){{0,2}}(?:{commanded})(?!\w)|{asks_run_on}"),
-        re.compile(rf"{lower.PHRASE_START}(?:(?<!\w)(?:{done})(?!\w)|{done_run_on})"),
+        re.compile(rf"(?<!\w)(?:{done})(?!\w)|{done_run_on}"),
     )
 
 

@@ -18,7 +18,7 @@ from turnfold.compression.memo import remembering
 from turnfold.compression.text import lower, words
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.picks import PLACES
-from turnfold.compression.text.lexicon import lexicon, one_of
+from turnfold.compression.text.lexicon import compiled, lexicon, one_of
 from turnfold.compression.text.records import records_of
 from turnfold.compression.text.sentences import rough_sentences
 from turnfold.compression.text.spans import QUESTION_MARKS
@@ -34,8 +34,8 @@ _RATHER: Final = (
     r"\b(?:or|than|oder|als|ou|que|o|di)\b[^.!?\n]{1,60}\?"
 )
 _TALLIES: Final = re.compile(
-    rf"{lower.PHRASE_START}(?:\b(?:{one_of('tallies', 'all rows')})\b|{one_of('tallies', 'all rows run-on')}|\btop[- ]?\d"
-    rf"|\b(?:{one_of('tallies', 'all rows beginnings')})\w|\bby (?:\w+ )?(?:month|year|day|week)\b)"
+    rf"\b(?:(?:{one_of('tallies', 'all rows')})\b|top[- ]?\d|(?:{one_of('tallies', 'all rows beginnings')})\w"
+    rf"|by (?:\w+ )?(?:month|year|day|week)\b)|{one_of('tallies', 'all rows run-on')}"
 )
 _RANGES: Final = re.compile(_RANGE)
 _HELD_AGAINST: Final = re.compile(_RATHER)
@@ -93,9 +93,9 @@ _MOST_BESIDE: Final = 1  # words beside them that say something else: "what does
 _CHANGE: Final = re.compile(rf"\b(?:{one_of('tallies', 'changes')})\b|{one_of('tallies', 'changes run-on')}")
 _MOST_CHANGE: Final = 300  # characters
 # "List all" names no list, and "the list twice" does.
-_LISTS: Final = re.compile(
-    r"(?<!\bthe )(?<!\bmy )(?<!\bour )(?<!\bthis )(?<!\bthat )(?<!\bla )"
-    rf"\b(?:lists?|listen?|lista|listar?) (?:for )?(?=(?:{one_of('tallies', 'all rows')})\b)"
+_LISTS: Final = (
+    r"list(?<=\blist)(?<!\bthe list)(?<!\bmy list)(?<!\bour list)(?<!\bthis list)(?<!\bthat list)(?<!\bla list)"
+    rf"(?:s|en?|ar?)? (?:for )?(?=(?:{one_of('tallies', 'all rows')})\b)"
 )
 _SOME_DATA: Final = re.compile(rf"\b(?:an?|eine?r?|une?|una?|uma?|een) (?:[\w-]+ )?(?:{one_of('tallies', 'data')})\b")
 _INVENTED: Final = lexicon("tallies")["invented"]
@@ -127,7 +127,8 @@ def _tallies(folded: str, start: int, end: int) -> bool:
 
 
 def _may_tally(folded: str) -> bool:
-    if not folded.isascii() or not _CUES.isdisjoint(lower.words(folded.replace("'", " "))):
+    said = lower.plain_words(folded)
+    if said is None or not _CUES.isdisjoint(said):
         return True
     return any(map(folded.__contains__, _BEGINNINGS))
 
@@ -160,7 +161,9 @@ def is_tally_word(word: str) -> bool:
 
 def names_data(folded: str) -> bool:
     """Whether it names data, whatever these are about; "list all" does not."""
-    return not DATA_WORDS.isdisjoint(words.words(_LISTS.sub(" ", folded)))
+    if DATA_WORDS.isdisjoint(words.words(folded)):
+        return False
+    return not DATA_WORDS.isdisjoint(words.words(compiled(_LISTS).sub(" ", folded)))
 
 
 def names_certain_data(folded: str) -> bool:
@@ -191,7 +194,7 @@ def tally_terms(text: str) -> frozenset[str]:
     if not asks_over_rows(folded):
         return frozenset()
     names = _names(text, folded)
-    said = words.words(_LISTS.sub(" ", folded))
+    said = words.words(compiled(_LISTS).sub(" ", folded))
     content = (
         word
         for word in words.content(said, words.language(set(said)))
