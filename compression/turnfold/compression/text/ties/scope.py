@@ -38,10 +38,10 @@ _FIRST: Final = 4  # words among which a scope's subject and verb stand
 _SUBJECT: Final = 3  # words of its subject
 _LONGEST: Final = 20  # words of a sentence that gives a scope
 _LIST_AND: Final = r"(?:and|or|und|oder|et|ou|y|o|e|en|of|i|lub|и|или)"
-#: A member of a list, by its first word, without its article: "have keys: Ms Adeyemi, Mr Frost and the porter".
+#: A member of a list without its article: "have keys: Ms Adeyemi, Mr Frost and the porter".
 _MEMBER: Final = re.compile(
-    rf"(?:^|[,:;(] |\b{_LIST_AND} )(?:{_LIST_AND} )?(?:{'|'.join(sorted(ARTICLES | DEFINITE))} )?(\w+)(?:[ '’.-]{{1,2}}\w+){{0,2}}"
-    rf"(?=[,;.)]| {_LIST_AND} )"
+    rf"(?:^|[,:;(] |\b{_LIST_AND} )(?:{_LIST_AND} )?(?:{'|'.join(sorted(ARTICLES | DEFINITE))} )?"
+    rf"(\w+(?:[ '’.-]{{1,2}}\w+){{0,2}})(?=[,;.)]| {_LIST_AND} )"
 )
 _MEMBERS: Final = 2  # that are told from the words around a list
 _UNDONE: Final = 6  # words among which it says what is undone
@@ -85,7 +85,9 @@ def _is_of_list(piece: StatementPiece, before: StatementPiece) -> bool:
     if named not in before.said or "," not in before.text:  # most
         return False
     members = _MEMBER.findall(before.body.lower())
-    return len(members) >= _MEMBERS and named in members
+    begin = piece.body.lower()
+    begin = begin[begin.find(named) :]
+    return len(members) >= _MEMBERS and any(begin.startswith(f"{member} ") for member in members)
 
 
 def _counts(piece: StatementPiece) -> bool:

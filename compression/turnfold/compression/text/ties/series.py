@@ -29,7 +29,7 @@ def without_series(pieces: Sequence[StatementPiece], ties: Sequence[Pair]) -> Se
     return [
         (one, other)
         for one, other in ties
-        if (series[one] < 0 or series[one] != series[other]) and not _says_the_same(pieces[one], pieces[other])
+        if (series[one] < 0 or series[one] != series[other]) and not _says_the_same(pieces, one, other)
     ]
 
 
@@ -43,8 +43,9 @@ def _series(pieces: Sequence[StatementPiece]) -> list[int]:
 
 
 def _is_next(one: StatementPiece, other: StatementPiece) -> bool:
-    """Whether both have as many words, two of three in the same places; where no blanks part words, characters."""
-    if one.kind or other.kind:
+    """Whether both have as many words, two of three in the same places; where no blanks part words, characters. Lines have other
+    signs that they are a list."""
+    if one.kind or other.kind or other.starts_line:
         return False
     mine, theirs = (_characters(one), _characters(other)) if one.dense and other.dense else (one.said, other.said)
     size = len(mine)
@@ -56,5 +57,9 @@ def _characters(piece: StatementPiece) -> list[str]:
     return [sign for sign in piece.body if not sign.isdigit()]
 
 
-def _says_the_same(one: StatementPiece, other: StatementPiece) -> bool:
-    return len(one.said) == len(other.said) > 0 and one.body.strip() == other.body.strip()
+def _says_the_same(pieces: Sequence[StatementPiece], one: int, other: int) -> bool:
+    """Whether a sentence is said again in its line. A fragment ("Only on Mondays.") is about something each time."""
+    mine, theirs = pieces[one], pieces[other]
+    if len(mine.said) != len(theirs.said) or not mine.stands_alone or pieces[max(one, other)].starts_line:
+        return False
+    return mine.body.strip() == theirs.body.strip()
