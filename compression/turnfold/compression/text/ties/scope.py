@@ -37,10 +37,11 @@ _UNLIMITED: Final = _NOT | {"the", "a", "an", "its", "their", "his", "her", "our
 _FIRST: Final = 4  # words among which a scope's subject and verb stand
 _SUBJECT: Final = 3  # words of its subject
 _LONGEST: Final = 20  # words of a sentence that gives a scope
+_THE: Final = ARTICLES | DEFINITE
 _LIST_AND: Final = r"(?:and|or|und|oder|et|ou|y|o|e|en|of|i|lub|и|или)"
 #: A member of a list without its article: "have keys: Ms Adeyemi, Mr Frost and the porter".
 _MEMBER: Final = re.compile(
-    rf"(?:^|[,:;(] |\b{_LIST_AND} )(?:{_LIST_AND} )?(?:{'|'.join(sorted(ARTICLES | DEFINITE))} )?"
+    rf"(?:^|[,:;(] |\b{_LIST_AND} )(?:{_LIST_AND} )?(?:{'|'.join(sorted(_THE))} )?"
     rf"(\w+(?:[ '’.-]{{1,2}}\w+){{0,2}})(?=[,;.)]| {_LIST_AND} )"
 )
 _MEMBERS: Final = 2  # that are told from the words around a list
@@ -58,11 +59,12 @@ def scope_ties(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     priced = costing or not (_PAYING.isdisjoint(distinct) or _OTHERWISE.isdisjoint(distinct))
     counted = not _NUMBERS.isdisjoint(distinct) or any(map(str.isdecimal, distinct))
     undone = not _UNDOING.isdisjoint(distinct)
+    yield from _of_lists(pieces)
+    if not (scoped or limited or priced or counted or undone):
+        return
     for i, piece in enumerate(pieces):
         if not i or piece.kind or piece.asks or not 0 < len(piece.said) <= _LONGEST or pieces[i - 1].kind or is_apart(pieces, i):
             continue
-        if _is_of_list(piece, pieces[i - 1]):
-            yield i - 1, i
         if undone and _POINTING.intersection(piece.said[:1]) and not _UNDOING.isdisjoint(piece.said[:_UNDONE]):
             yield from ((k, i) for k in before_in_line(pieces, i, _STEPS))
         if scoped and _is_scope(piece.said):
@@ -78,16 +80,21 @@ def scope_ties(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
             yield from ((k, i) for k in before_in_line(pieces, i, _BACK) if _says(pieces[k], piece.said[:2]))
 
 
-def _is_of_list(piece: StatementPiece, before: StatementPiece) -> bool:
-    """Whether it begins with one of those that the sentence before it lists: "Ada, Bo and Cy have keys. Bo returns his."."""
-    said = piece.said
-    named = said[1] if len(said) > 1 and (said[0] in ARTICLES or said[0] in DEFINITE) else said[0]
-    if named not in before.said or "," not in before.text:  # most
-        return False
-    members = _MEMBER.findall(before.body.lower())
-    begin = piece.body.lower()
-    begin = begin[begin.find(named) :]
-    return len(members) >= _MEMBERS and any(begin.startswith(f"{member} ") for member in members)
+def _of_lists(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+    """A list, and a sentence behind it that begins with one of those that it names: "Ada, Bo and Cy have keys. Bo lost his."."""
+    for i in range(1, len(pieces)):
+        piece, before = pieces[i], pieces[i - 1]
+        said = piece.said[:2]
+        if not said or piece.starts_line:
+            continue
+        named = said[-1] if said[0] in _THE else said[0]
+        if named not in before.said or piece.kind or piece.asks or "," not in before.text:  # most
+            continue
+        members = _MEMBER.findall(before.body.lower())
+        begin = piece.body.lower()
+        begin = begin[begin.find(named) :]
+        if len(members) >= _MEMBERS and any(begin.startswith(f"{member} ") for member in members):
+            yield i - 1, i
 
 
 def _counts(piece: StatementPiece) -> bool:
