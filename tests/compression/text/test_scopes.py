@@ -59,7 +59,22 @@ SCOPED = [
     ("Проезд для всех бесплатный с марта. Это касается автобусов города. Кондуктор вежлив.", "бесплатный"),
     ("The clinic offers free vaccination. Children under two get the vaccination only on Fridays. Bring a card.", "offers free"),
     ("Guests may use the sauna at any time. Staff use the sauna only before noon. Bring slippers.", "at any time"),
+    ("The keys are with Ms Okoro, Mr Lind and the porter. Mr Lind moves to Oslo next week. The hall is blue.", "Ms Okoro"),
+    ("We sell the mill, the barn and the pond. The barn burnt down last night. Tea is served at five.", "We sell"),
+    ("Press both buttons for a while. This erases every saved station. The cable is two metres long.", "both buttons"),
+    ("Drücken Sie lange auf Plus. Das löscht alle Sender. Das Kabel ist zwei Meter lang.", "auf Plus"),
+    (
+        "We repair the frame for nothing. Look at the back of the card, though: a stamp of each year has to be on it.",
+        "frame for nothing",
+    ),
+    ("المتحف مفتوح للجميع. ما عدا يوم الجمعة. المقهى صغير.", "مفتوح"),
+    ("Tous les membres paient une caution. Les retraités en sont dispensés. Le bar ferme tôt.", "paient une caution"),
 ]
+
+
+def test_all_steps_are_shown_with_what_they_undo() -> None:
+    steps = "Hold the knob down. The light goes blue. Let go of it. This deletes all timers. Spare knobs are in the lid."
+    assert "deletes all timers" in _shown_with(steps, "Hold the knob")
 
 
 @pytest.mark.parametrize(("text", "claim"), SCOPED)
@@ -104,6 +119,8 @@ ORDINARY = [
     "Jonas studied geology in Oslo and in Bergen. Mira moved to Turku in autumn because of a post at the university.",
     "The choir in Lund rehearses Bach on Mondays. Tenors from Malmö are welcome at the evening course in the church.",
     "The orchestra of Graz played Mahler in the hall. Eva Horak conducted from memory and received long applause.",
+    "In May, Brandt opened a bakery with nine ovens and a mill in Graz. Brandt sells rye bread to schools of the valley.",
+    "Ines erases the blackboard each day in geography. Pupils from Bern bring their own coloured chalk.",
     "The harbour of Split was full of sailing boats. Tourists from Zagreb bought figs at the market near the palace.",
 ]
 

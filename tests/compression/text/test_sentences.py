@@ -120,6 +120,18 @@ mixtures = st.lists(st.tuples(pieces, st.sampled_from([" ", "\n", ". ", "\n\n", 
 )
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("雨です。3時に止みます。", ["雨です。", "3時に止みます。"]),
+        ("今天下雨！5月开会？６点。a组先到。", ["今天下雨！", "5月开会？", "６点。", "a组先到。"]),
+        ("彼は「5点。3点」と言った。4点だ。", ["彼は「5点。3点」と言った。", "4点だ。"]),
+    ],
+)
+def test_a_figure_begins_a_sentence_behind_a_full_width_end(text: str, expected: list[str]) -> None:
+    assert [span.of(text) for span in sentences(text)] == expected
+
+
 @given(mixtures)
 def test_spans_tile_the_text(text: str) -> None:
     assert "".join(s.of(text) for s in sentences(text)) == text

@@ -5,6 +5,7 @@ Lives here: commands as processes of their own. Does not belong here: what comma
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -12,6 +13,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from turnfold.proxy import cli
 
 #: Runs the commands of its arguments as processes of their own, one after the other, each with one descriptor closed or with its
 #: output in a file. What they import is imported once. Python has no stream for a descriptor that is closed as it starts.
@@ -72,3 +75,14 @@ def test_streams_that_are_closed_are_empty(line: str, code: int, said: str) -> N
         ["/bin/sh", "-c", f'exec "$0" -m turnfold.proxy.cli {line}', sys.executable], capture_output=True, text=True, check=False
     )
     assert (ran.returncode, ran.stderr) == (code, said)
+
+
+def test_a_pipe_gets_utf_8_whatever_the_locale_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A console's code page on Windows has few letters, and so has a locale of Latin-1."""
+    (tmp_path / "notes.txt").write_text("Café 会議室. Nobody came.", encoding="utf-8")
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="latin-1", write_through=True))
+    monkeypatch.setattr(sys, "argv", ["turnfold", "prose", str(tmp_path / "notes.txt")])
+    with pytest.raises(SystemExit, match="0"):
+        cli.main()
+    assert written.getvalue() == "Café 会議室. Nobody came.\n".encode()

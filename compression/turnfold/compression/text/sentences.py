@@ -34,6 +34,9 @@ _NOTED: Final = re.compile(
     r"(?:(?:\[(?:\d{1,3}|[a-z]{1,2}|(?:[Nn]ote|nb|n\.?) ?\d{1,2}|[a-z][a-z ?-]{3,30})\]|【[^】\n]{1,40}】|[⁰¹²³⁴-⁹]{1,3}){1,8})"
     r"(?::\d{1,4}(?:[–-]\d{1,4})?)?[ \t]+(?=[\"“‘«(]?[A-ZÀ-ÞĀ-Ž\d])"
 )
+#: A full-width end with a figure or a small Latin letter right behind it, where the segmenter never cuts: "雨です。3時に".
+_WIDE_END: Final = re.compile(r"[。！？｡][」』）”’]*(?=[0-9０-９a-z])")
+_OPENING, _CLOSING = re.compile("[「『（“‘]"), re.compile("[」』）”’]")
 _PORTION: Final = 2000
 _LATE_END: Final = re.compile(r"[.!?][\"')”]?\s+(?=[^\W\d_a-z])|[。！？]")
 _OPENS: Final = "»"  # behind a blank, in German; the segmenter knows it as a closing mark only
@@ -202,6 +205,8 @@ def _cuts(line: str, values: Sequence[Range] | None) -> list[int]:
         line = body.replace("\n", " ") + line[len(body) :]
     cuts = _sentence_cuts(line)
     noted = [m.end() for m in _NOTED.finditer(line)] if "[" in line or not line.isascii() else ()  # each has such a sign
+    if not line.isascii():
+        noted = [*noted, *_wide_ends(line)]
     if noted:
         cuts = sorted({*cuts, *noted})
     if len(line) > LONGEST:
@@ -231,6 +236,17 @@ def _sentence_cuts(line: str) -> list[int]:
                 cuts.append(cut)
                 last = cut
     return cuts
+
+
+def _wide_ends(line: str) -> Iterator[int]:
+    """Where sentences begin with a figure behind a full-width end, outside quotations and brackets."""
+    at = opened = 0
+    for end in _WIDE_END.finditer(line):
+        opened += len(_OPENING.findall(line, at, end.end())) - len(_CLOSING.findall(line, at, end.end()))
+        at = end.end()
+        if opened <= 0:
+            opened = 0
+            yield at
 
 
 def _readable(portion: str) -> str:

@@ -42,6 +42,7 @@ from turnfold.compression.text.ties.reaching import reaching_ties
 from turnfold.compression.text.ties.referring import referring_ties
 from turnfold.compression.text.ties.run_in_heads import run_in_ties
 from turnfold.compression.text.ties.scope import scope_ties
+from turnfold.compression.text.ties.series import without_series
 from turnfold.compression.text.ties.status import status_ties
 from turnfold.compression.text.unmarked_speech import unmarked_speech
 from turnfold.compression.text.writers import written_by
@@ -281,7 +282,7 @@ def _of(
         if spoken := _spoken(text, pieces):
             joined[at] = [tied and i not in spoken for i, tied in enumerate(joined[at])]
             ties[at] = [(one, other) for one, other in ties[at] if one < other or one not in spoken]
-    told = iter(zip(joined, ties, strict=True))
+    told = iter([(tied, without_series(pieces, pairs)) for tied, pairs, (_, pieces) in zip(joined, ties, several, strict=True)])
     return [_columns(spans, *next(told)) if len(spans) > 1 else (spans, ((),) * len(spans), (1,) * len(spans)) for spans in cut]
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import io
 import os
 import sys
 from collections.abc import Mapping
@@ -147,6 +148,7 @@ def build() -> typer.Typer:
 def main() -> None:
     """Entry point."""
     _open_descriptors()
+    _write_any_character()
     try:
         ended = build()(standalone_mode=False)
     except _UsageProblem as exc:
@@ -190,6 +192,16 @@ def _open_descriptors() -> None:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
         if getattr(sys, name) is None:
             setattr(sys, name, open(descriptor, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - for the whole process
+
+
+def _write_any_character() -> None:
+    """Files and pipes get UTF-8, as Turnfold reads it, whatever the locale says; a terminal shows a sign for what it lacks."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() not in ("utf-8", "utf8"):
+            if stream.isatty():
+                stream.reconfigure(errors="replace")
+            else:
+                stream.reconfigure(encoding="utf-8", errors=stream.errors)
 
 
 def _refused() -> type[Exception]:

@@ -57,6 +57,8 @@ _GOING_ON: Final = _WORDS["refers-going-on"]
 _NOW: Final = _WORDS["refers-now"]
 _LATER: Final = _WORDS["refers-later"]
 _IN_THE_END: Final = {tuple(phrase.split("_")) for phrase in _WORDS["in-the-end"]}
+_HAS_THOUGH: Final = CUES["refers-though"]
+_THOUGH_SIGN: Final = re.compile(r"[,;] though ?[,;:–—]")
 _SHELLS: Final = _WORDS["refers-shells"]
 _COMPLEMENTS: Final = _WORDS["complements"]
 _AT_FIRST: Final = _WORDS["refers-at-first"]
@@ -103,7 +105,7 @@ def _back_and_forth(pieces: Sequence[StatementPiece]) -> list[Pair]:
         if said == pieces[before].said:  # what is said again refers to nothing
             continue
         opens = "pronouns" in piece.opens
-        refers = bits & _SURE > 0 or (bits & _ASKED > 0 and _refers(said, bits))
+        refers = bits & _SURE > 0 or (bits & _ASKED > 0 and (_refers(said, bits) or _is_set_off(bits, piece.body)))
         if refers or (opens and before == i - 1 and said[0] not in _PERSONS and said[0] not in pieces[before].said[:1]):
             found.append((i, before))
         if refers or opens:
@@ -279,6 +281,11 @@ def _is_though(said: Sequence[str]) -> bool:
     return said[-1] == "though" or any(
         word == "though" and k > 0 and said[k + 1] in _AUXILIARIES for k, word in enumerate(said[:-1])
     )
+
+
+def _is_set_off(cues: int, body: str) -> bool:
+    """ "Read the small print, though: ..."."""
+    return cues & _HAS_THOUGH > 0 and _THOUGH_SIGN.search(body) is not None
 
 
 def _is_there(said: Sequence[str]) -> bool:

@@ -1,8 +1,8 @@
 """A claim and the sentence behind it that says for whom, where or how long it holds: "This holds for ...", "It will end in May.".
 
-Lives here: pairs of a claim and a sentence of its line that gives its scope by a verb, by "only", by another price or by its
-amount said again. Does not belong here: scopes
-told by their first word (``pieces``), limits in other lines (``paragraph``, ``numbered``).
+Lives here: pairs of a claim and a sentence of its line that gives its scope by a verb, by "only", by another price, by its
+amount said again, by one of those that it lists, or that says what is lost by it. Does not belong here: scopes told by their
+first word (``pieces``), limits in other lines (``paragraph``, ``numbered``).
 
 The words of the whole text are asked first; each rule looks a bounded number of sentences back: all are linear.
 """
@@ -14,12 +14,13 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.ties.cues import ARTICLES, DEFINITE
 from turnfold.compression.text.ties.pieces import StatementPiece, before_in_line, is_apart
 
 Pair = tuple[int, int]
 
 _TIES: Final = lexicon("ties")
-_HOLDS, _ENDS, _ONLY = _TIES["holds"], _TIES["ending"], _TIES["only"]
+_HOLDS, _ENDS, _ONLY, _UNDOING = (_TIES[name] for name in ("holds", "ending", "only", "undoing"))
 _PAYING, _OTHERWISE, _COSTING, _NUMBERS = (_TIES[name] for name in ("paying", "paying-otherwise", "costing", "numbers"))
 _PRICE: Final = re.compile(
     r"[€$£¥₽₺₪₹₩]|\d ?(?:euros?|dollars?|pounds?|pence|cents?|francs?|Franken|CHF|EUR|USD|kr|zł|Kč|lire|lira|pesos|reais|руб)",
@@ -36,6 +37,16 @@ _UNLIMITED: Final = _NOT | {"the", "a", "an", "its", "their", "his", "her", "our
 _FIRST: Final = 4  # words among which a scope's subject and verb stand
 _SUBJECT: Final = 3  # words of its subject
 _LONGEST: Final = 20  # words of a sentence that gives a scope
+_THE: Final = ARTICLES | DEFINITE
+_LIST_AND: Final = r"(?:and|or|und|oder|et|ou|y|o|e|en|of|i|lub|и|или)"
+#: A member of a list without its article: "have keys: Ms Adeyemi, Mr Frost and the porter".
+_MEMBER: Final = re.compile(
+    rf"(?:^|[,:;(] |\b{_LIST_AND} )(?:{_LIST_AND} )?(?:{'|'.join(sorted(_THE))} )?"
+    rf"(\w+(?:[ '’.-]{{1,2}}\w+){{0,2}})(?=[,;.)]| {_LIST_AND} )"
+)
+_MEMBERS: Final = 2  # that are told from the words around a list
+_UNDONE: Final = 6  # words among which it says what is undone
+_STEPS: Final = 5  # of an instruction that undoes something
 _BACK: Final = 3  # sentences among which the one is looked for that "only" limits
 
 
@@ -47,11 +58,15 @@ def scope_ties(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     costing = not (_COSTING.isdisjoint(distinct) or _PAYING.isdisjoint(distinct))
     priced = costing or not (_PAYING.isdisjoint(distinct) or _OTHERWISE.isdisjoint(distinct))
     counted = not _NUMBERS.isdisjoint(distinct) or any(map(str.isdecimal, distinct))
-    if not (scoped or limited or priced or counted):
+    undone = not _UNDOING.isdisjoint(distinct)
+    yield from _of_lists(pieces)
+    if not (scoped or limited or priced or counted or undone):
         return
     for i, piece in enumerate(pieces):
         if not i or piece.kind or piece.asks or not 0 < len(piece.said) <= _LONGEST or pieces[i - 1].kind or is_apart(pieces, i):
             continue
+        if undone and _POINTING.intersection(piece.said[:1]) and not _UNDOING.isdisjoint(piece.said[:_UNDONE]):
+            yield from ((k, i) for k in before_in_line(pieces, i, _STEPS))
         if scoped and _is_scope(piece.said):
             yield i - 1, i
             yield i, i - 1
@@ -63,6 +78,23 @@ def scope_ties(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
             yield from ((k, i) for k in before_in_line(pieces, i, _BACK) if not _PAYING.isdisjoint(pieces[k].said))
         if counted and _counts(piece):
             yield from ((k, i) for k in before_in_line(pieces, i, _BACK) if _says(pieces[k], piece.said[:2]))
+
+
+def _of_lists(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+    """A list, and a sentence behind it that begins with one of those that it names: "Ada, Bo and Cy have keys. Bo lost his."."""
+    for i in range(1, len(pieces)):
+        piece, before = pieces[i], pieces[i - 1]
+        said = piece.said[:2]
+        if not said or piece.starts_line:
+            continue
+        named = said[-1] if said[0] in _THE else said[0]
+        if named not in before.said or piece.kind or piece.asks or "," not in before.text:  # most
+            continue
+        members = _MEMBER.findall(before.body.lower())
+        begin = piece.body.lower()
+        begin = begin[begin.find(named) :]
+        if len(members) >= _MEMBERS and any(begin.startswith(f"{member} ") for member in members):
+            yield i - 1, i
 
 
 def _counts(piece: StatementPiece) -> bool:
