@@ -54,7 +54,16 @@ def test_what_asks_for_no_such_advice_is_not_bound(question: str) -> None:
     assert not (advised_topics(question) & {"food", "drink"})
 
 
-@each("told", ["We drink wine.", "Are you allergic to nuts?", "I ate no more than usual.", "The walker passed by.", "He has no sugar daddy."])
+@each(
+    "told",
+    [
+        "We drink wine.",
+        "Are you allergic to nuts?",
+        "I ate no more than usual.",
+        "The walker passed by.",
+        "He has no sugar daddy.",
+    ],
+)
 def test_what_limits_nobody_binds_nothing(told: str) -> None:
     assert not any("food" in one.topics for one in bindings(told))
 

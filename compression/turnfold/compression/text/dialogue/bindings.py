@@ -20,7 +20,9 @@ _TABLE: Final = lexicon(_NAME)
 _LONGEST: Final = 240  # characters of a sentence that states what holds
 _LONGEST_READ: Final = 2400  # of a message
 #: What advice may be about.
-_TOPICS: Final = tuple(section.removesuffix(" about") for section in _TABLE if section.endswith(" about") and "run-on" not in section)
+_TOPICS: Final = tuple(
+    section.removesuffix(" about") for section in _TABLE if section.endswith(" about") and "run-on" not in section
+)
 
 
 def _pattern(section: str) -> re.Pattern[str]:
@@ -30,7 +32,9 @@ def _pattern(section: str) -> re.Pattern[str]:
 
 
 _ADVICE: Final = _pattern("advice")
-_BEGINS: Final = re.compile(rf"(?:\A|[.!?,:]\s+)\W*(?:(?:please|bitte|por favor|now|then|ok|okay)\W+)?(?:{_pattern('advice begins').pattern})")
+_BEGINS: Final = re.compile(
+    rf"(?:\A|[.!?,:]\s+)\W*(?:(?:please|bitte|por favor|now|then|ok|okay)\W+)?(?:{_pattern('advice begins').pattern})"
+)
 _GIVEN: Final = _pattern("advice given")
 _ABOUT: Final = {topic: _pattern(f"{topic} about") for topic in _TOPICS}
 _BINDS: Final = {topic: _pattern(f"{topic} binds") for topic in _TOPICS}
