@@ -15,11 +15,11 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from turnfold.compression.recall.dates import times_and_dates
-from turnfold.compression.recall.initials import initials
-from turnfold.compression.recall.kinds import kind_terms
 from turnfold.compression.recall.links import names_one_thing
+from turnfold.compression.recall.meant.initials import initials
+from turnfold.compression.recall.meant.kinds import kind_terms
+from turnfold.compression.recall.meant.respelled import is_mistyped_function_word, respelled_terms
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
-from turnfold.compression.recall.respelled import is_mistyped_function_word, respelled_terms
 from turnfold.compression.recall.tuning import Tuning
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue import requests

@@ -169,7 +169,7 @@ def _cells(index: PassageIndex, tuning: Tuning) -> tuple[Ints, Floats]:
 
 def _region_share(index: PassageIndex, tuning: Tuning) -> float:
     """How much regions count: the more, the shorter messages are."""
-    if int(index.turns[-1]) < tuning.region_least or not index.has_speakers:
+    if int(index.turns[-1]) < tuning.region_least:
         return 0.0
     return float(np.clip((tuning.region_long - index.median_turn) / (tuning.region_long - tuning.region_short), 0.0, 1.0))
 
