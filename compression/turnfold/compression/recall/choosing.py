@@ -20,6 +20,8 @@ import numpy.typing as npt
 from turnfold.compression.memo import Memo
 from turnfold.compression.recall import cover, passage_index
 from turnfold.compression.recall.abreast import Abreast, abreast, with_abreast
+from turnfold.compression.recall.asker import asker_factor
+from turnfold.compression.recall.bound import bound
 from turnfold.compression.recall.called import called_room, with_called, with_named_results
 from turnfold.compression.recall.coverage import Coverage, coverage
 from turnfold.compression.recall.fence import FRAME, fence_tokens
@@ -178,7 +180,8 @@ def _ranked(asking: _Asking, room: int, work: FoundWork, count: Callable[[str], 
     is_of_work = wanted is not None and wanted.asked.is_long and bool(work.quotes)  # "summarize the report" is of nothing else
     whole = None if is_of_work else _all_or_first(asking, asks, room, memo)
     first = requests.asks_for_beginning(asks)
-    if whole is None and asking.floor is None and not (first or work.quotes):
+    binding = bound(asking.sources, asking.question.text, memo) if asking.is_talk else []
+    if whole is None and asking.floor is None and not (first or work.quotes or binding):
         return None
     quotes = asking.ranked(memo) if whole is None else whole
     if whole is None and first:
@@ -186,6 +189,7 @@ def _ranked(asking: _Asking, room: int, work: FoundWork, count: Callable[[str], 
     elif whole is None and asking.wants_told and not (work.quotes or requests.asks_for_cover(asks)):
         told_room = ToldRoom(int(asking.tuning.told * room), 0, int(asking.tuning.told * room / 2))
         quotes = in_front(quotes, told(asking.sources, told_room, count, memo))
+    quotes = in_front(quotes, binding)
     if asking.fill and not asking.is_talk:
         quotes = in_front(quotes, newest_plan(asking.sources, asking.question.behind))
     has_ledger = asking.is_talk and (asking.fill or (whole is not None and not first))
@@ -372,6 +376,7 @@ class _Asking:
         least = np.inf if floor is None else floor * float(worth.max())
         worth = with_named_results(index, worth, self.terms, tuning.named_result)
         named = named_factor(index, sources, self.terms, tuning, borrowed=self.asked.borrowed)
+        named = named * asker_factor(index, sources, words.fold(self.question.text[:_OPENING]), tuning)
         worth = with_records(index, sources, renewed(index, sources, worth * named, memo), self.asked.things, tuning)
         if self.points_back:
             worth = np.where(_pointing_back(index, sources), tuning.points_back * worth, worth)

@@ -15,10 +15,11 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from turnfold.compression.recall.dates import times_and_dates
-from turnfold.compression.recall.kinds import kind_terms
 from turnfold.compression.recall.links import names_one_thing
+from turnfold.compression.recall.meant.initials import initials
+from turnfold.compression.recall.meant.kinds import kind_terms
+from turnfold.compression.recall.meant.respelled import is_mistyped_function_word, respelled_terms
 from turnfold.compression.recall.passage_index import Floats, PassageIndex
-from turnfold.compression.recall.respelled import is_mistyped_function_word, respelled_terms
 from turnfold.compression.recall.tuning import Tuning
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue import requests
@@ -258,6 +259,8 @@ def _groups(kept: Sequence[str], folded: str, index: PassageIndex) -> tuple[list
     for written in times_and_dates(folded):
         for word in [one for one in words.words(written.text) if one in found][:1]:
             found[word] = sorted({*found[word], *map(words.term, written.words)})
+    for word, terms in initials(kept, folded, index):
+        found[word] = sorted({*found[word], *terms})
     number = [at for at, word in enumerate(kept) for _ in found[word]]
     every = np.array([term for word in kept for term in found[word]], np.uint32)
     known = sum(field.having(every) for field in (index.words, index.heads, index.speakers))

@@ -36,6 +36,7 @@ class Tuning:
         region_short, region_long: median tokens of a message at which regions count fully, and not at all.
         unnamed: what passages of others lose where the question names one who speaks.
         unnamed_uncached: the same where no token is ever cached.
+        unasked: what passages of the other side lose where people ask about themselves.
         titled: what the first passage under a title gains that stands in the question.
         called: share of the greatest worth that a result gains whose call the question names.
         named_result: the same for the passages of a result that hold what the question names and asks of it.
@@ -100,6 +101,7 @@ class Tuning:
     region_long: float = 30
     unnamed: float = 0.3
     unnamed_uncached: float = 0.5
+    unasked: float = 0.3
     titled: float = 0.8
     called: float = 1.0
     named_result: float = 1.0

@@ -141,11 +141,15 @@ _ASKING: Final = re.compile(
     r"(?= (?:of|about|what|when|where|who|whose|which|how|why|if|whether|the|my|our)\b|[,?.:]| one\b)|"
     r"i(?: was|['’]m|'ve been| am| have been)? (?:just )?(?:wondering|thinking|curious|checking|trying to remember)"
     r"(?: (?:about|if|whether|something))*|"
+    r"(?:list|enumerate)(?= (?:all|every|each|my|our|the)\b)|"
+    r"(?:that )?i(?:['’]ve| have| had)? (?:ever )?(?:told|mentioned to|given|gave) you|"
+    r"(?:did|have) i (?:ever )?(?:mention(?:ed)?|tell you|told you)|"
     r"before i forget|(?:a |one |just a )?quick (?:one|question|check)|one more (?:thing|question)|if you do(?:n['’]t| not) mind|"
     r"if (?:that|it)['’]?s ok(?:ay)?|by the way|btw|just (?:to check|wondering|curious|checking)|"
     r"sorry to (?:bother|interrupt|change the subject|go back)(?: you)?|"
     r"(?:many )?(?:thanks|thank you|thx|ty|cheers)(?: (?:so|very) much| a lot| a million)?(?: in advance)?|"
-    r"(?:zeig|gib|sag|nenn)e? (?:mir|uns)|(?:montre|donne|dis|rappelle)-(?:moi|nous)|hast du (?=[^?]{0,200}"
+    r"(?:zeig|gib|sag|nenn|list)e? (?:mir|uns)|liste(?= (?:alle|meine|unsere)\b)|"
+    r"(?:montre|donne|dis|rappelle)-(?:moi|nous)|hast du (?=[^?]{0,200}"
     r"\b(?:vorgeschlagen|empfohlen|gesagt|genannt)\b)|(?:vorgeschlagen|empfohlen)\b|"
     r"(?:kannst|könntest) du (?:mir )?(?:bitte )?(?:(?:noch)?mal )?(?:sagen|helfen)|weißt du noch|erinnerst du dich(?: daran)?|"
     r"(?:nur )?(?:kurz|eine kurze|noch eine) frage|übrigens|bevor ich['’]?s? (?:es )?vergesse|"
@@ -165,6 +169,9 @@ EMPTY: Final = _TABLES["empty"]
 POINTERS: Final = _TABLES["pointers"]
 #: Those that may as well be the article of the word behind them.
 ARTICLES: Final = _TABLES["pointers or articles"]
+#: Words for the one who asks and what is theirs, and for the one who is asked.
+ASKER: Final = _TABLES["asker"]
+ADDRESSED: Final = _TABLES["addressed"]
 # In scripts without spaces: phrases that are taken out before anything else is read.
 _EMPTY_RUN_ON: Final = re.compile(
     "继续|請繼續|繼續|接着|然后呢|為什麼|为什么|为何|第[一二三四五六两兩几0-9]+[个個项項种種点點条條]?|详细|說明|说明|解释|解釋|一下|更多|例子|举例|呢|吗|嗎|"

@@ -1,0 +1,31 @@
+"""Whose words answer what people ask about themselves: "where do I live now?" is answered by what they told.
+
+Lives here: what passages of the other side lose for such a question. Does not belong here: questions that name who speaks
+(``ranking``), single words (``lexicon/requests.txt``).
+
+A model's answers take up much of a chat and repeat its words, but what holds for the one who asks was told by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from turnfold.compression.recall.passage_index import Floats, PassageIndex
+from turnfold.compression.recall.tuning import Tuning
+from turnfold.compression.text import words
+from turnfold.compression.text.dialogue.requests import ADDRESSED, ASKER
+from turnfold.compression.text.quotes import Quotable
+
+
+def asker_factor(index: PassageIndex, sources: Sequence[Quotable], folded: str, tuning: Tuning) -> Floats | float:
+    """The factor of each passage for a question about the one who asks; 1 for any other, and where names tell who speaks."""
+    if not index.is_talk or index.has_speakers or index.named.any():
+        return 1.0
+    said = frozenset(words.words(folded))
+    if ASKER.isdisjoint(said) or not ADDRESSED.isdisjoint(said):
+        return 1.0
+    others = index.derived("others", lambda: np.array([source.role != "user" for source in sources]).take(index.source_of))
+    factor: Floats = np.where(others, 1.0 - tuning.unasked, 1.0)
+    return factor

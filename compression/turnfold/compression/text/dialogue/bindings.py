@@ -1,0 +1,74 @@
+"""What binds advice without being named: who asks for a dessert need not say again that they can't have lactose.
+
+Lives here: whether a message asks for advice on something that such statements bind, and the sentences that state it. Does not
+belong here: how they are quoted (``recall.bound``), single words (``lexicon/bindings.txt``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from turnfold.compression.text.lexicon import lexicon, one_of
+from turnfold.compression.text.lower import MARKS, lower_text
+from turnfold.compression.text.sentences import rough_sentences
+from turnfold.compression.text.spans import QUESTION_MARKS
+
+_NAME: Final = "bindings"
+_TABLE: Final = lexicon(_NAME)
+_LONGEST: Final = 240  # characters of a sentence that states what holds
+_LONGEST_READ: Final = 2400  # of a message
+#: What advice may be about.
+_TOPICS: Final = tuple(
+    section.removesuffix(" about") for section in _TABLE if section.endswith(" about") and "run-on" not in section
+)
+
+
+def _pattern(section: str) -> re.Pattern[str]:
+    """Any phrase of a section, and of those without blanks between words."""
+    spaced = rf"(?<![\w{MARKS}])(?:{one_of(_NAME, section)})(?![\w{MARKS}])"
+    return re.compile(rf"{spaced}|{one_of(_NAME, f'run-on {section}')}")
+
+
+_ADVICE: Final = _pattern("advice")
+_BEGINS: Final = re.compile(
+    rf"(?:\A|[.!?,:]\s+)\W*(?:(?:please|bitte|por favor|now|then|ok|okay)\W+)?(?:{_pattern('advice begins').pattern})"
+)
+_GIVEN: Final = _pattern("advice given")
+_ABOUT: Final = {topic: _pattern(f"{topic} about") for topic in _TOPICS}
+_BINDS: Final = {topic: _pattern(f"{topic} binds") for topic in _TOPICS}
+_ANY: Final = re.compile("|".join(pattern.pattern for pattern in _BINDS.values()))
+
+
+class Binding(NamedTuple):
+    """A sentence that binds advice on some topics, and where it stands in its text."""
+
+    topics: frozenset[str]
+    start: int
+    end: int
+
+
+def advised_topics(text: str) -> frozenset[str]:
+    """What a message asks for advice on; none where it asks for none."""
+    lowered = lower_text(text)
+    if not (_ADVICE.search(lowered) or _BEGINS.search(lowered)) or _GIVEN.search(lowered):
+        return frozenset()
+    return frozenset(topic for topic, pattern in _ABOUT.items() if pattern.search(lowered))
+
+
+def bindings(text: str) -> tuple[Binding, ...]:
+    """The sentences of a user's message that bind advice."""
+    return tuple(_bindings(text)) if len(text) <= _LONGEST_READ else ()
+
+
+def _bindings(text: str) -> Iterator[Binding]:
+    lowered = lower_text(text)
+    if not _ANY.search(lowered):
+        return
+    for start, end in rough_sentences(text):
+        said = lower_text(text[start:end])
+        if end - start <= _LONGEST and not said.rstrip().endswith(QUESTION_MARKS):
+            topics = frozenset(topic for topic, pattern in _BINDS.items() if pattern.search(said))
+            if topics:
+                yield Binding(topics, start, end)
