@@ -15,8 +15,6 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-import pytest
-
 from tests.support.architecture import FACE, RULES, Module, faces_are_explicit, imports, read_house, undeclared
 from tests.support.cases import each
 
@@ -223,7 +221,7 @@ def test_rooms_that_need_each_other_are_found() -> None:
     assert not RULES["rooms_have_no_cycle"](modules[:3])
 
 
-@pytest.mark.parametrize(
+@each(
     ("room", "files", "found"),
     [
         ("proxy.chat", 15, 0),

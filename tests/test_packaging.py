@@ -13,6 +13,8 @@ from types import ModuleType
 
 import pytest
 
+from tests.support.cases import each
+
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -55,7 +57,7 @@ def test_the_image_has_what_the_build_needs() -> None:
     assert "COPY .ci/metadata_hook.py" in copied
 
 
-@pytest.mark.parametrize("page", FORGE, ids=lambda page: page.name)
+@each("page", FORGE)
 def test_links_of_pages_for_forges_lead_somewhere(page: Path) -> None:
     for target in _targets(page.read_text("utf-8")):
         assert (page.parent / target.partition("#")[0]).exists(), target

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cases import each
 from tests.support.readme import PAGES, README, settings_page, settings_table, with_table
 from turnfold.config.sources import VARIABLES
 from turnfold.proxy.cli import COMMANDS
@@ -46,7 +47,7 @@ def _anchors(text: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("page", [*PAGES, *BENCHMARKS], ids=lambda page: page.name)
+@each("page", [*PAGES, *BENCHMARKS])
 def test_links_lead_somewhere(page: Path) -> None:
     for target, anchor in re.findall(r"\]\(([^)#:]*)#?([^):]*)\)", page.read_text("utf-8")):
         path = (page.parent / target).resolve() if target else page
@@ -78,9 +79,7 @@ def test_make_commands_exist() -> None:
     assert commands <= targets
 
 
-@pytest.mark.parametrize(
-    "file", ["docs/configuration.md", "docs/operations.md", "Dockerfile", "docker-compose.yml", ".env.example"]
-)
+@each("file", ["docs/configuration.md", "docs/operations.md", "Dockerfile", "docker-compose.yml", ".env.example"])
 def test_variables_that_are_named_exist(file: str) -> None:
     named = set(re.findall(r"TURNFOLD_[A-Z_]+[A-Z]", (ROOT / file).read_text("utf-8")))
     assert named

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import random
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -62,7 +63,7 @@ def played(messages: list[HistoryMessage], chosen: HistorySettings) -> History:
     return state
 
 
-@pytest.mark.parametrize(("n", "threshold"), [(50, 300), (50, 1000), (120, 1000)])
+@each(("n", "threshold"), [(50, 300), (50, 1000), (120, 1000)])
 def test_the_budget_holds_after_every_message(n: int, threshold: int) -> None:
     chosen = HistorySettings(compress_threshold=threshold, keep_recent=3)
     state = History()
@@ -77,8 +78,7 @@ def test_the_budget_holds_after_every_message(n: int, threshold: int) -> None:
     assert told.raw_tokens > 1.5 * told.tokens
 
 
-@pytest.mark.parametrize("said", ["Вчера была хорошая погода, и мы долго гуляли", "Yes, number", "はい"])
-@pytest.mark.parametrize("threshold", [100, 500])
+@each(("said", "threshold"), product(["Вчера была хорошая погода, и мы долго гуляли", "Yes, number", "はい"], [100, 500]))
 def test_the_budget_holds_for_short_lines_that_end_without_a_full_stop(said: str, threshold: int) -> None:
     state, settings = History(), HistorySettings(threshold, 2)
     for n in range(threshold // 4):
@@ -153,11 +153,14 @@ def test_only_what_was_said_just_before_is_a_duplicate() -> None:
     assert add(state, HistoryMessage("assistant", LONG), chosen)[1] != "duplicate"
 
 
-@pytest.mark.parametrize(
-    "text", [LONG, "Yes.", "go on", "どうやって台帳を書き出すのか、もう一度教えてください。" * 2, "```\ncode\n```"]
+@each(
+    ("text", "between", "keep"),
+    product(
+        [LONG, "Yes.", "go on", "どうやって台帳を書き出すのか、もう一度教えてください。" * 2, "```\ncode\n```"],
+        [1, 2, 9],
+        [0, 1, 50],
+    ),
 )
-@pytest.mark.parametrize("between", [1, 2, 9])
-@pytest.mark.parametrize("keep", [0, 1, 50])
 def test_what_is_asked_again_is_kept(text: str, between: int, keep: int) -> None:
     chosen = HistorySettings(keep_recent=keep, compress_threshold=100)
     question = HistoryMessage("user", text)
@@ -279,8 +282,7 @@ ABROAD = {
 }
 
 
-@pytest.mark.parametrize("language", ABROAD)
-@pytest.mark.parametrize("places", [(0, 5, 9), (3, 4, 14)])
+@each(("language", "places"), product(ABROAD, [(0, 5, 9), (3, 4, 14)]))
 def test_what_users_state_outlives_small_talk_in_other_languages(language: str, places: tuple[int, ...]) -> None:
     facts, talked, answered = ABROAD[language]
     stated = dict(zip(places, facts, strict=False))
@@ -412,7 +414,7 @@ def test_exports_carry_their_settings() -> None:
     assert read_export(export_history(state, chosen)).history == state
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "field"),
     [("no json", "history"), ("[]", "history.format"), ('{"format": 1}', "history.version"), ('{"format": 2}', "history.format")],
 )
@@ -429,7 +431,7 @@ def test_a_damaged_export_is_refused() -> None:
             read_export(good.replace(old, new, 1))
 
 
-@pytest.mark.parametrize(
+@each(
     ("make", "field"),
     [
         (lambda: HistoryMessage("", "x"), "message.role"),
@@ -470,8 +472,7 @@ TIED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("said", "claim", "governor"), TIED)
-@pytest.mark.parametrize("budget", [150, 200, 300, 500])
+@each(("said", "claim", "governor", "budget"), [(*row, budget) for row in TIED for budget in [150, 200, 300, 500]])
 def test_what_is_told_comes_with_what_governs_it(said: list[tuple[str, str]], claim: str, governor: str, budget: int) -> None:
     messages = [*talk(6), *(HistoryMessage(role, text) for role, text in said), *talk(19)[7:]]
     told = context(played(messages, HistorySettings(budget, 2)), HistorySettings(budget, 2)).text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from random import Random
 
 import pytest
@@ -252,8 +253,7 @@ def test_chats_in_several_scripts_are_no_truncation(chats: int) -> None:
             assert known.belief is None
 
 
-@pytest.mark.parametrize("chats", [1, 3])
-@pytest.mark.parametrize("window", [3000, 12_000])
+@each(("chats", "window"), product([1, 3], [3000, 12_000]))
 def test_a_server_that_truncates_several_chats_is_noticed(chats: int, window: int) -> None:
     random, known, own, sizes = Random(3), Learned(), dict[int, tuple[int, int]](), [300] * chats
     for _ in range(200):
@@ -287,7 +287,7 @@ def test_a_figure_far_too_small_says_nothing_of_the_ratio() -> None:
     assert learned((1000, 350), (1000, 350)).ratio == 0.4
 
 
-@pytest.mark.parametrize(("limit", "claims"), [(1000, 2), (1050, 2), (1051, 1), (950, 2), (949, 1)])
+@each(("limit", "claims"), [(1000, 2), (1050, 2), (1051, 1), (950, 2), (949, 1)])
 def test_a_limit_that_is_named_a_twentieth_off_is_the_same_claim(limit: int, claims: int) -> None:
     assert learn_from_refusal(Learned(limit=1000, claims=1), limit, None).claims == claims
 

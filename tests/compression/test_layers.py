@@ -152,7 +152,7 @@ def test_a_bad_field_is_named(field: str, value: object) -> None:
     assert caught.value.field == field
 
 
-@pytest.mark.parametrize("scorer", [*SCORERS, None])
+@each("scorer", [*SCORERS, None])
 def test_every_scorer_works_by_name(scorer: str | None) -> None:
     result = compress(DOCUMENT, scorer=scorer)
     assert result.metadata.scorer == (scorer or "composite")
@@ -170,22 +170,24 @@ class _Answers:
         return self._scores(len(sentences))
 
 
-@pytest.mark.parametrize(
-    "scores",
-    [
-        lambda n: [0.5] * (n - 1),
-        lambda n: [0.5] * (n + 1),
-        lambda n: [],
-        lambda n: None,
-        lambda n: 0.5,
-        lambda n: [float("nan")] * n,
-        lambda n: [0.5] * (n - 1) + [float("inf")],
-        lambda n: ["high"] * n,
-        lambda n: [None] * n,
-        lambda n: [10**400] * n,
-    ],
+@each(
+    ("scores", "query"),
+    product(
+        [
+            lambda n: [0.5] * (n - 1),
+            lambda n: [0.5] * (n + 1),
+            lambda n: [],
+            lambda n: None,
+            lambda n: 0.5,
+            lambda n: [float("nan")] * n,
+            lambda n: [0.5] * (n - 1) + [float("inf")],
+            lambda n: ["high"] * n,
+            lambda n: [None] * n,
+            lambda n: [10**400] * n,
+        ],
+        [None, "What broke?"],
+    ),
 )
-@pytest.mark.parametrize("query", [None, "What broke?"])
 def test_a_scorer_that_returns_no_scores_is_named(scores: Any, query: str | None) -> None:
     request = CompressRequest(DOCUMENT, query=query)
     for scorer in (_Answers(scores), Composite([(_Answers(scores), 1.0)])):
@@ -311,7 +313,7 @@ def test_structured_texts_have_layers_within_the_ratio(name: str) -> None:
         assert all(a.tokens >= b.tokens for section in result.sections for a, b in pairwise(section.layers))
 
 
-@pytest.mark.parametrize(("name", "rare"), [("log", "sda1"), ("prose and log", "sda1"), ("array", "failed")])
+@each(("name", "rare"), [("log", "sda1"), ("prose and log", "sda1"), ("array", "failed")])
 def test_the_one_failure_is_in_every_layer(name: str, rare: str) -> None:
     result = compress(STRUCTURED[name])
     assert all(rare in layer.text for layer in result.layers)
@@ -328,7 +330,7 @@ ODD_ROWS = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "rare"), [("array", "RECALLED"), ("lines of JSON", "broken"), ("csv", "quarantine"), ("drawn", "without a permit")]
 )
 def test_the_one_row_that_is_not_like_the_others_is_in_every_layer(name: str, rare: str) -> None:
@@ -342,12 +344,12 @@ ODD_SETTINGS = {
 }
 
 
-@pytest.mark.parametrize(("name", "rare"), [("ini", "verify_tls = off"), ("yaml", "locked: false"), ("code", 'size = "metal"')])
+@each(("name", "rare"), [("ini", "verify_tls = off"), ("yaml", "locked: false"), ("code", 'size = "metal"')])
 def test_the_one_setting_that_is_not_like_the_others_is_in_every_layer(name: str, rare: str) -> None:
     assert all(rare in layer.text for layer in compress(ODD_SETTINGS[name]).layers)
 
 
-@pytest.mark.parametrize("ratio", [0.1, 0.2, 0.3])
+@each("ratio", [0.1, 0.2, 0.3])
 def test_a_layer_is_not_filled_with_brackets(ratio: float) -> None:
     names = ["Turbine", "Valve", "Ledger", "Harbour", "Cable", "Sensor", "Invoice", "Winch", "Pallet"] * 5
     text = "\n".join(f"type {name}{i} {{\n  id: ID!\n  name: String\n  count{i}: Int!\n}}" for i, name in enumerate(names))
@@ -371,8 +373,7 @@ OUTLINES = {
 }
 
 
-@pytest.mark.parametrize("name", OUTLINES)
-@pytest.mark.parametrize("ratio", [0.1, 0.3, 0.6])
+@each(("name", "ratio"), product(OUTLINES, [0.1, 0.3, 0.6]))
 def test_a_line_of_an_outline_stands_below_the_keys_that_it_is_in(name: str, ratio: float) -> None:
     """Without them it would be read as part of another."""
     paths = _outline_paths(OUTLINES[name])
@@ -456,7 +457,7 @@ def test_a_small_table_may_be_what_layer_2_says(query: str | None) -> None:
     assert "| Tern | 16:10 |" in summary
 
 
-@pytest.mark.parametrize("ratio", [0.05, 0.1, 0.2, 0.3, 0.45, 0.6])
+@each("ratio", [0.05, 0.1, 0.2, 0.3, 0.45, 0.6])
 def test_what_introduces_a_table_does_not_stand_alone(ratio: float) -> None:
     for text in (FERRIES, FERRIES.partition("\n\n")[2], FERRIES.replace("departures are as follows.", "prices are below.")):
         for layer in Compressor().compress(CompressRequest(text, l1_ratio=ratio)).layers:
@@ -512,7 +513,7 @@ Small talk
 We talked about the weather and the new coffee machine. The machine is loud."""
 
 
-@pytest.mark.parametrize("ratio", [0.1, 0.2, 0.3, 0.45, 0.6, 0.8])
+@each("ratio", [0.1, 0.2, 0.3, 0.45, 0.6, 0.8])
 def test_no_question_stands_above_the_answer_to_another(ratio: float) -> None:
     result = Compressor().compress(CompressRequest(FAQ, l1_ratio=ratio))
     source = FAQ.replace("\n\n", "\n").split("\n")
@@ -524,8 +525,7 @@ def test_no_question_stands_above_the_answer_to_another(ratio: float) -> None:
                 assert source[source.index(line) + 1].startswith(behind[:12])
 
 
-@pytest.mark.parametrize("text", [MAIL, MINUTES])
-@pytest.mark.parametrize("ratio", [0.2, 0.3, 0.45, 0.6])
+@each(("text", "ratio"), product([MAIL, MINUTES], [0.2, 0.3, 0.45, 0.6]))
 def test_what_leads_to_others_does_not_stand_alone(text: str, ratio: float) -> None:
     leads = ("Decisions", "Open questions", "Small talk", "Hi all,", "Thanks,", "> On Sunday Jonas wrote:")
     for layer in Compressor().compress(CompressRequest(text, l1_ratio=ratio)).layers[1:]:
@@ -623,14 +623,14 @@ def test_where_nothing_fits_a_short_statement_is_shown() -> None:
     assert result.layers[1].text in note
 
 
-@pytest.mark.parametrize("ratio", [0.1, 0.3, 0.5, 0.7, 0.9])
+@each("ratio", [0.1, 0.3, 0.5, 0.7, 0.9])
 def test_no_layer_ends_in_white_space(ratio: float) -> None:
     page = "Rain fell on Lund all day. Ada Falk opened the dam at 6:40. The mill stood still. Nobody was hurt. Two roofs leak. \n"
     for layer in compress(page, l1_ratio=ratio).layers[1:]:
         assert layer.text == layer.text.rstrip()
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "talk"),
     [
         ("The cellar door must stay locked at night.", "The garden behind the house smells of roses."),
@@ -657,7 +657,7 @@ BOATS = (
 )
 
 
-@pytest.mark.parametrize("ratio", [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
+@each("ratio", [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
 def test_rows_of_a_table_stand_under_its_header_and_behind_what_they_are_the_same_as(ratio: float) -> None:
     rows = [line for line in compress(BOATS, l1_ratio=ratio, query="hired for a day").layers[1].text.split("\n") if "|" in line]
     assert len(rows) != 1
@@ -668,7 +668,7 @@ def test_rows_of_a_table_stand_under_its_header_and_behind_what_they_are_the_sam
             assert "Alma" in before
 
 
-@pytest.mark.parametrize("between", range(3))
+@each("between", range(3))
 def test_a_summary_says_the_same_facts_once(between: int) -> None:
     said = ["On 3 May 480 euros came from Anna Berg.", "The 480 euros that Anna Berg paid came on 3 May."]
     others = ["Nobody sailed because of the wind.", "The crew slept in the cabin."][:between]

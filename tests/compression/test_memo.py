@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.weighed_memo import Weighed
 from turnfold.compression.memo import FEW, Grown, Memo, begin_alike, common_length, continued, digest, remembering
 
@@ -78,7 +78,7 @@ def test_only_what_is_new_is_looked_at() -> None:
     assert work.sums(("ccc", *given[1:]), memo)[-1] == work.sums(given, memo)[-1] + 1
 
 
-@pytest.mark.parametrize("capacity", [0, 5, 1000])
+@each("capacity", [0, 5, 1000])
 def test_what_was_thrown_away_is_made_again(capacity: int) -> None:
     memo, work = Memo(capacity), Lengths()
     for end in (4, 8, 9, 12):
@@ -134,9 +134,7 @@ def test_a_sequence_goes_on_from_what_it_shares_with_the_one_before() -> None:
     assert asked[-1] == nothing
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same"), [("", "", 0), ("a", "", 0), ("ab", "abc", 2), ("abx", "aby", 2), ("x", "y", 0)]
-)
+@each(("one", "other", "same"), [("", "", 0), ("a", "", 0), ("ab", "abc", 2), ("abx", "aby", 2), ("x", "y", 0)])
 def test_how_much_two_sequences_share(one: str, other: str, same: int) -> None:
     assert common_length(one, other) == common_length(other, one) == same
 

@@ -39,7 +39,7 @@ def test_a_count_is_the_encoders(text: str) -> None:
     assert count(text, "cl100k_base") == plain(text, encoding("cl100k_base"))
 
 
-@pytest.mark.parametrize(("unit", "long"), [(" ", 4000), ("\n", 4000), ("=", 20_000), ("a", 20_000)])
+@each(("unit", "long"), [(" ", 4000), ("\n", 4000), ("=", 20_000), ("a", 20_000)])
 def test_a_long_run_is_counted_piece_by_piece(unit: str, long: int) -> None:
     """A run costs about what it costs in pieces of 4,000 characters, wherever it stands."""
     piece = count(unit * 4000)
@@ -47,7 +47,7 @@ def test_a_long_run_is_counted_piece_by_piece(unit: str, long: int) -> None:
         assert abs(count(front + unit * long + " and behind") - long // 4000 * piece) < 20 + piece
 
 
-@pytest.mark.parametrize("unit", [" ", "=", "a", "=\n", "字"])
+@each("unit", [" ", "=", "a", "=\n", "字"])
 def test_runs_that_are_almost_long_take_linear_time(unit: str) -> None:
     def run_in_a_text(size: int) -> str:
         return f"{repeated(unit)(size)} {'word ' * 2 * size}"

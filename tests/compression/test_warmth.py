@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from turnfold.compression.options import CachePrices, Warmth
 from turnfold.compression.warmth import TIMES, WarmthCounts, belief, is_cold_after, merge, observe, usual_warmth
 
@@ -28,8 +31,7 @@ def test_before_anything_was_seen_a_strong_cache_and_a_tool_loop_are_warm() -> N
     assert weak.loops == 1.0
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.7, 1.0])
-@pytest.mark.parametrize("prices", [STRONG, WEAK])
+@each(("share", "prices"), product([0.0, 0.3, 0.7, 1.0], [STRONG, WEAK]))
 def test_forty_requests_are_enough_to_tell(share: float, prices: CachePrices) -> None:
     seen = [(5.0, False, i * share % 1 + share >= 1) for i in range(40)]
     assert belief(counts_of(seen), usual_warmth(prices)).turns == pytest.approx(share, abs=0.11)
@@ -56,7 +58,7 @@ def test_the_same_pause_says_the_same_whoever_made_it() -> None:
     assert found.loops < 1.0
 
 
-@pytest.mark.parametrize(
+@each(
     ("seen", "after", "is_cold"),
     [
         ([400.0] * 3, 400.0, True),

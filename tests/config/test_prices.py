@@ -84,7 +84,7 @@ def test_a_bill_takes_no_guess() -> None:
     assert dollars("gpt-5-foo", TokenUse(1000), NOW) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "family"),
     [
         ("gpt-4o-harbour", "gpt-4o"),

@@ -17,13 +17,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import unified_diff
 from functools import cache
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+
+from tests.support.effort import is_thorough
+
+T = TypeVar("T")
 
 Message = dict[str, Any]
 
@@ -34,6 +38,26 @@ _DEMO: Final = _ROOT / "proxy" / "turnfold" / "proxy" / "demo_data" / "conversat
 #: Lines of the difference that a failure shows.
 _MOST_TOLD: Final = 40
 _CASES: Final = _ROOT / "benchmarks" / "cases" / "orders"
+
+
+def chosen(cases: Collection[T], some: Collection[T]) -> Collection[T]:
+    """The cases of which `some` are made in most runs; all of them in the profile "thorough", and to write the file."""
+    assert some, "no case is chosen"
+    return cases if _ACCEPTS or is_thorough() else [case for case in cases if case in some]
+
+
+def agrees_in(path: Path, lines: Iterable[str]) -> None:
+    """The same as `agrees`, for lines that may be some of the file's only (`chosen`), each in its place."""
+    got = list(lines)
+    if _ACCEPTS or is_thorough():
+        agrees(path, got)
+        return
+    kept = path.read_bytes().decode().splitlines()
+    assert got, "there are no lines"
+    left = iter(kept)
+    missing = [line for line in got if line not in kept]
+    assert not missing, "\n".join([f"not in {path.name}:", *missing[:_MOST_TOLD]])
+    assert all(line in left for line in got), f"other order than in {path.name}"
 
 
 def agrees(path: Path, lines: Iterable[str]) -> None:

@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from hypothesis import given
 
 from tests.support.bodies import Message, cuts, encode, last_user, messages_of
@@ -128,7 +127,7 @@ def test_requests_are_cut_where_a_client_sends() -> None:
     assert cuts(AGENT) == [1, 3, 5, 7, 9, 11, 13]
 
 
-@pytest.mark.parametrize(
+@each(
     ("move", "kinds", "parents"),
     [
         (Move("retry", 5), [Kind.IDENTICAL], [5]),

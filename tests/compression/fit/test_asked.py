@@ -6,10 +6,12 @@ Lives here: cutting the newest results. Does not belong here: how a text is cut 
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Any, Final
 
 import pytest
 
+from tests.support.cases import each
 from turnfold.compression.fit.fit import RESULTS_CUT, Fitted, fit
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions, Keep
@@ -42,8 +44,7 @@ def fitted(body: bytes, **options: Any) -> Fitted:
     return fit(CHAT.read(body, memo), FoldOptions(**options), memo)
 
 
-@pytest.mark.parametrize("kind", ROWS)
-@pytest.mark.parametrize("limit", [{"budget": BUDGET}, {"window": 900}], ids=["budget", "window"])
+@each(("kind", "limit"), product(ROWS, [{"budget": BUDGET}, {"window": 900}]))
 def test_the_newest_result_is_cut_to_what_is_asked_for(kind: str, limit: dict[str, int]) -> None:
     body = request(ROWS[kind])
     made = fitted(body, **limit)

@@ -123,7 +123,7 @@ def test_the_oldest_go_when_cutting_is_not_enough() -> None:
     assert f"[... {result.dropped} messages left out here ...]" in after["messages"][1]["content"]
 
 
-@pytest.mark.parametrize("short", [1, 150, 300])
+@each("short", [1, 150, 300])
 def test_no_more_of_the_oldest_go_than_have_to(short: int) -> None:
     """An exchange more in front of a conversation that just fits: at most that one goes, however little is missing."""
     w = Writer(8)
@@ -266,7 +266,7 @@ def test_any_conversation_fits_well_formed_or_is_left_alone(body: Body, share: f
     assert cut(read(raw), budget, FoldOptions(model="gpt-4o"), Memo()) == result
 
 
-@pytest.mark.parametrize("place", [3, 4, 5])
+@each("place", [3, 4, 5])
 def test_instructions_between_a_call_and_its_results_outlive_both(place: int) -> None:
     w = Writer(3)
     calls = [{"id": i, "type": "function", "function": {"name": "f", "arguments": "{}"}} for i in ("a", "b")]
@@ -298,9 +298,7 @@ def test_old_pictures_that_stay_leave_roles_in_turn_where_an_assistant_began() -
     assert result.dropped
 
 
-@pytest.mark.parametrize(
-    ("model", "learned"), [("claude-opus-5-5", None), ("claude-of-the-house", True), ("claude-3-opus", None)]
-)
+@each(("model", "learned"), [("claude-opus-5-5", None), ("claude-of-the-house", True), ("claude-3-opus", None)])
 def test_thinking_behind_a_cut_goes_where_the_model_binds_it(model: str, learned: bool | None) -> None:
     said = [{"type": "thinking", "thinking": "Hm.", "signature": "s"}, {"type": "text", "text": "Noted."}]
     messages = [
@@ -329,7 +327,7 @@ def test_a_cut_that_broke_a_law_is_not_sent() -> None:
         cut(replace(received, wire=replace(CHAT, write=loses_the_first)), 500, FoldOptions(model="gpt-4o"), WARM)
 
 
-@pytest.mark.parametrize("loops", [5, 20, 60])
+@each("loops", [5, 20, 60])
 def test_the_newest_question_stays_however_long_the_tool_loop_behind_it(loops: int) -> None:
     messages: list[Body] = []
     for turn in range(3):

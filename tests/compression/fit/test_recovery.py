@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator
+from itertools import product
 from typing import Any
 
 import pytest
 
+from tests.support.cases import each
 from tests.support.overflow_upstream import count_request
 from tests.support.overfull import CURABLE, INCURABLE, Writer, overfull
 from tests.support.structure import structure_faults
@@ -68,8 +70,7 @@ def ended(flow: Flow, reply: UpstreamReply | None = None) -> Outcome:
     return outcome
 
 
-@pytest.mark.parametrize("fold", [fold, never_folds, fails])
-@pytest.mark.parametrize("shape", CURABLE)
+@each(("fold", "shape"), product([fold, never_folds, fails], CURABLE))
 def test_one_call_that_fits_window_less_output_less_a_tenth(shape: str, fold: Fold) -> None:
     body = encoded(overfull(shape, 3 * WINDOW, model="gpt-4o", max_tokens=500))
     count = ours(body)
@@ -82,7 +83,7 @@ def test_one_call_that_fits_window_less_output_less_a_tenth(shape: str, fold: Fo
     assert outcome.tokens_after == ours(call.forwarded.body)
 
 
-@pytest.mark.parametrize("shape", CURABLE)
+@each("shape", CURABLE)
 def test_what_stays_may_take_a_fifth_more_of_the_upstreams_tokens(shape: str) -> None:
     """Tables may stay where prose goes, and no other try comes."""
     body = encoded(overfull(shape, 2 * WINDOW))
@@ -98,7 +99,7 @@ def test_what_cannot_be_helped_is_not_tried(shape: str) -> None:
     assert (outcome.recovered, outcome.reason, outcome.forwarded, outcome.window) == (False, "nothing-to-cut", None, WINDOW)
 
 
-@pytest.mark.parametrize(
+@each(
     "reply",
     [
         UpstreamReply(400, b'{"error":{"code":"context_length_exceeded"}}', in_stream=False),
@@ -172,7 +173,7 @@ def test_what_was_sent_may_have_been_a_fold() -> None:
     assert ended(flow, OK).tokens_before == count
 
 
-@pytest.mark.parametrize("messages", [[], [{"role": "user"}], [{"role": "system", "content": "x"}], [{"role": "", "content": 7}]])
+@each("messages", [[], [{"role": "user"}], [{"role": "system", "content": "x"}], [{"role": "", "content": 7}]])
 def test_a_request_without_anything_to_cut_does_not_make_it_fail(messages: list[dict[str, Any]]) -> None:
     outcome = ended(started(encoded({"messages": messages}), Overflow("prompt", WINDOW)))
     assert not outcome.recovered
@@ -200,8 +201,10 @@ def test_without_any_figure_a_usual_window_is_tried_that_takes_the_newest_messag
     assert json.loads(call.forwarded.body)["messages"][-17:] == json.loads(body)["messages"][-17:]
 
 
-@pytest.mark.parametrize(("window", "fold"), [(2731, fold), (2731, never_folds), (4096, fold), (12_000, never_folds)])
-@pytest.mark.parametrize("shape", CURABLE)
+@each(
+    ("window", "fold", "shape"),
+    [(*row, shape) for row in [(2731, fold), (2731, never_folds), (4096, fold), (12_000, never_folds)] for shape in CURABLE],
+)
 def test_without_any_figure_three_times_a_window_of_any_size_is_cured(shape: str, window: int, fold: Fold) -> None:
     body = encoded(overfull(shape, 2 * window))  # by our count
     assert count_request(json.loads(body)) > 2.7 * window
@@ -209,7 +212,7 @@ def test_without_any_figure_three_times_a_window_of_any_size_is_cured(shape: str
     assert count_request(json.loads(call.forwarded.body)) <= window
 
 
-@pytest.mark.parametrize("taken", [8500, 9000, 9500])
+@each("taken", [8500, 9000, 9500])
 def test_without_any_figure_no_more_is_tried_than_was_taken(taken: int) -> None:
     """The upstream counts more than we do, so that a window of a usual size by our count would be too large."""
     body = encoded(overfull("long chat", 17_000, model="gpt-4o"))
@@ -218,9 +221,7 @@ def test_without_any_figure_no_more_is_tried_than_was_taken(taken: int) -> None:
     assert ours(call.forwarded.body) <= max(0.28 * ours(body), taken / 1.4)
 
 
-@pytest.mark.parametrize("fill", [2, 4])
-@pytest.mark.parametrize("fold", [fold, never_folds])
-@pytest.mark.parametrize("shape", ["long chat", "long agent run"])
+@each(("fill", "fold", "shape"), product([2, 4], [fold, never_folds], ["long chat", "long agent run"]))
 def test_the_most_recent_fifth_stays_as_it_is(shape: str, fold: Fold, fill: int) -> None:
     body = overfull(shape, fill * WINDOW, model="gpt-4o")
     call = next(started(encoded(body), Overflow("prompt", WINDOW), fold))
@@ -276,33 +277,34 @@ def test_what_cannot_fit_goes_as_it_is() -> None:
 # -- broken streams come back as history ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fold", [fold, never_folds])
-@pytest.mark.parametrize(
-    "partial",
-    [
-        [{"role": "assistant", "content": "The answer is that the migr"}],
-        [{"role": "assistant", "content": "Let me think. ", "reasoning_content": "The user wants the migration to"}],
+@each(
+    ("fold", "partial", "place"),
+    product(
+        [fold, never_folds],
         [
-            {
-                "role": "assistant",
-                "content": "Reading",
-                "tool_calls": [
-                    {"id": "partial_1", "type": "function", "function": {"name": "read", "arguments": '{"path": "/sr'}}
-                ],
-            },
-            {"role": "tool", "tool_call_id": "partial_1", "content": "error: the arguments were cut off"},
+            [{"role": "assistant", "content": "The answer is that the migr"}],
+            [{"role": "assistant", "content": "Let me think. ", "reasoning_content": "The user wants the migration to"}],
+            [
+                {
+                    "role": "assistant",
+                    "content": "Reading",
+                    "tool_calls": [
+                        {"id": "partial_1", "type": "function", "function": {"name": "read", "arguments": '{"path": "/sr'}}
+                    ],
+                },
+                {"role": "tool", "tool_call_id": "partial_1", "content": "error: the arguments were cut off"},
+            ],
+            [
+                {
+                    "role": "assistant",
+                    "content": [{"type": "text", "text": "Half a"}],
+                    "reasoning_details": [{"type": "x", "data": "QUJ"}],
+                }
+            ],
         ],
-        [
-            {
-                "role": "assistant",
-                "content": [{"type": "text", "text": "Half a"}],
-                "reasoning_details": [{"type": "x", "data": "QUJ"}],
-            }
-        ],
-    ],
-    ids=["text", "reasoning", "tool call", "signed"],
+        ["old", "recent"],
+    ),
 )
-@pytest.mark.parametrize("place", ["old", "recent"])
 def test_partial_output_is_history_like_any_other(partial: list[dict[str, Any]], place: str, fold: Fold) -> None:
     w = Writer(9)
     turns = [m for _ in range(60) for m in (w.user(30), w.assistant(100))]

@@ -50,7 +50,7 @@ def test_the_prompt_says_what_must_be_kept(mode: Any) -> None:
         assert kept in prompt
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "field"),
     [
         ({"max_response_tokens": 0}, "max_response_tokens"),
@@ -75,7 +75,7 @@ async def later(_: str) -> str:
     return "They talked."
 
 
-@pytest.mark.parametrize("summarizer", [at_once, later, create_summarizer(at_once), create_summarizer(later)])
+@each("summarizer", [at_once, later, create_summarizer(at_once), create_summarizer(later)])
 def test_with_a_summarizer_the_result_is_awaited(summarizer: Callable[[str], Any]) -> None:
     waiting = compress(MESSAGES, summarizer=summarizer)
     assert inspect.isawaitable(waiting)

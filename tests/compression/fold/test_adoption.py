@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.support.cases import each
 from turnfold.compression.fold.adoption import adoptable
 from turnfold.compression.fold.pieces import Level, Piece
 from turnfold.compression.fold.units import Unit
@@ -33,7 +32,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("before", "after", "there", "adopted"), CASES)
+@each(("before", "after", "there", "adopted"), CASES)
 def test_what_is_adopted(before: list[int], after: list[int], there: list[int], adopted: list[int]) -> None:
     found = adoptable(UNITS, [piece(i) for i in before], [piece(i) for i in after], [WRITTEN[i] for i in there])
     assert [one.start // 2 for one in found] == adopted

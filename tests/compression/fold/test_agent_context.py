@@ -6,9 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from tests.support import words
+from tests.support.cases import each
 from tests.support.provider_rules import faults, refusals
 from tests.support.warm import WARM
 from turnfold.compression.fold import fold
@@ -90,15 +89,18 @@ def chat(*front: str) -> bytes:
 WIRES = {"responses": RESPONSES, "messages": MESSAGES, "chat": CHAT}
 
 
-@pytest.mark.parametrize("budget", [None, 4000])
-@pytest.mark.parametrize(
-    ("wire", "front", "session"),
+@each(
+    ("budget", "wire", "front", "session"),
     [
-        ("responses", (AGENTS, PLACE), codex),
-        ("responses", ("<user_instructions>\n" + FACTS + "\n</user_instructions>",), codex),
-        ("messages", (MEMORY, SKILLS), claude),
-        ("chat", (AGENTS, PLACE), chat),
-        ("chat", (MEMORY,), chat),
+        (budget, *row)
+        for budget in [None, 4000]
+        for row in [
+            ("responses", (AGENTS, PLACE), codex),
+            ("responses", ("<user_instructions>\n" + FACTS + "\n</user_instructions>",), codex),
+            ("messages", (MEMORY, SKILLS), claude),
+            ("chat", (AGENTS, PLACE), chat),
+            ("chat", (MEMORY,), chat),
+        ]
     ],
 )
 def test_what_the_agent_always_needs_is_sent_word_for_word(
@@ -118,7 +120,7 @@ def test_a_reminder_of_the_moment_is_folded() -> None:
     assert json.dumps(CHANGED)[1:-1].encode() not in folded.body
 
 
-@pytest.mark.parametrize(
+@each(
     ("parts", "is_context"),
     [
         ([AGENTS], True),

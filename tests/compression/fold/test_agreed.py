@@ -13,6 +13,7 @@ import pytest
 
 from tests.compression.fold.test_allowance import agent
 from tests.support.bodies import encode, messages_of
+from tests.support.cases import each
 from tests.support.known_folds import fold_request
 from tests.support.structure import structure_faults
 from tests.support.warm import WARM
@@ -72,10 +73,14 @@ def text(found: Folded) -> str:
     return "\n".join(str(m.get("content")) for m in messages_of(found.body))
 
 
-@pytest.mark.parametrize(
-    ("reply", "calls"), [("Yes, go ahead with all of it.", 60), ("yes please", 60), ("好的", 60), ("yes please", 160)]
+@each(
+    ("reply", "calls", "prices"),
+    [
+        (*row, prices)
+        for row in [("Yes, go ahead with all of it.", 60), ("yes please", 60), ("好的", 60), ("yes please", 160)]
+        for prices in [CachePrices(1.0), HALF]
+    ],
 )
-@pytest.mark.parametrize("prices", [CachePrices(1.0), HALF], ids=["none", "half"])
 def test_what_a_yes_agreed_to_stands_while_its_calls_go_on(reply: str, calls: int, prices: CachePrices) -> None:
     found = fold(under_a_yes(PROPOSAL, calls, reply), prices)
     assert found.events

@@ -5,11 +5,10 @@ from __future__ import annotations
 import random
 from base64 import b64encode
 
-import pytest
-
 from benchmarks.bills import Tenant
 from benchmarks.support.caches import COLUMNS
 from tests.support.bodies import Message
+from tests.support.cases import each
 from tests.support.words import prose
 from turnfold.proxy.learning.warming import WarmthMemory
 
@@ -40,7 +39,7 @@ def chat(turns: int, sentences: int) -> list[Message]:
 KINDS = {"steps": agent(26, 60), "large results": agent(9, 300), "chat": chat(26, 12)}
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "column", "miss"),
     [
         ("steps", "gpt-4o", 0.3),

@@ -7,10 +7,12 @@ belong here: examples with their answers (``test_worked_examples``), texts that 
 from __future__ import annotations
 
 import json
+from itertools import product
 
 import pytest
 
 from tests.support.bodies import Message, encode
+from tests.support.cases import each
 from tests.support.known_folds import fold_request
 from tests.support.quoted_talk import exchange, forwarded
 from tests.support.warm import WARM
@@ -30,17 +32,19 @@ def _series(book: str, inputs: int) -> list[Message]:
     return told + [one for n in range(inputs) for one in exchange(prose(1800 + n, "en", 4), f"Class {n % 21}")]
 
 
-@pytest.mark.parametrize(
-    "lead",
-    [
-        "Classify each message that I send into one of these classes.",
-        "I'll send you reviews one after another. Score them by this rubric.",
-        "Ordne jede Nachricht, die ich dir schicke, einer dieser Klassen zu.",
-        "Pour chaque message que je t'envoie, réponds seulement par une de ces classes.",
-        "请把我发给你的每条消息归入下列类别之一。",
-    ],
+@each(
+    ("lead", "share"),
+    product(
+        [
+            "Classify each message that I send into one of these classes.",
+            "I'll send you reviews one after another. Score them by this rubric.",
+            "Ordne jede Nachricht, die ich dir schicke, einer dieser Klassen zu.",
+            "Pour chaque message que je t'envoie, réponds seulement par une de ces classes.",
+            "请把我发给你的每条消息归入下列类别之一。",
+        ],
+        [None, 0.3],
+    ),
 )
-@pytest.mark.parametrize("share", [None, 0.3])
 def test_a_rule_book_stays(lead: str, share: float | None) -> None:
     book = _book(lead)
     messages = [*_series(book, 110), {"role": "user", "content": prose(7777, "en", 3)}]
@@ -82,7 +86,7 @@ def test_a_rule_book_that_a_budget_does_not_hold_gives_way() -> None:
     assert folded.tokens_after <= 900
 
 
-@pytest.mark.parametrize(
+@each(
     "message",
     [
         "I'll send you the contract tomorrow and then we can talk.",
@@ -96,8 +100,9 @@ def test_messages_that_announce_nothing(message: str) -> None:
     assert not announces_inputs(message)
 
 
-@pytest.mark.parametrize("last", ["done", "ok, finished that one", "Step 9 is done. What now?", "that worked, go on"])
-@pytest.mark.parametrize("share", [None, 0.2])
+@each(
+    ("last", "share"), product(["done", "ok, finished that one", "Step 9 is done. What now?", "that worked, go on"], [None, 0.2])
+)
 def test_the_next_step_of_a_procedure_is_there(last: str, share: float | None) -> None:
     steps = [f"{n}. {prose(60 + n, 'en', 6).strip()}" for n in range(1, 21)]
     told = exchange("How is the pump installed? All steps, please.", "\n".join(steps))

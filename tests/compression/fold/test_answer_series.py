@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import product
 from typing import Final
 
-import pytest
-
 from tests.support.bodies import Message, encode
+from tests.support.cases import each
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -44,8 +44,7 @@ def _talk(answer: Callable[[int], str]) -> list[Message]:
     return said
 
 
-@pytest.mark.parametrize("kind", _KINDS)
-@pytest.mark.parametrize("question", _QUESTIONS)
+@each(("kind", "question"), product(_KINDS, _QUESTIONS))
 def test_all_answers_are_there_with_what_they_answer(kind: str, question: str) -> None:
     answer = _KINDS[kind]
     body = encode([*_talk(answer), {"role": "user", "content": question}])

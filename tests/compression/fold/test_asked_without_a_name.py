@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from tests.support.bodies import Message, encode
+from tests.support.cases import each
 from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression import FoldOptions, fold_request
@@ -43,7 +42,7 @@ def forwarded(ask: str) -> str:
     return "\n".join(m["content"] for m in json.loads(folded.body)["messages"])
 
 
-@pytest.mark.parametrize(
+@each(
     ("ask", "needed"),
     [
         ("Change the third item's price to 99.", ORDER),
@@ -59,7 +58,7 @@ def test_it_is_there(ask: str, needed: str) -> None:
     assert needed in forwarded(ask)
 
 
-@pytest.mark.parametrize("ask", ["Write a poem about rain.", "Change the tone of my email.", "What is an object in Python?"])
+@each("ask", ["Write a poem about rain.", "Change the tone of my email.", "What is an object in Python?"])
 def test_what_is_not_wanted_is_not_there(ask: str) -> None:
     found = forwarded(ask)
     assert f": {ORDER}" not in found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
@@ -220,7 +220,7 @@ def browser(shots: list[Item]) -> list[Item]:
     return [*messages, {"role": "user", "content": "What does a double room cost in hotel 7?"}]
 
 
-@pytest.mark.parametrize(
+@each(
     ("shots", "said"),
     [
         ([shot(100) for _ in range(30)], " × image image/png, 300 bytes left out]"),
@@ -228,7 +228,6 @@ def browser(shots: list[Item]) -> list[Item]:
         ([shot(100), *[shot(0, f"page-{n}.png") for n in range(29)]], "image page-3.png left out]"),
         ([shot(0, f"page-{n}.png") for n in range(30)], " more left out]"),
     ],
-    ids=["equal", "of any size", "named", "more than are named"],
 )
 def test_pictures_that_left_alike_are_named_once_and_leave_room_for_facts(shots: list[Item], said: str) -> None:
     folded, sent = forward(browser(shots), FoldOptions(model="gpt-4o", budget=1500))
@@ -256,8 +255,7 @@ def test_null_and_empty_seals_are_none() -> None:
     assert forward(sealed)[0].tokens_after != plain.tokens_after
 
 
-@pytest.mark.parametrize("body", [b'{"messages":[]}', b'{"model":"gpt-4o","messages":[],"tools":[]}'])
-@pytest.mark.parametrize("budget", [None, 10])
+@each(("body", "budget"), product([b'{"messages":[]}', b'{"model":"gpt-4o","messages":[],"tools":[]}'], [None, 10]))
 def test_a_request_without_messages_is_short(body: bytes, budget: int | None) -> None:
     folded = fold(CHAT.read(body, WARM), FoldOptions(budget=budget), WARM)
     assert (folded.folded, folded.reason, folded.body) == (False, "short", body)

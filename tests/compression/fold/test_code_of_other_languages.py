@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-import pytest
-
 from tests.support.bodies import Message
+from tests.support.cases import each
 from tests.support.quoted_talk import forwarded
 from tests.support.words import prose
 from turnfold.compression.text.dialogue.wanted.code_definitions import definitions
@@ -60,14 +59,14 @@ _CODE: Final = {
 }
 
 
-@pytest.mark.parametrize("language", _CODE)
+@each("language", _CODE)
 def test_where_a_definition_ends(language: str) -> None:
     name, code, behind = _CODE[language]
     text = f"x\n\n{code}{behind}"
     assert [text[slice(*one.place)] for one in definitions(text) if one.name == name] == [code]
 
 
-@pytest.mark.parametrize("language", _CODE)
+@each("language", _CODE)
 def test_it_is_there_whole_where_a_request_names_it(language: str) -> None:
     name, code, _ = _CODE[language]
     filling = "\n\n".join(

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any, Final
 
-import pytest
-
 from tests.support import words
+from tests.support.cases import each
 from tests.support.messages_api import Bindings, blocks_of
 from turnfold.compression.fold import Folded, fold, unfold
 from turnfold.compression.memo import Memo
@@ -83,8 +82,7 @@ _OPTIONS: Final = {
 }
 
 
-@pytest.mark.parametrize("name", _ASKS)
-@pytest.mark.parametrize("setting", _OPTIONS)
+@each(("name", "setting"), product(_ASKS, _OPTIONS))
 def test_a_compaction_gets_all_of_it_and_nothing_bound_elsewhere(name: str, setting: str) -> None:
     before = list(_turns(0, 9))
     messages = [*before, *_turns(9, 10, _ASKS[name]), *_turns(10, 11)]

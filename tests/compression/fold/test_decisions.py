@@ -13,6 +13,7 @@ import pytest
 
 from tests.compression.fold.test_allowance import agent, chat
 from tests.support.bodies import Message, encode
+from tests.support.cases import each
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from turnfold.compression.fold import Folded
@@ -46,6 +47,6 @@ def test_a_replica_that_believes_something_else_sends_the_same(conversation: str
     assert (other.body, other.decided) == (found.body, ())
 
 
-@pytest.mark.parametrize(("tokens", "number"), [(0, 0), (3999, 0), (4000, 1), (4999, 1), (5000, 2), (6249, 2), (6250, 3)])
+@each(("tokens", "number"), [(0, 0), (3999, 0), (4000, 1), (4999, 1), (5000, 2), (6249, 2), (6250, 3)])
 def test_rungs_begin_at_4000_tokens_and_are_a_quarter_apart(tokens: int, number: int) -> None:
     assert rung(tokens) == number

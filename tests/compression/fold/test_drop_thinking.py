@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.block_conversations import SEEDS, Kind, conversation, encode
+from tests.support.cases import each
 from tests.support.effort import costly
 from tests.support.messages_api import Bindings, drops_invalid, refusals
 from tests.support.warm import WARM
@@ -89,7 +89,7 @@ def test_between_fold_events_nothing_more_is_dropped(seed: int, budget: int | No
         before = folded, dropped
 
 
-@pytest.mark.parametrize(
+@each(
     "keys",
     [
         {"thinking": {"type": "disabled"}},

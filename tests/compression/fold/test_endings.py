@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import each
 from tests.support.known_folds import fold_request
 from tests.support.prefix import Kind, classify
 from tests.support.structure import structure_faults
@@ -42,7 +43,7 @@ def last_texts(body: bytes) -> list[str]:
     return [content if isinstance(content, str) else content[-1]["text"] for content in said]
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "prefill", "budget"),
     [
         (CLAUDE, "", None),
@@ -73,7 +74,7 @@ def test_an_unchanged_request_keeps_its_bytes() -> None:
     assert fold_request(body, FoldOptions(), WARM).body == body
 
 
-@pytest.mark.parametrize(
+@each(
     ("message", "ends"),
     [
         ({"content": [{"type": "text", "text": "One. "}, {"type": "text", "text": "Two.\n"}]}, "Two."),

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from typing import Any, Final
 
 import pytest
 
 from tests.support.bodies import Message, encode
+from tests.support.cases import each
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -78,7 +80,7 @@ def _last(texts: str, values: list[int]) -> int:
     return max((texts.rfind(f"craneLimit = {value}"), value) for value in values)[1]
 
 
-@pytest.mark.parametrize(("style", "whole"), [("cline", False), ("aider", False), ("cline", True)])
+@each(("style", "whole"), [("cline", False), ("aider", False), ("cline", True)])
 def test_the_newest_state_of_a_line_stands_last_at_every_length(style: str, whole: bool) -> None:
     messages = _text_agent(style, whole=whole)
     folded = 0
@@ -127,8 +129,7 @@ def _calling_agent(values: tuple[int, ...], ask: str) -> list[Message]:
     return [*said, {"role": "user", "content": ask}]
 
 
-@pytest.mark.parametrize("values", [(31_007, 42_014), (31_007, 42_014, 53_021), (64_000, 1007, 75_100)])
-@pytest.mark.parametrize("share", [None, 0.3, 0.15])
+@each(("values", "share"), product([(31_007, 42_014), (31_007, 42_014, 53_021), (64_000, 1007, 75_100)], [None, 0.3, 0.15]))
 def test_no_quote_behind_the_newest_edit_shows_what_it_replaced(values: tuple[int, ...], share: float | None) -> None:
     messages = _calling_agent(values, f"Is craneLimit in {_PATH} high enough for what the master of the shift wants?")
     budget = None if share is None else int(share * sum(len(str(message)) for message in messages) / 4)
@@ -149,8 +150,7 @@ _TOOLS: Final[dict[str, Callable[[str], dict[str, Any]]]] = {
 }
 
 
-@pytest.mark.parametrize("tool", _TOOLS)
-@pytest.mark.parametrize("ends", ["", '  // "é"\t.'])
+@each(("tool", "ends"), product(_TOOLS, ["", '  // "é"\t.']))
 def test_a_file_written_again_shows_what_was_changed_in_it(tool: str, ends: str) -> None:
     text = _whole_file(_OLD, ends)
     changed = text.replace('"gate12", limit=', '"gate12", limit=4')

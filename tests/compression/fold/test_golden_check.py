@@ -12,10 +12,9 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-import pytest
-
 from tests.support import golden, odd_bodies
 from tests.support.block_conversations import Kind, conversation
+from tests.support.cases import each
 from tests.support.three_wires import WIRES, with_marks
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fold.check import check
@@ -92,7 +91,7 @@ def _pairs(wire: str) -> Iterator[tuple[bytes, bytes]]:
         yield body, json.dumps(value).encode()
 
 
-@pytest.mark.parametrize("wire", sorted(WIRES))
+@each("wire", sorted(WIRES))
 def test_pairs_of_requests(wire: str) -> None:
     lines = []
     for number, (received, forwarded) in enumerate(_pairs(wire)):

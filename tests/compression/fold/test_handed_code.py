@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-import pytest
-
 from tests.support.bodies import Message
+from tests.support.cases import each
 from tests.support.quoted_talk import forwarded
 from tests.support.words import prose
 from turnfold.compression.text.dialogue.wanted.code_blocks import code_blocks
@@ -46,7 +45,7 @@ def _sent(question: str, answers: dict[int, str] | None = None) -> str:
     return forwarded(said, question)
 
 
-@pytest.mark.parametrize(
+@each(
     "request_of",
     [
         "Write unit tests for everything.",
@@ -120,7 +119,7 @@ def test_a_request_about_anything_else_gets_no_code() -> None:
     assert "def discount" not in _sent("Write a limerick about the sea.")
 
 
-@pytest.mark.parametrize("text", ["```\n" * 20_000, "def a\n" * 15_000, "class " * 16_000, "public static " * 8_000])
+@each("text", ["```\n" * 20_000, "def a\n" * 15_000, "class " * 16_000, "public static " * 8_000])
 def test_hostile_code_is_read(text: str) -> None:
     for block in code_blocks(f"```\n{text}\n```", is_bare=True):
         assert block.place[0] < block.place[1]

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import product
 from typing import Any, Final
 
 import pytest
 
 from tests.support.bodies import Message
+from tests.support.cases import each
+from tests.support.effort import every
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -22,7 +25,7 @@ from turnfold.compression.options import CachePrices, FoldOptions
 
 Form = Callable[[int], list[Message]]  # what is handed over at a turn
 
-_PRICES: Final = pytest.mark.parametrize("prices", [CachePrices(1.0, 1.0), CachePrices(0.5, 1.0), CachePrices(0.1, 1.25)])
+_PRICES: Final = (CachePrices(1.0, 1.0), CachePrices(0.5, 1.0), CachePrices(0.1, 1.25))
 _ORDER: Final = "Never put a ticket's number into a comment."
 _OUTLINE: Final = "Here is an outline of other files of the repository; treat them as read-only.\n\n"
 
@@ -70,11 +73,11 @@ def _requests(form: Form, turns: int) -> list[list[Message]]:
     return made
 
 
-_FORMS: Final = pytest.mark.parametrize("form", [_fenced, _named, _in_the_fence, _outlined])
+_FORMS: Final = (_fenced, _named, _in_the_fence, _outlined)
 
 
-@_PRICES
-@_FORMS
+# Every second pair: each form at two prices at least where there are three, each price with two forms.
+@pytest.mark.parametrize(("form", "prices"), every(2, [*product(_FORMS, _PRICES)]))
 def test_what_is_handed_over_stays_as_it_came(form: Form, prices: CachePrices) -> None:
     for turn, messages in enumerate(_requests(form, 60)):
         if turn % 6 != 5:
@@ -89,7 +92,7 @@ def test_what_is_handed_over_stays_as_it_came(form: Form, prices: CachePrices) -
     assert folded.events
 
 
-@_FORMS
+@pytest.mark.parametrize("form", every(2, _FORMS))  # their turns are alike, and the test above has all of them
 def test_a_fold_is_not_made_anew_with_each_request(form: Form) -> None:
     """What is handed over stands elsewhere in the next request, so it decides on no fold."""
     moved, before = 0, ""
@@ -118,7 +121,7 @@ def _unit(at: int, tokens: int, **flags: Any) -> Unit:
 _FILES: Final[dict[str, Any]] = {"is_user": True, "hands_over": True}
 
 
-@pytest.mark.parametrize(
+@each(
     ("tokens", "flags", "found"),
     [(40, {}, 2), (41, {}, None), (9, {"asks": True}, None), (9, {"pinned": True}, None), (9, {"reasons": True}, None)],
 )

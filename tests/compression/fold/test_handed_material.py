@@ -11,6 +11,7 @@ from typing import Final
 import pytest
 
 from tests.support.bodies import Message
+from tests.support.cases import each
 from tests.support.quoted_talk import forwarded
 from tests.support.words import prose
 from turnfold.compression.text.dialogue.wanted.materials import materials
@@ -50,7 +51,7 @@ def _sent(handed: tuple[Message, ...], question: str) -> str:
     return forwarded(said, question)
 
 
-@pytest.mark.parametrize(
+@each(
     "question",
     [
         "Write SQL for turnover by month.",
@@ -76,9 +77,7 @@ def test_a_client_gets_the_routes(question: str) -> None:
         assert line in sent
 
 
-@pytest.mark.parametrize(
-    ("question", "letters"), [("Compare A and C.", "AC"), ("Let's take B then", "B"), ("Is B cheaper than A?", "AB")]
-)
+@each(("question", "letters"), [("Compare A and C.", "AC"), ("Let's take B then", "B"), ("Is B cheaper than A?", "AB")])
 def test_options_are_there_by_their_letter(question: str, letters: str) -> None:
     sent = _sent(({"role": "assistant", "content": "\n".join(["You could go like this:", *_OPTIONS.values()])},), question)
     assert [letter for letter in letters if _OPTIONS[letter] not in sent] == []
@@ -90,6 +89,6 @@ def test_who_speaks_is_no_option() -> None:
     assert "B: The colour." not in sent.rpartition("<quotes")[2]
 
 
-@pytest.mark.parametrize("text", ["create table " * 8000, "model x {" * 10_000, "GET /a " * 14_000, "GET /\n" * 16_000])
+@each("text", ["create table " * 8000, "model x {" * 10_000, "GET /a " * 14_000, "GET /\n" * 16_000])
 def test_a_hostile_text_is_read(text: str) -> None:
     assert all(start < end <= len(text) for _, _, (start, end) in materials(text))

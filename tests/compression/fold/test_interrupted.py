@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Any
 
-import pytest
-
+from tests.support.cases import each
 from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold
@@ -22,8 +22,7 @@ def call(number: int, *between: Item) -> list[Item]:
     return [asked, *between, {"type": "function_call_output", "call_id": f"c{number}", "output": prose(number, "en", 25)}]
 
 
-@pytest.mark.parametrize("loops", [0, 3, 12])
-@pytest.mark.parametrize("budget", [400, 1500])
+@each(("loops", "budget"), product([0, 3, 12], [400, 1500]))
 def test_a_question_inside_a_call_is_never_folded_away(loops: int, budget: int) -> None:
     items: list[Item] = []
     for turn in range(12):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.bodies import Message, encode, text_of
 from tests.support.conversations import bodies, conversations, huge_conversations, long_conversations, odd_conversations
-from tests.support.effort import costly
+from tests.support.effort import costly, every
 from tests.support.prefix import Kind, classify
 from tests.support.replay import moves, play, requests_of
 from tests.support.structure import structure_faults
@@ -132,7 +132,7 @@ def test_the_prefix_is_stable_between_fold_events(messages: list[Message], playe
     prefix_holds(requests, FoldOptions(prices=prices))
 
 
-@pytest.mark.parametrize(("prices", "turns"), [(FREE, 55), (HALF, 55), (CLAUDE, 90)])
+@pytest.mark.parametrize(("prices", "turns"), every(2, [(FREE, 55), (HALF, 55), (CLAUDE, 90)]))
 def test_fold_events_are_rare(prices: CachePrices, turns: int) -> None:
     turn = "In week {i} the harbour office moved crane {i} to berth {j}, because the tide table of {i} March said so. " * 4
     messages: list[Message] = []

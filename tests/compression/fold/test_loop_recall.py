@@ -10,8 +10,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-import pytest
-
+from tests.support.cases import each
 from tests.support.prefix import Kind, classify
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -75,8 +74,7 @@ _WIRES: Final[Sequence[tuple[Wire, Callable[[int], bytes]]]] = ((CHAT, _chat), (
 _NAMES: Final = ("chat", "responses", "messages")
 
 
-@pytest.mark.parametrize(("wire", "made"), _WIRES, ids=_NAMES)
-@pytest.mark.parametrize("budget", [2500, 4000])
+@each(("wire", "made", "budget"), [(*row, budget) for row in _WIRES for budget in [2500, 4000]])
 def test_what_the_task_asks_for_is_quoted_from_old_results(wire: Wire, made: Callable[[int], bytes], budget: int) -> None:
     body = made(_STEPS)
     folded = fold(wire.read(body, WARM), FoldOptions(budget=budget), WARM)

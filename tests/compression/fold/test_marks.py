@@ -77,7 +77,7 @@ def test_a_summary_stands_in_front_of_what_stays_whole_up_to_a_mark() -> None:
     assert first.endswith(messages[18]["content"])
 
 
-@pytest.mark.parametrize("name", sorted(WIRES))
+@each("name", sorted(WIRES))
 def test_a_mark_of_what_is_left_out_stands_on_what_stands_for_it(name: str) -> None:
     messages = conversation(7, Kind(turns=10, loops=3, sentences=60))
     place = [i for i, m in enumerate(messages) if m["role"] == "user"][3]

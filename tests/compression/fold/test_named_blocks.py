@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from tests.support.bodies import Message
+from tests.support.cases import each
 from tests.support.quoted_talk import forwarded
 from tests.support.words import prose
 from turnfold.compression.memo import Memo, digest
@@ -201,7 +202,7 @@ def test_tables_of_several_pastes_are_there() -> None:
     assert f"amount_{_value(9)}" in sent
 
 
-@pytest.mark.parametrize(
+@each(
     "question",
     [
         "I want to get better at speaking in front of people. Which of these habits would a vault jumper learn first?",
@@ -216,7 +217,7 @@ def test_talk_names_no_block(question: str) -> None:
         assert not find(PartRequest(every, (), question, 2_000, count, Memo())).quotes
 
 
-@pytest.mark.parametrize(
+@each(
     "question",
     [
         "Which of the six quotes did we take, and why not the cheapest?",

@@ -6,11 +6,11 @@ Lives here: long pastes, and requests long after. Does not belong here: code tha
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Final
 
-import pytest
-
 from tests.support.bodies import Message
+from tests.support.cases import each
 from tests.support.quoted_talk import forwarded
 from tests.support.words import prose
 from turnfold.compression.text.dialogue.wanted.code_definitions import definitions
@@ -105,26 +105,29 @@ def _sent(question: str, style: str = "fences", answers: dict[int, str] | None =
     return forwarded(said, question, share)
 
 
-@pytest.mark.parametrize("style", _STYLES)
-@pytest.mark.parametrize(
-    ("question", "path", "lines"),
+@each(
+    ("style", "question", "path", "lines"),
     [
-        (
-            "Refactor BerthPlan to use a heap.",
-            "src/berths.py",
-            ("@dataclass", "raise LookupError(boat.name)", "self.piers.append(pier)"),
-        ),
-        (
-            "Is there an error in mooringFee?",
-            "web/fees.ts",
-            ("/** Fees by days and metres. */", "Math.round(raw * 0.82)", "return raw;"),
-        ),
-        (
-            "how does next pilot deal with nobody on duty",
-            "pilots/roster.go",
-            ("NextPilot(at time.Time)", "return nil, errNoPilot"),
-        ),
-        ("Warum gibt die Funktion settle 0 zurück?", "web/fees.ts", ("async settle(boat", "due.reduce((sum, one)")),
+        (style, *row)
+        for style in _STYLES
+        for row in [
+            (
+                "Refactor BerthPlan to use a heap.",
+                "src/berths.py",
+                ("@dataclass", "raise LookupError(boat.name)", "self.piers.append(pier)"),
+            ),
+            (
+                "Is there an error in mooringFee?",
+                "web/fees.ts",
+                ("/** Fees by days and metres. */", "Math.round(raw * 0.82)", "return raw;"),
+            ),
+            (
+                "how does next pilot deal with nobody on duty",
+                "pilots/roster.go",
+                ("NextPilot(at time.Time)", "return nil, errNoPilot"),
+            ),
+            ("Warum gibt die Funktion settle 0 zurück?", "web/fees.ts", ("async settle(boat", "due.reduce((sum, one)")),
+        ]
     ],
 )
 def test_a_definition_that_is_named_is_there_whole_with_its_file(
@@ -192,18 +195,20 @@ def test_what_a_request_names() -> None:
     assert named_parts("x" * 700) == named_parts("")
 
 
-@pytest.mark.parametrize("share", [None, 0.15])
-@pytest.mark.parametrize(
-    "request_of",
-    [
-        "Explain the architecture of this project.",
-        "Which files are there and what is each for?",
-        "Review the code for bugs.",
-        "Which classes are there?",
-        "How do the modules depend on each other?",
-        "Port the whole thing to Rust",
-        "Zeig mir den Aufbau aller Module",
-    ],
+@each(
+    ("share", "request_of"),
+    product(
+        [None, 0.15],
+        [
+            "Explain the architecture of this project.",
+            "Which files are there and what is each for?",
+            "Review the code for bugs.",
+            "Which classes are there?",
+            "How do the modules depend on each other?",
+            "Port the whole thing to Rust",
+            "Zeig mir den Aufbau aller Module",
+        ],
+    ),
 )
 def test_to_a_request_about_all_of_it_all_that_it_defines_is_there(request_of: str, share: float | None) -> None:
     sent = _sent(request_of, share=share)
@@ -265,8 +270,7 @@ _ERRORS: Final = {
 }
 
 
-@pytest.mark.parametrize("style", _STYLES)
-@pytest.mark.parametrize("kind", _ERRORS)
+@each(("style", "kind"), product(_STYLES, _ERRORS))
 def test_the_function_that_an_error_names_is_there_whole(kind: str, style: str) -> None:
     error, line = _ERRORS[kind]
     assert line in _sent(error, style)

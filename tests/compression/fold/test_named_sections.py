@@ -6,11 +6,11 @@ texts that are asked for whole (``test_works``).
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Final
 
-import pytest
-
 from tests.support.bodies import Message
+from tests.support.cases import each
 from tests.support.quoted_talk import forwarded
 from tests.support.words import prose
 from turnfold.compression.text.dialogue.wanted.sections import asks_for_contents, named_sections, text_sections
@@ -52,24 +52,27 @@ def _sent(document: str, question: str, share: float | None = None, answers: dic
     return forwarded(said, question, share)
 
 
-@pytest.mark.parametrize(
-    ("form", "question"),
+@each(
+    ("form", "question", "share"),
     [
-        ("markdown", "What does section 5 say?"),
-        ("rules", "explain 5 of the document: section 5"),
-        ("capitals", "Is clause 5 enforceable?"),
-        ("articles", "Que dit l'article 5 ?"),
-        ("german", "Was steht in § 5?"),
-        ("bold", "Rewrite paragraph 5 in plain English"),
-        ("clauses", "Please summarize 5.1"),
-        ("chinese", "第5条是什么意思？"),
-        ("chinese", "第五条说了什么"),
-        ("markdown", 'What does it say under "Waste oil"?'),
-        ("capitals", "explain the waste oil section to me"),
-        ("articles", "How are we to deal with waste oil?"),
+        (*row, share)
+        for row in [
+            ("markdown", "What does section 5 say?"),
+            ("rules", "explain 5 of the document: section 5"),
+            ("capitals", "Is clause 5 enforceable?"),
+            ("articles", "Que dit l'article 5 ?"),
+            ("german", "Was steht in § 5?"),
+            ("bold", "Rewrite paragraph 5 in plain English"),
+            ("clauses", "Please summarize 5.1"),
+            ("chinese", "第5条是什么意思？"),
+            ("chinese", "第五条说了什么"),
+            ("markdown", 'What does it say under "Waste oil"?'),
+            ("capitals", "explain the waste oil section to me"),
+            ("articles", "How are we to deal with waste oil?"),
+        ]
+        for share in [None, 0.3]
     ],
 )
-@pytest.mark.parametrize("share", [None, 0.3])
 def test_a_section_that_is_named_is_there_whole(form: str, question: str, share: float | None) -> None:
     assert _said(5).replace("\n", " ") in _sent(_document(_FORMS[form]), question, share).replace("\n", " ")
 
@@ -103,18 +106,20 @@ def test_a_section_that_is_too_long_is_there_in_parts() -> None:
     assert sum(f"Rule {n} is on pier {n * 3}." in sent for n in range(120)) > 50
 
 
-@pytest.mark.parametrize(
-    "question", ["Give me the table of contents.", "Which chapters are there?", "List all headings", "Zeige die Gliederung"]
+@each(
+    ("question", "share"),
+    product(
+        ["Give me the table of contents.", "Which chapters are there?", "List all headings", "Zeige die Gliederung"], [None, 0.1]
+    ),
 )
-@pytest.mark.parametrize("share", [None, 0.1])
 def test_all_headings_are_there_for_whoever_asks_for_the_contents(question: str, share: float | None) -> None:
     sent = _sent(_document(_FORMS["markdown"]), question, share)
     assert [title for title in _TITLES if f". {title}" not in sent] == []
 
 
-@pytest.mark.parametrize("share", [None, 0.1])
-@pytest.mark.parametrize(
-    "question", ["Summarize the document.", "Summarize the text", "What are the weak points of the document?"]
+@each(
+    ("share", "question"),
+    product([None, 0.1], ["Summarize the document.", "Summarize the text", "What are the weak points of the document?"]),
 )
 def test_a_summary_of_a_long_document_gets_something_of_each_part_and_its_headings(question: str, share: float | None) -> None:
     document = "\n\n".join(f"## {n}. Rules of pier {n}\n\nPier {n} has {n + 30} rings. {_said(n)}" for n in range(30))
@@ -150,7 +155,7 @@ def test_what_asks_for_the_contents_and_for_nothing_else() -> None:
     assert not asks_for_contents("I like the structure of your answer")
 
 
-@pytest.mark.parametrize(
+@each(
     ("message", "numbers"),
     [
         ("What does section 4.2 say?", ("4.2",)),

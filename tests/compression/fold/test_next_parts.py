@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import pytest
-
 from tests.support.bodies import Message
+from tests.support.cases import each
 from tests.support.quoted_talk import exchange, forwarded
 from tests.support.words import prose
 from turnfold.compression.text.dialogue.wanted.steps import goes_on, is_one_by_one, progress, step_parts
@@ -32,18 +31,21 @@ def _talk(ask: str, answers: Sequence[str], go_on: str) -> list[Message]:
     return exchange(f"{ask}\n\n{pasted}", *(text for one in answers for text in (one, go_on)))[:-1]
 
 
-@pytest.mark.parametrize(
-    ("ask", "go_on"),
+@each(
+    ("ask", "go_on", "share"),
     [
-        ("Translate this into German, paragraph by paragraph.", "next"),
-        ("Please translate this. Stop after each paragraph.", "Next paragraph, please."),
-        ("Übersetze das Absatz für Absatz.", "weiter"),
-        ("Traduis ce texte paragraphe par paragraphe.", "continue"),
-        ("请逐段翻译成德语。", "继续"),
-        ("Переводи по одному абзацу.", "дальше"),
+        (*row, share)
+        for row in [
+            ("Translate this into German, paragraph by paragraph.", "next"),
+            ("Please translate this. Stop after each paragraph.", "Next paragraph, please."),
+            ("Übersetze das Absatz für Absatz.", "weiter"),
+            ("Traduis ce texte paragraphe par paragraphe.", "continue"),
+            ("请逐段翻译成德语。", "继续"),
+            ("Переводи по одному абзацу.", "дальше"),
+        ]
+        for share in [None, 0.15]
     ],
 )
-@pytest.mark.parametrize("share", [None, 0.15])
 def test_the_next_part_is_there(ask: str, go_on: str, share: float | None) -> None:
     sent = forwarded(_talk(ask, [_answer(n) for n in range(25)], go_on), go_on, share)
     assert _part(25) in sent
@@ -69,7 +71,7 @@ def test_the_next_question_of_a_quiz_is_there_though_nobody_says_next() -> None:
     assert questions[89] in forwarded(talk, "Mara Lind, I think (89)")
 
 
-@pytest.mark.parametrize(
+@each(
     "message",
     ["next", "Next paragraph, please.", "ok, next one", "go on", "weiter", "la suite", "下一段", "次をお願いします", "다음"],
 )
@@ -77,7 +79,7 @@ def test_messages_that_go_on(message: str) -> None:
     assert goes_on(message)
 
 
-@pytest.mark.parametrize(
+@each(
     "message",
     [
         "What comes next in the plan for Lisbon?",

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Final
 
-import pytest
-
 from tests.support.bodies import Message, encode
+from tests.support.cases import each
 from tests.support.known_folds import fold_request
 from tests.support.provider_rules import faults, refusals
 from tests.support.warm import WARM
@@ -43,8 +42,7 @@ def _conversation(name: Callable[[int], str]) -> list[Message]:
     return messages
 
 
-@pytest.mark.parametrize("budget", [None, 3000])
-@pytest.mark.parametrize("ids", sorted(_IDS))
+@each(("budget", "ids"), product([None, 3000], sorted(_IDS)))
 def test_calls_keep_their_results(ids: str, budget: int | None) -> None:
     body = encode([*_conversation(_IDS[ids]), {"role": "user", "content": "What is the permit of hangar 11?"}])
     folded = fold_request(body, FoldOptions(model="gpt-4o", budget=budget, prices=CachePrices(1.0, 1.0)), WARM)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import random
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 
 from tests.support.bodies import Message, cuts, encode
+from tests.support.cases import each
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -39,8 +40,7 @@ def folded(messages: list[Message], memo: Memo, prices: CachePrices = HALF, beli
     return fold_request(encode(messages, model="gpt-4o"), FoldOptions(prices=prices, belief=belief), memo)
 
 
-@pytest.mark.parametrize("sentences", [3, 6, 15])
-@pytest.mark.parametrize("prices", [CachePrices(), HALF, CachePrices(0.25, 1.0)])
+@each(("sentences", "prices"), product([3, 6, 15], [CachePrices(), HALF, CachePrices(0.25, 1.0)]))
 def test_it_is_folded_at_about_as_many_tokens_as_it_said(prices: CachePrices, sentences: int) -> None:
     memo, messages = WARM, chat(140, sentences)
     told = 0

@@ -10,9 +10,8 @@ import json
 from pathlib import Path
 from typing import Final
 
-import pytest
-
 from tests.support.bodies import Message, encode
+from tests.support.cases import each
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -59,7 +58,7 @@ def _forwarded(messages: list[Message], share: float) -> str:
     return "\n".join(message["content"] for message in json.loads(folded.body)["messages"])
 
 
-@pytest.mark.parametrize(
+@each(
     "asked",
     [
         "Give me feedback on all my answers.",

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-import pytest
-
 from tests.support.bodies import Message
+from tests.support.cases import each
 from tests.support.quoted_talk import forwarded
 from tests.support.words import prose
 from turnfold.compression.text.dialogue.wanted.moments import named_moment
@@ -54,7 +53,7 @@ def _talk(language: str, pasted: str) -> list[Message]:
     return said
 
 
-@pytest.mark.parametrize(
+@each(
     ("language", "form", "question", "number"),
     [
         ("en", "Article {n}\n{title}", "What does the article on warranty say?", 4),
@@ -80,7 +79,7 @@ def test_a_section_that_is_named_is_there_whole(language: str, form: str, questi
     assert _said(language, number) in forwarded(_talk(language, _document(language, form)), question)
 
 
-@pytest.mark.parametrize(
+@each(
     ("language", "question"),
     [
         ("de", "Wie ist der Text gegliedert?"),
@@ -98,7 +97,7 @@ def test_all_headings_are_there_for_whoever_asks_for_the_contents(language: str,
     assert [title for title in _TITLES[language].split("|") if title not in sent] == []
 
 
-@pytest.mark.parametrize(
+@each(
     "question",
     [
         "사장이 누구야?",
@@ -115,7 +114,7 @@ def test_words_for_contents_that_mean_something_else(question: str) -> None:
     assert not asks_for_contents(question)
 
 
-@pytest.mark.parametrize(
+@each(
     "question",
     [
         "Fasse das Dokument zusammen.",
@@ -137,7 +136,7 @@ def test_a_document_is_asked_for_as_a_whole(question: str) -> None:
     assert asked.kind != "code"
 
 
-@pytest.mark.parametrize(
+@each(
     ("question", "kind", "places"),
     [
         ("翻译第三段。", "block", (3,)),
@@ -156,7 +155,7 @@ def test_places_of_parts(question: str, kind: str, places: tuple[int, ...]) -> N
     assert (named.kind, named.places) == (kind, places)
 
 
-@pytest.mark.parametrize(
+@each(
     "question",
     [
         *(
@@ -174,7 +173,7 @@ def test_what_only_counts_names_no_part(question: str) -> None:
     assert named_parts(question) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("question", "place"),
     [
         ("详细说说第三个建议。", 3),
@@ -192,7 +191,7 @@ def test_offered_things_by_their_place(question: str, place: int) -> None:
     assert (offer.place, offer.noun) == (place, "")
 
 
-@pytest.mark.parametrize(
+@each(
     ("question", "begin", "end"),
     [
         ("10:44说了什么？", "10:44", ""),
@@ -208,14 +207,12 @@ def test_moments(question: str, begin: str, end: str) -> None:
     assert (named.begin, named.end) == (begin, end)
 
 
-@pytest.mark.parametrize(
-    "message", ["[20:15] Müller: ich komme später", "We’ll meet – he arrived 5:30 yesterday", "José quedó 7:45 con Ana, ¿no?"]
-)
+@each("message", ["[20:15] Müller: ich komme später", "We’ll meet – he arrived 5:30 yesterday", "José quedó 7:45 con Ana, ¿no?"])
 def test_times_that_ask_for_no_moment(message: str) -> None:
     assert named_moment(message) is None
 
 
-@pytest.mark.parametrize(
+@each(
     "question",
     ["为什么count_berths遇到None会失败？", "count_berthsをリファクタリングしてください。", "count_berths를 설명해 줘."],
 )
@@ -234,6 +231,6 @@ def test_titles_that_nothing_marks_are_few_words_above_a_paragraph() -> None:
     assert text_sections(letter) == []
 
 
-@pytest.mark.parametrize("message", ["他写了三章", "오늘 3번 전화했어", "2章分の原稿を書いた", *_COUNTED])
+@each("message", ["他写了三章", "오늘 3번 전화했어", "2章分の原稿を書いた", *_COUNTED])
 def test_numbers_that_count_name_no_section(message: str) -> None:
     assert named_sections(message).numbers == ()

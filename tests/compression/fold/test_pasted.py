@@ -12,6 +12,7 @@ from typing import Final
 
 import pytest
 
+from tests.support.cases import each
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -76,9 +77,10 @@ def _folded(question: str, needed: Sequence[Passage], shape: Shape, prices: Cach
     return fold_request(json.dumps({"model": "m", "messages": messages}).encode(), FoldOptions(prices=prices), WARM)
 
 
-@pytest.mark.parametrize("prices", _PRICES.values(), ids=list(_PRICES))
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=list(SHAPES))
-@pytest.mark.parametrize(("question", "first", "second"), QUESTIONS)
+@each(
+    ("prices", "shape", "question", "first", "second"),
+    [(prices, shape, *row) for prices in _PRICES.values() for shape in SHAPES.values() for row in QUESTIONS],
+)
 def test_a_question_in_two_steps_finds_both_of_its_texts(
     question: str, first: Passage, second: Passage, shape: Shape, prices: CachePrices
 ) -> None:

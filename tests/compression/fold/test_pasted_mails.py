@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 from typing import Final
 
-import pytest
-
 from tests.support.bodies import Message, encode
+from tests.support.cases import each
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -42,7 +41,7 @@ def _forwarded(mails: tuple[str, ...], question: str) -> str:
     return "\n".join(message["content"] for message in json.loads(folded.body)["messages"])
 
 
-@pytest.mark.parametrize(
+@each(
     ("mails", "question", "meant"),
     [
         (_MILL, "Answer the first mail", (0,)),

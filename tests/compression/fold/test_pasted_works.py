@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import pytest
-
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
 from tests.support.known_folds import fold_request
@@ -96,7 +94,7 @@ def test_texts_that_are_judged_together_are_all_sent(titles: Sequence[str], ques
     assert all(one in quoted for text in texts for one in _paragraphs(text))
 
 
-@pytest.mark.parametrize(
+@each(
     "question",
     [
         "Are there any bugs in the code?",
@@ -126,7 +124,7 @@ def test_of_a_text_that_is_too_long_each_part_is_quoted() -> None:
     assert all(f"## Section {n}\n\nItem{n} opens it." in quoted for n in range(1, 31))
 
 
-@pytest.mark.parametrize(
+@each(
     "question",
     [
         "What is the notice period in the lease?",
@@ -147,7 +145,7 @@ def test_a_question_on_a_detail_does_not_bring_the_whole_text(question: str) -> 
     assert not all(one in quoted for one in _paragraphs(text))
 
 
-@pytest.mark.parametrize("question", ["Now correct it.", "Übersetze ihn ins Deutsche.", "Is it convincing?"])
+@each("question", ["Now correct it.", "Übersetze ihn ins Deutsche.", "Is it convincing?"])
 def test_it_is_the_text_that_the_message_before_asked_for(question: str) -> None:
     essay = _text(_ESSAY, 900)
     body = [*_talk(3, 3), *_exchange(essay, _ACK), *_talk(40, 40), *_exchange("Grade my essay from 1 to 10.", "It is an 8.")]

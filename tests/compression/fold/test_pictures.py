@@ -6,10 +6,12 @@ Lives here: the question in front of a picture. Does not belong here: attachment
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Any
 
 import pytest
 
+from tests.support.cases import each
 from tests.support.warm import WARM
 from turnfold.compression.fit.fit import fit
 from turnfold.compression.fold import LEFT_OUT, fold
@@ -28,8 +30,7 @@ OLD: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("budget", [100, 300, 800, 2000])
-@pytest.mark.parametrize("between", [[], [{"role": "assistant", "content": "Please send it."}]])
+@each(("budget", "between"), product([100, 300, 800, 2000], [[], [{"role": "assistant", "content": "Please send it."}]]))
 def test_the_question_in_front_of_a_picture_stays(budget: int, between: list[dict[str, Any]]) -> None:
     messages = [{"role": "system", "content": "Be brief."}, *OLD, {"role": "user", "content": QUESTION}, *between, SENT]
     body = json.dumps({"model": "gpt-4o", "messages": messages}).encode()
@@ -55,8 +56,7 @@ def pictures_in(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [part for m in messages if isinstance(m["content"], list) for part in m["content"] if part["type"] == "image_url"]
 
 
-@pytest.mark.parametrize("budget", [100, 800, 2000, 5000])
-@pytest.mark.parametrize("count", [2, 3, 9])
+@each(("budget", "count"), product([100, 800, 2000, 5000], [2, 3, 9]))
 def test_the_question_in_front_of_several_pictures_stays_and_the_oldest_of_them_go_last(budget: int, count: int) -> None:
     question = f"{QUESTION} Compare it with the ones before it, part by part. " * 9
     sent = sent_under(
@@ -68,7 +68,7 @@ def test_the_question_in_front_of_several_pictures_stays_and_the_oldest_of_them_
     assert any(message["role"] == "user" and question in str(message["content"]) for message in sent)
 
 
-@pytest.mark.parametrize("budget", [100, 800, 2000])
+@each("budget", [100, 800, 2000])
 def test_the_question_stays_where_each_picture_was_asked_for(budget: int) -> None:
     asked = [m for shot in shots(4) for m in ({"role": "assistant", "content": "Next, please."}, shot)]
     sent = sent_under(budget, [*OLD, {"role": "user", "content": QUESTION}, *asked])
@@ -94,8 +94,7 @@ def test_a_budget_takes_hardly_more_attachments_than_it_must(budget: int, least:
     assert len(kept) >= least
 
 
-@pytest.mark.parametrize("budget", [1000, 2000, 4000, 6000])
-@pytest.mark.parametrize("words", ["What is this?", ""])
+@each(("budget", "words"), product([1000, 2000, 4000, 6000], ["What is this?", ""]))
 def test_a_budget_is_kept_where_pictures_are_nearly_all_there_is(budget: int, words: str) -> None:
     text = [{"type": "text", "text": words}] if words else []
     seen = [{"role": "user", "content": [*text, *shot["content"]]} for shot in shots(10)]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from random import Random
 
-import pytest
-
 from tests.support.bodies import Message, encode
+from tests.support.cases import each
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -47,24 +47,27 @@ def forwarded(text: str, ask: str, share: float | None, *, last: str = "") -> st
     return "\n".join(m["content"] for m in json.loads(folded.body)["messages"])
 
 
-@pytest.mark.parametrize("share", [None, 0.2])
-@pytest.mark.parametrize(
-    ("text", "ask", "needed"),
+@each(
+    ("share", "text", "ask", "needed"),
     [
-        (POEM, "Please rewrite the second stanza.", [stanza(2)]),
-        (POEM, "What happens in the last verse?", [stanza(12)]),
-        (POEM, "Gefällt dir die dritte Strophe?", [stanza(3)]),
-        (POEM, "La deuxième strophe est trop longue, non ?", [stanza(2)]),
-        (ESSAY, "Shorten the third paragraph.", [ESSAY.split("\n\n")[3]]),
-        (ESSAY, "Kürze den letzten Absatz.", [ESSAY.split("\n\n")[10]]),
-        (ESSAY, "¿Qué dice el segundo párrafo?", [ESSAY.split("\n\n")[2]]),
-        (STEPS, "What comes after step 16?", [STEPS.split("\n")[16]]),
-        (STEPS, "Was kommt nach Schritt 7?", [STEPS.split("\n")[7]]),
-        (STEPS, "What was step 4 again, and what comes after?", STEPS.split("\n")[3:5]),
-        (STEPS, "Was war nochmal Schritt 24 und was kommt danach?", STEPS.split("\n")[23:]),
-        (TASKS, "The last three exercises, please.", TASKS.split("\n")[-3:]),
-        (TASKS, "Solve the 5th exercise.", [TASKS.split("\n")[6]]),
-        (ANSWERS, "What is the answer to question 9?", ANSWERS.split("\n\n")[8].split("\n")),
+        (share, *row)
+        for share in [None, 0.2]
+        for row in [
+            (POEM, "Please rewrite the second stanza.", [stanza(2)]),
+            (POEM, "What happens in the last verse?", [stanza(12)]),
+            (POEM, "Gefällt dir die dritte Strophe?", [stanza(3)]),
+            (POEM, "La deuxième strophe est trop longue, non ?", [stanza(2)]),
+            (ESSAY, "Shorten the third paragraph.", [ESSAY.split("\n\n")[3]]),
+            (ESSAY, "Kürze den letzten Absatz.", [ESSAY.split("\n\n")[10]]),
+            (ESSAY, "¿Qué dice el segundo párrafo?", [ESSAY.split("\n\n")[2]]),
+            (STEPS, "What comes after step 16?", [STEPS.split("\n")[16]]),
+            (STEPS, "Was kommt nach Schritt 7?", [STEPS.split("\n")[7]]),
+            (STEPS, "What was step 4 again, and what comes after?", STEPS.split("\n")[3:5]),
+            (STEPS, "Was war nochmal Schritt 24 und was kommt danach?", STEPS.split("\n")[23:]),
+            (TASKS, "The last three exercises, please.", TASKS.split("\n")[-3:]),
+            (TASKS, "Solve the 5th exercise.", [TASKS.split("\n")[6]]),
+            (ANSWERS, "What is the answer to question 9?", ANSWERS.split("\n\n")[8].split("\n")),
+        ]
     ],
 )
 def test_a_part_that_is_named_by_its_place_is_there(text: str, ask: str, needed: list[str], share: float | None) -> None:
@@ -72,8 +75,10 @@ def test_a_part_that_is_named_by_its_place_is_there(text: str, ask: str, needed:
     assert [part for part in needed if part not in found] == []
 
 
-@pytest.mark.parametrize("share", [None, 0.2])
-@pytest.mark.parametrize("ask", ["Great. Next chapter, please.", "Write the next chapter.", "Weiter mit dem nächsten Kapitel."])
+@each(
+    ("share", "ask"),
+    product([None, 0.2], ["Great. Next chapter, please.", "Write the next chapter.", "Weiter mit dem nächsten Kapitel."]),
+)
 def test_the_next_of_a_list_is_the_one_behind_the_last_answer(ask: str, share: float | None) -> None:
     noun = "Kapitel" if "Kapitel" in ask else "Chapter"
     found = forwarded(OUTLINE, ask, share, last=f"## {noun} 14: {WORDS[3]}\n\n{prose(900, 'en', 3)}")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
 from tests.support.bodies import encode
+from tests.support.cases import each
 from tests.support.known_folds import fold_request
 from tests.support.words import prose
 from turnfold.compression.fold.policy import Shape, most_recall_tokens, pays, recall_tokens, talk, thresholds
@@ -24,7 +26,7 @@ def options(prices: CachePrices) -> FoldOptions:
     return FoldOptions(model="gpt-4o", prices=prices)
 
 
-@pytest.mark.parametrize(("shape", "expected"), [(CHAT, 1.0), (LONG_TURNS, 0.0), (AGENT, 0.0), (Shape(150, 0.0, 0.9), 0.5)])
+@each(("shape", "expected"), [(CHAT, 1.0), (LONG_TURNS, 0.0), (AGENT, 0.0), (Shape(150, 0.0, 0.9), 0.5)])
 def test_talk_is_short_turns_without_tools(shape: Shape, expected: float) -> None:
     assert talk(shape) == pytest.approx(expected)
 
@@ -96,7 +98,7 @@ def test_there_is_room_for_a_passage_where_facts_keep_the_values_of_records_too(
     assert recall_tokens(options(WEAK), WARMTH, CLERK, 400, 1_000) >= 160
 
 
-@pytest.mark.parametrize("prices", [NONE, WEAK, STRONG])
+@each("prices", [NONE, WEAK, STRONG])
 def test_recall_takes_less_where_facts_keep_the_values_of_records(prices: CachePrices) -> None:
     files = recall_tokens(options(prices), WARMTH, Shape(300, 0.5, 0.6, lines=0.3), 8_000, 20_000)
     records = recall_tokens(options(prices), WARMTH, CLERK, 8_000, 20_000)
@@ -121,8 +123,7 @@ def test_a_cache_that_hits_at_ends_of_requests_makes_a_fold_behind_long_instruct
     assert first_event(breakpoints=False) < first_event(breakpoints=True) < 60
 
 
-@pytest.mark.parametrize("share", [0.0, 0.4, 0.7, 1.0])
-@pytest.mark.parametrize("shape", [AGENT, CLERK])
+@each(("share", "shape"), product([0.0, 0.4, 0.7, 1.0], [AGENT, CLERK]))
 def test_a_fold_leaves_as_much_as_the_cache_takes(share: float, shape: Shape) -> None:
     """Haiku 4.5 caches no prefix below 4,096 tokens: a shorter one would be paid in full each time, and the whole one is not."""
     haiku = thresholds(options(replace(STRONG, least=4096)), Warmth(share, share), 60_000, shape)
@@ -130,7 +131,7 @@ def test_a_fold_leaves_as_much_as_the_cache_takes(share: float, shape: Shape) ->
     assert haiku.fold_at > haiku.keep_recent
 
 
-@pytest.mark.parametrize("share", [0.7, 0.8, 0.9, 1.0])
+@each("share", [0.7, 0.8, 0.9, 1.0])
 def test_a_loop_keeps_no_more_at_facts_where_reading_is_cheap(share: float) -> None:
     """It is read again with each step; a longer tail is worth it there, what left the tail long ago is not."""
     dear, cheap = (thresholds(options(p), Warmth(share, share), 90_000, AGENT) for p in (WEAK, STRONG))

@@ -7,11 +7,11 @@ Lives here: results of reading tools, plain and numbered, and edits among the ca
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Any, Final
 
-import pytest
-
 from tests.support.bodies import encode
+from tests.support.cases import each
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -46,13 +46,15 @@ def _sent(question: str, *, printed: str = _NUMBERED, edit: bool = False) -> str
     return str(json.loads(folded.body)["messages"][-1]["content"]).replace(question, "", 1)
 
 
-@pytest.mark.parametrize("printed", [_CODE, _NUMBERED])
-@pytest.mark.parametrize(
-    "question",
-    [
-        "Explain moor_boat to me.",
-        'It fails:\n  File "/app/src/harbour.py", line 7, in moor_boat\n    if pier.depth\nValueError: no depth\nRepair it.',
-    ],
+@each(
+    ("printed", "question"),
+    product(
+        [_CODE, _NUMBERED],
+        [
+            "Explain moor_boat to me.",
+            'It fails:\n  File "/app/src/harbour.py", line 7, in moor_boat\n    if pier.depth\nValueError: no depth\nRepair it.',
+        ],
+    ),
 )
 def test_a_function_that_the_user_names_is_there_whole(printed: str, question: str) -> None:
     sent = _sent(question, printed=printed)

@@ -7,11 +7,13 @@ the same pasted into a talk (``test_named_*``), functions that are named (``test
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Any, Final
 
 import pytest
 
 from tests.support.bodies import encode
+from tests.support.cases import each
 from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold_request
@@ -66,8 +68,14 @@ _DOCUMENTS: Final = {
 }
 
 
-@pytest.mark.parametrize("form", _DOCUMENTS)
-@pytest.mark.parametrize(("question", "n"), [("What does section 3 say?", 2), ('Explain the part on "Animals aboard".', 3)])
+@each(
+    ("form", "question", "n"),
+    [
+        (form, *row)
+        for form in _DOCUMENTS
+        for row in [("What does section 3 say?", 2), ('Explain the part on "Animals aboard".', 3)]
+    ],
+)
 def test_a_section_of_a_document_that_was_fetched(form: str, question: str, n: int) -> None:
     sent = _sent(question, {"manual.md": _DOCUMENTS[form]})
     lines = [line for line in (*prose(91 + n, "en", 12).split("\n"), _RULES[n]) if line.strip()]
@@ -75,7 +83,7 @@ def test_a_section_of_a_document_that_was_fetched(form: str, question: str, n: i
     assert not any(rule in sent for rule in _RULES if rule != _RULES[n])
 
 
-@pytest.mark.parametrize("form", ["{}", "api {}", '{{"line": "{}"}}'])
+@each("form", ["{}", "api {}", '{{"line": "{}"}}'])
 def test_the_lines_of_a_log_at_a_time(form: str) -> None:
     lines = [form.format(line) for line in _LOG]
     sent = _sent("What happened between 10:20 and 10:23?", {"api.log": "\n".join(lines)})
@@ -84,11 +92,12 @@ def test_the_lines_of_a_log_at_a_time(form: str) -> None:
     assert len(found) <= 8
 
 
-@pytest.mark.parametrize("budget", [None, 2_500])
-@pytest.mark.parametrize(
-    "text",
-    [json.dumps(_PIERS, indent=2), json.dumps(_PIERS, separators=(",", ":")), json.dumps({"result": json.dumps(_PIERS)})],
-    ids=["indented", "on one line", "string of a string"],
+@each(
+    ("budget", "text"),
+    product(
+        [None, 2_500],
+        [json.dumps(_PIERS, indent=2), json.dumps(_PIERS, separators=(",", ":")), json.dumps({"result": json.dumps(_PIERS)})],
+    ),
 )
 def test_a_block_of_a_configuration(text: str, budget: int | None) -> None:
     sent = _sent("What is in the `drydock` key?", {"piers.json": text}, budget=budget).replace("\\", "").replace(" ", "")
@@ -121,7 +130,7 @@ def test_a_request_about_all_code_gets_what_it_defines_and_files_as_far_as_they_
     assert "return rate * days + 980" in sent
 
 
-@pytest.mark.parametrize("text", [*_DOCUMENTS.values(), json.dumps(_PIERS), _numbered("a\nb\n")])
+@each("text", [*_DOCUMENTS.values(), json.dumps(_PIERS), _numbered("a\nb\n")])
 def test_places_in_what_was_printed_rise(text: str) -> None:
     printed = printed_text(text)
     places = [printed.place(at) for at in range(len(printed.text) + 1)]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support import words
+from tests.support.cases import each
 from tests.support.messages_api import refusals
 from tests.support.provider_rules import tools_lost
 from tests.support.warm import WARM
@@ -131,7 +132,7 @@ BRINGS_TOOLS: dict[str, tuple[Wire, list[Part]]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "budget"), [(name, (None, 1200)[i % 2]) for i, name in enumerate(BRINGS_TOOLS)])
+@each(("name", "budget"), [(name, (None, 1200)[i % 2]) for i, name in enumerate(BRINGS_TOOLS)])
 def test_what_brings_tools_stays(name: str, budget: int | None) -> None:
     """Folded away, the model could not call what it had found; OpenAI would ask the MCP server again with every request."""
     wire, history = BRINGS_TOOLS[name]

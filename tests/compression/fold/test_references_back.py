@@ -10,6 +10,7 @@ from typing import Final
 
 import pytest
 
+from tests.support.cases import each
 from tests.support.quoted_talk import exchange, forwarded
 from tests.support.words import prose
 from turnfold.compression.memo import Memo, digest
@@ -72,13 +73,16 @@ def _sent(told: list[dict[str, str]], question: str, share: float | None = None)
     return forwarded([*_TALK[:8], *told, *_TALK[8:]], question, share)
 
 
-@pytest.mark.parametrize("share", [None, 0.1])
-@pytest.mark.parametrize(
-    ("question", "needed"),
+@each(
+    ("share", "question", "needed"),
     [
-        ("Let's take the third lake. What did you say of it?", "Kreda, small and quiet"),
-        ("Where is the last but one of the lakes?", "Kreda, small and quiet"),
-        ("what was the alternative to the rowing boat?", "Alternatively swim"),
+        (share, *row)
+        for share in [None, 0.1]
+        for row in [
+            ("Let's take the third lake. What did you say of it?", "Kreda, small and quiet"),
+            ("Where is the last but one of the lakes?", "Kreda, small and quiet"),
+            ("what was the alternative to the rowing boat?", "Alternatively swim"),
+        ]
     ],
 )
 def test_what_was_offered_is_there_by_its_place(question: str, needed: str, share: float | None) -> None:
@@ -95,7 +99,7 @@ def test_a_labelled_exchange_is_there_by_its_label(question: str) -> None:
     assert "Test divisors up to the root" in sent
 
 
-@pytest.mark.parametrize(
+@each(
     ("question", "wanted"),
     [
         ("Combine version 1's opening with version 3's ending", (0, 2)),
@@ -139,7 +143,7 @@ def test_code_that_names_nothing_of_the_block_changes_nothing() -> None:
     assert "Ask Tom before a deploy" not in _sent(_CONFIG, "Show the whole haproxy file as it is now")
 
 
-@pytest.mark.parametrize(
+@each(
     ("folded", "named"),
     [
         ("what was the second option for the present?", NamedOffer(2)),
@@ -159,7 +163,7 @@ def test_a_year_in_a_date_or_a_version_is_no_label() -> None:
     assert [one.number for one in named_labels("as in problem 2")] == [2]
 
 
-@pytest.mark.parametrize(
+@each(
     ("folded", "versions"),
     [
         ("combine version 2's ending with version 4's start", (1, 3)),
@@ -173,7 +177,7 @@ def test_versions_are_named_by_number(folded: str, versions: tuple[int, ...]) ->
     assert asked_versions(folded) == versions
 
 
-@pytest.mark.parametrize(
+@each(
     ("folded", "is_revision"),
     [
         ("shorter", True),

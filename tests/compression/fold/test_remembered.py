@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import product
 
 import pytest
 
+from tests.support.cases import each
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -42,17 +44,20 @@ def forwarded(
     return "\n".join(message["content"] for message in json.loads(folded.body)["messages"])
 
 
-@pytest.mark.parametrize("prices", _PRICES.values(), ids=list(_PRICES))
-@pytest.mark.parametrize(
-    ("told", "question", "needed"),
+@each(
+    ("prices", "told", "question", "needed"),
     [
-        ("I gave up meat and fish last spring.", "What could I cook tonight?", "gave up meat and fish"),
-        ("We keep two ferrets in our flat.", "Any ideas for a quiet weekend at home?", "two ferrets"),
-        ("My router runs OpenWrt.", "How do I block adverts for the whole family?", "OpenWrt"),
-        ("Ich vertrage keine Milch.", "Schlag mir ein Frühstück vor.", "keine Milch"),
-        ("Je suis daltonien.", "Quelles couleurs pour mon graphique ?", "daltonien"),
-        ("Talk to me like a pirate.", "What is the capital of Peru?", "like a pirate"),
-        ("Please keep it under fifty words.", "Describe how a lighthouse works.", "under fifty words"),
+        (prices, *row)
+        for prices in _PRICES.values()
+        for row in [
+            ("I gave up meat and fish last spring.", "What could I cook tonight?", "gave up meat and fish"),
+            ("We keep two ferrets in our flat.", "Any ideas for a quiet weekend at home?", "two ferrets"),
+            ("My router runs OpenWrt.", "How do I block adverts for the whole family?", "OpenWrt"),
+            ("Ich vertrage keine Milch.", "Schlag mir ein Frühstück vor.", "keine Milch"),
+            ("Je suis daltonien.", "Quelles couleurs pour mon graphique ?", "daltonien"),
+            ("Talk to me like a pirate.", "What is the capital of Peru?", "like a pirate"),
+            ("Please keep it under fifty words.", "Describe how a lighthouse works.", "under fifty words"),
+        ]
     ],
 )
 def test_what_a_user_told_of_themselves_outlives_the_talk_around_it(
@@ -61,24 +66,28 @@ def test_what_a_user_told_of_themselves_outlives_the_talk_around_it(
     assert needed in forwarded([(12, (told, "Good to know."))], question, prices)
 
 
-@pytest.mark.parametrize("prices", _PRICES.values(), ids=list(_PRICES))
-@pytest.mark.parametrize(
-    ("message", "told", "question"),
+@each(
+    ("prices", "message", "told", "question"),
     [
-        ("I can't have sesame. What could replace tahini?", "I can't have sesame.", "What should I bake tonight?"),
-        ("How old must one be for judo? My son Odo is six.", "My son Odo is six.", "Any idea for a present?"),
-        (
-            "Hi! We moved to Truro in May, and it rains. Where do we register? And which day is the market? " + "Thanks! " * 30,
-            "We moved to Truro in May, and it rains.",
-            "What could we do on Sunday?",
-        ),
-        ("Ich esse kein Fleisch. Woher kommt dann das Eisen?", "Ich esse kein Fleisch.", "Plane ein Essen für Samstag."),
-        ("Soy celíaca. ¿Qué cereales hay?", "Soy celíaca.", "¿Qué puedo cenar hoy?"),
-        ("Tenho medo de altura. Existe tratamento?", "Tenho medo de altura.", "Planeje um dia no Rio."),
-        ("Мою дочь зовут Варя. Когда учить её плавать?", "Мою дочь зовут Варя.", "Что подарить ребёнку?"),
-        ("ابنتي اسمها ليان. متى تتعلم السباحة؟", "ابنتي اسمها ليان.", "ما الهدية المناسبة للطفلة؟"),
-        ("我女儿叫林小雨。几岁学游泳合适？", "我女儿叫林小雨。", "给孩子买什么礼物？"),
-        ("제 딸 이름은 하린이에요. 수영은 언제 시작하죠?", "제 딸 이름은 하린이에요.", "아이 선물 추천해 줘."),
+        (prices, *row)
+        for prices in _PRICES.values()
+        for row in [
+            ("I can't have sesame. What could replace tahini?", "I can't have sesame.", "What should I bake tonight?"),
+            ("How old must one be for judo? My son Odo is six.", "My son Odo is six.", "Any idea for a present?"),
+            (
+                "Hi! We moved to Truro in May, and it rains. Where do we register? And which day is the market? "
+                + "Thanks! " * 30,
+                "We moved to Truro in May, and it rains.",
+                "What could we do on Sunday?",
+            ),
+            ("Ich esse kein Fleisch. Woher kommt dann das Eisen?", "Ich esse kein Fleisch.", "Plane ein Essen für Samstag."),
+            ("Soy celíaca. ¿Qué cereales hay?", "Soy celíaca.", "¿Qué puedo cenar hoy?"),
+            ("Tenho medo de altura. Existe tratamento?", "Tenho medo de altura.", "Planeje um dia no Rio."),
+            ("Мою дочь зовут Варя. Когда учить её плавать?", "Мою дочь зовут Варя.", "Что подарить ребёнку?"),
+            ("ابنتي اسمها ليان. متى تتعلم السباحة؟", "ابنتي اسمها ليان.", "ما الهدية المناسبة للطفلة؟"),
+            ("我女儿叫林小雨。几岁学游泳合适？", "我女儿叫林小雨。", "给孩子买什么礼物？"),
+            ("제 딸 이름은 하린이에요. 수영은 언제 시작하죠?", "제 딸 이름은 하린이에요.", "아이 선물 추천해 줘."),
+        ]
     ],
 )
 def test_what_a_user_told_beside_a_question_does_so_too(message: str, told: str, question: str, prices: CachePrices) -> None:
@@ -95,8 +104,14 @@ would like long tables under the trees and absolutely no balloons. If it rains w
 What should I tackle first?"""
 
 
-@pytest.mark.parametrize(("prices", "budget"), [*((one, None) for one in _PRICES.values()), (CachePrices(0.5, 1.0), 4_000)])
-@pytest.mark.parametrize("question", ["Write the invitation text.", "How many chairs should I order?"])
+@each(
+    ("prices", "budget", "question"),
+    [
+        (*row, question)
+        for row in [*((one, None) for one in _PRICES.values()), (CachePrices(0.5, 1.0), 4_000)]
+        for question in ["Write the invitation text.", "How many chairs should I order?"]
+    ],
+)
 def test_what_a_chat_was_opened_with_stays(question: str, prices: CachePrices, budget: int | None) -> None:
     text = forwarded([(0, (BRIEF, prose(903, "en", 9)))], question, prices, budget=budget)
     told = [
@@ -113,23 +128,29 @@ def test_what_a_chat_was_opened_with_stays(question: str, prices: CachePrices, b
     assert [one for one in told if one not in text] == []
 
 
-@pytest.mark.parametrize("prices", _PRICES.values(), ids=list(_PRICES))
-@pytest.mark.parametrize("place", [0, 25])
-@pytest.mark.parametrize(
-    ("first", "asked"),
+@each(
+    ("prices", "place", "first", "asked"),
     [
-        (
-            "I'd like to book a trip.",
-            [
-                ("Great! Which city do you live in?", "Porto."),
-                ("Thanks. What is the budget?", "About 2,000 euros."),
-                ("Please tell me how many will travel. Count children too.", "Two adults and a toddler"),
-                ("Do you eat everything?", "No shellfish."),
-            ],
-        ),
-        ("Ich brauche eine Versicherung.", [("Gern! Welchen Beruf haben Sie?", "Dachdecker."), ("Rauchen Sie?", "Nein, nie.")]),
-        ("我想订餐厅。", [("好的！请告诉我日期。", "下周五晚上"), ("有什么忌口吗？", "不吃辣")]),
-        ("Set up a project.", [("Sure. Which language?", "Elixir"), ("Do you want Docker?", "no, plain systemd")]),
+        (prices, place, *row)
+        for prices in _PRICES.values()
+        for place in [0, 25]
+        for row in [
+            (
+                "I'd like to book a trip.",
+                [
+                    ("Great! Which city do you live in?", "Porto."),
+                    ("Thanks. What is the budget?", "About 2,000 euros."),
+                    ("Please tell me how many will travel. Count children too.", "Two adults and a toddler"),
+                    ("Do you eat everything?", "No shellfish."),
+                ],
+            ),
+            (
+                "Ich brauche eine Versicherung.",
+                [("Gern! Welchen Beruf haben Sie?", "Dachdecker."), ("Rauchen Sie?", "Nein, nie.")],
+            ),
+            ("我想订餐厅。", [("好的！请告诉我日期。", "下周五晚上"), ("有什么忌口吗？", "不吃辣")]),
+            ("Set up a project.", [("Sure. Which language?", "Elixir"), ("Do you want Docker?", "no, plain systemd")]),
+        ]
     ],
 )
 def test_an_answer_stays_with_the_question_that_it_needs(
@@ -194,18 +215,21 @@ def test_a_statement_is_quoted_with_what_it_needs() -> None:
     assert "I can't have sesame. But that was before the operation." in text
 
 
-@pytest.mark.parametrize("prices", _PRICES.values(), ids=list(_PRICES))
-@pytest.mark.parametrize(
-    ("old", "new", "question"),
+@each(
+    ("prices", "old", "new", "question"),
     [
-        (
-            "The train to Gothenburg leaves at 7:15.",
-            "They moved it to 8:40, by the way.",
-            "When does the train to Gothenburg leave?",
-        ),
-        ("I am a teacher in Malmö.", "I quit, I am a baker now.", "What is my profession?"),
-        ("Always write in capital letters.", "Normal letters are fine again.", "Name three rivers."),
-        ("Mein Auto ist ein alter Saab.", "Den Wagen habe ich verkauft, ich fahre jetzt Rad.", "Wie komme ich zur Arbeit?"),
+        (prices, *row)
+        for prices in _PRICES.values()
+        for row in [
+            (
+                "The train to Gothenburg leaves at 7:15.",
+                "They moved it to 8:40, by the way.",
+                "When does the train to Gothenburg leave?",
+            ),
+            ("I am a teacher in Malmö.", "I quit, I am a baker now.", "What is my profession?"),
+            ("Always write in capital letters.", "Normal letters are fine again.", "Name three rivers."),
+            ("Mein Auto ist ein alter Saab.", "Den Wagen habe ich verkauft, ich fahre jetzt Rad.", "Wie komme ich zur Arbeit?"),
+        ]
     ],
 )
 def test_the_newest_of_several_statements_is_there(old: str, new: str, question: str, prices: CachePrices) -> None:
@@ -214,20 +238,23 @@ def test_the_newest_of_several_statements_is_there(old: str, new: str, question:
     assert text.rfind(old) < text.rfind(new)
 
 
-@pytest.mark.parametrize("prices", _PRICES.values(), ids=list(_PRICES))
-@pytest.mark.parametrize(
-    ("question", "place"),
+@each(
+    ("prices", "question", "place"),
     [
-        ("What was my very first question?", 0),
-        ("What did I ask you first?", 0),
-        ("How did this chat start?", 0),
-        ("Please answer my original question again.", 0),
-        ("Was war meine erste Frage?", 0),
-        ("Quelle était ma première demande ?", 0),
-        ("¿Cuál fue mi primera pregunta?", 0),
-        ("我最开始问了什么？", 0),
-        ("And what was my second question?", 1),
-        ("What was the third thing I asked?", 2),
+        (prices, *row)
+        for prices in _PRICES.values()
+        for row in [
+            ("What was my very first question?", 0),
+            ("What did I ask you first?", 0),
+            ("How did this chat start?", 0),
+            ("Please answer my original question again.", 0),
+            ("Was war meine erste Frage?", 0),
+            ("Quelle était ma première demande ?", 0),
+            ("¿Cuál fue mi primera pregunta?", 0),
+            ("我最开始问了什么？", 0),
+            ("And what was my second question?", 1),
+            ("What was the third thing I asked?", 2),
+        ]
     ],
 )
 def test_a_question_that_names_a_place_in_the_chat_is_told_what_stood_there(
@@ -240,16 +267,18 @@ def test_a_question_that_names_a_place_in_the_chat_is_told_what_stood_there(
     assert f"Answer {place}" in text
 
 
-@pytest.mark.parametrize("prices", _PRICES.values(), ids=list(_PRICES))
-@pytest.mark.parametrize(
-    "question",
-    [
-        "What have we talked about so far?",
-        "What do you know about me?",
-        "Summarise everything we have discussed.",
-        "Worüber haben wir gesprochen?",
-        "List all decisions we made.",
-    ],
+@each(
+    ("prices", "question"),
+    product(
+        _PRICES.values(),
+        [
+            "What have we talked about so far?",
+            "What do you know about me?",
+            "Summarise everything we have discussed.",
+            "Worüber haben wir gesprochen?",
+            "List all decisions we made.",
+        ],
+    ),
 )
 def test_a_question_about_everything_is_told_what_the_user_said(question: str, prices: CachePrices) -> None:
     told = ["We settled on the walnut table.", "My brother Ansgar will drive the van."]
@@ -257,10 +286,12 @@ def test_a_question_about_everything_is_told_what_the_user_said(question: str, p
     assert [one for one in told if one not in text] == []
 
 
-@pytest.mark.parametrize("prices", _PRICES.values(), ids=list(_PRICES))
-@pytest.mark.parametrize(
-    "question",
-    ["What was that hammock hook called?", "Show me that hammock hook again.", "Quel est le prix du hamac rouge ?"],
+@each(
+    ("prices", "question"),
+    product(
+        _PRICES.values(),
+        ["What was that hammock hook called?", "Show me that hammock hook again.", "Quel est le prix du hamac rouge ?"],
+    ),
 )
 def test_a_long_answer_before_a_question_does_not_drown_its_own_words(question: str, prices: CachePrices) -> None:
     """ "That" may point to the exchange before, whose words count too, but fewer than those of the question."""
@@ -272,14 +303,16 @@ def test_a_long_answer_before_a_question_does_not_drown_its_own_words(question: 
     assert ("129 euros" if "hamac " in question else "Nautilus 9") in text
 
 
-@pytest.mark.parametrize("prices", _PRICES.values(), ids=list(_PRICES))
-@pytest.mark.parametrize(
-    "question",
-    [
-        "List all requirements for the pergola.",
-        "What was the first thing I asked about the pergola?",
-        "Was weißt du über die Pergola?",
-    ],
+@each(
+    ("prices", "question"),
+    product(
+        _PRICES.values(),
+        [
+            "List all requirements for the pergola.",
+            "What was the first thing I asked about the pergola?",
+            "Was weißt du über die Pergola?",
+        ],
+    ),
 )
 def test_a_question_with_a_topic_of_its_own_is_told_about_that(question: str, prices: CachePrices) -> None:
     told = [
@@ -291,21 +324,30 @@ def test_a_question_with_a_topic_of_its_own_is_told_about_that(question: str, pr
     assert "80 kg of snow" in text
 
 
-@pytest.mark.parametrize("prices", _PRICES.values(), ids=list(_PRICES))
-@pytest.mark.parametrize("order", ["shorter please", "no bullet points please", "bitte kürzer", "plus court s'il te plaît"])
+@each(
+    ("prices", "order"),
+    product(_PRICES.values(), ["shorter please", "no bullet points please", "bitte kürzer", "plus court s'il te plaît"]),
+)
 def test_a_manner_of_answering_outlives_the_talk_around_it(order: str, prices: CachePrices) -> None:
     answered = prose(801, "en", 9)
     assert order in forwarded([(12, (order, answered))], "What is the capital of Peru?", prices)
     assert order in forwarded([(12, (order, answered))], "What is the capital of Peru?", prices, budget=1500)
 
 
-@pytest.mark.parametrize("budget", [None, 4000, 1500])
-@pytest.mark.parametrize(
-    ("old", "new", "question"),
+@each(
+    ("budget", "old", "new", "question"),
     [
-        ("The roofer comes on Tuesday.", "they moved it to Saturday. do I need to clear the yard?", "When does the roofer come?"),
-        ("We are 14 people for the boat.", "no, 17, not 14. is the boat large enough?", "For how many people is the boat?"),
-        ("Der Klempner kommt am Montag.", "verschoben auf Freitag. Was soll ich bereitlegen?", "Wann kommt der Klempner?"),
+        (budget, *row)
+        for budget in [None, 4000, 1500]
+        for row in [
+            (
+                "The roofer comes on Tuesday.",
+                "they moved it to Saturday. do I need to clear the yard?",
+                "When does the roofer come?",
+            ),
+            ("We are 14 people for the boat.", "no, 17, not 14. is the boat large enough?", "For how many people is the boat?"),
+            ("Der Klempner kommt am Montag.", "verschoben auf Freitag. Was soll ich bereitlegen?", "Wann kommt der Klempner?"),
+        ]
     ],
 )
 def test_what_no_longer_holds_does_not_stand_alone(old: str, new: str, question: str, budget: int | None) -> None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any, Final
 
 import pytest
 
 from tests.support.bodies import encode, messages_of
+from tests.support.cases import each
 from tests.support.effort import every
 from tests.support.prefix import Kind, classify
 from tests.support.text_agents import FORMATS, Session, session
@@ -75,8 +76,10 @@ def missing(made: Session, text: str) -> list[str]:
     return [said for said in (made.asked, *made.limits, made.last) if said not in text]
 
 
-@pytest.mark.parametrize(("place", "name"), [*enumerate(sorted(FORMATS))])
-@pytest.mark.parametrize(("tasks", "steps"), [(1, 14), (2, 9), (3, 6)])
+@each(
+    ("place", "name", "tasks", "steps"),
+    [(*row, *other) for row in [*enumerate(sorted(FORMATS))] for other in [(1, 14), (2, 9), (3, 6)]],
+)
 def test_task_limits_and_newest_result_are_sent(place: int, name: str, tasks: int, steps: int) -> None:
     """Each format meets every second of the options, and each number of tasks meets each of them in some format."""
     made = session(name, tasks, steps, seed=tasks)
@@ -95,7 +98,7 @@ def _as_marked(messages: Sequence[Message], marks: int) -> bytes:
     return json.dumps({"model": _MODEL, "max_tokens": 900, "system": told or "Work.", "messages": parts}).encode()
 
 
-@pytest.mark.parametrize("marks", [1, 2, 4, 5])
+@each("marks", [1, 2, 4, 5])
 def test_reports_are_told_alike_however_far_marks_move(marks: int) -> None:
     """Each request leaves out a mark where the one before had it; every third one goes back, or on by several steps."""
     for place, name in enumerate(every(6, sorted(FORMATS), marks)):
@@ -124,7 +127,7 @@ def with_native_calls(made: Session) -> list[Message]:
     return messages
 
 
-@pytest.mark.parametrize(("tasks", "steps"), [(1, 14), (2, 9), (3, 6)])
+@each(("tasks", "steps"), [(1, 14), (2, 9), (3, 6)])
 def test_an_agent_with_native_calls_keeps_its_task_within_a_budget_or_a_window(tasks: int, steps: int) -> None:
     made = session("openhands", tasks, steps, seed=tasks)
     read = CHAT.read(as_chat(with_native_calls(made)), WARM)
@@ -135,7 +138,7 @@ def test_an_agent_with_native_calls_keeps_its_task_within_a_budget_or_a_window(t
 _NAMES: Final = ("smolagents", "react", "cline", "mini-swe", "openhands", "autogen", "chinese")
 
 
-@pytest.mark.parametrize(("name", "wire"), every(2, [(name, wire) for name in _NAMES for wire in sorted(WIRES)]))
+@each(("name", "wire"), every(2, [(name, wire) for name in _NAMES for wire in sorted(WIRES)]))
 def test_on_every_wire(name: str, wire: str) -> None:
     made = session(name, 2, 10, seed=9)
     on, encoded = WIRES[wire]
@@ -186,9 +189,14 @@ _PEOPLE: Final[dict[str, Sequence[str]]] = {
 }
 
 
-@pytest.mark.parametrize("system", ["You are a helpful programmer.", "Note: answer with code. Update: be terse."])
-@pytest.mark.parametrize("shown", [_CODE, 'I see.\nThe settings:\n{"port": 8080, "retries": 3}', "Rows: [1, 2, 3]"])
-@pytest.mark.parametrize("said", sorted(_PEOPLE))
+@each(
+    ("system", "shown", "said"),
+    product(
+        ["You are a helpful programmer.", "Note: answer with code. Update: be terse."],
+        [_CODE, 'I see.\nThe settings:\n{"port": 8080, "retries": 3}', "Rows: [1, 2, 3]"],
+        sorted(_PEOPLE),
+    ),
+)
 def test_what_people_say_behind_code_or_data_is_theirs(said: str, shown: str, system: str) -> None:
     messages = [{"role": "system", "content": system}, {"role": "user", "content": "I want a function that adds up a column."}]
     for text in (*_PEOPLE[said], *_PEOPLE[said]):

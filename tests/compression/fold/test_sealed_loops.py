@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks.support.agents import CLIENTS, Asked, made_run, texts
 from benchmarks.support.caches import COLUMNS
+from tests.support.cases import each
 from tests.support.provider_rules import refusals
 from tests.support.warm import WARM
 from turnfold.compression.fold import Folded, fold, unfold
@@ -40,7 +41,7 @@ def test_a_loop_with_sealed_reasoning_is_folded_before_it_is_long(seed: int, sca
     assert folded.tokens_after < most * folded.tokens_before
 
 
-@pytest.mark.parametrize("seed", _SEEDS)
+@each("seed", _SEEDS)
 def test_the_newest_steps_and_half_of_what_older_ones_gave_are_there(seed: int) -> None:
     run = made_run(seed, steps=120, scale=1.0, sealed=300, tasks=1)
     asked = list(CLIENTS["codex"](run, COLUMNS["gpt-5"]))

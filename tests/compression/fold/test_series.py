@@ -10,8 +10,7 @@ import json
 from pathlib import Path
 from typing import Final
 
-import pytest
-
+from tests.support.cases import each
 from tests.support.quoted_talk import among, forwarded
 from tests.support.words import prose
 
@@ -20,14 +19,14 @@ _ASKED: Final = [(name, question) for name, case in _CASES.items() for question 
 _ASKED_ONCE: Final = [(name, case["questions"][0]) for name, case in _CASES.items()]
 
 
-@pytest.mark.parametrize(("name", "question"), _ASKED)
+@each(("name", "question"), _ASKED)
 def test_all_exchanges_of_the_kind_are_there(name: str, question: str) -> None:
     exchanges = _CASES[name]["exchanges"]
     sent = forwarded(among([one[:2] for one in exchanges], noise=50, behind=15), question)
     assert [needed for _, _, needed in exchanges if needed not in sent] == []
 
 
-@pytest.mark.parametrize(("name", "question"), _ASKED_ONCE)
+@each(("name", "question"), _ASKED_ONCE)
 def test_all_exchanges_of_the_kind_are_there_under_a_budget_of_a_tenth(name: str, question: str) -> None:
     exchanges = _CASES[name]["exchanges"]
     sent = forwarded(among([one[:2] for one in exchanges], noise=50, behind=15), question, 0.1)
@@ -42,7 +41,7 @@ def test_of_a_long_answer_the_word_and_what_limits_it_are_there() -> None:
     assert limited not in sent
 
 
-@pytest.mark.parametrize("question", ["In other words, what is a bolt?", "Write 200 words on rain", "How do I correct a fence?"])
+@each("question", ["In other words, what is a bolt?", "Write 200 words on rain", "How do I correct a fence?"])
 def test_a_question_that_names_a_kind_in_passing_does_not_get_all_of_it(question: str) -> None:
     exchanges = [one for one in _CASES["portuguese"]["exchanges"] if "'" in one[0]]
     long = [[asked, f"It is {needed}. {prose(n, 'en', 40)}", needed] for n, (asked, _, needed) in enumerate(exchanges)]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.bodies import Message, encode
+from tests.support.cases import each
 from tests.support.effort import costly
 from tests.support.known_folds import fold_request
 from tests.support.prefix import Kind, classify
@@ -58,7 +58,7 @@ def test_a_fresh_result_is_shaped_in_its_first_request() -> None:
     assert second[-1]["content"].splitlines()[:2] == ["@1: 12 rows of sku|berth|left|open", "sku-0|0|0|true"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "arguments"),
     [
         ("read_file", {"path": "x"}),

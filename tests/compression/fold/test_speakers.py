@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Final
 
-import pytest
-
 from tests.support.bodies import Message, encode
+from tests.support.cases import each
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -41,8 +40,7 @@ def _chat(question: str) -> bytes:
     return encode([*messages, {"role": "user", "name": "planner", "content": question}])
 
 
-@pytest.mark.parametrize("budget", [None, 1500, 3000])
-@pytest.mark.parametrize("speaker", sorted(_SAID))
+@each(("budget", "speaker"), product([None, 1500, 3000], sorted(_SAID)))
 def test_a_quote_names_its_speaker(speaker: str, budget: int | None) -> None:
     dock = _SAID[speaker].split(" of ")[1].split(" goes ")[0].split(" stays ")[0]
     body = _chat(f"Who said where the keel block of {dock} goes?")
@@ -122,8 +120,7 @@ _SPOKEN: Final = {
 }
 
 
-@pytest.mark.parametrize("long", [False, True], ids=["short", "long"])
-@pytest.mark.parametrize("name", sorted(_SPOKEN))
+@each(("long", "name"), product([False, True], sorted(_SPOKEN)))
 def test_a_question_on_a_speaker_prefers_what_that_one_said(name: str, long: bool) -> None:
     names = tuple(_SPOKEN)
     for subject in _SUBJECTS:

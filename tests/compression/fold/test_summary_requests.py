@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from tests.support import words
+from tests.support.cases import each
 from tests.support.warm import WARM
 from turnfold.compression.fold import Folded, fold, unfold
 from turnfold.compression.options import FoldOptions
@@ -81,8 +80,7 @@ def compacted(wire: Wire, said: str, budget: int, history: list[Part] | None = N
     return found
 
 
-@pytest.mark.parametrize("name", COMPACT)
-@pytest.mark.parametrize(("wire", "budget"), [(CHAT, 2500), (MESSAGES, 2500), (CHAT, 6000)], ids=["chat", "messages", "roomy"])
+@each(("name", "wire", "budget"), [(name, *row) for name in COMPACT for row in [(CHAT, 2500), (MESSAGES, 2500), (CHAT, 6000)]])
 def test_all_that_the_users_asked_for_is_there(name: str, wire: Wire, budget: int) -> None:
     found = compacted(wire, COMPACT[name], budget)
     there = "\n".join(m.text for m in found.forwarded.messages)
@@ -104,7 +102,7 @@ def test_what_was_done_is_told_where_there_is_room() -> None:
     assert found.tokens_after > 0.8 * 6000
 
 
-@pytest.mark.parametrize("budget", [1200, 1600, 2500])
+@each("budget", [1200, 1600, 2500])
 def test_the_newest_list_of_what_is_to_be_done_is_there(budget: int) -> None:
     history = session(CHAT, edits=8)
     for n, at in enumerate((4, 12)):

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-import pytest
-
 from tests.support.bodies import Message
+from tests.support.cases import each
 from tests.support.quoted_talk import forwarded
 from tests.support.words import prose
 from turnfold.compression.text.dialogue.wanted.symbols import definitions, used_symbols
@@ -41,7 +40,7 @@ def _sent(question: str, told: tuple[str, ...] = _TOLD) -> str:
     return forwarded(said, question)
 
 
-@pytest.mark.parametrize("question", _ASKED)
+@each("question", _ASKED)
 def test_what_a_letter_stands_for_is_quoted(question: str) -> None:
     sent = _sent(question)
     assert [_TOLD[n] for n in _ASKED[question] if _TOLD[n] not in sent] == []
@@ -52,7 +51,7 @@ def test_the_newest_of_many_definitions_is_there() -> None:
     assert "f(x) = 11x" in sent
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "letters"),
     [
         ("Is b a better plan than I thought?", ["b"]),

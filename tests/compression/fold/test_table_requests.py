@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.bodies import Message, encode
+from tests.support.cases import each
 from tests.support.effort import costly
 from tests.support.known_folds import fold_request
 from tests.support.three_wires import WIRES
@@ -150,8 +152,10 @@ SOME = [
 ]
 
 
-@pytest.mark.parametrize("budget", [None, 2500])
-@pytest.mark.parametrize(("at", "name", "ask", "value"), [(at, *one) for at, one in enumerate(SOME)])
+@each(
+    ("budget", "at", "name", "ask", "value"),
+    [(budget, *row) for budget in [None, 2500] for row in [(at, *one) for at, one in enumerate(SOME)]],
+)
 def test_all_rows_of_a_value_are_quoted_and_no_others(at: int, name: str, ask: str, value: str, budget: int | None) -> None:
     rows, messages = folded_table(name, FORMS[at % len(FORMS)])
     text = forwarded(messages, ask, budget)
@@ -172,8 +176,10 @@ LOOKUPS = [
 ]
 
 
-@pytest.mark.parametrize("budget", [None, 2500])
-@pytest.mark.parametrize(("at", "ask", "value"), [(at, *one) for at, one in enumerate(LOOKUPS)])
+@each(
+    ("budget", "at", "ask", "value"),
+    [(budget, *row) for budget in [None, 2500] for row in [(at, *one) for at, one in enumerate(LOOKUPS)]],
+)
 def test_a_look_up_gets_its_row_as_it_was_and_hardly_others(at: int, ask: str, value: str, budget: int | None) -> None:
     rows, messages = folded_table("staff", FORMS[at % len(FORMS)])
     text = forwarded(messages, ask, budget)
@@ -181,7 +187,7 @@ def test_a_look_up_gets_its_row_as_it_was_and_hardly_others(at: int, ask: str, v
     assert sum(row in quoted(text) for row in rows) <= 4
 
 
-@pytest.mark.parametrize(
+@each(
     "ask",
     [
         "Write a poem about the best city in the world.",
@@ -212,8 +218,7 @@ NEEDED: list[tuple[str, str, Callable[[Cells], list[int]]]] = [
 ]
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(("name", "ask", "needed"), NEEDED)
+@each(("form", "name", "ask", "needed"), [(form, *row) for form in FORMS for row in NEEDED])
 def test_where_not_all_rows_fit_those_that_the_question_needs_are_quoted_and_it_is_said(
     name: str, ask: str, needed: Callable[[Cells], list[int]], form: Callable[[tuple[str, ...], Cells], list[str]]
 ) -> None:
@@ -233,8 +238,7 @@ def test_the_fence_says_where_a_budget_cuts_rows() -> None:
     assert "rows]:" not in forwarded(messages, "What is the average salary?")
 
 
-@pytest.mark.parametrize("name", sorted(WIRES))
-@pytest.mark.parametrize("from_tool", [False, True])
+@each(("name", "from_tool"), product(sorted(WIRES), [False, True]))
 def test_rows_are_there_on_every_wire(name: str, from_tool: bool) -> None:
     on, memo = WIRES[name], WARM
     rows = csv(*staff())

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import pairwise, product
 from random import Random
 
-import pytest
-
 from tests.support.bodies import Message, cuts, encode
+from tests.support.cases import each
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -68,8 +67,7 @@ def forwarded(messages: list[Message], budget: int | None = None, prices: CacheP
 FORMS = [csv, table, listed]
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("behind", [0, 1, 2])
+@each(("form", "behind"), product(FORMS, [0, 1, 2]))
 def test_a_table_that_is_worked_on_from_the_beginning_stays(form: Form, behind: int) -> None:
     rows = form(200)
     start = [*pasted(rows), *talk(behind), *asked("Which team has the highest total salary?")]
@@ -85,14 +83,14 @@ def test_what_is_asked_in_the_message_itself_counts() -> None:
     assert "\n".join(rows) in forwarded(messages)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@each("form", FORMS)
 def test_a_table_that_nobody_works_on_is_folded(form: Form) -> None:
     rows = form(200)
     text = forwarded([*pasted(rows), *talk(60), *asked("Tell me about berth 3 again.")])
     assert sum(row in text for row in rows) <= 0.6 * len(rows)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@each("form", FORMS)
 def test_a_folded_table_is_there_again_when_all_of_its_rows_are_asked_for(form: Form) -> None:
     rows = form(200)
     messages = [*pasted(rows), *talk(60)]
@@ -103,9 +101,10 @@ def test_a_folded_table_is_there_again_when_all_of_its_rows_are_asked_for(form: 
     assert "\n".join(rows) in forwarded(messages)
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("share", [None, 0.5, 0.35])
-@pytest.mark.parametrize("ask", ["What is the average salary in Lyon?", "How many people are there in Lyon?"])
+@each(
+    ("form", "share", "ask"),
+    product(FORMS, [None, 0.5, 0.35], ["What is the average salary in Lyon?", "How many people are there in Lyon?"]),
+)
 def test_all_rows_with_what_the_question_names_are_there(form: Form, share: float | None, ask: str) -> None:
     rows = form(200)
     messages = [*pasted(rows), *talk(40), *asked(ask)]
@@ -114,7 +113,7 @@ def test_all_rows_with_what_the_question_names_are_there(form: Form, share: floa
     assert [row for row in rows if "Lyon" in row and row not in text] == []
 
 
-@pytest.mark.parametrize(
+@each(
     "ask",
     [
         "Welche Abteilung hat das höchste Gehalt in der Tabelle?",
@@ -138,7 +137,7 @@ def test_people_ask_so_in_many_languages(ask: str) -> None:
     assert "\n".join(rows) in forwarded(messages)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@each("form", FORMS)
 def test_a_table_comes_back_at_a_fold_event_and_stays(form: Form) -> None:
     rows = form(150)
     messages = [*pasted(rows), *talk(25), *asked("Which team has the highest total salary?")]
@@ -177,28 +176,30 @@ def objects(count: int) -> list[str]:
     return [json.dumps(dict(zip(names, row, strict=True))) for row in cells(count)]
 
 
-@pytest.mark.parametrize("form", [nested, blocks, quoted, objects, table])
+@each("form", [nested, blocks, quoted, objects, table])
 def test_records_of_several_lines_are_quoted_whole(form: Form) -> None:
     rows = form(90)
     text = forwarded([*pasted(rows), *talk(80), *asked("What is the average salary in Lyon?")])
     assert [row for row in rows if "Lyon" in row and row.strip() not in text] == []
 
 
-@pytest.mark.parametrize("form", [*FORMS, nested, blocks, quoted, objects])
-@pytest.mark.parametrize(
-    "ask",
-    [
-        "Who earns more than 8000?",
-        "How many people have a salary above 7500?",
-        "List everyone who is not in Berlin.",
-        "Wer verdient am meisten?",
-        "Wie hoch ist das Durchschnittsgehalt?",
-        "Quel est le salaire moyen ?",
-        "Kto zarabia najwięcej?",
-        "Какая самая высокая зарплата?",
-        "給料が一番高いのは誰ですか？",
-        "누가 월급이 가장 높나요?",
-    ],
+@each(
+    ("form", "ask"),
+    product(
+        [*FORMS, nested, blocks, quoted, objects],
+        [
+            "Who earns more than 8000?",
+            "How many people have a salary above 7500?",
+            "List everyone who is not in Berlin.",
+            "Wer verdient am meisten?",
+            "Wie hoch ist das Durchschnittsgehalt?",
+            "Quel est le salaire moyen ?",
+            "Kto zarabia najwięcej?",
+            "Какая самая высокая зарплата?",
+            "給料が一番高いのは誰ですか？",
+            "누가 월급이 가장 높나요?",
+        ],
+    ),
 )
 def test_all_rows_are_there_where_words_tell_none_of_them(form: Form, ask: str) -> None:
     rows = form(90)
@@ -206,7 +207,7 @@ def test_all_rows_are_there_where_words_tell_none_of_them(form: Form, ask: str) 
     assert [row for row in rows if "Berlin" not in row and row.strip() not in text] == []
 
 
-@pytest.mark.parametrize(
+@each(
     "change",
     [
         "Please add a row: 3000,Zoe,Lyon,lab,6543",
@@ -237,8 +238,7 @@ def of_tool(rows: list[str]) -> list[Message]:
     ]
 
 
-@pytest.mark.parametrize("made", [of_assistant, of_tool])
-@pytest.mark.parametrize("form", [csv, table])
+@each(("made", "form"), product([of_assistant, of_tool], [csv, table]))
 def test_tables_of_assistants_and_tools_are_there_again_too(made: Callable[[list[str]], list[Message]], form: Form) -> None:
     rows = form(150)
     messages = [*made(rows), *talk(90), *asked("Which team has the highest total salary?")]
@@ -255,7 +255,7 @@ def test_advice_in_points_is_no_table() -> None:
     assert messages[1] not in json.loads(folded.body)["messages"]
 
 
-@pytest.mark.parametrize("goes_on", ["And the median?", "What about Lyon?", "Und der Durchschnitt?"])
+@each("goes_on", ["And the median?", "What about Lyon?", "Und der Durchschnitt?"])
 def test_a_question_that_goes_on_with_the_one_before_it_is_read_with_that(goes_on: str) -> None:
     rows = csv(150)
     city = "Lyon" if "Lyon" in goes_on else "Berlin"
@@ -278,7 +278,7 @@ def test_an_older_table_stays_folded_where_a_newer_one_is_meant() -> None:
     assert "\n".join(staff) not in text
 
 
-@pytest.mark.parametrize(
+@each(
     ("ask", "months"),
     [
         ("What is the total salary in April?", [1]),

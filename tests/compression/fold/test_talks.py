@@ -7,10 +7,12 @@ back what (``text.test_picks``, ``text.test_withdrawals``).
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
 from tests.support.bodies import Message, encode
+from tests.support.cases import each
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -42,7 +44,7 @@ def forwarded(messages: list[Message], budget: int | None) -> str:
     )
 
 
-@pytest.mark.parametrize("budget", [700, 1000, 1500])
+@each("budget", [700, 1000, 1500])
 def test_a_pick_and_what_it_picks_are_quoted_together(budget: int | None) -> None:
     hotel = [("Which hotels are there in Kyoto?", HOTELS)]
     messages = said(*hotel, question="Which hotel in Kyoto did we choose, and at what price?")
@@ -52,7 +54,7 @@ def test_a_pick_and_what_it_picks_are_quoted_together(budget: int | None) -> Non
     assert "2. Mitsui Garden, 165 euros" in text
 
 
-@pytest.mark.parametrize("budget", [700, 1000, 1500])
+@each("budget", [700, 1000, 1500])
 def test_what_was_taken_back_never_stands_alone(budget: int | None) -> None:
     talk = (
         ("Background jobs run on Celery with Redis.", "Celery and Redis work well together."),
@@ -155,14 +157,13 @@ EINKAUF = (
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("talk", "question", "needed"),
     [
         (GAME, "What's in my inventory?", ("longbow", "lantern", "28 arrows and 9 gold")),
         (SHOPPING, "What do I still need?", ("bread", "milk and eggs", "butter off", "cat litter")),
         (EINKAUF, "Was muss ich besorgen?", ("Kartoffeln", "Quark", "Batterien", "wieder runter")),
     ],
-    ids=["game", "list", "liste"],
 )
 def test_all_steps_of_what_was_kept_are_quoted_under_a_tight_budget(
     talk: tuple[tuple[str, str], ...], question: str, needed: tuple[str, ...]
@@ -179,7 +180,7 @@ def test_a_work_is_asked_for_whose_newest_form_is_not_folded() -> None:
     assert "ean text" in "".join(message.text for message in fold.forwarded.messages)
 
 
-@pytest.mark.parametrize(
+@each(
     ("older", "newer", "question", "outdated", "current"),
     [
         (
@@ -238,8 +239,7 @@ def test_what_is_newest_anyway_is_not_quoted_twice() -> None:
     assert text.count(newer) == 1
 
 
-@pytest.mark.parametrize("budget", [2300, 2600, 4000])
-@pytest.mark.parametrize("first", [29, 84])
+@each(("budget", "first"), product([2300, 2600, 4000], [29, 84]))
 def test_under_a_budget_too_the_older_of_two_addresses_is_not_the_last_one(first: int, budget: int) -> None:
     told = {
         first: "Ship the replacement to 14 Larch Road, Bath.",

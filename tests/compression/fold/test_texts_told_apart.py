@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-import pytest
-
 from tests.support.bodies import Message
+from tests.support.cases import each
 from tests.support.quoted_talk import exchange, forwarded
 from tests.support.words import prose
 
@@ -39,7 +38,7 @@ _LABELLED: Final = ("Document A\n\n", "Document B\n\n", "Document C\n\n", "Docum
 _BARE: Final = ("", "", "", "")
 
 
-@pytest.mark.parametrize(
+@each(
     ("leads", "question", "meant"),
     [
         (_ARTICLES, "Summarise the second article.", [1]),

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-import pytest
-
 from tests.support.bodies import Message
+from tests.support.cases import each
 from tests.support.quoted_talk import exchange, forwarded
 from tests.support.words import prose
 
@@ -54,7 +53,7 @@ _MADE: Final = (
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("versions", "question"),
     [
         (_PASTED, "What changed between the two versions of the contract?"),

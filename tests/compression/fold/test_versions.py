@@ -9,8 +9,6 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-import pytest
-
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
 from tests.support.known_folds import fold_request
@@ -60,7 +58,7 @@ def test_texts_of_one_pattern_are_no_versions_of_each_other() -> None:
     assert "Bosch Drill X18" in _recalled(case, "Show me the description of the Bosch drill again, all of it.")
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "versions"),
     [
         ("Give me the script again.", ()),

@@ -6,7 +6,6 @@ import json
 import random
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -190,7 +189,7 @@ def test_a_line_that_others_may_go_on_in_is_not_counted_alone(line: str) -> None
     assert count_line(line, BORDER_COUNTER) is None
 
 
-@pytest.mark.parametrize("run", [" " * 4000, "x" * 20000, "\n" * 4001])
+@each("run", [" " * 4000, "x" * 20000, "\n" * 4001])
 def test_long_runs_are_found_by_samples(run: str) -> None:
     memo, tail = Memo(), "<quotes>" + " word" * 200
     count_tail(tail, {"o200k_base": count(tail)}, memo)

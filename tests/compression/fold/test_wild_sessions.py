@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.effort import costly
 from tests.support.provider_rules import refusals
 from tests.support.wild_runs import SETTINGS, fold_faults
 from tests.support.wild_sessions import requests, session
 
 
-@pytest.mark.parametrize("wire", ["chat", "messages", "responses"])
+@each("wire", ["chat", "messages", "responses"])
 def test_the_providers_take_what_is_made(wire: str) -> None:
     for seed in range(6):
         assert [fault for _, body in requests(session(wire, seed, 3)) for fault in refusals(wire, body)] == []

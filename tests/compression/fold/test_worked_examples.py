@@ -9,6 +9,7 @@ from itertools import pairwise
 import pytest
 
 from tests.support.bodies import Message, cuts, encode
+from tests.support.cases import each
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -82,7 +83,7 @@ FORMS = [
 SYSTEM: Message = {"role": "system", "content": "You label what customers write."}
 
 
-@pytest.mark.parametrize(("asked", "answered"), FORMS)
+@each(("asked", "answered"), FORMS)
 def test_a_prompt_of_examples_goes_out_as_it_came(asked: Callable[[int], str], answered: Callable[[int], str]) -> None:
     body = encode([SYSTEM, *pairs(asked, answered, 90), {"role": "user", "content": asked(91)}], model="gpt-4o")
     folded = fold_request(body, FoldOptions(), WARM)
@@ -90,7 +91,7 @@ def test_a_prompt_of_examples_goes_out_as_it_came(asked: Callable[[int], str], a
     assert (folded.body, folded.reason) == (body, "unfoldable")
 
 
-@pytest.mark.parametrize(("asked", "answered"), FORMS)
+@each(("asked", "answered"), FORMS)
 def test_what_is_said_behind_examples_is_folded_and_they_are_not(
     asked: Callable[[int], str], answered: Callable[[int], str]
 ) -> None:
@@ -102,7 +103,7 @@ def test_what_is_said_behind_examples_is_folded_and_they_are_not(
     assert json.loads(folded.body)["messages"][: len(shown) + 1] == [SYSTEM, *shown]
 
 
-@pytest.mark.parametrize(
+@each(
     ("asked", "answered"),
     [
         (labelled, lambda at: prose(at, "en", 2)),  # answers for people
@@ -165,7 +166,7 @@ def article(at: int) -> str:
     return f"Article: {prose(at, 'en', 45)}"
 
 
-@pytest.mark.parametrize(
+@each(
     ("asked", "answered", "count"),
     [(translated, free, 20), (lambda at: f"Satz: {prose(at, 'de', 2)}", free, 20), (article, free, 8), (article, mood, 8)],
 )
@@ -190,7 +191,7 @@ def test_a_stream_of_inputs_is_folded_behind_its_first_ones(
     assert json.loads(folded.body)["messages"][:49] == [SYSTEM, *pairs(asked, answered, 24)]
 
 
-@pytest.mark.parametrize(("one", "other"), [("John", "Tim"), ("Ana", "Bot"), ("Léa", "Hugo"), ("小明", "小红")])
+@each(("one", "other"), [("John", "Tim"), ("Ana", "Bot"), ("Léa", "Hugo"), ("小明", "小红")])
 def test_a_talk_in_which_each_message_names_who_speaks_is_folded(one: str, other: str) -> None:
     messages: list[Message] = []
     for at in range(60):

@@ -135,7 +135,7 @@ def test_who_brought_it_tells_two_works_apart() -> None:
         assert all(line in quoted for line in _said(wanted))
 
 
-@pytest.mark.parametrize(
+@each(
     "question",
     [
         "Write me a new script that pings a host.",

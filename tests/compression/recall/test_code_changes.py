@@ -9,6 +9,7 @@ from typing import Final
 
 import pytest
 
+from tests.support.cases import each
 from turnfold.compression.recall.wholes.code_changes import code_changes
 from turnfold.compression.text.quotes import Source
 
@@ -21,7 +22,7 @@ def _changes(asked: Source, answer: str) -> dict[int, tuple[tuple[int, int], ...
     return code_changes(said, 1, [(0, len(_BLOCK))])
 
 
-@pytest.mark.parametrize(
+@each(
     ("role", "asked", "is_change"),
     [
         ("user", "Add a rate.", True),

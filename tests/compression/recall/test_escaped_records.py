@@ -10,8 +10,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-import pytest
-
+from tests.support.cases import each
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -93,13 +92,12 @@ def _forwarded(form: Callable[[Rows], str], name: str, question: str) -> str:
     return "\n".join(message["content"] or "" for message in json.loads(folded.body)["messages"])
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=list(FORMS))
-@pytest.mark.parametrize(("name", "question"), ASKED)
+@each(("form", "name", "question"), [(form, *row) for form in FORMS.values() for row in ASKED])
 def test_a_record_is_found_by_a_name_in_it(name: str, question: str, form: Callable[[Rows], str]) -> None:
     assert DESK in _forwarded(form, name, question)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "shown"),
     [
         (r'{"a": "one\ntwo"}', '{"a": "one \ntwo"}'),
@@ -115,7 +113,7 @@ def test_line_breaks_in_strings_of_json(text: str, shown: str) -> None:
     assert len(shown) == len(text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "shown"),
     [
         (r"M\u00fcller", "Müller"),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -75,8 +75,10 @@ def test_nothing_quoted_closes_the_fence_or_names_a_role(texts: list[str], data:
     assert all(line.startswith("tool: ") for line in labels)
 
 
-@pytest.mark.parametrize("colon", [":", "：", "﹕"])
-@pytest.mark.parametrize("form", ["user{}", "**User**{} yes", "> ｕｓｅｒ {}", "user (Ada){}", "\u2028[system]{}", "x\n  助手{}"])
+@each(
+    ("colon", "form"),
+    product([":", "：", "﹕"], ["user{}", "**User**{} yes", "> ｕｓｅｒ {}", "user (Ada){}", "\u2028[system]{}", "x\n  助手{}"]),
+)
 def test_each_colon_alone_makes_a_label(form: str, colon: str) -> None:
     text = form.format(colon)
     assert fence.escape(text).count("\\") == 1

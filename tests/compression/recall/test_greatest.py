@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
+from itertools import product
 
+import numpy as np
+
+from tests.support.cases import each
 from turnfold.compression.recall.greatest import nth_greatest
 
 
-@pytest.mark.parametrize("size", [1, 200, 201, 2000])
-@pytest.mark.parametrize("shape", ["even", "steep", "few", "equal", "none", "negative"])
+@each(("size", "shape"), product([1, 200, 201, 2000], ["even", "steep", "few", "equal", "none", "negative"]))
 def test_it_is_that_of_the_sorted_values(size: int, shape: str) -> None:
     draw = np.random.default_rng(size).random(size)
     values = {

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
+from tests.support.cases import each
 from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold
@@ -39,9 +38,15 @@ def _session(results: list[str], question: str) -> list[dict[str, Any]]:
     return [*messages, {"role": "assistant", "content": "I have read it."}, {"role": "user", "content": question}]
 
 
-@pytest.mark.parametrize("number", [1, 4, 6])
-@pytest.mark.parametrize("share", [0.14, 0.3])
-@pytest.mark.parametrize(("make", "question"), [(_mail, "Which voucher is in {}'s mail?"), (_page, "Which voucher has {}?")])
+@each(
+    ("number", "share", "make", "question"),
+    [
+        (number, share, *row)
+        for number in [1, 4, 6]
+        for share in [0.14, 0.3]
+        for row in [(_mail, "Which voucher is in {}'s mail?"), (_page, "Which voucher has {}?")]
+    ],
+)
 def test_what_a_result_tells_below_its_head_is_quoted_with_the_head(make: Any, question: str, share: float, number: int) -> None:
     messages = _session([make(n) for n in range(len(_SENDERS))], question.format(_SENDERS[number]))
     conversation = CHAT.read(json.dumps({"model": "gpt-4o", "messages": messages}).encode(), WARM)

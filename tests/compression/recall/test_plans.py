@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Any, Final
 
-import pytest
-
+from tests.support.cases import each
 from tests.support.words import prose
 from turnfold.compression.fold import fold
 from turnfold.compression.memo import Memo
@@ -31,8 +31,7 @@ def _called(name: str, number: int, arguments: dict[str, Any], result: str) -> l
     ]
 
 
-@pytest.mark.parametrize("form", ["todos", "plan"])
-@pytest.mark.parametrize("asked", ["Where are we, and what's next?", "Go on with it.", "Weiter."])
+@each(("form", "asked"), product(["todos", "plan"], ["Where are we, and what's next?", "Go on with it.", "Weiter."]))
 def test_the_newest_plan_is_quoted_under_a_budget(form: str, asked: str) -> None:
     messages: list[dict[str, Any]] = [{"role": "user", "content": "Do what the ticket says, one thing after the other."}]
     for done in range(4):

@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-import pytest
-
+from tests.support.cases import each
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -88,8 +87,7 @@ def _asked(question: str, needed: Sequence[tuple[str, str]], form: Form) -> str:
     return "\n".join(message["content"] or "" for message in json.loads(folded.body)["messages"])
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=list(FORMS))
-@pytest.mark.parametrize(("question", "first", "second"), QUESTIONS)
+@each(("form", "question", "first", "second"), [(form, *row) for form in FORMS.values() for row in QUESTIONS])
 def test_both_records_of_a_question_in_two_steps_are_quoted(
     question: str, first: tuple[str, str], second: tuple[str, str], form: Form
 ) -> None:
@@ -98,7 +96,7 @@ def test_both_records_of_a_question_in_two_steps_are_quoted(
         assert said in text or json.dumps(said)[1:-1] in text
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "records"),
     [
         ('[{"a": 1}, {"b": 2},{"c": 3}]', ['{"a": 1}, ', '{"b": 2},', '{"c": 3}]']),

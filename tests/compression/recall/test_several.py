@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Final
 
-import pytest
-
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
 from tests.support.known_folds import fold_request
@@ -81,7 +79,7 @@ def test_what_is_said_around_a_question_takes_nothing_from_it(question: str) -> 
     assert [told for asked, told in zip(_ASKED, _TOLD, strict=True) if told not in _sent(question.format(asked), 0.06)] == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "questions"),
     [
         ("When does the ferry leave?", []),

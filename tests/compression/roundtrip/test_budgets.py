@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import itertools
 import json
+from itertools import product
 from typing import Any
 
 import pytest
 
+from tests.support.cases import each
 from turnfold.compression import Compressed, CompressOptions, compress, default_token_counter, strip_provenance, uncompress
 from turnfold.compression.roundtrip.cutting import Cuttable
 
@@ -56,8 +58,7 @@ def fences_in(result: Compressed) -> list[int]:
     return [n for n in range(200) if fence(n) in text]
 
 
-@pytest.mark.parametrize("share", [0.95, 0.8, 0.6, 0.4, 0.2, 0.1])
-@pytest.mark.parametrize("role", ["assistant", "tool"])
+@each(("share", "role"), product([0.95, 0.8, 0.6, 0.4, 0.2, 0.1], ["assistant", "tool"]))
 def test_one_giant_message_leaves_no_cliff(share: float, role: str) -> None:
     """As much of it stays as there is room for, although nothing between it and the newest messages is left to give up."""
     call = {"id": "c", "type": "function", "function": {"name": "read", "arguments": "{}"}}
@@ -79,7 +80,7 @@ def test_one_giant_message_leaves_no_cliff(share: float, role: str) -> None:
 # --- close to the budget, oldest first --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
+@each("share", [0.3, 0.6, 0.9])
 def test_no_more_of_a_long_sentence_gives_way_than_has_to(share: float) -> None:
     text = ", ".join(prose(n).rstrip(".").lower() for n in range(30))
     messages = [{"role": "user", "content": text}, {"role": "assistant", "content": "Well."}]
@@ -117,8 +118,7 @@ def test_fences_go_oldest_first_and_not_while_prose_remains() -> None:
     assert fences_in(kept_all) == list(range(80))
 
 
-@pytest.mark.parametrize("over", [1.015, 1.05])
-@pytest.mark.parametrize("kind", ["prose", "fences", "calls"])
+@each(("over", "kind"), product([1.015, 1.05], ["prose", "fences", "calls"]))
 def test_a_little_too_much_loses_a_little(kind: str, over: float) -> None:
     if kind == "prose":
         messages: list[Message] = [
@@ -149,8 +149,7 @@ def test_a_little_too_much_loses_a_little(kind: str, over: float) -> None:
 ORDER = "From now on answer in French only."
 
 
-@pytest.mark.parametrize("beside", [f"{prose(3)} {prose(4)}", fence(2)])
-@pytest.mark.parametrize("share", [0.1, 0.3, 0.6])
+@each(("beside", "share"), product([f"{prose(3)} {prose(4)}", fence(2)], [0.1, 0.3, 0.6]))
 def test_a_standing_order_outlives_the_block_beside_it(beside: str, share: float) -> None:
     order = "From now on never use the word boat in any letter that you write for us."
     messages = [{"role": "user", "content": f"{order}\n\n{fence(1, 30)}\n\n{beside}"}, {"role": "assistant", "content": "Well."}]

@@ -5,12 +5,13 @@ Lives here: what ``uncompress`` says of them. Does not belong here: originals th
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from turnfold.compression import Compressed, compress, strip_provenance, uncompress
 from turnfold.compression.roundtrip.provenance import provenance_of
 from turnfold.compression.roundtrip.values import Results
@@ -32,8 +33,7 @@ def compressed(messages: list[Message]) -> tuple[Compressed, list[int]]:
     return result, [n for n, message in enumerate(result.messages) if provenance_of(message)]
 
 
-@pytest.mark.parametrize("new", ["Mine now.", "", None, [{"type": "text", "text": "Mine."}]])
-@pytest.mark.parametrize("which", [0, 3, -1])
+@each(("new", "which"), product(["Mine now.", "", None, [{"type": "text", "text": "Mine."}]], [0, 3, -1]))
 def test_an_edit_is_kept_and_its_original_listed(new: Any, which: int) -> None:
     messages = conversation()
     result, places = compressed(messages)

@@ -7,18 +7,19 @@ Lives here: functions of the caller that break their promise. Does not belong he
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import Any
 
 import pytest
 
+from tests.support.cases import each
 from turnfold.compression import CompressOptions, InvalidInput, compress, uncompress
 
 TALK = "The crew met at the old pier and spoke at length about the weather and the fish. " * 8
 MESSAGES: list[dict[str, Any]] = [{"role": ("user", "assistant")[n % 2], "content": f"{TALK}{n}"} for n in range(12)]
 
 
-@pytest.mark.parametrize("count", [math.nan, math.inf, -1, -0.5, None, "12", True, [3], {}])
-@pytest.mark.parametrize("budget", [None, 0, 700, 10**9])
+@each(("count", "budget"), product([math.nan, math.inf, -1, -0.5, None, "12", True, [3], {}], [None, 0, 700, 10**9]))
 def test_a_counter_that_returns_no_number_of_tokens_is_refused(count: Any, budget: int | None) -> None:
     with pytest.raises(InvalidInput, match="token_counter: must return a finite number") as raised:
         compress(MESSAGES, CompressOptions(token_counter=lambda _: count, token_budget=budget))
@@ -33,7 +34,7 @@ def test_a_counter_may_return_parts_of_tokens_and_nothing() -> None:
     assert compress(MESSAGES, CompressOptions(token_counter=lambda _: 0, token_budget=0)).messages == MESSAGES
 
 
-@pytest.mark.parametrize("found", ["a text", "", 7, 0, False, math.nan, [], [MESSAGES[0]], (1,)])
+@each("found", ["a text", "", 7, 0, False, math.nan, [], [MESSAGES[0]], (1,)])
 def test_a_store_that_has_no_message_is_refused(found: Any) -> None:
     result = compress(MESSAGES)
     stores: list[Any] = [lambda _: found, dict.fromkeys(result.verbatim, found)]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,7 +60,7 @@ def out_of(messages: list[Message]) -> str:
     return "\n".join(str(message["content"]) for message in strip_provenance(compress([*messages, *NEWEST]).messages))
 
 
-@pytest.mark.parametrize("role", ["user", "assistant", "tool"])
+@each("role", ["user", "assistant", "tool"])
 def test_a_technical_explanation_keeps_what_can_be_copied_from_it(role: str) -> None:
     text = f"{CHATTER * 3}{TECHNICAL} {CHATTER * 3}".replace("\n", " ")
     short = out_of([{"role": role, "content": text, "tool_call_id": "c"}])
@@ -122,7 +121,7 @@ def test_any_prose_keeps_its_figures(sentences: list[list[str]]) -> None:
     assert [one for one in wanted if one not in short] == []
 
 
-@pytest.mark.parametrize("text", ["", "Nothing to copy here, at all.", "It ended well; everybody, e.g. Anna, was glad."])
+@each("text", ["", "Nothing to copy here, at all.", "It ended well; everybody, e.g. Anna, was glad."])
 def test_plain_words_are_no_figures(text: str) -> None:
     assert figures(text) == ()
 

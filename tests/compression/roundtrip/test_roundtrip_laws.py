@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import product
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.conversations import conversations, long_conversations, odd_conversations
 from tests.support.effort import costly
 from turnfold.compression import Compressed, CompressOptions, compress, strip_provenance, uncompress
@@ -153,20 +154,22 @@ def test_a_budget_is_kept_or_said_to_be_broken(messages: list[Message], budget: 
         assert exact(strip_provenance(result.messages[-result.recency_window :])) == exact(messages[-result.recency_window :])
 
 
-@pytest.mark.parametrize(
-    "alike",
-    [
-        ((1, 2), [1, 2]),
-        ({1: "a"}, {"1": "a"}),
-        ({True: 1}, {"true": 1}),
-        ({None: 1}, {"null": 1}),
-        ({"deep": [{2.5: ()}]}, {"deep": [{"2.5": []}]}),
-        (1, 1.0, True),
-        (0, False, 0.0, -0.0),
-        ([float("nan"), (1,)], [float("nan"), [1]]),
-    ],
+@each(
+    ("alike", "named"),
+    product(
+        [
+            ((1, 2), [1, 2]),
+            ({1: "a"}, {"1": "a"}),
+            ({True: 1}, {"true": 1}),
+            ({None: 1}, {"null": 1}),
+            ({"deep": [{2.5: ()}]}, {"deep": [{"2.5": []}]}),
+            (1, 1.0, True),
+            (0, False, 0.0, -0.0),
+            ([float("nan"), (1,)], [float("nan"), [1]]),
+        ],
+        [{}, {"id": "same"}],
+    ),
 )
-@pytest.mark.parametrize("named", [{}, {"id": "same"}])
 def test_what_json_writes_alike_comes_back_as_it_was(alike: tuple[Any, ...], named: dict[str, str]) -> None:
     prose = "The crew met at the old pier and spoke at length about the weather and the fish. " * 8
     messages = [

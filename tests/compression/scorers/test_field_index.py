@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 
 import numpy as np
-import pytest
 
+from tests.support.cases import each
 from turnfold.compression.scorers.bm25 import Field, FieldIndex, idf, norms, scores, wanted_terms
 
 #: 400 passages and a passage that says one term 300 times: numbers of more than a byte.
@@ -17,7 +18,7 @@ def field(passages: list[list[int]]) -> Field:
     return Field(np.array([term for one in passages for term in one], np.uint32), np.array([len(p) for p in passages], np.int64))
 
 
-@pytest.mark.parametrize("steps", [[401], [1, 400], [200, 100, 90, 1, 1, 9], [1] * 401], ids=["whole", "two", "six", "each"])
+@each("steps", [[401], [1, 400], [200, 100, 90, 1, 1, 9], [1] * 401])
 def test_however_it_grew_an_index_counts_every_term_of_every_passage(steps: list[int]) -> None:
     index, begin = FieldIndex(np.zeros(0, np.int64)), 0
     for size in steps:
@@ -36,8 +37,7 @@ def test_a_term_that_no_passage_has_is_found_nowhere() -> None:
     assert not len(index.find(wanted_terms([[1_000_000]])).passage)
 
 
-@pytest.mark.parametrize("steps", [[401], [200, 100, 90, 1, 1, 9]], ids=["whole", "six"])
-@pytest.mark.parametrize("wanted", [[3, 5, 2**32 - 1], [5], list(range(60)), [1_000_000], []], ids=str)
+@each(("steps", "wanted"), product([[401], [200, 100, 90, 1, 1, 9]], [[3, 5, 2**32 - 1], [5], list(range(60)), [1_000_000], []]))
 def test_scores_of_terms_are_those_of_where_they_are_found(steps: list[int], wanted: list[int]) -> None:
     index, begin = FieldIndex(np.zeros(0, np.int64)), 0
     for size in steps:

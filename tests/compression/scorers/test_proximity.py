@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.effort import draws
 from turnfold.compression.scorers.bm25 import Field, FieldIndex, rarity, wanted_terms
 from turnfold.compression.scorers.proximity import proximity
@@ -37,7 +38,7 @@ def _plainly(passages: list[list[int]], groups: list[list[int]], weights: list[f
     return total
 
 
-@pytest.mark.parametrize(
+@each(
     ("passage", "is_near"),
     [([1, 2], True), ([2, 1], True), ([1, 9, 2], True), ([1, 9, 9, 2], False), ([1, 1, 3], False), ([3, 2], True), ([1], False)],
 )

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.growth import assert_linear
 from turnfold.compression.errors import InvalidInput
 from turnfold.compression.scorers.base import Scorer
@@ -137,7 +138,7 @@ def test_conversation_prefers_decisions_and_orders() -> None:
     assert scores[3] > max(scores[0], scores[2], scores[4])
 
 
-@pytest.mark.parametrize("parts", [[], [(TextRank(), 0)], [(TextRank(), float("nan"))]])
+@each("parts", [[], [(TextRank(), 0)], [(TextRank(), float("nan"))]])
 def test_composite_refuses_what_has_no_mean(parts: list[tuple[Scorer, float]]) -> None:
     with pytest.raises(InvalidInput, match="parts"):
         Composite(parts)

@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -109,9 +108,7 @@ def test_line_ends_of_other_systems_stay() -> None:
     assert render_terminal(" 10%\r 99%\rdone\r\nb\r\n") == "done\r\nb\r\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "written"), [("\ud800 x", '"\\ud800 x"'), ("é\u2028", '"\\u00e9\\u2028"'), ("é", '"é"'), ('"', '"\\""')]
-)
+@each(("text", "written"), [("\ud800 x", '"\\ud800 x"'), ("é\u2028", '"\\u00e9\\u2028"'), ("é", '"é"'), ('"', '"\\""')])
 def test_a_string_is_escaped_where_its_characters_would_not_come_through(text: str, written: str) -> None:
     assert write_string(text) == written
     assert write(read(json.dumps({text: [text, 1.50]}))) == f"{{{written}:[{written},1.5]}}"

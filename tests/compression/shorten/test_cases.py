@@ -7,8 +7,7 @@ the code does now, run with ``TURNFOLD_ACCEPT=1`` and read the diff.
 import os
 from pathlib import Path
 
-import pytest
-
+from tests.support.cases import each
 from turnfold.compression.shorten.birth import shape
 from turnfold.compression.shorten.registry import facts, facts_arguments
 from turnfold.compression.tokens import count
@@ -28,7 +27,7 @@ def _run(head: str, text: str) -> str:
     return facts(text, int(settings["keep"]), words, count)
 
 
-@pytest.mark.parametrize("path", sorted(CASES.glob("*/*.txt")), ids=lambda p: f"{p.parent.name}/{p.stem}")
+@each("path", sorted(CASES.glob("*/*.txt")))
 def test_case(path: Path) -> None:
     given, _, wanted = path.read_bytes().decode().partition(RULE)
     head, _, text = given.partition("\n")

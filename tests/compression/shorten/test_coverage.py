@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, product
 from math import fsum
 from random import Random
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from turnfold.compression.shorten.coverage import CoverageItem, cover, cover_closely
 from turnfold.compression.text.sections import section_starts
 from turnfold.compression.text.sentences import sentences
@@ -116,8 +116,7 @@ def _plain_greed(
         budget -= sum(pieces[j].cost for j in best[2])
 
 
-@pytest.mark.parametrize("step", [-1, 1])
-@pytest.mark.parametrize("seed", range(6))
+@each(("step", "seed"), product([-1, 1], range(6)))
 def test_long_chains_of_needs(seed: int, step: int) -> None:
     """Each of many pieces needs its neighbour, and so all on one side of it: greed chooses as if it rated all each time."""
     random = Random(seed)
@@ -171,7 +170,7 @@ def _plain_exchange(
     return whole(chosen)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", range(40))
 def test_exchanges_are_the_best_ones(seed: int) -> None:
     """Which sets are worth adding up is told beforehand; the choice is as if all were."""
     random = Random(seed)

@@ -118,7 +118,7 @@ def test_headings_come_with_their_hits() -> None:
     assert choose(RankedLines(rows, NOBODY, count), 20).startswith("a.py (2)\n 3:alpha_beta")
 
 
-@pytest.mark.parametrize("keep", [40, 100, 400])
+@each("keep", [40, 100, 400])
 def test_arguments_stay_json_with_their_keys(keep: int) -> None:
     arguments = json.dumps(
         {"path": "a/b.py", "content": "line of text\n" * 300, "edits": [{"old": "x" * 900, "new": 3}], "flag": True}
@@ -130,7 +130,7 @@ def test_arguments_stay_json_with_their_keys(keep: int) -> None:
     assert len(short["content"]) < 3900
 
 
-@pytest.mark.parametrize("arguments", ["", "not json", "{}", '{"a": 1}', '{"a": NaN}'])
+@each("arguments", ["", "not json", "{}", '{"a": 1}', '{"a": NaN}'])
 def test_arguments_that_cannot_shrink_come_back(arguments: str) -> None:
     assert facts_arguments(arguments, 1, count) == arguments
 

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
-import pytest
-
 from tests.support import golden, odd_texts, words
+from tests.support.cases import each
 from tests.support.column_tables import unshape_json
 from turnfold.compression.memo import Memo
 from turnfold.compression.shorten.birth import count_runs, render_terminal, shape, shape_json
@@ -47,7 +46,7 @@ OUTPUT: dict[str, Callable[[str, int], str]] = {
 }
 
 
-@pytest.mark.parametrize("form", SPOKEN)
+@each("form", SPOKEN)
 def test_messages(form: str) -> None:
     lines = list[str]()
     for name in golden.conversations():
@@ -58,7 +57,7 @@ def test_messages(form: str) -> None:
     golden.agrees(FILES / f"{form}.txt", lines)
 
 
-@pytest.mark.parametrize("form", OUTPUT)
+@each("form", OUTPUT)
 def test_output_of_tools(form: str) -> None:
     lines = list[str]()
     for path in sorted(CASES.glob("*/*.txt")):
@@ -276,7 +275,7 @@ def test_choices_among_pieces_that_need_each_other() -> None:
     golden.agrees(FILES / "choices.txt", [golden.name_of(chosen[i : i + 100]) for i in range(0, len(chosen), 100)])
 
 
-@pytest.mark.parametrize("intensity", ["lite", "full", "ultra"])
+@each("intensity", ["lite", "full", "ultra"])
 def test_prose_in_fewer_words(intensity: str) -> None:
     """One text in full, of the others their names."""
     english = [text for name, text in TEXTS.items() if name.startswith(("radio_en/", "oncall_en/"))][2:16]

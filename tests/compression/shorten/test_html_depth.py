@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
+from tests.support.cases import each
 from turnfold.compression.shorten.kinds.html_depth import with_few_open
 from turnfold.compression.shorten.kinds.html_text import page_lines
 
@@ -24,14 +24,14 @@ def _depth(page: str) -> int:
     return max(depths.values())
 
 
-@pytest.mark.parametrize("tag", ["div", "x-part", "table><tr><td", "ul><li", "section><p"])
+@each("tag", ["div", "x-part", "table><tr><td", "ul><li", "section><p"])
 def test_what_stands_in_tags_beyond_the_limit_is_shown_in_order(tag: str) -> None:
     page = "".join(f"<{tag}>part {n}" for n in range(1200))
     told = " ".join(page_lines(page))
     assert re.findall(r"part (\d+)", told) == [str(n) for n in range(1200)]
 
 
-@pytest.mark.parametrize(
+@each(
     "unit",
     [
         "<div>",
@@ -53,9 +53,7 @@ def test_few_elements_are_open_at_once(unit: str) -> None:
     assert 3 < _depth(with_few_open(page)) < 3 * 256
 
 
-@pytest.mark.parametrize(
-    "unit", ["<div><p>a <b>b</b> c</p></div>", "<p><b>a</b>", "<li>a<br>", "<svg><path d='M0'/></svg>a", "<p><a>x</a><img>"]
-)
+@each("unit", ["<div><p>a <b>b</b> c</p></div>", "<p><b>a</b>", "<li>a<br>", "<svg><path d='M0'/></svg>a", "<p><a>x</a><img>"])
 def test_a_page_of_many_tags_that_end_is_left_alone(unit: str) -> None:
     page = unit * 1000
     assert with_few_open(page) == page

@@ -6,9 +6,11 @@ Lives here: numbers that a reader of numbers would write otherwise. Does not bel
 from __future__ import annotations
 
 import json
+from itertools import product
 
 import pytest
 
+from tests.support.cases import each
 from turnfold.compression.shorten.kinds.json_text import facts
 from turnfold.compression.tokens import count
 
@@ -27,8 +29,7 @@ NUMBERS = [
 ROWS = json.dumps({"r": [{"id": n, "name": f"valve {n}", "v": "@"} for n in range(4)], "v": "@", "end": "yes"})
 
 
-@pytest.mark.parametrize("number", NUMBERS)
-@pytest.mark.parametrize("keep", [60, 400])
+@each(("number", "keep"), product(NUMBERS, [60, 400]))
 def test_a_number_is_shown_as_it_is_written(number: str, keep: int) -> None:
     whole = ROWS.replace('"@"', number)
     row = f'{{"name": "valve", "open": true, "v": {number}}}'

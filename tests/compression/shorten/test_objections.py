@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import random
-
-import pytest
+from itertools import product
 
 from tests.support.cases import each
 from turnfold.compression import CompressOptionsDict, compress
@@ -52,8 +51,10 @@ def conversation(case: tuple[str, str, str, str], place: int) -> list[dict[str, 
     return messages
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize(("place", "budget"), [(1, None), (6, None), (5, 2500), (11, 2500), (1, 1200), (6, 1200)])
+@each(
+    ("case", "place", "budget"),
+    [(case, *row) for case in CASES for row in [(1, None), (6, None), (5, 2500), (11, 2500), (1, 1200), (6, 1200)]],
+)
 def test_the_round_trip_shows_a_claim_with_what_takes_it_back(case: tuple[str, str, str, str], place: int, budget: int) -> None:
     options: CompressOptionsDict = {"recency_window": 4}
     if budget:
@@ -62,8 +63,7 @@ def test_the_round_trip_shows_a_claim_with_what_takes_it_back(case: tuple[str, s
     assert case[1] not in sent or case[3] in sent
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("budget", [60, 120, 400])
+@each(("case", "budget"), product(CASES, [60, 120, 400]))
 def test_a_summary_quotes_a_claim_with_what_takes_it_back(case: tuple[str, str, str, str], budget: int) -> None:
     for place in (1, 5, 11):
         sources = [Source(m["role"], m["content"], str(i).encode()) for i, m in enumerate(conversation(case, place))]
@@ -71,7 +71,7 @@ def test_a_summary_quotes_a_claim_with_what_takes_it_back(case: tuple[str, str, 
         assert case[1] not in quoted or case[3] in " ".join(quoted)
 
 
-@pytest.mark.parametrize(("between", "shown"), [(0, True), (1, True), (2, False)])
+@each(("between", "shown"), [(0, True), (1, True), (2, False)])
 def test_an_objection_may_be_about_one_of_two_messages_before_it(between: int, shown: bool) -> None:
     said = ["Never show the ledger to the harbour office.", *(talk(n, 2) for n in range(between)), "No, that is wrong."]
     kept = sift([read(text, "user") for text in (talk(8, 2), talk(9, 2), *said)], 0.0)
@@ -87,6 +87,6 @@ def test_an_objection_to_what_stands_before_a_block_is_in_the_block(case: tuple[
     assert sift([read(text, role) for role, text in after], 0.1)[0].startswith(case[3])
 
 
-@pytest.mark.parametrize("text", ["The crane is at berth 4. No, wait.", "We need rope.", "Notes of 3 May:\n- No rope", ""])
+@each("text", ["The crane is at berth 4. No, wait.", "We need rope.", "Notes of 3 May:\n- No rope", ""])
 def test_what_opens_with_something_else_objects_to_nothing(text: str) -> None:
     assert objection(text) is None

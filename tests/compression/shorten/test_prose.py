@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.growth import assert_linear
 from turnfold.compression.shorten.prose import join, shorten
 from turnfold.compression.text.dialogue.orders import standing_orders
@@ -59,7 +60,7 @@ def test_a_short_text_is_left_alone() -> None:
     assert shorten("Ok. Fine.", 10, role="user", count=count) == "Ok. Fine."
 
 
-@pytest.mark.parametrize("keep", [10, 30, 60, 90])
+@each("keep", [10, 30, 60, 90])
 def test_a_fence_is_whole_or_gone(keep: int) -> None:
     text = STORY + "\n\n" + FENCE + "\n\n" + STORY.replace("Kim", "Ann")
     short = shorten(text, keep, role="assistant", count=count)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from math import fsum, log
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import odd_texts
+from tests.support.cases import each
 from turnfold.compression.shorten.reading import Reader, read
 from turnfold.compression.shorten.sift import _centres, sift
 from turnfold.compression.text.dialogue.order_signs import ORDER_SIGNS
@@ -54,7 +54,7 @@ def test_every_standing_order_is_kept_among_words_of_orders(said: list[list[str]
     assert {j for j in alone if is_standing_order(one.spans.piece(text, j))} <= one.must
 
 
-@pytest.mark.parametrize("order", _ORDERS)
+@each("order", _ORDERS)
 def test_a_standing_order_is_kept_among_prose(order: str) -> None:
     around = "The pump ran at nine bar. It can be made to work in the morning."
     assert order in "\n".join(read(f"{around} {order} {around}", "user").musts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.cases import each
 from tests.support.words import prose
 from turnfold.compression import tokens
 from turnfold.compression.memo import Memo, digest
@@ -42,7 +43,7 @@ def in_article(sentence: str) -> str:
     return "\n".join([prose(3, "en", 90), f"{first} {sentence} {last}", *[prose(seed, "en", 90) for seed in range(4, 9)]])
 
 
-@pytest.mark.parametrize("sentence", TOLD)
+@each("sentence", TOLD)
 def test_what_an_article_tells_in_passing_is_no_order(sentence: str) -> None:
     assert sentence.split(",", maxsplit=1)[0] not in quoted_orders(in_article(sentence))
 
@@ -67,17 +68,17 @@ def test_a_message_of_some_length_may_be_pasted(size: int, stays: bool) -> None:
     assert ("must use every means" in quoted_orders(text)) is stays
 
 
-@pytest.mark.parametrize("sentence", TOLD)
+@each("sentence", TOLD)
 def test_the_same_in_a_message_of_its_own_stays_an_order(sentence: str) -> None:
     assert sentence in quoted_orders(sentence)
 
 
-@pytest.mark.parametrize("sentence", ORDERS)
+@each("sentence", ORDERS)
 def test_an_order_in_the_middle_of_a_pasted_paragraph_stays(sentence: str) -> None:
     assert sentence in quoted_orders(in_article(sentence))
 
 
-@pytest.mark.parametrize("sentence", [*TOLD, *ORDERS])
+@each("sentence", [*TOLD, *ORDERS])
 def test_a_line_that_somebody_types_stays_beside_a_pasted_text(sentence: str) -> None:
     assert sentence in quoted_orders(f"{in_article('')}\n\n{sentence}")
 

@@ -128,7 +128,7 @@ def test_expand_refuses_a_receipt_of_another_text() -> None:
         expand("Something else altogether.", receipt)
 
 
-@pytest.mark.parametrize("intensity", ["", "FULL", "off"])
+@each("intensity", ["", "FULL", "off"])
 def test_an_unknown_intensity_is_named(intensity: str) -> None:
     with pytest.raises(InvalidInput, match="intensity"):
         compress("The cat.", intensity)
@@ -206,7 +206,7 @@ def _occurrences(phrase: str, text: str) -> int:
     return len(re.findall(rf"(?<![\w'])(?i:{re.escape(phrase)})(?![\w'])", text))
 
 
-@pytest.mark.parametrize("intensity", INTENSITIES)
+@each("intensity", INTENSITIES)
 def test_a_phrase_that_carries_the_meaning_stays(intensity: str) -> None:
     pairs = [line.split(" | ", 1) for line in MISUSE.read_text("utf-8").splitlines()]
     assert len(pairs) > 300
@@ -236,15 +236,13 @@ def share(cases: Sequence[T], frame: int, intensity: str) -> Sequence[T]:
     return every(3, cases, frame + list(INTENSITIES).index(intensity))
 
 
-@pytest.mark.parametrize("intensity", INTENSITIES)
-@pytest.mark.parametrize("frame", SPOKEN_OF)
+@each(("intensity", "frame"), product(INTENSITIES, SPOKEN_OF))
 def test_a_phrase_that_is_spoken_of_stays(frame: str, intensity: str) -> None:
     said = [(phrase, frame.format(phrase)) for phrase in share(SPOKEN, SPOKEN_OF.index(frame), intensity)]
     assert [s for phrase, s in said if not _occurrences(phrase, compress(s, intensity).text)] == []
 
 
-@pytest.mark.parametrize("intensity", INTENSITIES)
-@pytest.mark.parametrize("frame", TITLES)
+@each(("intensity", "frame"), product(INTENSITIES, TITLES))
 def test_a_title_stays(frame: str, intensity: str) -> None:
     titles = [" ".join(word[:1].upper() + word[1:] for word in phrase.split()) for phrase in SPOKEN if "," not in phrase]
     fit = [title for title in titles if " " in title or frame[0] != "{"]
@@ -281,8 +279,7 @@ PARTICIPLES: Final = [
 ]
 
 
-@pytest.mark.parametrize("intensity", INTENSITIES)
-@pytest.mark.parametrize("rest", RESTS)
+@each(("intensity", "rest"), product(INTENSITIES, RESTS))
 def test_tense_and_voice_stay_apart(rest: str, intensity: str) -> None:
     for subject in ("The job", "The user", "Our new service", "The nodes that we know"):
         for participle in share(PARTICIPLES, RESTS.index(rest), intensity):
@@ -290,25 +287,27 @@ def test_tense_and_voice_stay_apart(rest: str, intensity: str) -> None:
             assert len({compress(one, intensity).text for one in said}) == len(said)
 
 
-@pytest.mark.parametrize("intensity", INTENSITIES)
-@pytest.mark.parametrize(
-    "doubt",
-    [
-        "I think",
-        "I believe",
-        "I guess",
-        "I assume that",
-        "It seems that",
-        "It looks like",
-        "Perhaps",
-        "As far as I know,",
-        "In my opinion,",
-        "He claims that",
-        "Nobody says that",
-        "If",
-        "Unless",
-        "More or less,",
-    ],
+@each(
+    ("intensity", "doubt"),
+    product(
+        INTENSITIES,
+        [
+            "I think",
+            "I believe",
+            "I guess",
+            "I assume that",
+            "It seems that",
+            "It looks like",
+            "Perhaps",
+            "As far as I know,",
+            "In my opinion,",
+            "He claims that",
+            "Nobody says that",
+            "If",
+            "Unless",
+            "More or less,",
+        ],
+    ),
 )
 def test_doubt_condition_and_source_stay(doubt: str, intensity: str) -> None:
     for claim in ("our pump is dry", "we sold 5 boats to him", "they may go"):
@@ -317,11 +316,13 @@ def test_doubt_condition_and_source_stay(doubt: str, intensity: str) -> None:
         assert short.endswith(f"{claim}.")
 
 
-@pytest.mark.parametrize(
-    "said",
-    ["The dogs are dangerous.", "Delete the old backups.", "The water is bad.", "The people left.", "It feeds the wolves."],
+@each(
+    ("said", "intensity"),
+    product(
+        ["The dogs are dangerous.", "Delete the old backups.", "The water is bad.", "The people left.", "It feeds the wolves."],
+        ["lite", "full"],
+    ),
 )
-@pytest.mark.parametrize("intensity", ["lite", "full"])
 def test_the_stays_where_without_it_all_of_a_kind_are_meant(said: str, intensity: str) -> None:
     assert compress(said, intensity).text == said
 
@@ -359,11 +360,12 @@ def test_an_answer_stays(approval: str, frame: str) -> None:
     assert approval in compress(frame.format(approval), "ultra").text
 
 
-@pytest.mark.parametrize(
-    "before", ["`", "a stray ` then ", "*", "_", "~", "#", "\u200b", "\u2060", "say", "(", "[", "-", "->", "\\"]
-)
-@pytest.mark.parametrize(
-    "quoted", ['"the cat is really on the mat, in fact"', "“please note that the dog is out”", '"it is really\nthe cat of a man"']
+@each(
+    ("before", "quoted"),
+    product(
+        ["`", "a stray ` then ", "*", "_", "~", "#", "\u200b", "\u2060", "say", "(", "[", "-", "->", "\\"],
+        ['"the cat is really on the mat, in fact"', "“please note that the dog is out”", '"it is really\nthe cat of a man"'],
+    ),
 )
 def test_no_mark_in_front_opens_a_quotation(before: str, quoted: str) -> None:
     said = f"We know that the harbour is {before}{quoted} and the crew of the boat."

@@ -5,8 +5,7 @@ Lives here: such data through ``registry.within``, at every limit. Does not belo
 
 from __future__ import annotations
 
-import pytest
-
+from tests.support.cases import each
 from turnfold.compression.shorten import registry
 from turnfold.compression.tokens import count
 
@@ -64,7 +63,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "is_head"), CASES)
+@each(("text", "is_head"), CASES)
 def test_no_line_stands_under_the_head_of_another(text: str, is_head: object) -> None:
     repeated = {line for line in text.split("\n") if text.split("\n").count(line) > 1}
     heads = _heads(text, is_head)

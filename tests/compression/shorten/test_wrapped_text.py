@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from itertools import product
 from typing import Any, Final
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.words import prose
 from turnfold.compression import tokens
 from turnfold.compression.shorten.facts import facts
@@ -40,8 +42,7 @@ def _facts(text: str) -> str:
     return facts(text, role="tool", words=frozenset({"valve"}), known=(), count=tokens.count)
 
 
-@pytest.mark.parametrize("kind", sorted(_TEXTS))
-@pytest.mark.parametrize("wrapper", sorted(_WRAPPERS))
+@each(("kind", "wrapper"), product(sorted(_TEXTS), sorted(_WRAPPERS)))
 def test_a_text_inside_json_is_shortened_by_its_kind(wrapper: str, kind: str) -> None:
     text = json.dumps(_WRAPPERS[wrapper](_TEXTS[kind]))
     short, bare = _facts(text), _facts(_TEXTS[kind])
@@ -61,7 +62,7 @@ def test_a_text_inside_json_is_not_cut_in_a_sentence() -> None:
     assert set(sentences) <= set(_SENTENCES)
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     [
         {"a": "short"},
@@ -86,7 +87,7 @@ def test_what_stands_around_is_parted_from_the_text(text: str, more: dict[str, s
 _DATA: Final = json.dumps({"part": "p-4", "rows": [{"t": i, "state": "open"} for i in range(60)], "note": "valve 77"})
 
 
-@pytest.mark.parametrize("label", ["Observation: ", "Result: ", "**Tool output:** ", "Beobachtung: ", "Résultat de l outil: "])
+@each("label", ["Observation: ", "Result: ", "**Tool output:** ", "Beobachtung: ", "Résultat de l outil: "])
 def test_json_behind_a_label_is_json(label: str) -> None:
     assert [(span.start, span.kind) for span in parts(label + _DATA)] == [(0, "plain"), (len(label), "json")]
     short = _facts(label + _DATA)
@@ -95,7 +96,7 @@ def test_json_behind_a_label_is_json(label: str) -> None:
     assert "valve 77" in short
 
 
-@pytest.mark.parametrize("label", ["Observation: ", "Observation:\n", "Result: ", "**Tool output:** ", "Резултат: "])
+@each("label", ["Observation: ", "Observation:\n", "Result: ", "**Tool output:** ", "Резултат: "])
 def test_language_behind_a_label_is_not_cut_in_a_sentence(label: str) -> None:
     short = _facts(label + _TEXTS["prose"])
     said = short.removeprefix(label.strip()).split("\n[")[0]

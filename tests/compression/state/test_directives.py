@@ -5,8 +5,6 @@ Lives here: the grammar's table as cases. Does not belong here: the proxy's side
 
 from __future__ import annotations
 
-import pytest
-
 from tests.support.cases import each
 from tests.support.growth import assert_linear, repeated
 from turnfold.compression.state import create_engine
@@ -234,7 +232,7 @@ def test_lower_case_and_composition_do_not_undo_each_other() -> None:
     assert key == "\u01f0" == item_key(key)
 
 
-@pytest.mark.parametrize(
+@each(
     ("front", "unit", "end"),
     [("use a", "\u0301\u0327", ""), ("use ", "x", ""), ("set premise ", "to ", ""), ("use ", " instead of ", "")],
 )
@@ -244,7 +242,7 @@ def test_a_hostile_directive_takes_linear_time(front: str, unit: str, end: str) 
     assert_linear(engine.step, lambda size: front + repeated(unit)(size) + end, 50_000)
 
 
-@pytest.mark.parametrize(("front", "unit", "end"), [("yes", "\u0301\u0327", ""), ("yes", "!", "x"), ("", " ", "")])
+@each(("front", "unit", "end"), [("yes", "\u0301\u0327", ""), ("yes", "!", "x"), ("", " ", "")])
 def test_a_hostile_answer_takes_linear_time(front: str, unit: str, end: str) -> None:
     engine = create_engine()
     engine.step("use b instead of c")

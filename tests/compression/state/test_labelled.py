@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -58,7 +59,7 @@ def users(*texts: str) -> list[Turn]:
     return [Turn("user", text) for text in texts]
 
 
-@pytest.mark.parametrize("window", [1, 2, 3, 5, 10_000])
+@each("window", [1, 2, 3, 5, 10_000])
 def test_no_client_wipes_what_was_laid_down(window: int) -> None:
     label = Label(window)
     for text in ("set premise we bake", "use docker", "What is 2+2?", "prohibit emojis", "hello", "and now?"):
@@ -73,8 +74,7 @@ def test_no_client_wipes_what_was_laid_down(window: int) -> None:
     assert all("revoked" in pin.text for pin in label.say("go").pins[-1:])
 
 
-@pytest.mark.parametrize("window", [1, 2, 3, 10_000])
-@pytest.mark.parametrize("word", ["yes", "no"])
+@each(("window", "word"), product([1, 2, 3, 10_000], ["yes", "no"]))
 def test_a_question_waits_in_the_record(window: int, word: str) -> None:
     label = Label(window)
     assert label.say("use podman instead of docker").verdict.text == ASKED
@@ -85,7 +85,7 @@ def test_a_question_waits_in_the_record(window: int, word: str) -> None:
     assert label.policies() == ({"podman": "use", "ruff": "use"} if word == "yes" else {})
 
 
-@pytest.mark.parametrize("window", [1, 3, 10_000])
+@each("window", [1, 3, 10_000])
 def test_a_question_is_dropped_by_a_request(window: int) -> None:
     label = Label(window)
     label.say("use podman instead of docker")

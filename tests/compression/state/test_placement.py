@@ -6,7 +6,6 @@ requests.
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -100,7 +99,7 @@ def test_near_forms_only_by_setting() -> None:
     assert place([Turn("user", "Please use Docker.")], StateOptions(preprocess=True)).verdict == FORWARD
 
 
-@pytest.mark.parametrize("word", ["yes", "Okay!", "no", "cancel", "Never mind."])
+@each("word", ["yes", "Okay!", "no", "cancel", "Never mind."])
 def test_a_question_and_its_answer(word: str) -> None:
     chat = Chat()
     asked = chat.say("use podman instead of docker")
@@ -162,7 +161,7 @@ def test_the_message_that_drops_a_question_is_taken_for_what_it_says() -> None:
     assert policies(chat.say("use buildah")) == {"buildah": "use"}
 
 
-@pytest.mark.parametrize("text", [None, "word " * 60, "one\ntwo"])
+@each("text", [None, "word " * 60, "one\ntwo"])
 def test_who_sends_no_answer_at_all_has_moved_on(text: str | None) -> None:
     chat = Chat()
     chat.say("use podman instead of docker")

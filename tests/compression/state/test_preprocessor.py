@@ -5,7 +5,6 @@ Lives here: cases of our own beside the contract's fixtures. Does not belong her
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -63,7 +62,7 @@ def test_anything_more_than_one_directive_is_left_as_it_is(message: str) -> None
     assert preprocess(create_engine(), message) == message
 
 
-@pytest.mark.parametrize("message", ["", "hello", "what time is it?", "the house\nis old", "x" * 9_000])
+@each("message", ["", "hello", "what time is it?", "the house\nis old", "x" * 9_000])
 def test_small_talk_holds_none(message: str) -> None:
     assert preprocess_heuristic(message) == {"classification": "no_directive", "output": None}
 

@@ -7,8 +7,7 @@ import json
 from collections.abc import Callable, Generator
 from typing import Any, TypeVar, get_args
 
-import pytest
-
+from tests.support.cases import each
 from tests.support.small_talk import talk
 from tests.support.summary_writer import answer, call_of, faithful
 from turnfold.compression import CompressRequest, compress, compress_text, tokens, uncompress
@@ -45,7 +44,7 @@ def truthful(call: ModelCall) -> str:
     return faithful(write_call("chat", "m", call))
 
 
-@pytest.mark.parametrize("wire", get_args(WireName))
+@each("wire", get_args(WireName))
 def test_every_wire_carries_the_same_call_and_answer(wire: WireName) -> None:
     body = write_call(wire, "m", ModelCall("summary", "do this", "the \ud800 text", 100))
     assert call_of(body) == ("do this", "the \ud800 text")

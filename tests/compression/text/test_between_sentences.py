@@ -6,7 +6,7 @@ Lives here: short texts of each kind with sentences around them, in blocks, laye
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Final
 
 import pytest
@@ -44,8 +44,7 @@ DATA: Final = {
 }
 
 
-@pytest.mark.parametrize("between", ["\n\n", "\n"])
-@pytest.mark.parametrize("kind", DATA)
+@each(("between", "kind"), product(["\n\n", "\n"], DATA))
 def test_sentences_around_data_are_sentences(kind: str, between: str) -> None:
     text = between.join((FRONT, DATA[kind], BACK))
     said = [span.of(text).strip() for span in statements(text, data_blocks(text)).spans if not span.kind]
@@ -53,8 +52,7 @@ def test_sentences_around_data_are_sentences(kind: str, between: str) -> None:
         assert any(sentence in one and len(one) <= len(FRONT) + 1 for one in said), sentence
 
 
-@pytest.mark.parametrize("role", ["user", "assistant"])
-@pytest.mark.parametrize("kind", DATA)
+@each(("role", "kind"), product(["user", "assistant"], DATA))
 def test_facts_keep_what_is_said_behind_data(kind: str, role: str) -> None:
     text = f"{FRONT}{TALK}\n\n{DATA[kind]}\n\n{BACK}{TALK}"
     short = facts(text, role=role, words=frozenset(), known=(), count=count)
@@ -106,8 +104,7 @@ CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT NOT NULL);
 Let me know whether you want to go deeper into any of these steps."""
 
 
-@pytest.mark.parametrize("keep", [40, 60, 80, 100, 120])
-@pytest.mark.parametrize("role", ["user", "assistant"])
+@each(("keep", "role"), product([40, 60, 80, 100, 120], ["user", "assistant"]))
 def test_an_answer_in_markdown_is_told_by_sentences(role: str, keep: int) -> None:
     """A fence or a table amid language does not make it output; no heading stands alone, no rule without its exception."""
     short = shorten(ANSWER, keep, role=role, count=count)

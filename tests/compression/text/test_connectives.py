@@ -9,8 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-import pytest
-
+from tests.support.cases import each
 from turnfold.compression.text.statements import statements
 
 CASES: Final = [
@@ -18,13 +17,13 @@ CASES: Final = [
 ]
 
 
-@pytest.mark.parametrize(("half", "language", "said"), CASES)
+@each(("half", "language", "said"), CASES)
 def test_a_claim_needs_what_a_connective_sets_against_it(half: str, language: str, said: str) -> None:
     read = statements(said)
     assert len(read.spans) - 1 in read.with_needs(0), (half, language)
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "Üyeler ücretsiz girebilir. Kütüphane yeni binaya taşındı bu yıl.",

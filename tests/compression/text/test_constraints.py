@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
+from tests.support.cases import each
 from tests.support.words import prose
 from turnfold.compression.fold import fold
 from turnfold.compression.memo import Memo
@@ -96,17 +95,17 @@ _TOLD = [
 ]
 
 
-@pytest.mark.parametrize("said", _LIMITS)
+@each("said", _LIMITS)
 def test_a_limit_stands(said: str) -> None:
     assert standing_orders(said)
 
 
-@pytest.mark.parametrize("said", _TOLD)
+@each("said", _TOLD)
 def test_what_happened_or_is_asked_is_no_limit(said: str) -> None:
     assert not standing_orders(said)
 
 
-@pytest.mark.parametrize("limit", ["Nothing may be destroyed.", "No file outside src/ may be changed.", "Hands off the queue."])
+@each("limit", ["Nothing may be destroyed.", "No file outside src/ may be changed.", "Hands off the queue."])
 def test_a_limit_told_with_the_task_is_in_a_tenth_of_the_request(limit: str) -> None:
     """Many turns of tool calls later, under a budget that has no room for all that the user said."""
     messages: list[dict[str, Any]] = [{"role": "system", "content": "You manage servers."}]
@@ -135,6 +134,6 @@ _WITH_APOSTROPHES = [
 ]
 
 
-@pytest.mark.parametrize("said", _WITH_APOSTROPHES)
+@each("said", _WITH_APOSTROPHES)
 def test_a_form_whose_longest_word_has_an_apostrophe_limits(said: str) -> None:
     assert standing_orders(said)

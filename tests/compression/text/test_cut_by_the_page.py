@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-import pytest
-
+from tests.support.cases import each
 from turnfold.compression import Compressor, CompressRequest, Memo
 from turnfold.compression.shorten.facts import facts
 from turnfold.compression.shorten.summary import summarise
@@ -277,7 +276,7 @@ Batteries are not sent to islands. Heavy goods are delivered to the kerb.
 """
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "claim", "needed"),
     [
         (CAPTIONS, "had never been tested under load", "The committee found"),
@@ -333,7 +332,7 @@ def test_sentences_of_columns_side_by_side_go_on_below() -> None:
     assert ["They must not be used", "near the ferry, where the wash has", "torn six of eight within a month."] in read
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         STATEMENT,

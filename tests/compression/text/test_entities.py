@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -144,7 +143,7 @@ def test_words_without_capitals_are_no_names(text: str) -> None:
     assert entities(text) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("file", "least"),
     [
         *(("tuned", 121), ("held_out", 78), ("audited", 194), ("mended", 105), ("many_fields", 103)),
@@ -189,7 +188,7 @@ def test_mentions_are_in_order_disjoint_and_verbatim(text: str) -> None:
         end = e.end
 
 
-@pytest.mark.parametrize("width", range(40, 100, 4))
+@each("width", range(40, 100, 4))
 def test_names_and_amounts_go_on_in_the_next_line_of_broken_text(width: int) -> None:
     text = (
         "The whole price of the old crane was paid last week by the Petrel Corp to Marta Lund, who asked for it on 3 May 2023, "

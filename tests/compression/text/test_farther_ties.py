@@ -50,7 +50,7 @@ def test_a_claim_comes_with_what_stands_apart_from_it(said: str, claim: str, nee
     assert needed in group(f"{BEFORE}\n\n{said}\n\n{AFTER}", claim)
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "claim"),
     [
         ("Selbo leases the mill. The crew ate rolls.", "leases the mill"),

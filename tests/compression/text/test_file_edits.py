@@ -9,6 +9,7 @@ import json
 
 import pytest
 
+from tests.support.cases import each
 from tests.support.growth import assert_linear
 from turnfold.compression.memo import Memo
 from turnfold.compression.text.dialogue.replaced_lines import ReplacedLines
@@ -20,7 +21,7 @@ def _one(old: str, new: str, file: str) -> FileEdit:
     return FileEdit(frozenset({old}), frozenset({new}), file)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "src/a/quota.py\n```python\n<<<<<<< SEARCH\nkeep = 1\nlimit = 3\n=======\nkeep = 1\nlimit = 5\n>>>>>>> REPLACE\n```",
@@ -35,7 +36,7 @@ def test_each_form_tells_what_went_and_what_came(text: str) -> None:
     assert file_edits(text) == (_one("limit = 3", "limit = 5", "quota.py"),)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "A title\n=======\n\nThen what was said below it.",
@@ -66,7 +67,7 @@ def test_numbers_of_lines_are_no_part_of_them() -> None:
 _PATCH = "patch *** Begin Patch\n*** Update File: quota.py\n@@\n keep = 1\n-depth_limit = {}\n+depth_limit = {}\n*** End Patch"
 
 
-@pytest.mark.parametrize(
+@each(
     ("passage", "replaced"),
     [
         ("@@\n keep = 1\n-depth_limit = 3\n", True),

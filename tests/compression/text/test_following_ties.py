@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.support.cases import each
 from turnfold.compression.text.statements import statements
 
@@ -55,12 +53,12 @@ def group(said: str, claim: str) -> str:
     return "".join(read.spans[i].of(text) for i in sorted(read.with_needs(at)))
 
 
-@pytest.mark.parametrize(("said", "claim", "needed"), TIED)
+@each(("said", "claim", "needed"), TIED)
 def test_a_claim_comes_with_what_leans_on_it(said: str, claim: str, needed: str) -> None:
     assert needed in group(said, claim)
 
 
-@pytest.mark.parametrize(("said", "claim", "other"), APART)
+@each(("said", "claim", "other"), APART)
 def test_what_only_stands_behind_a_claim_is_not_tied(said: str, claim: str, other: str) -> None:
     assert other not in group(said, claim)
 

@@ -8,8 +8,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.support import golden, odd_texts
 from tests.support.cases import each
 from turnfold.compression.fit.middle import cut_middle
@@ -317,7 +315,7 @@ ORDERS = {
 }
 
 
-@pytest.mark.parametrize("language", ORDERS)
+@each("language", ORDERS)
 def test_every_order_of_up_to_three_words(language: str) -> None:
     lines = []
     for size in (1, 2, 3):

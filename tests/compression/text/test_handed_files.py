@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-import pytest
-
+from tests.support.cases import each
 from turnfold.compression.text.dialogue.handed_files import hands_over_files
 
 _CODE: Final = "\n".join(f"let berth{n} = rates[{n}]" for n in range(12))
 _LOG: Final = "\n".join(f"12:0{n} berth {n} taken" for n in range(9))
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         f"Here is the current version of app.ts:\n\n```ts\n{_CODE}\n```",
@@ -26,7 +25,7 @@ def test_named_files_are_handed_over(text: str) -> None:
     assert hands_over_files(text)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         f"Why is this slow?\n```\n{_CODE}\n```",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.support.cases import each
 from tests.support.growth import assert_linear, repeated
 from turnfold.compression.shorten.registry import facts
 from turnfold.compression.shorten.terse_prose.compress import compress
@@ -32,7 +31,7 @@ def test_a_long_line_without_a_cell_takes_no_longer_than_others() -> None:
     assert_linear(lambda text: compress(text, "lite"), lambda size: repeated("a word 1 ")(size) + "|", 5_000)
 
 
-@pytest.mark.parametrize("unit", ["a", "1", "1.", "a.", "「", "“", "a@", "事「"])
+@each("unit", ["a", "1", "1.", "a.", "「", "“", "a@", "事「"])
 def test_a_long_run_holds_no_fact_of_its_own(unit: str) -> None:
     """From each place its end was looked for, which took minutes."""
     assert fact_weight(unit * 3_000) <= 0.3
@@ -40,7 +39,7 @@ def test_a_long_run_holds_no_fact_of_its_own(unit: str) -> None:
     assert fact_weight(f"{unit * 300} and node-7 at 12 bar, write to ann@example.org") >= 0.3
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "unit", "size"),
     [
         ("", "*** Begin Patch\n", 16_000),

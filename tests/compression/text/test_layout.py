@@ -10,10 +10,10 @@ import json
 import re
 from typing import Final
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from tests.support.growth import assert_linear
 from turnfold.compression import FoldOptions, Memo, compress, fold_request
 from turnfold.compression.layers import Compressor, CompressRequest
@@ -281,23 +281,22 @@ def group(text: str, claim: str) -> str:
     return " ".join("".join(read.spans[i].of(text) for i in sorted(read.with_needs(at))).split())
 
 
-@pytest.mark.parametrize("system", ENDS)
-@pytest.mark.parametrize(("text", "claim", "needed"), TIED)
+@each(("system", "text", "claim", "needed"), [(system, *row) for system in ENDS for row in TIED])
 def test_a_claim_comes_with_what_the_page_ties_to_it(text: str, claim: str, needed: str, system: str) -> None:
     assert needed in group(text.replace("\n", ENDS[system]), claim)
 
 
-@pytest.mark.parametrize(("text", "claim", "other"), APART)
+@each(("text", "claim", "other"), APART)
 def test_what_only_stands_near_is_not_tied(text: str, claim: str, other: str) -> None:
     assert other not in group(text, claim)
 
 
-@pytest.mark.parametrize("text", [CHAT, CAPTIONS, IRC, DISCORD, SLACK])
+@each("text", [CHAT, CAPTIONS, IRC, DISCORD, SLACK])
 def test_what_people_said_is_no_log(text: str) -> None:
     assert {span.kind for span in parts(text * 3)} == {"prose"}
 
 
-@pytest.mark.parametrize("role", ["user", "assistant", "tool"])
+@each("role", ["user", "assistant", "tool"])
 def test_no_speaker_stands_in_a_line_alone(role: str) -> None:
     text = "".join(f"[{n % 24:02}:{n % 60:02}] Person {n % 3}: the boat {n} is at quay {n * 7}.\n" for n in range(60))
     short = facts(text, role=role, words=frozenset(), known=(), count=count)
@@ -327,7 +326,7 @@ def chat(form: str) -> str:
     )
 
 
-@pytest.mark.parametrize("form", FORMS)
+@each("form", FORMS)
 def test_layers_and_recall_give_each_line_to_whom_it_belongs(form: str) -> None:
     text = chat(FORMS[form])
     layer = Compressor().compress(CompressRequest(text, l1_ratio=0.4)).layers[1].text
@@ -434,9 +433,7 @@ def test_an_unclosed_fence_ends_where_sentences_begin() -> None:
     assert [span.kind for span in parts(text)][-1] == "prose"
 
 
-@pytest.mark.parametrize(
-    "code", ["def pay(x):\n    return x\n\ndef take(x):\n    return -x\n", "a: 1\n\nb: 2\n", "run this\n\nls -l\n"]
-)
+@each("code", ["def pay(x):\n    return x\n\ndef take(x):\n    return -x\n", "a: 1\n\nb: 2\n", "run this\n\nls -l\n"])
 def test_an_unclosed_fence_around_code_goes_to_the_end(code: str) -> None:
     text = f"{FENCE}{BEHIND}\n{code}"
     (fence,) = [span for span in block_spans(text) if span.kind == "fence"]
@@ -459,7 +456,7 @@ def test_a_sentence_of_latex_goes_on_in_the_next_line() -> None:
     assert "not significantly different" in group(text, "The mean error was")
 
 
-@pytest.mark.parametrize("text", [LEASE, CHAT, CAPTIONS, MAIL, NOTES, RELEASES, MINUTES, SLACK, TERMS, IRC, REVIEW])
+@each("text", [LEASE, CHAT, CAPTIONS, MAIL, NOTES, RELEASES, MINUTES, SLACK, TERMS, IRC, REVIEW])
 def test_reading_them_is_linear(text: str) -> None:
     assert_linear(statements, lambda size: text * (size // len(text) + 1), 4_000)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.cases import each
 from turnfold.compression.text.dialogue.manner import tells_manner
 from turnfold.compression.text.dialogue.orders import is_standing_order, standing_orders
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "shorter please",
@@ -42,7 +43,7 @@ def test_a_manner_of_answering_is_a_standing_order(said: str) -> None:
     assert standing_orders(f"Thanks for that. {said}" if said.isascii() else said)
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "a shorter route please",

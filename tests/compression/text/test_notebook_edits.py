@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
+from tests.support.cases import each
 from turnfold.compression.memo import Memo
 from turnfold.compression.text.dialogue.replaced_lines import ReplacedLines
 from turnfold.compression.text.quotes import Source
@@ -19,7 +18,7 @@ def _writes(key: str, cell: int, *lines: str) -> Source:
     return Source("assistant", text, text.encode())
 
 
-@pytest.mark.parametrize("key", _KEYS)
+@each("key", _KEYS)
 def test_a_line_that_a_cell_no_longer_has_is_replaced(key: str) -> None:
     first = _writes(key, 3, "import tides", "BERTH_LIMIT = 4712", "tides.load()")
     again = _writes(key, 3, "import tides", "BERTH_LIMIT = 9031", "tides.load()")
@@ -29,7 +28,7 @@ def test_a_line_that_a_cell_no_longer_has_is_replaced(key: str) -> None:
     assert not replaced.is_shown_in(1, "BERTH_LIMIT = 9031")
 
 
-@pytest.mark.parametrize("key", _KEYS)
+@each("key", _KEYS)
 def test_other_cells_keep_their_lines(key: str) -> None:
     first = _writes(key, 3, "BERTH_LIMIT = 4712")
     other = _writes(key, 4, "CRANE_LIMIT = 9031")

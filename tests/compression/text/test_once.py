@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.support.cases import each
 from turnfold.compression.text.dialogue.orders import standing_orders
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "Keep it formal, for this letter only.",
@@ -31,7 +30,7 @@ def test_an_order_for_once_does_not_stand(said: str) -> None:
     assert not standing_orders(said)
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "In this project, always use tabs.",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -186,7 +185,7 @@ def test_signals_of_a_text_are_those_of_its_sentences(text: str) -> None:
     assert dict(sorted(signal_weights(text, spans, heard).items())) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "Use pnpm, not npm, in this repository.",
@@ -202,7 +201,7 @@ def test_one_of_two_for_a_place_where_more_work_is_to_come(said: str) -> None:
     assert is_standing_order(said)
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "Find all callers of load in this repository.",
@@ -216,7 +215,7 @@ def test_a_place_alone_makes_no_rule(said: str) -> None:
     assert not is_standing_order(said)
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "In diesem Projekt nie auf main pushen.",
@@ -265,7 +264,7 @@ def test_a_rule_may_begin_with_where_it_holds_and_end_with_its_infinitive(said: 
     assert is_standing_order(said)
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "In diesem Projekt haben wir nie auf main gepusht.",

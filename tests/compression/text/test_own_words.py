@@ -45,7 +45,7 @@ SAID = (
 )
 
 
-@pytest.mark.parametrize(("kind", "said"), [(kind, said) for i, kind in enumerate(PASTED) for said in SAID[i % 2 :: 2]])
+@each(("kind", "said"), [(kind, said) for i, kind in enumerate(PASTED) for said in SAID[i % 2 :: 2]])
 def test_what_is_said_beside_a_pasted_text_stays(kind: str, said: str) -> None:
     pasted = PASTED[kind]
     lines = pasted.split("\n")
@@ -127,6 +127,6 @@ def test_a_budget_is_used_where_the_question_bears_on_nothing(share: float) -> N
     assert 0.35 * share * before < folded.tokens_after <= share * before
 
 
-@pytest.mark.parametrize("unit", ["use it now\n", "a\n", "INFO x\n", "why?\n\n", "please do it "])
+@each("unit", ["use it now\n", "a\n", "INFO x\n", "why?\n\n", "please do it "])
 def test_hostile_text_takes_linear_time(unit: str) -> None:
     assert_linear(lambda text: own_words(text.split("\n")), lambda size: unit * (size // len(unit)), 8_000)

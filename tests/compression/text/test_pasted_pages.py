@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-import pytest
-
+from tests.support.cases import each
 from turnfold.compression import Compressor, CompressRequest, Memo
 from turnfold.compression.shorten.facts import facts
 from turnfold.compression.shorten.summary import summarise
@@ -100,7 +99,7 @@ UNDER: Final = [
 ]
 
 
-@pytest.mark.parametrize(("text", "claim", "above"), UNDER)
+@each(("text", "claim", "above"), UNDER)
 def test_a_line_is_shown_under_the_one_that_says_how_it_is_meant(text: str, claim: str, above: str) -> None:
     """What is allowed and what is not, boards, settings in braces, lists within paragraphs of a statute."""
     for role in ("user", "assistant", "tool"):
@@ -135,7 +134,7 @@ CAPTIONED: Final = {
 }
 
 
-@pytest.mark.parametrize("language", CAPTIONED)
+@each("language", CAPTIONED)
 def test_captions_without_punctuation_are_shown_in_passages_not_by_their_times(language: str) -> None:
     said = CAPTIONED[language].replace("\n", "|").split("|") * 2
     text = "".join(f"0:{3 * n:02}\n{line}\n" for n, line in enumerate(said))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.support.cases import each
 from tests.support.words import prose
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.text.dialogue.pasted_pieces import pieces_with
@@ -18,7 +17,7 @@ def _pieces(first: str, second: str) -> tuple[int, ...]:
     return pieces_with([Source(role, text, digest(text)) for role, text in said], 0, Memo())
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "second"),
     [
         ("Part 1 of 2:", "Part 2 of 2:"),
@@ -35,7 +34,7 @@ def test_pieces(first: str, second: str) -> None:
     assert _pieces(first, second) == (0, 2)
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "second"),
     [
         ("Minutes 11/12", "Minutes 12/12"),

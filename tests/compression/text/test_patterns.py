@@ -19,11 +19,10 @@ from re import _parser as sre_parser  # type: ignore[attr-defined]
 from types import FrameType
 from typing import Any, Final
 
-import pytest
-
 import turnfold.compression
 import turnfold.config
 import turnfold.proxy
+from tests.support.cases import each
 
 #: Characters of the smaller input, and how much larger the larger one is.
 _SIZE: Final = 60
@@ -187,7 +186,7 @@ def test_no_pattern_is_quadratic_from_one_start() -> None:
     assert not slow
 
 
-@pytest.mark.parametrize("bad", [r"(a+)+b", r"(\w+\s?)*:", r"(?:x|xx)+y", r"\d+\d+\d+\d+\d+z"])
+@each("bad", [r"(a+)+b", r"(\w+\s?)*:", r"(?:x|xx)+y", r"\d+\d+\d+\d+\d+z"])
 def test_what_explodes_is_found(bad: str) -> None:
     pattern = re.compile(bad)
     found = False

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.support.cases import each
 from turnfold.compression.memo import Memo
 from turnfold.compression.text.dialogue.wanted.picks import picks
 from turnfold.compression.text.quotes import Source
@@ -19,7 +18,7 @@ def _picked(*said: str) -> list[str]:
     return [sources[one.of].text[one.item[0] : one.item[1]] for one in picks(sources, Memo())]
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "item"),
     [
         ("Let's take the second one.", "2. Mitsui Garden, 165 euros"),
@@ -53,7 +52,7 @@ def test_letters() -> None:
     assert _picked("?", f">{_LETTERS}", "Option B, aber ohne den Nachtisch") == ["B) Tafelrunde, 55 Euro"]
 
 
-@pytest.mark.parametrize("said", ["What is the second one like?", "I'm fine with a lot of things", "the fifth", "thanks!"])
+@each("said", ["What is the second one like?", "I'm fine with a lot of things", "the fifth", "thanks!"])
 def test_what_picks_nothing(said: str) -> None:
     assert not _picked("hotels?", f">{_LIST}", said)
 
@@ -68,7 +67,7 @@ def test_a_list_in_a_sentence_is_quoted_whole() -> None:
     assert _picked("lamps?", f">{text}", "go with your first suggestion") == [text]
 
 
-@pytest.mark.parametrize(
+@each(
     ("advice", "said"),
     [
         ("Laminate is cheap, quartz lasts. With children I'd recommend quartz.", "ok, I follow your advice"),

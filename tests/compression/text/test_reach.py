@@ -5,8 +5,11 @@ Lives here: borders that texts of odd pieces do not meet. Does not belong here: 
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
+from tests.support.cases import each
 from turnfold.compression.budgeted.sentences import told_sentences
 from turnfold.compression.text.heads import in_sections
 from turnfold.compression.text.kinds import kind_of
@@ -27,9 +30,10 @@ def test_json_is_what_says_more_than_what_stands_behind_it(value: str) -> None:
     assert kind_of(f"{value} x\n{'x' * (size + 1)}") == "json"
 
 
-@pytest.mark.parametrize("first", ['{"b": 2}', '{"a": [1,\n2]}'])
-@pytest.mark.parametrize("second", ['{"b": 3}', '{"c": [1,\n3]}'])
-@pytest.mark.parametrize("around", [("", ""), ("see ", " so")])
+@each(
+    ("first", "second", "around"),
+    product(['{"b": 2}', '{"a": [1,\n2]}'], ['{"b": 3}', '{"c": [1,\n3]}'], [("", ""), ("see ", " so")]),
+)
 def test_values_that_touch_are_each_protected(first: str, second: str, around: tuple[str, str]) -> None:
     text = f"{around[0]}{first}{second}{around[1]}"
     assert [text[span.start : span.end] for span in protected_spans(text)] == [first, second]
@@ -40,7 +44,7 @@ def test_a_section_may_begin_with_the_first_line() -> None:
     assert in_sections(["name = a", "[bay]", "port = 80"]) == {2: 1}
 
 
-@pytest.mark.parametrize("before", [0, 1, 3])
+@each("before", [0, 1, 3])
 def test_a_note_below_a_list_governs_all_of_its_figures(before: int) -> None:
     """A list at the very beginning, and one behind so many sentences."""
     text = "".join(f"Boat {i} came in late. " for i in range(before)) + "\n" * bool(before)

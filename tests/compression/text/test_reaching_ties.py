@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.support.cases import each
 from turnfold.compression import CompressOptions, Compressor, CompressRequest, compress
 from turnfold.compression.shorten import registry
@@ -72,7 +70,7 @@ def test_no_layer_and_no_round_trip_shows_it_alone(said: str, claim: str, needed
     assert not [out for out in shown if claim in out and needed not in out]
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "claim", "other"),
     [
         ("Torvo sold 812 boats. The crew went home. Olaf likes tea.", "812 boats", "Olaf"),
@@ -88,7 +86,7 @@ def test_what_only_stands_near_is_not_tied(said: str, claim: str, other: str) ->
 LOG = [f"2026-03-{i % 28 + 1:02d} 10:{i:02d}:00 INFO worker-{i * 7 % 40} took {i * 13 % 900} ms" for i in range(40)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("lines", "claim", "verdict"),
     [
         (

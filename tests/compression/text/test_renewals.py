@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.support.cases import each
 from turnfold.compression.memo import Memo
 from turnfold.compression.text.dialogue.renewals import renewals
 from turnfold.compression.text.quotes import Source
@@ -16,7 +15,7 @@ def _pairs(*said: str) -> list[tuple[int, int]]:
     return [(one.newer, one.older) for one in renewals(sources, Memo())]
 
 
-@pytest.mark.parametrize(
+@each(
     ("old", "new"),
     [
         ("We fly from the 12th to the 19th of April.", "no wait, the 14th, not the 12th. what would that cost?"),
@@ -54,7 +53,7 @@ def test_a_value_told_anew_renews_the_message_that_told_it(old: str, new: str) -
     assert _pairs(old, ">Good.", "And how is the weather?", ">Fine.", new) == [(4, 0)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("old", "new"),
     [
         ("Nina starts on Tuesday.", "No sorry, Thursday."),
@@ -81,7 +80,7 @@ def test_a_bare_correction_renews_what_it_corrects(old: str, new: str) -> None:
     assert _pairs(old, ">OK.", new) == [(2, 0)]
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "Sorry, I'm busy on Thursday evening with my kids.",
@@ -102,7 +101,7 @@ def test_of_several_messages_the_one_about_the_same_is_renewed() -> None:
     assert _pairs("The rent is 600 euros.", ">Ok.", "The bike was 250 euros.", ">Ok.", "The rent is 650 euros now.") == [(4, 0)]
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         ("There are 12 eggs.", ">Ok.", "I am not hungry now."),

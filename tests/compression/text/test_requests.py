@@ -5,13 +5,12 @@ Lives here: single messages. Does not belong here: what is quoted to them.
 
 from __future__ import annotations
 
-import pytest
-
+from tests.support.cases import each
 from turnfold.compression.text.dialogue.requests import asks_for_all, asks_for_cover
 from turnfold.compression.text.words import fold
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "You MUST return the actual complete content as the final answer, not a summary.",
@@ -32,7 +31,7 @@ def test_a_summary_that_is_not_wanted_is_not_asked_for(said: str) -> None:
     assert not asks_for_all(fold(said))
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "Summarise the above.",
@@ -51,7 +50,7 @@ def test_a_summary_that_is_wanted_is_asked_for(said: str) -> None:
     assert asks_for_cover(fold(said))
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "Summarize the conversation history so far, paying special attention to the most recent tool results.",
@@ -68,7 +67,7 @@ def test_what_agents_ask_for_when_they_compact_is_a_summary_of_everything(said: 
     assert asks_for_all(fold(said))
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "Implement conversation summarization in chat/summarizer.py: replace the older messages with a summary.",
@@ -89,6 +88,6 @@ _ASCII_WORDS = (
 )
 
 
-@pytest.mark.parametrize("said", _ASCII_WORDS.split(". "))
+@each("said", _ASCII_WORDS.split(". "))
 def test_each_word_for_a_summary_that_is_ascii_asks_for_one(said: str) -> None:
     assert asks_for_cover(fold(f"Good morning. {said} Thanks."))

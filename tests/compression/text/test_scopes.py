@@ -8,8 +8,7 @@ A case is a claim, a sentence that it must not be shown without, and the text's 
 
 from __future__ import annotations
 
-import pytest
-
+from tests.support.cases import each
 from turnfold.compression.text.statements import statements
 
 
@@ -42,7 +41,7 @@ NUMBERED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "claim"), NUMBERED)
+@each(("text", "claim"), NUMBERED)
 def test_what_is_limited_by_its_number_is_shown_with_its_limit(text: str, claim: str) -> None:
     assert text.rstrip().split("\n")[-1] in _shown_with(text, claim)
 
@@ -77,7 +76,7 @@ def test_all_steps_are_shown_with_what_they_undo() -> None:
     assert "deletes all timers" in _shown_with(steps, "Hold the knob")
 
 
-@pytest.mark.parametrize(("text", "claim"), SCOPED)
+@each(("text", "claim"), SCOPED)
 def test_a_claim_is_shown_with_the_sentence_that_says_where_it_holds(text: str, claim: str) -> None:
     second = text.split(". ")[1]
     assert second in _shown_with(text, claim)
@@ -125,7 +124,7 @@ ORDINARY = [
 ]
 
 
-@pytest.mark.parametrize("text", ORDINARY)
+@each("text", ORDINARY)
 def test_ordinary_sentences_stand_alone(text: str) -> None:
     assert not any(statements(text).needs)
 
@@ -142,7 +141,7 @@ UNLIMITED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "item"), UNLIMITED)
+@each(("text", "item"), UNLIMITED)
 def test_what_is_only_mentioned_by_its_number_stands_alone(text: str, item: int) -> None:
     read = statements(text)
     assert text.rstrip().split("\n")[-1] not in "".join(read.spans[i].of(text) for i in read.with_needs(item))

@@ -5,8 +5,7 @@ Lives here: ``statement_weight``. Does not belong here: which statements a conte
 
 from __future__ import annotations
 
-import pytest
-
+from tests.support.cases import each
 from turnfold.compression.text.dialogue.self_statements import statement_weight
 
 LIMITS = (
@@ -32,11 +31,11 @@ TALK = (
 )
 
 
-@pytest.mark.parametrize("said", LIMITS)
+@each("said", LIMITS)
 def test_figures_in_the_numerals_of_a_script_count(said: str) -> None:
     assert statement_weight(said) >= 0.15
 
 
-@pytest.mark.parametrize("said", TALK)
+@each("said", TALK)
 def test_numerals_in_other_words_do_not(said: str) -> None:
     assert statement_weight(said) < 0.15

@@ -64,8 +64,7 @@ JSON_CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
-@pytest.mark.parametrize(("text", "expected"), JSON_CASES)
+@each(("newline", "text", "expected"), [(newline, *row) for newline in ["\n", "\r\n"] for row in JSON_CASES])
 def test_a_json_value_is_cut_nowhere_and_its_lines_are_one(text: str, expected: list[str], newline: str) -> None:
     text = text.replace("\n", newline)
     found = [s.of(text) for s in sentences(text)]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-import pytest
-
+from tests.support.cases import each
 from tests.support.growth import assert_linear
 from tests.support.recalled import recall
 from tests.support.warm import WARM
@@ -66,7 +65,7 @@ def needs(text: str, claim: str) -> str:
     return "".join(read.spans[i].of(text) for i in sorted(read.with_needs(at)))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "claim", "limit"),
     [
         (MAIL, "Oars are in the shed", "DRAFT, not approved"),
@@ -82,7 +81,7 @@ def test_a_claim_needs_its_status_and_what_is_added_to_it(text: str, claim: str,
     assert limit in needs(text, claim)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "claim", "other"),
     [
         (RULES, "Le phare se visite", "non validé"),
@@ -94,7 +93,7 @@ def test_what_only_looks_like_one_is_not_needed(text: str, claim: str, other: st
     assert other not in needs(text, claim)
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "expected"),
     [
         *((line, True) for line in ("ENTWURF – noch nicht freigegeben", "Bozza, da approvare", "3.1.4 (yanked)", "案（未承認）")),
@@ -107,7 +106,7 @@ def test_a_status_is_told_by_its_form(line: str, expected: bool) -> None:
     assert is_status(line) is expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "value", "expected"),
     [
         *((key, "false", True) for key in ("enabled", "is_active", "published")),
@@ -126,7 +125,7 @@ def test_layers_show_the_status_of_a_page() -> None:
         assert "DRAFT" in shown
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "question", "claim", "limit"),
     [
         (json.dumps(SETTINGS, indent=2), "money back within minutes?", "within 10 minutes", '"enabled": false'),
@@ -148,7 +147,7 @@ def test_facts_of_a_result_say_what_is_switched_off() -> None:
     assert "enabled: false" in shown
 
 
-@pytest.mark.parametrize(
+@each(
     "unit",
     ["[09:01] Ana: short\n[09:02] Ana: and more\n[09:03] Bo: no\n", "Draft: this is so. That too. ", "# Removed\n\nA boat. "],
 )

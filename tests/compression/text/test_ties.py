@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from tests.support.cases import each
@@ -47,7 +49,7 @@ def test_a_claim_is_tied_to_what_limits_it(claim: str, behind: str) -> None:
     assert last in group(f"{BEFORE}\n{claim}{behind}\n{BEFORE.replace('412', '88')}", said)
 
 
-@pytest.mark.parametrize(
+@each(
     "behind",
     [
         " The crew of the barge Anneke went to Ghent with twelve crates of tea.",
@@ -77,8 +79,7 @@ LISTED = "\n".join(
 )
 
 
-@pytest.mark.parametrize("role", ["user", "assistant", "tool"])
-@pytest.mark.parametrize("copies", [1, 2])
+@each(("role", "copies"), product(["user", "assistant", "tool"], [1, 2]))
 def test_items_are_shown_with_the_head_of_their_list(role: str, copies: int) -> None:
     text = "\n".join(LISTED.replace("9", str(9 + n)) for n in range(copies))
     shown = [facts(text, role=role, words=frozenset(), known=(), count=count)]

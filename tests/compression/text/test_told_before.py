@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.cases import each
 from tests.support.warm import WARM
 from turnfold.compression import tokens
 from turnfold.compression.memo import Memo
@@ -13,7 +14,7 @@ from turnfold.compression.text.dialogue.told_before import told_before
 from turnfold.compression.text.quotes import Source
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "Put the reviewer's address I gave you earlier into the notes.",
@@ -35,7 +36,7 @@ def test_they_are_told_by_their_form(said: str) -> None:
     assert len(told_before(f"{said}\nThen run the tests.")) == 1
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         "Before you run it, tell me what changed.",

@@ -5,10 +5,10 @@ Lives here: what is one, and how recall cuts it. Does not belong here: what a sp
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.cases import each
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.text.dialogue.turns import several_speak, turn_starts
 from turnfold.compression.text.passages import passages
@@ -34,7 +34,7 @@ RECORDS = "\n".join(f"name: item {i}\nprice: {i} euros" for i in range(20))
 ARTICLE = "\n".join(f"Paragraph {i} speaks of boats: they were built of oak, and later of larch." for i in range(20))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "number"),
     [
         (MEETING, 9),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.support.cases import each
 from turnfold.compression.text.dialogue.withdrawals import NOTHING_SAID, naming, withdrawn
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.quotes import Source
@@ -19,7 +18,7 @@ def _pairs(*said: str) -> list[tuple[int, int]]:
     return [(newer, older) for newer, things in enumerate(named) if things for older, _ in naming(things, newer, told)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("old", "new"),
     [
         ("And background jobs via Celery with Redis.", "Let's drop Celery. We'll go with arq, it's async and smaller."),
@@ -53,7 +52,7 @@ def test_what_is_taken_back_is_found_by_its_name(old: str, new: str) -> None:
     assert (4, 0) in _pairs(old, ">Good.", "And how is the weather?", ">Fine.", new)
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         ("I am not sure about the garden.", ">Ok.", "I like the goals, but I'm not sure how to do it."),

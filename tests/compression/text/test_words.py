@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -75,7 +74,7 @@ def test_language_by_function_words(text: str, name: str) -> None:
     assert words.language(set(words.words(words.fold(text)))) == name
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "one", "other"),
     [
         ("english", "restoring", "restored"),
@@ -97,6 +96,6 @@ def test_grams_do_not_span_texts(texts: list[str]) -> None:
     assert hashes.tolist() == [h for a in alone for h in a.tolist()]
 
 
-@pytest.mark.parametrize("unit", ["x", "a-", "a_", ".", "漢"])
+@each("unit", ["x", "a-", "a_", ".", "漢"])
 def test_text_without_spaces_takes_linear_time(unit: str) -> None:
     assert_linear(lambda text: words.words(words.fold(text)), repeated(unit), 25_000)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 import textwrap
+from itertools import product
 from typing import Final
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -96,9 +96,7 @@ def test_a_broken_sentence_is_one(kind: str) -> None:
     assert len(sentences(WRAPPED[kind])) == 1
 
 
-@pytest.mark.parametrize("ratio", [0.1, 0.2, 0.3, 0.45, 0.6, 0.8])
-@pytest.mark.parametrize("layer", [1, 2])
-@pytest.mark.parametrize("fence", ["", "```\n"])
+@each(("ratio", "layer", "fence"), product([0.1, 0.2, 0.3, 0.45, 0.6, 0.8], [1, 2], ["", "```\n"]))
 def test_layers_show_no_half_sentence(layer: int, ratio: float, fence: str) -> None:
     text = f"What do you make of this letter?\n\n{fence}{MAIL}{fence}\nI must answer it today."
     shown = _flat(Compressor().compress(CompressRequest(text, layer, ratio)).text)

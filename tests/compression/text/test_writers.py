@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Final
 
 import pytest
 
+from tests.support.cases import each
 from turnfold.compression import Compressor, CompressRequest, FoldOptions, Memo, fold_request
 from turnfold.compression.options import CachePrices
 from turnfold.compression.shorten.facts import facts
@@ -261,7 +263,7 @@ def writer_of(shown: str, claim: str, names: tuple[str, str], *, below: bool) ->
     return max(((place, name) for name in names if (place := shown.rfind(name, 0, at)) >= 0), default=(0, ""))[1]
 
 
-@pytest.mark.parametrize("form", [*ABOVE, *BELOW])
+@each("form", [*ABOVE, *BELOW])
 def test_nothing_is_shown_without_its_writer_or_under_another(form: str) -> None:
     text, names = {**ABOVE, **BELOW}[form]
     shown = 0
@@ -273,8 +275,7 @@ def test_nothing_is_shown_without_its_writer_or_under_another(form: str) -> None
     assert shown >= 10
 
 
-@pytest.mark.parametrize("form", [*ABOVE, *BELOW])
-@pytest.mark.parametrize("claim", ["17 pallets", "order the foam"])
+@each(("form", "claim"), product([*ABOVE, *BELOW], ["17 pallets", "order the foam"]))
 def test_a_quote_of_an_old_message_names_the_writer(form: str, claim: str) -> None:
     text, names = {**ABOVE, **BELOW}[form]
     messages = [{"role": "user", "content": text}, {"role": "assistant", "content": "I see."}]
@@ -300,7 +301,7 @@ NOBODY: Final = [
 ]
 
 
-@pytest.mark.parametrize("text", NOBODY)
+@each("text", NOBODY)
 def test_what_only_looks_like_names_and_dates_names_nobody(text: str) -> None:
     named = written_by(text)
     assert not named.heads
@@ -316,7 +317,7 @@ def test_a_line_that_only_says_when(line: str) -> None:
     assert says_when(line)
 
 
-@pytest.mark.parametrize("line", ["2.31.0", "The crane comes at 9:14 AM", "Room 12", "3 pallets", "In 2021 it rained", "10 kg"])
+@each("line", ["2.31.0", "The crane comes at 9:14 AM", "Room 12", "3 pallets", "In 2021 it rained", "10 kg"])
 def test_a_line_that_says_more_or_something_else(line: str) -> None:
     assert not says_when(line)
 
@@ -341,7 +342,7 @@ _WHEN: Final = (
 )
 
 
-@pytest.mark.parametrize("when", _WHEN)
+@each("when", _WHEN)
 def test_lines_above_name_who_speaks_and_when_in_each_language(when: str) -> None:
     text = f"Anna Berg\n{when}\nThe crane is late.\n\nRui Lima\n{when}\nThen we wait for it.\n"
     heads = written_by(text).heads

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.support.block_conversations import Kind, conversation
+from tests.support.cases import each
 from tests.support.three_wires import WIRES
 from turnfold.compression.memo import Memo
 from turnfold.compression.wire.beginnings import beginning, borders
@@ -18,7 +17,7 @@ def read(name: str, turns: int = 12) -> Conversation:
     return on.wire.read(on.encode(conversation(3, Kind(turns=turns, loops=2, sentences=4, thinks=0.3))), Memo())
 
 
-@pytest.mark.parametrize("wire", sorted(WIRES))
+@each("wire", sorted(WIRES))
 def test_each_beginning_is_a_body_with_the_first_messages(wire: str) -> None:
     whole = read(wire)
     ends = borders(whole, STEP, 10**6)
@@ -34,7 +33,7 @@ def test_each_beginning_is_a_body_with_the_first_messages(wire: str) -> None:
     assert beginning(whole.text, ends, ends[-1]) == whole.text
 
 
-@pytest.mark.parametrize("wire", sorted(WIRES))
+@each("wire", sorted(WIRES))
 def test_a_step_is_no_longer_than_it_has_to_be(wire: str) -> None:
     whole = read(wire)
     every = borders(whole, 1, 10**6)
@@ -45,7 +44,7 @@ def test_a_step_is_no_longer_than_it_has_to_be(wire: str) -> None:
         assert all(other < before + STEP or other >= end for other in every if other > before)
 
 
-@pytest.mark.parametrize("wire", sorted(WIRES))
+@each("wire", sorted(WIRES))
 def test_a_body_with_a_message_too_large_has_none(wire: str) -> None:
     whole = read(wire, turns=3)
     start, end = whole.history

@@ -7,6 +7,7 @@ import json
 import struct
 from base64 import b64encode
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -65,7 +66,7 @@ def test_what_is_known_of_the_beginning_is_not_read_again() -> None:
     assert len(elements) <= 32_768 // 7500 + 2
 
 
-@pytest.mark.parametrize("differs", [0, 1, 20])
+@each("differs", [0, 1, 20])
 def test_what_is_known_of_one_conversation_is_not_taken_for_another(differs: int) -> None:
     memo = Memo()
     for name in ("ash", "oak", "elm"):
@@ -210,19 +211,22 @@ def test_no_changes_change_nothing(body: bytes) -> None:
     assert read.with_changes(Changes(), Memo()) == read
 
 
-@pytest.mark.parametrize(
-    ("dropped", "left"),
+@each(
+    ("dropped", "left", "comma"),
     [
-        (((3, 4),), "abc"),
-        (((2, 4),), "ab"),
-        (((2, 3), (3, 4)), "ab"),
-        (((3, 4), (0, 1)), "bc"),
-        (((1, 2), (2, 4)), "a"),
-        (((0, 4),), ""),
-        (((0, 2), (2, 4)), ""),
+        (*row, comma)
+        for row in [
+            (((3, 4),), "abc"),
+            (((2, 4),), "ab"),
+            (((2, 3), (3, 4)), "ab"),
+            (((3, 4), (0, 1)), "bc"),
+            (((1, 2), (2, 4)), "a"),
+            (((0, 4),), ""),
+            (((0, 2), (2, 4)), ""),
+        ]
+        for comma in [",", " ,\n "]
     ],
 )
-@pytest.mark.parametrize("comma", [",", " ,\n "])
 def test_what_goes_at_the_end_takes_the_comma_before_it(dropped: tuple[tuple[int, int], ...], left: str, comma: str) -> None:
     messages = comma.join(f'{{"role":"user","content":"{c}"}}' for c in "abcd")
     body = f'{{"messages":[ {messages} ],"model":"m"}}'.encode()
@@ -248,10 +252,13 @@ def test_a_picture_counts_by_the_published_rule(width: int, height: int, counted
     assert high - low == counted - 85
 
 
-@pytest.mark.parametrize(
-    "text", ["", "Hello.", " \n", "<keep>this</keep>", "caf\u00e9 \U0001f600", 'a "cache_control": {} in words']
+@each(
+    ("text", "role"),
+    product(
+        ["", "Hello.", " \n", "<keep>this</keep>", "caf\u00e9 \U0001f600", 'a "cache_control": {} in words'],
+        ["user", "assistant", "system", "tool", "odd"],
+    ),
 )
-@pytest.mark.parametrize("role", ["user", "assistant", "system", "tool", "odd"])
 def test_a_message_of_a_role_and_a_text_is_read_like_any_other(role: str, text: str) -> None:
     turns = [{"role": role, "content": text}, {"role": role, "content": text, "x": None}]
     plain, other = CHAT.read(json.dumps({"messages": turns}).encode(), Memo()).messages
@@ -259,7 +266,7 @@ def test_a_message_of_a_role_and_a_text_is_read_like_any_other(role: str, text: 
     assert replace(plain, raw=other.raw, key=other.key, keys=other.keys) == other
 
 
-@pytest.mark.parametrize(
+@each(
     ("message", "known"),
     [
         ({"role": "user", "content": "The harbour crane."}, True),

@@ -6,10 +6,12 @@ Lives here: bodies and streams checked by the SDK's own types. Does not belong h
 from __future__ import annotations
 
 import json
+from itertools import product
 
 import pytest
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
+from tests.support.cases import each
 from turnfold.compression.wire.chat_reply import ChatReply, completion, reply_to, stream
 
 TEXT = 'Did you mean to use "podman" instead?\nSay so.'
@@ -33,8 +35,7 @@ def test_a_whole_answer(n: int) -> None:
     assert body.usage.total_tokens == 0
 
 
-@pytest.mark.parametrize("n", [1, 2])
-@pytest.mark.parametrize("include_usage", [False, True])
+@each(("n", "include_usage"), product([1, 2], [False, True]))
 def test_a_streamed_answer(n: int, include_usage: bool) -> None:
     reply = ChatReply(TEXT, "gpt-x", 7, choices=n, include_usage=include_usage)
     chunks = events(reply)

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support import golden, odd_bodies
 from tests.support.block_conversations import Kind, conversation
+from tests.support.cases import each
 from tests.support.three_wires import WIRES, with_marks
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fold import conversation_tokens
@@ -47,7 +48,7 @@ def every(request: Conversation) -> list[Any]:
     return [told, [getattr(request, one.name) for one in fields(request) if one.name not in left_out]]
 
 
-@pytest.mark.parametrize("wire", sorted(WIRES))
+@each("wire", sorted(WIRES))
 def test_reading_writing_and_answering(wire: str) -> None:
     lines, on = [], WIRES[wire]
     for seed, top in enumerate(TOP):
@@ -96,7 +97,7 @@ def test_bodies_of_odd_parts(wire: str) -> None:
     golden.agrees(FILES / f"odd.{wire}.txt", lines)
 
 
-@pytest.mark.parametrize("wire", sorted(WIRES))
+@each("wire", sorted(WIRES))
 def test_every_item_alone(wire: str) -> None:
     """What each is read as, what it weighs, and the body without its marks and with changes."""
     lines = []

@@ -307,7 +307,7 @@ def test_a_moving_mark_changes_neither_keys_nor_fingerprint(seed: int, kind: Kin
     assert not any(m.marked for m in plain.messages)
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "bare"),
     [
         ('{"cache_control":{"a":1},"type":"text","text":"x"}', '{"type":"text","text":"x"}'),

@@ -7,11 +7,11 @@ Lives here: what is counted of them, quoted, kept, and left to the provider. Doe
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Any
 
-import pytest
-
 from tests.support import words
+from tests.support.cases import each
 from tests.support.messages_api import refusals
 from tests.support.warm import WARM
 from turnfold.compression import tokens
@@ -69,8 +69,7 @@ def hosted(text: str) -> dict[str, Part]:
     }
 
 
-@pytest.mark.parametrize("name", hosted(""))
-@pytest.mark.parametrize("text", [ROWS, CHINESE], ids=["rows", "Chinese"])
+@each(("name", "text"), product(hosted(""), [ROWS, CHINESE]))
 def test_what_a_server_tool_said_counts_on_messages(name: str, text: str) -> None:
     block = hosted(text)[name]
     found = read(MESSAGES, [user("Go."), {"role": "assistant", "content": [block, {"type": "text", "text": "Done."}]}])
@@ -90,8 +89,7 @@ def items(text: str) -> dict[str, Part]:
     }
 
 
-@pytest.mark.parametrize("kind", items(""))
-@pytest.mark.parametrize("text", [ROWS, CHINESE], ids=["rows", "Chinese"])
+@each(("kind", "text"), product(items(""), [ROWS, CHINESE]))
 def test_a_text_without_white_space_counts_on_responses(kind: str, text: str) -> None:
     found = read(RESPONSES, [user("Go."), {"type": kind, "id": "x", **items(text)[kind]}])
     assert found.messages[1].tokens >= 0.95 * SIZES[text]
@@ -105,7 +103,7 @@ def test_data_of_media_still_counts_nothing() -> None:
     assert read(MESSAGES, [{"role": "assistant", "content": [block]}]).messages[0].tokens < 30
 
 
-@pytest.mark.parametrize(
+@each(
     "block",
     [
         {"type": "search_result", "source": "s", "title": "t", "content": [{"type": "text", "text": ROWS}]},
@@ -126,7 +124,7 @@ def test_the_state_of_a_browser_counts() -> None:
     assert found.messages[2].tokens > 600
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": ROWS}]}, {"type": "text", "text": "Yes."}]},
@@ -160,7 +158,7 @@ def test_what_a_server_tool_found_can_be_recalled() -> None:
 # -- history that the provider keeps, or sums up ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "top",
     [
         {"thread": {"type": "create"}},
@@ -168,7 +166,6 @@ def test_what_a_server_tool_found_can_be_recalled() -> None:
         {"compaction": {"type": "summarize"}},
         {"compaction": {"type": "summarize", "instructions": "Keep all figures."}},
     ],
-    ids=["thread", "thread goes on", "compaction", "own compaction"],
 )
 def test_nothing_is_left_out_of_what_the_provider_keeps_or_sums_up(top: Part) -> None:
     found = folded(MESSAGES, [*talk(30), user("Go on.")], **top)
@@ -183,7 +180,7 @@ def test_a_thread_or_compaction_that_is_null_is_none() -> None:
 # -- instructions amid the messages ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("content", [{}, {"content": []}, {"content": None}], ids=["absent", "empty", "null"])
+@each("content", [{}, {"content": []}, {"content": None}])
 def test_a_setting_of_one_turn_has_no_content(content: Part) -> None:
     effort = {"role": "system", "output_config": {"effort": "low"}, **content}
     found = folded(MESSAGES, [*talk(15), user("Be quick."), effort, *talk(15)[1:], user("Go on.")])
@@ -195,7 +192,7 @@ def test_a_setting_of_one_turn_has_no_content(content: Part) -> None:
 ONCE: Part = {"role": "system", "content": "For this turn only: answer in French.", "clear_at": "next_user_message"}
 
 
-@pytest.mark.parametrize("budget", [400, 1500, 4000])
+@each("budget", [400, 1500, 4000])
 def test_an_instruction_for_an_earlier_turn_does_not_come_back(budget: int) -> None:
     """The API no longer shows it to the model once a later message of the user's stands behind it."""
     history = [*talk(3)[:-1], ONCE, *talk(20)[1:], user("What was said of the ladders?")]
@@ -224,16 +221,17 @@ def test_an_instruction_for_the_turn_that_goes_on_stays() -> None:
 REFERENCE: Part = {"type": "tool_reference", "name": "book"}
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        {"role": "assistant", "content": [hosted("All berths.")["listing"], {"type": "text", "text": "Connected."}]},
-        user([{"type": "tool_addition", "tool": REFERENCE}, {"type": "text", "text": words.prose(7, "en", 20)}]),
-        user([{"type": "tool_removal", "tool": REFERENCE}, {"type": "text", "text": words.prose(7, "en", 20)}]),
-    ],
-    ids=["listing", "addition", "removal"],
+@each(
+    ("message", "budget"),
+    product(
+        [
+            {"role": "assistant", "content": [hosted("All berths.")["listing"], {"type": "text", "text": "Connected."}]},
+            user([{"type": "tool_addition", "tool": REFERENCE}, {"type": "text", "text": words.prose(7, "en", 20)}]),
+            user([{"type": "tool_removal", "tool": REFERENCE}, {"type": "text", "text": words.prose(7, "en", 20)}]),
+        ],
+        [500, 1500],
+    ),
 )
-@pytest.mark.parametrize("budget", [500, 1500])
 def test_what_brings_or_takes_tools_stays_under_any_budget(message: Part, budget: int) -> None:
     """Without the list Anthropic asks the MCP server again; without the others the model has other tools than it was told."""
     before = talk(4) if message["role"] == "user" else talk(4)[:-1]

@@ -159,7 +159,7 @@ def test_settings_that_count() -> None:
     assert not read([user("a")], store=True).keeps_history
 
 
-@pytest.mark.parametrize("size", [0, 1000, 40_000])
+@each("size", [0, 1000, 40_000])
 def test_media_count_by_their_size_in_pixels_and_reasoning_by_what_it_holds(size: int) -> None:
     picture = {"type": "input_image", "image_url": "data:image/png;base64," + "A" * size, "detail": "auto"}
     assert read([{"role": "user", "content": [{"type": "input_text", "text": "a"}, picture]}]).messages[0].tokens == 3 + 1 + 765
@@ -264,7 +264,7 @@ def test_a_request_with_its_whole_history_is_folded(keys: Item) -> None:
     assert fold(read([*LONG, QUESTION], **keys), FREE, WARM).folded
 
 
-@pytest.mark.parametrize("begin", ["", "[INFO] ", "{ "])
+@each("begin", ["", "[INFO] ", "{ "])
 def test_a_local_shells_plain_output_is_folded_like_any_other(begin: str) -> None:
     """The specification has JSON there, but clients send plain text; a fold's own marks begin with a bracket too."""
     output = begin + "\n".join(f"src/f{i}.ts:{i}: const quota = limit{i}" for i in range(60))

@@ -6,10 +6,10 @@ Lives here: what is put into a memo, held against the body's size. Does not belo
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Any
 
-import pytest
-
+from tests.support.cases import each
 from tests.support.weighed_memo import Weighed
 from tests.support.words import prose
 from turnfold.compression.wire.chat import CHAT
@@ -19,8 +19,7 @@ from turnfold.compression.wire.responses import RESPONSES
 FIELDS: dict[str, Any] = {"chat": "messages", "messages": "messages", "responses": "input"}
 
 
-@pytest.mark.parametrize("wire", [CHAT, MESSAGES, RESPONSES], ids=lambda wire: wire.name)
-@pytest.mark.parametrize("size", [10, 200])
+@each(("wire", "size"), product([CHAT, MESSAGES, RESPONSES], [10, 200]))
 def test_a_body_weighs_at_least_its_text_and_not_many_times_that(wire: Any, size: int) -> None:
     said = [{"role": ("user", "assistant")[i % 2], "content": prose(i, "en", size)} for i in range(41)]
     body = json.dumps({"model": "m", "max_tokens": 9, FIELDS[wire.name]: said}).encode()
