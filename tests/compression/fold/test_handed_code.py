@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+import pytest
+
 from tests.support.bodies import Message
 from tests.support.cases import each
 from tests.support.quoted_talk import forwarded
