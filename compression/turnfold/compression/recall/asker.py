@@ -3,7 +3,8 @@
 Lives here: what passages of the other side lose for such a question. Does not belong here: questions that name who speaks
 (``ranking``), single words (``lexicon/requests.txt``).
 
-A model's answers take up much of a chat and repeat its words, but what holds for the one who asks was told by them.
+A model's answers take up much of a chat and repeat its words, but what holds for the one who asks was told by them. "What did we
+agree on?" is about both.
 """
 
 from __future__ import annotations
