@@ -11,9 +11,9 @@ from typing import Final
 
 import pytest
 
-from turnfold.compression.text.dialogue.named_days import named_days
 from turnfold.compression.text.dialogue.wanted.failed_tests import asks_for_failed_tests, failed_tests
 from turnfold.compression.text.dialogue.wanted.moments import lines_at, named_moment, timed_lines
+from turnfold.compression.text.names.named_days import named_days
 
 _AT: Final = [(day, hour, minute) for day in range(12, 16) for hour in (3, 10, 15) for minute in (5, 30, 59)]
 _JOB: Final = re.compile(r"job[ /]([\d-]+)")

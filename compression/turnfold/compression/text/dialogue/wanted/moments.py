@@ -2,7 +2,7 @@
 last message".
 
 Lives here: reading captions, transcripts, logs and exported chats by their times, and which moments a message names. Does not
-belong here: which text is meant, what is quoted (``recall.wholes.parts.moments``), days (``named_days``), single words
+belong here: which text is meant, what is quoted (``recall.wholes.parts.moments``), days (``text.names.named_days``), single words
 (``lexicon/moments.txt``).
 
 A log of several days has each time several times. Where a message names a day, its lines are meant; where it names none, or one
@@ -19,9 +19,9 @@ from typing import Final, NamedTuple
 
 from turnfold.compression.text import words
 from turnfold.compression.text.blocks import Range
-from turnfold.compression.text.dialogue.named_days import Day, is_day, named_days
 from turnfold.compression.text.dialogue.wanted.row_numbers import COUNT_WORDS
 from turnfold.compression.text.lexicon import lexicon, one_of
+from turnfold.compression.text.names.named_days import Day, is_day, named_days
 
 _LONGEST: Final = 300  # characters of a message that names a moment
 _FEWEST: Final = 8  # lines with a time
