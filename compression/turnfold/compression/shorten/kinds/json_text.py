@@ -343,12 +343,20 @@ def facts(text: str, keep: int, words: frozenset[str], count: Count, known: Cont
     if dense:
         return dense
     leaves = _with_switches(value)
-    rows = with_asked([leaf.row for leaf in leaves], words)
+    rows = _asked(leaves, words)
     if not isinstance(value, (dict, list)) or not rows:
         return _scalar(value)
     order = RankedLines(rows, words, count, known).order(keep)
     taken = within(rows, order, lambda some: count(_prune(value, leaves, some)), keep)
     return _prune(value, leaves, sorted(with_needed(rows, taken)))
+
+
+def _asked(leaves: Sequence[_JsonLeaf], words: frozenset[str]) -> list[WeighedLine]:
+    """The rows, with those that a task asks for where most are records: of parts of records none is worth more than what goes
+    with it."""
+    rows = [leaf.row for leaf in leaves]
+    records = sum(isinstance(leaf.path[-1], int) for leaf in leaves if leaf.path)
+    return with_asked(rows, words) if 2 * records > len(rows) else rows
 
 
 def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:
