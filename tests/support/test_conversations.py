@@ -80,7 +80,7 @@ def test_every_ingredient_is_drawn() -> None:
 
 
 def test_every_oddity_is_drawn() -> None:
-    drawn = sample(odd_conversations(1, 2), 120)
+    drawn = sample(odd_conversations(1, 2), 200)
     assert not [name for name, holds in ODD.items() if not any(map(holds, drawn))]
     assert any("tool result without its call" in own_faults(messages) for messages in drawn)
 
