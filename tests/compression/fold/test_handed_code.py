@@ -121,7 +121,7 @@ def test_a_request_about_anything_else_gets_no_code() -> None:
     assert "def discount" not in _sent("Write a limerick about the sea.")
 
 
-@each("text", ["```\n" * 20_000, "def a\n" * 15_000, "class " * 16_000, "public static " * 8_000])
+@each("text", ["```\n" * 20_000, "def a\n" * 15_000, "class " * 16_000, "public static " * 8_000, "a" * 60_000 + " b {\n"])
 def test_hostile_code_is_read(text: str) -> None:
     for block in code_blocks(f"```\n{text}\n```", is_bare=True):
         assert block.place[0] < block.place[1]

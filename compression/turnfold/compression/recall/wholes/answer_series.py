@@ -63,7 +63,7 @@ def find_answer_series(sources: Sequence[Quotable], room: int, count: Callable[[
     return FoundWork()
 
 
-def first_words(text: str) -> Range:
+def short_opening(text: str) -> Range:
     """The first sentence of a text, or its first line, if that is short; else nothing of it."""
     start, end = next(iter(rough_sentences(text[: 2 * _LONGEST])), (0, 0))
     return (start, end) if end <= _LONGEST else (0, 0)
@@ -84,5 +84,5 @@ def _quotes(sources: Sequence[Quotable], at: int, whole: int) -> list[Quote]:
     """What an answer is to, and the answer: all of it up to so many characters, else its beginning."""
     asked, answer = sources[at - 1].text, sources[at].text
     named = _NAME.match(asked)
-    told = first_words(answer) if len(answer) > whole and answer[:1].isalpha() else (0, len(answer))
-    return [Quote(n, *place) for n, place in ((at - 1, named.span() if named else first_words(asked)), (at, told)) if place[1]]
+    told = short_opening(answer) if len(answer) > whole and answer[:1].isalpha() else (0, len(answer))
+    return [Quote(n, *place) for n, place in ((at - 1, named.span() if named else short_opening(asked)), (at, told)) if place[1]]

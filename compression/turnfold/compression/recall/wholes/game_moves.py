@@ -14,7 +14,7 @@ from typing import Final
 
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import quote_tokens
-from turnfold.compression.recall.wholes.answer_series import first_words
+from turnfold.compression.recall.wholes.answer_series import short_opening
 from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.series import begins_game
@@ -62,7 +62,7 @@ def find_moves(
 def _answered(text: str) -> Range:
     """The first line of an answer, if it is as short as a move ("12... Bb7"), else its first sentence."""
     line = text.find("\n")
-    return (0, line) if 0 < line <= _LONGEST else first_words(text)
+    return (0, line) if 0 < line <= _LONGEST else short_opening(text)
 
 
 def _begins(source: Quotable) -> bool:

@@ -16,7 +16,7 @@ from typing import Final
 
 from turnfold.compression.memo import Memo, of_each
 from turnfold.compression.recall.fence import quote_tokens
-from turnfold.compression.recall.wholes.answer_series import first_words
+from turnfold.compression.recall.wholes.answer_series import short_opening
 from turnfold.compression.recall.wholes.found_work import FoundWork
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.turns import several_speak
@@ -76,7 +76,7 @@ def _things(source: Quotable) -> tuple[Range, ...]:
     items = tuple(found.span(1) for found in _ITEM.finditer(source.text))
     if len(items) >= _FEWEST_ITEMS:
         return items
-    first = first_words(source.text)
+    first = short_opening(source.text)
     return (first,) if first[1] else ()
 
 
@@ -89,6 +89,7 @@ def _questions(source: Quotable) -> tuple[Range, ...]:
 
 def _asked(text: str) -> Iterator[Range]:
     begin = max(0, len(text) - _ENDING)
-    for start, end in rough_sentences(text[begin:]):
-        if text[begin:][start:end].rstrip().endswith(QUESTION_MARKS):
+    ending = text[begin:]
+    for start, end in rough_sentences(ending):
+        if ending[start:end].rstrip().endswith(QUESTION_MARKS):
             yield begin + start, begin + end

@@ -95,16 +95,15 @@ def _add(now: list[_Handed], new: _Handed, *, is_handed: bool) -> None:
     """Put a block in the place of the one that it replaces, or behind all if a user handed it or it changes one."""
     shared = [len(one.names & new.names) for one in now]
     most = max(shared, default=0)
-    old = now[shared.index(most)] if most else new
-    is_newer = _HALF * most >= len(old.names) and _size(new) >= _LEAST_SIZE * _size(old)
-    if most and is_newer:
-        now[shared.index(most)] = new
+    if most and _replaces(new, now[at := shared.index(most)]):
+        now[at] = new
     elif is_handed or most:
         now.append(new)
 
 
-def _size(one: _Handed) -> int:
-    return one.quote.end - one.quote.start
+def _replaces(new: _Handed, old: _Handed) -> bool:
+    long, short = (one.quote.end - one.quote.start for one in (old, new))
+    return _HALF * len(old.names & new.names) >= len(old.names) and short >= _LEAST_SIZE * long
 
 
 def _said(names: frozenset[str]) -> set[str]:

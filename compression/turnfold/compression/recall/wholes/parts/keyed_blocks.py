@@ -139,8 +139,8 @@ def _meant(n: int, text: str, blocks: Sequence[KeyedBlock], named: NamedKeys, to
     meant = _apart(blocks, meant or _where_they_meet(blocks, by_term), named.terms)
     if not meant:
         return None
-    terms = frozenset(telling) or frozenset().union(*(_on_path(blocks, at, named.terms) for at in meant))
     known = frozenset().union(*(_on_path(blocks, at, named.terms) for at in meant))
+    terms = frozenset(telling) or known
     known |= told & frozenset().union(*(first_words(text, blocks[at].place) for at in meant))
     is_plain = (len(known) > 1 and _PART * len(known) >= len(told)) or not named.sure.isdisjoint(terms)
     return _MeantBlocks(n, blocks, tuple(sorted(meant)), terms, is_plain) if is_plain or len(told) <= _SHORT else None

@@ -24,7 +24,7 @@ _DEFINED: Final = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _OPENING: Final = (":", "{")  # ends of a line that begins a part
-_CALLED: Final = re.compile(r"[^\s(:={<]+(?=\s*[(:={<])")
+_CALLED: Final = re.compile(r"(?<![^\s(:={<])[^\s(:={<]++(?=\s*+[(:={<])")
 #: What lines begin with that open a block and no part that has a name.
 _FLOW: Final = re.compile(
     r"(?:if|for|while|else|elif|try|except|finally|with|do|switch|case|default|catch|match|until|unless|when|return)\b|[-{})]"
