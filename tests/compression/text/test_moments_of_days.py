@@ -11,6 +11,7 @@ from typing import Final
 
 import pytest
 
+from tests.support.growth import assert_linear
 from turnfold.compression.text.dialogue.wanted.failed_tests import asks_for_failed_tests, failed_tests
 from turnfold.compression.text.dialogue.wanted.moments import lines_at, named_moment, timed_lines
 from turnfold.compression.text.names.named_days import named_days
@@ -94,3 +95,8 @@ def test_failed_tests_are_named(program: str) -> None:
 )
 def test_who_asks_for_failed_tests(message: str, asks: bool) -> None:
     assert asks_for_failed_tests(message) is asks
+
+
+@pytest.mark.parametrize("unit", ["a::", "<testcase a ", "a > b FAILED ", "___ a "])
+def test_reports_of_one_endless_line_are_read_in_time_that_grows_with_them(unit: str) -> None:
+    assert_linear(failed_tests, lambda size: unit * size, 1_500)

@@ -23,11 +23,11 @@ _RUN_ON: Final = {part: tuple(sorted(word for word in _TABLE[part] if not words.
 _WAYS: Final = tuple(
     re.compile(pattern, re.MULTILINE)
     for pattern in (
-        r"^(?:FAILED|ERROR) \S+::\S[^\n]*|^\S+::\S+ (?:FAILED|ERROR)\b[^\n]*",  # pytest
+        r"^(?:FAILED|ERROR) \S+::\S[^\n]*|^(?=\S++ (?:FAILED|ERROR)\b)[^\s:]\S*?::\S[^\n]*",  # pytest
         r"^_{3,} \S[^\n]* _{3,}$",
         r"^[ \t]*--- FAIL: \S[^\n]*",  # go
         r"^test \S+ \.\.\. FAILED$",  # cargo
-        r"<testcase\b[^>]*(?<!/)>\s*<(?:failure|error)\b[^>]{0,200}",  # JUnit's XML
+        r"<testcase\b[^<>]*+(?<!/)>\s*+<(?:failure|error)\b[^>]{0,200}",  # JUnit's XML
         r"^(?:FAIL|ERROR): \S+ \([^\n]*",  # unittest
         r"^[ \t]*FAIL[ \t]+\S[^\n]*",  # jest, vitest
         r"^[ \t]*● \S[^\n]*",
