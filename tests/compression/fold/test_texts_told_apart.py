@@ -57,3 +57,12 @@ def test_the_text_that_is_meant_is_there(leads: tuple[str, str, str, str], quest
     sent = _sent(leads, question)
     there = [n for n in range(4) if sent.count(f"The {_THINGS[n]} ") > 15]
     assert there == meant
+
+
+def test_texts_on_one_subject_are_no_versions_of_one() -> None:
+    """The first two pages share more than half of their words, as pages of one manual do."""
+    pages = [prose(5100, "en", 60).strip(), prose(5101, "en", 130).strip(), _text(2), _text(3)]
+    talk = [one for page in pages for one in exchange(page, "Interesting.")]
+    talk += [one for k in range(24) for one in exchange(prose(100 + k, "en", 3), prose(700 + k, "en", 10))]
+    sent = forwarded(talk, "Summarise the third document.")
+    assert sent.count(f"The {_THINGS[2]} ") > 15

@@ -25,6 +25,7 @@ SAMPLES = {
     "html": "<!DOCTYPE html><html><body><p>Hello</p></body></html>",
     "xml": '<?xml version="1.0"?><a><b/></a>',
     "binary": "iVBORw0KGgoAAAANSUhEUgAA" * 20,
+    "markdown": "* Boil the water\n* Warm the pot\n  * with a cup of it\n* Wait\n\n**Then**: pour.\n**Last**: drink.",
     "prose": "The writers were moved one by one, beginning with the smallest. Nobody noticed any of it, which was the aim.",
 }
 

@@ -106,7 +106,8 @@ _MARKS: Final = re.compile(
                 r"|switch|case|break|continue|throw|catch|new|void|int|#include|#define|using|namespace|template|end|do|begin"
                 r"|module)\b.*[:;{}(),]\s*(?://.*|#.*)?$"
                 r"|\s*(?:from \S+ )?import (?:[\w.*]+(?:$|[,;]| as )|[\w{(*\"'].* from |[\"'({])"
-                r"|(?!##{1,5} [^\W\d_])\s*(?:#|//|/\*|\*/|\*|\"\"\"|''')|\s*@\w+|.*[;{}(\[]\s*$|.*[)\]}],\s*$"
+                r"|(?!##{1,5} [^\W\d_])\s*(?:#|//|/\*|\*/|\"\"\"|''')|(?:  |\t)* \*(?:\s|/|$)|\s*@\w+"
+                r"|.*[;{}(\[]\s*$|.*[)\]}],\s*$"
                 r"|\s*[)}\]]+[;,:]?\s*$"
                 r"|\s+[\w.\[\]'\"]+ [-+*/|&]?= .",
             ),

@@ -37,7 +37,9 @@ from turnfold.compression.recall.wholes.parts.request import PartRequest
 from turnfold.compression.recall.wholes.parts.sections import find_sections
 from turnfold.compression.recall.wholes.placed_parts import find_parts
 from turnfold.compression.recall.wholes.series import find_series
+from turnfold.compression.recall.wholes.works.assembled import find_assembled
 from turnfold.compression.recall.wholes.works.named_work import find_work
+from turnfold.compression.recall.wholes.works.remarks import with_remarks
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.entry_requests import asks_over_entries
 from turnfold.compression.text.dialogue.wanted.materials import is_about_all_code, needs_code
@@ -49,8 +51,18 @@ from turnfold.compression.text.quotes import Quotable
 def find_whole(
     sources: Sequence[Quotable], index: PassageIndex, question: Question, count: Callable[[str], int], memo: Memo
 ) -> FoundWork:
-    """What a question needs all of: the rows of a table, a work, or a part or rows that it names."""
+    """What a question needs all of: the rows of a table, a work, or a part or rows that it names; and what the chat said of it,
+    if the question goes back to that."""
     asks = normal_text(question)
+    found = _find(sources, index, question, asks, count, memo)
+    if not index.is_talk:
+        return found
+    return with_remarks(found, sources, question.behind, asks, question.whole_room - fence_tokens(count), count, memo)
+
+
+def _find(
+    sources: Sequence[Quotable], index: PassageIndex, question: Question, asks: str, count: Callable[[str], int], memo: Memo
+) -> FoundWork:
     is_text = _asks_for_text(question)
     rows = partial(find_rows, sources, index, question, asks, count, memo)
     work = partial(find_work, sources, index, question, asks, count, memo)
@@ -63,6 +75,8 @@ def find_whole(
     if index.is_talk and (step := find_next_parts(sources, question, count, memo)).quotes:
         return step
     room = question.whole_room - fence_tokens(count)
+    if index.is_talk and (parts_of := find_assembled(sources, question.behind, asks, room, count, memo)).quotes:
+        return parts_of
     if (part := _named_part(sources, index, question, count, memo)).quotes:
         return with_answered(part, sources, question.behind, room, count) if index.is_talk else part
     found = FoundWork()

@@ -13,7 +13,7 @@ from typing import Final
 from turnfold.compression.recall.question import content_words
 from turnfold.compression.recall.wholes.works.held_work import HeldWork
 from turnfold.compression.recall.wholes.works.held_works import NO_NAMES, lead
-from turnfold.compression.recall.wholes.works.work_forms import WorkForms, newest_of_each
+from turnfold.compression.recall.wholes.works.work_forms import WorkForms, is_edited, newest_pasted
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.wanted.versions import NEWEST
 from turnfold.compression.text.dialogue.wanted.works import AskedWork
@@ -27,7 +27,8 @@ def told_apart(
     messages: Sequence[Quotable], found: Sequence[HeldWork], forms: WorkForms, asked: AskedWork, folded: str
 ) -> list[HeldWork]:
     """The texts that are meant, in order; none where the message does not tell them apart."""
-    apart = [work for work in newest_of_each(found, 0) if messages[work.source].role == "user"] if asked.is_pasted else []
+    pasted = [work for work in found if messages[work.source].role == "user"] if asked.is_pasted else []
+    apart = newest_pasted(pasted)
     if len(apart) < 2:
         return []
     leads = [lead(messages[work.source].text) for work in apart]
@@ -36,7 +37,7 @@ def told_apart(
         return [apart[place] for place in sorted({place for place in places if place is not None})]
     if len(asked.versions) == 1 and asked.versions != NEWEST:
         place = asked.versions[0]
-        has_versions = len(forms.wanted) + len(forms.others) > 1
+        has_versions = any(is_edited(work, forms.wanted[0]) for work in forms.others)
         return [apart[place]] if not has_versions and 0 <= place < len(apart) else []
     if asked.versions != NEWEST or asked.is_several or asked.beside:
         return []

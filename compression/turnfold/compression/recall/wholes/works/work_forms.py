@@ -7,7 +7,7 @@ here: which messages hold works (``held_works``), which versions a message asks 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from turnfold.compression.memo import Memo
@@ -26,6 +26,7 @@ _SHARED_LINES: Final = 0.3  # of the shorter one's lines, from which two that fi
 _MOST_LINES: Final = 0.5  # the same whatever was asked for
 _NEXT: Final = 2  # messages from a work to a version of it that the next request asked for
 _MOST_WORDS: Final = 0.5  # of the shorter one's words, from which two texts are versions of one
+_EDITED_WORDS: Final = 0.8  # the same of texts that nobody rewrote: pages on one subject may share half of their words
 _WHOLE: Final = 0.6  # share of the longest form's lines from which a form is no mere part
 _BEFORE: Final = re.compile(r"\b(?:before|bevor|vor|avant|antes|prima)\b")  # behind it stands what a version has not
 
@@ -85,15 +86,30 @@ def with_revisions(messages: Sequence[Quotable], forms: WorkForms, asked: AskedW
 
 
 def newest_of_each(works: Sequence[HeldWork], number: int) -> list[HeldWork]:
-    """The newest of so many works, or of all for 0, in order; of which two are versions of one, unless there are too few without
-    them: two leases may share most of their words."""
-    apart: list[HeldWork] = []
-    for work in reversed(works):
-        if not any(_is_version(work, other) for other in apart):
-            apart.append(work)
-    apart = apart[: number or None]
+    """The newest of so many works, or of all for 0, in order; of which two are versions of one only where there are too few
+    without them: two leases may share most of their words."""
+    apart = _newest(works, _is_version)[: number or None]
     versions = [work for work in reversed(works) if work not in apart]
     return sorted([*apart, *versions[: max(0, number - len(apart))]], key=lambda work: work.source)
+
+
+def newest_pasted(works: Sequence[HeldWork]) -> list[HeldWork]:
+    """Of texts that a user pasted, in order, those that were not pasted again with changes."""
+    return _newest(works, is_edited)[::-1]
+
+
+def is_edited(work: HeldWork, other: HeldWork) -> bool:
+    """Whether one is the other with changes, line by line or word by word, rather than written anew."""
+    return _share(work.lines, other.lines) >= _SHARED_LINES or _share(work.words, other.words) >= _EDITED_WORDS
+
+
+def _newest(works: Sequence[HeldWork], is_version: Callable[[HeldWork, HeldWork], bool]) -> list[HeldWork]:
+    """The newest version of each work, the newest first."""
+    apart: list[HeldWork] = []
+    for work in reversed(works):
+        if not any(is_version(work, other) for other in apart):
+            apart.append(work)
+    return apart
 
 
 def _versions(found: Sequence[HeldWork], best: HeldWork, names: frozenset[str]) -> list[HeldWork]:

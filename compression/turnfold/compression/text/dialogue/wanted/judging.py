@@ -1,6 +1,8 @@
-"""Messages that have something judged as a whole: compared, checked, summarized, explained.
+"""Messages that have something judged as a whole: compared, checked, summarized, explained; and those that go back to what was
+said of it: "apply your suggestions", "the bugs that you found".
 
-Lives here: whether a message does. Does not belong here: what it is about (``works``), single words (``lexicon/works.txt``).
+Lives here: whether a message does. Does not belong here: what it is about (``works``), which remarks are meant
+(``recall.wholes.works.remarks``), single words (``lexicon/works.txt``, ``lexicon/remarks.txt``).
 
 Whoever asks for mistakes, risks, the tone or the main points of a text needs all of it, though the question shares no word with
 it. A question does with any such word, a request with a verb at its beginning; what somebody tells ("I checked it") asks nothing.
@@ -30,6 +32,13 @@ _ACCORDING: Final = re.compile(r"\b(?:according to|laut|gemäß|selon|d['’]apr
 _ASKING: Final = _TABLES["asking"]
 _MOST_WORDS: Final = 15  # of a question without a question mark
 _FIRST_WORDS: Final = 4  # of a sentence, in which its verb stands
+_LONGEST: Final = 400  # characters of a request that goes back to remarks; a longer one brings them itself
+_BETWEEN: Final = r"(?:[^\W_][\w'-]* ){0,3}"  # "your two other review comments"
+_REMARKS: Final = re.compile(
+    rf"(?<!\w)(?:(?:{one_of('remarks', 'own')}) {_BETWEEN}(?:{one_of('remarks', 'remarks')})"
+    rf"|{one_of('remarks', 'remarked')})(?!\w)"
+    rf"|{one_of('remarks', 'run-on')}"
+)
 
 
 @remembering
@@ -56,3 +65,9 @@ def _has_judged(sentence: str) -> bool:
         return True
     begins = said[:1] if said[:1] and said[0] in _NOUNS else [word for word in said[:_FIRST_WORDS] if word not in _NOUNS]
     return not _JUDGING.isdisjoint(begins) and said[0] not in _SPEAKERS
+
+
+@remembering
+def refers_to_remarks(folded: str) -> bool:
+    """Whether a case-folded message goes back to remarks of the chat's own."""
+    return len(folded) <= _LONGEST and _REMARKS.search(folded.replace("’", "'")) is not None

@@ -1,18 +1,24 @@
-"""A message that asks for several things that the chat made, one by one: "send me all three descriptions".
+"""A message that asks for several things that the chat made: one by one ("send me all three descriptions"), or as parts of one
+("put everything together", "the whole story in one piece").
 
-Lives here: whether a message does, and what it calls them; what asks for one more of them. Does not belong here: finding them
-(``recall.wholes.several_works``), one work (``works``), everything that was said (``overall``).
+Lives here: whether a message does, and what it calls them; what asks for one more of them, and for the next part. Does not belong
+here: finding them (``recall.wholes.several_works``, ``recall.wholes.works.assembled``), a work of one answer (``works``),
+everything that was said (``overall``), single words (``lexicon/assembly.txt``).
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
+from turnfold.compression.memo import remembering
+from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.overall import asks_for_overall
 from turnfold.compression.text.dialogue.wanted.judging import JUDGED, judging_sentences
+from turnfold.compression.text.dialogue.wanted.picks import PLACES
 from turnfold.compression.text.dialogue.wanted.versions import asked_versions
 from turnfold.compression.text.dialogue.wanted.works import WANTED_WORDS, AskedWork, is_code, work_named
+from turnfold.compression.text.lexicon import any_of, lexicon, one_of
 from turnfold.compression.text.words import is_function_word
 
 _LONGEST: Final = 200  # characters of such a message
@@ -39,6 +45,30 @@ _ONE_MORE: Final = re.compile(
     r"\b(?:one|another|noch (?:ein\w*|mehr)|(?:und|jetzt|nun|dann) ein\w*|encore une?|une? (?:autre|sur|pour|de plus)|otr[oa]"
     r"|un[oa] (?:más|para|sobre)|un['’]?\s?altr[oa]|ancora un\w*|mais uma?|outr[oa]|nog een)\b|再来一|再來一|もう一|하나 더"
 )
+_LONGEST_ASSEMBLY: Final = 300  # characters of a request; a longer one brings what it is about
+_NEAR: Final = 4  # words behind "the whole" among which the noun stands
+_IN_FRONT: Final = 2  # and in front of it
+_PART_NAMED: Final = 60  # characters in which a request names the part that it asks for
+_EVERYTHING: Final = rf"(?<!\w)(?:{one_of('assembly', 'all')})(?!\w)"
+_JOINS: Final = re.compile(
+    rf"(?<![\w'])(?<!\bi )(?<!\bwe )(?:{one_of('assembly', 'join')})(?!\w)[^.!?\n]{{0,60}}?{_EVERYTHING}"
+    rf"|{_EVERYTHING}[^.!?\n]{{0,60}}?(?<!\w)(?:{one_of('assembly', 'join last')})(?!\w)|{one_of('assembly', 'run-on')}"
+)
+_WHOLE: Final = re.compile(rf"(?<!\w)(?:{one_of('assembly', 'whole')})(?!\w)")
+#: "Great, now the CSS."
+_NEXT: Final = re.compile(
+    rf"\W{{0,4}}(?:[^\W\d_]{{2,10}}(?: [^\W\d_]{{2,6}})?[,.!]+ ){{0,2}}(?:(?:{one_of('assembly', 'next')})(?!\w)"
+    rf"|{one_of('assembly', 'next run-on')})"
+)
+_PARTS: Final = one_of("assembly", "parts")
+_ORDINALS: Final = any_of([*PLACES, *lexicon("assembly")["ordinals"]])
+#: "Chapter 2", "day two", "the next part", "the second half".
+_PART: Final = re.compile(
+    rf"(?<!\w)(?:(?:{_PARTS})[ -]?(?:\d{{1,3}}|[ivx]{{1,4}}|{one_of('assembly', 'numbers')})"
+    rf"|(?:{_ORDINALS}) (?:[^\W\d_]+ )?(?:{_PARTS}))(?!\w)"
+    rf"|第[一二三四五六七八九十\d]{{1,3}}[章节節部話回段天日步]|[\d一二三四五六七八九十]{{1,2}}(?:장|부|화|막)"
+)
+_NAMES_PART: Final = re.compile(rf"(?<!\w)(?:{_PARTS})(?!\w)")
 
 
 def asked_several(folded: str) -> AskedWork | None:
@@ -70,3 +100,44 @@ def asks_for_one_more(folded: str, *, alone: bool = False) -> bool:
     """
     found = _ONE_MORE.search(folded)
     return found is not None and not (alone and (found.start() > _BEGINNING or len(folded) > _BRIEF or folded.endswith("?")))
+
+
+class AssemblyRequest(NamedTuple):
+    """A request for all of something that may have been made part by part.
+
+    Attributes:
+        is_sure: whether it joins parts, or names a kind of work; if not, its things may be anything: "the full explanation".
+        things: the words around "the whole".
+    """
+
+    is_sure: bool
+    things: frozenset[str]
+
+
+@remembering
+def assembly_request(folded: str) -> AssemblyRequest | None:
+    """What a case-folded message asks for all of, if it does."""
+    if len(folded) > _LONGEST_ASSEMBLY:
+        return None
+    things = frozenset(word for found in _WHOLE.finditer(folded) for word in _around(folded, *found.span()))
+    is_sure = _JOINS.search(folded) is not None or any(work_named(word) is not None for word in things)
+    things = frozenset(word for word in things if not is_function_word(word))
+    return AssemblyRequest(is_sure, things) if is_sure or things else None
+
+
+def _around(folded: str, start: int, end: int) -> list[str]:
+    """The words right in front of a place, where adjectives stand behind their nouns, and behind it."""
+    return words.words(" ".join((*folded[:start].split()[-_IN_FRONT:], *folded[end:].split(maxsplit=_NEAR)[:_NEAR])))
+
+
+@remembering
+def asks_for_next_part(folded: str) -> bool:
+    """Whether a short case-folded message asks for the next part of what was made before it."""
+    return len(folded) <= _LONGEST_ASSEMBLY and (_NEXT.match(folded) is not None or names_part(folded))
+
+
+def names_part(folded: str) -> bool:
+    """Whether a case-folded request says which part of something it asks for: "chapter 2", "and now the ending"."""
+    if _PART.search(folded, 0, _PART_NAMED):
+        return True
+    return _NEXT.match(folded) is not None and _NAMES_PART.search(folded, 0, _PART_NAMED) is not None
