@@ -35,7 +35,7 @@ from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 
 _REQUEST: Final = 400  # characters of a request for a part
-_PROSE_TOKENS: Final = 30  # of an answer that may be a part
+_PROSE_TOKENS: Final = 12  # of an answer that may be a part
 _WHOLE: Final = 0.6  # of a part's lines, from which a later version is no mere change
 _PREFIX: Final = 4  # letters by which "weeks" are a week
 _IN_ANSWER: Final = 0.3  # what a word of the question counts in an answer, against one in the request for it
