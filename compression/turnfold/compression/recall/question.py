@@ -116,6 +116,14 @@ def _weighted_words(folded: str, tuning: Tuning) -> dict[str, float]:
     return own
 
 
+def _without_reporting(weights: dict[str, float], tuning: Tuning) -> dict[str, float]:
+    """The words of a question on what several people said, of which those weigh less that only tell that they spoke: they are rare
+    where people speak, and would weigh most."""
+    if requests.REPORTING.issuperset(weights):
+        return weights
+    return {word: weight * tuning.label if word in requests.REPORTING else weight for word, weight in weights.items()}
+
+
 def normal_text(question: Question) -> str:
     """The question folded; of a pasted text the beginning and the end, where people ask; not what a program wrote."""
     return words.fold(_read(question.request or question.text))
@@ -197,6 +205,8 @@ def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> Qu
     folded, beside, is_preamble = _parts(question)
     borrowed = not has_content(normal_text(question))
     weights = _weighted_words(folded, tuning)
+    if index.has_speakers:
+        weights = _without_reporting(weights, tuning)
     signs = dict.fromkeys(words.run_on_terms(folded).tolist(), 1.0)
     earlier = [beside] if beside else []
     if borrowed or (len(weights) <= 3 and _points(words.words(folded), index)):

@@ -80,7 +80,7 @@ def score(
     share = index.derived(("hop", tuning), lambda: np.where(index.spoken, tuning.hop_chat, tuning.hop_document))
     links = linked(index, sources, first, known, tuning)
     total = total + tuning.feedback * feedback + share * hop + tuning.link * links
-    return _with_regions(index, _lend(index, total, tuning), tuning)
+    return _with_regions(index, asked, _lend(index, total, tuning), tuning)
 
 
 def _normalise(values: Floats) -> Floats:
@@ -144,20 +144,34 @@ def _shares(index: PassageIndex, tuning: Tuning) -> list[tuple[Floats, Floats]]:
 
 
 _GRID: Final = 25  # tokens a cell
+_REGION_TERMS: Final = 24  # the heaviest words of a question
 
 
-def _with_regions(index: PassageIndex, values: Floats, tuning: Tuning) -> Floats:
+def _with_regions(index: PassageIndex, asked: Terms, values: Floats, tuning: Tuning) -> Floats:
     """Values with what the region around each passage is worth.
 
     Many short messages say together what none says alone, so what answers a question on a meeting is a stretch of it: a Gaussian
-    over the distance in tokens, which ends where a date stamp begins another day.
+    over the distance in tokens, which ends where a date stamp begins another day. A region is worth what its passages are, and
+    what it has of the question's words as if it were one text (after Lv and Zhai 2009): one word again and again says less of it
+    than several words do.
     """
     share = _region_share(index, tuning)
     if not share:
         return values
     cells, bell = index.derived(("regions", tuning), lambda: _cells(index, tuning))
-    around = np.convolve(np.bincount(cells, values), bell)[len(bell) // 2 :]
-    return _normalise(values) + share * _normalise(around[cells])
+
+    def around(worth: Floats, passages: Ints) -> Floats:
+        spread: Floats = np.convolve(np.bincount(cells.take(passages), worth, int(cells[-1]) + 1), bell)[len(bell) // 2 :]
+        return spread[: int(cells[-1]) + 1]
+
+    value, hits = idf(asked.hits) * asked.weights, asked.hits
+    said = np.zeros(int(cells[-1]) + 1)
+    for term in best_places(value * (np.bincount(hits.term, minlength=hits.terms) > 0), _REGION_TERMS):
+        passages = hits.passage[hits.term == term]
+        often = around(np.ones(len(passages)), passages)
+        said += value[term] * often / (often + 1)
+    both = _normalise(around(values, np.arange(len(values)))) + tuning.region_words * _normalise(said)
+    return _normalise(values) + share * both.take(cells)
 
 
 def _cells(index: PassageIndex, tuning: Tuning) -> tuple[Ints, Floats]:

@@ -20,7 +20,7 @@ class Tuning:
         beside: share of the score over neighbouring words of the question.
         paragraph, head: shares of the paragraph's words and of its title's, or of the speaker's name.
         chat, block, across: what neighbours at distance 1, 2, ... lend: messages, chunks of one paragraph, of two paragraphs.
-        label: weight of a word that labels the question ("Question: ...").
+        label: weight of a word that labels the question ("Question: ..."), or only tells that people spoke ("discussed").
         asking: factor for passages that ask: the answer stands elsewhere.
         points_back: the same for those that point at what was told before, where the question does.
         answered: how many times as much a message that asks lends to the one after it.
@@ -32,6 +32,7 @@ class Tuning:
         hop_passages, hop_names: where its names are taken from, and how many.
         link, link_passages, link_steps: share of identifiers that lead on, passages that one stands in at most, and how far.
         region: tokens over which the worth of a region spreads, as the deviation of a Gaussian.
+        region_words: share of what a region has of the question's words, beside that of what its passages are worth.
         region_least: messages up to which a conversation has no regions.
         region_short, region_long: median tokens of a message at which regions count fully, and not at all.
         unnamed: what passages of others lose where the question names one who speaks.
@@ -95,7 +96,8 @@ class Tuning:
     link: float = 1.0
     link_passages: int = 5
     link_steps: int = 5
-    region: float = 400
+    region: float = 250
+    region_words: float = 1.0
     region_least: int = 40
     region_short: float = 16
     region_long: float = 30

@@ -169,6 +169,8 @@ EMPTY: Final = _TABLES["empty"]
 POINTERS: Final = _TABLES["pointers"]
 #: Those that may as well be the article of the word behind them.
 ARTICLES: Final = _TABLES["pointers or articles"]
+#: What is said of talk, and seldom in it: "discussed", "mentioned".
+REPORTING: Final = _TABLES["reporting"]
 #: Words for the one who asks and what is theirs, and for the one who is asked.
 ASKER: Final = _TABLES["asker"]
 ADDRESSED: Final = _TABLES["addressed"]
