@@ -49,6 +49,7 @@ from turnfold.compression.text.dialogue.orders import begins_with_command
 from turnfold.compression.text.dialogue.overall import asks_for_overall
 from turnfold.compression.text.dialogue.replaced_lines import ReplacedLines, holds_edits
 from turnfold.compression.text.dialogue.told_before import points_back, told_before
+from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.spans import QUESTION_MARKS
 from turnfold.compression.tokens import ModelCounter, count_tail
@@ -310,6 +311,13 @@ class _Asking:
         strength = self.tuning.hinted if self.hangs_on_one_word else self.certainty
         return _floor(strength, self.tuning, borrowed=self.asked.borrowed)
 
+    @cached_property
+    def _surely(self) -> float:
+        """Tokens that a covered question may take in any case: what it would get of a tight budget, lest more is sent and less
+        found."""
+        behind = (estimate(one.text) for one in self.question.behind)
+        return min(self.tuning.surely_most, self.tuning.surely * (float(self.index.costs.sum()) + sum(behind)))
+
     @property
     def hangs_on_one_word(self) -> bool:
         """Whether it is a question of which one word is known: "is there a warranty on the boiler?". That may be chance, so it
@@ -336,6 +344,8 @@ class _Asking:
         part = _room(self.certainty, self.tuning, borrowed=self.asked.borrowed)
         if self.asked.beside_talk:
             part *= self.tuning.room_beside_talk
+        if self.floor == self.tuning.bearing:
+            part = max(part, self._surely / max(1, budget))
         usual = min(budget, max(self.tuning.room_least, int(budget * part)))
         return max(usual, called_room(self.index, self.terms))  # there is always room for one passage that is called for
 
@@ -389,6 +399,7 @@ class _Asking:
             bears[rare] = True
         if floor == tuning.bearing and (given := tuning.given * _room(self.certainty, tuning, borrowed=False)):
             bears[_first(index, worth, _HALF * least, given)] = True
+            bears[_first(index, worth, 0.0, self._surely)] = True
         like = vector_likeness(index, self.question.likeness, tuning) if self.question.likeness else None
         if like is not None and floor is not None:  # how many bear on it is for the words to say; vectors have a say in which
             number = len(worth) if floor == 0.0 else int(bears.sum())

@@ -59,6 +59,8 @@ class Tuning:
         bearing: without fill, share of the best score below which a passage no longer bears on the question.
         given: without fill, tokens in which a covered question takes what reaches half of that share: where a second hop leads to
             shares few words with it.
+        surely, surely_most: without fill, share of the conversation, and tokens at most, that a covered question may take in any
+            case, whatever its floor.
         bearing_uncached: the same where no token is ever cached, so that each one is paid, and waited for, in full.
         bearing_hinted: the same where the question is hardly covered.
         bearing_borrowed: the same for a question whose words are those of the exchange before.
@@ -124,6 +126,8 @@ class Tuning:
     topical: float = 0.4
     bearing: float = 0.205
     given: float = 500
+    surely: float = 0.1
+    surely_most: float = 800
     bearing_uncached: float = 0.25
     bearing_hinted: float = 0.5
     bearing_borrowed: float = 0.25
