@@ -111,7 +111,8 @@ def recall(
         beside = budget if work.beside is None else min(budget, work.beside)
         budget = max(beside, min(question.whole_room, beside + _needed(work, first, fitting)))
     found = render_quotes(chosen := choose_quotes(quotes, budget, fitting), budget, fitting)
-    may_renew = asking.is_talk and not (asks_for_whole or ranking.is_whole)
+    only_counts = question.work is None and work.counted.issuperset(work.quotes)  # entries leave room for what changed
+    may_renew = asking.is_talk and not (ranking.is_whole or (asks_for_whole and not only_counts))
     if may_renew and (newest := asking.newest(found.quotes, quotes, held, memo)):
         tokens = tokens_of(with_abreast(quotes, newest)[0]) if newest.behind else fitting
         found = _fit_with(newest, quotes, chosen, budget, most, tokens) or found

@@ -33,6 +33,7 @@ from turnfold.compression.text.spans import QUESTION_MARKS
 _MOST_READ: Final = 2000  # characters from each end
 _MOST_WORDS: Final = 64  # of a question; beyond them a pasted text asks for everything and so for nothing
 _MOST_SIGNS: Final = 96
+_HIRAGANA: Final = re.compile(r"[\u3041-\u309f]+")
 _PLAIN: Final = 600  # characters of a message in which nothing was pasted
 _TOPIC: Final = 8  # words in front of a colon that may name a topic; more are a preamble
 _TELLING: Final = 2  # words of a question that say enough without what stands beside it
@@ -114,6 +115,13 @@ def _weighted_words(folded: str, tuning: Tuning) -> dict[str, float]:
     if label and label.group(1) in own and len(own) > 1:
         own[label.group(1)] = tuning.label
     return own
+
+
+def _weighted_signs(folded: str, tuning: Tuning) -> dict[int, float]:
+    """The terms of a question in scripts without spaces. Endings and particles are written in hiragana, as few names of things are."""
+    signs = dict.fromkeys(words.run_on_terms(folded).tolist(), 1.0)
+    kana = frozenset(words.run_on_terms(" ".join(_HIRAGANA.findall(folded))).tolist())
+    return {term: tuning.kana if term in kana else weight for term, weight in signs.items()} if kana else signs
 
 
 def _without_reporting(weights: dict[str, float], tuning: Tuning) -> dict[str, float]:
@@ -207,7 +215,7 @@ def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> Qu
     weights = _weighted_words(folded, tuning)
     if index.has_speakers:
         weights = _without_reporting(weights, tuning)
-    signs = dict.fromkeys(words.run_on_terms(folded).tolist(), 1.0)
+    signs = _weighted_signs(folded, tuning)
     earlier = [beside] if beside else []
     if borrowed or (len(weights) <= 3 and _points(words.words(folded), index)):
         earlier += [words.fold(s.text[:_MOST_READ]) for s in question.before[-2:]][::-1]

@@ -308,4 +308,15 @@ def _second_hop(index: PassageIndex, sources: Sequence[Quotable], worth: Floats,
         group = tuple(sorted({terms[word] for terms in by_language}))
         if known.isdisjoint(group):
             found[group] = found.get(group, 0.0) + weight
-    return _strongest(index, found, tuning.hop_names)
+    return _strongest(index, _leading(index, found, tuning), tuning.hop_names)
+
+
+def _leading(index: PassageIndex, found: Mapping[tuple[int, ...], float], tuning: Tuning) -> dict[tuple[int, ...], float]:
+    """The names that lead somewhere: what much of a text names leads everywhere, and so does a label that all of it has."""
+    terms = np.array([term for group in found for term in group], np.uint32)
+    having = np.bincount(np.repeat(np.arange(len(found)), list(map(len, found))), index.words.having(terms), len(found))
+    most = max(_FEW_NAMED, tuning.hop_most * len(index.quotes))
+    return {group: weight for (group, weight), often in zip(found.items(), having.tolist(), strict=True) if often <= most}
+
+
+_FEW_NAMED: Final = 10  # passages that any name may stand in

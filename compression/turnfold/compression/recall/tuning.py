@@ -24,12 +24,14 @@ class Tuning:
         asking: factor for passages that ask: the answer stands elsewhere.
         points_back: the same for those that point at what was told before, where the question does.
         answered: how many times as much a message that asks lends to the one after it.
+        kana: weight of what is written in hiragana alone, and seldom names a thing.
         identifier: factor for words with digits and for compound identifiers.
         exact: the same for identifiers that name one thing: an order's number, no year and no time.
         kind: weight of what belongs to a kind of thing that a word of the question names, as a share of the word's.
         feedback, feedback_passages, feedback_terms: share and sizes of the relevance feedback.
         hop_chat, hop_document: share of the second hop for messages and for chunks of longer texts.
         hop_passages, hop_names: where its names are taken from, and how many.
+        hop_most: share of all passages above which those that name something are too many to lead to.
         link, link_passages, link_steps: share of identifiers that lead on, passages that one stands in at most, and how far.
         region: tokens over which the worth of a region spreads, as the deviation of a Gaussian.
         region_words: share of what a region has of the question's words, beside that of what its passages are worth.
@@ -85,6 +87,7 @@ class Tuning:
     asking: float = 0.85
     points_back: float = 0.3
     answered: float = 1.6
+    kana: float = 0.3
     identifier: float = 1.5
     exact: float = 3.0
     kind: float = 0.95
@@ -95,6 +98,7 @@ class Tuning:
     hop_document: float = 1.0
     hop_passages: int = 3
     hop_names: int = 12
+    hop_most: float = 0.1
     link: float = 1.0
     link_passages: int = 5
     link_steps: int = 5
