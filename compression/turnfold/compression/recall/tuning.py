@@ -32,6 +32,7 @@ class Tuning:
         hop_chat, hop_document: share of the second hop for messages and for chunks of longer texts.
         hop_passages, hop_names: where its names are taken from, and how many.
         hop_most: share of all passages above which those that name something are too many to lead to.
+        full_name: share of names of several words that lead from one document to another.
         link, link_passages, link_steps: share of identifiers that lead on, passages that one stands in at most, and how far.
         region: tokens over which the worth of a region spreads, as the deviation of a Gaussian.
         region_words: share of what a region has of the question's words, beside that of what its passages are worth.
@@ -99,6 +100,7 @@ class Tuning:
     hop_passages: int = 3
     hop_names: int = 12
     hop_most: float = 0.1
+    full_name: float = 0.45
     link: float = 1.0
     link_passages: int = 5
     link_steps: int = 5
