@@ -118,15 +118,15 @@ def _weighted_words(folded: str, tuning: Tuning) -> dict[str, float]:
 
 
 def _weighted_signs(folded: str, tuning: Tuning) -> dict[int, float]:
-    """The terms of a question in scripts without spaces. Endings and particles are written in hiragana, as few names of things are."""
+    """The terms of a question in scripts without spaces. Endings and particles are written in hiragana, names seldom are."""
     signs = dict.fromkeys(words.run_on_terms(folded).tolist(), 1.0)
     kana = frozenset(words.run_on_terms(" ".join(_HIRAGANA.findall(folded))).tolist())
     return {term: tuning.kana if term in kana else weight for term, weight in signs.items()} if kana else signs
 
 
 def _without_reporting(weights: dict[str, float], tuning: Tuning) -> dict[str, float]:
-    """The words of a question on what several people said, of which those weigh less that only tell that they spoke: they are rare
-    where people speak, and would weigh most."""
+    """The words of a question on what several people said, of which those weigh less that only tell that they spoke: these are
+    rare where people speak, and would weigh most."""
     if requests.REPORTING.issuperset(weights):
         return weights
     return {word: weight * tuning.label if word in requests.REPORTING else weight for word, weight in weights.items()}

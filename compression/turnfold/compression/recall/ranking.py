@@ -7,7 +7,7 @@ The score of a passage is BM25 over stems, with a share for its paragraph and fo
 BM25 over character n-grams. Words that stand side by side as in the question count once more. Neighbours lend to each other:
 messages of a chat much, chunks of a document little. The words of the best passages extend the question (pseudo relevance
 feedback, after Rocchio 1971). The names in them extend it once more: a second hop, from who wrote the book to where the writer
-was born. Their identifiers lead on to the few passages that share them (``links``), and so do full names (``full_names``).
+was born. Their identifiers lead on to the few passages that share them (``links``), and so do full names in documents.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from typing import Final
 
 import numpy as np
 
-from turnfold.compression.recall.full_names import named_in_full
 from turnfold.compression.recall.greatest import best_places
 from turnfold.compression.recall.leaves import spoken_name
-from turnfold.compression.recall.links import linked
+from turnfold.compression.recall.links import linked, named_in_full
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.recall.question import QuestionTerms, content_words
 from turnfold.compression.recall.tuning import Tuning

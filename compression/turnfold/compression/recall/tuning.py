@@ -99,7 +99,7 @@ class Tuning:
     hop_document: float = 1.0
     hop_passages: int = 3
     hop_names: int = 12
-    hop_most: float = 0.1
+    hop_most: float = 0.3
     full_name: float = 0.45
     link: float = 1.0
     link_passages: int = 5
