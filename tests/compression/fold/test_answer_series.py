@@ -57,6 +57,19 @@ def test_all_answers_are_there_with_what_they_answer(kind: str, question: str) -
     assert all(sent.count(one) >= told.count(one) for one in told)
 
 
+def test_the_opening_of_a_message_takes_no_place_from_what_it_tells_below() -> None:
+    """Short answers of one form are quoted with what they answer; the message tells more than its first sentence."""
+    told = [f"{prose(n, 'en', 1)} A heron stood at the pond {where}." for n, where in enumerate(("alone", "again", "asleep"))]
+    said: list[Message] = []
+    for n in range(60):
+        text = told[n // 20] if n % 20 == 7 else prose(n, "en", 2)
+        said += [{"role": "user", "content": text}, {"role": "assistant", "content": "Noted" if n % 5 == 2 else prose(500 + n, "en", 9)}]
+    body = encode([*said, {"role": "user", "content": "How many times did I see a heron at the pond?"}])
+    folded = fold_request(body, FoldOptions(model="gpt-4o", budget=700), WARM)
+    sent = "\n".join(message["content"] for message in json.loads(folded.body)["messages"])
+    assert [where for where in ("alone", "again", "asleep") if f"the pond {where}." not in sent] == []
+
+
 def test_answers_of_many_forms_are_no_series() -> None:
     said: list[Message] = []
     for n in range(60):

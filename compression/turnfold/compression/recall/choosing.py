@@ -49,6 +49,7 @@ from turnfold.compression.text.dialogue.orders import begins_with_command
 from turnfold.compression.text.dialogue.overall import asks_for_overall
 from turnfold.compression.text.dialogue.replaced_lines import ReplacedLines, holds_edits
 from turnfold.compression.text.dialogue.told_before import points_back, told_before
+from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.spans import QUESTION_MARKS
 from turnfold.compression.tokens import ModelCounter, count_tail
@@ -110,13 +111,18 @@ def recall(
         beside = budget if work.beside is None else min(budget, work.beside)
         budget = max(beside, min(question.whole_room, beside + _needed(work, first, fitting)))
     found = render_quotes(chosen := choose_quotes(quotes, budget, fitting), budget, fitting)
-    may_renew = asking.is_talk and not (asks_for_whole or ranking.is_whole)
-    if may_renew and (newest := asking.newest(found.quotes, quotes, held, memo)):
+    may_renew = not (ranking.is_whole or (asks_for_whole and not _only_counts(question, work)))
+    if asking.is_talk and may_renew and (newest := asking.newest(found.quotes, quotes, held, memo)):
         tokens = tokens_of(with_abreast(quotes, newest)[0]) if newest.behind else fitting
         found = _fit_with(newest, quotes, chosen, budget, most, tokens) or found
     if found.text and isinstance(count, ModelCounter):
         count_tail(found.text, dict(zip(count.vocabularies, found.counts, strict=True)), memo)
     return found
+
+
+def _only_counts(question: Question, work: FoundWork) -> bool:
+    """Whether a work is nothing but entries that a question goes over, which leave room for what changed."""
+    return question.work is None and work.counted.issuperset(work.quotes)
 
 
 def _held_beside(work: FoundWork, present: Sequence[str], question: Question) -> Held:
@@ -308,7 +314,20 @@ class _Asking:
         if self.fill or floors:
             return min(floors, default=0.0)
         strength = self.tuning.hinted if self.hangs_on_one_word else self.certainty
-        return _floor(strength, self.tuning, borrowed=self.asked.borrowed)
+        floor = _floor(strength, self.tuning, borrowed=self.asked.borrowed)
+        return self.tuning.bearing if floor is not None and self.is_over_time else floor
+
+    @cached_property
+    def is_over_time(self) -> bool:
+        """Whether it needs several statements of one thing, each of which has only some of its words."""
+        return self.is_talk and not self.asked.borrowed and requests.asks_over_time(normal_text(self.question))
+
+    @cached_property
+    def _surely(self) -> float:
+        """Tokens that a covered question may take in any case: what it would get of a tight budget, lest more is sent and less
+        found."""
+        behind = (estimate(one.text) for one in self.question.behind)
+        return min(self.tuning.surely_most, self.tuning.surely * (float(self.index.costs.sum()) + sum(behind)))
 
     @property
     def hangs_on_one_word(self) -> bool:
@@ -336,6 +355,8 @@ class _Asking:
         part = _room(self.certainty, self.tuning, borrowed=self.asked.borrowed)
         if self.asked.beside_talk:
             part *= self.tuning.room_beside_talk
+        if self.floor == self.tuning.bearing:
+            part = max(part, self._surely / max(1, budget))
         usual = min(budget, max(self.tuning.room_least, int(budget * part)))
         return max(usual, called_room(self.index, self.terms))  # there is always room for one passage that is called for
 
@@ -388,7 +409,7 @@ class _Asking:
             worth[rare] = np.maximum(worth[rare], _RARE * float(worth.max(initial=0.0)))
             bears[rare] = True
         if floor == tuning.bearing and (given := tuning.given * _room(self.certainty, tuning, borrowed=False)):
-            bears[_first(index, worth, _HALF * least, given)] = True
+            bears[_first(index, worth, _HALF * least, max(given, self._surely))] = True
         like = vector_likeness(index, self.question.likeness, tuning) if self.question.likeness else None
         if like is not None and floor is not None:  # how many bear on it is for the words to say; vectors have a say in which
             number = len(worth) if floor == 0.0 else int(bears.sum())

@@ -1,17 +1,18 @@
 """Where the identifiers in the best passages lead: from an order to its customer, from the customer to an address.
 
 Lives here: which words link passages, and what the linked ones are worth. Does not belong here: what passages are worth by a
-question's own words, or by the names of people and places in the best ones, which stand in too many to be followed like this
+question's own words, or by single names of people and places in the best ones, which stand in too many to be followed like this
 (``ranking``).
 
 An identifier, or a name in capitals, that few passages share says that they tell of the same thing, whatever else they say.
-Years, times, dates, amounts and versions have digits too, but tell of nothing by themselves.
+Years, times, dates, amounts and versions have digits too, but tell of nothing by themselves. In documents full names lead on too,
+from the film to its actor: "Will Arnett" as a whole stands in few of them, while one is called Will in many.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -88,3 +89,53 @@ def _rare(index: PassageIndex, found: dict[int, float], tuning: Tuning) -> list[
     """Those of the terms that other passages hold too, but few."""
     having = index.words.having(np.array(list(found), np.uint32)).tolist() if found else []
     return [term for term, number in zip(found, having, strict=True) if 1 < number <= tuning.link_passages]
+
+
+# ---------------------------------------------------------------- full names
+
+_CAPITAL: Final = r"[^\W\d_a-z][^\W\d_]{1,30}"
+_FULL_NAME: Final = re.compile(rf"\b{_CAPITAL}(?:[ -](?:(?:of|the|de|van|von|la|le|di|and) )?{_CAPITAL}){{1,4}}")
+_MOST: Final = 24  # names of a passage
+_FEW: Final = 8  # passages that name somebody whose name leads on
+
+
+def named_in_full(index: PassageIndex, sources: Sequence[Quotable], worth: Floats, known: set[int], tuning: Tuning) -> Floats:
+    """What each passage of a document is worth by the full names that it shares with the best ones.
+
+    Args:
+        worth: by the question's own words; the fewer passages share a name, the more of it is passed on.
+        known: terms of the question, which say nothing new.
+    """
+    total = np.zeros(len(worth))
+    if index.spoken.all():
+        return total
+    best = best_places(worth, tuning.hop_passages)
+    for place in best:
+        for name in _full_names(_text(index, sources, place)):
+            others = [other for other in _naming(index, sources, name, known) if other != place]
+            if 0 < len(others) <= _FEW:
+                total[others] = np.maximum(total[others], worth[place] / np.sqrt(len(others)))
+    total[best] = 0.0
+    total[index.spoken] = 0.0
+    return total
+
+
+def _full_names(text: str) -> list[str]:
+    found = (words.fold(name) for name in _FULL_NAME.findall(text))
+    return list(dict.fromkeys(found))[:_MOST]
+
+
+def _naming(index: PassageIndex, sources: Sequence[Quotable], name: str, known: set[int]) -> Iterator[int]:
+    """The passages that a folded name stands in, if it says anything new."""
+    said = [word for word in words.words(name) if not words.is_function_word(word)]
+    by_language = [words.stem_table(said, language) for language in index.languages]
+    groups = [sorted({terms[word] for terms in by_language}) for word in dict.fromkeys(said)]
+    if len(groups) < _SEVERAL or all(not known.isdisjoint(group) for group in groups):
+        return
+    hits = index.words.find(wanted_terms(groups))
+    for place in np.flatnonzero(np.bincount(hits.passage, minlength=len(index.quotes)) == len(groups)).tolist():
+        if name in words.fold(_text(index, sources, place)):
+            yield place
+
+
+_SEVERAL: Final = 2  # words

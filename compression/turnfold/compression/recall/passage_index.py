@@ -129,13 +129,15 @@ class PassageIndex:
     @cached_property
     def median_turn(self) -> float:
         """Estimated tokens of a message or turn: the median. Where one side's are far longer, as a model's answers beside a
-        person's questions, the median of these: that of both would fall on either side by chance."""
+        person's questions, the median of these: that of both would fall on either side by chance. A few answers about a
+        transcript that was pasted are no side of it."""
         sizes = np.bincount(self.turns, self.costs)
         firsts = np.flatnonzero(np.diff(self.turns, prepend=-1)).tolist()
         roles = np.array([self.sources[self.quotes[first].source].role for first in firsts])
-        sides = [float(np.median(sizes[roles == role])) for role in ("user", "assistant") if (roles == role).any()]
-        longer = max(sides, default=0.0)
-        return longer if longer >= _FAR_LONGER * min(sides, default=0.0) else float(np.median(sizes))
+        sides = [sizes[roles == role] for role in ("user", "assistant")]
+        medians = [float(np.median(side)) for side in sides if len(side) * _FEW_TURNS >= max(1, len(sizes))]
+        longer = max(medians, default=0.0)
+        return longer if longer >= _FAR_LONGER * min(medians, default=0.0) else float(np.median(sizes))
 
     @property
     def size(self) -> int:
@@ -150,6 +152,7 @@ class PassageIndex:
 
 
 _FAR_LONGER: Final = 2  # times
+_FEW_TURNS: Final = 10  # one in so many is no side of a conversation
 _KEPT: Final = 2  # indices of one conversation: under a budget its parts are tried in more than one way
 
 

@@ -33,6 +33,7 @@ from turnfold.compression.text.spans import QUESTION_MARKS
 _MOST_READ: Final = 2000  # characters from each end
 _MOST_WORDS: Final = 64  # of a question; beyond them a pasted text asks for everything and so for nothing
 _MOST_SIGNS: Final = 96
+_HIRAGANA: Final = re.compile(r"[\u3041-\u309f]+")
 _PLAIN: Final = 600  # characters of a message in which nothing was pasted
 _TOPIC: Final = 8  # words in front of a colon that may name a topic; more are a preamble
 _TELLING: Final = 2  # words of a question that say enough without what stands beside it
@@ -116,6 +117,21 @@ def _weighted_words(folded: str, tuning: Tuning) -> dict[str, float]:
     return own
 
 
+def _weighted_signs(folded: str, tuning: Tuning) -> dict[int, float]:
+    """The terms of a question in scripts without spaces. Endings and particles are written in hiragana, names seldom are."""
+    signs = dict.fromkeys(words.run_on_terms(folded).tolist(), 1.0)
+    kana = frozenset(words.run_on_terms(" ".join(_HIRAGANA.findall(folded))).tolist())
+    return {term: tuning.kana if term in kana else weight for term, weight in signs.items()} if kana else signs
+
+
+def _without_reporting(weights: dict[str, float], tuning: Tuning) -> dict[str, float]:
+    """The words of a question on what several people said, of which those weigh less that only tell that they spoke: these are
+    rare where people speak, and would weigh most."""
+    if requests.REPORTING.issuperset(weights):
+        return weights
+    return {word: weight * tuning.label if word in requests.REPORTING else weight for word, weight in weights.items()}
+
+
 def normal_text(question: Question) -> str:
     """The question folded; of a pasted text the beginning and the end, where people ask; not what a program wrote."""
     return words.fold(_read(question.request or question.text))
@@ -197,7 +213,9 @@ def read_question(question: Question, index: PassageIndex, tuning: Tuning) -> Qu
     folded, beside, is_preamble = _parts(question)
     borrowed = not has_content(normal_text(question))
     weights = _weighted_words(folded, tuning)
-    signs = dict.fromkeys(words.run_on_terms(folded).tolist(), 1.0)
+    if index.has_speakers:
+        weights = _without_reporting(weights, tuning)
+    signs = _weighted_signs(folded, tuning)
     earlier = [beside] if beside else []
     if borrowed or (len(weights) <= 3 and _points(words.words(folded), index)):
         earlier += [words.fold(s.text[:_MOST_READ]) for s in question.before[-2:]][::-1]

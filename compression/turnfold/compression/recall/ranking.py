@@ -7,7 +7,7 @@ The score of a passage is BM25 over stems, with a share for its paragraph and fo
 BM25 over character n-grams. Words that stand side by side as in the question count once more. Neighbours lend to each other:
 messages of a chat much, chunks of a document little. The words of the best passages extend the question (pseudo relevance
 feedback, after Rocchio 1971). The names in them extend it once more: a second hop, from who wrote the book to where the writer
-was born. Their identifiers lead on to the few passages that share them (``links``).
+was born. Their identifiers lead on to the few passages that share them (``links``), and so do full names in documents.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 
 from turnfold.compression.recall.greatest import best_places
 from turnfold.compression.recall.leaves import spoken_name
-from turnfold.compression.recall.links import linked
+from turnfold.compression.recall.links import linked, named_in_full
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.recall.question import QuestionTerms, content_words
 from turnfold.compression.recall.tuning import Tuning
@@ -79,8 +79,9 @@ def score(
     hop = _normalise(_term_scores(index, _second_hop(index, sources, first, known, tuning), tuning))
     share = index.derived(("hop", tuning), lambda: np.where(index.spoken, tuning.hop_chat, tuning.hop_document))
     links = linked(index, sources, first, known, tuning)
-    total = total + tuning.feedback * feedback + share * hop + tuning.link * links
-    return _with_regions(index, _lend(index, total, tuning), tuning)
+    named = named_in_full(index, sources, first, known, tuning)
+    total = total + tuning.feedback * feedback + share * hop + tuning.link * links + tuning.full_name * named
+    return _with_regions(index, asked, _lend(index, total, tuning), tuning)
 
 
 def _normalise(values: Floats) -> Floats:
@@ -144,20 +145,34 @@ def _shares(index: PassageIndex, tuning: Tuning) -> list[tuple[Floats, Floats]]:
 
 
 _GRID: Final = 25  # tokens a cell
+_REGION_TERMS: Final = 24  # the heaviest words of a question
 
 
-def _with_regions(index: PassageIndex, values: Floats, tuning: Tuning) -> Floats:
+def _with_regions(index: PassageIndex, asked: Terms, values: Floats, tuning: Tuning) -> Floats:
     """Values with what the region around each passage is worth.
 
     Many short messages say together what none says alone, so what answers a question on a meeting is a stretch of it: a Gaussian
-    over the distance in tokens, which ends where a date stamp begins another day.
+    over the distance in tokens, which ends where a date stamp begins another day. A region is worth what its passages are, and
+    what it has of the question's words as if it were one text (after Lv and Zhai 2009): one word again and again says less of it
+    than several words do.
     """
     share = _region_share(index, tuning)
     if not share:
         return values
     cells, bell = index.derived(("regions", tuning), lambda: _cells(index, tuning))
-    around = np.convolve(np.bincount(cells, values), bell)[len(bell) // 2 :]
-    return _normalise(values) + share * _normalise(around[cells])
+
+    def around(worth: Floats, passages: Ints) -> Floats:
+        spread: Floats = np.convolve(np.bincount(cells.take(passages), worth, int(cells[-1]) + 1), bell)[len(bell) // 2 :]
+        return spread[: int(cells[-1]) + 1]
+
+    value, hits = idf(asked.hits) * asked.weights, asked.hits
+    said = np.zeros(int(cells[-1]) + 1)
+    for term in best_places(value * (np.bincount(hits.term, minlength=hits.terms) > 0), _REGION_TERMS):
+        passages = hits.passage[hits.term == term]
+        often = around(np.ones(len(passages)), passages)
+        said += value[term] * often / (often + 1)
+    both = _normalise(around(values, np.arange(len(values)))) + tuning.region_words * _normalise(said)
+    return _normalise(values) + share * both.take(cells)
 
 
 def _cells(index: PassageIndex, tuning: Tuning) -> tuple[Ints, Floats]:
@@ -294,4 +309,15 @@ def _second_hop(index: PassageIndex, sources: Sequence[Quotable], worth: Floats,
         group = tuple(sorted({terms[word] for terms in by_language}))
         if known.isdisjoint(group):
             found[group] = found.get(group, 0.0) + weight
-    return _strongest(index, found, tuning.hop_names)
+    return _strongest(index, _leading(index, found, tuning), tuning.hop_names)
+
+
+def _leading(index: PassageIndex, found: Mapping[tuple[int, ...], float], tuning: Tuning) -> dict[tuple[int, ...], float]:
+    """The names that lead somewhere: what much of a text names leads everywhere, and so does a label that all of it has."""
+    terms = np.array([term for group in found for term in group], np.uint32)
+    having = np.bincount(np.repeat(np.arange(len(found)), list(map(len, found))), index.words.having(terms), len(found))
+    most = max(_FEW_NAMED, tuning.hop_most * len(index.quotes))
+    return {group: weight for (group, weight), often in zip(found.items(), having.tolist(), strict=True) if often <= most}
+
+
+_FEW_NAMED: Final = 10  # passages that any name may stand in

@@ -20,18 +20,22 @@ class Tuning:
         beside: share of the score over neighbouring words of the question.
         paragraph, head: shares of the paragraph's words and of its title's, or of the speaker's name.
         chat, block, across: what neighbours at distance 1, 2, ... lend: messages, chunks of one paragraph, of two paragraphs.
-        label: weight of a word that labels the question ("Question: ...").
+        label: weight of a word that labels the question ("Question: ..."), or only tells that people spoke ("discussed").
         asking: factor for passages that ask: the answer stands elsewhere.
         points_back: the same for those that point at what was told before, where the question does.
         answered: how many times as much a message that asks lends to the one after it.
+        kana: weight of what is written in hiragana alone, and seldom names a thing.
         identifier: factor for words with digits and for compound identifiers.
         exact: the same for identifiers that name one thing: an order's number, no year and no time.
         kind: weight of what belongs to a kind of thing that a word of the question names, as a share of the word's.
         feedback, feedback_passages, feedback_terms: share and sizes of the relevance feedback.
         hop_chat, hop_document: share of the second hop for messages and for chunks of longer texts.
         hop_passages, hop_names: where its names are taken from, and how many.
+        hop_most: share of all passages above which those that name something are too many to lead to.
+        full_name: share of names of several words that lead from one document to another.
         link, link_passages, link_steps: share of identifiers that lead on, passages that one stands in at most, and how far.
         region: tokens over which the worth of a region spreads, as the deviation of a Gaussian.
+        region_words: share of what a region has of the question's words, beside that of what its passages are worth.
         region_least: messages up to which a conversation has no regions.
         region_short, region_long: median tokens of a message at which regions count fully, and not at all.
         unnamed: what passages of others lose where the question names one who speaks.
@@ -58,6 +62,8 @@ class Tuning:
         bearing: without fill, share of the best score below which a passage no longer bears on the question.
         given: without fill, tokens in which a covered question takes what reaches half of that share: where a second hop leads to
             shares few words with it.
+        surely, surely_most: without fill, share of the conversation, and tokens at most, that a covered question may take in any
+            case, whatever its floor.
         bearing_uncached: the same where no token is ever cached, so that each one is paid, and waited for, in full.
         bearing_hinted: the same where the question is hardly covered.
         bearing_borrowed: the same for a question whose words are those of the exchange before.
@@ -82,6 +88,7 @@ class Tuning:
     asking: float = 0.85
     points_back: float = 0.3
     answered: float = 1.6
+    kana: float = 0.3
     identifier: float = 1.5
     exact: float = 3.0
     kind: float = 0.95
@@ -92,10 +99,13 @@ class Tuning:
     hop_document: float = 1.0
     hop_passages: int = 3
     hop_names: int = 12
+    hop_most: float = 0.3
+    full_name: float = 0.45
     link: float = 1.0
     link_passages: int = 5
     link_steps: int = 5
-    region: float = 400
+    region: float = 250
+    region_words: float = 1.0
     region_least: int = 40
     region_short: float = 16
     region_long: float = 30
@@ -122,6 +132,8 @@ class Tuning:
     topical: float = 0.4
     bearing: float = 0.205
     given: float = 500
+    surely: float = 0.1
+    surely_most: float = 800
     bearing_uncached: float = 0.25
     bearing_hinted: float = 0.5
     bearing_borrowed: float = 0.25

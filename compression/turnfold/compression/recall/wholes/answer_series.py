@@ -59,7 +59,8 @@ def find_answer_series(sources: Sequence[Quotable], room: int, count: Callable[[
         quotes = tuple([quote for n in series for quote in _quotes(sources, n, whole)])
         tokens = quote_tokens(quotes, sources, count)
         if tokens <= room:
-            return FoundWork(quotes, (), tokens, counted=frozenset(quotes))
+            parts = frozenset(quote for quote in quotes if quote.end - quote.start < len(sources[quote.source].text))
+            return FoundWork(quotes, (), tokens, counted=frozenset(quotes), listed=parts)
     return FoundWork()
 
 

@@ -11,7 +11,7 @@ import re
 from typing import Final
 
 from turnfold.compression.memo import remembering
-from turnfold.compression.text.lexicon import lexicon
+from turnfold.compression.text.lexicon import compiled, lexicon, one_of
 from turnfold.compression.text.lower import PHRASE_START
 
 # Asking for a summary, by the stem of the word in each language.
@@ -169,6 +169,8 @@ EMPTY: Final = _TABLES["empty"]
 POINTERS: Final = _TABLES["pointers"]
 #: Those that may as well be the article of the word behind them.
 ARTICLES: Final = _TABLES["pointers or articles"]
+#: What is said of talk, and seldom in it: "discussed", "mentioned".
+REPORTING: Final = _TABLES["reporting"]
 #: Words for the one who asks and what is theirs, and for the one who is asked.
 ASKER: Final = _TABLES["asker"]
 ADDRESSED: Final = _TABLES["addressed"]
@@ -233,6 +235,13 @@ def without_beginning(folded: str) -> str:
 def without_cover_words(folded: str) -> str:
     """The message without its words for "summary": what is left names the topic, if there is one."""
     return re.sub(rf"(?:{_COVER.pattern})\w*", " ", folded)
+
+
+@remembering
+def asks_over_time(folded: str) -> bool:
+    """Whether a question is about more than what holds now: what was before, in which order, how often, how long between."""
+    said, run_on = one_of("requests", "over time"), one_of("requests", "over time run-on")
+    return compiled(rf"(?<!\w)(?:{said})(?!\w)|{run_on}").search(folded) is not None
 
 
 def without_asking(folded: str) -> str:
