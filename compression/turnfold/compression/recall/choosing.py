@@ -9,6 +9,7 @@ one for a work of the chat all of it (``wholes.works``).
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -406,8 +407,13 @@ class _Asking:
         bears = worth > least
         if not self.asked.borrowed and floor is not None and not self.fill:
             rare = self._with_rarest_word
-            worth[rare] = np.maximum(worth[rare], _RARE * float(worth.max(initial=0.0)))
+            best = float(worth.max(initial=0.0))
+            worth[rare] = np.maximum(worth[rare], _RARE * best)
             bears[rare] = True
+            if floor > tuning.bearing and self.is_talk:
+                answers = _answering(index, sources, rare)
+                worth[answers] = np.maximum(worth[answers], _RARE * _ANSWER * best)
+                bears[answers] = True
         if floor == tuning.bearing and (given := tuning.given * _room(self.certainty, tuning, borrowed=False)):
             bears[_first(index, worth, _HALF * least, max(given, self._surely))] = True
         like = vector_likeness(index, self.question.likeness, tuning) if self.question.likeness else None
@@ -422,6 +428,15 @@ class _Asking:
             bears = np.zeros(len(worth), dtype=bool)
             bears[best_places(worth, number)] = True
         return RankedQuotes(np.flatnonzero(bears), worth)
+
+
+def _answering(index: PassageIndex, sources: Sequence[Quotable], asking: Ints) -> Ints:
+    """The first passages of the answers to the users' messages in which passages stand: a word that hardly anything else has was
+    asked about there, and the answer need not say it again."""
+    asked = (index.quotes[n].source for n in asking.tolist() if sources[index.quotes[n].source].role == "user")
+    answers = {n + 1 for n in asked if n + 1 < len(sources) and sources[n + 1].role == "assistant"}
+    firsts = (bisect_left(index.quotes, (n, 0, 0)) for n in sorted(answers))
+    return np.array([at for at in firsts if at < len(index.quotes) and index.quotes[at].source in answers], np.int64)
 
 
 def _unquoted(
@@ -463,7 +478,8 @@ def _first(index: PassageIndex, worth: Floats, least: float, room: float) -> Int
 
 
 _HALF: Final = 0.5
-_RARE: Final = 0.5  # share of the best worth that a passage has for a word that few others have
+_RARE: Final = 0.9  # share of the best worth that a passage has for a word that few others have
+_ANSWER: Final = 0.98  # of that share, what the beginning of the answer has to one that asks
 _FEW: Final = 3  # passages
 _SEVERAL: Final = 2  # words of a question
 _UNKNOWN: Final = 2  # the power of what is known of a question
