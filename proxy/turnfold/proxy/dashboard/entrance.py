@@ -22,11 +22,12 @@ import time
 from typing import Final
 from urllib.parse import urlsplit
 
+from turnfold.config.paths import state_directory
 from turnfold.config.settings import Settings, is_loopback
 from turnfold.proxy.http.headers import first
 from turnfold.proxy.http.refusals import RawHeaders
 from turnfold.proxy.http.tenancy import from_this_machine
-from turnfold.proxy.identity import read_key, state_directory
+from turnfold.proxy.identity import read_key
 
 #: Seconds that a link can be used.
 LINK_LIFE: Final = 600
@@ -148,8 +149,8 @@ class Entrance:
 
 def _use_up(name: str) -> bool:
     """Mark a link as used, for all processes of this user. A file that nobody else could create first."""
-    place = state_directory() / "links"
     try:
+        place = state_directory() / "links"
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         for old in place.iterdir():
             if old.stat().st_mtime < time.time() - 2 * LINK_LIFE:
