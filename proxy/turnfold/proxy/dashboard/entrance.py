@@ -60,11 +60,11 @@ def _unseal(key: bytes, purpose: str, port: int, brought: str, now: float) -> st
 def entry_link(settings: Settings) -> str | None:
     """A link that signs one browser in, once, within ten minutes; None where there is none.
 
-    There is none where Turnfold listens on more than loopback, where its port is not known before it listens, or where the user's
-    key file cannot be written.
+    There is none where Turnfold listens on more than loopback or on a Unix socket, where its port is not known before it listens,
+    or where the user's key file cannot be written.
     """
     host, port = settings.server.host, settings.server.port
-    if not is_loopback(host) or not port or (key := read_key(create=True)) is None:
+    if not is_loopback(host) or settings.server.uds is not None or not port or (key := read_key(create=True)) is None:
         return None
     name = f"[{host}]" if ":" in host else host
     # Behind the '#' it is in no request line, so in nobody's log, and a link preview cannot use it up.
