@@ -32,12 +32,12 @@ def in_home(path: str, variable: str) -> Path:
     """A path of a setting, its ``~`` replaced.
 
     Raises:
-        SettingsError: the user has no home directory; names the setting.
+        SettingsError: there is no such home directory; names the setting.
     """
     try:
         return Path(path).expanduser()
     except RuntimeError as exc:
-        raise SettingsError(f"{variable}: '~' cannot be replaced: {_HOMELESS}") from exc
+        raise SettingsError(f"{variable}: there is no home directory for the '~' in {path}: give the whole path") from exc
 
 
 def state_directory() -> Path:

@@ -106,6 +106,8 @@ def _why_not_opened(path: Path, exc: sqlite3.Error) -> str:
     """What SQLite does not say: which of its files, or their folder, cannot be written to, and whose it is."""
     if getattr(exc, "sqlite_errorcode", 0) & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
         return ""
+    if path.is_dir():
+        return f"; {path} is a directory"
     for one in (path.parent, path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
         if one.exists() and not os.access(one, os.R_OK | os.W_OK):
             return f"; {one} cannot be written to{_whose(one)}"
