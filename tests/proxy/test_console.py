@@ -231,6 +231,10 @@ def test_the_panel_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = [line.strip("│ ") for line in re.sub(r"\x1b\[[\d;]*m", "", said).splitlines()]
     assert {"listens on   http://127.0.0.1:1", "mode         on"} <= set(shown)
     assert "pass" not in said.replace("pass-", "")
+    greet(Greeting.of(settings, "unix:/run/t.sock", store_answers=True, dashboard="unix:/run/t.sock/admin/"))
+    said = terminal.getvalue().removeprefix(said)
+    assert "\nproxy_pass http://unix:/run/t.sock;\n" in said
+    assert "export" not in said, "no client takes a socket from these variables"
 
 
 def test_the_panel_in_color(monkeypatch: pytest.MonkeyPatch) -> None:

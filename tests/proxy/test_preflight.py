@@ -86,6 +86,7 @@ def test_a_port_in_use_and_a_lexicon_that_is_missing_are_named(tmp_path: Path) -
         problem = _refusal(server={"port": taken.getsockname()[1]})
     assert problem.startswith("TURNFOLD_PORT: cannot listen")
     assert "choose another port" in problem
+    assert _refusal(server={"host": "::ffff:127.0.0.1", "port": 0}).startswith("TURNFOLD_HOST: cannot listen")
     assert "TURNFOLD_PROSE_LEXICON" in _refusal(folding={"prose_lexicon": tmp_path / "none.toml"})
 
 

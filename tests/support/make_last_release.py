@@ -56,7 +56,7 @@ Messages = list[dict[str, Any]]
 ANNA: Final = {"authorization": "Bearer sk-anna"}
 BEN: Final = {"authorization": "Bearer sk-ben"}
 _CHAT: Final = "/v1/chat/completions"
-_LEARNED: Final = "gpt-4o-mini"
+_LEARNED: Final = "harbour-model"  # the table knows no window of it, so one refusal is believed
 _WINDOW: Final = 1500
 _DAY: Final = 86_400
 _GROUPINGS: Final = ("model", "status", "reason", "tenant", "conversation", "hour", "day")
@@ -176,8 +176,6 @@ def _state(to: Filler) -> None:
         said.append({"role": "user", "content": text})
         answer = to.chat(said, **enforce)
         said.append({"role": "assistant", "content": answer.json()["choices"][0]["message"]["content"]})
-    pending = to.post("/v1/state/preview", {"input": "yes", "conversation": "rules"})
-    assert "uv" in pending["state_after"]["policies"]
     to.chat([{"role": "user", "content": "use podman"}], BEN, x_turnfold_state="observe", x_turnfold_conversation="rules")
     ruled = [{"role": "user", "content": "set premise it rains"}, {"role": "assistant", "content": "Noted."}, *chat(1, 8)]
     answer = to.chat(ruled, x_turnfold_state="enforce", x_turnfold_conversation="rain")

@@ -66,7 +66,11 @@ class LimitSettings(SettingsGroup):
 class ServerSettings(SettingsGroup):
     """Where Turnfold listens."""
 
-    host: Annotated[str, AfterValidator(host_name), Field(min_length=1, description="Address to listen on.")] = "127.0.0.1"
+    host: Annotated[
+        str,
+        AfterValidator(host_name),
+        Field(min_length=1, description="Address to listen on: 0.0.0.0 is every IPv4 address, :: every IPv6 address."),
+    ] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535, description="Port to listen on; 0 picks a free port.")] = 8420
     uds: Annotated[Path | None, Field(description="Unix socket to listen on instead of an address and a port.")] = None
     drain_file: Annotated[

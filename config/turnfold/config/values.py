@@ -13,12 +13,13 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
-from pydantic import SecretStr
+from pydantic import AnyHttpUrl, SecretStr
 
 #: Schemes of one Redis server, of a cluster, and of servers that Sentinel watches; each with TLS too.
 REDIS_SCHEMES: Final = tuple(f"{plain}{kind}" for kind in ("", "+cluster", "+sentinel") for plain in ("redis", "rediss"))
 STORE_SCHEMES: Final = ("memory", "none", "sqlite", *REDIS_SCHEMES)
 _KEY_BYTES: Final = 32
+_ENCODED: Final = "xn--"
 # Underscores are none of DNS's, but container networks have them; what looks like numbers must be an address.
 _HOST_NAME: Final = re.compile(r"(?!-)[\w-]{1,63}(?:\.[\w-]{1,63})*\.?")
 _HOST_AND_PORT: Final = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[\w.-]+)(?::\d{1,5})?")
@@ -39,8 +40,18 @@ def host_name(host: str) -> str:
     except ValueError:
         if _NUMBERS.fullmatch(plain) or not _HOST_NAME.fullmatch(plain):
             raise ValueError("must be an address or a host name, without a scheme, a port or a path") from None
+        if _ENCODED in plain.lower():
+            _check_encoded(plain)
         return host
     return plain
+
+
+def _check_encoded(host: str) -> None:
+    """HTTP clients decode such names, and fail with the first request if they cannot."""
+    try:
+        AnyHttpUrl(f"http://{host}/")
+    except ValueError:
+        raise ValueError(f"holds {_ENCODED!r} with something behind it that cannot be decoded") from None
 
 
 def _check_visible(url: str) -> None:

@@ -42,6 +42,7 @@ from turnfold.proxy.console.request_log import RequestLog, log_passed
 from turnfold.proxy.dashboard.entrance import Entrance
 from turnfold.proxy.deletion.deletions import Deletions
 from turnfold.proxy.deletion.forgetting import BookKeeping, Forgetting
+from turnfold.proxy.eviction import warn_of_eviction
 from turnfold.proxy.file_check import FileCheck
 from turnfold.proxy.http.front import Endpoint, Front, Straight
 from turnfold.proxy.http.limits import UnfinishedBodies
@@ -335,6 +336,8 @@ class Parts:
         }
         if self.store.file is not None:
             loops["store-check"] = FileCheck(self.store.file, self.store.patient, self.incidents).run
+        if self.store.evicting is not None:
+            loops["store-eviction"] = partial(warn_of_eviction, self.store.evicting)
         tasks = [
             asyncio.create_task(supervise(part, loop, self.incidents), name=f"turnfold-{part}") for part, loop in loops.items()
         ]

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
@@ -25,16 +24,17 @@ from turnfold.compression import tokens
 from turnfold.compression.errors import InvalidInput
 from turnfold.config.fold import fold_options, read_lexicon
 from turnfold.config.outbound import proxy_for
-from turnfold.config.paths import default_store_url
+from turnfold.config.paths import default_store_url, in_home
 from turnfold.config.prices import prices_of
 from turnfold.config.settings import Settings, StoreSettings, anthropic_url, is_reachable
 from turnfold.config.sources import LoadedSettings, SettingsError, without_password
 from turnfold.proxy.books.learned import learned_windows
+from turnfold.proxy.eviction import eviction_problem
 from turnfold.proxy.file_check import find_damage
 from turnfold.proxy.listening import check_address
 from turnfold.proxy.outbound.trust import tls_context
 from turnfold.proxy.preflight import doubts, leads_here, look_for_v1, upstream_urls
-from turnfold.proxy.running.sharing import default_url, is_turnfold
+from turnfold.proxy.running.sharing import default_url, is_turnfold, parts_down, store_problem
 from turnfold.proxy.semantic.encoder import EncoderFailed
 from turnfold.proxy.semantic.local_encoder import open_local
 from turnfold.proxy.semantic.upstream_encoder import UpstreamEncoder
@@ -245,19 +245,16 @@ async def _store(loaded: LoadedSettings) -> list[Finding]:
 async def _eviction(opened: OpenStore) -> list[Finding]:
     """Whether the server drops receipts without a word once its memory is full: nothing else would tell."""
     try:
-        policy = "" if opened.evicting is None else await opened.evicting.eviction()
+        problem = await eviction_problem(opened.evicting)
     except StoreError as exc:  # some managed servers keep it to themselves; what is stored is stored all the same
         said = f"what a full Redis does is not known ({exc})"
         return [Finding("store", "note", said, "its maxmemory-policy should be noeviction")]
-    if not policy:
-        return []
-    said = f"a full Redis drops receipts and totals without a word ({policy}), and the report shows too little"
-    return [Finding("store", "note", said, "set its maxmemory-policy to noeviction")]
+    return [Finding("store", "note", problem, "set its maxmemory-policy to noeviction")] if problem else []
 
 
 def _damage(named: str) -> list[Finding]:
     """Damaged pages of a SQLite file, which a running Turnfold finds only when it reads them."""
-    path = Path(named).expanduser()
+    path = in_home(named, "TURNFOLD_STORE_URL")
     found = find_damage(path, _PATIENCE)
     if not found.whole:
         return [Finding("store", "note", f"{path} is too large to be checked for damage in {_PATIENCE:.0f} s")]
@@ -319,16 +316,34 @@ async def _versions(_: LoadedSettings) -> list[Finding]:
 
 
 async def _address(loaded: LoadedSettings) -> list[Finding]:
-    """Whether Turnfold can listen, or listens already."""
-    server = loaded.settings.server
-    try:
-        check_address(server)
-    except SettingsError as exc:
-        origin = default_url(server)
-        if await asyncio.to_thread(is_turnfold, origin):
-            return [Finding("address", "ok", f"a Turnfold answers at {origin}")]
-        return [Finding("address", "fault", str(exc))]
-    return [Finding("address", "ok", f"{server.host}, port {server.port or '(any)'} is free")]
+    """Whether Turnfold can listen, or listens already, and then how it is."""
+    server, problem = loaded.settings.server, ""
+    if server.uds is None:
+        try:
+            check_address(server)
+        except SettingsError as exc:
+            problem = str(exc)
+    origin = default_url(server)
+    taken = bool(problem) if server.uds is None else server.uds.exists()
+    if taken and await asyncio.to_thread(is_turnfold, origin):
+        answers = Finding("address", "ok", f"a Turnfold answers at {server.uds or origin}")
+        return [answers, *await asyncio.to_thread(_running, origin, loaded.settings)]
+    if problem:
+        return [Finding("address", "fault", problem)]
+    free = (
+        f"{server.host}, port {server.port or '(any)'} is free" if server.uds is None else f"no Turnfold listens on {server.uds}"
+    )
+    return [Finding("address", "ok", free)]
+
+
+def _running(origin: str, settings: Settings) -> list[Finding]:
+    """What the Turnfold that runs says of its own parts: it may run as another user, or have been started with other settings."""
+    down = parts_down(origin)
+    if not down:
+        return []
+    why = store_problem(origin, settings.auth.admin_token) if {"store", "receipts"} & set(down) else ""
+    said = f"the Turnfold that runs says that these of its parts are down: {', '.join(down)}" + (f" ({why})" if why else "")
+    return [Finding("running", "fault", said, "its log says why, and /readyz when that is over")]
 
 
 async def _lexicon(loaded: LoadedSettings) -> list[Finding]:

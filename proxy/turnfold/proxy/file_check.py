@@ -87,7 +87,7 @@ class FileCheck:
         """Look once; a damaged file is set aside, logged and counted, like one that is found damaged later."""
         await asyncio.sleep(_AFTER)
         path = self._backend.path
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(FileNotFoundError, PermissionError, NotADirectoryError):  # the store itself says what is wrong
             found = path.stat()
             if found.st_size > _LARGEST:
                 _log.info("%s is not checked for damage: it has %d MB; turnfold doctor does it", path, found.st_size >> 20)

@@ -16,21 +16,15 @@ import os
 import re
 import secrets
 from importlib.metadata import version
-from pathlib import Path
 from typing import Final
 
-from platformdirs import user_state_path
 from pydantic import SecretStr
 
+from turnfold.config.paths import state_directory
 from turnfold.config.settings import Settings
 
 _CHALLENGE: Final = re.compile(r"[0-9a-f]{32}")
 _KEY_BYTES: Final = 32
-
-
-def state_directory() -> Path:
-    """The user's directory for logs of runs and the key."""
-    return Path(user_state_path("turnfold", appauthor=False))
 
 
 def new_challenge() -> str:
@@ -40,8 +34,8 @@ def new_challenge() -> str:
 
 def read_key(*, create: bool = False) -> bytes | None:
     """The user's key; None if there is none, or it cannot be read or created."""
-    path = state_directory() / "key"
     try:
+        path = state_directory() / "key"
         if create and not path.exists():
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             temporary = path.with_name(f"key.{os.getpid()}")

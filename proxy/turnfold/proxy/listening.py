@@ -34,6 +34,8 @@ def check_address(server: ServerSettings) -> None:
         try:
             with socket.socket(family, kind) as probe:
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                if family == socket.AF_INET6:  # as the server's: :: does not take IPv4, nor ::ffff:127.0.0.1 anything
+                    probe.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
                 probe.bind(address)
             return
         except OSError as exc:  # a name may stand for several addresses, of which one is enough

@@ -8,6 +8,7 @@ import csv
 import inspect
 import io
 import json
+import pwd
 import re
 import sqlite3
 import sys
@@ -28,6 +29,7 @@ from turnfold.config.settings import Settings, StoreSettings
 from turnfold.proxy import cli
 from turnfold.proxy.app import Parts
 from turnfold.proxy.chat.receipts import OwnCall, Usage
+from turnfold.proxy.identity import read_key
 
 #: The frame that the help stands in.
 BORDERS = str.maketrans("│", " ")
@@ -491,3 +493,26 @@ def test_a_question_that_nobody_affirms_deletes_nothing_and_says_so(
     monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
     code, _, err = run("forget", "--key", "k", "--url", "http://127.0.0.1:9")
     assert (code, err.splitlines()[-1].rpartition("turnfold: ")[2]) == (1, said)
+
+
+def test_a_user_without_a_home_directory_is_told_what_to_set(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container that runs under any number."""
+    for name in ("HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "TURNFOLD_STORE_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+    def nobody(number: int) -> None:
+        raise KeyError(number)
+
+    monkeypatch.setattr(pwd, "getpwuid", nobody)
+    missing = "this user has no home directory: set HOME or XDG_DATA_HOME instead"
+    said = f"turnfold: TURNFOLD_STORE_URL: must be set, because {missing}\n"
+    assert run("report") == (2, "", said)
+    monkeypatch.setenv("TURNFOLD_STORE_URL", "sqlite:///~/t.db")
+    assert "TURNFOLD_STORE_URL: there is no home directory for the '~' in ~/t.db" in run("report")[2]
+    assert read_key(create=True) is None
+
+
+def test_commands_run_without_docstrings(run: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which ``PYTHONOPTIMIZE=2`` leaves out."""
+    monkeypatch.setattr("turnfold.proxy.cli.version.version.__doc__", None)
+    assert run("version", "--help")[0] == run("version")[0] == 0

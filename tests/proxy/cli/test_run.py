@@ -43,3 +43,7 @@ def test_exports_need_a_turnfold_that_runs(run: RunCommand, monkeypatch: pytest.
     assert (code, err) == (0, "")
     assert out.splitlines()[0] == f"export OPENAI_BASE_URL={origin}/v1"
     assert f"export ANTHROPIC_BASE_URL={origin}" in out.splitlines()
+    monkeypatch.setenv("TURNFOLD_UDS", "/run/turnfold.sock")
+    code, out, err = run("run", "--print-env")
+    assert (code, out) == (1, "")
+    assert "no client takes a Unix socket" in err

@@ -72,6 +72,7 @@ def test_what_marks_a_link_as_used_goes_once_the_link_is_too_old(home: Path) -> 
 def test_a_link_is_in_the_part_of_an_address_that_no_server_sees() -> None:
     found = urlsplit(entry_link(settings()) or "")
     assert (found.netloc, found.path, found.query) == ("127.0.0.1:8420", "/admin/", "")
+    assert entry_link(settings(uds="/run/turnfold.sock")) is None, "nobody listens on that port"
 
 
 def test_a_link_grows_old(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -178,6 +178,21 @@ def test_a_proxy_that_is_not_there_is_not_called_the_upstream(start_proxy: Start
     assert "its outbound proxy does not answer: connection refused" in answer.json()["error"]["message"]
 
 
+def test_a_name_that_leads_elsewhere_by_now_is_looked_up_again(
+    start_proxy: StartProxy, upstream: UpstreamServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a failover: nothing listens at the old address, which would count for a minute more."""
+    addresses = iter(["127.0.0.9", "127.0.0.1"])
+
+    async def resolve(_: object, host: str, port: int = 0, **__: Any) -> list[dict[str, Any]]:
+        family, found = socket.AF_INET, next(addresses)
+        return [{"hostname": host, "host": found, "port": port, "family": family, "proto": 0, "flags": socket.AI_NUMERICHOST}]
+
+    monkeypatch.setattr(aiohttp.DefaultResolver, "resolve", resolve)
+    proxy = start_proxy(f"http://moving.test:{upstream.origin.rpartition(':')[2]}/v1")
+    assert [proxy.chat(BODY).status for _ in range(3)] == [502, 200, 200]
+
+
 @pytest.mark.parametrize("proxy", ["http://u:hunter2/x@p:9", "u:hunter2@p:abc", "socks5://u:hunter2@p:1"])
 def test_a_variable_that_names_no_proxy_is_refused_without_its_password(proxy: str) -> None:
     with pytest.raises(SettingsError, match="HTTP_PROXY") as refused:

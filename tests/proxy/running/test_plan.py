@@ -16,10 +16,11 @@ import pytest
 
 from benchmarks.support.ports import free_port
 from tests.proxy.harness import UpstreamServer, call
+from turnfold.config.paths import state_directory
 from turnfold.config.serving import ServerSettings
 from turnfold.config.settings import Settings, StoreSettings, UpstreamSettings
 from turnfold.config.sources import SettingsError
-from turnfold.proxy.identity import new_challenge, proof, read_key, state_directory
+from turnfold.proxy.identity import new_challenge, proof, read_key
 from turnfold.proxy.running.plan import PlanRefused, at_address, make_plan
 from turnfold.proxy.running.proxy_thread import listen, logging_to_file, serve_beside
 from turnfold.proxy.running.tally import Tally

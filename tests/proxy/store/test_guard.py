@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import socket
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -105,6 +106,17 @@ async def test_a_wrong_password_is_said_and_not_hammered(valkey: Any) -> None:
     with pytest.raises(StoreFailed):
         await store.get([KEY])
     await store.close()
+
+
+@pytest.mark.parametrize(("text", "words"), [(None, "is not there"), ("no PEM", "holds no certificate")])
+async def test_a_file_of_authorities_that_cannot_be_read_is_named(tmp_path: Path, text: str | None, words: str) -> None:
+    if text is not None:
+        (tmp_path / "ca.pem").write_text(text)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        store = RedisStore(f"rediss://127.0.0.1:{server.getsockname()[1]}/0?ssl_ca_certs={tmp_path}/ca.pem")
+        with pytest.raises(StoreError, match=f"ssl_ca_certs.* {words}"):
+            await store.get([KEY])
+        await store.close()
 
 
 @contextlib.contextmanager

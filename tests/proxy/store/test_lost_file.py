@@ -322,6 +322,15 @@ async def problem_of(path: Path) -> str:
 async def test_a_file_where_a_directory_should_be_is_named(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("mine")
     assert f"{tmp_path / 'data'} is no directory" in await problem_of(tmp_path / "data" / "t.db")
+    assert f"{tmp_path} is a directory" in await problem_of(tmp_path)
+
+
+@pytest.mark.usefixtures("at_once")
+async def test_a_file_that_cannot_be_reached_is_not_checked(tmp_path: Path) -> None:
+    """The store says what is wrong; that no check was made is no failure of its own."""
+    (tmp_path / "data").write_text("mine")
+    _, store = await checks(f"sqlite:///{tmp_path}/data/t.db")
+    await store.close()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

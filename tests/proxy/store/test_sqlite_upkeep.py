@@ -199,12 +199,18 @@ async def test_what_an_error_means(file: Path, raised: Exception, kind: type[Sto
 
 
 @pytest.mark.parametrize(
-    ("code", "writable", "said"), [(14, False, True), (8, False, True), (14, True, False), (5, False, False)]
+    ("code", "denied", "said"),
+    [(14, "..", True), (8, "..", True), (8, "{}", True), (14, "{}-wal", True), (14, "other", False), (5, "..", False)],
 )
-async def test_a_directory_that_cannot_be_written_to_is_named(
-    file: Path, monkeypatch: pytest.MonkeyPatch, code: int, writable: bool, said: bool
+async def test_what_cannot_be_written_to_is_named(
+    file: Path, monkeypatch: pytest.MonkeyPatch, code: int, denied: str, said: bool
 ) -> None:
-    monkeypatch.setattr("turnfold.proxy.store.sqlite_file.os.access", lambda path, mode: writable)
+    """By SQLite's own words nobody finds a log that another user has left beside the file."""
+    one = file.parent if denied == ".." else file.with_name(denied.format(file.name))
+    monkeypatch.setattr("turnfold.proxy.store.sqlite_file.os.access", lambda path, mode: path != one)
+    monkeypatch.setattr("turnfold.proxy.store.sqlite_file.os.geteuid", lambda: 10001, raising=False)
+    mine = file.parent.stat().st_uid
+    whose = f"; {one} cannot be written to (it belongs to user {mine}, and Turnfold runs as user 10001)"
     thread = ConnectionThread(file, "writer", LostFiles(file))
 
     def job(connection: sqlite3.Connection) -> None:
@@ -214,5 +220,5 @@ async def test_a_directory_that_cannot_be_written_to_is_named(
 
     with pytest.raises(StoreUnavailable) as caught:
         await thread.run(job)
-    assert str(caught.value) == "SQLite: unable to open" + (f"; {file.parent} cannot be written to" if said else "")
+    assert str(caught.value) == "SQLite: unable to open" + (whose if said else "")
     await thread.close()

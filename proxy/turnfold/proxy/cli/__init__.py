@@ -68,7 +68,7 @@ class CommandLine:
         parsing = dict(self.parsing or {})
         with uncollected():
             ran = getattr(import_module(f"{_OWN}.{module}"), function)
-        app.command(name, cls=_Command, context_settings=parsing, help=_unwrapped(ran.__doc__))(ran)
+        app.command(name, cls=_Command, context_settings=parsing, help=_unwrapped(ran.__doc__ or ""))(ran)
         return typer.main.get_command(app)
 
 

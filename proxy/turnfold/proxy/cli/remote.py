@@ -8,16 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
 
 import httpx
 
-from turnfold.config.settings import Settings, is_loopback
+from turnfold.config.settings import Settings
 from turnfold.proxy.cli.failure import Failure
-from turnfold.proxy.running.sharing import default_url
+from turnfold.proxy.running.sharing import client_for, default_url, dialled
 
 _PATIENCE: Final = 60.0
-_UNIX: Final = "http+unix"
 _ERRNO: Final = re.compile(r"^\[Errno -?\d+\] ")
 
 
@@ -60,8 +58,8 @@ def ask(method: str, url: str, headers: Mapping[str, str], **arguments: Any) -> 
         Failure: there is none, or it is an error.
     """
     try:
-        with _client(url) as client:
-            response = client.request(method, _address(url), headers=dict(headers), **({"timeout": _PATIENCE} | arguments))
+        with client_for(url) as client:
+            response = client.request(method, dialled(url), headers=dict(headers), **({"timeout": _PATIENCE} | arguments))
     except (httpx.HTTPError, httpx.InvalidURL) as exc:
         advice = "; is Turnfold running there? turnfold serve starts one" if isinstance(exc, httpx.ConnectError) else ""
         raise Failure(f"no answer from {url}: {_ERRNO.sub('', str(exc))}{advice}") from exc
@@ -72,16 +70,3 @@ def ask(method: str, url: str, headers: Mapping[str, str], **arguments: Any) -> 
     except (ValueError, KeyError, TypeError):
         message = "this is not how Turnfold answers; check the address"
     raise Failure(f"{url} answered {response.status_code}: {message}")
-
-
-def _client(url: str) -> httpx.Client:
-    """A client for a URL. What is on this machine is reached without the proxies and the .netrc of the environment."""
-    parts = urlsplit(url)
-    if parts.scheme == _UNIX:
-        return httpx.Client(transport=httpx.HTTPTransport(uds=unquote(parts.netloc)), trust_env=False)
-    return httpx.Client(trust_env=not is_loopback(parts.hostname or ""))
-
-
-def _address(url: str) -> str:
-    parts = urlsplit(url)
-    return parts._replace(scheme="http", netloc="localhost").geturl() if parts.scheme == _UNIX else url

@@ -62,6 +62,8 @@ def run(
 
 
 def _print_exports(plan: RunPlan) -> None:
+    if not plan.running and plan.settings.server.uds is not None:
+        raise Failure("no client takes a Unix socket (TURNFOLD_UDS) as its base URL: name the web server in front of it")
     origin = plan.running or default_url(plan.settings.server)
     if not plan.running and not is_turnfold(origin):
         raise Failure(f"no Turnfold answers at {origin}: start one with turnfold serve")

@@ -94,6 +94,10 @@ def _print_panel(greeting: Greeting) -> None:
         table.add_row(Text(name, style="dim"), Text(value, overflow="fold"))
     console = Console(stderr=True, highlight=False)
     console.print(Panel(table, title=f"Turnfold {version('turnfold')}", title_align="left", expand=False, border_style="dim"))
+    if greeting.origin.startswith("unix:"):  # no client's base URL can name it
+        console.print("Clients reach it through a web server in front (Ctrl+C stops Turnfold). For nginx:", style="dim")
+        console.print(f"proxy_pass http://{greeting.origin};", soft_wrap=True, markup=False)
+        return
     # Outside of the panel: a line that is copied must not be broken, nor take the border along.
     console.print("Dashboard:", style="dim", end=" ")
     console.print(greeting.dashboard, soft_wrap=True, markup=False)

@@ -22,11 +22,12 @@ import time
 from typing import Final
 from urllib.parse import urlsplit
 
+from turnfold.config.paths import state_directory
 from turnfold.config.settings import Settings, is_loopback
 from turnfold.proxy.http.headers import first
 from turnfold.proxy.http.refusals import RawHeaders
 from turnfold.proxy.http.tenancy import from_this_machine
-from turnfold.proxy.identity import read_key, state_directory
+from turnfold.proxy.identity import read_key
 
 #: Seconds that a link can be used.
 LINK_LIFE: Final = 600
@@ -59,11 +60,11 @@ def _unseal(key: bytes, purpose: str, port: int, brought: str, now: float) -> st
 def entry_link(settings: Settings) -> str | None:
     """A link that signs one browser in, once, within ten minutes; None where there is none.
 
-    There is none where Turnfold listens on more than loopback, where its port is not known before it listens, or where the user's
-    key file cannot be written.
+    There is none where Turnfold listens on more than loopback or on a Unix socket, where its port is not known before it listens,
+    or where the user's key file cannot be written.
     """
     host, port = settings.server.host, settings.server.port
-    if not is_loopback(host) or not port or (key := read_key(create=True)) is None:
+    if not is_loopback(host) or settings.server.uds is not None or not port or (key := read_key(create=True)) is None:
         return None
     name = f"[{host}]" if ":" in host else host
     # Behind the '#' it is in no request line, so in nobody's log, and a link preview cannot use it up.
@@ -148,8 +149,8 @@ class Entrance:
 
 def _use_up(name: str) -> bool:
     """Mark a link as used, for all processes of this user. A file that nobody else could create first."""
-    place = state_directory() / "links"
     try:
+        place = state_directory() / "links"
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         for old in place.iterdir():
             if old.stat().st_mtime < time.time() - 2 * LINK_LIFE:

@@ -19,9 +19,10 @@ Bytes of path and query stay as they came (the server's parser takes ASCII only)
 from __future__ import annotations
 
 import base64
+import contextlib
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import lru_cache
 from types import TracebackType
 from typing import Any, Final, Self
@@ -178,14 +179,16 @@ class Upstream:
         self._tls = tls_context(settings)
         self._proxy = proxy_for(settings.url, settings.proxy)
         self._to_proxy = _credentials(self._proxy)
+        self._connector: Connector | None = None
         self._session: aiohttp.ClientSession | None = None
         self._posting: Posting | None = None
         self._short_url = lru_cache(maxsize=_MOST_URLS)(self._url)
 
     async def __aenter__(self) -> Self:
         settings = self._settings
+        self._connector = Connector(limit=settings.max_connections, ttl_dns_cache=60, ssl=self._tls or True)
         self._session = aiohttp.ClientSession(
-            connector=Connector(limit=settings.max_connections, ttl_dns_cache=60, ssl=self._tls or True),
+            connector=self._connector,
             request_class=RawHeadersRequest,
             cookie_jar=aiohttp.DummyCookieJar(),
             skip_auto_headers=_ADDED_BY_CLIENT,
@@ -254,7 +257,8 @@ class Upstream:
         headers = with_hop(headers, self._hop, self._host) if self._hop else headers
         began = time.monotonic()
         try:
-            response = await self._exchange(method, url, headers, body, meanwhile)
+            with self._forgetting_addresses():
+                response = await self._exchange(method, url, headers, body, meanwhile)
         except (aiohttp.ClientConnectorCertificateError, ssl.SSLError) as exc:
             raise _untrusted(exc) from exc
         except TimeoutError as exc:
@@ -272,6 +276,16 @@ class Upstream:
             response.close()
             raise UpstreamGarbled(f"with status {response.status}")
         return Answer(response)
+
+    @contextlib.contextmanager
+    def _forgetting_addresses(self) -> Iterator[None]:
+        """Where no connection came about, the name is looked up anew the next time: it may lead elsewhere by now."""
+        try:
+            yield
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
+            if self._connector is not None:
+                self._connector.clear_dns_cache()
+            raise
 
     async def _exchange(
         self,

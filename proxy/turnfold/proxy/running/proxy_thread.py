@@ -19,9 +19,9 @@ from typing import Final
 
 import uvicorn
 
+from turnfold.config.paths import state_directory
 from turnfold.config.settings import Settings
 from turnfold.proxy.app import build
-from turnfold.proxy.identity import state_directory
 from turnfold.proxy.preflight import check_files
 from turnfold.proxy.running.tally import Tally
 from turnfold.proxy.server import configuration
@@ -72,8 +72,8 @@ class RunLog(logging.FileHandler):
 @contextlib.contextmanager
 def logging_to_file() -> Iterator[RunLog]:
     """Everything that is logged, and every exception that ends a thread, goes to a file; an empty one is removed at the end."""
-    directory = state_directory()
     try:
+        directory = state_directory()
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(".log", time.strftime("run-%Y%m%d-%H%M%S-"), directory)
     except OSError:  # no home, or one that is read only

@@ -22,6 +22,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from turnfold.config.paths import in_home
 from turnfold.proxy.incidents import attempt
 from turnfold.proxy.semantic.encoder import EncoderFailed, quantised
 
@@ -44,7 +45,7 @@ def find_files(model: str, tokenizer: Path | None) -> ModelFiles:
     Raises:
         EncoderFailed: there are none.
     """
-    path = Path(model).expanduser()
+    path = in_home(model, "TURNFOLD_SEMANTIC_MODEL")
     if not path.exists():
         path = _package(model)
     if path.is_dir():

@@ -11,11 +11,10 @@ from __future__ import annotations
 import asyncio
 import importlib
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from turnfold.config.paths import default_store_url
+from turnfold.config.paths import default_store_url, in_home
 from turnfold.config.settings import StoreSettings
 from turnfold.config.sources import without_password
 from turnfold.config.values import REDIS_SCHEMES
@@ -45,7 +44,7 @@ def _nothing(url: str, settings: StoreSettings) -> Store:
 
 
 def _sqlite(url: str, settings: StoreSettings) -> Store:
-    return SqliteStore(Path(url.removeprefix("sqlite:///")).expanduser(), settings.max_bytes, settings.tenant_share)
+    return SqliteStore(in_home(url.removeprefix("sqlite:///"), "TURNFOLD_STORE_URL"), settings.max_bytes, settings.tenant_share)
 
 
 def _redis(url: str, settings: StoreSettings) -> Store:

@@ -103,9 +103,20 @@ def is_damage(exc: sqlite3.Error) -> bool:
 
 
 def _why_not_opened(path: Path, exc: sqlite3.Error) -> str:
-    """What SQLite does not say: it needs more files beside the one that is named."""
-    cannot_open = getattr(exc, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
-    return f"; {path.parent} cannot be written to" if cannot_open and not os.access(path.parent, os.W_OK) else ""
+    """What SQLite does not say: which of its files, or their folder, cannot be written to, and whose it is."""
+    if getattr(exc, "sqlite_errorcode", 0) & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+        return ""
+    if path.is_dir():
+        return f"; {path} is a directory"
+    for one in (path.parent, path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
+        if one.exists() and not os.access(one, os.R_OK | os.W_OK):
+            return f"; {one} cannot be written to{_whose(one)}"
+    return ""
+
+
+def _whose(path: Path) -> str:
+    owner, mine = path.stat().st_uid, getattr(os, "geteuid", lambda: -1)()  # Windows has no such ids
+    return "" if mine in (-1, owner) else f" (it belongs to user {owner}, and Turnfold runs as user {mine})"
 
 
 def _identity(path: Path) -> FileIdentity | None:

@@ -418,6 +418,8 @@ _KNOWN_CAUSES: Final = (
     ("HELLO must be called", "the server asks for a password, and the URL has none"),
     ("NOAUTH", "the server asks for a password, and the URL has none"),
     ("used memory > 'maxmemory'", "the server is full (maxmemory), and may evict nothing: give it more memory"),
+    ("no such file or directory", "a file that TURNFOLD_STORE_URL names, for example with ssl_ca_certs, is not there"),
+    ("NO_CERTIFICATE_OR_CRL_FOUND", "the file that TURNFOLD_STORE_URL names with ssl_ca_certs holds no certificate"),
     ("read only replica", "the server is a replica, which takes no writes: name its primary"),
 )
 
