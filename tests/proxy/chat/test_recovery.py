@@ -232,11 +232,11 @@ def test_a_sum_over_several_samplings_is_not_learned_from(
     """With a search of the provider's in between the prompt is read twice or more, and the usage is the sum (Anthropic,
     `usage.iterations`; turnstonelabs/turnstone#1191): a later request that fits is not made smaller for it."""
     call = {"type": "web_search_call" if hosted else "function_call", "id": "c1", "call_id": "c1", "name": "f", "arguments": "{}"}
-    answer = json.dumps({"id": "resp_1", "output": [call], "usage": {"input_tokens": 2400}}).encode()
+    answer = json.dumps({"id": "resp_1", "output": [call], "usage": {"input_tokens": 8000}}).encode()
     upstream.handler = reply(answer)
     proxy = start_proxy(upstream.origin + "/v1", fold=warm_fold)
     for number in range(3):
-        post(proxy, {"model": "gpt-4", "input": f"{number} " + "pump " * 600})
+        post(proxy, {"model": "gpt-4", "input": f"{number} " + "pump " * 2000})
     until(lambda: len(proxy.recorder.so_far) == 3)
     said = [{"role": role, "content": f"{role} " + "pump " * 300} for role in ("user", "assistant") * 4]
     post(proxy, {"model": "gpt-4", "input": [*said, {"role": "user", "content": "And now?"}]})
