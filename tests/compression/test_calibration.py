@@ -282,6 +282,21 @@ def test_a_window_below_a_hidden_system_prompt_is_still_noticed() -> None:
     assert known.cut_at == window
 
 
+def test_what_an_upstream_adds_to_short_prompts_is_not_expected_to_grow_with_long_ones() -> None:
+    """Instructions of its own, or a file that lies there: each of nine short questions has a report fourteen times as long."""
+    known = learned(*((300 + i, 4300 + i) for i in range(9)))
+    assert (known.ratio, known.theirs(300), known.theirs(30_000)) == (5.0, 1500, 34_000)
+    known = learn_from_usage(known, 30_000, 34_000)
+    assert (known.quiet, known.top) == ((), (30_000, 34_000))
+    assert [known.theirs(ours) for ours in (20_000, 30_000, 60_000)] == [34_000, 34_000, 64_000]
+
+
+@each("ratio", [0.6, 1.0, 1.3, 1.6, 1.99])
+def test_a_vocabulary_counts_long_prompts_as_it_counts_short_ones(ratio: float) -> None:
+    known = learned(*((300 + i, round(ratio * (300 + i))) for i in range(9)))
+    assert known.theirs(30_000) == pytest.approx(30_000 * ratio, rel=0.01)
+
+
 def test_a_figure_far_too_small_says_nothing_of_the_ratio() -> None:
     assert learned(*((ours, 10) for ours in (400, 900, 4000, 20_000))).ratio == 1.0
     assert learned((1000, 350), (1000, 350)).ratio == 0.4

@@ -196,10 +196,15 @@ def drops_invalid(body: Body) -> bool:
 
 
 def _digests(body: Body) -> Iterator[tuple[str, bytes]]:
-    """Each thinking block's signature, and a digest of everything in front of it; cache marks are no content."""
-    running = blake2b(_bytes([body.get("system"), body.get("tools")]))
+    """Each thinking block's signature, and a digest of everything in front of it; cache marks are no content.
+
+    A string is shorthand for a list with one text block (API reference, `content` and `system`), and instructions become a list
+    for as long as they carry a mark: Claude Code 2.1.332 sends them so. Of what others said the form counts here, although nobody
+    says that the API compares it: a fold must not change it either way."""
+    running = blake2b(_bytes([blocks_of({"content": body.get("system")}), body.get("tools")]))
     for message in body["messages"]:
-        running.update(_bytes(["message", message["role"], isinstance(message["content"], str)]))
+        form = message["role"] != "system" and isinstance(message["content"], str)
+        running.update(_bytes(["message", message["role"], form]))
         for block in blocks_of(message):
             if block["type"] in _THOUGHTS:
                 yield block.get("signature") or block["data"], running.digest()

@@ -36,6 +36,8 @@ _OWN: Final = 0.93  # share of its own ratio down to which a conversation is cou
 _SAME_GROWTH: Final = 1.03  # growth of what is sent that shows a window where every report has the very same figure
 _STEP: Final = 1.08  # of a ladder of ratios: at most a twenty-fifth is given away
 _LEAVES: Final = 0.75  # of a step: a ratio that far from the one that is planned by moves it; half would be the edge
+_UNUSUAL: Final = 2.0  # theirs / ours; of text in most languages no vocabulary in use takes more, of Indic scripts older ones do
+_CONTRADICTS: Final = 0.75  # share of what the ratio says below which the longest report decides
 _TEMPLATE: Final = 500  # tokens that a server's own template may add to a prompt
 
 
@@ -91,9 +93,21 @@ class Learned:
         """Theirs / ours; 1.0 as long as nothing was reported."""
         return median(self.ratios) if self.ratios else 1.0
 
-    def theirs(self, ours: int) -> int:
-        """Tokens that the upstream will count where we count `ours`."""
+    def scaled(self, ours: int) -> int:
+        """Tokens that the upstream would count where we count `ours`, if it counted all of a prompt in one way."""
         return ceil(ours * self.ratio)
+
+    def theirs(self, ours: int) -> int:
+        """Tokens that the upstream will count where we count `ours`.
+
+        What it adds to each prompt (instructions of its own, a file that lies there, a search) is about the same however long the
+        rest is: where the ratio is more than vocabularies differ by as a rule, as beside many short prompts, and the longest
+        report clearly contradicts it, that one decides.
+        """
+        scaled, (counted, told) = self.scaled(ours), self.top
+        added = max(0, told - counted)
+        most = max(ours, counted) + added
+        return most if counted and self.ratio > _UNUSUAL and most < _CONTRADICTS * scaled else scaled
 
     @property
     def cut_at(self) -> int | None:
@@ -235,7 +249,7 @@ def is_truncated(known: Learned, ours: int, reported: int, own: tuple[int, int] 
     if told >= _WORTH_TELLING and ours >= _ALIKE * grew and told / 2 < reported <= _STEADY * told:
         return True
     if len(known.ratios) >= _SURE and max(known.ratios) <= _ALIKE * min(known.ratios):
-        expected, share = ours * known.ratio, _QUIET_IF_SURE
+        expected, share = float(known.theirs(ours)), _QUIET_IF_SURE
     else:
         expected, share = ours * min(1.0, known.ratio), _QUIET
     return _WORTH_TELLING <= reported < share * expected

@@ -12,7 +12,7 @@ from tests.support.conversations import bodies, conversations, odd_conversations
 from tests.support.effort import draws
 from tests.support.odd_bodies import body as odd_body
 from tests.support.warm import WARM
-from turnfold.compression.calibration import Learned, learn_from_refusal
+from turnfold.compression.calibration import Learned, learn_from_refusal, learn_from_usage
 from turnfold.compression.errors import FoldRejected
 from turnfold.compression.fit.fit import fit, is_left_alone
 from turnfold.compression.options import CachePrices, FoldDecision, FoldOptions, StateBlocks, Warmth
@@ -90,3 +90,17 @@ def test_when_it_is_said(body: bytes, options: FoldOptions, known: Learned, said
 def test_a_state_is_written_so_nothing_is_left_alone() -> None:
     conversation = CHAT.read(_read(HELLO), WARM).with_state(StateBlocks(((0, "[state]"),)))
     assert not _holds(conversation, OPTIONS[0], Learned())
+
+
+def test_what_an_upstream_adds_to_each_prompt_takes_no_more_room_than_that() -> None:
+    """Beside short prompts it looks as if a token of ours were four of its own."""
+    known = Learned()
+    for ours in range(300, 309):
+        known = learn_from_usage(known, ours, ours + 1000)
+    said = [{"role": ("user", "assistant")[i % 2], "content": f"{i}: " + "ka " * 300} for i in range(31)]
+    options = FoldOptions(model="gpt-4", window=8192, prices=CachePrices(0.1, 1.25))
+    sent = [json.dumps({"messages": said[-n:]}).encode() for n in (17, 25)]
+    fits, exceeds = (fit(CHAT.read(body, WARM), options, WARM, known) for body in sent)
+    assert not fits.fitted
+    assert exceeds.fitted
+    assert 3000 < exceeds.tokens < 7192

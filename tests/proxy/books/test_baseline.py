@@ -219,6 +219,14 @@ def test_an_upstream_that_does_not_say_what_was_cached_teaches_nothing() -> None
     assert cache_was_warm(cold, TokenUse(4000), None, "") is None
 
 
+def test_what_later_samplings_of_one_request_found_in_the_cache_teaches_nothing() -> None:
+    """The provider searched in between: the first of two samplings wrote what the second one read."""
+    used = TokenUse(8200, cached=4000)
+    one = receipt(usage=(8200, 9, 4000, 4000), tokens_before=4000, tokens_after=4000, status="passthrough")
+    assert cache_was_warm(one, used, PastRequest(4000, 4000), "") is True
+    assert cache_was_warm(replace(one, hosted=True), used, PastRequest(4000, 4000), "") is None
+
+
 @pytest.mark.parametrize(
     ("model", "sent", "shows"),
     [

@@ -225,6 +225,24 @@ def test_the_count_of_a_history_that_lies_upstream_is_not_learned_from(upstream:
     assert [one.reason for one in proxy.recorder.so_far[1:]] == ["server-history"] * 9
 
 
+@pytest.mark.parametrize("hosted", [True, False])
+def test_a_sum_over_several_samplings_is_not_learned_from(
+    upstream: UpstreamServer, start_proxy: StartProxy, *, hosted: bool
+) -> None:
+    """With a search of the provider's in between the prompt is read twice or more, and the usage is the sum (Anthropic,
+    `usage.iterations`; turnstonelabs/turnstone#1191): a later request that fits is not made smaller for it."""
+    call = {"type": "web_search_call" if hosted else "function_call", "id": "c1", "call_id": "c1", "name": "f", "arguments": "{}"}
+    answer = json.dumps({"id": "resp_1", "output": [call], "usage": {"input_tokens": 8000}}).encode()
+    upstream.handler = reply(answer)
+    proxy = start_proxy(upstream.origin + "/v1", fold=warm_fold)
+    for number in range(3):
+        post(proxy, {"model": "gpt-4", "input": f"{number} " + "pump " * 2000})
+    until(lambda: len(proxy.recorder.so_far) == 3)
+    said = [{"role": role, "content": f"{role} " + "pump " * 300} for role in ("user", "assistant") * 4]
+    post(proxy, {"model": "gpt-4", "input": [*said, {"role": "user", "content": "And now?"}]})
+    assert (json.loads(upstream.seen[-1].body)["input"][:-1] == said) is hosted
+
+
 def test_a_full_history_that_lies_upstream_says_nothing_of_the_window(upstream: UpstreamServer, start_proxy: StartProxy) -> None:
     """A short request with a long history upstream is refused without a figure: others of that model go out whole after it."""
     refusal = {"message": "Your input exceeds the context window of this model.", "code": "context_length_exceeded"}

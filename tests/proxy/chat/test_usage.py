@@ -157,6 +157,16 @@ def test_the_tier_is_what_the_end_of_the_answer_says() -> None:
     assert _read(said, []).usage.service_tier == "default"
 
 
+def test_tools_of_the_providers_own_are_noticed() -> None:
+    """In whatever pieces they come; not those that the client runs, and not in a text."""
+    hosted = ("server_tool_use", "mcp_tool_use", "web_search_call", "mcp_call", "shell_call_output", "program")
+    own = ("tool_use", "function_call", "custom_tool_call", "local_shell_call", "shell_call", "computer_call", "web_search")
+    for kind in (*hosted, *own):
+        data = json.dumps({"item": {"id": "i", "type": kind}, "text": '"type": "mcp_call"'}).encode()
+        for cuts in ([], [*range(len(data))]):
+            assert _read(data, cuts).has_hosted_calls is (kind in hosted), kind
+
+
 def test_a_tools_arguments_are_no_report() -> None:
     """Anthropic sends them as an object: here of an agent that keeps books itself."""
     asked = {"type": "tool_use", "id": "t", "name": "book", "input": {"usage": {"prompt_tokens": 5_000_000, "cached_tokens": 8}}}

@@ -107,6 +107,8 @@ def fit(
     if theirs + (conversation.output or 0) <= window:
         return Fitted(folded, _cut_to_budget(folded, options, memo))
     ratio = known.planned or snap_ratio(planning_ratio(known, options.model or conversation.model))
+    if theirs < known.scaled(folded.tokens_after):
+        ratio = min(ratio, snap_ratio(theirs / folded.tokens_after))
     room = int((window - output_reserve(conversation.output, window)) * SLACK / ratio)
     steady = replace(options, belief=None)  # what is believed changes, and nobody keeps what would be decided here
     return Fitted(folded, shrink_steadily(conversation, room, steady, memo, fold) if room >= LEAST_ROOM else None)
@@ -141,7 +143,7 @@ def is_left_alone(conversation: Conversation, options: FoldOptions, known: Learn
     if total > EARLIEST or rung(total):
         return False
     width = 1 if conversation.text.isascii() else 4  # bytes of a character at most; no token has less than a byte
-    most = known.theirs(3 + sum([m.other_tokens for m in conversation.messages]) + width * len(conversation.text))
+    most = known.scaled(3 + sum([m.other_tokens for m in conversation.messages]) + width * len(conversation.text))
     window = known.window(most, options.window)
     return window is None or most < window * _SURELY_FITS
 

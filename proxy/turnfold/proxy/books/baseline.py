@@ -297,8 +297,9 @@ def _look(receipt: Receipt, used: TokenUse, past: PastRequest, reach: _Reach, se
 
 
 def cache_was_warm(receipt: Receipt, used: TokenUse, past: PastRequest | None, sections: str) -> bool | None:
-    """Whether the upstream found the request before in its cache; None where this request does not show it."""
-    if past is None or receipt.usage.cached_tokens is None:
+    """Whether the upstream found the request before in its cache; None where this request does not show it. One with tools that
+    the provider ran does not: what its first sampling wrote to the cache, the next ones found there."""
+    if past is None or receipt.usage.cached_tokens is None or receipt.hosted:
         return None
     look = _look(receipt, used, past, _reach(receipt, past, sections), sections)
     return look.hit if look.tells and not look.doubtful else None

@@ -100,6 +100,7 @@ class Receipt:
         tags: names that the client gave it, to be counted by.
         schema: fingerprint of its tools and response format; "" for none.
         recall: what chose the passages that are recalled, "words" or "vectors"; "" where no vectors are made.
+        hosted: whether the provider ran tools of its own, so that the usage is the sum of several samplings; it is not kept.
     """
 
     request_id: str
@@ -130,6 +131,7 @@ class Receipt:
     tags: tuple[str, ...] = ()
     recall: str = ""
     schema: str = ""
+    hosted: bool = False
 
 
 class Recorder(Protocol):

@@ -104,6 +104,7 @@ def receipt_of(exchange: Exchange, watch: Watch, ended: float) -> Receipt:
         tags=request.tags,
         recall=exchange.recall,
         schema=_fingerprint(exchange.conversation.schema) if exchange.conversation else "",
+        hosted=watch.reader.has_hosted_calls,
     )
 
 

@@ -231,7 +231,7 @@ class Sending:
         if reader.broke_off and (overflow := detect(200, reader.broke_off, in_stream=True)):
             return self._learn_from_late_overflow(exchange, spot, overflow, exchange.known.theirs(ours))
         reported = reader.usage.prompt_tokens
-        if reported is None:
+        if reported is None or reader.has_hosted_calls:
             return exchange
         own = self._windows.longest_report(spot, exchange.name)
         self._windows.note_report(spot, exchange.name, ours, reported)

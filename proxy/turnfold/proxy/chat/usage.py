@@ -22,6 +22,8 @@ _KEY: Final = re.compile(
     rb'"(usage|error)"\s{0,8}:\s{0,8}\{|"model"\s{0,8}:\s{0,8}"([^"\\]{1,128})"|"service_tier"\s{0,8}:\s{0,8}"([^"\\]{1,32})"'
     rb'|"type"\s{0,8}:\s{0,8}"(message_stop|response\.(?:completed|incomplete|failed))"'
     rb'|(\{)\s{0,8}"type"\s{0,8}:\s{0,8}"error"\s{0,8},\s{0,8}"(?:code|message|param|sequence_number)"'  # OpenAI, Responses
+    rb'|"type"\s{0,8}:\s{0,8}"(server_tool_use|mcp_tool_use|shell_call_output|program|'
+    rb'(?!function_|custom_tool_|local_shell_|shell_|apply_patch_|computer_)[a-z_]{1,32}_call)"'  # what the client runs itself
 )
 _DONE: Final = re.compile(rb"(?:\A|[\r\n])data: ?\[DONE\]\s*\Z")
 _BLANK_LINES: Final = (b"\n\n", b"\r\n\r\n", b"\r\r")
@@ -151,6 +153,10 @@ class UsageReader:
         coding: the response's ``content-encoding``, lower case, "" for none.
         streamed: whether it is a stream of events, which may report several times. Else its last report counts alone: what comes
             before may be a tool's arguments, which Anthropic sends as an object.
+
+    Attributes:
+        has_hosted_calls: whether the provider ran a tool of its own. The model was sampled once more behind each, and the usage
+            is the sum (Anthropic, `usage.iterations`; OpenAI the same): what was sent is only a part of that prompt.
     """
 
     def __init__(self, coding: str = "", *, streamed: bool = True) -> None:
@@ -158,6 +164,7 @@ class UsageReader:
         self._streamed = streamed
         self._last_event = False
         self.model = ""
+        self.has_hosted_calls = False
         self._error = b""
         self._is_answered = False
         self._held = b""
@@ -213,6 +220,8 @@ class UsageReader:
             elif match[4] is not None:
                 self._last_event = True
                 self._is_answered = match[4] != b"response.failed"
+            elif match[6] is not None:
+                self.has_hosted_calls = True
             elif match[5] is not None:
                 if self._streamed:
                     self._is_error = True
