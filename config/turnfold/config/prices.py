@@ -216,6 +216,12 @@ def least_cached(model: str) -> int:
 
 
 @lru_cache(maxsize=1024)
+def caches_at_marks(model: str) -> bool:
+    """Whether a model's provider keeps only what ends at a mark or with a request: those are the ones who charge for writing."""
+    return takes_breakpoints(model) or _known_ratios(model.rpartition("anthropic.")[2]).write > 1
+
+
+@lru_cache(maxsize=1024)
 def _packaged_prices(model: str, url: str) -> ModelPrices:
     found = _look_up(model, url)
     least = least_cached(model) if least_cached(model) > USUAL_LEAST else 0
