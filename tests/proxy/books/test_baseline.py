@@ -552,3 +552,17 @@ def test_a_mark_that_only_an_earlier_request_had_is_still_known() -> None:
         without = without_turnfold(one, used(one), past, "x")
         assert without.cached == (18_000 if number else 0)
         past = PastRequest.from_bytes(next_past(one, used(one), without, past, "x").to_bytes())
+
+
+@pytest.mark.parametrize(("keys", "found", "cached"), [((1, 1), 0, 19_968), ((1, 2), 0, 0), ((1, 2), 1_920, 19_968)])
+def test_each_cache_key_has_a_cache_of_its_own(keys: tuple[int, int], found: int, cached: int) -> None:
+    """Unless the request that was sent found what was left under another key."""
+    past, without = None, TokenUse(0)
+    for at, key, hit in zip((NOON, NOON + 20.0), keys, (0, found), strict=True):
+        sides = Trails(trail(20_000, "raw"), trail(2_000, "fold"), key)
+        size = 2_000 if found else 600
+        one = receipt(usage=(size, 0, hit, 0), tokens_before=20_000, tokens_after=size, trails=sides, at=at)
+        past = past.followed_by(one) if past else None
+        without = without_turnfold(one, used(one), past, "x")
+        past = PastRequest.from_bytes(next_past(one, used(one), without, past, "x").to_bytes())
+    assert without.cached == cached

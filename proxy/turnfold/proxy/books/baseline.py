@@ -27,6 +27,7 @@ The model, for requests of one conversation in their order:
   conversation is cached.
 - A request of which the upstream reported no usage, as of a stream that its client left, is in the cache all the same: the ones
   behind it follow it as if it had had the tokens that we counted.
+- So has each `prompt_cache_key`, unless the request that was sent shows that it found what was left under another one.
 - What a request leaves can be found once its answer has begun, not before (Anthropic, "Prompt caching": "a cache entry only
   becomes available after the first response begins"). A request follows none that was still being read when it came, and what it
   found in the cache all the same would have been found unfolded too. An answer that was not streamed begins at a time that nobody
@@ -159,8 +160,8 @@ class PastRequest(NamedTuple):
         received = receipt.trails.received
         left = [one for one in (self, *self.others) if one.model in ("", receipt.model)]
         followed = _most_repeated(left, received)
-        if followed and followed.is_read_beside(receipt) and not followed.is_found_by(receipt):
-            followed = _most_repeated([one for one in left if not one.is_read_beside(receipt)], received)
+        if followed and not followed.may_be_found_by(receipt) and not followed.is_found_by(receipt):
+            followed = _most_repeated([one for one in left if one.may_be_found_by(receipt)], received)
         if followed is self:
             return self
         others = tuple(one for one in (self.alone(), *self.others) if one is not followed)
@@ -169,6 +170,11 @@ class PastRequest(NamedTuple):
         known = followed._asdict()
         own = {name: known[name] for name in _OWN} | {"scale": followed.scale or self.scale}
         return self._replace(**own, others=others)
+
+    def may_be_found_by(self, receipt: Receipt) -> bool:
+        """Whether what it left is where the other looks, and was there when the other came."""
+        key, own = (trails.key if trails else 0 for trails in (self.trails, receipt.trails))
+        return key == own and not self.is_read_beside(receipt)
 
     def is_read_beside(self, receipt: Receipt) -> bool:
         """Whether it was still being read when the other came. One from after the other's end is from before a clock was set
@@ -338,18 +344,23 @@ def with_fold(receipt: Receipt, used: TokenUse, past: PastRequest | None) -> Tok
     if receipt.status != "observed" or not (receipt.tokens_before and receipt.tokens_after):
         return None
     share = min(1.0, receipt.tokens_after / receipt.tokens_before)
-    prompt = round(used.prompt * share)
+    prompt, writes = round(used.prompt * share), used.written > 0 or bool(past and past.writes)
     if past is None or past.trails is None or receipt.trails is None:
         cached = round(used.cached * share)
     else:
         reach, now, before = _reach(receipt, past, ""), receipt.trails.sent, past.trails.sent
         repeated = now.entries.found(before.entries) if reach.marked else now.repeats(before)
-        whole = min(prompt, round(repeated * (past.folded_tokens or past.sent)))
-        warm = 2 * used.cached >= reach.unfolded
-        cached = (whole if warm else min(whole, used.cached)) if whole >= least_cached(receipt.model) else 0
-    written = prompt - cached if used.written or (past and past.writes) else 0
+        tokens = min(prompt, round(repeated * (past.folded_tokens or past.sent)))
+        whole = _held(receipt, tokens, in_steps=not (writes or reach.marked))
+        cached = whole if 2 * used.cached >= reach.unfolded else min(whole, used.cached)
+    written = prompt - cached if writes else 0
     hours = round(written * used.written_hour / used.written) if used.written else 0
     return _other_prompt(used, prompt, cached, written, hours)
+
+
+def _held(receipt: Receipt, tokens: int, *, in_steps: bool) -> int:
+    """Those of a prefix that a cache takes."""
+    return 0 if tokens < least_cached(receipt.model) else tokens - tokens % _STEP * in_steps
 
 
 def _unfolded_tokens(receipt: Receipt, used: TokenUse, scale: float) -> int:
@@ -381,7 +392,7 @@ def without_turnfold(receipt: Receipt, used: TokenUse, past: PastRequest | None,
     warm = _look(receipt, used, past, reach, sections).warm_share(past, receipt.at - past.at)
     writes = past.writes or used.written > 0
     whole = prompt if unknown else min(prompt, round(reach.unfolded * _recounted(receipt, prompt, past)))
-    whole = 0 if whole < least_cached(receipt.model) else whole if writes or reach.marked else whole - whole % _STEP
+    whole = _held(receipt, whole, in_steps=not (writes or reach.marked))
     whole = max(whole, min(prompt, used.cached))  # tools or requests that begin alike
     cached = round(warm * whole + (1 - warm) * min(whole, used.cached))
     written = _written(receipt, used, past, prompt, cached)
@@ -473,7 +484,7 @@ def _with_earlier_entries(receipt: Receipt, used: TokenUse, without: TokenUse, p
     since = receipt.at - past.at
     whole, sent = past.unfolded / (without.prompt or 1), past.sent / (used.prompt or 1)
     received = now.received.with_earlier(past.trails.received, whole, since)
-    return Trails(received, now.sent.with_earlier(past.trails.sent, sent, since))
+    return replace(now, received=received, sent=now.sent.with_earlier(past.trails.sent, sent, since))
 
 
 def _answered(receipt: Receipt) -> float:

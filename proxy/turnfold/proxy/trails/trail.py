@@ -84,26 +84,34 @@ class Trail:
         return replace(self, entries=self.entries.with_earlier(earlier.entries, scale, elapsed))
 
     def repeats(self, earlier: Trail) -> float:
-        """Share of an earlier request's messages with which this one begins, 0 to 1; to a kilobyte, and 1 when it is all."""
+        """Share of an earlier request's messages with which this one begins, 0 to 1, and 1 when it is all. Of the kilobyte in
+        which they part half counts, unless it is the first one."""
         low, high = 0, min(len(self.sums), len(earlier.sums)) // _WIDTH
         while low < high:
             middle = (low + high + 1) // 2
             at = slice((middle - 1) * _WIDTH, middle * _WIDTH)
             low, high = (middle, high) if self.sums[at] == earlier.sums[at] else (low, middle - 1)
         whole = low == _MOST or low * _STEP + _SLACK >= earlier.size
-        return 1.0 if whole else low * _STEP / earlier.size
+        return 1.0 if whole else (low * _STEP + (_STEP // 2 if low else 0)) / earlier.size
 
 
 @dataclass(frozen=True, slots=True)
 class Trails:
-    """Of one request: as it came in, and as it went out."""
+    """Of one request: as it came in, and as it went out.
+
+    Attributes:
+        key: checksum of the client's `prompt_cache_key`; 0 for none. Requests with different keys go to machines with caches of
+            their own (OpenAI, "Prompt caching").
+    """
 
     received: Trail
     sent: Trail
+    key: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON value; `sent` is null where it equals `received`."""
-        return {"received": self.received.to_json(), "sent": None if self.sent == self.received else self.sent.to_json()}
+        sent = None if self.sent == self.received else self.sent.to_json()
+        return {"received": self.received.to_json(), "sent": sent} | ({"key": self.key} if self.key else {})
 
     @classmethod
     def from_json(cls, value: Any) -> Trails:
@@ -114,13 +122,15 @@ class Trails:
         """
         first, second = value if isinstance(value, list) else (value["received"], value["sent"])
         received = Trail.from_json(first)
-        return cls(received, Trail.from_json(second) if second else received)
+        key = value.get("key", 0) if isinstance(value, dict) else 0
+        return cls(received, Trail.from_json(second) if second else received, key)
 
 
 def trails_of(received: Conversation, sent: Conversation, memo: Memo | None = None) -> Trails:
     """The trails of a request; with a memo, that of what was received goes on from where the conversation's last one ended."""
     trail = trail_of(received, memo)
-    return Trails(trail, trail if sent is received else trail_of(sent))
+    key = received.settings.get("prompt_cache_key")
+    return Trails(trail, trail if sent is received else trail_of(sent), zlib.crc32(repr(key).encode()) if key else 0)
 
 
 def trail_of(conversation: Conversation, memo: Memo | None = None) -> Trail:
