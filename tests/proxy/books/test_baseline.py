@@ -566,3 +566,17 @@ def test_each_cache_key_has_a_cache_of_its_own(keys: tuple[int, int], found: int
         without = without_turnfold(one, used(one), past, "x")
         past = PastRequest.from_bytes(next_past(one, used(one), without, past, "x").to_bytes())
     assert without.cached == cached
+
+
+@pytest.mark.parametrize("seconds", [0.0, 20.0])
+def test_what_was_left_before_two_branches_came_at_once_is_found_by_both(seconds: float) -> None:
+    """The request that both go on from is known no more once one of them does."""
+    past, without, size, at = None, TokenUse(0), 20_000, NOON
+    for name, more, pause in (("", 0, 0.0), ("/one", 400, 60.0), ("/other", 500, seconds)):
+        at += pause
+        sides = Trails(trail(size + more, f"raw{name}", size), trail(600, f"fold{name}"))
+        one = receipt(usage=(600, 0, 0, 0), tokens_before=size + more, tokens_after=600, trails=sides, at=at)
+        past = past.followed_by(one) if past else None
+        without = without_turnfold(one, used(one), past, "x")
+        past = PastRequest.from_bytes(next_past(one, used(one), without, past, "x").to_bytes())
+    assert without.cached == pytest.approx(19_968, abs=128)

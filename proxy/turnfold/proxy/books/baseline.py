@@ -95,6 +95,7 @@ class PastRequest(NamedTuple):
             () for none.
         schema: fingerprint of its tools and response format; None if unknown.
         answered: Unix time from which on a later request may find it in the cache.
+        stood, stood_sent: tokens of it, unfolded and as it was sent, that an earlier request had left.
     """
 
     unfolded: int
@@ -121,6 +122,8 @@ class PastRequest(NamedTuple):
     schema: str | None = None
     times: tuple[tuple[int, int], ...] = ()
     answered: float = 0.0
+    stood: int = 0
+    stood_sent: int = 0
 
     @property
     def overdue(self) -> bool:
@@ -161,7 +164,10 @@ class PastRequest(NamedTuple):
         left = [one for one in (self, *self.others) if one.model in ("", receipt.model)]
         followed = _most_repeated(left, received)
         if followed and not followed.may_be_found_by(receipt) and not followed.is_found_by(receipt):
-            followed = _most_repeated([one for one in left if one.may_be_found_by(receipt)], received)
+            mine = [one for one in left if one.has_key_of(receipt)]
+            there = (one.before_it if one.is_read_beside(receipt) else one for one in mine)
+            followed = _most_repeated(there, received)
+            followed = followed if followed and followed.unfolded else None
         if followed is self:
             return self
         others = tuple(one for one in (self.alone(), *self.others) if one is not followed)
@@ -173,8 +179,22 @@ class PastRequest(NamedTuple):
 
     def may_be_found_by(self, receipt: Receipt) -> bool:
         """Whether what it left is where the other looks, and was there when the other came."""
+        return self.has_key_of(receipt) and not self.is_read_beside(receipt)
+
+    def has_key_of(self, receipt: Receipt) -> bool:
+        """Whether both have the same `prompt_cache_key`."""
         key, own = (trails.key if trails else 0 for trails in (self.trails, receipt.trails))
-        return key == own and not self.is_read_beside(receipt)
+        return key == own
+
+    @property
+    def before_it(self) -> PastRequest:
+        """What of it an earlier request had left, which may be known no more, as a request of its own."""
+        if self.trails is None or not (self.unfolded and self.stood):
+            return PastRequest(0, 0)
+        received = self.trails.received.begun(self.stood / self.unfolded)
+        sent = self.trails.sent.begun(self.stood_sent / self.sent if self.sent else 0.0)
+        trails, known = replace(self.trails, received=received, sent=sent), self.alone()
+        return known._replace(unfolded=self.stood, sent=self.stood_sent, trails=trails, received=0, answered=self.at, stood=0)
 
     def is_read_beside(self, receipt: Receipt) -> bool:
         """Whether it was still being read when the other came. One from after the other's end is from before a clock was set
@@ -217,7 +237,7 @@ class PastRequest(NamedTuple):
 #: What a past request knows of itself, and not of the conversation.
 _OWN: Final = (
     *("unfolded", "sent", "sections", "scale", "trails", "received", "at", "since"),
-    *("folded_tokens", "foldable", "model", "schema", "answered"),
+    *("folded_tokens", "foldable", "model", "schema", "answered", "stood", "stood_sent"),
 )
 
 
@@ -443,7 +463,8 @@ def _other_prompt(used: TokenUse, prompt: int, cached: int, written: int, hours:
 def next_past(receipt: Receipt, used: TokenUse, without: TokenUse, past: PastRequest | None, sections: str) -> PastRequest:
     """What the model remembers for the conversation's next request."""
     before = past or PastRequest(0, 0)
-    look = _look(receipt, used, before, _reach(receipt, before, sections), sections)
+    reach = _reach(receipt, before, sections)
+    look = _look(receipt, used, before, reach, sections)
     clear, doubtful = look.tells and not look.doubtful, look.tells and look.doubtful
     observed = receipt.status == "observed" and receipt.tokens_before > 0
     others, crowded = _others(receipt, past)
@@ -473,6 +494,8 @@ def next_past(receipt: Receipt, used: TokenUse, without: TokenUse, past: PastReq
         schema=receipt.schema,
         times=_with_one(before.times, receipt.at - before.at, look.hit) if clear else before.times,
         answered=_answered(receipt),
+        stood=min(without.prompt, round(reach.unfolded)),
+        stood_sent=min(used.prompt, round(reach.sent)),
     )
 
 

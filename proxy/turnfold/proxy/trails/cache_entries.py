@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 
 _FORM: Final = struct.Struct("<IHH")
 _WHOLE: Final = 0xFFFF  # a share of 1
+_ROUNDED: Final = 0.001  # a share is told from another by more than this
 _MOST: Final = 12  # entries of a request, those that earlier ones left included
 
 
@@ -65,6 +66,11 @@ class Entries:
         """Share of an earlier request that is found in what it left; with the time since then, in what is still kept."""
         kept = [one for one in earlier.left if elapsed is None or not one.life or elapsed <= one.life]
         return max((one.share for one in kept if one.sum in self.sums), default=0.0)
+
+    def begun(self, share: float) -> Entries:
+        """Those of so much of the request's beginning."""
+        inside = (one for one in self.left if one.share <= share + _ROUNDED)
+        return Entries(tuple(KeptPrefix.of(one.sum, one.share / share, one.life) for one in inside), self.sums)
 
     def with_earlier(self, earlier: Entries, scale: float, elapsed: float) -> Entries:
         """The same with what an earlier request left and this one begins with too.

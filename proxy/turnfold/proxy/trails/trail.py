@@ -83,6 +83,11 @@ class Trail:
         """The same with what the cache still holds of an earlier request (``Entries.with_earlier``)."""
         return replace(self, entries=self.entries.with_earlier(earlier.entries, scale, elapsed))
 
+    def begun(self, share: float) -> Trail:
+        """That of so much of the request's beginning."""
+        size = round(min(1.0, share) * self.size)
+        return Trail(size, self.sums[: size // _STEP * _WIDTH], self.entries.begun(share))
+
     def repeats(self, earlier: Trail) -> float:
         """Share of an earlier request's messages with which this one begins, 0 to 1, and 1 when it is all. Of the kilobyte in
         which they part half counts, unless it is the first one."""
