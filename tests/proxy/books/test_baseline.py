@@ -580,3 +580,13 @@ def test_what_was_left_before_two_branches_came_at_once_is_found_by_both(seconds
         without = without_turnfold(one, used(one), past, "x")
         past = PastRequest.from_bytes(next_past(one, used(one), without, past, "x").to_bytes())
     assert without.cached == pytest.approx(19_968, abs=128)
+
+
+def test_tools_that_the_upstream_counts_otherwise_scale_no_text() -> None:
+    """4,000 of our tokens are tools, which it counts as 1,000."""
+    past = None
+    for whole, sent, status in ((6_000, 6_000, "passthrough"), (20_000, 20_000, "passthrough"), (60_000, 9_000, "folded")):
+        one = receipt(status=status, tokens_before=whole, tokens_after=sent, usage=(sent - 3_000, 0, 0, 0), schema="tools")
+        without = without_turnfold(one, used(one), past, "x" if status == "folded" else "")
+        past = PastRequest.from_bytes(next_past(one, used(one), without, past, "").to_bytes())
+        assert without.prompt == whole - 3_000

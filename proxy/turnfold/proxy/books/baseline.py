@@ -95,6 +95,8 @@ class PastRequest(NamedTuple):
             () for none.
         schema: fingerprint of its tools and response format; None if unknown.
         answered: Unix time from which on a later request may find it in the cache.
+        counted: our count and the upstream's of the last request that was sent whole, and in front of that of the first one with
+            its tools; () for none.
         stood, stood_sent: tokens of it, unfolded and as it was sent, that an earlier request had left.
     """
 
@@ -122,6 +124,7 @@ class PastRequest(NamedTuple):
     schema: str | None = None
     times: tuple[tuple[int, int], ...] = ()
     answered: float = 0.0
+    counted: tuple[int, ...] = ()
     stood: int = 0
     stood_sent: int = 0
 
@@ -134,6 +137,13 @@ class PastRequest(NamedTuple):
     def warm_share(self) -> float:
         """Of the conversation's requests."""
         return self.warm / self.seen if self.seen else 1.0
+
+    def upstream_count(self, tokens: int) -> float:
+        """By the upstream's count, where so many tokens are ours. It counts tools otherwise, and they are the same in each
+        request: only what came between two that were sent whole tells how it counts the rest."""
+        first, there, last, then = self.counted or (0, 0, 0, 0)
+        each = (then - there) / (last - first) if last - first >= _SCALED else 0.0
+        return then + each * (tokens - last) if 0.5 * self.scale < each < 2 * self.scale else tokens * self.scale
 
     def warm_after(self, elapsed: float) -> float:
         """The share of those that came so long behind the one before; that of these and of quicker ones counts as one of them. It
@@ -231,7 +241,8 @@ class PastRequest(NamedTuple):
         trails = named.pop("trails", None)
         others = tuple(cls._build(one) for one in named.pop("others", ()))
         times = tuple((seen, warm) for seen, warm in named.pop("times", ()))
-        return cls(**named, trails=Trails.from_json(trails) if trails else None, others=others, times=times)
+        counted = tuple(named.pop("counted", ()))
+        return cls(**named, counted=counted, trails=Trails.from_json(trails) if trails else None, others=others, times=times)
 
 
 #: What a past request knows of itself, and not of the conversation.
@@ -383,10 +394,12 @@ def _held(receipt: Receipt, tokens: int, *, in_steps: bool) -> int:
     return 0 if tokens < least_cached(receipt.model) else tokens - tokens % _STEP * in_steps
 
 
-def _unfolded_tokens(receipt: Receipt, used: TokenUse, scale: float) -> int:
+def _unfolded_tokens(receipt: Receipt, used: TokenUse, past: PastRequest | None) -> int:
     if not is_folded(receipt):
         return used.prompt
-    return round(receipt.tokens_before * (scale or used.prompt / receipt.tokens_after))
+    if past is None or not past.scale:
+        return round(receipt.tokens_before * used.prompt / receipt.tokens_after)
+    return round(past.upstream_count(receipt.tokens_before))
 
 
 def without_turnfold(receipt: Receipt, used: TokenUse, past: PastRequest | None, sections: str) -> TokenUse:
@@ -401,7 +414,7 @@ def without_turnfold(receipt: Receipt, used: TokenUse, past: PastRequest | None,
     unknown = past is not None and _follows_a_dropped_one(receipt, past)
     if unknown and not is_folded(receipt):
         return used
-    prompt = _unfolded_tokens(receipt, used, past.scale if past else 0.0)
+    prompt = _unfolded_tokens(receipt, used, past)
     if past is None:
         cached = round(prompt * used.cached / used.prompt) if used.prompt else 0
         written = _written(receipt, used, None, prompt, cached)
@@ -424,7 +437,7 @@ def without_turnfold(receipt: Receipt, used: TokenUse, past: PastRequest | None,
 def _recounted(receipt: Receipt, prompt: int, past: PastRequest) -> float:
     """By how much what is known of the last request is to be scaled to count as this one does: how a short prompt, as both may
     have been sent, was counted says little of a long one."""
-    if not (is_folded(receipt) and past.received and past.unfolded):
+    if past.scale or not (is_folded(receipt) and past.received and past.unfolded):
         return 1.0
     return prompt / receipt.tokens_before * past.received / past.unfolded
 
@@ -469,6 +482,8 @@ def next_past(receipt: Receipt, used: TokenUse, without: TokenUse, past: PastReq
     observed = receipt.status == "observed" and receipt.tokens_before > 0
     others, crowded = _others(receipt, past)
     tells_scale = not is_folded(receipt) and receipt.tokens_before >= _SCALED
+    now = (receipt.tokens_before, used.prompt)
+    first = now if _has_other_tools(receipt, before) or not before.counted else before.counted[:2]
     return PastRequest(
         unfolded=without.prompt,
         sent=used.prompt,
@@ -494,6 +509,7 @@ def next_past(receipt: Receipt, used: TokenUse, without: TokenUse, past: PastReq
         schema=receipt.schema,
         times=_with_one(before.times, receipt.at - before.at, look.hit) if clear else before.times,
         answered=_answered(receipt),
+        counted=(*first, *now) if tells_scale else before.counted,
         stood=min(without.prompt, round(reach.unfolded)),
         stood_sent=min(used.prompt, round(reach.sent)),
     )
@@ -531,7 +547,7 @@ def unreported(receipt: Receipt, past: PastRequest | None, sections: str) -> Pas
     sent = sent if is_folded(receipt) else whole
     after = next_past(receipt, TokenUse(sent), TokenUse(whole), past, sections)
     known = before._asdict()
-    return after._replace(**{name: known[name] for name in ("seen", "warm", "times", "events", "silent", "scale")})
+    return after._replace(**{name: known[name] for name in ("seen", "warm", "times", "events", "silent", "scale", "counted")})
 
 
 def _others(receipt: Receipt, past: PastRequest | None) -> tuple[tuple[PastRequest, ...], bool]:
