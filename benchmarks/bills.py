@@ -225,7 +225,7 @@ class UsePlayer:
                 cache = self.caches.setdefault(key, KeyCache(self.column))
                 uses.append(cache.look(value, prompt, self.clock, cold=cold))
                 self.prompts[way] += uses[way].prompt
-                leaving.append(partial(cache.leave, value, prompt, self.clock))
+                leaving.append(partial(cache.leave, prompt, self.clock))
             self._charge(forwarded, uses[0], uses[1], told=sent.does != "left")
         for leave in leaving:
             leave()
@@ -239,9 +239,10 @@ class UsePlayer:
             self.dollars[1] += dollars(model, without, self.clock) or 0.0
 
 
-def measure_use(name: str, column: Column, miss: float, seed: int) -> UseFigures:
+def measure_use(name: str, column: Column, miss: float, seed: int, fixed: float | None = None) -> UseFigures:
     """One use under one column, with a proxy that has seen nothing before."""
-    player, draw = UsePlayer(column, miss), random.Random(f"{name}/{seed}/{miss}")
+    inside = Inside(Settings(folding=FoldingSettings(cache_hit_share=fixed)))
+    player, draw = UsePlayer(column, miss, inside), random.Random(f"{name}/{seed}/{miss}")
     for sent in USES[name](f"{name}/{seed}"):
         player.play(sent, draw)
     ends = player.found.ends
@@ -398,10 +399,10 @@ def tenants(name: str, column: Column, limit: int, most: int) -> Iterator[dict[s
 def _print_uses(chosen: argparse.Namespace) -> None:
     halves = {"worked on": list(WORKED_ON), "held out": list(HELD_OUT)}
     names = [name for one in chosen.uses or USES for name in halves.get(one, [one])]
-    for name, seed in product(names, range(chosen.seeds)):
+    for name, seed, fixed in product(names, range(chosen.seeds), chosen.fixed or [None]):
         for column, miss in product([one for one in chosen.columns if one in columns_of(name)], chosen.miss):
             if not (miss and column == "none"):
-                print(json.dumps(asdict(measure_use(name, COLUMNS[column], miss, seed))), flush=True)
+                print(json.dumps(asdict(measure_use(name, COLUMNS[column], miss, seed, fixed))), flush=True)
 
 
 def main() -> None:

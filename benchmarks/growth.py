@@ -50,7 +50,7 @@ from turnfold.compression.wire.messages import MESSAGES
 from turnfold.compression.wire.responses import RESPONSES
 from turnfold.config.fold import fold_options
 from turnfold.config.settings import Settings
-from turnfold.proxy.chat.trail import trails_of
+from turnfold.proxy.trails.trail import trails_of
 
 _WINDOW: Final = 20  # turns; about two fold events are among them
 _FROM: Final = 400  # the turn from which on a line is fitted: folding has begun, at any price of cached tokens

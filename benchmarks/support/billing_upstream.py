@@ -57,7 +57,7 @@ class KeyCache:
     def take(self, body: Body, prompt: Prompt, clock: float) -> TokenUse:
         """The usage of a request; what it leaves is held from then on."""
         use = self.look(body, prompt, clock)
-        self.leave(body, prompt, clock)
+        self.leave(prompt, clock)
         return use
 
     def look(self, body: Body, prompt: Prompt, clock: float, *, cold: bool = False) -> TokenUse:
@@ -70,14 +70,16 @@ class KeyCache:
         hit = 0 if cold else max(self._held(prompt, clock), default=0)
         last = max(prompt.marks, default=0) if self.column.kind == "marks" else size
         written = max(0, last - hit) if self.column.prices.write != 1 and last >= self.column.least else 0
-        return TokenUse(size, _SAID * int(body.get("n") or 1), hit, written, written if _life(body) == _HOUR else 0)
+        hour = min(written, max(0, max(prompt.hours, default=0) - hit))
+        return TokenUse(size, _SAID * int(body.get("n") or 1), hit, written, hour)
 
-    def leave(self, body: Body, prompt: Prompt, clock: float) -> None:
+    def leave(self, prompt: Prompt, clock: float) -> None:
         """What a request leaves is held from now on."""
         places = self._places(prompt)
         for at, digest in zip(places, _digests(prompt.tokens, places), strict=True):
             if at >= self.column.least:
-                self.known[digest] = max(clock + _life(body), self.known.get(digest, 0.0))
+                life = _HOUR if at in prompt.hours else _SECONDS
+                self.known[digest] = max(clock + life, self.known.get(digest, 0.0))
                 self.lengths.add(at)
 
     def _places(self, prompt: Prompt) -> list[int]:
@@ -87,14 +89,12 @@ class KeyCache:
         return sorted(set(ends[kind]))
 
     def _held(self, prompt: Prompt, clock: float) -> Iterator[int]:
-        """Where this one does: it may also be where an earlier one had a mark."""
-        places = sorted(at for at in self.lengths if at <= len(prompt.tokens))
+        """Where this one does: it may also be where an earlier one had a mark. Where caches hit at marks, one in front of its own
+        last mark."""
+        most = max(prompt.marks, default=0) if self.column.kind == "marks" else len(prompt.tokens)
+        places = sorted(at for at in self.lengths if at <= most)
         digests = zip(places, _digests(prompt.tokens, places), strict=True)
         return (at for at, digest in digests if self.known.get(digest, -1.0) >= clock)
-
-
-def _life(body: Body) -> float:
-    return _HOUR if '"1h"' in json.dumps(body) else _SECONDS
 
 
 def _digests(tokens: list[int], places: list[int]) -> Iterator[bytes]:

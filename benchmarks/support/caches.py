@@ -72,10 +72,11 @@ USUAL: Final = ("none", "gpt-4o", "gpt-4.1", "gpt-5", "gpt-5.6", "claude")
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A rendered prompt: its tokens, and the positions behind parts that carry a cache mark."""
+    """A rendered prompt: its tokens, the positions behind parts that carry a cache mark, and those of them for an hour."""
 
     tokens: list[int]
     marks: tuple[int, ...] = ()
+    hours: frozenset[int] = frozenset()
 
 
 @lru_cache(maxsize=20_000)
@@ -116,6 +117,7 @@ def render_body(body: bytes) -> Prompt:
     value = json.loads(body)
     out: list[int] = []
     marks: list[int] = []
+    hours: list[int] = []
     history = value.get("messages") or value.get("input") or []
     for item in (*(value.get("tools") or ()), value.get("system"), value.get("instructions"), *history):
         if item is None:
@@ -123,15 +125,24 @@ def render_body(body: bytes) -> Prompt:
         kind = f"{item.get('role')}/{item.get('type')}" if isinstance(item, dict) else "instructions"
         out += (-1, -2 - sum(map(ord, kind)))
         for piece in _pieces(item):
-            if piece is None:
+            if isinstance(piece, bool):
                 marks.append(len(out))
+                hours += [len(out)] * piece
             else:
                 out += piece
-    return Prompt(out, tuple(marks))
+    if value.get("cache_control"):  # the provider sets the mark itself, at the end
+        marks.append(len(out))
+        hours += [len(out)] * _asks_for_an_hour(value)
+    return Prompt(out, tuple(marks), frozenset(hours))
 
 
-def _pieces(value: Any) -> Iterator[Sequence[int] | None]:
-    """Tokens of a value's texts, in order; None where a cache mark stands."""
+def _asks_for_an_hour(part: dict[str, Any]) -> bool:
+    mark = part.get("cache_control")
+    return isinstance(mark, dict) and mark.get("ttl") == "1h"
+
+
+def _pieces(value: Any) -> Iterator[Sequence[int] | bool]:
+    """Tokens of a value's texts, in order; where a cache mark stands, whether it asks for an hour."""
     if isinstance(value, str):
         yield _encode(value)
     elif isinstance(value, list):
@@ -147,7 +158,7 @@ def _pieces(value: Any) -> Iterator[Sequence[int] | None]:
                 elif key not in _NAMES:
                     yield from _pieces(inner)
         if "cache_control" in value or "prompt_cache_breakpoint" in value:
-            yield None
+            yield _asks_for_an_hour(value)
 
 
 def common(one: Sequence[int], other: Sequence[int]) -> int:

@@ -27,11 +27,11 @@ from turnfold.proxy.books.pricing import RequestPricing
 from turnfold.proxy.books.rollups import RequestCost
 from turnfold.proxy.books.watchers import WarmthWatcher
 from turnfold.proxy.chat.receipts import Receipt, Status, Usage
-from turnfold.proxy.chat.trail import trails_of
 from turnfold.proxy.learning.deciding import Decisions, Place
 from turnfold.proxy.learning.pauses import Pauses
 from turnfold.proxy.learning.warming import WarmthMemory
 from turnfold.proxy.learning.window_records import Spot
+from turnfold.proxy.trails.trail import trails_of
 
 WIRES: Final[Mapping[str, Wire]] = {"chat": CHAT, "messages": MESSAGES, "responses": RESPONSES}
 _TENANT, _UPSTREAM = "somebody", "https://upstream"

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from benchmarks.support import document_uses as documents
 from benchmarks.support import marked_uses as marked
 from benchmarks.support.growing_chats import Chat, Sent
 from benchmarks.support.marked_uses import HOUR
@@ -414,6 +415,13 @@ WORKED_ON: Final[Mapping[str, _Use]] = {
     "own breakpoints": marked.own_breakpoints,
     "long answers": _long_answers,
     "total after each entry": _all_entries,
+    "document, marked": documents.document_marked,
+    "document, gateway's marks": documents.document_marked_twice,
+    "document, a key for each user": documents.document_by_user,
+    "answers made again, marked": documents.regenerated_marked,
+    "three branches, marked": documents.branches_marked,
+    "four agents at once, marked": documents.agents_beside,
+    "exchanges dropped in the middle": documents.dropped_in_the_middle,
 }
 HELD_OUT: Final[Mapping[str, _Use]] = {
     "next day": _next_day,
@@ -441,6 +449,15 @@ HELD_OUT: Final[Mapping[str, _Use]] = {
     "long questions": _long_questions,
     "list at times": _list_at_times,
     "faults": _faulty,
+    "document, own breakpoint": documents.document_breakpoint,
+    "document, marked for an hour": documents.document_for_an_hour,
+    "document, marked by the provider": documents.document_marked_by_itself,
+    "two documents, marked": documents.two_documents,
+    "edits, marked": documents.edited_marked,
+    "time in the system text, marked": documents.clock_marked,
+    "tools that change": documents.tools_change,
+    "forks at once, marked": documents.forks_beside,
+    "over the price step": documents.over_the_step,
 }
 USES: Final[Mapping[str, _Use]] = {**WORKED_ON, **HELD_OUT}
 
@@ -461,8 +478,10 @@ _ON_CHAT: Final = (
 
 def columns_of(name: str) -> tuple[str, ...]:
     """The price columns whose clients use conversations so."""
-    if name == "own breakpoints":
+    if "own breakpoint" in name:
         return ("gpt-5.6",)
+    if "gateway" in name:
+        return ("claude", "claude, 1 h", "haiku")
     if "key" in name:
         return ("gpt-4o", "gpt-4.1", "gpt-5", "gpt-5.6")
     wire = next(USES[name]("")).wire

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support.cases import each
 from turnfold.compression.options import CachePrices
 from turnfold.config.fold import fold_options
-from turnfold.config.prices import TokenUse, dollars, least_cached, prices_of
+from turnfold.config.prices import TokenUse, caches_at_marks, dollars, least_cached, prices_of
 from turnfold.config.settings import FoldingSettings, ModelSettings, Settings
 from turnfold.config.windows import window_of
 
@@ -100,6 +100,22 @@ def test_an_unlisted_model_has_the_prices_of_its_family(model: str, family: str)
     assert prices.cache.read < 1.0
     assert (prices.guessed, known.guessed) == (True, False)
     assert dollars(model, TokenUse(1000), NOW) is None
+
+
+@each(
+    ("model", "price", "at_marks"),
+    [
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", 3.3, True),
+        ("global.anthropic.claude-sonnet-4-5-20250929-v1:0", 3.0, True),
+        ("converse/eu.anthropic.claude-haiku-4-5-20251001-v1:0", 1.1, True),
+        ("meta.llama3-1-70b-instruct-v1:0", 0.72, False),
+        ("somebody.large-2", None, False),
+        ("gpt-5.6", 4.0, True),
+        ("gpt-4.1", 2.0, False),
+    ],
+)
+def test_names_of_bedrock_are_known_behind_a_gateway(model: str, price: float | None, at_marks: bool) -> None:
+    assert (prices_of(model).input, caches_at_marks(model)) == (price, at_marks)
 
 
 def test_dollars_count_the_cache() -> None:

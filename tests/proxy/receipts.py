@@ -12,8 +12,8 @@ from turnfold.config.prices import TokenUse, dollars
 from turnfold.config.settings import StoreSettings
 from turnfold.proxy.books.ledger import Ledger
 from turnfold.proxy.chat.receipts import OwnCall, Receipt, Usage
-from turnfold.proxy.chat.trail import Trail, Trails
 from turnfold.proxy.store import Store
+from turnfold.proxy.trails.trail import Trail, Trails
 
 NOON = 1_760_011_200.0  # 2025-10-09T12:00:00Z
 HOUR, DAY = 3600, 86400

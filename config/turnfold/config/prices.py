@@ -38,6 +38,8 @@ _EMBEDDING: Final = "text-embedding-"
 _EMBEDDING_MAKER: Final = "openai"
 # Dates and tags: gpt-4o-2024-08-06, claude-sonnet-4-5-20250929, gpt-4-0613, gemini-2.5-pro-preview-05-06, x:free, x@latest.
 _TAG: Final = re.compile(r"(?:-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|(?:preview|exp)(?:-\d{2}-\d{2})?|latest)|[:@][\w.-]*)$")
+# Bedrock's names, which gateways hand on: a region or none, the maker, the model.
+_BEDROCK: Final = re.compile(r"(?:[a-z]{2,6}(?:-[a-z]+)?\.)?[a-z0-9]{2,20}\.[a-z][a-z0-9]*-")
 _MAX_NAME: Final = 200
 _TUNED: Final = "ft:"
 #: A gateway's name for what it gives away (OpenRouter): the tag is part of the price.
@@ -168,8 +170,9 @@ def _look_up(model: str, url: str) -> _PricedModel | None:
     by_upstream = (_find(name, url) for name in names if url)
     by_name = (_find(name, None, maker) for maker in makers for name in names)
     embedding = (_find(name, None, _EMBEDDING_MAKER) for name in names if name.startswith(_EMBEDDING))
+    by_region = (_find(name, None, "aws") for name in names if _BEDROCK.match(name))
     by_family = (_find(name, None, maker, guessed=True) for name in _families(model) for maker in _MAKERS)
-    return next((found for found in chain(by_upstream, by_name, embedding, by_family) if found), None)
+    return next((found for found in chain(by_upstream, by_name, by_region, embedding, by_family) if found), None)
 
 
 def _newest(info: ModelInfo) -> Any:
@@ -213,6 +216,12 @@ def least_cached(model: str) -> int:
     name = bare_name(model).rpartition("anthropic.")[2].replace(".", "-")  # Bedrock puts the maker in front
     family = max((known for known in _LEAST_CACHED if name.startswith(known)), key=len, default=None)
     return _LEAST_CACHED[family] if family else USUAL_LEAST
+
+
+@lru_cache(maxsize=1024)
+def caches_at_marks(model: str) -> bool:
+    """Whether a model's provider keeps only what ends at a mark or with a request: those are the ones who charge for writing."""
+    return takes_breakpoints(model) or _known_ratios(model.rpartition("anthropic.")[2]).write > 1
 
 
 @lru_cache(maxsize=1024)

@@ -50,7 +50,6 @@ from turnfold.proxy.chat.elsewhere import (
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
 from turnfold.proxy.chat.folding import Folding, Lanes, ends_in_loop, is_compacted
 from turnfold.proxy.chat.receipts import Originals, PackedSection
-from turnfold.proxy.chat.trail import trails_of
 from turnfold.proxy.incidents import attempt
 from turnfold.proxy.lanes.frames import read_frame, write_frame
 from turnfold.proxy.lanes.taking_over import BIT, LARGEST_BIT
@@ -59,6 +58,7 @@ from turnfold.proxy.learning.warming import WarmthMemory
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.outbound.destination import Destination
 from turnfold.proxy.outbound.relay import RelayableAnswer
+from turnfold.proxy.trails.trail import trails_of
 
 _WIRES: Final = {wire.name: wire for wire in (CHAT, RESPONSES, MESSAGES)}
 _PATIENCE: Final = 5  # how much lower its priority is

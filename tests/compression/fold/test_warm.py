@@ -19,7 +19,7 @@ from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Wire
 from turnfold.compression.wire.messages import MESSAGES
 from turnfold.compression.wire.responses import RESPONSES
-from turnfold.proxy.chat.trail import trails_of
+from turnfold.proxy.trails.trail import trails_of
 
 _HISTORY: dict[Wire, str] = {CHAT: "messages", RESPONSES: "input", MESSAGES: "messages"}
 _WORDS = (

@@ -24,7 +24,8 @@ from turnfold.proxy.books.baseline import (
 )
 from turnfold.proxy.books.pricing import RequestPricing
 from turnfold.proxy.chat.receipts import Receipt
-from turnfold.proxy.chat.trail import Trail, Trails
+from turnfold.proxy.trails.cache_entries import Entries, KeptPrefix
+from turnfold.proxy.trails.trail import Trail, Trails
 
 
 @dataclass
@@ -487,13 +488,113 @@ def test_nothing_is_found_of_a_prompt_that_is_still_being_read(second: dict[str,
         past = next_past(one, used(one), without, past, "x")
 
 
-@pytest.mark.parametrize(("marked", "size", "written"), [(True, 20_000, 20_000), (False, 20_000, 0), (True, 900, 0)])
-def test_a_prompt_that_its_client_marks_would_have_been_written_to_the_cache(marked: bool, size: int, written: int) -> None:
+MARKED = "claude-sonnet-4-5"
+
+
+@pytest.mark.parametrize(
+    ("entries", "size", "written"),
+    [
+        ([KeptPrefix(7, 1.0)], 20_000, (20_000, 0)),
+        ([KeptPrefix(7, 0.5, 300)], 20_000, (10_000, 0)),
+        ([KeptPrefix(7, 0.25, 3600), KeptPrefix(8, 1.0, 300)], 20_000, (20_000, 5_000)),
+        ([], 20_000, (0, 0)),
+        ([KeptPrefix(7, 1.0)], 900, (0, 0)),
+    ],
+)
+def test_a_prompt_that_its_client_marks_would_have_been_written_to_the_cache(
+    entries: list[KeptPrefix], size: int, written: tuple[int, int]
+) -> None:
     """As it was sent, it was too short for that."""
-    trails = Trails(trail(size, "raw"), trail(600, "fold"), marked)
-    one = receipt(usage=(600, 0, 0, 0), tokens_before=size, tokens_after=600, trails=trails, model="claude-sonnet-4-5")
+    trails = Trails(replace(trail(size, "raw"), entries=Entries(tuple(entries))), trail(600, "fold"))
+    one = receipt(usage=(600, 0, 0, 0), tokens_before=size, tokens_after=600, trails=trails, model=MARKED)
     past = next_past(one, used(one), TokenUse(size), None, "x")._replace(
         trails=Trails(trail(9_000, "other"), trail(600, "other"))
     )
-    assert without_turnfold(one, used(one), None, "x").written == written
-    assert without_turnfold(one, used(one), past, "x").written == written
+    for before in (None, past):
+        without = without_turnfold(one, used(one), before, "x")
+        assert (without.written, without.written_hour) == written
+
+
+def test_marks_that_the_upstream_does_not_heed_write_nothing() -> None:
+    side = replace(trail(20_000, "raw"), entries=Entries((KeptPrefix(7, 1.0),)))
+    one = receipt(usage=(8_000, 0, 0, 0), tokens_before=20_000, tokens_after=8_000, trails=Trails(side, side), model=MARKED)
+    assert without_turnfold(one, used(one), None, "x").written == 0
+
+
+def _marked(size: int, version: str, marks: dict[int, int], sums: set[int]) -> Trail:
+    """With marks behind so many tokens, the number of which is their checksum too."""
+    left = tuple(KeptPrefix(at, at / size, life) for at, life in marks.items())
+    return replace(trail(size, version), entries=Entries(left, frozenset(sums)))
+
+
+@pytest.mark.parametrize(
+    ("marks", "sums", "pause", "cached"),
+    [
+        ({20_000: 300}, {19_900, 20_400}, 20.0, 0),  # another question about the document, which is not marked by itself
+        ({20_000: 300}, {20_000, 20_400}, 20.0, 20_000),  # the conversation goes on
+        ({19_000: 3600, 20_000: 300}, {19_000, 20_000, 20_400}, 20.0, 20_000),
+        ({19_000: 3600, 20_000: 300}, {19_000, 20_000, 20_400}, 900.0, 19_000),
+        ({19_000: 3600, 20_000: 300}, {19_000, 20_400}, 4000.0, 19_000),  # all is gone by now, which only usage tells
+    ],
+)
+def test_what_is_found_unfolded_ends_at_a_mark(marks: dict[int, int], sums: set[int], pause: float, cached: int) -> None:
+    """As sent, each is too short to show what the cache held."""
+    past = None
+    for number, (size, kept) in enumerate(((20_000, marks), (20_400, {20_400: 300}))):
+        sides = Trails(_marked(size, "raw", kept, sums), _marked(600, "fold", {600: 300}, {600}))
+        one = receipt(usage=(600, 0, 0, 0), tokens_before=size, tokens_after=600, trails=sides, model=MARKED)
+        one = replace(one, at=NOON + number * pause)
+        past = past.followed_by(one) if past else None
+        without = without_turnfold(one, used(one), past, "x")
+        assert (without.cached, without.written) == ((cached, 20_400 - cached) if number else (0, 20_000))
+        past = next_past(one, used(one), without, past, "x")
+
+
+def test_a_mark_that_only_an_earlier_request_had_is_still_known() -> None:
+    """The document is marked in the first request, and the end of each question in all: later ones find the document."""
+    past = None
+    for number, marks in enumerate(({18_000: 300, 20_000: 300}, {20_100: 300}, {20_200: 300})):
+        size = 20_000 + 100 * number
+        sides = Trails(_marked(size, "raw", marks, {18_000, size}), _marked(600, "fold", {600: 300}, set()))
+        one = receipt(usage=(600, 0, 0, 0), tokens_before=size, tokens_after=600, trails=sides, model=MARKED)
+        without = without_turnfold(one, used(one), past, "x")
+        assert without.cached == (18_000 if number else 0)
+        past = PastRequest.from_bytes(next_past(one, used(one), without, past, "x").to_bytes())
+
+
+@pytest.mark.parametrize(("keys", "found", "cached"), [((1, 1), 0, 19_968), ((1, 2), 0, 0), ((1, 2), 1_920, 19_968)])
+def test_each_cache_key_has_a_cache_of_its_own(keys: tuple[int, int], found: int, cached: int) -> None:
+    """Unless the request that was sent found what was left under another key."""
+    past, without = None, TokenUse(0)
+    for at, key, hit in zip((NOON, NOON + 20.0), keys, (0, found), strict=True):
+        sides = Trails(trail(20_000, "raw"), trail(2_000, "fold"), key)
+        size = 2_000 if found else 600
+        one = receipt(usage=(size, 0, hit, 0), tokens_before=20_000, tokens_after=size, trails=sides, at=at)
+        past = past.followed_by(one) if past else None
+        without = without_turnfold(one, used(one), past, "x")
+        past = PastRequest.from_bytes(next_past(one, used(one), without, past, "x").to_bytes())
+    assert without.cached == cached
+
+
+@pytest.mark.parametrize("seconds", [0.0, 20.0])
+def test_what_was_left_before_two_branches_came_at_once_is_found_by_both(seconds: float) -> None:
+    """The request that both go on from is known no more once one of them does."""
+    past, without, size, at = None, TokenUse(0), 20_000, NOON
+    for name, more, pause in (("", 0, 0.0), ("/one", 400, 60.0), ("/other", 500, seconds)):
+        at += pause
+        sides = Trails(trail(size + more, f"raw{name}", size), trail(600, f"fold{name}"))
+        one = receipt(usage=(600, 0, 0, 0), tokens_before=size + more, tokens_after=600, trails=sides, at=at)
+        past = past.followed_by(one) if past else None
+        without = without_turnfold(one, used(one), past, "x")
+        past = PastRequest.from_bytes(next_past(one, used(one), without, past, "x").to_bytes())
+    assert without.cached == pytest.approx(19_968, abs=128)
+
+
+def test_tools_that_the_upstream_counts_otherwise_scale_no_text() -> None:
+    """4,000 of our tokens are tools, which it counts as 1,000."""
+    past = None
+    for whole, sent, status in ((6_000, 6_000, "passthrough"), (20_000, 20_000, "passthrough"), (60_000, 9_000, "folded")):
+        one = receipt(status=status, tokens_before=whole, tokens_after=sent, usage=(sent - 3_000, 0, 0, 0), schema="tools")
+        without = without_turnfold(one, used(one), past, "x" if status == "folded" else "")
+        past = PastRequest.from_bytes(next_past(one, used(one), without, past, "").to_bytes())
+        assert without.prompt == whole - 3_000

@@ -25,7 +25,6 @@ from turnfold.proxy.chat import abandoning
 from turnfold.proxy.chat.abandoning import AbandonedFolds, Underway
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
 from turnfold.proxy.chat.folding import Lanes
-from turnfold.proxy.chat.trail import Trail, Trails
 from turnfold.proxy.incidents import Incidents
 from turnfold.proxy.learning.abandoned_records import AbandonedFold, keep_abandoned, read_abandoned
 from turnfold.proxy.learning.deciding import Place
@@ -34,6 +33,7 @@ from turnfold.proxy.outbound.destination import Destination
 from turnfold.proxy.outbound.upstream import Upstream
 from turnfold.proxy.store.base import Item, Scope
 from turnfold.proxy.store.memory import MemoryStore
+from turnfold.proxy.trails.trail import Trail, Trails
 
 PLACE = Place(Spot("t1", "https://api.example", "m"), "c1", "c1")
 PATIENCE = 100.0

@@ -20,7 +20,8 @@ from turnfold.compression.wire.chat import CHAT
 from turnfold.compression.wire.conversation import Conversation, Wire
 from turnfold.compression.wire.messages import MESSAGES
 from turnfold.compression.wire.responses import RESPONSES
-from turnfold.proxy.chat.trail import Trail, Trails, trail_of, trails_of
+from turnfold.proxy.trails.cache_entries import Entries
+from turnfold.proxy.trails.trail import Trail, Trails, trail_of
 
 Message = dict[str, Any]
 
@@ -71,13 +72,60 @@ def test_marks_that_move_on_change_nothing() -> None:
     assert trail(marked(messages, 2, 4)).repeats(earlier) < 0.5
 
 
-@pytest.mark.parametrize(("at", "marked"), [(None, False), (0, False), (3, True), (4, True)])
-def test_a_mark_at_the_end_is_told(at: int | None, marked: bool) -> None:
-    messages = [{**one, "content": [{"type": "text", "text": one["content"]}]} for one in said(*[10] * 5)]
-    if at is not None:
-        messages[at]["content"][0]["cache_control"] = {"type": "ephemeral"}
-    conversation = CHAT.read(json.dumps({"model": "m", "messages": messages}).encode(), Memo())
-    assert trails_of(conversation, conversation).marked is marked
+_MINUTES = {"cache_control": {"type": "ephemeral"}}
+_HOUR = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
+_DOCUMENT, _QUESTION, _OTHER = "The crates of bay 7. " * 400, "Where is it? " * 5, "Who came? " * 9
+
+
+def _part(text: str, mark: Message | None = None) -> Message:
+    return {"type": "text", "text": text} | (mark or {})
+
+
+def _asked(wire: Wire, *contents: Any, **more: Any) -> Conversation:
+    """A conversation of which every other message is the user's."""
+    kinds = {"text": ("input_text", "output_text")} if wire is RESPONSES else {}
+    turns = []
+    for i, content in enumerate(contents):
+        parts = [one | {"type": kinds.get(one["type"], (one["type"],) * 2)[i % 2]} for one in content if isinstance(one, dict)]
+        turns.append({"role": ("user", "assistant")[i % 2], "content": content if isinstance(content, str) else parts})
+    body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "input" if wire is RESPONSES else "messages": turns} | more
+    return wire.read(json.dumps(body).encode(), Memo())
+
+
+@pytest.mark.parametrize("wire", [CHAT, MESSAGES, RESPONSES], ids=lambda wire: wire.name)
+@pytest.mark.parametrize(
+    ("earlier", "later", "found"),
+    [
+        ([[_part(_DOCUMENT + _QUESTION, _MINUTES)]], [[_part(_DOCUMENT + _OTHER, _MINUTES)]], 0.0),
+        ([[_part(_DOCUMENT), _part(_QUESTION, _MINUTES)]], [[_part(_DOCUMENT), _part(_OTHER, _MINUTES)]], 0.0),
+        ([[_part(_DOCUMENT, _HOUR), _part(_QUESTION)]], [[_part(_DOCUMENT, _HOUR), _part(_OTHER)]], 0.98),
+        ([[_part(_DOCUMENT, _HOUR), _part(_QUESTION)]], [[_part(_DOCUMENT), _part(_OTHER, _MINUTES)]], 0.98),
+        ([[_part(_QUESTION, _MINUTES)]], [_QUESTION, "There.", [_part(_OTHER, _MINUTES)]], 1.0),  # its parts are a text now
+        ([_DOCUMENT, "I see.", [_part(_QUESTION, _MINUTES)]], [_DOCUMENT, "I see.", [_part(_OTHER, _MINUTES)]], 0.0),
+        ([[_part(_DOCUMENT, _MINUTES)], "I see.", _QUESTION], [[_part(_DOCUMENT, _MINUTES)], "I see.", _OTHER], 0.97),
+        ([[_part(_QUESTION, _MINUTES)]], [[_part(_QUESTION)], "There.", _OTHER], 0.0),  # nothing is looked up without a mark
+        ([_QUESTION], [_QUESTION, "There.", [_part(_OTHER, _MINUTES)]], 0.0),
+    ],
+)
+def test_what_a_cache_that_hits_at_marks_finds(wire: Wire, earlier: list[Any], later: list[Any], found: float) -> None:
+    before, now = (trail_of(_asked(wire, *contents)).entries for contents in (earlier, later))
+    assert now.found(before) == pytest.approx(found, abs=0.03)
+    assert now.found(Entries.from_json(before.to_json())) == now.found(before)
+    assert now.found(before, 600.0) == (found and pytest.approx(found, abs=0.03) if "1h" in str(earlier) else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("more", "found"),
+    [
+        ({"cache_control": {"type": "ephemeral"}}, 1.0),
+        ({"system": [_part("Be brief. " * 90, _HOUR)]}, 0.9),
+        ({"model": "gpt-5.6"}, 1.0),
+        ({}, 0.0),
+    ],
+)
+def test_what_ends_without_a_mark_on_a_message_is_found_too(more: Message, found: float) -> None:
+    before, now = (trail_of(_asked(MESSAGES, *said, **more)).entries for said in ([_QUESTION], [_QUESTION, "There.", _OTHER]))
+    assert now.found(before) == pytest.approx(found, abs=0.1)
 
 
 def test_content_of_any_shape_has_a_trail() -> None:
@@ -153,17 +201,17 @@ def test_of_a_conversation_that_goes_on_only_what_is_new_is_summed(
         summed.append(len(data))
         return zlib.crc32(data, value)
 
-    monkeypatch.setattr("turnfold.proxy.chat.trail.zlib", SimpleNamespace(crc32=crc32))
+    monkeypatch.setattr("turnfold.proxy.trails.trail.zlib", SimpleNamespace(crc32=crc32))
     for number in range(30):
         turns.append(["said " * (420 // parts)] * parts)
         read = wire.read(json.dumps(_marked_body(wire, turns, {number, max(0, number - 2)} if marked else set())).encode(), memo)
         summed.clear()
         found = trail_of(read, memo)
-        assert number < 4 or len(summed) <= (12 if marked else 3), "its first four messages name a conversation"
+        assert number < 4 or len(summed) <= (20 + 25 * parts if marked else 3), "its first four messages name a conversation"
         assert trail_of(read) == found
     assert len(found.sums) > 4 * 60
     weight, pieces = memo.weights["marked trail" if marked else "trail"][-1], 31 + (wire is MESSAGES)
-    assert weight == len(found.sums) + (200 + 8 * len(read.messages) + 200 + 16 * pieces if marked else 500)
+    assert weight == len(found.sums) + (200 + 8 * len(read.messages) + 200 + 24 * pieces if marked else 500)
 
 
 def _marked_body(wire: Wire, turns: list[list[str]], marked: set[int]) -> dict[str, Any]:
@@ -183,14 +231,15 @@ def test_what_is_all_but_repeated_counts_as_such_to_the_byte() -> None:
     sums = b"".join(bytes([n]) * 4 for n in range(1, 5))
     for steps, size, share in [
         (4, 4 * 1024 + 1088, 1.0),
-        (4, 4 * 1024 + 1089, 4096 / 5185),
+        (4, 4 * 1024 + 1089, 4608 / 5185),
         (1, 2112, 1.0),
-        (1, 2113, 1024 / 2113),
+        (1, 2113, 1536 / 2113),
     ]:
         earlier, later = Trail(size, sums[: 4 * steps]), Trail(99_999, sums[: 4 * steps] + b"else")
         assert later.repeats(earlier) == share
     for same in range(6):  # wherever they part, it is found
-        assert Trail(99_999, _sums(5, same)).repeats(Trail(50_000, _sums(5, 5))) == min(same, 5) * 1024 / 50_000
+        expected = (same * 1024 + 512 * (same > 0)) / 50_000
+        assert Trail(99_999, _sums(5, same)).repeats(Trail(50_000, _sums(5, 5))) == expected
 
 
 def _sums(number: int, same: int) -> bytes:
@@ -203,7 +252,7 @@ def test_what_lies_behind_the_most_that_is_compared_counts_as_equal(marked: bool
         turns = [["hi"]] * 5 + [[one] for one in contents]
         return CHAT.read(json.dumps(_marked_body(CHAT, turns, {len(turns) - 1} if marked else set())).encode(), memo)
 
-    monkeypatch.setattr("turnfold.proxy.chat.trail._MOST", 8)  # kilobytes, of 4,096
+    monkeypatch.setattr("turnfold.proxy.trails.trail._MOST", 8)  # kilobytes, of 4,096
     memo = Memo()
     begun = trail_of(read("a" * 5500), memo)
     one, other = (trail_of(read("a" * 5500, "b" * 4000 + letter * 30_000), memo) for letter in "cd")

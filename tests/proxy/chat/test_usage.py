@@ -53,6 +53,27 @@ CASES: dict[str, tuple[dict[str, Any], Usage]] = {
     "moonshot": ({"prompt_tokens": 9, "completion_tokens": 1, "cached_tokens": 3}, Usage(9, 1, 3, None)),
     "details null": ({"prompt_tokens": 9, "completion_tokens": 1, "prompt_tokens_details": None}, Usage(9, 1, None, None)),
     "nonsense": ({"prompt_tokens": "9", "completion_tokens": True, "cached_tokens": -1, "input_tokens": 1.5}, Usage()),
+    "whole floats": (
+        {"prompt_tokens": 9.0, "completion_tokens": 1.0, "prompt_tokens_details": {"cached_tokens": 3.0}},
+        Usage(9, 1, 3),
+    ),
+    "broken floats": ({"prompt_tokens": 9.5, "completion_tokens": 1}, Usage()),
+    "litellm": (
+        {
+            "prompt_tokens": 90,
+            "completion_tokens": 5,
+            "prompt_tokens_details": {
+                "cached_tokens": 64,
+                "cache_creation_tokens": 20,
+                "cache_creation_token_details": {"ephemeral_5m_input_tokens": 8, "ephemeral_1h_input_tokens": 12},
+            },
+        },
+        Usage(90, 5, 64, 20, 12),
+    ),
+    "qwen": (
+        {"prompt_tokens": 90, "prompt_tokens_details": {"cached_tokens": 0, "cache_creation_input_tokens": 80}},
+        Usage(90, None, 0, 80),
+    ),
     "anthropic, nothing": ({"input_tokens": 0, "output_tokens": 1}, Usage(0, 1, None, None)),
     "empty": ({}, Usage()),
     "xai": (  # xAI, "Consumption and rate limits": thinking is in the total alone
@@ -238,6 +259,24 @@ def test_a_stream_of_anthropic_reports_twice() -> None:
     end = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 40}}
     body = b"".join(b"event: %s\ndata: %s\n\n" % (str(e["type"]).encode(), json.dumps(e).encode()) for e in (begin, end))
     assert _read(body, []).usage == Usage(18, 40, 7, 2)
+
+
+@pytest.mark.parametrize(
+    ("told", "last", "found"),
+    [
+        ({"prompt_tokens": 9, "completion_tokens": 5}, {"prompt_tokens": 0, "completion_tokens": 0}, Usage(9, 5)),
+        (
+            {"input_tokens": 9, "cache_read_input_tokens": 7, "cache_creation_input_tokens": 2, "output_tokens": 1},
+            {"input_tokens": 0, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "output_tokens": 5},
+            Usage(18, 5, 7, 2),
+        ),
+    ],
+)
+def test_a_stream_takes_no_figure_back_by_saying_0(told: dict[str, Any], last: dict[str, Any], found: Usage) -> None:
+    reader = UsageReader()
+    for one in (told, last):
+        reader.feed(b"data: %b\n\n" % json.dumps({"usage": one}).encode())
+    assert reader.usage == found
 
 
 def test_bytes_that_are_no_text_hide_no_later_figures() -> None:

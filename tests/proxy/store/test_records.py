@@ -40,7 +40,6 @@ from turnfold.proxy.books.report import Query, report
 from turnfold.proxy.books.rollups import UNPRICED, SumRow
 from turnfold.proxy.books.section_records import Layered, find_section, pack_section, unpack_section
 from turnfold.proxy.chat.receipts import Usage
-from turnfold.proxy.chat.trail import Trail, Trails
 from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.learning.windows import Windows
 from turnfold.proxy.routes.conversation import conversation_operations
@@ -48,6 +47,7 @@ from turnfold.proxy.routes.operations import mount
 from turnfold.proxy.store import Batch, Item, Key
 from turnfold.proxy.store.memory import MemoryStore
 from turnfold.proxy.store.records import decode_record, encode_record, left_out, log_once
+from turnfold.proxy.trails.trail import Trail, Trails
 
 ROW = SumRow("anna", "gpt-4o", "folded", "", "a: c")
 PAST = PastRequest(900, 700, "f", 3, 2, 1, 1, True, True, 1.5, Trails(Trail(2048, b"abcdefgh"), Trail(1024, b"abcd")), 600)

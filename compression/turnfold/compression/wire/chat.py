@@ -17,6 +17,7 @@ import orjson
 from turnfold.compression import tokens
 from turnfold.compression.errors import FoldRejected, is_whole
 from turnfold.compression.memo import Memo, digest
+from turnfold.compression.wire.bare_parts import BarePart, bare_parts
 from turnfold.compression.wire.bodies import Layout, is_plainly_typed, read_body
 from turnfold.compression.wire.cache_marks import cut_marks, has_mark, mark_of
 from turnfold.compression.wire.chat_reply import reply
@@ -307,6 +308,14 @@ def _unmarked(raw: str) -> bytes:
     return orjson.dumps([message.get("role"), [_bare(part) for part in parts], rest])
 
 
+def parts_of(conversation: Conversation, index: int) -> Iterator[BarePart]:
+    """The parts of a message."""
+    message = orjson.loads(conversation.messages[index].raw)
+    content = message.get("content")
+    bare = [_bare(part) for part in content] if isinstance(content, list) else [content]
+    return bare_parts(orjson.dumps([message.get("role")])[:-1] + b",[", content, bare, _MARKS)
+
+
 def _bare(part: Any) -> Any:
     if not isinstance(part, dict):
         return part
@@ -314,4 +323,4 @@ def _bare(part: Any) -> Any:
 
 
 #: Chat completions.
-CHAT: Final = Wire("chat", read, write, unmarked, unmarked_pieces, _MARKS, reply)
+CHAT: Final = Wire("chat", read, write, unmarked, unmarked_pieces, parts_of, _MARKS, reply)

@@ -27,6 +27,7 @@ from typing import Any, Final, Literal
 from turnfold.compression.memo import Grown, Memo
 from turnfold.compression.options import StateBlocks
 from turnfold.compression.text.dialogue.agent_context import is_agent_context
+from turnfold.compression.wire.bare_parts import BarePart
 from turnfold.compression.wire.edits import Edit, apply
 
 #: Why a conversation is held whose history, or a part of it, lies upstream.
@@ -401,6 +402,7 @@ class Wire:
             request repeats another.
         unmarked_pieces: the same of a conversation with marks, from a message on with which one of the pieces begins: each
             piece with the index of the first message behind it. Raises ValueError where `unmarked` leaves the marks in.
+        bare_parts: the parts of a message that is a list, in that form; () of one that is none. Raises ValueError as they do.
         marks: what a cache mark is called there.
         reply: Turnfold's own answer to a conversation, streamed if the client asks for that; its text, and Unix time in seconds.
         unmarks_outside: whether `unmarked` has messages in front that stand outside of the array of messages.
@@ -411,6 +413,7 @@ class Wire:
     write: Callable[[Conversation, Changes], list[Edit]]
     unmarked: Callable[[Conversation], bytes]
     unmarked_pieces: Callable[[Conversation, int], Iterator[tuple[int, bytes]]]
+    bare_parts: Callable[[Conversation, int], Iterator[BarePart]]
     marks: tuple[str, ...]
     reply: Callable[[Conversation, str, int], OwnReply]
     unmarks_outside: bool = False

@@ -21,6 +21,7 @@ import orjson
 
 from turnfold.compression.errors import FoldRejected, is_whole
 from turnfold.compression.memo import Memo, continued
+from turnfold.compression.wire.bare_parts import BarePart, bare_parts
 from turnfold.compression.wire.bodies import BodyReading, Layout, read_body
 from turnfold.compression.wire.cache_marks import NO_MARKS, PlacedMarks, mark_of, placed_marks
 from turnfold.compression.wire.content_edits import mark_last_part, parts
@@ -40,7 +41,7 @@ from turnfold.compression.wire.edits import Edit, json_string, shift
 from turnfold.compression.wire.gathering import gather
 from turnfold.compression.wire.messages_blocks import MARK, MARKS, BlocksElement, bound, read_element, read_system, unsign
 from turnfold.compression.wire.messages_reply import reply
-from turnfold.compression.wire.removal import group_of, removals
+from turnfold.compression.wire.removal import element_place, group_of, removals
 from turnfold.compression.wire.spans import Value, value_span
 from turnfold.compression.wire.standing import insertions, moved
 
@@ -345,6 +346,19 @@ def unmarked_pieces(conversation: Conversation, begin: int) -> Iterator[tuple[in
     yield at + 1, b"]"
 
 
+def parts_of(conversation: Conversation, index: int) -> Iterator[BarePart]:
+    """The blocks of the element that a message is, or is part of.
+
+    Raises:
+        orjson.JSONDecodeError: for a lone surrogate.
+    """
+    start, end = element_place(conversation, index)
+    message = orjson.loads(conversation.text[start:end])
+    content = message.get("content")
+    opening = b"[" if conversation.text.rfind(",", conversation.history[0], start) < 0 else b","
+    return bare_parts(opening + orjson.dumps([message.get("role")])[:-1] + b",[", content, _bare_content(content) or [], (MARK,))
+
+
 def _bare(message: Mapping[str, Any]) -> Any:
     """A message with its content in front."""
     rest = {key: value for key, value in message.items() if key not in ("role", "content")}
@@ -367,4 +381,4 @@ def _bare_block(block: Any) -> Any:
 
 
 #: Anthropic's messages.
-MESSAGES: Final = Wire("messages", read, write, unmarked, unmarked_pieces, MARKS, reply)
+MESSAGES: Final = Wire("messages", read, write, unmarked, unmarked_pieces, parts_of, MARKS, reply)

@@ -23,6 +23,7 @@ import orjson
 
 from turnfold.compression.errors import FoldRejected, is_whole
 from turnfold.compression.memo import Memo, continued, digest
+from turnfold.compression.wire.bare_parts import BarePart, bare_parts
 from turnfold.compression.wire.bodies import BodyReading, Layout, read_body
 from turnfold.compression.wire.cache_marks import cut_marks, mark_of
 from turnfold.compression.wire.content_edits import PartForm, replace_text, write_parts
@@ -392,6 +393,15 @@ def _unmarked(raw: str) -> bytes:
     return orjson.dumps([_bare_item(item) for item in items])
 
 
+def parts_of(conversation: Conversation, index: int) -> Iterator[BarePart]:
+    """The parts of a message that is one item."""
+    items = orjson.loads(f"[{conversation.messages[index].raw}]")
+    if len(items) != 1 or not isinstance(items[0], dict) or "content" not in items[0]:
+        return iter(())
+    opening = b"[" + orjson.dumps([items[0].get("role")])[:-1] + b",["
+    return bare_parts(opening, items[0]["content"], _bare_item(items[0])[1], MARKS)
+
+
 def _bare_item(item: Any) -> Any:
     """An item with its content in front."""
     if not isinstance(item, dict) or "content" not in item:
@@ -416,4 +426,4 @@ def _bare(value: Any) -> Any:
 
 
 #: Responses.
-RESPONSES: Final = Wire("responses", read, write, unmarked, unmarked_pieces, MARKS, reply, unmarks_outside=True)
+RESPONSES: Final = Wire("responses", read, write, unmarked, unmarked_pieces, parts_of, MARKS, reply, unmarks_outside=True)

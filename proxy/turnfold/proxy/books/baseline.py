@@ -13,10 +13,12 @@ The model, for requests of one conversation in their order:
   idle user is never booked as a saving, and a miss caused by folding is never booked as a miss of the baseline.
 - A request that repeats too little tells nothing: the conversation's share of warm requests is used instead, of those that came
   about as long behind the one before, or 1 if there are none yet, which makes our saving smaller, not larger.
-- If caches hit only at marks, a fold event without a hit has two possible reasons: a cold cache, or no mark inside what is
-  repeated. Their likelihoods follow from the conversation's earlier fold events and from the requests between them.
-- Prefixes are cached in steps of 128 tokens, unless the upstream reports tokens written to the cache, or the client marks the
-  end of what it sends: then everything that is not read would have been written.
+- If caches hit only at marks, what is repeated is what ends at a mark of an earlier request, or with it where providers keep
+  that too. The client's marks tell (``trails.cache_entries``), and what is in front of the last one would have been written.
+- Where such a provider gets no mark of the client's, a fold event without a hit has two possible reasons: a cold cache, or no
+  mark inside what is repeated. Their likelihoods follow from its earlier fold events and from the requests between them.
+- Prefixes are cached in steps of 128 tokens, unless the upstream reports tokens written to the cache: then everything that is not
+  read would have been written.
 - A request that was not folded, in a conversation that never was, costs the same with and without.
 - Sessions that begin alike have one name, and so have branches of one: agents that run beside each other, a chat that was edited.
   A request follows the one, of the last few, of which it repeats most. The others are kept for the requests that follow them.
@@ -25,6 +27,7 @@ The model, for requests of one conversation in their order:
   conversation is cached.
 - A request of which the upstream reported no usage, as of a stream that its client left, is in the cache all the same: the ones
   behind it follow it as if it had had the tokens that we counted.
+- So has each `prompt_cache_key`, unless the request that was sent shows that it found what was left under another one.
 - What a request leaves can be found once its answer has begun, not before (Anthropic, "Prompt caching": "a cache entry only
   becomes available after the first response begins"). A request follows none that was still being read when it came, and what it
   found in the cache all the same would have been found unfolded too. An answer that was not streamed begins at a time that nobody
@@ -45,10 +48,10 @@ from math import sqrt
 from typing import Any, Final, NamedTuple
 
 from turnfold.compression.warmth import TIMES, rests_are_cold
-from turnfold.config.prices import TokenUse, least_cached
+from turnfold.config.prices import TokenUse, caches_at_marks, least_cached
 from turnfold.proxy.chat.receipts import Receipt, Usage
-from turnfold.proxy.chat.trail import Trail, Trails
 from turnfold.proxy.store.records import VERSION, decode_record, encode_record
+from turnfold.proxy.trails.trail import Trail, Trails
 
 _STEP: Final = 128  # cached prefixes are reported in such steps (OpenAI)
 _PATIENCE: Final = 4  # requests in which a fold is not judged
@@ -58,6 +61,7 @@ _OTHERS: Final = 63  # requests beside the last one that a new one may follow; l
 _SCALED: Final = 1024  # tokens of a request whose counts tell the upstream's counting from ours
 _FOLLOWS: Final = 0.9  # of a request that another follows: clients change the end of their last message
 _MOST_SUMS: Final = 48 * 1024  # bytes of their fingerprints: eight conversations of 100,000 to 200,000 tokens have 10 to 40 kB
+_HOUR: Final = 3600  # seconds: the longer of the two lives that Anthropic's marks ask for
 _READ: Final = 0.5  # seconds in which a prompt is read for an answer that is not streamed
 _NO_TIMES: Final = ((0, 0),) * (len(TIMES) + 1)
 
@@ -91,6 +95,9 @@ class PastRequest(NamedTuple):
             () for none.
         schema: fingerprint of its tools and response format; None if unknown.
         answered: Unix time from which on a later request may find it in the cache.
+        counted: our count and the upstream's of the last request that was sent whole, and in front of that of the first one with
+            its tools; () for none.
+        stood, stood_sent: tokens of it, unfolded and as it was sent, that an earlier request had left.
     """
 
     unfolded: int
@@ -117,6 +124,9 @@ class PastRequest(NamedTuple):
     schema: str | None = None
     times: tuple[tuple[int, int], ...] = ()
     answered: float = 0.0
+    counted: tuple[int, ...] = ()
+    stood: int = 0
+    stood_sent: int = 0
 
     @property
     def overdue(self) -> bool:
@@ -127,6 +137,13 @@ class PastRequest(NamedTuple):
     def warm_share(self) -> float:
         """Of the conversation's requests."""
         return self.warm / self.seen if self.seen else 1.0
+
+    def upstream_count(self, tokens: int) -> float:
+        """By the upstream's count, where so many tokens are ours. It counts tools otherwise, and they are the same in each
+        request: only what came between two that were sent whole tells how it counts the rest."""
+        first, there, last, then = self.counted or (0, 0, 0, 0)
+        each = (then - there) / (last - first) if last - first >= _SCALED else 0.0
+        return then + each * (tokens - last) if 0.5 * self.scale < each < 2 * self.scale else tokens * self.scale
 
     def warm_after(self, elapsed: float) -> float:
         """The share of those that came so long behind the one before; that of these and of quicker ones counts as one of them. It
@@ -156,8 +173,11 @@ class PastRequest(NamedTuple):
         received = receipt.trails.received
         left = [one for one in (self, *self.others) if one.model in ("", receipt.model)]
         followed = _most_repeated(left, received)
-        if followed and followed.is_read_beside(receipt) and not followed.is_found_by(receipt):
-            followed = _most_repeated([one for one in left if not one.is_read_beside(receipt)], received)
+        if followed and not followed.may_be_found_by(receipt) and not followed.is_found_by(receipt):
+            mine = [one for one in left if one.has_key_of(receipt)]
+            there = (one.before_it if one.is_read_beside(receipt) else one for one in mine)
+            followed = _most_repeated(there, received)
+            followed = followed if followed and followed.unfolded else None
         if followed is self:
             return self
         others = tuple(one for one in (self.alone(), *self.others) if one is not followed)
@@ -166,6 +186,25 @@ class PastRequest(NamedTuple):
         known = followed._asdict()
         own = {name: known[name] for name in _OWN} | {"scale": followed.scale or self.scale}
         return self._replace(**own, others=others)
+
+    def may_be_found_by(self, receipt: Receipt) -> bool:
+        """Whether what it left is where the other looks, and was there when the other came."""
+        return self.has_key_of(receipt) and not self.is_read_beside(receipt)
+
+    def has_key_of(self, receipt: Receipt) -> bool:
+        """Whether both have the same `prompt_cache_key`."""
+        key, own = (trails.key if trails else 0 for trails in (self.trails, receipt.trails))
+        return key == own
+
+    @property
+    def before_it(self) -> PastRequest:
+        """What of it an earlier request had left, which may be known no more, as a request of its own."""
+        if self.trails is None or not (self.unfolded and self.stood):
+            return PastRequest(0, 0)
+        received = self.trails.received.begun(self.stood / self.unfolded)
+        sent = self.trails.sent.begun(self.stood_sent / self.sent if self.sent else 0.0)
+        trails, known = replace(self.trails, received=received, sent=sent), self.alone()
+        return known._replace(unfolded=self.stood, sent=self.stood_sent, trails=trails, received=0, answered=self.at, stood=0)
 
     def is_read_beside(self, receipt: Receipt) -> bool:
         """Whether it was still being read when the other came. One from after the other's end is from before a clock was set
@@ -202,13 +241,14 @@ class PastRequest(NamedTuple):
         trails = named.pop("trails", None)
         others = tuple(cls._build(one) for one in named.pop("others", ()))
         times = tuple((seen, warm) for seen, warm in named.pop("times", ()))
-        return cls(**named, trails=Trails.from_json(trails) if trails else None, others=others, times=times)
+        counted = tuple(named.pop("counted", ()))
+        return cls(**named, counted=counted, trails=Trails.from_json(trails) if trails else None, others=others, times=times)
 
 
 #: What a past request knows of itself, and not of the conversation.
 _OWN: Final = (
     *("unfolded", "sent", "sections", "scale", "trails", "received", "at", "since"),
-    *("folded_tokens", "foldable", "model", "schema", "answered"),
+    *("folded_tokens", "foldable", "model", "schema", "answered", "stood", "stood_sent"),
 )
 
 
@@ -243,10 +283,15 @@ def is_folded(receipt: Receipt) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Reach:
-    """Tokens of the last request that could come from the cache: as it was sent, and unfolded."""
+    """Tokens of the last request that could come from the cache: as it was sent, and unfolded.
+
+    Attributes:
+        marked: whether they follow from the client's marks.
+    """
 
     sent: float
     unfolded: float
+    marked: bool = False
 
 
 def _has_other_tools(receipt: Receipt, past: PastRequest) -> bool:
@@ -257,13 +302,30 @@ def _reach(receipt: Receipt, past: PastRequest, sections: str) -> _Reach:
     """Without trails, an unfolded conversation is assumed to only grow, and a fold with other sections to repeat nothing."""
     if _has_other_tools(receipt, past):
         return _Reach(0.0, 0.0)
-    if receipt.trails is not None and past.trails is not None and receipt.status == "observed":  # it went out as it came
-        whole = receipt.trails.received.repeats(past.trails.received) * past.unfolded
-        return _Reach(whole, whole)
     if receipt.trails is None or past.trails is None:
         return _Reach(past.sent if sections == past.sections else 0.0, past.unfolded)
-    sent = receipt.trails.sent.repeats(past.trails.sent) * past.sent
-    return _Reach(sent, receipt.trails.received.repeats(past.trails.received) * past.unfolded)
+    now, before = receipt.trails, past.trails
+    marked = _hits_at_marks(receipt, past) and bool(before.received.entries.left)
+    sent, whole = now.sent.repeats(before.sent), now.received.repeats(before.received)
+    if marked:
+        since = _time_that_counts(receipt, past, now, before)
+        sent = now.sent.entries.found(before.sent.entries, since)
+        whole = now.received.entries.found(before.received.entries, since)
+    whole *= past.unfolded
+    return _Reach(whole if receipt.status == "observed" else sent * past.sent, whole, marked)
+
+
+def _time_that_counts(receipt: Receipt, past: PastRequest, now: Trails, before: Trails) -> float | None:
+    """Seconds after which what its mark asked to have kept for less counts as gone. None where the request that was sent shows
+    that it is not, and where nothing would be left: whether it was cold, that request tells."""
+    since = receipt.at - past.at
+    ever, kept = (now.sent.entries.found(before.sent.entries, time) * past.sent for time in (None, since))
+    lasts = ever > kept and 2 * (receipt.usage.cached_tokens or 0) > ever + kept
+    return None if lasts or not now.received.entries.found(before.received.entries, since) else since
+
+
+def _hits_at_marks(receipt: Receipt, past: PastRequest | None) -> bool:
+    return caches_at_marks(receipt.model) or bool(past and past.writes) or bool(receipt.usage.cache_write_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +354,7 @@ class _Look:
 
 
 def _look(receipt: Receipt, used: TokenUse, past: PastRequest, reach: _Reach, sections: str) -> _Look:
-    doubtful = sections != past.sections and (past.writes or used.written > 0)
+    doubtful = sections != past.sections and (past.writes or used.written > 0) and not reach.marked
     return _Look(reach.sent >= _TELLS * least_cached(receipt.model), 2 * used.cached >= reach.sent, doubtful)
 
 
@@ -314,21 +376,31 @@ def with_fold(receipt: Receipt, used: TokenUse, past: PastRequest | None) -> Tok
     if receipt.status != "observed" or not (receipt.tokens_before and receipt.tokens_after):
         return None
     share = min(1.0, receipt.tokens_after / receipt.tokens_before)
-    prompt = round(used.prompt * share)
+    prompt, writes = round(used.prompt * share), used.written > 0 or bool(past and past.writes)
     if past is None or past.trails is None or receipt.trails is None:
         cached = round(used.cached * share)
     else:
-        whole = min(prompt, round(receipt.trails.sent.repeats(past.trails.sent) * (past.folded_tokens or past.sent)))
-        warm = 2 * used.cached >= _reach(receipt, past, "").unfolded
-        cached = (whole if warm else min(whole, used.cached)) if whole >= least_cached(receipt.model) else 0
-    written = prompt - cached if used.written or (past and past.writes) else 0
-    return _other_prompt(used, prompt, cached, written)
+        reach, now, before = _reach(receipt, past, ""), receipt.trails.sent, past.trails.sent
+        repeated = now.entries.found(before.entries) if reach.marked else now.repeats(before)
+        tokens = min(prompt, round(repeated * (past.folded_tokens or past.sent)))
+        whole = _held(receipt, tokens, in_steps=not (writes or reach.marked))
+        cached = whole if 2 * used.cached >= reach.unfolded else min(whole, used.cached)
+    written = prompt - cached if writes else 0
+    hours = round(written * used.written_hour / used.written) if used.written else 0
+    return _other_prompt(used, prompt, cached, written, hours)
 
 
-def _unfolded_tokens(receipt: Receipt, used: TokenUse, scale: float) -> int:
+def _held(receipt: Receipt, tokens: int, *, in_steps: bool) -> int:
+    """Those of a prefix that a cache takes."""
+    return 0 if tokens < least_cached(receipt.model) else tokens - tokens % _STEP * in_steps
+
+
+def _unfolded_tokens(receipt: Receipt, used: TokenUse, past: PastRequest | None) -> int:
     if not is_folded(receipt):
         return used.prompt
-    return round(receipt.tokens_before * (scale or used.prompt / receipt.tokens_after))
+    if past is None or not past.scale:
+        return round(receipt.tokens_before * used.prompt / receipt.tokens_after)
+    return round(past.upstream_count(receipt.tokens_before))
 
 
 def without_turnfold(receipt: Receipt, used: TokenUse, past: PastRequest | None, sections: str) -> TokenUse:
@@ -343,25 +415,52 @@ def without_turnfold(receipt: Receipt, used: TokenUse, past: PastRequest | None,
     unknown = past is not None and _follows_a_dropped_one(receipt, past)
     if unknown and not is_folded(receipt):
         return used
-    prompt = _unfolded_tokens(receipt, used, past.scale if past else 0.0)
-    marked = _would_be_written(receipt, prompt)
+    prompt = _unfolded_tokens(receipt, used, past)
     if past is None:
         cached = round(prompt * used.cached / used.prompt) if used.prompt else 0
-        written = prompt if marked else round(prompt * used.written / used.prompt) if used.prompt else 0
-        return _other_prompt(used, prompt, cached, min(written, prompt - cached))
+        written = _written(receipt, used, None, prompt, cached)
+        if written is None:
+            written = min(prompt - cached, round(prompt * used.written / used.prompt) if used.prompt else 0)
+        return _other_prompt(used, prompt, cached, written, _hours(receipt, used, prompt, cached, written))
     reach = _reach(receipt, past, sections)
     warm = _look(receipt, used, past, reach, sections).warm_share(past, receipt.at - past.at)
-    writes = past.writes or used.written > 0 or marked
-    whole = prompt if unknown else min(prompt, round(reach.unfolded))
-    whole = 0 if whole < least_cached(receipt.model) else whole if writes else whole - whole % _STEP
+    writes = past.writes or used.written > 0
+    whole = prompt if unknown else min(prompt, round(reach.unfolded * _recounted(receipt, prompt, past)))
+    whole = _held(receipt, whole, in_steps=not (writes or reach.marked))
     whole = max(whole, min(prompt, used.cached))  # tools or requests that begin alike
     cached = round(warm * whole + (1 - warm) * min(whole, used.cached))
-    return _other_prompt(used, prompt, cached, prompt - cached if writes else 0)
+    written = _written(receipt, used, past, prompt, cached)
+    if written is None:
+        written = prompt - cached if writes else 0
+    return _other_prompt(used, prompt, cached, written, _hours(receipt, used, prompt, cached, written))
 
 
-def _would_be_written(receipt: Receipt, prompt: int) -> bool:
-    """Whether the client asks to have so long a prompt cached; as sent it may be too short for that."""
-    return receipt.trails is not None and receipt.trails.marked and prompt >= least_cached(receipt.model)
+def _recounted(receipt: Receipt, prompt: int, past: PastRequest) -> float:
+    """By how much what is known of the last request is to be scaled to count as this one does: how a short prompt, as both may
+    have been sent, was counted says little of a long one."""
+    if past.scale or not (is_folded(receipt) and past.received and past.unfolded):
+        return 1.0
+    return prompt / receipt.tokens_before * past.received / past.unfolded
+
+
+def _written(receipt: Receipt, used: TokenUse, past: PastRequest | None, prompt: int, cached: int) -> int | None:
+    """Tokens that the client asks to have written to the cache, unfolded; as sent it may be too short for that. None where it
+    asks for nothing, or nobody heeds it."""
+    trails, least = receipt.trails, least_cached(receipt.model)
+    if trails is None or not trails.received.entries.left or not _hits_at_marks(receipt, past):
+        return None
+    if not (used.written or used.cached) and trails.sent.entries.last * used.prompt >= _TELLS * least:
+        return None
+    asked = round(trails.received.entries.last * prompt)
+    return max(0, asked - cached) if asked >= least else 0
+
+
+def _hours(receipt: Receipt, used: TokenUse, prompt: int, cached: int, written: int) -> int:
+    """Those of them that are to be kept for an hour: the client asks for the same lifetimes, folded or not."""
+    share = receipt.trails.received.entries.last_for(_HOUR) if receipt.trails else 0.0
+    if share and (used.written_hour or not used.written):
+        return min(written, max(0, round(share * prompt) - cached))
+    return round(written * used.written_hour / used.written) if used.written else 0
 
 
 def _follows_a_dropped_one(receipt: Receipt, past: PastRequest) -> bool:
@@ -370,21 +469,22 @@ def _follows_a_dropped_one(receipt: Receipt, past: PastRequest) -> bool:
     return past.trails is None or receipt.trails.received.repeats(past.trails.received) < _FOLLOWS
 
 
-def _other_prompt(used: TokenUse, prompt: int, cached: int, written: int) -> TokenUse:
-    """The same request with another prompt. The client asks for the same lifetimes, folded or not: the same share of what is
-    written stays for an hour."""
-    hours = round(written * used.written_hour / used.written) if used.written else 0
+def _other_prompt(used: TokenUse, prompt: int, cached: int, written: int, hours: int) -> TokenUse:
+    """The same request with another prompt."""
     return replace(used, prompt=prompt, cached=cached, written=written, written_hour=hours)
 
 
 def next_past(receipt: Receipt, used: TokenUse, without: TokenUse, past: PastRequest | None, sections: str) -> PastRequest:
     """What the model remembers for the conversation's next request."""
     before = past or PastRequest(0, 0)
-    look = _look(receipt, used, before, _reach(receipt, before, sections), sections)
+    reach = _reach(receipt, before, sections)
+    look = _look(receipt, used, before, reach, sections)
     clear, doubtful = look.tells and not look.doubtful, look.tells and look.doubtful
     observed = receipt.status == "observed" and receipt.tokens_before > 0
     others, crowded = _others(receipt, past)
     tells_scale = not is_folded(receipt) and receipt.tokens_before >= _SCALED
+    now = (receipt.tokens_before, used.prompt)
+    first = now if _has_other_tools(receipt, before) or not before.counted else before.counted[:2]
     return PastRequest(
         unfolded=without.prompt,
         sent=used.prompt,
@@ -396,7 +496,7 @@ def next_past(receipt: Receipt, used: TokenUse, without: TokenUse, past: PastReq
         writes=before.writes or used.written > 0,
         folded=before.folded or is_folded(receipt),
         scale=used.prompt / receipt.tokens_before if tells_scale else before.scale,
-        trails=receipt.trails,
+        trails=_with_earlier_entries(receipt, used, without, past),
         received=receipt.tokens_before,
         at=receipt.at,
         foldable=receipt.foldable or 0,
@@ -410,7 +510,21 @@ def next_past(receipt: Receipt, used: TokenUse, without: TokenUse, past: PastReq
         schema=receipt.schema,
         times=_with_one(before.times, receipt.at - before.at, look.hit) if clear else before.times,
         answered=_answered(receipt),
+        counted=(*first, *now) if tells_scale else before.counted,
+        stood=min(without.prompt, round(reach.unfolded)),
+        stood_sent=min(used.prompt, round(reach.sent)),
     )
+
+
+def _with_earlier_entries(receipt: Receipt, used: TokenUse, without: TokenUse, past: PastRequest | None) -> Trails | None:
+    """The request's trails, with what the cache still holds of what those before it had marked."""
+    now = receipt.trails
+    if now is None or past is None or past.trails is None or not now.received.entries.sums:
+        return now
+    since = receipt.at - past.at
+    whole, sent = past.unfolded / (without.prompt or 1), past.sent / (used.prompt or 1)
+    received = now.received.with_earlier(past.trails.received, whole, since)
+    return replace(now, received=received, sent=now.sent.with_earlier(past.trails.sent, sent, since))
 
 
 def _answered(receipt: Receipt) -> float:
@@ -434,7 +548,7 @@ def unreported(receipt: Receipt, past: PastRequest | None, sections: str) -> Pas
     sent = sent if is_folded(receipt) else whole
     after = next_past(receipt, TokenUse(sent), TokenUse(whole), past, sections)
     known = before._asdict()
-    return after._replace(**{name: known[name] for name in ("seen", "warm", "times", "events", "silent", "scale")})
+    return after._replace(**{name: known[name] for name in ("seen", "warm", "times", "events", "silent", "scale", "counted")})
 
 
 def _others(receipt: Receipt, past: PastRequest | None) -> tuple[tuple[PastRequest, ...], bool]:
@@ -445,7 +559,7 @@ def _others(receipt: Receipt, past: PastRequest | None) -> tuple[tuple[PastReque
     found = past.others
     if past.trails and not (receipt.trails and receipt.trails.received.repeats(past.trails.received) == 1.0):
         found = (past.alone(), *found)
-    sizes = accumulate(len(one.trails.received.sums) + len(one.trails.sent.sums) if one.trails else 0 for one in found)
+    sizes = accumulate(one.trails.received.bytes + one.trails.sent.bytes if one.trails else 0 for one in found)
     kept = tuple(one for one, size in zip(found[:_OTHERS], sizes, strict=False) if size <= _MOST_SUMS)
     return kept, past.crowded or len(kept) < len(found)
 

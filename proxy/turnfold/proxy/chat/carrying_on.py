@@ -24,7 +24,7 @@ from turnfold.compression.wire.conversation import Changes, Conversation
 from turnfold.proxy.chat.abandoning import BUSY, SLOW, SLOW_BEFORE
 from turnfold.proxy.chat.exchange import Exchange
 from turnfold.proxy.chat.receipts import Originals
-from turnfold.proxy.chat.trail import trails_of
+from turnfold.proxy.trails.trail import trails_of
 
 #: The reason on the receipt of a request that was sent under the fold before.
 AS_BEFORE: Final = "as-before"

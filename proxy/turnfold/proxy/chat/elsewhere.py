@@ -29,11 +29,11 @@ from turnfold.config.settings import Mode
 from turnfold.proxy.chat.abandoning import SLOW_BEFORE, AbandonedFolds, Underway
 from turnfold.proxy.chat.exchange import Exchange
 from turnfold.proxy.chat.receipts import PackedSection, Status
-from turnfold.proxy.chat.trail import Trails
 from turnfold.proxy.lanes.processes import FoldProcess, FoldProcesses
 from turnfold.proxy.learning.deciding import Place
 from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.learning.windows import Windows
+from turnfold.proxy.trails.trail import Trails
 
 T = TypeVar("T")
 

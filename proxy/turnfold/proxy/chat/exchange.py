@@ -18,9 +18,9 @@ from turnfold.compression.wire.conversation import Changes, Conversation, Messag
 from turnfold.config.settings import Mode, StateMode
 from turnfold.proxy.chat.receipts import Originals, OwnCall, Receipt, Status
 from turnfold.proxy.chat.recovering import Peeked
-from turnfold.proxy.chat.trail import Trails
 from turnfold.proxy.chat.usage import UsageReader
 from turnfold.proxy.outbound.destination import Destination
+from turnfold.proxy.trails.trail import Trails
 
 _NOTHING_LEARNED: Final = Learned()
 _SMALL: Final = 4096  # bytes of a body: what is known of the request takes as much

@@ -39,7 +39,6 @@ from turnfold.proxy.chat.elsewhere import LARGE, BareBody, Elsewhere, Meet, begi
 from turnfold.proxy.chat.exchange import ChatRequest, Exchange
 from turnfold.proxy.chat.own_models import OwnVectors
 from turnfold.proxy.chat.receipts import Status
-from turnfold.proxy.chat.trail import trails_of
 from turnfold.proxy.http.limits import plain_body
 from turnfold.proxy.lanes.taking_over import Step, TakingOver
 from turnfold.proxy.lanes.threads import ThreadLane
@@ -47,6 +46,7 @@ from turnfold.proxy.learning.deciding import Decisions, Place
 from turnfold.proxy.learning.holdout import HELD_OUT, is_held_out
 from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.learning.windows import Windows
+from turnfold.proxy.trails.trail import trails_of
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from turnfold.compression.fold import Section
-from turnfold.proxy.chat.trail import Trails
+from turnfold.proxy.trails.trail import Trails
 
 Status = Literal["folded", "shaped", "passthrough", "observed", "bypassed", "failed-open", "recovered", "answered", "own"]
 

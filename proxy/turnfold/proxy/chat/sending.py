@@ -28,7 +28,6 @@ from turnfold.proxy.chat.folding import Folding
 from turnfold.proxy.chat.own_models import OwnModels
 from turnfold.proxy.chat.receipts import OwnCall
 from turnfold.proxy.chat.recovering import Flow, Peeked, Recovered, Run, resend
-from turnfold.proxy.chat.trail import trails_of
 from turnfold.proxy.chat.usage import UsageReader
 from turnfold.proxy.lanes.processes import ProcessFailed
 from turnfold.proxy.learning.window_records import Spot
@@ -37,6 +36,7 @@ from turnfold.proxy.outbound.betas import with_betas
 from turnfold.proxy.outbound.relay import RelayableAnswer
 from turnfold.proxy.outbound.upstream import UpstreamFailed, refusal
 from turnfold.proxy.store.fair import FairMemory
+from turnfold.proxy.trails.trail import trails_of
 
 #: Why a request whose context was full could not be helped.
 _WHY_NOT: Final = MappingProxyType(

@@ -39,7 +39,7 @@ MOST_TOKENS: Final = 100_000_000
 _LONGEST_TIER: Final = 32
 _DECODER: Final = json.JSONDecoder()
 
-#: Where providers say it, in order of trust (OpenAI; DeepSeek; Anthropic and its relays; Moonshot).
+#: Where providers say it, in order of trust (OpenAI; DeepSeek; Anthropic and its relays, as LiteLLM; Qwen; Moonshot).
 _PATHS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
     "prompt_tokens": (("prompt_tokens",), ("input_tokens",)),
     "completion_tokens": (("completion_tokens",), ("output_tokens",)),
@@ -55,8 +55,13 @@ _PATHS: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
         ("input_tokens_details", "cache_write_tokens"),
         ("cache_write_tokens",),
         ("cache_creation_input_tokens",),
+        ("prompt_tokens_details", "cache_creation_tokens"),
+        ("prompt_tokens_details", "cache_creation_input_tokens"),
     ),
-    "cache_write_hour_tokens": (("cache_creation", "ephemeral_1h_input_tokens"),),
+    "cache_write_hour_tokens": (
+        ("cache_creation", "ephemeral_1h_input_tokens"),
+        ("prompt_tokens_details", "cache_creation_token_details", "ephemeral_1h_input_tokens"),
+    ),
     "audio_prompt_tokens": (("prompt_tokens_details", "audio_tokens"), ("input_tokens_details", "audio_tokens")),
     "audio_completion_tokens": (("completion_tokens_details", "audio_tokens"), ("output_tokens_details", "audio_tokens")),
 }
@@ -66,21 +71,26 @@ _THOUGHTS: Final = ("completion_tokens_details", "output_tokens_details")
 
 def _figures(usage: dict[str, Any], before: Usage) -> dict[str, int | None] | None:
     """The figures of a report, each as its most trusted place says it, else as known before; None where any place holds what is
-    no count of tokens."""
+    no count of tokens. A stream that said a figure does not take it back by saying 0."""
     found: dict[str, int | None] = {}
     for name, paths in _PATHS.items():
-        figure = None
-        for path in paths:
-            value = usage.get(path[0])
-            if value is not None and len(path) > 1:
-                value = value.get(path[1]) if isinstance(value, dict) else None
-            if value is None:
-                continue
-            if type(value) is not int or not 0 <= value <= MOST_TOKENS:
-                return None
-            figure = value if figure is None else figure
-        found[name] = getattr(before, name) if figure is None else figure
+        told = [value for path in paths if (value := _at(usage, path)) is not None]
+        if not all(map(_is_count, told)):
+            return None
+        found[name] = (int(told[0]) if told else 0) or getattr(before, name) or (0 if told else None)
     return found
+
+
+def _at(usage: dict[str, Any], path: tuple[str, ...]) -> Any:
+    value: Any = usage
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _is_count(value: object) -> bool:
+    """Some servers write whole numbers as floats."""
+    return (type(value) is int or (type(value) is float and value.is_integer())) and 0 <= value <= MOST_TOKENS
 
 
 def merged(before: Usage, reported: dict[str, Any]) -> Usage:
@@ -138,7 +148,7 @@ def _whole_prompt(before: Usage, reported: dict[str, Any], found: dict[str, int 
     Some relays give Anthropic's in OpenAI's words: the cache's are more than the prompt, or are what the total lacks.
     """
     prompt, cached, written = (found[name] or 0 for name in ("prompt_tokens", "cached_tokens", "cache_write_tokens"))
-    if "prompt_tokens" in reported or "input_tokens_details" in reported or reported.get("input_tokens") is None:
+    if "prompt_tokens" in reported or "input_tokens_details" in reported or not reported.get("input_tokens"):
         apart = _missing(reported, found)
         if not apart or apart not in (cached, written, cached + written):
             apart = cached + written if cached + written > prompt else 0

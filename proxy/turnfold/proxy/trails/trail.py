@@ -7,6 +7,7 @@ texts are, so the longest common prefix is found to a kilobyte, from some bytes 
 enough: it is a statistic's fingerprint, and nobody gains by a false one in his own figures.
 
 Cache marks are left out first (``Wire.unmarked``): they move on from request to request, which no cache takes for a change.
+What they ask to have kept goes with the trail (``cache_entries``).
 """
 
 from __future__ import annotations
@@ -16,19 +17,28 @@ import struct
 import zlib
 from array import array
 from bisect import bisect_right
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import accumulate, takewhile
 from typing import Any, Final, NamedTuple
 
 from turnfold.compression.memo import Memo, continued
+from turnfold.compression.wire.bare_parts import lifetime
+from turnfold.compression.wire.cache_marks import mark_of
 from turnfold.compression.wire.conversation import Conversation, family
 from turnfold.compression.wire.known_bodies import repeats
 from turnfold.compression.wire.removal import element_place
+from turnfold.config.prices import takes_breakpoints
+from turnfold.proxy.trails.cache_entries import Entries, KeptPrefix
 
 _STEP: Final = 1024
 _WIDTH: Final = 4
 _MOST: Final = 4096  # steps, or 4 MB of text; what lies behind counts as equal when all before it is
-_AT_END: Final = 2  # messages: some clients mark the one before the newest
+_MARKS: Final = 8  # the newest ones of a request; providers take four
+_BEGINNINGS: Final = 255  # messages, the newest ones, behind which something may be found
+_LOOK_BACK: Final = 20  # of these, those of which each part may be the end of something
+_MINUTES: Final = 300  # seconds
+_NO_ENTRIES: Final = Entries()
 _SLACK: Final = _STEP + 64  # the last step is not whole, and a list's end gives way to what is appended
 
 
@@ -39,14 +49,17 @@ class Trail:
     Attributes:
         size: bytes of the messages' JSON.
         sums: four bytes for each whole kilobyte of it, each over everything from the beginning.
+        entries: what it leaves in a cache that hits at marks; none where nobody says where it ends.
     """
 
     size: int
     sums: bytes
+    entries: Entries = _NO_ENTRIES
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON value."""
-        return {"size": self.size, "crcs": base64.b64encode(self.sums).decode("ascii")}
+        found = {"size": self.size, "crcs": base64.b64encode(self.sums).decode("ascii")}
+        return found | ({"entries": self.entries.to_json()} if self.entries.left else {})
 
     @classmethod
     def from_json(cls, value: Any) -> Trail:
@@ -56,19 +69,35 @@ class Trail:
             ValueError, LookupError, TypeError: it is neither.
         """
         if isinstance(value, dict) and "crcs" in value:
-            return cls(value["size"], base64.b64decode(value["crcs"], validate=True))
+            entries = Entries.from_json(value["entries"]) if "entries" in value else _NO_ENTRIES
+            return cls(value["size"], base64.b64decode(value["crcs"], validate=True), entries)
         size, sums = value if isinstance(value, list) else (value["size"], value["sums"])
         return cls(size, base64.b85decode(sums))
 
+    @property
+    def bytes(self) -> int:
+        """About what it takes where it is kept."""
+        return len(self.sums) + 8 * len(self.entries.left)
+
+    def with_earlier(self, earlier: Trail, scale: float, elapsed: float) -> Trail:
+        """The same with what the cache still holds of an earlier request (``Entries.with_earlier``)."""
+        return replace(self, entries=self.entries.with_earlier(earlier.entries, scale, elapsed))
+
+    def begun(self, share: float) -> Trail:
+        """That of so much of the request's beginning."""
+        size = round(min(1.0, share) * self.size)
+        return Trail(size, self.sums[: size // _STEP * _WIDTH], self.entries.begun(share))
+
     def repeats(self, earlier: Trail) -> float:
-        """Share of an earlier request's messages with which this one begins, 0 to 1; to a kilobyte, and 1 when it is all."""
+        """Share of an earlier request's messages with which this one begins, 0 to 1, and 1 when it is all. Of the kilobyte in
+        which they part half counts, unless it is the first one."""
         low, high = 0, min(len(self.sums), len(earlier.sums)) // _WIDTH
         while low < high:
             middle = (low + high + 1) // 2
             at = slice((middle - 1) * _WIDTH, middle * _WIDTH)
             low, high = (middle, high) if self.sums[at] == earlier.sums[at] else (low, middle - 1)
         whole = low == _MOST or low * _STEP + _SLACK >= earlier.size
-        return 1.0 if whole else low * _STEP / earlier.size
+        return 1.0 if whole else (low * _STEP + (_STEP // 2 if low else 0)) / earlier.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +105,18 @@ class Trails:
     """Of one request: as it came in, and as it went out.
 
     Attributes:
-        marked: whether the client asks to have all of it written to the cache: its last mark is at the end. It is not kept.
+        key: checksum of the client's `prompt_cache_key`; 0 for none. Requests with different keys go to machines with caches of
+            their own (OpenAI, "Prompt caching").
     """
 
     received: Trail
     sent: Trail
-    marked: bool = False
+    key: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON value; `sent` is null where it equals `received`."""
-        return {"received": self.received.to_json(), "sent": None if self.sent == self.received else self.sent.to_json()}
+        sent = None if self.sent == self.received else self.sent.to_json()
+        return {"received": self.received.to_json(), "sent": sent} | ({"key": self.key} if self.key else {})
 
     @classmethod
     def from_json(cls, value: Any) -> Trails:
@@ -96,21 +127,21 @@ class Trails:
         """
         first, second = value if isinstance(value, list) else (value["received"], value["sent"])
         received = Trail.from_json(first)
-        return cls(received, Trail.from_json(second) if second else received)
+        key = value.get("key", 0) if isinstance(value, dict) else 0
+        return cls(received, Trail.from_json(second) if second else received, key)
 
 
 def trails_of(received: Conversation, sent: Conversation, memo: Memo | None = None) -> Trails:
     """The trails of a request; with a memo, that of what was received goes on from where the conversation's last one ended."""
     trail = trail_of(received, memo)
-    marks = received.messages.marked
-    marked = bool(marks) and marks[-1] >= len(received.messages) - _AT_END
-    return Trails(trail, trail if sent is received else trail_of(sent), marked)
+    key = received.settings.get("prompt_cache_key")
+    return Trails(trail, trail if sent is received else trail_of(sent), zlib.crc32(repr(key).encode()) if key else 0)
 
 
 def trail_of(conversation: Conversation, memo: Memo | None = None) -> Trail:
     """The trail of one body."""
-    if conversation.messages.marked and memo is not None:
-        return _trail_without_marks(conversation, memo)
+    if conversation.messages.marked or _ends_are_kept(conversation):
+        return _trail_with_entries(conversation, memo)
     if memo is None:
         return _trail(conversation.wire.unmarked(conversation), b"")
     key = ("trail", conversation.wire.name, family(conversation.messages))
@@ -145,40 +176,104 @@ class _MarkedTrail(NamedTuple):
 
     Attributes:
         messages: indices of the first message behind each piece of it.
-        ends: bytes up to there; both begin with 0.
+        ends: bytes up to there.
+        totals: checksums of these; all three begin with 0.
     """
 
     body: bytes
     trail: Trail
     messages: array[int]
     ends: array[int]
+    totals: array[int]
 
 
-def _trail_without_marks(conversation: Conversation, memo: Memo) -> Trail:
+def _nothing_known() -> _MarkedTrail:
+    return _MarkedTrail(b"", Trail(0, b""), array("q", [0]), array("q", [0]), array("L", [0]))
+
+
+def _ends_are_kept(conversation: Conversation) -> bool:
+    """Whether a cache that hits at marks keeps the whole of it without one."""
+    return conversation.marked_at_end or takes_breakpoints(conversation.model)
+
+
+def _trail_with_entries(conversation: Conversation, memo: Memo | None) -> Trail:
     """The trail of a body with cache marks, gone on from where it parts from the last one."""
     messages, wire = conversation.messages, conversation.wire
 
     def run(known: _MarkedTrail | None, same: int) -> _MarkedTrail:
         if known is None or not (border := _settled(known, same, conversation)):
-            known, border = _MarkedTrail(b"", Trail(0, b""), array("q", [0]), array("q", [0])), 0
+            known, border = _nothing_known(), 0
         steps = min(known.ends[border] // _STEP, len(known.trail.sums) // _WIDTH)
         begin = bisect_right(known.ends, steps * _STEP, hi=border + 1) - 1  # the piece in which the last whole kilobyte ends
-        found = list(conversation.wire.unmarked_pieces(conversation, known.messages[begin]))
-        rest = b"".join([piece for _, piece in found])[steps * _STEP - known.ends[begin] :]
-        ends = accumulate([len(piece) for _, piece in found], initial=known.ends[begin])
+        found = list(wire.unmarked_pieces(conversation, known.messages[begin]))
+        pieces = [piece for _, piece in found]
+        rest = b"".join(pieces)[steps * _STEP - known.ends[begin] :]
+        ends = accumulate([len(piece) for piece in pieces], initial=known.ends[begin])
+        totals = accumulate(pieces, lambda total, piece: zlib.crc32(piece, total), initial=known.totals[begin])
         return _MarkedTrail(
             conversation.body,
             _trail(rest, known.trail.sums[: steps * _WIDTH]),
             known.messages[: begin + 1] + array("q", [end for end, _ in found]),
             known.ends[:begin] + array("q", ends),
+            known.totals[:begin] + array("L", totals),
         )
 
     key = ("marked trail", wire.name, family(messages))
     try:
-        found = continued(memo, key, messages, run, lambda known: 200 + 16 * len(known.ends) + len(known.trail.sums))
+        found = continued(memo, key, messages, run, lambda known: 200 + 24 * len(known.ends) + len(known.trail.sums))
+        return replace(found.trail, entries=_entries(conversation, found))
     except ValueError:
         return _trail(wire.unmarked(conversation), b"")
-    return found.trail
+
+
+def _entries(conversation: Conversation, known: _MarkedTrail) -> Entries:
+    """What the marks of a body ask to have kept, and the beginnings of it that may have been."""
+    whole = max(len(conversation.body), known.trail.size)  # what is no message is about as dense
+    front = whole - known.trail.size
+    left, sums, last = dict[int, KeptPrefix](), {0}, 0
+    for index in conversation.messages.marked[-_MARKS:]:
+        last = max(last, place := _piece_of(conversation, known, index))
+        for total, end, life in _ends_of(conversation, known, index, place):
+            sums.add(total)
+            if life is not None:
+                left[total] = KeptPrefix.of(total, (front + end) / whole, life)
+    if _ends_are_kept(conversation):
+        last = bisect_right(known.messages, len(conversation.messages)) - 1
+        life = _MINUTES if conversation.marked_at_end else 0
+        left[known.totals[last]] = KeptPrefix.of(known.totals[last], (front + known.ends[last]) / whole, life)
+    for place in range(max(1, last - _LOOK_BACK), last + 1):
+        sums.update(total for total, _, _ in _part_ends(conversation, known, known.messages[place] - 1, place))
+    return Entries(tuple(left.values()), frozenset(sums.union(known.totals[max(0, last - _BEGINNINGS) : last + 1])))
+
+
+def _piece_of(conversation: Conversation, known: _MarkedTrail, index: int) -> int:
+    """The piece that a message is in, or is; 0: it stands in front of all."""
+    start, end = conversation.history
+    outside = not start <= conversation.spans[index][0] < end
+    return 0 if outside and not conversation.wire.unmarks_outside else bisect_right(known.messages, index)
+
+
+def _ends_of(conversation: Conversation, known: _MarkedTrail, index: int, place: int) -> Iterator[tuple[int, int, int | None]]:
+    """Where the parts of a marked message end: checksum, bytes up to there, and the life that a mark asks for."""
+    if not place:
+        yield 0, 0, _own_life(conversation, index)
+        return
+    parts = list(_part_ends(conversation, known, index, place))
+    yield from parts[:-1]
+    beside = all(life is None for _, _, life in parts)  # it is on the message itself, or within a part
+    yield known.totals[place], known.ends[place], _own_life(conversation, index) if beside else parts[-1][2]
+
+
+def _own_life(conversation: Conversation, index: int) -> int:
+    return lifetime(mark_of(conversation.messages[index].raw, conversation.wire.marks))
+
+
+def _part_ends(conversation: Conversation, known: _MarkedTrail, index: int, place: int) -> Iterator[tuple[int, int, int | None]]:
+    """The same of all parts of what a piece is made of."""
+    total, end = known.totals[place - 1], known.ends[place - 1]
+    for part in conversation.wire.bare_parts(conversation, index):
+        total, end = zlib.crc32(part.written, total), end + len(part.written)
+        yield total, end, part.life
 
 
 def _settled(known: _MarkedTrail, same: int, conversation: Conversation) -> int:

@@ -1,0 +1,46 @@
+"""The parts of a message's content in the form without cache marks, and what their marks ask for.
+
+Lives here: both, whatever a mark is called. Does not belong here: the form of a whole message (each wire has its own), marks that
+go on to others (``cache_marks``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final, NamedTuple
+
+import orjson
+
+_MINUTES: Final = 300
+_HOUR: Final = 3600
+
+
+class BarePart(NamedTuple):
+    """A part of a message.
+
+    Attributes:
+        written: what it adds to what is written in front of it.
+        life: how long its mark asks to have all up to here kept, as of `lifetime`; None: it carries no mark.
+    """
+
+    written: bytes
+    life: int | None
+
+
+def lifetime(marks: str) -> int:
+    """Seconds for which marks, given as JSON, ask to have a prefix kept (Anthropic, "Prompt caching"); 0: they do not say."""
+    return 0 if '"cache_control"' not in marks else _HOUR if '"1h"' in marks else _MINUTES
+
+
+def bare_parts(opening: bytes, content: object, bare: Sequence[object], names: Collection[str]) -> Iterator[BarePart]:
+    """The parts of a content: a list of them, or a text, which is the only one.
+
+    Args:
+        opening: what is written in front of the first one.
+        bare: the same parts without marks.
+        names: what a mark is called.
+    """
+    for part, written in zip(content if isinstance(content, list) else [content], bare, strict=False):
+        marks = {name: part[name] for name in names if part.get(name)} if isinstance(part, dict) else None
+        yield BarePart(opening + orjson.dumps(written), lifetime(orjson.dumps(marks).decode("utf-8")) if marks else None)
+        opening = b","

@@ -1,0 +1,107 @@
+"""What a request leaves in a cache that hits at marks only, told without keeping its text.
+
+Lives here: the places in a request behind which such a cache keeps what stands in front, and how far a later request finds that.
+Does not belong here: caches that keep any prefix (``trail``), dollars.
+
+Such a cache (Anthropic's, and OpenAI's from gpt-5.6 on) keeps what ends at a mark of the client's, or with the request. A later
+request finds that if it begins with it, in front of its own last mark. So of each such place a checksum is kept, and of a new
+request those of its beginnings are told too.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+_FORM: Final = struct.Struct("<IHH")
+_WHOLE: Final = 0xFFFF  # a share of 1
+_ROUNDED: Final = 0.001  # a share is told from another by more than this
+_MOST: Final = 12  # entries of a request, those that earlier ones left included
+
+
+class KeptPrefix(NamedTuple):
+    """A prefix that is kept.
+
+    Attributes:
+        sum: checksum of the messages in it.
+        share: of all tokens of the request, those in it.
+        life: seconds for which it is kept; 0: unknown.
+    """
+
+    sum: int
+    share: float
+    life: int = 0
+
+    @classmethod
+    def of(cls, total: int, share: float, life: int) -> KeptPrefix:
+        """With its share as it is kept."""
+        return cls(total, round(min(1.0, share) * _WHOLE) / _WHOLE, life)
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Those of one request.
+
+    Attributes:
+        left: what it leaves, the shortest first.
+        sums: checksums of its beginnings, where it may find what others left. They are not kept.
+    """
+
+    left: tuple[KeptPrefix, ...] = ()
+    sums: Collection[int] = field(default=(), compare=False)
+
+    @property
+    def last(self) -> float:
+        """Share of the request that is written to the cache or read from it."""
+        return self.last_for(0)
+
+    def last_for(self, life: int) -> float:
+        """The same of what is to be kept for so many seconds."""
+        return max((one.share for one in self.left if one.life >= life), default=0.0)
+
+    def found(self, earlier: Entries, elapsed: float | None = None) -> float:
+        """Share of an earlier request that is found in what it left; with the time since then, in what is still kept."""
+        kept = [one for one in earlier.left if elapsed is None or not one.life or elapsed <= one.life]
+        return max((one.share for one in kept if one.sum in self.sums), default=0.0)
+
+    def begun(self, share: float) -> Entries:
+        """Those of so much of the request's beginning."""
+        inside = (one for one in self.left if one.share <= share + _ROUNDED)
+        return Entries(tuple(KeptPrefix.of(one.sum, one.share / share, one.life) for one in inside), self.sums)
+
+    def with_earlier(self, earlier: Entries, scale: float, elapsed: float) -> Entries:
+        """The same with what an earlier request left and this one begins with too.
+
+        Args:
+            scale: tokens of the earlier one, as a share of this one's.
+            elapsed: seconds since then.
+        """
+        own = {one.sum for one in self.left}
+        held = [one for one in earlier.left if not one.life or elapsed < one.life]
+        again = [one for one in held if one.sum in self.sums and one.sum not in own]
+        kept = [KeptPrefix.of(one.sum, one.share * scale, one.life and max(1, int(one.life - elapsed))) for one in again]
+        return Entries(_in_order([*self.left, *kept]), self.sums)
+
+    def to_json(self) -> str:
+        """As a JSON value."""
+        packed = (_FORM.pack(one.sum, round(one.share * _WHOLE), one.life) for one in self.left)
+        return base64.b64encode(b"".join(packed)).decode("ascii")
+
+    @classmethod
+    def from_json(cls, value: Any) -> Entries:
+        """From `to_json`.
+
+        Raises:
+            ValueError, TypeError: it is none.
+        """
+        packed = base64.b64decode(value, validate=True)
+        found = _FORM.iter_unpack(packed[: len(packed) // _FORM.size * _FORM.size])
+        return cls(tuple(KeptPrefix(total, share / _WHOLE, life) for total, share, life in found))
+
+
+def _in_order(entries: Iterable[KeptPrefix]) -> tuple[KeptPrefix, ...]:
+    """The longest ones."""
+    return tuple(sorted(entries, key=lambda one: one.share)[-_MOST:])
