@@ -572,6 +572,27 @@ def test_a_section_of_headings_alone_is_told_by_them() -> None:
         assert all("Alpha" in layer.text for layer in Compressor().compress(CompressRequest(text=text)).layers)
 
 
+def test_small_sections_that_need_each_other_are_one() -> None:
+    talk = "Jens: Kuchen am Samstag bei uns im Garten\nJens: Oma ist krank geworden, alles abgesagt\nUlla: gute Besserung"
+    sections = Compressor().compress(CompressRequest(talk)).sections
+    assert all("abgesagt" in section.summary for section in sections if "Samstag" in section.summary)
+    assert any("Samstag" in section.layers[0].text for section in sections)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "周末我们去爬山，风景特别美。项目预算定为六十五万元，九月底前交付。下山以后大家都睡得特别香。照片也拍了不少，回家慢慢看。",
+            "六十五万",
+        ),
+        ("주말에 바다에 갔습니다. 노을이 예뻤습니다. 계약 금액은 삼백이십만 원입니다. 점심은 카레였습니다.", "삼백이십만 원"),
+    ],
+)
+def test_small_talk_without_blanks_does_not_outweigh_a_figure(text: str, told: str) -> None:
+    assert told in Compressor().compress(CompressRequest(text, l1_ratio=0.4)).layers[1].text
+
+
 def test_a_section_is_given_whole_unless_another_layer_is_asked_for() -> None:
     result = compress(DOCUMENT)
     section = result.sections[0].id

@@ -41,7 +41,7 @@ from turnfold.compression.shorten.layer_choice import (
 from turnfold.compression.text.data_blocks import data_blocks
 from turnfold.compression.text.dialogue.signals import rule_weight, signal_weight
 from turnfold.compression.text.names.entities import Entity, entities
-from turnfold.compression.text.sections import is_heading, section_starts
+from turnfold.compression.text.sections import is_heading, sections_of
 from turnfold.compression.text.sentences import sentences
 from turnfold.compression.text.statements import statements
 from turnfold.compression.tokens import Count
@@ -256,7 +256,7 @@ class Compressor:
         source = JudgedText(
             text=text,
             read=read,
-            starts=section_starts(text, read.spans),
+            starts=sections_of(text, read),
             scores=central,
             central=central,
             signals=[

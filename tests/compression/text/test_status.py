@@ -35,6 +35,17 @@ CHAT: Final = """\
 [09:04] Maike: Quatsch, von Brandt
 [09:10] Jörg: Kuchen steht in der Küche
 [09:11] Seda: danke, ich komme gleich hoch"""
+TALK: Final = """\
+Jens: Kuchen am Samstag bei uns im Garten
+Jens: Oma ist krank geworden
+Ulla: gute Besserung"""
+CHARTER: Final = """\
+The guild was founded in 1402 and owns two mills.
+
+Article 9 (withdrawn since May, by a vote of all of the members)
+Every miller pays five crowns a year. The bailiff collects them.
+
+Dogs are welcome in the hall."""
 LOG: Final = "\n".join(f"[09:0{i}] Bot: gate number {i} was opened by the guard of the night shift" for i in range(5))
 SETTINGS: Final = {
     "refunds": {
@@ -73,6 +84,32 @@ def needs(text: str, claim: str) -> str:
         (RULES, "La criée ouvre le dimanche", "non validé"),
         (CHAT, "Auftrag von Brenner", "Quatsch"),
         (CHAT, "Quatsch", "Auftrag von Brenner"),
+        (TALK, "Kuchen am Samstag", "ist krank geworden"),
+        (TALK, "ist krank geworden", "Kuchen am Samstag"),
+        (CHARTER, "pays five crowns", "withdrawn since May"),
+        (CHARTER, "The bailiff", "withdrawn since May"),
+        ("The lift is broken. Use the stairs at the back. This sign is from March and no longer holds.", "stairs", "from March"),
+        ("La piscina abre a las ocho. Traiga toalla. Este aviso caduca el lunes.", "a las ocho", "caduca"),
+        ("The following guests have cancelled.\nRoom 3: Mr Abel\nRoom 7: Mrs Orr\n\nTea is at four.", "Mrs Orr", "cancelled"),
+        ("Mia dreamt that she had sold the boat. The buyer paid in gold. Then she woke up.", "paid in gold", "dreamt"),
+        ("我昨晚做梦去了海边。船票要五百元。海水是红色的。", "五百元", "做梦"),
+        ("I bet that Vera wins the race. Otto comes last. The prize is a ham.", "Otto comes last", "bet"),
+        ("Die Mühle wird verkauft. Ein Graf aus Linz zahlt bar. Alles Quatsch, meint der Müller.", "Graf aus Linz", "Quatsch"),
+        ("Młyn kupuje hrabia. Płaci gotówką. To wszystko bzdury, mówi młynarz.", "gotówką", "bzdury"),
+        ("يباع المصنع في مايو. يدفع التاجر نقدا. كل هذا كذب قال المدير.", "نقدا", "كذب"),
+        ("Het gerucht gaat dat Piet de molen koopt. Voor twee ton. De notaris weet van niets.", "twee ton", "gerucht"),
+        ("Denetim kötü geçerse şunlar olur. Değirmen kapanır. Ali Bey gider.", "Değirmen kapanır", "şunlar olur"),
+        ("値段は四億円だそうです。これはすべて噂だと村長は言いました。", "四億円", "すべて噂"),
+        (
+            "The mail said that the mill was paid off. A cheque was in the post. It was a scam.",
+            "cheque",
+            "scam",
+        ),
+        ("What comes, if nobody mends the dam: the mill stands in water. The road is lost.", "road is lost", "if nobody"),
+        ("Losses by year (in crowns)\nMill 312\nInn 95\nBarn 4", "Mill 312", "Losses"),
+        ("Le sirop calme la toux (1). Il est vendu à Metz.\n(1) Dit le fabricant.", "calme la toux", "fabricant"),
+        ("Otto told me that the mill was sold. Vera says that he made it up.", "mill was sold", "made it up"),
+        ("Если бы он продал мельницу, он жил бы у моря. Лодка и сад. Он её не продал.", "Лодка", "Если бы"),
         ("Allegedly the roof leaks. The owner has looked at it and is content.", "roof leaks", "is content"),
         ("Ferenc suggests 5 percent. Judit disagrees. We stay with 2 percent.", "suggests", "stay with 2"),
     ],
@@ -87,6 +124,10 @@ def test_a_claim_needs_its_status_and_what_is_added_to_it(text: str, claim: str,
         (RULES, "Le phare se visite", "non validé"),
         (CHAT, "Kuchen steht", "danke"),
         (LOG, "number 0", "number 1"),
+        (CHARTER, "Dogs are welcome", "withdrawn since May"),
+        ("Name: Abel\nName: Orr\nName: Ruiz", "Abel", "Orr"),
+        ("The lift is broken. This page is about the lifts of the house.", "broken", "This page"),
+        ("Ein Zug kam um acht. Die Suppe war kalt.", "Zug", "Suppe"),
     ],
 )
 def test_what_only_looks_like_one_is_not_needed(text: str, claim: str, other: str) -> None:

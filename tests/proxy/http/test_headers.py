@@ -109,11 +109,14 @@ def test_what_is_kept(value: bytes, tools: set[str], roles: set[str]) -> None:
     assert (set(keep.tools), set(keep.roles)) == (tools, roles)
 
 
-@pytest.mark.parametrize(("length", "fits"), [(256, True), (257, False)])
-def test_names_of_conversations(length: int, fits: bool) -> None:
-    given = [(b"x-turnfold-conversation", b"x" * length)]
+@pytest.mark.parametrize("letter", ["x", "ё"])
+@pytest.mark.parametrize(("length", "fits"), [(512, True), (513, False)])
+def test_names_of_conversations(length: int, fits: bool, letter: str) -> None:
+    """As many characters as a path or body may name a conversation by."""
+    name = letter * length
+    given = [(b"x-turnfold-conversation", name.encode())]
     if fits:
-        assert wishes(given).conversation == "x" * length
+        assert wishes(given).conversation == name
         return
     with pytest.raises(Refused):
         wishes(given)

@@ -30,6 +30,7 @@ from turnfold.compression.text.statements import Statements, label_at
 # About as much as a figure at most (``judged_text``).
 _SCORE_WORTH, _SIGNAL_WORTH = 0.9, 0.45
 _FILLER_FACTOR: Final = 0.3  # of a score without any fact or signal: central words alone tell a reader nothing
+_SUMMARY_FILLER: Final = 0.6  # the same in a summary, which tells what the text is about
 # Added, by its cube: what answers a query is worth a figure more, but multiplied it would buy off the figures of the rest.
 _RELEVANCE_WORTH, _RELEVANCE_POWER = 1.0, 3
 _QUESTION_FACTOR: Final = 0.6  # a question claims nothing
@@ -319,7 +320,8 @@ def _is_sentence(source: JudgedText, i: int) -> bool:
 def _summary_worth(source: JudgedText, i: int, facts: float) -> float:
     """Score, signals and facts of a sentence; a long one must have more of them to be worth its place."""
     weight: float = (len(source.spans[i].of(source.text)) + 60) ** 0.4
-    return _factor(source, i) * (3 * source.scores[i] + source.signals[i] + facts / 2) / weight
+    filler = 1.0 if source.facts[i] or source.signals[i] or source.relevance[i] else _SUMMARY_FILLER
+    return _factor(source, i) * (3 * filler * source.scores[i] + source.signals[i] + facts / 2) / weight
 
 
 def _slots(source: JudgedText, most: int) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from typing import Final
 
 from turnfold.compression.text.spans import Span, with_line_feeds
@@ -27,6 +28,7 @@ _SALUTATION_WORDS: Final = 4
 _LEAD_WORDS: Final = 6
 # Characters: a paragraph ends a section that has this many, a line one of four times, a sentence one of eight times as many.
 _ENOUGH: Final = 400
+_MOST_TIED: Final = 8  # sections over which one need is looked at
 
 
 def is_heading(text: str, span: Span) -> bool:
@@ -88,3 +90,25 @@ def section_starts(text: str, spans: Sequence[Span]) -> list[int]:
             starts.append(i)
             begin = span.start
     return starts
+
+
+def sections_of(text: str, read: Statements) -> list[int]:
+    """Indices of the statements that begin a section; small sections of which one is not to be read without the other are one, as
+    a part can be no shorter than what it needs."""
+    starts = section_starts(text, read.spans)
+    section = [0] * len(read.spans)
+    for start in starts[1:]:
+        section[start] = 1
+    section = [*accumulate(section)]
+    tied: set[int] = set()
+    for i, needed in enumerate(read.needs):
+        for j in needed:
+            first, last = sorted((section[i], section[j]))
+            if last - first <= _MOST_TIED:
+                tied.update(starts[first + 1 : last + 1])
+    kept = starts[:1]
+    for start, end in pairwise([*starts[1:], len(read.spans)]):
+        size = read.spans[end - 1].end - read.spans[kept[-1]].start
+        if start not in tied or size > _ENOUGH or read.spans[start].kind == "heading":
+            kept.append(start)
+    return kept

@@ -17,6 +17,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from turnfold.compression.layers import SCORERS
 from turnfold.compression.negotiate import Encoding
+from turnfold.proxy.http.headers import LONGEST_NAME
 from turnfold.proxy.http.shapes import has_dot_segments
 
 
@@ -185,7 +186,7 @@ class MessageBody(RequestBody):
 class ConversationBody(RequestBody):
     """A message to add."""
 
-    conversation_id: Annotated[str, Field(min_length=1, max_length=512), AfterValidator(_check_reachable)]
+    conversation_id: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(_check_reachable)]
     message: MessageBody
     compress_threshold: Annotated[int, Field(ge=1, le=_MOST, description="Maximum number of tokens of the context."), WHOLE] = (
         1000

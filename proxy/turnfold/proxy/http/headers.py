@@ -32,7 +32,8 @@ _MODES: Final = get_args(Mode)
 _ROLES: Final = get_args(KeptRole)
 _STATES: Final = get_args(StateMode)
 _BUDGET: Final = re.compile(rb"[1-9][0-9]{0,11}")
-_LONGEST_LABEL: Final = 256
+#: Characters of a conversation's name, wherever it is told: header, path, query or body.
+LONGEST_NAME: Final = 512
 
 
 def first(headers: RawHeaders, name: bytes) -> bytes | None:
@@ -186,9 +187,10 @@ def _budget(value: bytes | None) -> int | None:
 def _label(value: bytes | None) -> str | None:
     if value is None or not value.strip():
         return None
-    if len(value) > _LONGEST_LABEL or _UNSENDABLE.search(value):
-        raise _senseless("x-turnfold-conversation", f"must be at most {_LONGEST_LABEL} bytes of text")
-    return value.strip().decode("utf-8", "replace")
+    name = value.strip().decode("utf-8", "replace")
+    if len(name) > LONGEST_NAME or _UNSENDABLE.search(value):
+        raise _senseless("x-turnfold-conversation", f"must be text of at most {LONGEST_NAME} characters")
+    return name
 
 
 def _senseless(name: str, problem: str) -> Refused:

@@ -25,14 +25,16 @@ from turnfold.proxy.api.bodies import (
 )
 from turnfold.proxy.api.conversations import Conversations, StoredConversation
 from turnfold.proxy.api.workshop import Workshop
+from turnfold.proxy.http.headers import LONGEST_NAME
 from turnfold.proxy.http.refusals import Refused
 from turnfold.proxy.routes.compress import require_text
 from turnfold.proxy.routes.operations import Operation, OperationCall, Parameter
 
 _PATH: Final = "/v1/conversation/{conversation_id}"
-_LONGEST: Final = 512
 _KEY: Final = re.compile("[!-~]{1,200}")
-_ID: Final = Parameter("conversation_id", "path", "The conversation.", {"type": "string", "minLength": 1, "maxLength": _LONGEST})
+_ID: Final = Parameter(
+    "conversation_id", "path", "The conversation.", {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}
+)
 _EXPORT: Final = Parameter("export", "query", "Whether to give all of it.", {"type": "string", "enum": ["true", "false"]})
 _TOKEN: Final = Parameter(
     "idempotency-key",
@@ -87,8 +89,8 @@ def _token(call: OperationCall, body: ConversationBody) -> str | None:
 
 def _name(call: OperationCall) -> str:
     name = call.path["conversation_id"]
-    if not 0 < len(name) <= _LONGEST:
-        raise InvalidInput("conversation_id", f"must have 1 to {_LONGEST} characters")
+    if not 0 < len(name) <= LONGEST_NAME:
+        raise InvalidInput("conversation_id", f"must have 1 to {LONGEST_NAME} characters")
     return name
 
 

@@ -14,14 +14,14 @@ from starlette.routing import Route
 from turnfold.compression.errors import InvalidInput
 from turnfold.proxy.api.bodies import DataDeleted, Nothing
 from turnfold.proxy.deletion.forgetting import Forgetting
+from turnfold.proxy.http.headers import LONGEST_NAME
 from turnfold.proxy.routes.answers import Gatekeeper, as_json, only_admins
 from turnfold.proxy.routes.anything import ANYTHING
 from turnfold.proxy.routes.operations import Operation, OperationCall, Parameter
 from turnfold.proxy.routes.parameters import refuse_unknown
 
-_LONGEST: Final = 512
 _CONVERSATION: Final = Parameter(
-    "conversation", "query", "Of this conversation only.", {"type": "string", "minLength": 1, "maxLength": _LONGEST}
+    "conversation", "query", "Of this conversation only.", {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}
 )
 
 
@@ -33,8 +33,8 @@ def data_operations(forgetting: Forgetting) -> list[Operation[Nothing]]:
 
     async def delete(call: OperationCall, _: Nothing) -> DataDeleted:
         chosen = call.query.get("conversation")
-        if chosen is not None and not 0 < len(chosen) <= _LONGEST:
-            raise InvalidInput("conversation", f"must have 1 to {_LONGEST} characters")
+        if chosen is not None and not 0 < len(chosen) <= LONGEST_NAME:
+            raise InvalidInput("conversation", f"must have 1 to {LONGEST_NAME} characters")
         gone = await forgetting.forget(call.tenant, chosen, books=False)
         return DataDeleted(deleted=gone.items)
 

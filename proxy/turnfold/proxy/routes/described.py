@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from turnfold.proxy.api import own_bodies as bodies
 from turnfold.proxy.api.bodies import DataDeleted, Nothing, WindowsForgotten
 from turnfold.proxy.books.report import FILTERS, GROUPINGS
+from turnfold.proxy.http.headers import LONGEST_NAME
 from turnfold.proxy.routes.operations import Parameter
 from turnfold.proxy.routes.parameters import TENANT
 
@@ -77,7 +78,9 @@ _PASSED_ON: Final = (
     " byte for byte. Other query parameters and headers are passed on. Paths that end in the same way (Azure's, a gateway's) are"
     " served too."
 )
-_ID: Final = Parameter("conversation", "path", "The conversation's name.", {"type": "string", "minLength": 1, "maxLength": 512})
+_ID: Final = Parameter(
+    "conversation", "path", "The conversation's name.", {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}
+)
 _STATE_ERRORS: Final = (401, 403, 404, 409, 413, 422, 431, 501, 503)
 _ONLY_TENANT: Final = Parameter(TENANT, "header", "Of this tenant only.", _TEXT)
 _FROM: Final = Parameter("from", "query", "From when on: 24h, 7d, a date, ISO 8601, or Unix seconds.", _TEXT)

@@ -37,6 +37,7 @@ from turnfold.compression.text.private import is_private
 from turnfold.proxy.api.workshop import Workshop
 from turnfold.proxy.asking.operations import ModelMissing, OperationModels
 from turnfold.proxy.http.front import Endpoint
+from turnfold.proxy.http.headers import LONGEST_NAME
 from turnfold.proxy.http.inbound import Inbound
 from turnfold.proxy.http.refusals import Refused
 from turnfold.proxy.routes.answers import Answers, as_json, error, missing_model, with_error_answers
@@ -46,7 +47,6 @@ from turnfold.proxy.store.records import report_unreadable
 
 #: A state is small; a preview may bring a conversation.
 MAX_BODY: Final = 8 * 2**20
-MAX_NAME: Final = 512
 _METHODS: Final = "GET, PUT, DELETE"
 _PREVIEW: Final = "/v1/state/preview"
 _UNREADABLE: Final = "This conversation's state was written by a newer Turnfold; update this one, or delete the state."
@@ -257,8 +257,8 @@ def _answer(name: str, record: Record) -> Response:
 
 def _name(request: Request) -> str:
     name = str(request.path_params["conversation"])
-    if len(name) > MAX_NAME:
-        raise InvalidInput("conversation", f"must have at most {MAX_NAME} characters")
+    if len(name) > LONGEST_NAME:
+        raise InvalidInput("conversation", f"must have at most {LONGEST_NAME} characters")
     return name
 
 

@@ -45,13 +45,14 @@ _MONEY: Final = re.compile(
     rf"(?:{_SYMBOL}|(?<!\w){_CODE}){_BLANK}?(?:{_SPACED}|{_NUMBER}){_MAGNITUDE}(?:{_BLANK}?{_COINS})?+"
     rf"|(?:{_SPACED}|{_NUMBER}){_MAGNITUDE}(?:{_OF}|{_BLANK}?){_COINS}"
     r"|[一二三四五六七八九十百千万萬亿億两兩零〇]{1,12}+(?:人民币|人民幣|美元|美金|欧元|歐元|日元|英镑|港元|元|円)"
+    r"|(?<![가-힣])[일이삼사오육칠팔구십백천만억]{2,12}+ ?(?:원|달러|유로)"
 )
 _PERCENT: Final = re.compile(
     rf"{_NUMBER}{_BLANK}?(?:%|‰|(?:per ?cent|percentage points|Prozent(?:punkte)?|pour cent|por ciento|por cento|per cento"
     r"|procent\w?|процент\w{0,3}|bps|basis points)(?!\w)|퍼센트|パーセント)"
 )
 #: Of which money and shares have at least one.
-_NUMERAL: Final = re.compile(r"[\d一二三四五六七八九十百千万萬亿億两兩零〇]")
+_NUMERAL: Final = re.compile(r"[\d一二三四五六七八九十百千万萬亿億两兩零〇십백천만억]")
 #: "8 to " in front of "12 percent".
 _FROM: Final = re.compile(rf"{_NUMBER}{_BLANK}?(?:to|bis|à|–|-){_BLANK}?\Z")
 _LONGEST_FROM: Final = 12
@@ -68,22 +69,24 @@ _COUNTED: Final = re.compile(
 #: "四十二巴": of the first and the following numerals no word of another meaning is made ("万一", "千万不要", "一一").
 _HAN: Final = re.compile(
     r"(?<![一二三四五六七八九十百千万亿零〇两第])(?!一一)[一二三四五六七八九两十]"
-    r"[一二三四五六七八九十百千万亿零〇点]+[^\W\d_]"
+    r"[一二三四五六七八九十百千万亿零〇点]+"
+    r"(?:毫秒|毫米|厘米|公里|公斤|公顷|千米|千克|平方米|立方米|小时|小時|分钟|分鐘|个月|個月|位|[人名个個件年月日号號时時秒分天周週回次倍台辆輛架本页頁枚张張条條只隻头頭匹"
+    r"家所座层層楼樓岁歲歳户戶米克吨噸升斤两里亩畝度巴伏瓦株棵箱包袋瓶杯套项項种種期届屆批组組票席步])?"
 )
 # "In 1987 Rosalind": a name behind a year is not counted by it.
 _DATED: Final = re.compile(r"(?i:\b(?:in|since|until|from|after|before|between|during|im jahr|seit|en|desde|depuis|nel)) \Z")
 _HAPPENED: Final = re.compile(r" (?:\w+ed|sold|won|lost|fell|rose|led|ran|grew|began|saw|became)\Z")
 #: "ninety days", "two hundred people", "sechs Wochen": in words, of what is counted most.
 _SPELLED: Final = re.compile(
-    r"\b(?:(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|seventy"
+    r"\b(?:(?i:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|seventy"
     r"|eighty|ninety)(?:[- ](?:one|two|three|four|five|six|seven|eight|nine|hundred|thousand|million|dozen)){0,2}+"
     r" (?:seconds|minutes|hours|days|nights|weeks|months|years|decades|centuries|miles|kilomet(?:er|re)s|met(?:er|re)s"
     r"|feet|inches|acres|hectares|kilos|kilograms|grams|tons|tonnes|lit(?:er|re)s|gallons|people|men|women|children|users|employees|workers|patients|soldiers|votes|pages|copies|times|dozen)"
-    r"|(?:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|dreißig|vierzig|fünfzig|hundert|tausend)"
+    r"|(?i:zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|dreißig|vierzig|fünfzig|hundert|tausend)"
     r" (?:Sekunden|Minuten|Stunden|Tagen?|Wochen|Monaten?|Jahren?|Kilometer|Meter|Menschen|Leute)"
-    r"|(?:deux|trois|quatre|cinq|six|sept|huit|neuf|dix|vingt|trente|cent|mille)"
+    r"|(?i:deux|trois|quatre|cinq|six|sept|huit|neuf|dix|vingt|trente|cent|mille)"
     r" (?:secondes|minutes|heures|jours|semaines|mois|ans|années)"
-    r"|(?:dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|veinte|treinta|cien|mil)"
+    r"|(?i:dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|veinte|treinta|cien|mil)"
     r" (?:segundos|minutos|horas|días|semanas|meses|años))\b"
 )
 #: Behind a figure that can be a year, these say that it is one.

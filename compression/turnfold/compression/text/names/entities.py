@@ -263,14 +263,25 @@ def entities(text: str) -> list[Entity]:
     if not text.isascii():
         found += [Entity(plain[start:end], kind, start, end) for start, end, kind in dense_names(free)]
         found += [Entity(m.group(), "product", m.start(), m.end()) for m in _KATAKANA.finditer(plain)]
-    found.sort(key=lambda e: (e.start, -e.end))
+    found.sort(key=lambda e: (e.start, -e.end, e.kind in ("person", "name")))
     out: list[Entity] = []
     end = 0
     for entity in found:
         if entity.start >= end and "`" not in text[entity.start : entity.end]:
-            out.append(entity)
             end = entity.end
+            if out and _goes_on(plain, out[-1], entity):
+                begin = out.pop().start
+                out.append(Entity(plain[begin:end], "organisation", begin, end))
+            else:
+                out.append(entity)
     return out
+
+
+def _goes_on(text: str, before: Entity, entity: Entity) -> bool:
+    """Whether both are one organisation: "Court of Justice" and, behind "of the", "European Union"."""
+    if before.kind != "organisation" or entity.kind not in ("name", "organisation") or " of " not in before.text:
+        return False
+    return text[before.end : entity.start] == " of the "
 
 
 def _months(text: str) -> Iterator[Entity]:

@@ -32,6 +32,7 @@ _LONGER: Final = 5  # letters of a word that two sentences share
 _COLON: Final = re.compile(r"[^\n:：]*[:：](?=\s*\S)")
 _LABEL: Final = re.compile(r"[^\n:：.,!?]{1,40}[:：]")
 _WEAK: Final = frozenset(("well",))  # begins what limits a little, or nothing
+_HEAD_ENDS: Final = (")\n", "）\n")
 _IN_BRACKETS: Final = re.compile(r"[^\n=]*[(（][^\n()（）\d=]*[^\W\d_][^\n()（）\d=]*[)）]\n\s*\Z")
 _DEMONSTRATIVES: Final = lexicon("ties")["demonstratives"]
 _CLOSING_LABELS: Final = lexicon("ties")["outcome-labels"]
@@ -45,7 +46,7 @@ _CORRECTING: Final = frozenset(("verdicts", "retracts"))
 def may_correct(text: str, pieces: Sequence[StatementPiece]) -> bool:
     """Whether some sentence may be such a correction or note."""
     hints = pieces[0].hints
-    return hints.introduces or "amends" in hints.opened or "\n\n" in text
+    return hints.introduces or "amends" in hints.opened or any(map(text.__contains__, ("\n\n", *_HEAD_ENDS)))
 
 
 def correcting_ties(text: str, pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
@@ -64,7 +65,7 @@ def correcting_ties(text: str, pieces: Sequence[StatementPiece]) -> Iterator[Pai
             yield from _closed(pieces)
     if "\n\n" in text:
         yield from _noted(pieces)
-    if ")\n" in text or "）\n" in text:
+    if any(map(text.__contains__, _HEAD_ENDS)):
         yield from _under_units(pieces)
 
 

@@ -51,7 +51,9 @@ _NOT_ENDED: Final = re.compile(r"[^\s.!?:;,…。！？：；，।॥؟۔][)\]*
 _BLANK_LINE: Final = re.compile(r"\n[ \t]*\n\s*\Z")
 _NOTE: Final = re.compile(r"[ \t]*\\?(\*{1,3}|[†‡¹²³⁴⁵⁶⁷⁸⁹]|\(\d\)|\[\^\w{1,3}\])(?![*]):?[ \t]*(?=\w)")
 #: Begins with one class, which the regex engine finds fast.
-_MAY_NOTE: Final = re.compile(r"[†‡¹²³⁴⁵⁶⁷⁸⁹(\[*](?:(?<=[†‡¹²³⁴⁵⁶⁷⁸⁹])|(?<=\w\()\d\)|(?<=\[)\^|(?<=[\w.,;)%]\*)|(?<=\w \*))")
+_MAY_NOTE: Final = re.compile(
+    r"[†‡¹²³⁴⁵⁶⁷⁸⁹(\[*](?:(?<=[†‡¹²³⁴⁵⁶⁷⁸⁹])|(?:(?<=\w\()|(?<=\w \())\d\)|(?<=\[)\^|(?<=[\w.,;)%]\*)|(?<=\w \*))"
+)
 #: "*412", "meant*": a word that takes the place of one before, alone in its line.
 _CORRECTS: Final = re.compile(r"[ \t]*(?:\*[^\s*]+(?: [^\s*]+){0,3}|[^\s*]+(?: [^\s*]+){0,2}\*)\s*\Z")
 _BULLET: Final = re.compile(r"[ \t]*\*[ \t]")
@@ -316,8 +318,8 @@ def _is_apart(said: str, mark: str) -> bool:
 
 
 def _in_mood(pieces: Sequence[StatementPiece], *, ends: bool) -> Iterator[Pair]:
-    """ "The tram would run all night." and the sentence before it that says under which condition; `ends` is whether some word
-    may tell its mood by its ending."""
+    """ "The tram would run all night." and the sentence before it that says under which condition; "A flat in Rome.", which goes
+    on with it; `ends` is whether some word may tell its mood by its ending."""
     asked = range(len(pieces)) if ends else [i for i, bits in enumerate(pieces[0].hints.cues) if bits & _MOOD]
     for i in asked:
         piece = pieces[i]
@@ -328,6 +330,16 @@ def _in_mood(pieces: Sequence[StatementPiece], *, ends: bool) -> Iterator[Pair]:
             not _SUPPOSING.isdisjoint(before.said) or _has_mood(before, ends=ends) or "supposes" in before.opens
         ):
             yield i, i - 1
+            yield from _fragments_behind(pieces, i)
+
+
+def _fragments_behind(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
+    """The next sentences of the line, as long as they are of a few words, each with the one before it."""
+    for k in range(i + 1, min(len(pieces), i + 4)):
+        piece = pieces[k]
+        if piece.starts_line or piece.kind or piece.asks or not 0 < len(piece.said) <= _FEW:
+            return
+        yield k, k - 1
 
 
 def _has_mood(piece: StatementPiece, *, ends: bool) -> bool:

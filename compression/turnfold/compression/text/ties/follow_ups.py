@@ -4,13 +4,14 @@ Lives here: two messages in a row by one speaker of a chat, of which the second 
 (``statements``), an objection of another speaker (``near``), messages of a conversation that are not one text.
 
 In a chat people correct, limit and take back in a message of its own, in words that no list has. A short one that comes next is
-about the one before it. Of somebody who writes one line after the other nothing is told: that is a log.
+about the one before it. Of somebody who writes one line after the other nothing is told: that is a log. Names without times tell
+a chat where there are two of them; of one name alone they may be fields of records.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from itertools import pairwise
 from typing import Final
 
@@ -27,7 +28,7 @@ _MOST: Final = 3  # messages in a row of one speaker that are no log
 
 def follow_up_ties(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
     """Pairs of a message's sentences and what its writer adds, both ways."""
-    for run in _runs(pieces) if [piece.kind for piece in pieces].count("label") > 1 else ():
+    for run in _runs(pieces, _speakers(pieces)):
         if not 1 < len(run) <= _MOST:
             continue
         for before, after in pairwise(run):
@@ -36,8 +37,22 @@ def follow_up_ties(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
                 yield from ((i, before[-1]) for i in after)
 
 
-def _runs(pieces: Sequence[StatementPiece]) -> Iterator[list[range]]:
+def _speakers(pieces: Sequence[StatementPiece]) -> frozenset[str]:
+    """Who may speak in it: names behind times, and other labels where there are two of them or more."""
+    labels = [piece.text for piece in pieces if piece.kind == "label"]
+    stamped = {_name(label) for label in labels if STAMPED.match(f"{label}.")}
+    named = {_name(label) for label in labels}
+    return frozenset(named if len(named) > 1 else stamped) - {""}
+
+
+def _name(label: str) -> str:
+    return _STAMP.sub("", label)
+
+
+def _runs(pieces: Sequence[StatementPiece], speakers: Set[str]) -> Iterator[list[range]]:
     """The messages of one speaker in a row, each by its sentences."""
+    if not speakers:
+        return
     run: list[range] = []
     speaker, begin = "", -1
     for i, piece in enumerate(pieces):
@@ -50,7 +65,9 @@ def _runs(pieces: Sequence[StatementPiece]) -> Iterator[list[range]]:
             continue
         if begin >= 0 and begin < i:
             run.append(range(begin, i))
-        name = _STAMP.sub("", piece.text) if STAMPED.match(f"{piece.text}.") else ""
+        name = _name(piece.text)
+        if name not in speakers:
+            name = ""
         if not name or name != speaker:
             yield run
             run = []

@@ -130,7 +130,7 @@ def _is_set(piece: StatementPiece) -> bool:
     """Whether it begins with when or where it holds: "When the flag is up, ...", "On scans from abroad it was 0.61."."""
     said = piece.said
     if piece.dense:
-        begin = piece.body[:_DENSE_BEGIN]
+        begin = piece.limiting_body[:_DENSE_BEGIN]
         return len(piece.body) <= _DENSE_WORDS and any(mark in begin for mark in _DENSE_SETTINGS)
     if said[0] not in _SETTINGS or len(said) > _SETTING_WORDS or not _SPEAKERS.isdisjoint(said):
         return False

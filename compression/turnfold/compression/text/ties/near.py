@@ -304,14 +304,14 @@ def _leads_paragraph(pieces: Sequence[StatementPiece], i: int) -> bool:
 
 def _leads_lines(pieces: Sequence[StatementPiece], i: int) -> bool:
     """Whether a line leads to all lines of the paragraph below it: it frames them, with no other line above it that stands apart
-    from them too; or it ends with a colon close above them."""
+    from them too; or it is close above them and ends with a colon or says that they follow."""
     piece = pieces[i]
     if not piece.starts_line:
         return False
     is_close = not _BLANK_LINE.search(piece.text[-40:])
     if not piece.stands_alone and piece.frames:
         return is_close or i == 0 or _BLANK_LINE.search(pieces[i - 1].text[-40:]) is not None
-    return is_close and _INTRODUCES.search(piece.text[-12:]) is not None
+    return is_close and (_INTRODUCES.search(piece.text[-12:]) is not None or piece.holds_rare("ahead"))
 
 
 def _paragraph_end(pieces: Sequence[StatementPiece], k: int) -> int:

@@ -91,6 +91,7 @@ _DIGIT: Final = re.compile(r"\d")
 _EMPHATIC: Final = frozenset(("do", "does", "did"))
 _HEAD: Final = 80  # characters in which a head inside a line ends
 _HEAD_WORDS: Final = 3
+_HEAD_WORD: Final = re.compile(r"[^\W\d_]+")
 HEADED: Final = 12  # sentences that one head governs at most
 _HEADED: Final = re.compile(r"(?P<head>[^\n:：.!?]+)[:：]\s*(?P<first>[^\W\d_])")
 
@@ -208,9 +209,10 @@ def _may_limit(piece: StatementPiece, bits: int) -> bool:
     if not said or len(said) > _LIMIT_WORDS or piece.asks:
         return False
     if piece.dense:
+        body = piece.limiting_body
         told = (
-            _holds(piece.body, _LIMITING_DENSE)
-            or _holds(piece.body[:_DENSE_SETTING], _SETTINGS_DENSE)
+            _holds(body, _LIMITING_DENSE)
+            or _holds(body[:_DENSE_SETTING], _SETTINGS_DENSE)
             or piece.body.startswith(_GROUPS_DENSE)
         )
         return told and len(piece.body) <= _DENSE_SHORT
@@ -257,7 +259,8 @@ def _of_all(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
 
 
 def _headed(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
-    """ "In the EU only: Data is stored in Frankfurt. Invoices carry the VAT number.": the rest of the line and its head."""
+    """ "In the EU only: Data is stored in Frankfurt. Invoices carry the VAT number.": the rest of the line and its head; in front
+    of a small letter only a condition is one."""
     i = 0
     while i < len(pieces) - 1:
         piece = pieces[i]
@@ -266,7 +269,9 @@ def _headed(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
             continue
         begin = piece.body[: _HEAD + 2]
         found = _HEADED.match(begin) if ":" in begin or "：" in begin else None
-        if not found or len(found["head"].split()) < _HEAD_WORDS or found["first"].islower():
+        if not found or len(found["head"].split()) < _HEAD_WORDS:
+            continue
+        if found["first"].islower() and _CONDITIONS.isdisjoint(_HEAD_WORD.findall(found["head"].lower())):
             continue
         for k in range(i, min(len(pieces), i + HEADED)):
             if pieces[k].starts_line or pieces[k].kind:

@@ -79,6 +79,8 @@ _LIMITS: Final = frozenset(LISTED["limits"])
 _TYING: Final = frozenset({"restricts", "follows", "ordinals", "answers", "amends", "conditions", "objects"})
 _TYING_RARE: Final = frozenset({"back", "requires"})
 _GOING_ON: Final = tuple(_TIES["going-on-run-on"])
+#: Words that have a sign for "not", "only" or "about" in them and say none of it: "not bad", "especially", "contract".
+_NO_LIMIT: Final = re.compile("|".join(sorted(map(re.escape, _TIES["no-limit-run-on"]))))
 #: Last words of a short sentence that leaves its verb to the one before it: "Groups do not."
 _ELLIPSES: Final = frozenset(_TIES["ellipses"])
 _AMENDING: Final = frozenset(LISTED["amends"])
@@ -325,7 +327,12 @@ class StatementPiece:
     @property
     def limits_dense(self) -> bool:
         """Whether it has a word for a limit in a script without blanks."""
-        return self.dense and any(map(self.body.__contains__, _GOING_ON))
+        return self.dense and any(map(self.limiting_body.__contains__, _GOING_ON))
+
+    @property
+    def limiting_body(self) -> str:
+        """The sentence without words that only look like limits, in a script without blanks."""
+        return _NO_LIMIT.sub(" ", self.body)
 
     @property
     def requires(self) -> bool:

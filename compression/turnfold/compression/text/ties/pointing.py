@@ -333,7 +333,9 @@ def _denied_in_turkish(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pai
 def _denied_dense(pieces: Sequence[StatementPiece], i: int) -> Iterator[Pair]:
     """ "部長はそれを認めませんでした。" and what it is about."""
     piece = pieces[i]
-    if piece.dense and len(piece.body) <= _TELLING_DENSE and _DENSE_POINTS.search(piece.body) and _DENSE_NOT.search(piece.body):
+    if piece.dense and len(piece.body) <= _TELLING_DENSE and _DENSE_POINTS.search(piece.body):
+        if not _DENSE_NOT.search(piece.limiting_body):
+            return
         yield i, i - 1
         yield i - 1, i
 

@@ -16,7 +16,7 @@ from typing import Final
 
 from turnfold.compression.text.lexicon import lexicon
 from turnfold.compression.text.ties.paragraph import HEADED
-from turnfold.compression.text.ties.pieces import ITEM, StatementPiece
+from turnfold.compression.text.ties.pieces import ITEM, StatementPiece, before_in_line
 
 Pair = tuple[int, int]
 Range = tuple[int, int]
@@ -41,6 +41,12 @@ _TRUE: Final = frozenset(("true", "yes", "on"))
 _NAME_WORDS: Final = 2  # of a setting's key that says whether the whole holds
 _SET: Final = re.compile(r"""[ \t]*(?:- )?["']?([\w.-]+)["']?[ \t]*[:=][ \t]*["']?([^\s"',]+)["']?,?[ \t]*(?:[#/].*)?""")
 _OPENS: Final = (":", "{", "[", "(")
+_DOCUMENTS: Final = _TIES["documents"]
+_THIS: Final = _TIES["demonstratives"] | frozenset(("questo", "questa", "dit", "deze", "ta", "ten", "bu", "denna", "detta"))
+_LIMITED: Final = _NOT | _STATUS | _TIES["going-on"] | _TIES["ending"]
+_SELF_WORDS: Final = 16
+_BRACKET_ENDS: Final = (")\n", "]\n", "）\n", "】\n")
+_BLANK_LINE: Final = re.compile(r"\n[ \t]*\n\s*\Z")
 _FEW: Final = 6  # words of a status
 _NEAR: Final = 4  # words within which brackets say what is not reached
 _FEW_DENSE: Final = 10  # characters
@@ -107,6 +113,38 @@ def status_ties(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
                 if pieces[k].starts_line or pieces[k].kind:
                     break
                 yield k, i
+    yield from _under_status(pieces, top)
+    if not _DOCUMENTS.isdisjoint(pieces[0].hints.distinct):
+        yield from _of_itself(pieces)
+
+
+def _under_status(pieces: Sequence[StatementPiece], top: Sequence[int]) -> Iterator[Pair]:
+    """A line alone close above a paragraph, whose brackets say that it does not hold: "Section 12 (repealed)"."""
+    for i, piece in enumerate(pieces[:-1]):
+        line = piece.text
+        if piece.kind or not line.endswith(_BRACKET_ENDS) or i in top or not piece.starts_line or piece.item:
+            continue  # most
+        if any(map(_begins, _IN_BRACKETS.findall(line))) and len(line) <= 2 * _HEAD:
+            yield from ((k, i) for k in _paragraph(pieces, i + 1))
+
+
+def _of_itself(pieces: Sequence[StatementPiece]) -> Iterator[Pair]:
+    """The sentences of a line before the one that limits all of it: "This notice is from last year and will be replaced."."""
+    for i, piece in enumerate(pieces):
+        said = piece.said
+        if piece.starts_line or piece.kind or piece.asks or len(said) > _SELF_WORDS or _DOCUMENTS.isdisjoint(said[1:2]):
+            continue  # most
+        if said[0] in _THIS and not _LIMITED.isdisjoint(said[2:]):
+            yield from ((k, i) for k in before_in_line(pieces, i, HEADED))
+
+
+def _paragraph(pieces: Sequence[StatementPiece], k: int) -> Iterator[int]:
+    """The sentences of the paragraph from `k` on, up to the next line that ends with brackets like a head."""
+    while k < len(pieces) and pieces[k].kind in ("", "label") and not pieces[k].text.endswith(_BRACKET_ENDS):
+        yield k
+        if _BLANK_LINE.search(pieces[k].text[-40:]):
+            return
+        k += 1
 
 
 def _page_status(pieces: Sequence[StatementPiece]) -> list[int]:
