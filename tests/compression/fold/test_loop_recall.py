@@ -99,3 +99,21 @@ def test_the_loop_repeats_itself_but_at_fold_events() -> None:
     for body, before, after in zip(bodies, folds, folds[1:], strict=False):
         if before.events == after.events and before.fitting == after.fitting:
             assert classify(body, before.forwarded.body, after.forwarded.body).kind is not Kind.REWRITE
+
+
+_HELPER: Final = "def mooring_limit_of(hull):\n    return HULL_LIMITS[hull]"
+
+
+def test_names_that_a_loop_comes_back_to_are_quoted() -> None:
+    task = "## Overview\n\nMake the harbour's tests pass, one after the other. Look at each of them first."
+    messages: Items = [{"role": "system", "content": "You mend code."}, {"role": "user", "content": task}]
+    for n in range(_STEPS):
+        said = f"{_HELPER}\n{prose(n, 'en', 9)}" if n in (9, 15, 20) else prose(n, "en", 12)
+        function = {"name": "run", "arguments": json.dumps({"command": f"cat part_{n}.py"})}
+        called = [{"id": f"c{n}", "type": "function", "function": function}]
+        messages.append({"role": "assistant", "content": None, "tool_calls": called})
+        messages.append({"role": "tool", "tool_call_id": f"c{n}", "content": said})
+    body = json.dumps({"model": "gpt-4o", "messages": messages}).encode()
+    folded = fold(CHAT.read(body, WARM), FoldOptions(model="gpt-4o", budget=2500), WARM)
+    assert "mooring_limit_of" in folded.forwarded.text
+    assert "HULL_LIMITS" in folded.forwarded.text
