@@ -34,7 +34,7 @@ _TEXTS: Final = {
         for n, name in enumerate(_NAMES)
     ),
     "stanzas": "\n".join(
-        f"* {name}.service - {prose(n, 'en', 1)[:30]}\n     Loaded: loaded (/etc/{name}; enabled)\n   Main PID: {n * 37 + 1001}"
+        f"BEGIN:VCARD\nFN:{name}\nNOTE:{prose(n, 'en', 2)[:90]}\nTEL;TYPE=cell:+49 {n * 37 + 1001}\nEND:VCARD"
         for n, name in enumerate(_NAMES)
     ),
     "deep records": json.dumps(
@@ -52,7 +52,7 @@ _TEXTS: Final = {
         ("csv", "Which fee has craneeast?", "craneeast,B14,1260"),
         ("records", "Close the ticket of ferrymid.", "R-1704"),
         ("yaml", "Which pod IP does pilotwest have?", "podIP: 10.13.9.91"),
-        ("stanzas", "What is the main PID of pilotlow? Of ferrymid?", "Main PID: 1704"),
+        ("stanzas", "Call ferrymid: what's the number?", "TEL;TYPE=cell:+49 1704"),
         ("deep records", "Which notes has ferrymid?", "name: ferrymid"),
         ("diff", "What did we set the limit of lightsouth.ts to?", "+limit = 1778"),
     ],
