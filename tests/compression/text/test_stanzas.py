@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from tests.support.cases import each
-from turnfold.compression.text.stanzas import Stanzas
+from turnfold.compression.text.ties.stanzas import Stanzas
 
 _COMMITS: Final = "\n".join(f"commit {n}f3a\nAuthor: A\n\n    Mend pier {n}\n" for n in range(5))
 _LINKS: Final = "\n".join(f"{n}: br-{n}: <UP> mtu 1500\n    link/ether 0{n}:aa\n    inet 10.0.{n}.1/16" for n in range(5))

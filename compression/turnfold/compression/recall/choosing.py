@@ -39,10 +39,10 @@ from turnfold.compression.recall.several import several
 from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.recall.wholes.asked_whole import find_whole, repeated
 from turnfold.compression.recall.wholes.found_work import FoundWork, with_work
-from turnfold.compression.recall.wholes.named_stanzas import with_stanzas
+from turnfold.compression.recall.wholes.parts.named_stanzas import with_stanzas
+from turnfold.compression.recall.wholes.parts.worked_on import identifiers, with_worked_on
 from turnfold.compression.recall.wholes.plans import newest_plan
 from turnfold.compression.recall.wholes.whole_records import with_records
-from turnfold.compression.recall.worked_on import identifiers, with_worked_on
 from turnfold.compression.scorers.bm25 import distinct
 from turnfold.compression.shorten.told import ToldRoom, told
 from turnfold.compression.text import words
@@ -372,10 +372,10 @@ class _Asking:
         rarest = int(np.where(often > 0, often, len(self.index.quotes)).argmin())
         return distinct(hits.passage[hits.term == rarest]) if often[rarest] <= _FEW else _NOTHING
 
-    def _of_records(self, worth: Floats) -> Floats:
-        """What passages are worth if records that it names are read as a whole."""
+    def _of_records(self, worth: Floats) -> tuple[Floats, tuple[Quote, ...]]:
+        """What passages are worth if records that it names are read as a whole; those of several lines."""
         worth = with_records(self.index, self.sources, worth, self.asked.things, self.tuning)
-        return worth if self.asked.borrowed else with_stanzas(self.index, self.sources, worth, self.terms, self.asked.text)
+        return (worth, ()) if self.asked.borrowed else with_stanzas(self.index, self.sources, worth, self.terms, self.asked.text)
 
     def ranked(self, memo: Memo) -> RankedQuotes:
         """The passages that bear on it: those of the floor's worth, and the best of those worth half as much.
@@ -391,7 +391,7 @@ class _Asking:
         worth = with_named_results(index, worth, self.terms, tuning.named_result)
         named = named_factor(index, sources, self.terms, tuning, borrowed=self.asked.borrowed)
         named = named * asker_factor(index, sources, words.fold(self.question.text[:_OPENING]), tuning)
-        worth = self._of_records(renewed(index, sources, worth * named, memo))
+        worth, records = self._of_records(renewed(index, sources, worth * named, memo))
         if self.points_back:
             worth = np.where(_pointing_back(index, sources), tuning.points_back * worth, worth)
         if self.fill and self.is_talk:  # what bears on nothing still says more than nothing, the newest most
@@ -410,11 +410,11 @@ class _Asking:
             liked = score(index, sources, self.asked.text, self.terms, tuning, like)
             liked = with_called(index, liked, self.terms, tuning.called)
             liked = with_named_results(index, liked, self.terms, tuning.named_result)
-            liked = self._of_records(renewed(index, sources, liked * named, memo))
+            liked, records = self._of_records(renewed(index, sources, liked * named, memo))
             worth = np.round(liked, 6)
             bears = np.zeros(len(worth), dtype=bool)
             bears[best_places(worth, number)] = True
-        return RankedQuotes(np.flatnonzero(bears), worth)
+        return RankedQuotes(np.flatnonzero(bears), worth, records=records)
 
 
 def _unquoted(

@@ -18,7 +18,7 @@ from typing import Final, Self
 
 from turnfold.compression.shorten.lines import WeighedLine
 from turnfold.compression.text import words
-from turnfold.compression.text.stanzas import Stanzas
+from turnfold.compression.text.ties.stanzas import Stanzas
 
 _LONGEST: Final = 600  # characters of a message that asks for something; of a longer one the words name too much
 _SHORTEST: Final = 3  # letters of a word; a figure may be shorter

@@ -5,7 +5,6 @@ Lives here: the value, and a ranking with it in front. Does not belong here: fin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -47,29 +46,20 @@ class FoundWork(NamedTuple):
 def with_work(ranking: RankedQuotes, index: PassageIndex, work: FoundWork) -> RankedQuotes:
     """A ranking with a work in front, without the passages that stand in it or in its older forms.
 
-    Where it is no talk, a passage that goes on beyond what is quoted stays: it may tell the rest of a record.
+    Of a record that is named a work may be a part; then the rest of the record stays.
     """
+    apart: dict[int, list[Quote]] = {}
+    for quote in {*work.quotes, *work.outdated} - work.listed:
+        apart.setdefault(quote.source, []).append(quote)
     quotes = (*index.quotes, *ranking.more) if ranking.more else index.quotes
-    whole, outdated = (_by_source({*of} - work.listed) for of in (work.quotes, work.outdated))
+
+    records = [one for one in ranking.records if one.source not in {quote.source for quote in work.outdated}]
 
     def is_apart(quote: Quote) -> bool:
-        shown = (one for one in whole.get(quote.source, ()) if index.is_talk or _is_in(quote, one))
-        return not any(_overlap(quote, one) for one in (*outdated.get(quote.source, ()), *shown))
+        met = [one for one in apart.get(quote.source, ()) if one.overlaps(quote)]
+        if not met or any(quote.is_in(one) for one in met):
+            return not met
+        return any(record.overlaps(quote) and all(one.is_in(record) for one in met) for record in records)
 
     others = [n for n in ranking.numbers.tolist() if is_apart(quotes[n])]
     return in_front(ranking, work.quotes, np.array(others, np.int64))
-
-
-def _by_source(quotes: Iterable[Quote]) -> Mapping[int, Sequence[Quote]]:
-    found: dict[int, list[Quote]] = {}
-    for quote in quotes:
-        found.setdefault(quote.source, []).append(quote)
-    return found
-
-
-def _overlap(one: Quote, other: Quote) -> bool:
-    return one.start < other.end and other.start < one.end
-
-
-def _is_in(one: Quote, other: Quote) -> bool:
-    return other.start <= one.start and one.end <= other.end

@@ -1,7 +1,7 @@
 """Records of several lines that a question names: what a result tells of the thing in lines that do not name it.
 
 Lives here: which records these are, and what their passages are worth. Does not belong here: where records lie
-(``text.stanzas``, ``text.records``), what else passages are worth (``ranking``).
+(``text.ties.stanzas``, ``text.records``), what else passages are worth (``ranking``).
 
 A record names its thing once, and tells the rest below it in words that all records have, or that no question does: of an
 interface the line with its address. So the record that has the most of the question is read as a whole.
@@ -21,9 +21,9 @@ from turnfold.compression.recall.ranking import Terms
 from turnfold.compression.scorers.bm25 import distinct
 from turnfold.compression.text import words
 from turnfold.compression.text.escapes import is_json
-from turnfold.compression.text.quotes import Quotable
+from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.records import listed_objects
-from turnfold.compression.text.stanzas import Stanzas
+from turnfold.compression.text.ties.stanzas import Stanzas
 
 Range = tuple[int, int]
 
@@ -35,7 +35,7 @@ _RECORDS: Final = 2  # that are read
 _BESIDE: Final = 0.6  # share of the best worth that a passage of it has which holds no word of the question
 
 
-class _Record(NamedTuple):
+class _NamedRecord(NamedTuple):
     """Where a record lies, and the first of its passages and the one behind the last."""
 
     source: int
@@ -44,8 +44,10 @@ class _Record(NamedTuple):
     passages: Range
 
 
-def with_stanzas(index: PassageIndex, sources: Sequence[Quotable], worth: Floats, asked: Terms, said: str) -> Floats:
-    """What passages are worth if those of the records that a question names are worth as much as what names them.
+def with_stanzas(
+    index: PassageIndex, sources: Sequence[Quotable], worth: Floats, asked: Terms, said: str
+) -> tuple[Floats, tuple[Quote, ...]]:
+    """What passages are worth if those of the records that a question names are worth as much as what names them; the records.
 
     Args:
         said: the question's words.
@@ -54,7 +56,7 @@ def with_stanzas(index: PassageIndex, sources: Sequence[Quotable], worth: Floats
     naming = _naming(index, asked, often)
     records = {one for number in naming.tolist() for one in _records(index, sources, number)}
     if not records:
-        return worth
+        return worth, ()
     weights = asked.weights * np.log(len(worth) / np.maximum(often, 1))
     held = {one: _held(asked, one, weights) for one in records}
     most = max(held.values())
@@ -67,10 +69,10 @@ def with_stanzas(index: PassageIndex, sources: Sequence[Quotable], worth: Floats
     for one in best[:_RECORDS]:
         inside = slice(*one.passages)
         raised[inside] = np.maximum(raised[inside], top * np.where(has_words[inside], 1.0, _BESIDE))
-    return raised
+    return raised, tuple([Quote(one.source, one.start, one.end) for one in best[:_RECORDS]])
 
 
-def _times(names: Sequence[str], sources: Sequence[Quotable], record: _Record) -> int:
+def _times(names: Sequence[str], sources: Sequence[Quotable], record: _NamedRecord) -> int:
     """How often a record says the question's words."""
     text = words.fold(sources[record.source].text[record.start : record.end])
     return sum(map(text.count, names))
@@ -84,14 +86,14 @@ def _naming(index: PassageIndex, asked: Terms, often: Ints) -> Ints:
     return named
 
 
-def _held(asked: Terms, record: _Record, weights: Floats) -> float:
+def _held(asked: Terms, record: _NamedRecord, weights: Floats) -> float:
     """What of the question a record has, by the weight of its words."""
     first, last = record.passages
     inside = (asked.hits.passage >= first) & (asked.hits.passage < last)
     return float(weights[distinct(asked.hits.term[inside])].sum())
 
 
-def _records(index: PassageIndex, sources: Sequence[Quotable], number: int) -> Iterator[_Record]:
+def _records(index: PassageIndex, sources: Sequence[Quotable], number: int) -> Iterator[_NamedRecord]:
     """The records that a passage is a part of: it may hold the end of one and the beginning of the next."""
     source, start, end = index.quotes[number]
     text = sources[source].text
@@ -107,7 +109,7 @@ def _records(index: PassageIndex, sources: Sequence[Quotable], number: int) -> I
     for around in dict.fromkeys(found):
         if around is not None:
             inside = list(_passages(index, number, around))
-            yield _Record(source, *around, (inside[0], inside[-1] + 1))
+            yield _NamedRecord(source, *around, (inside[0], inside[-1] + 1))
 
 
 def _object(objects: tuple[Range, ...], start: int, end: int) -> Range | None:

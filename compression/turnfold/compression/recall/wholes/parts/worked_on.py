@@ -47,7 +47,7 @@ def with_worked_on(
     chosen = cover_columns(columns, weights, int(_SHARE * part * room), {}, list(facts))
     worth = ranking.worth.copy()
     worth[chosen] = worth.max(initial=0.0) + np.arange(len(chosen), 0, -1)
-    return RankedQuotes(np.union1d(ranking.numbers, np.array(chosen, np.int64)), worth, ranking.more)
+    return ranking._replace(numbers=np.union1d(ranking.numbers, np.array(chosen, np.int64)), worth=worth)
 
 
 def identifiers(texts: Iterable[str]) -> frozenset[str]:
