@@ -28,6 +28,7 @@ from turnfold.compression.text.ties.stanzas import Stanzas
 Range = tuple[int, int]
 
 _LINE: Final = re.compile("\n")
+_LONGEST: Final = 400_000  # characters of a text whose lines are read
 _MOST: Final = 1200  # characters of a record
 _FEW: Final = 24  # passages that a word may stand in which names a record
 _BEST: Final = 0.8  # share of what the best record has of the question
@@ -101,7 +102,8 @@ def _records(index: PassageIndex, sources: Sequence[Quotable], number: int) -> I
     text = sources[source].text
     known: dict[int, Stanzas | tuple[Range, ...]] = index.derived("stanzas", dict)
     if source not in known:
-        known[source] = tuple(sorted(listed_objects(text))) if is_json(text) else Stanzas(text)
+        objects = tuple(sorted(listed_objects(text))) if is_json(text) else ()
+        known[source] = objects if is_json(text) or len(text) > _LONGEST else Stanzas(text)
     read = known[source]
     if isinstance(read, Stanzas):
         lines = [start, *(m.end() for m in _LINE.finditer(text, start, end))]

@@ -70,6 +70,8 @@ def _names(source: Quotable, memo: Memo) -> frozenset[str]:
 
 def _told(index: PassageIndex, number: int, wanted: Set[str]) -> tuple[str, ...]:
     """Which of the wanted names a passage holds."""
-    source, start, end = index.quotes[number]
-    found = identifiers([index.sources[source].text[start:end]])
-    return tuple(sorted(found & wanted))
+    known: dict[int, frozenset[str]] = index.derived("identifiers", dict)
+    if number not in known:
+        source, start, end = index.quotes[number]
+        known[number] = identifiers([index.sources[source].text[start:end]])
+    return tuple(sorted(known[number] & wanted))
