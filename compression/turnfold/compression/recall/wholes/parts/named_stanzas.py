@@ -18,9 +18,11 @@ import numpy as np
 
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.recall.ranking import Terms
+from turnfold.compression.recall.wholes.parts.edited_code import printed_code
 from turnfold.compression.scorers.bm25 import distinct
 from turnfold.compression.text import words
 from turnfold.compression.text.escapes import is_json
+from turnfold.compression.text.kinds import kind_of
 from turnfold.compression.text.quotes import Quotable, Quote
 from turnfold.compression.text.records import listed_objects
 from turnfold.compression.text.ties.stanzas import Stanzas
@@ -102,8 +104,7 @@ def _records(index: PassageIndex, sources: Sequence[Quotable], number: int) -> I
     text = sources[source].text
     known: dict[int, Stanzas | tuple[Range, ...]] = index.derived("stanzas", dict)
     if source not in known:
-        objects = tuple(sorted(listed_objects(text))) if is_json(text) else ()
-        known[source] = objects if is_json(text) or len(text) > _LONGEST else Stanzas(text)
+        known[source] = _read(sources[source])
     read = known[source]
     if isinstance(read, Stanzas):
         lines = [start, *(m.end() for m in _LINE.finditer(text, start, end))]
@@ -114,6 +115,14 @@ def _records(index: PassageIndex, sources: Sequence[Quotable], number: int) -> I
         if around is not None:
             inside = list(_passages(index, number, around))
             yield _NamedRecord(source, *around, (inside[0], inside[-1] + 1))
+
+
+def _read(source: Quotable) -> Stanzas | tuple[Range, ...]:
+    """The lines of a text, or of JSON the objects of lists; of code nothing, whose functions have rules of their own."""
+    if is_json(source.text):
+        return tuple(sorted(listed_objects(source.text)))
+    is_code = kind_of(source.text) == "code" and bool(printed_code(source).definitions)
+    return () if is_code or len(source.text) > _LONGEST else Stanzas(source.text)
 
 
 def _object(objects: tuple[Range, ...], start: int, end: int) -> Range | None:
