@@ -99,3 +99,25 @@ def test_the_loop_repeats_itself_but_at_fold_events() -> None:
     for body, before, after in zip(bodies, folds, folds[1:], strict=False):
         if before.events == after.events and before.fitting == after.fitting:
             assert classify(body, before.forwarded.body, after.forwarded.body).kind is not Kind.REWRITE
+
+
+def _part(number: int) -> str:
+    """A file of functions that stand nowhere else, but for one in some."""
+    own = [f"def quay_{number}_{k}(ship):\n    return ship.berth_{number}_{k} + {number * 31 + k}" for k in range(12)]
+    shared = ["def mooring_limit_of(hull):\n    return HULL_LIMITS[hull]"] if number in (9, 15, 20) else []
+    return "\n".join([*own[:6], *shared, *own[6:]])
+
+
+@each("budget", [2000, 4000])
+def test_names_that_a_loop_comes_back_to_are_quoted(budget: int) -> None:
+    task = "## Overview\n\nMake the harbour's tests pass, one after the other. Look at each of them first."
+    messages: Items = [{"role": "system", "content": "You mend code."}, {"role": "user", "content": task}]
+    for n in range(_STEPS):
+        function = {"name": "run", "arguments": json.dumps({"command": f"cat part_{n}.py"})}
+        called = [{"id": f"c{n}", "type": "function", "function": function}]
+        messages.append({"role": "assistant", "content": None, "tool_calls": called})
+        messages.append({"role": "tool", "tool_call_id": f"c{n}", "content": _part(n)})
+    body = json.dumps({"model": "gpt-4o", "messages": messages}).encode()
+    folded = fold(CHAT.read(body, WARM), FoldOptions(model="gpt-4o", budget=budget), WARM)
+    assert folded.tokens_after <= budget
+    assert "return HULL_LIMITS[hull]" in folded.forwarded.text

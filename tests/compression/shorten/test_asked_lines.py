@@ -33,6 +33,16 @@ _TEXTS: Final = {
         f"-limit = {n + 300}\n+limit = {n * 37 + 1001}"
         for n, name in enumerate(_NAMES)
     ),
+    "stanzas": "\n".join(
+        f"BEGIN:VCARD\nFN:{name}\nNOTE:{prose(n, 'en', 2)[:90]}\nTEL;TYPE=cell:+49 {n * 37 + 1001}\nEND:VCARD"
+        for n, name in enumerate(_NAMES)
+    ),
+    "deep records": json.dumps(
+        [
+            {"id": n, "parts": [{"note": prose(n, "en", 1)[:90]}, {"note": prose(n + 50, "en", 1)[:90]}, {"name": name}]}
+            for n, name in enumerate(_NAMES)
+        ]
+    ),
 }
 
 
@@ -42,6 +52,8 @@ _TEXTS: Final = {
         ("csv", "Which fee has craneeast?", "craneeast,B14,1260"),
         ("records", "Close the ticket of ferrymid.", "R-1704"),
         ("yaml", "Which pod IP does pilotwest have?", "podIP: 10.13.9.91"),
+        ("stanzas", "Call ferrymid: what's the number?", "TEL;TYPE=cell:+49 1704"),
+        ("deep records", "Which notes has ferrymid?", "name: ferrymid"),
         ("diff", "What did we set the limit of lightsouth.ts to?", "+limit = 1778"),
     ],
 )

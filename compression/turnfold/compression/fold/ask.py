@@ -22,7 +22,7 @@ from turnfold.compression.options import FoldOptions
 from turnfold.compression.recall.call_labels import quotables, source
 from turnfold.compression.recall.choosing import recall
 from turnfold.compression.recall.fence import Passage
-from turnfold.compression.recall.question import Question, WantedWork
+from turnfold.compression.recall.question import Loop, Question, WantedWork
 from turnfold.compression.recall.tuning import TUNING, UNCACHED
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.own_words import is_only_output
@@ -88,11 +88,13 @@ def recall_for(
     work = _work(messages[user], before) if works else None
     request = _request(messages, user)
     standing = _standing(messages, cut, stays, indices)
-    question = Question(messages[user].own, before, like, work, behind, held, request, works, standing)
     fill = options.budget is not None
+    loop = _loop(messages, user, indices) if fill else None
+    question = Question(messages[user].own, before, like, work, behind, held, request, works, standing, loop)
     tuning = TUNING if options.prices.read < options.prices.write else UNCACHED
     count = tokens.counter_for_model(options.model)
-    since = digest(b"".join([s.key for s in (*behind, *(s for _, s in standing))]).hex()).hex()
+    beside = (*behind, *(s for _, s in standing), *(loop.newest if loop else ()))
+    since = digest(b"".join([s.key for s in beside]).hex()).hex()
     names = (question.text, request, tuple([s.key for s in question.before]), name, present.texts, held, since, work is not None)
 
     def make() -> Recall:
@@ -118,6 +120,12 @@ def _standing(
     end = indices[-1] if indices else 0
     tables = (cut[i] for i in sorted(stays) if cut[i].rows and cut[i].start < end)
     return tuple([(bisect_left(indices, i), source(messages[i])) for unit in tables for i in range(unit.start, unit.end)])
+
+
+def _loop(messages: Messages, user: int, indices: Sequence[int]) -> Loop | None:
+    """What an agent did about a user message of which the first steps are folded; None where nothing of that is."""
+    first = bisect_left(indices, user)
+    return Loop(first, quotables(messages[indices[-1] + 1 :])) if first < len(indices) else None
 
 
 def open_questions(cut: Sequence[Unit], askers: Sequence[Asker], options: FoldOptions) -> tuple[int, ...]:

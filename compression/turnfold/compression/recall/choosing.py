@@ -40,6 +40,8 @@ from turnfold.compression.recall.several import several
 from turnfold.compression.recall.tuning import TUNING, Tuning
 from turnfold.compression.recall.wholes.asked_whole import find_whole, repeated
 from turnfold.compression.recall.wholes.found_work import FoundWork, with_work
+from turnfold.compression.recall.wholes.parts.named_stanzas import with_stanzas
+from turnfold.compression.recall.wholes.parts.worked_on import identifiers, with_worked_on
 from turnfold.compression.recall.wholes.plans import newest_plan
 from turnfold.compression.recall.wholes.whole_records import with_records
 from turnfold.compression.scorers.bm25 import distinct
@@ -87,7 +89,7 @@ def recall(
     index = passage_index.build(sources, memo)
     asking, work = _asking(sources, index, question, fill, tuning), find_whole(sources, index, question, count, memo)
     most, room = budget, budget - fence_tokens(count)
-    ranking = _ranked(asking, room, work, count, memo)
+    ranking = _ranked(asking, room, work, present, count, memo)
     if ranking is None:
         return Quoted()
     budget = budget if fill or ranking.is_whole else asking.room(budget)
@@ -180,12 +182,16 @@ class _BearingQuotes(NamedTuple):
     has_ledger: bool
 
 
-def _ranked(asking: _Asking, room: int, work: FoundWork, count: Callable[[str], int], memo: Memo) -> _BearingQuotes | None:
+def _ranked(
+    asking: _Asking, room: int, work: FoundWork, present: Sequence[str], count: Callable[[str], int], memo: Memo
+) -> _BearingQuotes | None:
     """What bears on the question; None where nothing does."""
     asks = normal_text(asking.question)
     wanted = asking.question.work
     is_of_work = wanted is not None and wanted.asked.is_long and bool(work.quotes)  # "summarize the report" is of nothing else
-    whole = None if is_of_work else _all_or_first(asking, asks, room, memo)
+    loop = asking.question.loop
+    is_task = loop is not None and not loop.first  # nothing stands in front of it that it could ask for as a whole
+    whole = None if is_of_work or is_task else _all_or_first(asking, asks, room, memo)
     first = requests.asks_for_beginning(asks)
     binding = bound(asking.sources, asking.question.text, memo) if asking.is_talk else []
     if whole is None and asking.floor is None and not (first or work.quotes or binding):
@@ -197,6 +203,9 @@ def _ranked(asking: _Asking, room: int, work: FoundWork, count: Callable[[str], 
         told_room = ToldRoom(int(asking.tuning.told * room), 0, int(asking.tuning.told * room / 2))
         quotes = in_front(quotes, told(asking.sources, told_room, count, memo))
     quotes = in_front(quotes, binding)
+    if loop and whole is None:
+        held = identifiers([asking.question.text, *present, *(one.text for one in loop.newest)])
+        quotes = with_worked_on(quotes, asking.index, held, loop.first, room, memo)
     if asking.fill and not asking.is_talk:
         quotes = in_front(quotes, newest_plan(asking.sources, asking.question.behind))
     has_ledger = asking.is_talk and (asking.fill or (whole is not None and not first))
@@ -385,6 +394,11 @@ class _Asking:
         rarest = int(np.where(often > 0, often, len(self.index.quotes)).argmin())
         return distinct(hits.passage[hits.term == rarest]) if often[rarest] <= _FEW else _NOTHING
 
+    def _of_records(self, worth: Floats) -> tuple[Floats, tuple[Quote, ...]]:
+        """What passages are worth if records that it names are read as a whole; those of several lines."""
+        worth = with_records(self.index, self.sources, worth, self.asked.things, self.tuning)
+        return (worth, ()) if self.asked.borrowed else with_stanzas(self.index, self.sources, worth, self.terms, self.asked.text)
+
     def ranked(self, memo: Memo) -> RankedQuotes:
         """The passages that bear on it: those of the floor's worth, and the best of those worth half as much.
 
@@ -399,7 +413,7 @@ class _Asking:
         worth = with_named_results(index, worth, self.terms, tuning.named_result)
         named = named_factor(index, sources, self.terms, tuning, borrowed=self.asked.borrowed)
         named = named * asker_factor(index, sources, words.fold(self.question.text[:_OPENING]), tuning)
-        worth = with_records(index, sources, renewed(index, sources, worth * named, memo), self.asked.things, tuning)
+        worth, records = self._of_records(renewed(index, sources, worth * named, memo))
         if self.points_back:
             worth = np.where(_pointing_back(index, sources), tuning.points_back * worth, worth)
         if self.fill and self.is_talk:  # what bears on nothing still says more than nothing, the newest most
@@ -423,11 +437,11 @@ class _Asking:
             liked = score(index, sources, self.asked.text, self.terms, tuning, like)
             liked = with_called(index, liked, self.terms, tuning.called)
             liked = with_named_results(index, liked, self.terms, tuning.named_result)
-            liked = with_records(index, sources, renewed(index, sources, liked * named, memo), self.asked.things, tuning)
+            liked, records = self._of_records(renewed(index, sources, liked * named, memo))
             worth = np.round(liked, 6)
             bears = np.zeros(len(worth), dtype=bool)
             bears[best_places(worth, number)] = True
-        return RankedQuotes(np.flatnonzero(bears), worth)
+        return RankedQuotes(np.flatnonzero(bears), worth, records=records)
 
 
 def _answering(index: PassageIndex, sources: Sequence[Quotable], asking: Ints) -> Ints:

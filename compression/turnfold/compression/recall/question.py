@@ -52,6 +52,18 @@ class WantedWork:
     is_whole: bool
 
 
+class Loop(NamedTuple):
+    """What an agent did about its task.
+
+    Attributes:
+        first: number of the source with which that begins.
+        newest: what the request holds of it as it was.
+    """
+
+    first: int
+    newest: tuple[Quotable, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """What is asked.
@@ -65,6 +77,7 @@ class Question:
         held: sources that the request holds whole, as they were: nothing of them is quoted again, but what renews other quotes.
         request: what an agent works on, where the text is only what a program wrote; "" for none.
         standing: what holds rows and is in the request as it was, between folded messages: how many sources stand in front of it.
+        loop: where it is the task of an agent, which has worked on it since: what was folded of that, and what was not.
         whole_room: tokens that quotes may take with what is asked for as a whole: a work, or all rows that an average goes into.
     """
 
@@ -77,6 +90,7 @@ class Question:
     request: str = ""
     whole_room: int = 0
     standing: tuple[tuple[int, Quotable], ...] = ()
+    loop: Loop | None = None
 
 
 @dataclass(frozen=True, slots=True)

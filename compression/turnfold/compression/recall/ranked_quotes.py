@@ -22,11 +22,13 @@ class RankedQuotes(NamedTuple):
         numbers: which do, in order.
         worth: of every number; of equal ones the first is the better.
         more: quotes that are no passages.
+        records: records of several lines that are named: passages of these belong together.
     """
 
     numbers: Ints
     worth: Floats
     more: tuple[Quote, ...] = ()
+    records: tuple[Quote, ...] = ()
 
 
 def in_front(ranking: RankedQuotes, quotes: Sequence[Quote], numbers: Ints | None = None) -> RankedQuotes:
@@ -34,4 +36,5 @@ def in_front(ranking: RankedQuotes, quotes: Sequence[Quote], numbers: Ints | Non
     size = len(ranking.worth)
     worth = np.append(ranking.worth, ranking.worth.max(initial=0.0) + np.arange(len(quotes), 0, -1, dtype=np.float64))
     others = ranking.numbers if numbers is None else numbers
-    return RankedQuotes(np.append(others, np.arange(size, size + len(quotes))), worth, (*ranking.more, *quotes))
+    numbers = np.append(others, np.arange(size, size + len(quotes)))
+    return ranking._replace(numbers=numbers, worth=worth, more=(*ranking.more, *quotes))

@@ -13,11 +13,12 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice, pairwise
+from itertools import accumulate, islice, pairwise
 from typing import Final, Self
 
 from turnfold.compression.shorten.lines import WeighedLine
 from turnfold.compression.text import words
+from turnfold.compression.text.ties.stanzas import Stanzas
 
 _LONGEST: Final = 600  # characters of a message that asks for something; of a longer one the words name too much
 _SHORTEST: Final = 3  # letters of a word; a figure may be shorter
@@ -27,8 +28,10 @@ _FEW: Final = 2  # rows that a telling word stands in
 _MOST: Final = 3  # rows that are asked for
 _NEAR: Final = 24  # rows below one in which something else that is asked may stand
 _MOST_NEAR: Final = 2  # such rows for each word, as of what a diff replaces
-_EVIDENCE: Final = 3  # as that of a failure
+#: Of a row that is asked for: as that of a failure.
+EVIDENCE: Final = 3
 _NEARBY: Final = 2
+_RECORD: Final = 800  # characters of a record that is asked for
 
 
 class TaskWords(frozenset[str]):
@@ -77,12 +80,26 @@ def with_asked(rows: list[WeighedLine], said: frozenset[str]) -> list[WeighedLin
     held = Counter(i for found in places.values() for i in found)
     named = _named(places, held)
     out = list(rows)
+    for k in _of_records(rows, [i for i in named if held[i] == held[named[0]]]):
+        out[k] = out[k]._replace(evidence=max(out[k].evidence, _NEARBY))
     for i in named:
-        out[i] = out[i]._replace(evidence=_EVIDENCE)
+        out[i] = out[i]._replace(evidence=EVIDENCE)
         below = (k for found in places.values() if i not in found for k in _next(found, i))
         for k in below:
             out[k] = out[k]._replace(evidence=max(out[k].evidence, _NEARBY))
     return out
+
+
+def _of_records(rows: Sequence[WeighedLine], named: Sequence[int]) -> Iterator[int]:
+    """The rows of the records of several lines that rows stand in, where those are one record or two."""
+    if not named or len(named) > _FEW:
+        return
+    starts = [0, *accumulate(len(row.text) + 1 for row in rows)]
+    stanzas = Stanzas("\n".join(row.text for row in rows))
+    for i in named:
+        if record := stanzas.around(starts[i], _RECORD):
+            first, last = (bisect_right(starts, at) - 1 for at in (record[0], record[1] - 1))
+            yield from range(first, last + 1)
 
 
 def _named(places: Mapping[str, Sequence[int]], held: Mapping[int, int]) -> list[int]:

@@ -101,6 +101,11 @@ def visible_parts(text: str) -> set[str]:
     return {line for line in lines if len(line) > 12}.union(*map(names, lines))
 
 
+def is_identifier(name: str) -> bool:
+    """Whether a name is a path, an address or an identifier made of several parts, and no mere word."""
+    return not _JOINT.isdisjoint(name) or _COMPOUND.search(name) is not None
+
+
 def name_worth(name: str, words: frozenset[str]) -> float:
     """Worth of the first mention of a name: identifiers and paths more than words, the task's words most."""
     if not _JOINT.isdisjoint(name):

@@ -65,3 +65,11 @@ class Quote(NamedTuple):
     source: int
     start: int
     end: int
+
+    def overlaps(self, other: Quote) -> bool:
+        """Whether it shares characters with another one of its source."""
+        return self.source == other.source and self.start < other.end and other.start < self.end
+
+    def is_in(self, other: Quote) -> bool:
+        """Whether another one of its source holds all of it."""
+        return self.source == other.source and other.start <= self.start and self.end <= other.end

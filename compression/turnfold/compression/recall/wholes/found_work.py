@@ -44,14 +44,22 @@ class FoundWork(NamedTuple):
 
 
 def with_work(ranking: RankedQuotes, index: PassageIndex, work: FoundWork) -> RankedQuotes:
-    """A ranking with a work in front, without the passages that stand in it or in its older forms."""
+    """A ranking with a work in front, without the passages that stand in it or in its older forms.
+
+    Of a record that is named a work may be a part; then the rest of the record stays.
+    """
     apart: dict[int, list[Quote]] = {}
     for quote in {*work.quotes, *work.outdated} - work.listed:
         apart.setdefault(quote.source, []).append(quote)
     quotes = (*index.quotes, *ranking.more) if ranking.more else index.quotes
 
+    records = [one for one in ranking.records if one.source not in {quote.source for quote in work.outdated}]
+
     def is_apart(quote: Quote) -> bool:
-        return not any(quote.start < one.end and one.start < quote.end for one in apart.get(quote.source, ()))
+        met = [one for one in apart.get(quote.source, ()) if one.overlaps(quote)]
+        if not met or any(quote.is_in(one) for one in met):
+            return not met
+        return any(record.overlaps(quote) and all(one.is_in(record) for one in met) for record in records)
 
     others = [n for n in ranking.numbers.tolist() if is_apart(quotes[n])]
     return in_front(ranking, work.quotes, np.array(others, np.int64))

@@ -20,7 +20,7 @@ from typing import Any, Final
 import orjson
 from pydantic_core import from_json
 
-from turnfold.compression.shorten.asked_lines import with_asked
+from turnfold.compression.shorten.asked_lines import EVIDENCE, with_asked
 from turnfold.compression.shorten.evidence import MOST_ODD, grade, grades
 from turnfold.compression.shorten.exact_json import Number
 from turnfold.compression.shorten.lines import RankedLines, WeighedLine, short_lines, with_needed, within
@@ -29,6 +29,8 @@ from turnfold.compression.tokens import Count
 
 _EXACT: Final = json.JSONDecoder(parse_float=Number, parse_int=Number, parse_constant=Number)
 _LONGEST: Final = 160  # characters of a string that are shown
+_CUT: Final = " chars]"  # ends what is shown of a longer text
+_MOST_ASKED: Final = 2_000  # characters of a record that a task asks for
 _RECORDS: Final = 6  # so many objects of one shape and they are a table
 _WHOLE: Final = 260  # tokens: a value that takes no more without its quotes is kept whole
 _SMALL: Final = 8  # entries of an object that is kept in one piece
@@ -342,8 +344,8 @@ def facts(text: str, keep: int, words: frozenset[str], count: Count, known: Cont
     dense = _dense(value, max(_WHOLE, keep), count)
     if dense:
         return dense
-    leaves = _with_switches(value)
-    rows = _asked(leaves, words)
+    leaves = _with_asked(_with_switches(value), value, words)
+    rows = [leaf.row for leaf in leaves]
     if not isinstance(value, (dict, list)) or not rows:
         return _scalar(value)
     order = RankedLines(rows, words, count, known).order(keep)
@@ -351,12 +353,36 @@ def facts(text: str, keep: int, words: frozenset[str], count: Count, known: Cont
     return _prune(value, leaves, sorted(with_needed(rows, taken)))
 
 
-def _asked(leaves: Sequence[_JsonLeaf], words: frozenset[str]) -> list[WeighedLine]:
-    """The rows, with those that a task asks for where most are records: of parts of records none is worth more than what goes
-    with it."""
-    rows = [leaf.row for leaf in leaves]
-    records = sum(isinstance(leaf.path[-1], int) for leaf in leaves if leaf.path)
-    return with_asked(rows, words) if 2 * records > len(rows) else rows
+def _with_asked(leaves: list[_JsonLeaf], value: Any, words: frozenset[str]) -> list[_JsonLeaf]:
+    """The leaves, with the records that a task asks for as evidence, and without cuts, where most are records.
+
+    Of parts of records none is worth more than what goes with it.
+    """
+    records = [i for i, leaf in enumerate(leaves) if leaf.path and isinstance(leaf.path[-1], int)]
+    if 2 * len(records) <= len(leaves):
+        return leaves
+    cut = {i: _uncut(value, leaves[i].path) for i in records if _CUT in leaves[i].shown}
+    whole = {i: shown for i, shown in cut.items() if 0 < len(shown) <= _MOST_ASKED}
+    rows = [leaf.row._replace(text=whole.get(i, leaf.row.text)) for i, leaf in enumerate(leaves)]
+    found = list(leaves)
+    for i, row in enumerate(with_asked(rows, words)):
+        if row.evidence != rows[i].evidence:
+            is_asked = i in whole and row.evidence == EVIDENCE
+            shown = whole[i] if is_asked else leaves[i].shown
+            found[i] = replace(leaves[i], shown=shown, row=row._replace(text=shown if is_asked else leaves[i].row.text))
+    return found
+
+
+def _uncut(value: Any, path: Path) -> str:
+    """A record of a table as its row would be without cuts."""
+    for part in path[:-1]:
+        value = value[part]
+    columns = _columns(value)
+    return "|".join(_whole_cell(value[path[-1]].get(key)) for key in _varying_columns(value, columns)[0]) if columns else ""
+
+
+def _whole_cell(cell: Any) -> str:
+    return loose(cell) if isinstance(cell, (dict, list)) else _cell(cell)
 
 
 def rows(text: str, words: frozenset[str]) -> list[WeighedLine]:

@@ -1,0 +1,143 @@
+"""Records of several lines that a question names: what a result tells of the thing in lines that do not name it.
+
+Lives here: which records these are, and what their passages are worth. Does not belong here: where records lie
+(``text.ties.stanzas``, ``text.records``), what else passages are worth (``ranking``).
+
+A record names its thing once, and tells the rest below it in words that all records have, or that no question does: of an
+interface the line with its address. So the record that has the most of the question is read as a whole.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
+from turnfold.compression.recall.ranking import Terms
+from turnfold.compression.recall.wholes.parts.edited_code import printed_code
+from turnfold.compression.scorers.bm25 import distinct
+from turnfold.compression.text import words
+from turnfold.compression.text.escapes import is_json
+from turnfold.compression.text.kinds import kind_of
+from turnfold.compression.text.quotes import Quotable, Quote
+from turnfold.compression.text.records import listed_objects
+from turnfold.compression.text.ties.stanzas import Stanzas
+
+Range = tuple[int, int]
+
+_LINE: Final = re.compile("\n")
+_LONGEST: Final = 400_000  # characters of a text whose lines are read
+_MOST: Final = 1200  # characters of a record
+_FEW: Final = 24  # passages that a word may stand in which names a record
+_BEST: Final = 0.8  # share of what the best record has of the question
+_RECORDS: Final = 2  # that are read
+_BESIDE: Final = 0.6  # share of the best worth that a passage of it has which holds no word of the question
+
+
+class _NamedRecord(NamedTuple):
+    """Where a record lies, and the first of its passages and the one behind the last."""
+
+    source: int
+    start: int
+    end: int
+    passages: Range
+
+
+def with_stanzas(
+    index: PassageIndex, sources: Sequence[Quotable], worth: Floats, asked: Terms, said: str
+) -> tuple[Floats, tuple[Quote, ...]]:
+    """What passages are worth if those of the records that a question names are worth as much as what names them; the records.
+
+    Args:
+        said: the question's words.
+    """
+    often = np.bincount(asked.hits.term, minlength=asked.hits.terms)
+    naming = _naming(index, asked, often)
+    records = {one for number in naming.tolist() for one in _records(index, sources, number)}
+    if not records:
+        return worth, ()
+    weights = asked.weights * np.log(len(worth) / np.maximum(often, 1))
+    held = {one: _held(asked, one, weights) for one in records}
+    most = max(held.values())
+    names = words.words(said)
+    best = [one for one in records if held[one] >= _BEST * most]
+    best.sort(key=lambda one: (-held[one], -_times(names, sources, one), one))
+    raised, top = worth.copy(), float(worth.max(initial=0.0))
+    has_words = np.zeros(len(worth), np.bool_)
+    has_words[asked.hits.passage] = True
+    for one in best[:_RECORDS]:
+        inside = slice(*one.passages)
+        raised[inside] = np.maximum(raised[inside], top * np.where(has_words[inside], 1.0, _BESIDE))
+    return raised, tuple(
+        [Quote(one.source, max(0, one.start - 1), one.end) for one in best[:_RECORDS]]
+    )  # with the blank in front
+
+
+def _times(names: Sequence[str], sources: Sequence[Quotable], record: _NamedRecord) -> int:
+    """How often a record says the question's words."""
+    text = words.fold(sources[record.source].text[record.start : record.end])
+    return sum(map(text.count, names))
+
+
+def _naming(index: PassageIndex, asked: Terms, often: Ints) -> Ints:
+    """Passages of results with a word of the question that few have."""
+    is_result = index.derived("results", lambda: np.array([source.role == "tool" for source in index.sources]))
+    found = distinct(asked.hits.passage[often.take(asked.hits.term) <= _FEW])
+    named: Ints = found[is_result.take(index.source_of.take(found))]
+    return named
+
+
+def _held(asked: Terms, record: _NamedRecord, weights: Floats) -> float:
+    """What of the question a record has, by the weight of its words."""
+    first, last = record.passages
+    inside = (asked.hits.passage >= first) & (asked.hits.passage < last)
+    return float(weights[distinct(asked.hits.term[inside])].sum())
+
+
+def _records(index: PassageIndex, sources: Sequence[Quotable], number: int) -> Iterator[_NamedRecord]:
+    """The records that a passage is a part of: it may hold the end of one and the beginning of the next."""
+    source, start, end = index.quotes[number]
+    text = sources[source].text
+    known: dict[int, Stanzas | tuple[Range, ...]] = index.derived("stanzas", dict)
+    if source not in known:
+        known[source] = _read(sources[source])
+    read = known[source]
+    if isinstance(read, Stanzas):
+        lines = [start, *(m.end() for m in _LINE.finditer(text, start, end))]
+        found = [read.around(line, _MOST) for line in lines]
+    else:
+        found = [_object(read, start, end)]
+    for around in dict.fromkeys(found):
+        if around is not None:
+            inside = list(_passages(index, number, around))
+            yield _NamedRecord(source, *around, (inside[0], inside[-1] + 1))
+
+
+def _read(source: Quotable) -> Stanzas | tuple[Range, ...]:
+    """The lines of a text, or of JSON the objects of lists; of code nothing, whose functions have rules of their own."""
+    if is_json(source.text):
+        return tuple(sorted(listed_objects(source.text)))
+    is_code = kind_of(source.text) == "code" and bool(printed_code(source).definitions)
+    return () if is_code or len(source.text) > _LONGEST else Stanzas(source.text)
+
+
+def _object(objects: tuple[Range, ...], start: int, end: int) -> Range | None:
+    """The largest object of a list around a passage that can be read whole."""
+    around = (one for one in objects[: bisect_left(objects, (end, 0))] if start < one[1])
+    return next((one for one in around if one[1] - one[0] <= 2 * _MOST), None)
+
+
+def _passages(index: PassageIndex, place: int, record: Range) -> Iterator[int]:
+    """The passages of a record, one of which is given."""
+    source = index.quotes[place].source
+    first = place
+    while first and index.quotes[first - 1].source == source and index.quotes[first - 1].end > record[0]:
+        first -= 1
+    for number in range(first, len(index.quotes)):
+        if index.quotes[number].source != source or index.quotes[number].start >= record[1]:
+            return
+        yield number

@@ -1,0 +1,68 @@
+"""Of a result's record of several lines that a question names, the lines are quoted that do not name it.
+
+Lives here: an agent's old result, twenty messages, and the question. Does not belong here: where records lie
+(``text.test_stanzas``), records of JSON that are named by a number (``test_whole_records``).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from tests.support.cases import each
+from tests.support.warm import WARM
+from tests.support.words import prose
+from turnfold.compression.fold import fold
+from turnfold.compression.options import FoldOptions
+from turnfold.compression.wire.chat import CHAT
+
+_NAMES: Final = [f"{a}{b}" for a in ("quay", "crane", "pilot", "ferry") for b in ("north", "south", "east", "west", "mid", "low")]
+_CODES: Final = {name: f"{n * 7919 % 9973:04d}" for n, name in enumerate(_NAMES)}
+_RESULTS: Final = {
+    "interfaces": "\n".join(
+        f"{n + 3}: br-{name}: <BROADCAST,MULTICAST,UP> mtu 1500 qdisc noqueue state UP group default\n"
+        f"    link/ether 06:36:ee:93:{n:02x}:f7 brd ff:ff:ff:ff:ff:ff\n"
+        f"    inet 172.16.{_CODES[name]}/16 brd 172.255.255.255 scope global\n       valid_lft forever preferred_lft forever"
+        for n, name in enumerate(_NAMES)
+    ),
+    "csv": "ticket,customer,description,serial\n"
+    + "\n".join(
+        f'T{n},{name.capitalize()},"The unit does not start.\nCustomer says, ""it clicks"", then nothing\nTried: reset",'
+        f"{_CODES[name]}"
+        for n, name in enumerate(_NAMES)
+    ),
+    "page": "- list [ref=e4]:\n"
+    + "\n".join(
+        f'  - listitem [ref=e{5 * n}]:\n    - link "{name.capitalize()} lamp" [ref=e{5 * n + 1}] [cursor=pointer]:\n'
+        f"      - /url: /p/{name}\n    - text: €{_CODES[name]}\n    - button [ref=e{5 * n + 3}]: Add to cart"
+        for n, name in enumerate(_NAMES)
+    ),
+}
+
+
+def _body(text: str, question: str) -> bytes:
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Collect the state of our systems, one after the other."}]
+    for number, result in enumerate([text, *(prose(n, "en", 60) for n in range(5))]):
+        called = {"id": f"c{number}", "type": "function", "function": {"name": "look", "arguments": f'{{"at": {number}}}'}}
+        messages += [
+            {"role": "assistant", "content": None, "tool_calls": [called]},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": result},
+            {"role": "assistant", "content": "That one is fine."},
+            {"role": "user", "content": "The next one, please."},
+        ]
+    return json.dumps({"model": "gpt-4o", "messages": [*messages[:-1], {"role": "user", "content": question}]}).encode()
+
+
+@each(
+    ("kind", "question", "needed"),
+    [
+        ("interfaces", "Which address does the pilotwest bridge have?", f"inet 172.16.{_CODES['pilotwest']}"),
+        ("csv", "Which serial has the unit of Ferryeast?", _CODES["ferryeast"]),
+        ("page", "What does the Cranemid lamp cost?", f"€{_CODES['cranemid']}"),
+    ],
+)
+def test_the_rest_of_a_named_record_is_quoted(kind: str, question: str, needed: str) -> None:
+    for budget in (None, 2500):
+        folded = fold(CHAT.read(_body(_RESULTS[kind], question), WARM), FoldOptions(model="gpt-4o", budget=budget), WARM)
+        assert folded.events
+        assert needed in folded.forwarded.messages[-1].text, (budget, folded.forwarded.messages[-1].text)
