@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -112,7 +113,7 @@ def named_in_full(index: PassageIndex, sources: Sequence[Quotable], worth: Float
         return total
     best = best_places(worth, tuning.hop_passages)
     for place in best:
-        for groups, others in index.derived(("full names", place), lambda place=place: _led_to(index, sources, place)):
+        for groups, others in index.derived(("full names", place), partial(_led_to, index, sources, place)):
             if any(known.isdisjoint(group) for group in groups):
                 total[others] = np.maximum(total[others], worth[place] / np.sqrt(len(others)))
     total[best] = 0.0
