@@ -63,7 +63,8 @@ def test_the_opening_of_a_message_takes_no_place_from_what_it_tells_below() -> N
     said: list[Message] = []
     for n in range(60):
         text = told[n // 20] if n % 20 == 7 else prose(n, "en", 2)
-        said += [{"role": "user", "content": text}, {"role": "assistant", "content": "Noted" if n % 5 == 2 else prose(500 + n, "en", 9)}]
+        answer = "Noted" if n % 5 == 2 else prose(500 + n, "en", 9)
+        said += [{"role": "user", "content": text}, {"role": "assistant", "content": answer}]
     body = encode([*said, {"role": "user", "content": "How many times did I see a heron at the pond?"}])
     folded = fold_request(body, FoldOptions(model="gpt-4o", budget=700), WARM)
     sent = "\n".join(message["content"] for message in json.loads(folded.body)["messages"])

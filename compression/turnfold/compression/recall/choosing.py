@@ -114,18 +114,13 @@ def recall(
         beside = budget if work.beside is None else min(budget, work.beside)
         budget = max(beside, min(question.whole_room, beside + _needed(work, first, fitting)))
     found = render_quotes(chosen := choose_quotes(quotes, budget, fitting), budget, fitting)
-    may_renew = not (ranking.is_whole or (asks_for_whole and not _only_counts(question, work)))
-    if asking.is_talk and may_renew and (newest := asking.newest(found.quotes, quotes, held, memo)):
+    may_renew = asking.is_talk and not (asks_for_whole or ranking.is_whole)
+    if may_renew and (newest := asking.newest(found.quotes, quotes, held, memo)):
         tokens = tokens_of(with_abreast(quotes, newest)[0]) if newest.behind else fitting
         found = _fit_with(newest, quotes, chosen, budget, most, tokens) or found
     if found.text and isinstance(count, ModelCounter):
         count_tail(found.text, dict(zip(count.vocabularies, found.counts, strict=True)), memo)
     return found
-
-
-def _only_counts(question: Question, work: FoundWork) -> bool:
-    """Whether a work is nothing but entries that a question goes over, which leave room for what changed."""
-    return question.work is None and work.counted.issuperset(work.quotes)
 
 
 def _held_beside(work: FoundWork, present: Sequence[str], question: Question) -> Held:

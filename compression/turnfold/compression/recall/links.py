@@ -12,8 +12,10 @@ from the film to its actor: "Will Arnett" as a whole stands in few of them, whil
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Sequence
+from functools import partial
+from itertools import islice
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -111,31 +113,38 @@ def named_in_full(index: PassageIndex, sources: Sequence[Quotable], worth: Float
         return total
     best = best_places(worth, tuning.hop_passages)
     for place in best:
-        for name in _full_names(_text(index, sources, place)):
-            others = [other for other in _naming(index, sources, name, known) if other != place]
-            if 0 < len(others) <= _FEW:
+        for groups, others in index.derived(("full names", place), partial(_led_to, index, sources, place)):
+            if any(known.isdisjoint(group) for group in groups):
                 total[others] = np.maximum(total[others], worth[place] / np.sqrt(len(others)))
     total[best] = 0.0
     total[index.spoken] = 0.0
     return total
 
 
-def _full_names(text: str) -> list[str]:
-    found = (words.fold(name) for name in _FULL_NAME.findall(text))
-    return list(dict.fromkeys(found))[:_MOST]
+class _LedTo(NamedTuple):
+    """The terms of each word of a full name, and the other passages that it stands in."""
+
+    groups: tuple[tuple[int, ...], ...]
+    others: list[int]
 
 
-def _naming(index: PassageIndex, sources: Sequence[Quotable], name: str, known: set[int]) -> Iterator[int]:
-    """The passages that a folded name stands in, if it says anything new."""
+def _led_to(index: PassageIndex, sources: Sequence[Quotable], place: int) -> tuple[_LedTo, ...]:
+    """Where the full names in a passage lead, if that is to few others."""
+    names = dict.fromkeys(words.fold(name) for name in _FULL_NAME.findall(_text(index, sources, place)))
+    found = (_naming(index, sources, name, place) for name in islice(names, _MOST))
+    return tuple([one for one in found if 0 < len(one.others) <= _FEW])
+
+
+def _naming(index: PassageIndex, sources: Sequence[Quotable], name: str, place: int) -> _LedTo:
+    """The passages other than one that a folded name stands in."""
     said = [word for word in words.words(name) if not words.is_function_word(word)]
     by_language = [words.stem_table(said, language) for language in index.languages]
-    groups = [sorted({terms[word] for terms in by_language}) for word in dict.fromkeys(said)]
-    if len(groups) < _SEVERAL or all(not known.isdisjoint(group) for group in groups):
-        return
+    groups = tuple([tuple(sorted({terms[word] for terms in by_language})) for word in dict.fromkeys(said)])
+    if len(groups) < _SEVERAL:
+        return _LedTo(groups, [])
     hits = index.words.find(wanted_terms(groups))
-    for place in np.flatnonzero(np.bincount(hits.passage, minlength=len(index.quotes)) == len(groups)).tolist():
-        if name in words.fold(_text(index, sources, place)):
-            yield place
+    having = np.flatnonzero(np.bincount(hits.passage, minlength=len(index.quotes)) == len(groups)).tolist()
+    return _LedTo(groups, [one for one in having if one != place and name in words.fold(_text(index, sources, one))])
 
 
 _SEVERAL: Final = 2  # words
