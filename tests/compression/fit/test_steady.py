@@ -29,8 +29,10 @@ from turnfold.compression.wire.conversation import Conversation
 Message = dict[str, Any]
 
 _CACHED: Final = CachePrices(read=0.1, write=1.25)
-_WINDOW: Final = 16_000  # less than what is folded at these prices without one
+_WINDOW: Final = 10_000  # less than what is folded at these prices without one
+_DRAWN: Final = 16_000  # that of conversations that are drawn
 _REQUESTS: Final = 16  # beyond the window
+_SIZE: Final = _WINDOW // 32  # tokens of an exchange
 _SELDOM: Final = 4  # exchanges of a thirtieth of the window each between two rewrites, at least
 
 
@@ -109,7 +111,7 @@ growths = st.builds(
     Growing,
     wire=st.sampled_from(sorted(WIRES)),
     loops=st.sampled_from((0, 4, 1000)),
-    size=st.integers(_WINDOW // 60, _WINDOW // 30),
+    size=st.integers(_DRAWN // 60, _DRAWN // 30),
     marks=st.booleans(),
     seed=st.integers(0, 10_000),
 )
@@ -119,8 +121,8 @@ growths = st.builds(
 @costly(4)
 @pytest.mark.timeout(300)
 def test_of_a_conversation_beyond_its_window_few_requests_rewrite_the_prefix(growing: Growing) -> None:
-    sent = outgrown(growing)
-    assert all(one.fitted and one.tokens <= _WINDOW for one in sent)
+    sent = outgrown(growing, _DRAWN)
+    assert all(one.fitted and one.tokens <= _DRAWN for one in sent)
     rewrites = [n for n, (a, b) in enumerate(pairwise(sent), 1) if is_rewritten(a.forwarded, b.forwarded)]
     assert all(b - a >= _SELDOM for a, b in pairwise(rewrites)), rewrites
 
@@ -133,7 +135,7 @@ def _places(wire: str) -> slice:
 @each("wire", sorted(WIRES))
 @pytest.mark.timeout(300)
 def test_replicas_that_know_nothing_of_earlier_requests_send_the_same(wire: str) -> None:
-    growing = Growing(wire, loops=4, size=500, marks=wire == "messages", seed=3)
+    growing = Growing(wire, loops=4, size=_SIZE, marks=wire == "messages", seed=3)
     for one in outgrown(growing)[_places(wire)]:
         again = fit(one.folded.conversation, options(), Memo())
         assert again.forwarded.body == one.forwarded.body
@@ -159,7 +161,7 @@ def test_what_was_told_long_ago_is_quoted_behind_each_question_beyond_the_window
 
 @pytest.mark.timeout(300)
 def test_a_ratio_that_moves_a_little_with_every_answer_moves_nothing() -> None:
-    growing, memo, sent = Growing("chat", loops=1000, size=500, marks=False, seed=8), Memo(), list[Fitted]()
+    growing, memo, sent = Growing("chat", loops=1000, size=_SIZE, marks=False, seed=8), Memo(), list[Fitted]()
     for number, messages in enumerate(growing.requests()):
         conversation, known = growing.read(messages, memo), Learned(ratios=(1.15 + number % 3 / 100,) * 9)
         if conversation_tokens(conversation, "gpt-4o", memo) > _WINDOW:
@@ -211,7 +213,7 @@ def test_replicas_keep_an_explicit_budget_alike(wire: str) -> None:
 @pytest.mark.timeout(300)
 def test_a_learned_ratio_at_the_edge_of_a_step_moves_the_prefix_no_oftener() -> None:
     """1.122 lies between two steps of the ladder; the median of what is reported keeps crossing it."""
-    growing, memo, sent, known = Growing("chat", loops=1000, size=500, marks=False, seed=8), Memo(), list[Fitted](), Learned()
+    growing, memo, sent, known = Growing("chat", loops=1000, size=_SIZE, marks=False, seed=8), Memo(), list[Fitted](), Learned()
     for number, messages in enumerate(growing.requests()):
         conversation = growing.read(messages, memo)
         one = fit(conversation, options(), memo, known)

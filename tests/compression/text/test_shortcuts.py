@@ -17,7 +17,6 @@ from turnfold.compression.text.dialogue import overall, requests, told_before
 from turnfold.compression.text.dialogue.orders import orders_nothing
 from turnfold.compression.text.dialogue.self_statements import fact_weight
 from turnfold.compression.text.figures import figures, figures_by_span, figures_by_start
-from turnfold.compression.text.lexicon import compiled
 from turnfold.compression.text.lower import PHRASE_START, joined_words, joined_words_within, lower_text, words_within
 from turnfold.compression.text.lower import words as plain_words
 from turnfold.compression.text.sentences import sentences
@@ -262,7 +261,7 @@ def _begins_a_phrase(parsed: Any, *, at_word: bool = False) -> tuple[bool, bool]
 
 def test_phrases_that_are_looked_for_at_their_beginnings_begin_nowhere_else() -> None:
     found = [
-        compiled(overall._OVERALL),
+        overall._OVERALL(),
         told_before._forms(),
         requests._ALL,
         requests._WHOLE,

@@ -40,6 +40,16 @@ def test_nobody_else_learns_of_it() -> None:
         assert memory.decision(other, "c", USUAL) == USUAL
 
 
+def test_one_warm_request_shows_that_an_upstream_caches_for_all_models_of_its_tenant() -> None:
+    memory, other = WarmthMemory(), SPOT._replace(model="n")
+    assert not memory.decision(other, "c", USUAL).caches
+    memory.observe(SPOT, 5.0, loop=False, warm=True)
+    assert memory.decision(other, "c", USUAL).caches
+    assert not memory.decision(SPOT._replace(tenant="t2"), "c", USUAL).caches
+    memory.forget_in_memory(lambda tenant, _: tenant == SPOT.tenant)
+    assert not memory.decision(other, "c", USUAL).caches
+
+
 async def test_replicas_learn_from_each_other() -> None:
     store = MemoryStore()
     one, two = WarmthMemory(store), WarmthMemory(store)

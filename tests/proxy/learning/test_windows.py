@@ -351,9 +351,10 @@ async def test_records_of_the_first_release_have_no_names_and_are_forgotten_all_
     await store.put([Item(SPOT.key, old, 60)])
     ((_, record),) = await Windows(store).records("t1")
     assert (record.upstream, record.known.limit, record.known.claims, record.tries) == ("", 8192, 2, 1)
+    assert record.known.over == (False,)
     await store.put([Item(SPOT.key, old.replace(b"8192", b"null"), 60)])
     ((_, record),) = await Windows(store).records("t1")
-    assert (record.known.limit, record.known.claims, record.tries) == (None, 0, 0)
+    assert (record.known.limit, record.known.claims, record.known.over, record.tries) == (None, 0, (), 0)
     assert await Windows(store).forget_matching("t1", model=SPOT.model) == 0
     assert await Windows(store).forget_matching("t1", SPOT.upstream, SPOT.model) == 1
     assert await Windows(store).records("t1") == []

@@ -52,7 +52,7 @@ def beginning(ranking: RankedQuotes, sources: Sequence[Quotable], messages: int,
 
 
 # A call with which an agent writes down what is to be done (Claude Code, Codex, LangChain, Cline), and the beginning of its JSON.
-_PLAN: Final = re.compile(r"^\w*(?:todo|update_plan|task_progress|set_plan)\w* [{\[]", re.IGNORECASE | re.MULTILINE)
+_PLAN: Final = re.compile(r"^(?=\w++ [{\[])\w*?(?:todo|update_plan|task_progress|set_plan)", re.IGNORECASE | re.MULTILINE)
 
 
 def users_first(ranking: RankedQuotes, index: PassageIndex, sources: Sequence[Quotable], room: float) -> RankedQuotes:

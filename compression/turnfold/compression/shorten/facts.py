@@ -60,7 +60,7 @@ _DENSE: Final = 64  # tokens above which JSON is written without its quotes, who
 
 
 _SPEAKING: Final = frozenset({"user", "assistant"})
-_BORDER: Final = re.compile(r"[.!?…。！？।॥؟۔｡][^\w]{0,12}\w|\n\s*\S")
+_BORDER: Final = re.compile(r"[.!?…。！？।॥؟۔｡][^\w]{0,12}\w|\n")
 _LATE: Final = 0.6  # of a text: where its first sentence takes so much of it, there is little to choose from
 _MOST_WHOLE: Final = 4 * LONGEST  # characters; a longer sentence is cut (``text.statements``)
 
@@ -130,5 +130,5 @@ def facts_tokens(role: str, size: int, text: str, *, calls: bool) -> int:
 def _is_one_piece(text: str) -> bool:
     if len(text) > _MOST_WHOLE:
         return False
-    border = _BORDER.search(text)
+    border = _BORDER.search(text.rstrip())
     return border is None or border.start() > _LATE * len(text)

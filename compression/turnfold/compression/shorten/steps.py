@@ -37,7 +37,7 @@ _OFTEN: Final = 2  # times that the same is asked, above which it is a manner of
 _ASKS: Final = re.compile(r"[?？؟]")
 _ENDS: Final = re.compile(r"[.!;](?=\s)\s+|\n+|[。！；]")  # of what is told in front of a question
 _FIGURE: Final = re.compile(r"\d+(?:[.,:/]\d+)*")
-_MARKED: Final = re.compile(r"\w*\d\w*(?:[.,:/]\d+)*")  # a figure with what it is joined to: "cxd4"
+_MARKED: Final = re.compile(r"(?<![^\W\d])[^\W\d]*+\d\w*(?:[.,:/]\d+)*")  # a figure with what it is joined to: "cxd4"
 _NO_LIST: Final = re.compile(r"```|[{}<>;]|://")
 
 

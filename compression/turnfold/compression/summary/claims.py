@@ -26,7 +26,7 @@ _NUMBER: Final = re.compile(r"\d+(?:[.,:'’/\u00a0\u202f-]?\d+)*")
 _GROUPING: Final = re.compile(r"(?<=\d)[,'’\u00a0\u202f](?=\d{3}(?!\d))")
 _SPACED: Final = re.compile(r"(?<=\d)[ ](?=\d{3}(?!\d))")
 _SIGN_BEFORE: Final = re.compile(r"([$€£¥₹₩₽])\s?(?=\d)")
-_PERCENT: Final = re.compile(r"(\d[\d.,]*)\s?(?:%|per ?cent|Prozent|pour cent|por ciento)")
+_PERCENT: Final = re.compile(r"(?<![\d.,])[.,]*+(\d[\d.,]*)\s?(?:%|per ?cent|Prozent|pour cent|por ciento)")
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _QUOTED: Final = re.compile(
     r"`([^`\n]{2,})`|\"([^\"\n]{2,})\"|“([^”\n]{2,})”|«([^»\n]{2,})»|「([^」\n]{2,})」|„([^“”\n]{2,})[“”]"

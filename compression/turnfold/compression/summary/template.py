@@ -45,7 +45,7 @@ FORMS: Final[Mapping[str, str]] = {
     "layer": "Summarise the text in at most {sentences} sentences of plain prose, of at most {tokens} tokens in all.",
 }
 
-_LINE: Final = re.compile(r"^[ \t]*(?:[#*_>]+[ \t]*)?(?P<name>[a-zA-Z]+)[ \t]*[*_]*[ \t]*[:：][ \t*_]*(?P<rest>.*)$")
+_LINE: Final = re.compile(r"^[ \t]*(?:[#*_>]+[ \t]*)?(?P<name>[a-zA-Z]+)[ \t]*+[*_]*+[ \t]*+[:：][ \t*_]*(?P<rest>.*)$")
 _BULLET: Final = re.compile(r"^[ \t]*(?:[-*•–]|\d{1,2}[.)])[ \t]+")
 _FENCE: Final = re.compile(r"\A\s*```\w*\n(.*?)\n?```\s*\Z", re.DOTALL)
 _THOUGHT: Final = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>\s*", re.DOTALL)

@@ -50,7 +50,7 @@ def fences(lined: str) -> Iterator[Range]:
 
 _PARAGRAPH_END: Final = re.compile(r"\n[ \t]*+(?=\n)")
 #: A paragraph of sentences: words from the first letter of its line, no sign of code, a stop at its end.
-_CODE_LINE: Final = re.compile(r"[{}=<>\\]|\w\(\w*\)|\n(?: {2}|\t)|;\s*(?:\n|\Z)|\n\s*(?:[#%$/|-]|\w+:(?:\s*\n|\Z))")
+_CODE_LINE: Final = re.compile(r"[{}=<>\\]|\w\(\w*\)|\n(?: {2}|\t)|;\s*(?:\n|\Z)|\n[^\S\n]*+(?:[#%$/|-]|\w++:(?:\s*\n|\Z))")
 _FEWEST_WORDS: Final = 6
 _STOPS: Final = (".", "!", "?", "…", "。", "！", "？", ":")
 
@@ -320,7 +320,7 @@ def sql(lined: str) -> list[Range]:
 
 _INDENTED: Final = re.compile(r"(?:\n(?: {4}|\t)[ \t]*+[^\s][^\n]*+(?:\n[ \t]*+(?=\n(?: {4}|\t)))*+)++")
 _LIST_ITEM: Final = re.compile(r"\s*(?:[-*+•‣◦]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)])\s")
-_CODE_SIGN: Final = re.compile(r"[={}();<>\[\]]|:\n|\n\s*#|\n\s*//")
+_CODE_SIGN: Final = re.compile(r"[={}();<>\[\]]|:\n|\n[^\S\n]*+(?:#|//)")
 _OPENERS: Final = (":", "{", "(", "[", ",", ";", "=", "\\", ">", "}", ")", "]")
 
 

@@ -17,7 +17,7 @@ from turnfold.compression.text.passages import estimate
 from turnfold.compression.text.quotes import Quotable, Quote
 
 _STEP: Final = re.compile(
-    r'\\*"(?:status|state)\\*"\s*:\s*\\*"(?:pending|not_started|not-started|todo|in_progress|in-progress|completed|complete|done)\\*"'
+    r'"(?:status|state)\\*"\s*:\s*\\*"(?:pending|not_started|not-started|todo|in_progress|in-progress|completed|complete|done)\\*"'
 )
 _LEAST: Final = 2  # steps of a plan
 _MOST: Final = 600  # tokens of a plan that is quoted

@@ -12,7 +12,7 @@ from typing import Final
 from turnfold.compression.shorten.kinds.plain import template
 from turnfold.compression.shorten.lines import WeighedLine, short_lines
 
-_FRAME: Final = re.compile(r"\s+(?:File \"|at |\d+: )|\S+\(.*\)(?:\n|$)|\t\S+\.go:\d+")
+_FRAME: Final = re.compile(r"\s+(?:File \"|at |\d+: )|\S[^\s(]*+\(.*\)(?:\n|$)|\t\S+\.go:\d+")
 _FOREIGN: Final = re.compile(
     r"site-packages|dist-packages|node_modules|/lib/python|<frozen |node:internal|/rustc/|/usr/|(?:java|javax|sun|jdk"
     r"|org\.springframework|org\.junit)\.|\bruntime[./]|^\s+\d+: (?:core|std|alloc|rust_begin|__rust)|/go/src/"

@@ -18,12 +18,12 @@ from turnfold.compression.text.heads import heads
 _BY_TEMPLATE: Final = "template"  # alike are lines of one template
 _FAILED: Final = re.compile(
     r"FAILED\b|FAIL\b|ERROR\b|--- FAIL|not ok \d|\s*[✗✘×✕●] |\s*\d+\) |test .* \.\.\. FAILED|.* \.\.\. (?:FAIL|ERROR)"
-    r"|\S+::\S+ (?:FAILED|ERROR)"
+    r"|(?=\S++ (?:FAILED|ERROR))\S+?::\S"
     r"|[\w\[\]-]+ [FEf]$|\s+Failed:|panicked at|thread '.*' panicked"
 )
 _PASSED: Final = re.compile(
-    r"(?:PASS|PASSED|ok)\b|--- (?:PASS|SKIP)|=== (?:RUN|PAUSE|CONT)|\s*[✓✔√] |.* \.\.\. (?:ok|skipped|OK)|\S+::\S+ (?:PASSED"
-    r"|SKIPPED|XFAIL)"
+    r"(?:PASS|PASSED|ok)\b|--- (?:PASS|SKIP)|=== (?:RUN|PAUSE|CONT)|\s*[✓✔√] |.* \.\.\. (?:ok|skipped|OK)|(?=\S++ (?:PASSED"
+    r"|SKIPPED|XFAIL))\S+?::\S"
     r"|[\w\[\]-]+ (?:ok|s)$|\S+ [.sxX]+(?: +\[|$)"
 )
 _REASON: Final = re.compile(
@@ -33,7 +33,7 @@ _COMPARED: Final = re.compile(r"\s*(?:E\s+)?(?:expected|received|got|want|left|r
 _HEADING: Final = re.compile(r"[_=]{3,} .* [_=]{3,}$|(?:FAIL|ERROR): ")
 _PLACE: Final = re.compile(r"\S+\.\w+:\d+: |  File \"")
 _TOTALS: Final = re.compile(
-    r"=+ .*\d (?:passed|failed|error).* =+$|Ran \d+ tests?|Tests?:|test result:|Test Suites:|\s*\d+ (?:passing|failing)"
+    r"=++ (?=.* =+$).*\d (?:passed|failed|error)|Ran \d+ tests?|Tests?:|test result:|Test Suites:|\s*\d+ (?:passing|failing)"
     r"|tests finished|(?:ℹ|#) (?:tests|suites|pass|fail|cancelled|skipped|todo) [1-9]"
 )
 _PANIC: Final = re.compile(r"^thread '[^'\n]*'.* panicked at \S+:\d+:\d+:$")

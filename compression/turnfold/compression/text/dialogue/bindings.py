@@ -33,7 +33,8 @@ def _pattern(section: str) -> re.Pattern[str]:
 
 _ADVICE: Final = _pattern("advice")
 _BEGINS: Final = re.compile(
-    rf"(?:\A|[.!?,:]\s+)\W*(?:(?:please|bitte|por favor|now|then|ok|okay)\W+)?(?:{_pattern('advice begins').pattern})"
+    rf"(?:\A\W*+|\b(?=\W*?[.!?,:]\s)\W++)"
+    rf"(?:(?:please|bitte|por favor|now|then|ok|okay)\W+)?(?:{_pattern('advice begins').pattern})"
 )
 _GIVEN: Final = _pattern("advice given")
 _ABOUT: Final = {topic: _pattern(f"{topic} about") for topic in _TOPICS}

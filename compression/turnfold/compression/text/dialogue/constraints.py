@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
-from turnfold.compression.text.lexicon import compiled, lexicon, one_of
+from turnfold.compression.text.lexicon import LazyPattern, lexicon, one_of
 from turnfold.compression.text.lower import lower_text, words
 from turnfold.compression.text.spans import QUESTION_MARKS
 
@@ -36,7 +36,7 @@ _COMMON: Final = frozenset({"there"})  # words of phrases that many sentences ha
 class _Form(NamedTuple):
     """A form of one language, and what a sentence of this form has: of each set a word."""
 
-    pattern: str
+    pattern: LazyPattern
     needed: tuple[frozenset[str], ...]
 
 
@@ -63,7 +63,7 @@ def _forms(language: str) -> Iterator[_Form]:
     for parts, shape in shapes:
         if all(part in some for part in parts):
             filled = _SLOT.sub(lambda slot: some[slot[1]], shape)
-            yield _Form(filled, tuple(words_of[part] for part in parts))
+            yield _Form(LazyPattern(filled), tuple(words_of[part] for part in parts))
 
 
 def _longest_word(phrase: str) -> str:
@@ -101,4 +101,4 @@ def is_constraint(sentence: str, known: Sequence[str] | None = None) -> bool:
     if not likely:
         return False
     low = lower_text(sentence)
-    return any(compiled(form.pattern).search(low) for form in likely)
+    return any(form.pattern().search(low) for form in likely)

@@ -16,7 +16,7 @@ import re
 from typing import Final
 
 from turnfold.compression.memo import remembering
-from turnfold.compression.text.lexicon import compiled, lexicon, one_of
+from turnfold.compression.text.lexicon import LazyPattern, lexicon, one_of
 from turnfold.compression.text.lower import PHRASE_START, plain_words, words
 
 _THINGS: Final = one_of("overall", "things")
@@ -288,10 +288,13 @@ _FOREIGN: Final = (
 
 
 #: Each with its words.
-FORMS: Final = (*_ENGLISH, *_GERMAN, *_ROMANCE, *_OTHERS, *((frozenset[str](), form) for form in _FOREIGN))
+FORMS: Final = tuple(
+    (needed, LazyPattern(form))
+    for needed, form in (*_ENGLISH, *_GERMAN, *_ROMANCE, *_OTHERS, *((frozenset[str](), form) for form in _FOREIGN))
+)
 
 
-_OVERALL: Final = f"{PHRASE_START}(?:{'|'.join(f'(?:{form})' for _, form in FORMS)})"
+_OVERALL: Final = LazyPattern(f"{PHRASE_START}(?:{'|'.join(f'(?:{form.pattern})' for _, form in FORMS)})")
 
 
 _MOST: Final = 300  # characters; whoever writes more brings what it is about
@@ -313,12 +316,12 @@ def asks_for_overall(folded: str) -> bool:
         return False
     said = plain_words(folded)
     if said is None:
-        return compiled(_OVERALL).search(folded) is not None
-    return any(compiled(form).search(folded) for needed, form in FORMS if not needed.isdisjoint(said))
+        return _OVERALL().search(folded) is not None
+    return any(form().search(folded) for needed, form in FORMS if not needed.isdisjoint(said))
 
 
 def without_overall(folded: str) -> str:
     """Such a message without the words that say so: what is left names a topic, if there is one. Any other as it is."""
     if not asks_for_overall(folded):
         return folded
-    return _SCAFFOLD.sub(" ", compiled(_OVERALL).sub(lambda found: f" {' '.join(_THING.findall(found[0]))} ", folded))
+    return _SCAFFOLD.sub(" ", _OVERALL().sub(lambda found: f" {' '.join(_THING.findall(found[0]))} ", folded))

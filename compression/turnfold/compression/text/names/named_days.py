@@ -21,7 +21,7 @@ _ISO: Final = re.compile(r"(?<!\d)\d{4}[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)")
 _FIGURES: Final = re.compile(r"(?<![\d:./-])(\d{1,2})(?:(/)(\d{1,2})(?:/(?:\d{4}|\d\d))?|\.(\d{1,2})\.(?:\d{4}|\d\d)?)(?![\d:/])")
 _WITH_MONTH: Final = re.compile(
     r"(?<![\w.:])(\d{1,2})(?:st|nd|rd|th|\.|º)?[^\S\n](?:of[^\S\n]|de[^\S\n])?([^\W\d_]{3,})"
-    r"|([^\W\d_]{3,})\.?[^\S\n](\d{1,2})(?:st|nd|rd|th)?(?![\w:])"
+    r"|(?<![^\W\d_])([^\W\d_]{3,})\.?[^\S\n](\d{1,2})(?:st|nd|rd|th)?(?![\w:])"
 )
 _CJK: Final = re.compile(r"(?:(\d{1,2})[月월]\s?)?(\d{1,2})[日号號일]")
 _ALONE: Final = re.compile(r"(?<![\w.:/-])(?:am |den |le |el |il |dia )?(\d{1,2})(?:st|nd|rd|th|\.(?=\s|$)|º)(?!\d)")

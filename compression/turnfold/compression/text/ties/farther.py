@@ -47,7 +47,7 @@ _LITTLE: Final = 5  # words of a claim that is too small to have exceptions furt
 _FEW: Final = 3  # words of a line that puts a figure right
 _DIGIT: Final = re.compile(r"\d")
 _NEAR_START: Final = 4  # words within which a sentence names what it is about
-_NOT_ENDED: Final = re.compile(r"[^\s.!?:;,…。！？：；，।॥؟۔][)\]*_~-]*\s*\Z")
+_NOT_ENDED: Final = re.compile(r"[^\s.!?:;,…。！？：；，।॥؟۔]\s*\Z")
 _BLANK_LINE: Final = re.compile(r"\n[ \t]*\n\s*\Z")
 _NOTE: Final = re.compile(r"[ \t]*\\?(\*{1,3}|[†‡¹²³⁴⁵⁶⁷⁸⁹]|\(\d\)|\[\^\w{1,3}\])(?![*]):?[ \t]*(?=\w)")
 #: Begins with one class, which the regex engine finds fast.

@@ -20,7 +20,7 @@ from turnfold.compression.text.dialogue.wanted.works import AskedWork
 from turnfold.compression.text.quotes import Quotable
 
 #: "Document A", "[Text 2]", "Contract #3: lease".
-_LABEL: Final = re.compile(r"(?:^|[^\W\d_]{2,}[ ]?#?)([a-h]|[1-9])[)\]]?[ ]?(?:$|[:–—-])")
+_LABEL: Final = re.compile(r"(?:^|(?<![^\W\d_])[^\W\d_]{2,}[ ]?#?)([a-h]|[1-9])[)\]]?[ ]?(?:$|[:–—-])")
 
 
 def told_apart(

@@ -45,7 +45,7 @@ _DEFINED: Final = re.compile(
 )
 _CREATED: Final = re.compile(r"CREATE\b[^\n]*", re.IGNORECASE)
 _TAGGED: Final = re.compile(r"\bAS\s+(\$\w*\$)", re.IGNORECASE)
-_SQL_BEGINS: Final = re.compile(r"^\s*BEGIN\b", re.IGNORECASE | re.MULTILINE)
+_SQL_BEGINS: Final = re.compile(r"^[^\S\n]*BEGIN\b", re.IGNORECASE | re.MULTILINE)
 _SQL_ENDS: Final = re.compile(r"^END\b[^\n]*", re.IGNORECASE | re.MULTILINE)
 _STAGE: Final = re.compile(r"^FROM[^\S\n]", re.MULTILINE)
 _LONGEST_SQL: Final = 20_000  # characters

@@ -30,10 +30,10 @@ _MOST_LINES: Final = 20_000
 _BELOW: Final = 10  # lines of a part in which it may be named
 _TABLE: Final = lexicon("keyed_blocks")
 _WORD: Final = re.compile(r"[^\W_][\w$-]*(?:\.[\w$-]+)*|_[\w$-]+")
-_PAIR: Final = re.compile(r"([^\W\d_]{3,})[^\S\n]*(?:no\.?|nr\.?|#|\()?[^\S\n]*(\d{1,3})(?![\w.]*\d)")
+_PAIR: Final = re.compile(r"(?<![^\W\d_])([^\W\d_]{3,})[^\S\n]*(?:no\.?|nr\.?|#|\()?[^\S\n]*(\d{1,3})(?![\w.]*\d)")
 #: A line that opens a block: it ends with a bracket or a colon, or with the end of a tag, or is an item of a list with a key.
 _DAY: Final = re.compile(
-    r"(?<![\w.:])(\d{1,2})(?:st|nd|rd|th|\.)?[^\S\n](?:of[^\S\n]|de[^\S\n])?([^\W\d_]{3,})|([^\W\d_]{3,})[^\S\n](\d{1,2})(?![\w:])"
+    r"(?<![\w.:])(\d{1,2})(?:st|nd|rd|th|\.)?[^\S\n](?:of[^\S\n]|de[^\S\n])?([^\W\d_]{3,})|(?<![^\W\d_])([^\W\d_]{3,})[^\S\n](\d{1,2})(?![\w:])"
 )
 _ISO_DAY: Final = re.compile(r"(?<!\d)\d{4}-(\d\d)-(\d\d)(?!\d)")
 _MONTHS: Final = {word: int(number) for number, listed in lexicon("months").items() if number.isdigit() for word in listed}

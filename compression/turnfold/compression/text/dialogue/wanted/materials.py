@@ -44,7 +44,9 @@ _TABLE: Final = re.compile(
 )
 _STATEMENT_END: Final = re.compile(r";|^[^\S\n]*[)}]|\n[^\S\n]*\n|^```", re.MULTILINE)
 _ROUTE: Final = re.compile(
-    r"^[^\S\n]*(?:[-*•]\s*|\d+[.)]\s*|[|`]\s*)*(?:GET|POST|PUT|PATCH|DELETE|HEAD)\b[`|*\s]{1,6}(/[^\s`|]{0,200})", re.MULTILINE
+    r"^[^\S\n]*(?:(?:[-*•]|\d+[.)]|[|`])[^\S\n]*+)*+"
+    r"(?:GET|POST|PUT|PATCH|DELETE|HEAD)\b[`|*\s]{1,6}(/[^\s`|]{0,200})",
+    re.MULTILINE,
 )
 _FEWEST_ROUTES: Final = 2
 

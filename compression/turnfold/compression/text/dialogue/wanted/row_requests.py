@@ -18,7 +18,7 @@ from turnfold.compression.memo import remembering
 from turnfold.compression.text import lower, words
 from turnfold.compression.text.blocks import Range
 from turnfold.compression.text.dialogue.wanted.picks import PLACES
-from turnfold.compression.text.lexicon import compiled, lexicon, one_of
+from turnfold.compression.text.lexicon import LazyPattern, lexicon, one_of
 from turnfold.compression.text.records import records_of
 from turnfold.compression.text.sentences import rough_sentences
 from turnfold.compression.text.spans import QUESTION_MARKS
@@ -93,7 +93,7 @@ _MOST_BESIDE: Final = 1  # words beside them that say something else: "what does
 _CHANGE: Final = re.compile(rf"\b(?:{one_of('tallies', 'changes')})\b|{one_of('tallies', 'changes run-on')}")
 _MOST_CHANGE: Final = 300  # characters
 # "List all" names no list, and "the list twice" does.
-_LISTS: Final = (
+_LISTS: Final = LazyPattern(
     r"list(?<=\blist)(?<!\bthe list)(?<!\bmy list)(?<!\bour list)(?<!\bthis list)(?<!\bthat list)(?<!\bla list)"
     rf"(?:s|en?|ar?)? (?:for )?(?=(?:{one_of('tallies', 'all rows')})\b)"
 )
@@ -163,7 +163,7 @@ def names_data(folded: str) -> bool:
     """Whether it names data, whatever these are about; "list all" does not."""
     if DATA_WORDS.isdisjoint(words.words(folded)):
         return False
-    return not DATA_WORDS.isdisjoint(words.words(compiled(_LISTS).sub(" ", folded)))
+    return not DATA_WORDS.isdisjoint(words.words(_LISTS().sub(" ", folded)))
 
 
 def names_certain_data(folded: str) -> bool:
@@ -194,7 +194,7 @@ def tally_terms(text: str) -> frozenset[str]:
     if not asks_over_rows(folded):
         return frozenset()
     names = _names(text, folded)
-    said = words.words(compiled(_LISTS).sub(" ", folded))
+    said = words.words(_LISTS().sub(" ", folded))
     content = (
         word
         for word in words.content(said, words.language(set(said)))
