@@ -3,7 +3,7 @@
     python -m benchmarks.cctx_suite [--data DIR] [--query] [--json FILE]
 
 Lives here: measuring and printing. Does not belong here: anything that the engine reads. Without the published cases
-(``$TURNFOLD_SHARED/data/cctx/datasets``) those of our own (``benchmarks/cases``) are used.
+(``$EVALUATION_SHARED/data/cctx/datasets``) those of our own (``benchmarks/cases``) are used.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class SuiteScore:
 
 def datasets(folder: Path | None) -> Path:
     """The folder of cases: the one given, the published ones where they are present, else our own."""
-    shared = Path(os.environ.get("TURNFOLD_SHARED", HERE.parent.parent / "shared")) / "data" / "cctx" / "datasets"
+    shared = Path(os.environ.get("EVALUATION_SHARED", HERE.parent.parent / "shared")) / "data" / "cctx" / "datasets"
     return folder or (shared if shared.is_dir() else HERE / "cases")
 
 

@@ -1,7 +1,7 @@
 """What shortening does to each kind of content: ratio at birth, ratio at FACTS, evidence kept, speed.
 
 Run: ``python -m benchmarks.kinds [--share 0.25] [--shared DIR]``. Samples are made here, from
-a seed, and from this repository's own source; with ``--shared`` (or ``TURNFOLD_SHARED``) the recorded tool results there are
+a seed, and from this repository's own source; with ``--shared`` (or ``EVALUATION_SHARED``) the recorded tool results there are
 measured too. "peer" is the share of tokens that peers publish as saved.
 """
 
@@ -277,7 +277,7 @@ def _is_in_context(kit: Any, held: Any, message: Any, needed: str) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--share", type=float, default=0.25)
-    parser.add_argument("--shared", type=Path, default=Path(os.environ.get("TURNFOLD_SHARED", ROOT.parent / "shared")))
+    parser.add_argument("--shared", type=Path, default=Path(os.environ.get("EVALUATION_SHARED", ROOT.parent / "shared")))
     chosen = parser.parse_args()
     count("warm")
     print(f"{'made here':16} {'tokens':>9} {'at birth':>8} {'FACTS':>8} {'evidence':>9} {'ms/MB':>7} {'birth':>7}  peers save")

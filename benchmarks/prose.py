@@ -23,7 +23,7 @@ from turnfold.compression.shorten.terse_prose.rules import INTENSITIES, lexicon
 from turnfold.compression.text.protect import protected_spans
 from turnfold.compression.text.words import FUNCTION_WORDS
 
-DATA = Path(os.environ.get("TURNFOLD_SHARED", "../shared")) / "data"
+DATA = Path(os.environ.get("EVALUATION_SHARED", "../shared")) / "data"
 
 
 def strings(value: Any) -> Iterator[str]:

@@ -60,7 +60,7 @@ def _line(name: str, texts: Iterator[str], share: float, measure: Callable[[str,
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--share", type=float, nargs="*", default=[1 / 3, 0.5, 0.66])
-    parser.add_argument("--shared", type=Path, default=Path(os.environ.get("TURNFOLD_SHARED", HERE.parent.parent / "shared")))
+    parser.add_argument("--shared", type=Path, default=Path(os.environ.get("EVALUATION_SHARED", HERE.parent.parent / "shared")))
     chosen = parser.parse_args()
     data = chosen.shared / "data"
     for share in chosen.share:

@@ -1,6 +1,6 @@
 """Evidence that recall alone keeps, offline: no proxy, no network.
 
-    TURNFOLD_SHARED=../shared python -m benchmarks.recall_offline [--sets NC_locomo ...] [--limit N] [--ratio 0.10]
+    EVALUATION_SHARED=../shared python -m benchmarks.recall_offline [--sets NC_locomo ...] [--limit N] [--ratio 0.10]
         [--tune covered=0.3 chat=0.4,0.2 ...] [--encoder MODEL]
 
 For each case all messages before the last user message are the sources. The budget is ``ratio`` times the case's tokens, less

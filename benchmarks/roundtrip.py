@@ -1,6 +1,6 @@
 """Reversible compression of messages: ratios by kind of conversation, random round trips, time.
 
-    python -m benchmarks.roundtrip ratios [--limit N]      # evaluation data (TURNFOLD_SHARED), recency_window 4
+    python -m benchmarks.roundtrip ratios [--limit N]      # evaluation data (EVALUATION_SHARED), recency_window 4
     python -m benchmarks.roundtrip trips [--count 10000]   # random conversations there and back
     python -m benchmarks.roundtrip figures [--limit N]     # figures, identifiers, versions, paths, URLs that are kept by default
     python -m benchmarks.roundtrip budgets                 # 80 messages with fences at budgets of 98.5% and less

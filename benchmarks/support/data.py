@@ -21,12 +21,12 @@ CASES: Final = Path(__file__).resolve().parent.parent / "cases"
 
 
 def shared_root() -> Path:
-    """The directory of data and tools that are no part of the project: ``TURNFOLD_SHARED``, by default beside the repository."""
-    return Path(os.environ.get("TURNFOLD_SHARED") or CASES.parent.parent.parent / "shared")
+    """The directory of data and tools that are no part of the project: ``EVALUATION_SHARED``, or beside the repository."""
+    return Path(os.environ.get("EVALUATION_SHARED") or CASES.parent.parent.parent / "shared")
 
 
 def shared_directory() -> Path:
-    """The directory of evaluation data: in ``TURNFOLD_SHARED``, by default beside the repository."""
+    """The directory of evaluation data: in ``EVALUATION_SHARED``, by default beside the repository."""
     return shared_root() / "data" / "eval"
 
 
@@ -94,6 +94,6 @@ def _id(row: dict[str, Any]) -> str:
 def _rows(name: str, *files: str) -> Iterator[dict[str, Any]]:
     found = next((path for path in (shared_directory() / file for file in files) if path.exists()), None)
     if found is None:
-        raise FileNotFoundError(f"{name} is not in {shared_directory()}; set TURNFOLD_SHARED")
+        raise FileNotFoundError(f"{name} is not in {shared_directory()}; set EVALUATION_SHARED")
     with found.open(encoding="utf-8") as lines:
         yield from map(json.loads, lines)

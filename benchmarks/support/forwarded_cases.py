@@ -135,7 +135,7 @@ def read(scale: Scale) -> Data:
     """
     names = [name for name in set_names() if scale.sets is None or name in scale.sets]
     if not names:
-        raise FileNotFoundError("no evaluation data; set TURNFOLD_SHARED")
+        raise FileNotFoundError("no evaluation data; set EVALUATION_SHARED")
     return Data(scale, {name: list(_talks(name)) for name in names})
 
 

@@ -68,7 +68,7 @@ def test_every_case_of_our_own_talk_has_a_key_of_its_own(monkeypatch: pytest.Mon
     talks = [json.dumps({"id": case["name"], "messages": case["messages"]}) for case in own_cases("orders")]
     for name in QUICK.sets or ():
         (folder / f"{name}.jsonl").write_text("\n".join(talks), "utf-8")
-    monkeypatch.setenv("TURNFOLD_SHARED", str(tmp_path))
+    monkeypatch.setenv("EVALUATION_SHARED", str(tmp_path))
     keys_are_their_own(100)
 
 

@@ -72,6 +72,6 @@ def test_the_recorder_takes_chunked_bodies() -> None:
 
 
 def test_absent_data_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    monkeypatch.setenv("TURNFOLD_SHARED", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match="TURNFOLD_SHARED"):
+    monkeypatch.setenv("EVALUATION_SHARED", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match="EVALUATION_SHARED"):
         conversations("NC_locomo")

@@ -609,7 +609,7 @@ def test_evidence_of_our_own_documents_at_a_tenth(fill: bool) -> None:
 # ---------------------------------------------------------------- floors on the shared data
 
 
-@pytest.mark.skipif(not shared_directory().is_dir(), reason="the shared evaluation data is not here (TURNFOLD_SHARED)")
+@pytest.mark.skipif(not shared_directory().is_dir(), reason="the shared evaluation data is not here (EVALUATION_SHARED)")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # the evaluation kit leaves its files to the collector
 @pytest.mark.parametrize(
     ("name", "limit", "floor"),

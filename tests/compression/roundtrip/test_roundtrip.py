@@ -472,7 +472,7 @@ def test_every_conversation_of_our_own_comes_back() -> None:
 
 
 @pytest.mark.skipif(
-    not shared_directory().is_dir(), reason=f"the evaluation data is not in {shared_directory()}; set TURNFOLD_SHARED"
+    not shared_directory().is_dir(), reason=f"the evaluation data is not in {shared_directory()}; set EVALUATION_SHARED"
 )
 def test_every_recorded_conversation_comes_back() -> None:
     count = 0

@@ -19,7 +19,7 @@ from turnfold.compression.tokens import count
 def _cases(name: str) -> list[dict[str, Any]]:
     path = shared_directory() / f"{name}.jsonl"
     if not path.exists():
-        pytest.skip(f"{path} is not here (set TURNFOLD_SHARED)")
+        pytest.skip(f"{path} is not here (set EVALUATION_SHARED)")
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 

@@ -30,7 +30,7 @@ SUITES = {
     "engine-regression/structured/expected": 6,
     "preprocessor": 68,
 }
-needs_data = pytest.mark.skipif(not ROOT.is_dir(), reason=f"no fixtures at {ROOT}; TURNFOLD_SHARED names another place")
+needs_data = pytest.mark.skipif(not ROOT.is_dir(), reason=f"no fixtures at {ROOT}; EVALUATION_SHARED names another place")
 
 
 OWN: dict[str, list[dict[str, Any]]] = json.loads((Path(__file__).parent / "cases" / "contract.json").read_text("utf-8"))

@@ -340,10 +340,10 @@ def test_settled_names_are_directives() -> None:
     assert [name for name in names["banned"] if certainty(f"use {name}", State()) == "certain"] == []
 
 
-SHARED = Path(os.environ.get("TURNFOLD_SHARED", Path(__file__).parents[4] / "shared")) / "data" / "audit" / "guard.tsv"
+SHARED = Path(os.environ.get("EVALUATION_SHARED", Path(__file__).parents[4] / "shared")) / "data" / "audit" / "guard.tsv"
 
 
-@pytest.mark.skipif(not SHARED.is_file(), reason=f"no sentences at {SHARED}; TURNFOLD_SHARED names another place")
+@pytest.mark.skipif(not SHARED.is_file(), reason=f"no sentences at {SHARED}; EVALUATION_SHARED names another place")
 def test_the_sentences_of_an_audit() -> None:
     rows = [line.split("\t") for line in SHARED.read_text(encoding="utf-8").splitlines()]
     assert [text for text, kind in rows if kind == "ordinary" and said(text).verdict.kind != "forward"] == []

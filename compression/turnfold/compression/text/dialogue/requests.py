@@ -11,7 +11,7 @@ import re
 from typing import Final
 
 from turnfold.compression.memo import remembering
-from turnfold.compression.text.lexicon import compiled, lexicon, one_of
+from turnfold.compression.text.lexicon import LazyPattern, lexicon, one_of
 from turnfold.compression.text.lower import PHRASE_START
 
 # Asking for a summary, by the stem of the word in each language.
@@ -237,11 +237,13 @@ def without_cover_words(folded: str) -> str:
     return re.sub(rf"(?:{_COVER.pattern})\w*", " ", folded)
 
 
+_OVER_TIME: Final = LazyPattern(rf"(?<!\w)(?:{one_of('requests', 'over time')})(?!\w)|{one_of('requests', 'over time run-on')}")
+
+
 @remembering
 def asks_over_time(folded: str) -> bool:
     """Whether a question is about more than what holds now: what was before, in which order, how often, how long between."""
-    said, run_on = one_of("requests", "over time"), one_of("requests", "over time run-on")
-    return compiled(rf"(?<!\w)(?:{said})(?!\w)|{run_on}").search(folded) is not None
+    return _OVER_TIME().search(folded) is not None
 
 
 def without_asking(folded: str) -> str:
