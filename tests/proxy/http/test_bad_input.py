@@ -56,7 +56,7 @@ def test_a_senseless_budget_is_named(upstream: UpstreamServer, proxy: ProxyServe
 
 
 def test_a_senseless_mode_and_label_are_named(upstream: UpstreamServer, proxy: ProxyServer) -> None:
-    for name, value in (("x-turnfold-mode", "maybe"), ("x-turnfold-conversation", "a" * 300)):
+    for name, value in (("x-turnfold-mode", "maybe"), ("x-turnfold-conversation", "a" * 600)):
         assert proxy.chat(b"{}", (name, value)).json()["error"]["param"] == name
     assert upstream.seen == []
 

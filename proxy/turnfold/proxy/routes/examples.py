@@ -51,7 +51,7 @@ _TEXT: Final = (
     "The parcel weighs 4.2 kg and is worth $310. Anna Berg signs for it in Lisbon on Friday."
 )
 _SECTION: Final = {
-    "id": "sab2d15be26fb7ea47a7c",
+    "id": "s4d3fa9904a5b1e3aa2b7",
     "summary": "The parcel weighs 4.2 kg and is worth $310. Anna Berg signs for it in Lisbon on Friday.",
     "tokens": 51,
     "importance": 1.0,
@@ -89,7 +89,7 @@ _COMPRESSED: Final[dict[str, Any]] = {
     "metadata": {
         "compression_ms": 1.9,
         "scorer": "composite",
-        "result_id": "r97839d608840ab44d3c9482a",
+        "result_id": "re8d6adac93bc264f0d7441ea",
         "layer": 1,
         "sentences": 4,
         "sections": 1,
@@ -371,13 +371,13 @@ _ERRORS: Final[dict[int, tuple[str, str, str | None]]] = {
         " is another's, or a proxy passed it on.",
         None,
     ),
-    404: ("section_unknown", "There is no section 'sab2d15be26fb7ea47a7c'.", "section_id"),
+    404: ("section_unknown", "There is no section 's4d3fa9904a5b1e3aa2b7'.", "section_id"),
     409: (
         "idempotency_key_taken",
         "This idempotency key was used for another message of the conversation; use a new key for each message.",
         "idempotency-key",
     ),
-    410: ("section_expired", "The section 'sab2d15be26fb7ea47a7c' is no longer kept.", "section_id"),
+    410: ("section_expired", "The section 's4d3fa9904a5b1e3aa2b7' is no longer kept.", "section_id"),
     413: ("body_too_large", "The body is larger than 8388608 bytes.", None),
     415: ("unsupported_encoding", "The body's content-encoding cannot be undone.", "content-encoding"),
     422: ("invalid_body", "message.role: Field required", "message.role"),
