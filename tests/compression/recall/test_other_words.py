@@ -61,6 +61,7 @@ def _sent_by_default(told: str, question: str) -> str:
         ("Je joue de la flûte sous le pont.", "Quel instrument est le mien ?"),
         ("Desayuno cerezas en el balcón.", "¿Qué fruta me gusta?"),
         ("Aunt Rosalind keeps bees on the roof.", "Who is in my family?"),
+        ("For tides I look at https://tides.example/lisbon first.", "Which links did I send?"),
     ],
 )
 def test_an_answer_by_name_to_a_question_by_kind_is_quoted(told: str, question: str) -> None:

@@ -1,0 +1,46 @@
+"""What was asked about before is quoted with its answer, which need not say what it was about.
+
+Lives here: single questions and answers amid other talk. Does not belong here: what was offered (``fold/test_references_back``),
+answers that share words with the question (``test_ranking``).
+"""
+
+from __future__ import annotations
+
+from tests.support.cases import each
+from tests.support.words import prose
+from turnfold.compression.memo import Memo, digest
+from turnfold.compression.recall.choosing import recall
+from turnfold.compression.recall.question import Question
+from turnfold.compression.text.quotes import Source
+from turnfold.compression.tokens import count
+
+_LECTURE = (
+    "The station measures wind against four marks. The mark at the pier speaks against a second one. Advice on the marks comes back "
+    "each spring. The harbour board argues against the fourth mark, and the pilots back it."
+)
+
+
+@each(
+    ("asked", "answer", "question"),
+    [
+        (
+            "Postgres or Mongo for my recipe app?",
+            "Postgres. Ingredients want to be joined and counted.",
+            "Why did you advise against Mongo back then?",
+        ),
+        (
+            "Can you recommend a quiet hotel in Porto?",
+            "I'd book the Casa do Conto; breakfast is until eleven.",
+            "Wie hieß noch mal das ruhige Hotel, das du empfohlen hast?",
+        ),
+    ],
+)
+def test_the_answer_comes_with_what_was_asked(asked: str, answer: str, question: str) -> None:
+    said: list[tuple[str, str]] = []
+    for turn in range(60):
+        said += [("user", prose(turn, "en", 2)), ("assistant", prose(500 + turn, "en", 8))]
+    said[40:42] = [("user", asked), ("assistant", answer)]
+    lecture = f"{_LECTURE} A hotel stands there, the hotel of the pilots. {prose(9, 'en', 9)}"
+    said[90:92] = [("user", "Tell me about the harbour."), ("assistant", lecture)]
+    sources = [Source(role, text, digest(role, text)) for role, text in said]
+    assert answer in recall(sources, Question(question), 600, (), count, Memo()).text
