@@ -15,8 +15,8 @@ from turnfold.compression.text.quotes import Source
 from turnfold.compression.tokens import count
 
 _LECTURE = (
-    "The station measures wind against four marks. The mark at the pier speaks against a second one. Advice on the marks comes back "
-    "each spring. The harbour board argues against the fourth mark, and the pilots back it."
+    "The station measures wind against four marks. The mark at the pier speaks against a second one. Advice on the marks comes "
+    "back each spring. The harbour board argues against the fourth mark, and the pilots back it."
 )
 
 

@@ -23,7 +23,7 @@ from turnfold.compression import tokens
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.recall import fence, passage_index
 from turnfold.compression.recall.question import Question, has_content, read_question
-from turnfold.compression.recall.tuning import TUNING, Tuning
+from turnfold.compression.recall.tuning import CACHED_CHEAPLY, TUNING, Tuning
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue import requests
 from turnfold.compression.text.passages import passages
@@ -651,3 +651,15 @@ def test_what_stands_beside_a_question_still_has_a_say() -> None:
     quotes = asked(sources, "How did we solve this?\nTraceback in harbour.py, line 12\nKeyError: 'cheese'", 120)
 
     assert error.text in quoted(sources, quotes)
+
+
+def test_a_half_covered_question_gets_more_where_cached_tokens_are_not_cheap() -> None:
+    """Its best passage has not half of its words, and the rest may stand in others."""
+    sources = [source(f"The keeper of lamp {i} rows past buoy {i + 3} with oil, and the wife paints.") for i in range(300)]
+    sources[20:20] = [source("The pilot of the Brenda married Odile Farr."), source("Odile Farr paints the sails of schooners.")]
+
+    def size(tuning: Tuning) -> int:
+        question = Question("Who is the wife of the Brenda's pilot and which tools does she use on Sundays?")
+        return len(recall(sources, question, 520, (), tokens.count, Memo(), tuning=tuning))
+
+    assert size(TUNING) > size(CACHED_CHEAPLY)

@@ -23,7 +23,7 @@ from turnfold.compression.recall.call_labels import quotables, source
 from turnfold.compression.recall.choosing import recall
 from turnfold.compression.recall.fence import Passage
 from turnfold.compression.recall.question import Loop, Question, WantedWork
-from turnfold.compression.recall.tuning import TUNING, UNCACHED
+from turnfold.compression.recall.tuning import CACHED_CHEAPLY, TUNING, UNCACHED, Tuning
 from turnfold.compression.text import words
 from turnfold.compression.text.dialogue.own_words import is_only_output
 from turnfold.compression.text.dialogue.wanted.several_works import asked_several
@@ -91,7 +91,7 @@ def recall_for(
     fill = options.budget is not None
     loop = _loop(messages, user, indices) if fill else None
     question = Question(messages[user].own, before, like, work, behind, held, request, works, standing, loop)
-    tuning = TUNING if options.prices.read < options.prices.write else UNCACHED
+    tuning = _tuning(options)
     count = tokens.counter_for_model(options.model)
     beside = (*behind, *(s for _, s in standing), *(loop.newest if loop else ()))
     since = digest(b"".join([s.key for s in beside]).hex()).hex()
@@ -102,7 +102,7 @@ def recall_for(
         border_tokens = dict(zip(count.vocabularies, found.counts, strict=False)).get(tokens.BORDER_ENCODING)
         return Recall(found.text, found.passages, any(like), border_tokens)
 
-    asked = (names, like, budget, works, fill, tuning.bearing, options.model)
+    asked = (names, like, budget, works, fill, tuning.bearing, tuning.surely, options.model)
     key = ("recall", b"".join(messages.keys[:_TELLING]))
     known: dict[Hashable, Recall] = memo.find(key) or {}
     found = known.get(asked)
@@ -120,6 +120,13 @@ def _standing(
     end = indices[-1] if indices else 0
     tables = (cut[i] for i in sorted(stays) if cut[i].rows and cut[i].start < end)
     return tuple([(bisect_left(indices, i), source(messages[i])) for unit in tables for i in range(unit.start, unit.end)])
+
+
+def _tuning(options: FoldOptions) -> Tuning:
+    """The figures of recall at the provider's prices."""
+    if options.prices.read >= options.prices.write:
+        return UNCACHED
+    return CACHED_CHEAPLY if options.prices.read <= _CHEAP else TUNING
 
 
 def _loop(messages: Messages, user: int, indices: Sequence[int]) -> Loop | None:
@@ -145,6 +152,7 @@ def _likeness(options: FoldOptions, user: int, indices: Sequence[int]) -> tuple[
 
 
 _KEPT: Final = 4  # of one conversation: user messages whose recall stays were asked at other times
+_CHEAP: Final = 0.25  # price of a cached token, of that of another one
 _SPARE: Final = 8  # recalls of one conversation beside those of its request: most are of one request alone, and take much room
 _WORKED_ON: Final = 24  # messages in which an agent tries again at most
 _TELLING: Final = 16  # messages that tell conversations apart: many may begin with the same few

@@ -149,3 +149,5 @@ class Tuning:
 TUNING: Final = Tuning()
 #: Where a provider caches nothing.
 UNCACHED: Final = replace(TUNING, bearing=TUNING.bearing_uncached, unnamed=TUNING.unnamed_uncached)
+#: Where a token read from the cache costs next to nothing: quotes, which no cache holds, cost many times as much there.
+CACHED_CHEAPLY: Final = replace(TUNING, surely=0.0)
