@@ -378,16 +378,17 @@ class _Asking:
         return found.joined(_unquoted(later, self.index, [*self.sources, *self.question.behind], quoted, held))
 
     @property
-    def _with_rarest_word(self) -> Ints:
-        """The passages that hold the rarest of its own words that are known, if they are few: others may outweigh it by a
+    def _with_rarest_words(self) -> Ints:
+        """The passages that hold the rarest of its own words that are known, if they are few: others may outweigh them by a
         common word that stands in many places."""
         own = len(self.asked.groups) - len(self.asked.kind_of)
         hits = self.terms.hits
         often = np.bincount(hits.term, minlength=hits.terms)[:own]
         if own < _SEVERAL or not often.any():
             return _NOTHING
-        rarest = int(np.where(often > 0, often, len(self.index.quotes)).argmin())
-        return distinct(hits.passage[hits.term == rarest]) if often[rarest] <= _FEW else _NOTHING
+        least = int(often[often > 0].min())
+        rarest = np.flatnonzero(often == least)
+        return distinct(hits.passage[np.isin(hits.term, rarest)]) if least * len(rarest) <= _FEW else _NOTHING
 
     def _of_records(self, worth: Floats) -> tuple[Floats, tuple[Quote, ...]]:
         """What passages are worth if records that it names are read as a whole; those of several lines."""
@@ -415,11 +416,11 @@ class _Asking:
             worth = worth + _RECENCY * float(worth.max(initial=1.0)) * np.arange(1, len(worth) + 1)
         bears = worth > least
         if not self.asked.borrowed and floor is not None and not self.fill:
-            rare = self._with_rarest_word
+            rare = self._with_rarest_words
             best = float(worth.max(initial=0.0))
             worth[rare] = np.maximum(worth[rare], _RARE * best)
             bears[rare] = True
-            if floor > tuning.bearing and self.is_talk:
+            if self.is_talk:
                 answers = _answering(index, sources, rare)
                 worth[answers] = np.maximum(worth[answers], _RARE * _ANSWER * best)
                 bears[answers] = True
