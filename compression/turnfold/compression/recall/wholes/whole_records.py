@@ -41,7 +41,7 @@ def with_records(
     for thing in things:
         for place in _places(index, thing, tuning):
             record = _record(index, sources, place, thing)
-            mates = [*_passages(index, place, record)] if record else []
+            mates = [*passages_of(index, place, record)] if record else []
             if mates and index.costs[mates].sum() <= _MOST:
                 raised[mates] = best + _OWN * worth[mates]
             elif mates:
@@ -70,8 +70,8 @@ def _record(index: PassageIndex, sources: Sequence[Quotable], place: int, thing:
     return next((one for one in around if estimate(text[slice(*one)]) <= _MOST), around[-1] if around else None)
 
 
-def _passages(index: PassageIndex, place: int, record: Range) -> Iterator[int]:
-    """The passages of a record, one of which is given."""
+def passages_of(index: PassageIndex, place: int, record: Range) -> Iterator[int]:
+    """The numbers of a record's passages, one of which is given."""
     source = index.quotes[place].source
     first = place
     while first and index.quotes[first - 1].source == source and index.quotes[first - 1].end > record[0]:

@@ -19,6 +19,7 @@ import numpy as np
 from turnfold.compression.recall.passage_index import Floats, Ints, PassageIndex
 from turnfold.compression.recall.ranking import Terms
 from turnfold.compression.recall.wholes.parts.edited_code import printed_code
+from turnfold.compression.recall.wholes.whole_records import passages_of
 from turnfold.compression.scorers.bm25 import distinct
 from turnfold.compression.text import words
 from turnfold.compression.text.escapes import is_json
@@ -113,7 +114,7 @@ def _records(index: PassageIndex, sources: Sequence[Quotable], number: int) -> I
         found = [_object(read, start, end)]
     for around in dict.fromkeys(found):
         if around is not None:
-            inside = list(_passages(index, number, around))
+            inside = list(passages_of(index, number, around))
             yield _NamedRecord(source, *around, (inside[0], inside[-1] + 1))
 
 
@@ -129,15 +130,3 @@ def _object(objects: tuple[Range, ...], start: int, end: int) -> Range | None:
     """The largest object of a list around a passage that can be read whole."""
     around = (one for one in objects[: bisect_left(objects, (end, 0))] if start < one[1])
     return next((one for one in around if one[1] - one[0] <= 2 * _MOST), None)
-
-
-def _passages(index: PassageIndex, place: int, record: Range) -> Iterator[int]:
-    """The passages of a record, one of which is given."""
-    source = index.quotes[place].source
-    first = place
-    while first and index.quotes[first - 1].source == source and index.quotes[first - 1].end > record[0]:
-        first -= 1
-    for number in range(first, len(index.quotes)):
-        if index.quotes[number].source != source or index.quotes[number].start >= record[1]:
-            return
-        yield number
