@@ -102,7 +102,7 @@ def recall_for(
         border_tokens = dict(zip(count.vocabularies, found.counts, strict=False)).get(tokens.BORDER_ENCODING)
         return Recall(found.text, found.passages, any(like), border_tokens)
 
-    asked = (names, like, budget, works, fill, tuning.bearing, tuning.surely, options.model)
+    asked = (names, like, budget, works, fill, tuning, options.model)
     key = ("recall", b"".join(messages.keys[:_TELLING]))
     known: dict[Hashable, Recall] = memo.find(key) or {}
     found = known.get(asked)

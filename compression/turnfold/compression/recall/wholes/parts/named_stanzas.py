@@ -73,9 +73,8 @@ def with_stanzas(
     for one in best[:_RECORDS]:
         inside = slice(*one.passages)
         raised[inside] = np.maximum(raised[inside], top * np.where(has_words[inside], 1.0, _BESIDE))
-    return raised, tuple(
-        [Quote(one.source, max(0, one.start - 1), one.end) for one in best[:_RECORDS]]
-    )  # with the blank in front
+    with_blank = [Quote(one.source, max(0, one.start - 1), one.end) for one in best[:_RECORDS]]  # the one in front
+    return raised, tuple(with_blank)
 
 
 def _times(names: Sequence[str], sources: Sequence[Quotable], record: _NamedRecord) -> int:
