@@ -134,7 +134,7 @@ async def test_a_model_that_opens_but_makes_no_vector_is_a_fault(tmp_path: Path,
     monkeypatch.setattr(OnnxEncoder, "encode", fail)
     settings = settings_for("http://127.0.0.1:9/v1", semantic={"model": str(write_model(tmp_path / "tiny"))})
     (first, *_) = await checkup._semantic(LoadedSettings(settings))
-    assert (first.verdict, first.found) == ("fault", "recall goes by words alone: it has no such output")
+    assert (first.verdict, first.found) == ("fault", "recall uses only words: it has no such output")
 
 
 async def learn(settings: Settings, models: int) -> None:
@@ -333,7 +333,7 @@ async def test_a_redis_user_without_any_one_permission_is_told_what_to_grant(tmp
             grants.add(re.search(r"ACL SETUSER NAME (.*) \(in a cluster also", fault.found)[1])  # type: ignore[index]
         (fault,) = await told("~others:*", "+@all")
         assert "ACL SETUSER" in fault.found
-        assert "what it lacks" in fault.advice
+        assert "missing permissions" in fault.advice
         (granted,) = grants
         node.client.flushall()
         allowed = await told(*granted.split())

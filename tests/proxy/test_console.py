@@ -160,7 +160,7 @@ def test_levels(settings: LogSettings, shown: list[str]) -> None:
 
 
 CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
-NO_HTTP = "bytes that are not HTTP, or with more of them than its content-length says"
+NO_HTTP = "bytes that are not HTTP, or more bytes than its content-length says"
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_what_a_crash_left_is_replaced_and_nothing_else(tmp_path: Path) -> None:
     with unix_listener(path):
         assert path.is_socket()
     path.write_text("precious")
-    with pytest.raises(SettingsError, match="no socket"), unix_listener(path):
+    with pytest.raises(SettingsError, match="not a socket"), unix_listener(path):
         pass
     assert path.read_text() == "precious"
     for wrong in (tmp_path / "none" / "t.sock", tmp_path / ("x" * 200)):

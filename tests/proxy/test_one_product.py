@@ -58,7 +58,7 @@ def test_the_proxy_sends_what_inspect_shows(upstream: UpstreamServer, groups: di
 def test_the_question_at_hand_is_a_persons_and_no_tools(name: str) -> None:
     made = session(name, 2, 14, seed=3)
     shown = inspect(json.dumps({"model": "own-model", "messages": list(made.messages)}).encode(), Settings(), 1200)
-    (question,) = [row for row in shown["messages"] if row.why.startswith("the question at hand")]
+    (question,) = [row for row in shown["messages"] if row.why.startswith("the current question")]
     persons = [i for i, m in enumerate(made.messages) if m["role"] == "user" and i not in made.reports]
     assert question.index == persons[-1]
     assert question.before in question.after

@@ -274,7 +274,7 @@ def _cut_off_at_the_stop(served: ServeProcess, said: Callable[[], str]) -> None:
         until(lambda: b" 1.0" in _in_flight(served))
         assert served.stop() == 0
     lines = said()
-    assert "requests cut off at the stop: 1 did not finish within TURNFOLD_DRAIN_TIMEOUT" in lines
+    assert "requests cut off at shutdown: 1 did not finish within TURNFOLD_DRAIN_TIMEOUT" in lines
     assert "Traceback" not in lines
 
 
@@ -329,7 +329,7 @@ async def test_a_store_that_takes_nothing_is_named_and_a_crash_costs_less_than_t
     assert served.get("/admin/ledger").json()["ledger"]["problem"]
     until(lambda: b"turnfold_store_up 0.0" in served.get("/metrics").body, pause=0.1)
     for path in ("/admin/report", "/admin/overview"):
-        assert "takes no receipts now: 1 request." in served.get(path).json()["headline"]
+        assert "does not accept receipts now: 1 request." in served.get(path).json()["headline"]
     may_write(resource.RLIM_INFINITY)
     well = dict.fromkeys(("store", "receipts", "background", "serving"), "ok")
     until(lambda: served.get("/readyz").json()["checks"] == well)

@@ -79,8 +79,8 @@ assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 """
     for names, code, out, err in (
         (("SIGUSR1", "SIGUSR2"), 0, "goes on\n", ""),
-        (("SIGHUP", "SIGTERM"), 0, "", "turnfold: SIGHUP came before the server had started, which therefore stops\n"),
-        (("SIGTERM",), 0, "", "turnfold: SIGTERM came before the server had started, which therefore stops\n"),
+        (("SIGHUP", "SIGTERM"), 0, "", "turnfold: SIGHUP came before the server had started; stopping\n"),
+        (("SIGTERM",), 0, "", "turnfold: SIGTERM came before the server had started; stopping\n"),
     ):
         assert subprocess.run([sys.executable, "-c", program.format(names=names)], check=False).returncode == code  # noqa: S603
         assert capfd.readouterr() == (out, err)

@@ -41,7 +41,7 @@ def test_lines_beyond_a_full_pipe_are_dropped_and_counted(log: logging.Logger) -
         assert taken == [f"line {number} {'x' * 100}" for number in range(len(taken))]
         log.info("read again")
         log.info("and again")
-        told = f"log lines were dropped, since nobody read them: {3000 - len(taken)}"
+        told = f"log lines dropped because nobody read them: {3000 - len(taken)}"
         assert os.read(pipe, 1 << 20).decode().splitlines() == [told, "read again", "and again"]
 
 
@@ -50,7 +50,7 @@ def test_a_line_longer_than_a_pipe_holds_does_not_wait(log: logging.Logger) -> N
         log.info("y" * 10**6)
         assert os.read(pipe, 1 << 20)
         log.info("next")
-        assert os.read(pipe, 1 << 20).decode().endswith("dropped, since nobody read them: 1\nnext\n")
+        assert os.read(pipe, 1 << 20).decode().endswith("dropped because nobody read them: 1\nnext\n")
 
 
 def test_a_pipe_whose_reader_went_away_counts_as_unread(log: logging.Logger) -> None:
@@ -61,7 +61,7 @@ def test_a_pipe_whose_reader_went_away_counts_as_unread(log: logging.Logger) -> 
         os.close(nowhere)
     with contextlib.redirect_stderr(io.StringIO()) as heard:
         log.info("somebody is")
-    assert heard.getvalue() == "log lines were dropped, since nobody read them: 1\nsomebody is\n"
+    assert heard.getvalue() == "log lines dropped because nobody read them: 1\nsomebody is\n"
 
 
 @pytest.mark.parametrize("closed", [False, True])

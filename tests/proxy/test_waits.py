@@ -265,7 +265,7 @@ def test_a_start_waits_a_second_for_its_store(caplog: pytest.LogCaptureFixture) 
 
     caplog.set_level(logging.ERROR, "turnfold")
     assert in_no_time(start()) == 1
-    assert caplog.messages == ["Requests are served without the store, until it works: it does not answer"]
+    assert caplog.messages == ["Requests are served without the store until it works: it does not answer"]
 
 
 def test_other_processes_deletions_are_looked_for_every_ten_seconds() -> None:

@@ -165,13 +165,13 @@ def test_when_a_worker_is_replaced(monkeypatch: pytest.MonkeyPatch, caplog: pyte
         parent.keep_subprocess_alive()
         assert (parent.serving, place[0].pid) == (serving, pid), (now, does, caplog.messages)
     assert caplog.messages == [
-        "worker 1 has not answered for 15 s, and is replaced",
-        "worker 1 died (-9), and is replaced",
-        "worker 2 has not answered for 90 s, and is replaced",
-        "worker 2 died while it started (-9); again in 1 s",
-        "worker 3 died while it started (-9); again in 2 s",
-        "worker 4 died (-9), and is replaced",
-        "worker 5 died while it started (-9); again in 1 s",
+        "worker 1 has not answered for 15 s; replacing it",
+        "worker 1 died (-9); replacing it",
+        "worker 2 has not answered for 90 s; replacing it",
+        "worker 2 died during startup (-9); restarting it in 1 s",
+        "worker 3 died during startup (-9); restarting it in 2 s",
+        "worker 4 died (-9); replacing it",
+        "worker 5 died during startup (-9); restarting it in 1 s",
     ]
     for _ in range(5):
         now[0] += 31
@@ -213,7 +213,7 @@ def test_all_workers_together_have_twenty_seconds_beyond_the_drain_to_stop(
     parent.join_all()
     assert waited == [20.5, 2.5, None, 0.0]
     assert not any(worker.is_alive() for worker in place)
-    assert caplog.messages == ["worker 2 did not stop in time, and is ended"]
+    assert caplog.messages == ["worker 2 did not stop in time; killing it"]
     parent.sockets[0].close()
 
 
@@ -307,7 +307,7 @@ def test_the_old_workers_stay_where_new_ones_do_not_start(rolling: Rolling, capl
     parent.restart_all()
     assert now[0] >= 1090
     assert ([worker.pid for worker in parent.processes], started[0].alive) == ([1, 2], False)
-    assert caplog.messages == ["a new worker does not start, so the old ones stay"]
+    assert caplog.messages == ["a new worker did not start; keeping the old ones"]
 
 
 def test_workers_come_and_go_by_signals(rolling: Rolling) -> None:

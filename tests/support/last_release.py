@@ -256,13 +256,16 @@ def lacks(had: Any, has: Any, place: str = "") -> Iterator[str]:
 # How the first sentences of the last release, or all of them, are worded now; behind them a release may say more.
 _REWORDED = {
     "Folded: a smaller request went out": "Folded: a smaller request was sent",
-    "Not folded: it went out as it came": "Not folded: all of it was sent",
-    "Left alone on purpose": "Not folded, as the mode says",
+    "Not folded: it went out as it came": "Not folded: the request was sent unchanged",
+    "Left alone on purpose": "Not folded, because the mode is off",
     "Left alone on purpose. Its conversation is held out, to compare with the others.": (
         "Not folded: the conversation is in the hold-out group"
     ),
     "Observed: it went out as it came, and the fold was only computed": (
         "Observed: the original was sent, and the fold was only computed"
+    ),
+    "Answered by Turnfold itself, under the conversation's state; nothing was sent": (
+        "Answered by Turnfold itself, because of the conversation's state; nothing was sent upstream"
     ),
     "Its context was full: a smaller request went out, once": "The context was full: a smaller request was sent, once",
 }

@@ -102,7 +102,7 @@ def _parse(text: str, source: str) -> OutboundProxy:
         parts = urlsplit(whole)
         port = parts.port
     except ValueError:  # its message quotes what stands where the port should: part of a password with a slash in it
-        what = "is no URL of a proxy; percent-encode /, ?, # and @ in a password"
+        what = "is not a proxy URL; percent-encode /, ?, # and @ in a password"
         raise SettingsError(f"{source}: {shown!r} {what}") from None
     if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
         kinds = "only proxies with http:// and https:// are supported"

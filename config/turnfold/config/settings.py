@@ -427,8 +427,8 @@ class Settings(SettingsGroup):
     def _no_clients_as_administrators(self) -> Settings:
         if self.auth.admin_token is not None and self.auth.admin_token in self.auth.client_tokens:
             raise ValueError(
-                "TURNFOLD_CLIENT_TOKENS holds the value of TURNFOLD_ADMIN_TOKEN: clients with it could read and delete all"
-                " tenants' data; choose another one for either"
+                "TURNFOLD_CLIENT_TOKENS contains the value of TURNFOLD_ADMIN_TOKEN: clients with it could read and delete all"
+                " tenants' data; use different tokens"
             )
         return self
 
@@ -443,12 +443,12 @@ def exposure(settings: Settings) -> str | None:
     if own is not None and not any(keys.values()):
         return (
             f"{own} is set and TURNFOLD_HOST is {settings.server.host}, which others can reach: set"
-            " TURNFOLD_UPSTREAM_API_KEY and TURNFOLD_CLIENT_TOKENS too, or anybody could spend your key"
+            " TURNFOLD_UPSTREAM_API_KEY and TURNFOLD_CLIENT_TOKENS too, or anyone could spend your key"
         )
     name = next((name for name, key in keys.items() if key is not None), None)
     if name is None or settings.auth.client_tokens:
         return None
     return (
         f"{name} is set and TURNFOLD_HOST is {settings.server.host}, which others can reach: "
-        "set TURNFOLD_CLIENT_TOKENS, or anybody could spend your key"
+        "set TURNFOLD_CLIENT_TOKENS, or anyone could spend your key"
     )

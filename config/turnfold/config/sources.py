@@ -150,7 +150,7 @@ def _plain(origin: Origin, path: SettingPath, text: str) -> str:
     """A value without the white space around it. Quotes around it are no part of it either, but of a file that was made for a
     shell: `docker run --env-file` hands them on."""
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
-        raise SettingsError(f"{origin.name} (from {origin.source}): the value is in quotes; leave them out")
+        raise SettingsError(f"{origin.name} (from {origin.source}): the value is in quotes; remove them")
     return text if _is_secret(path) else text.strip()  # the settings know what to do with that of a secret
 
 
@@ -160,7 +160,7 @@ def _environment() -> SourceValues:
 
 def _env_file(file: Path) -> SourceValues:
     if file.is_dir():
-        raise SettingsError(f"{file}: is a directory (Docker makes one where it mounts a file that does not exist)")
+        raise SettingsError(f"{file}: is a directory (Docker creates one if a mounted file does not exist)")
     if not file.is_file():
         return _variables(file.name, {})
     try:
@@ -245,7 +245,7 @@ def without_password(text: str) -> str:
 
 def _hint(value: object) -> str:
     linked = isinstance(value, str) and re.match(r"tcp://[\d.]+:\d+$", value)
-    return " (a Kubernetes service link, it seems: set enableServiceLinks to false)" if linked else ""
+    return " (probably a Kubernetes service link: set enableServiceLinks to false)" if linked else ""
 
 
 def _may_hold_secret(path: SettingPath, value: object) -> bool:

@@ -51,12 +51,12 @@ def _check_encoded(host: str) -> None:
     try:
         AnyHttpUrl(f"http://{host}/")
     except ValueError:
-        raise ValueError(f"holds {_ENCODED!r} with something behind it that cannot be decoded") from None
+        raise ValueError(f"holds {_ENCODED!r} followed by characters that cannot be decoded") from None
 
 
 def _check_visible(url: str) -> None:
     if _UNSEEN.search(url):
-        raise ValueError("must hold no blanks, no control characters and none beyond ASCII (percent-encode them)")
+        raise ValueError("must not contain spaces, control characters or non-ASCII characters (percent-encode them)")
 
 
 def _in_parts(url: str) -> SplitResult:
@@ -84,7 +84,7 @@ def http_url(url: str) -> str:
     except ValueError as exc:
         raise ValueError(f"the host {exc}") from None
     if "@" in parts.netloc:
-        raise ValueError("must not carry credentials: the key is a setting of its own")
+        raise ValueError("must not contain credentials: set the key in its own setting")
     if "?" in url or "#" in url:  # an empty query too: paths are added behind it
         raise ValueError("must be a base URL, without a query or a fragment")
     base = url.rstrip("/")
@@ -121,13 +121,13 @@ def split_servers(url: str) -> SplitResult:
 def _several_servers(scheme: str, parts: SplitResult) -> None:
     for host in parts.netloc.rpartition("@")[2].split(","):
         if not _HOST_AND_PORT.fullmatch(host):
-            raise ValueError(f"must name servers as HOST:PORT, with commas between them: {host!r} is none")
+            raise ValueError(f"must list servers as HOST:PORT, separated by commas: {host!r} is not")
     path = parts.path.strip("/")
     if scheme.endswith("+cluster") and path not in {"", "0"}:
-        raise ValueError("must name no database: a cluster has only one")
+        raise ValueError("must not name a database: a cluster has only one")
     if scheme.endswith("+sentinel") and not _SERVICE.fullmatch(path):
         raise ValueError(
-            "must name what Sentinel calls the primary, as redis+sentinel://HOST:26379/mymaster (or mymaster/DATABASE)"
+            "must end in Sentinel's name of the primary, as in redis+sentinel://HOST:26379/mymaster (or mymaster/DATABASE)"
         )
 
 
@@ -151,7 +151,7 @@ def sent_secret(secret: SecretStr) -> SecretStr:
     """A secret that travels in a header, without the white space that a file or a paste has left around it."""
     text = secret.get_secret_value().strip()
     if not text or _UNSEEN.search(text):
-        raise ValueError("must be printable ASCII without blanks in it")
+        raise ValueError("must be printable ASCII without spaces")
     return SecretStr(text)
 
 
@@ -169,6 +169,6 @@ def check_keys(keys: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
             right = False
         if not right:
             raise ValueError(
-                f"key {number} must be {_KEY_BYTES} bytes in base64, as openssl rand -base64 {_KEY_BYTES} gives them"
+                f"key {number} must be {_KEY_BYTES} bytes in base64, as openssl rand -base64 {_KEY_BYTES} prints them"
             )
     return keys

@@ -323,7 +323,7 @@ class Parts:
         try:  # or the first request would find it opening, and go without
             await asyncio.wait_for(self.store.patient.ping(), _OPENING)
         except (StoreError, TimeoutError) as exc:
-            _log.error("Requests are served without the store, until it works: %s", str(exc) or "it does not answer")
+            _log.error("Requests are served without the store until it works: %s", str(exc) or "it does not answer")
         await self.ledger.start()
         if self.traces is not None:
             self.traces.start()

@@ -46,8 +46,8 @@ _PATIENCE: Final = 10.0
 _LARGEST_SKEW: Final = 60.0
 _SHOWN_WINDOWS: Final = 3
 _STILL_KEPT: Final = (
-    "no folded text is kept, and drill-down is off; kept are receipts (ids, sizes, times, names of models and conversations,"
-    " hashes and checksums of texts), directives of conversation states, and what is added to /v1/conversation"
+    "no folded text is stored, and drill-down is off; the store still holds receipts (ids, sizes, times, names of models and"
+    " conversations, hashes and checksums of texts), directives of conversation states, and what is added to /v1/conversation"
 )
 _KNOWN_TEXT: Final = "Turnfold folds long conversations."
 
@@ -64,11 +64,11 @@ class Finding:
 
 async def _settings(loaded: LoadedSettings) -> list[Finding]:
     settings = loaded.settings
-    findings = [Finding("settings", "ok", f"{len(loaded.origins)} set, the others by default; mode {settings.folding.mode}")]
+    findings = [Finding("settings", "ok", f"{len(loaded.origins)} set, the rest at their defaults; mode {settings.folding.mode}")]
     if settings.auth.admin_token is None:
         findings.append(Finding("admin", "note", "no admin token, the admin routes are closed", "set TURNFOLD_ADMIN_TOKEN"))
     if settings.auth.secret is None and is_reachable(settings.server):
-        advice = "set TURNFOLD_SECRET (the same everywhere) before there is data; changing it starts with empty books"
+        advice = "set TURNFOLD_SECRET (the same on every replica) before there is data; after a change the report starts empty"
         findings.append(Finding("secret", "note", "tenants are plain hashes of credentials", advice))
     if not settings.store.save_originals:
         findings.append(Finding("originals", "note", _STILL_KEPT, "use memory:// to keep nothing beyond a restart"))
@@ -144,7 +144,7 @@ async def _upstream(
 
 
 #: What an upstream that answers so will do with requests, too.
-_TROUBLES: Final = {429: "it limits requests at present: wait, or have the limit raised"}
+_TROUBLES: Final = {429: "it limits requests now: wait, or have the limit raised"}
 _KEYS: Final = {
     "TURNFOLD_UPSTREAM_URL": "TURNFOLD_UPSTREAM_API_KEY",
     "TURNFOLD_ANTHROPIC_URL": "TURNFOLD_ANTHROPIC_API_KEY",
@@ -175,7 +175,7 @@ _CAUSES: Final = (
     ("CERTIFICATE_VERIFY_FAILED", "its certificate is not trusted", "name its authority's file in TURNFOLD_UPSTREAM_CA_BUNDLE"),
     ("Name or service not known", "its name is not known", "check {} and DNS"),
     ("name resolution", "names cannot be looked up", "check the network and DNS"),
-    ("All connection attempts failed", "nobody listens there, or a firewall is in between", "check {}, firewall and proxies"),
+    ("All connection attempts failed", "nothing listens there, or a firewall blocks it", "check {}, firewall and proxies"),
 )
 
 
@@ -189,7 +189,7 @@ def _why_silent(exc: Exception, variable: str) -> tuple[str, str]:
         cause = "it closes the connection" + (f" ({said})" if said else "")
         return cause, f"check {variable}: perhaps https:// is meant, or another port"
     if isinstance(exc, httpx.TimeoutException):
-        return f"nothing came within {_PATIENCE:g} s", f"check {variable}, firewall and proxies"
+        return f"no answer within {_PATIENCE:g} s", f"check {variable}, firewall and proxies"
     return said or type(exc).__name__, f"check {variable}, DNS, firewall and proxies"
 
 
@@ -197,13 +197,13 @@ def _clock(response: httpx.Response, wall: float) -> Finding:
     try:
         skew = wall - parsedate_to_datetime(response.headers["date"]).timestamp()
     except (KeyError, ValueError):
-        return Finding("clock", "note", "the upstream tells no time to compare with")
+        return Finding("clock", "note", "the upstream sends no time to compare with")
     if abs(skew) > _LARGEST_SKEW:
         return Finding("clock", "note", f"off by {skew:.0f} s against the upstream", "receipts are sorted by it: use NTP")
     return Finding("clock", "ok", "agrees with the upstream's within a minute")
 
 
-_GRANT: Final = "grant its user what it lacks (ACL SETUSER)"
+_GRANT: Final = "grant its user the missing permissions (ACL SETUSER)"
 _MAKE_ROOM: Final = "make room for it"
 
 
@@ -220,15 +220,16 @@ async def _store(loaded: LoadedSettings) -> list[Finding]:
         evicts = await _eviction(opened)
     except StoreError as exc:
         mend = _GRANT if isinstance(exc, StoreForbidden) else _MAKE_ROOM if "full" in str(exc) else "check TURNFOLD_STORE_URL"
-        advice = f"requests are served all the same, but drill-down and the report are not: {mend}"
+        advice = f"requests are still served, but drill-down and the report are not: {mend}"
         return [Finding("store", "fault", f"{url}: {exc}", advice)]
     finally:
         await opened.close()
     if took is None:
-        return [Finding("store", "fault", f"{url} does not give back what it was given", "use another store")]
+        return [Finding("store", "fault", f"{url} does not return what was written to it", "use another store")]
     found = [Finding("store", "ok", f"{url} writes and reads ({1000 * took:.0f} ms)")]
     if took > 2 * settings.timeout:
-        found = [Finding("store", "note", f"{url} is slow ({1000 * took:.0f} ms)", "requests go on without it: use a faster one")]
+        slow = f"{url} is slow ({1000 * took:.0f} ms)"
+        found = [Finding("store", "note", slow, "requests continue without it: use a faster one")]
     if url.startswith("sqlite:"):
         found += await asyncio.to_thread(_damage, url.removeprefix("sqlite:///"))
     found += evicts
@@ -247,7 +248,7 @@ async def _eviction(opened: OpenStore) -> list[Finding]:
     try:
         problem = await eviction_problem(opened.evicting)
     except StoreError as exc:  # some managed servers keep it to themselves; what is stored is stored all the same
-        said = f"what a full Redis does is not known ({exc})"
+        said = f"what this Redis does when it is full is not known ({exc})"
         return [Finding("store", "note", said, "its maxmemory-policy should be noeviction")]
     return [Finding("store", "note", problem, "set its maxmemory-policy to noeviction")] if problem else []
 
@@ -260,7 +261,7 @@ def _damage(named: str) -> list[Finding]:
         return [Finding("store", "note", f"{path} is too large to be checked for damage in {_PATIENCE:.0f} s")]
     if not found.problem:
         return []
-    advice = "stop Turnfold and move the file away; `sqlite3 FILE .recover` gets back what can be read"
+    advice = "stop Turnfold and move the file away; `sqlite3 FILE .recover` recovers what can be read"
     return [Finding("store", "fault", f"{path} is damaged: {found.problem}", advice)]
 
 
@@ -284,7 +285,7 @@ async def _windows(loaded: LoadedSettings) -> list[Finding]:
         return []
     shown = "; ".join(f"{row['model'] or '(unnamed)'} {row['window']:,} ({row['how']})" for row in learned[:_SHOWN_WINDOWS])
     more = f" and {len(learned) - _SHOWN_WINDOWS} more" if len(learned) > _SHOWN_WINDOWS else ""
-    advice = "requests are made to fit; where that is wrong: turnfold windows forget"
+    advice = "requests are cut to fit; if that is wrong: turnfold windows forget"
     return [Finding("windows", "note", f"learned from upstreams: {shown}{more}", advice)]
 
 
@@ -342,8 +343,8 @@ def _running(origin: str, settings: Settings) -> list[Finding]:
     if not down:
         return []
     why = store_problem(origin, settings.auth.admin_token) if {"store", "receipts"} & set(down) else ""
-    said = f"the Turnfold that runs says that these of its parts are down: {', '.join(down)}" + (f" ({why})" if why else "")
-    return [Finding("running", "fault", said, "its log says why, and /readyz when that is over")]
+    said = f"the running Turnfold reports that these parts are down: {', '.join(down)}" + (f" ({why})" if why else "")
+    return [Finding("running", "fault", said, "its log says why; /readyz says when they are up again")]
 
 
 async def _lexicon(loaded: LoadedSettings) -> list[Finding]:
@@ -364,15 +365,15 @@ async def _semantic(loaded: LoadedSettings) -> list[Finding]:
         return []
     variable = "TURNFOLD_SEMANTIC_MODEL" if settings.semantic.model is not None else "TURNFOLD_SEMANTIC_EMBEDDING_MODEL"
     if not settings.store.keeps_originals:
-        said = "recall goes by words alone: vectors are derived from text, and the store may keep none"
+        said = "recall uses only words: vectors are derived from text, and the store keeps no text"
         return [Finding("semantic", "note", said, f"unset {variable}, or let the store keep originals")]
     if not settings.folding.recall:
         advice = f"unset {variable}, or set TURNFOLD_RECALL=true"
-        return [Finding("semantic", "note", "no vectors are made, since nothing is recalled", advice)]
+        return [Finding("semantic", "note", "no vectors are computed, because recall is off", advice)]
     findings = [await (_local_vectors(settings) if settings.semantic.model is not None else _upstream_vectors(settings))]
     if findings[0].verdict != "fault" and (settings.store.url or "").startswith("memory:"):
-        said = "what vectors recalled is kept in this process alone: another replica, or a restart, may recall something else"
-        findings.append(Finding("semantic", "note", said, "set TURNFOLD_STORE_URL to a store that lasts"))
+        said = "recall by vectors is kept only in this process: another replica, or a restart, may recall something else"
+        findings.append(Finding("semantic", "note", said, "set TURNFOLD_STORE_URL to a persistent store"))
     return findings
 
 
@@ -383,7 +384,7 @@ async def _local_vectors(settings: Settings) -> Finding:
         opened = time.perf_counter()
         await encoder.encode([_KNOWN_TEXT], encoder.trial())
     except EncoderFailed as exc:
-        return Finding("semantic", "fault", f"recall goes by words alone: {exc}", "check TURNFOLD_SEMANTIC_MODEL")
+        return Finding("semantic", "fault", f"recall uses only words: {exc}", "check TURNFOLD_SEMANTIC_MODEL")
     took = 1000 * (time.perf_counter() - opened)
     found = f"recall uses {encoder.name}: opened in {opened - started:.1f} s, {took:.0f} ms for a short text"
     return Finding("semantic", "ok", f"{found}; texts in {_languages(settings)}")
@@ -397,17 +398,17 @@ async def _upstream_vectors(settings: Settings) -> Finding:
     except (InvalidInput, SettingsError) as exc:
         return Finding("semantic", "fault", str(exc), "`turnfold serve` will not start with it")
     if encoder.only_while_served:
-        return Finding("semantic", "note", f"recall uses {encoder.label}, with each client's own key: it was not tried")
+        return Finding("semantic", "note", f"recall uses {encoder.label}, with each client's own key: not tested")
     if not encoder.has_key:
         keys = "TURNFOLD_SEMANTIC_API_KEY or TURNFOLD_UPSTREAM_API_KEY, or TURNFOLD_SEMANTIC_USE_CLIENT_KEY=true"
-        return Finding("semantic", "fault", f"recall goes by words alone: there is no key for {encoder.label}", f"set {keys}")
+        return Finding("semantic", "fault", f"recall uses only words: there is no key for {encoder.label}", f"set {keys}")
     started = time.perf_counter()
     try:
         async with encoder.running():
             await encoder.encode([_KNOWN_TEXT], encoder.trial())
     except EncoderFailed as exc:
         advice = "check TURNFOLD_SEMANTIC_EMBEDDING_MODEL, its key and TURNFOLD_SEMANTIC_URL"
-        return Finding("semantic", "fault", f"recall goes by words alone: {exc}", advice)
+        return Finding("semantic", "fault", f"recall uses only words: {exc}", advice)
     took = time.perf_counter() - started
     found = f"recall uses {encoder.label}: {1000 * took:.0f} ms for a short text, {encoder.dimension} dimensions; texts in"
     found = f"{found} {_languages(settings)}; at most ${semantic.dollars_per_day:.2f} a day"

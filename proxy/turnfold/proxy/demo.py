@@ -446,8 +446,8 @@ def _closing(summary: Summary) -> Panel:
         table.add_row(f"Saved per turn, from turn {summary.first_folded} on", spread)
     else:
         table.add_row("Saved per turn", "nothing was folded")
-    table.add_row("Old facts asked for again", f"{summary.held} of {summary.facts} stood in what was sent")
+    table.add_row("Old facts asked for again", f"{summary.held} of {summary.facts} were in what was sent")
     if summary.median_overhead_ms is not None:
-        table.add_row("Turnfold's own time per request", f"median {summary.median_overhead_ms:.1f} ms")
+        table.add_row("Turnfold overhead per request", f"median {summary.median_overhead_ms:.1f} ms")
     table.add_row("The whole chat", f"{summary.seconds:.1f} s")
     return Panel.fit(table, title="report", border_style="cyan")

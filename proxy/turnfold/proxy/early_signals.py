@@ -53,6 +53,6 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 def _stop(number: int, frame: FrameType | None) -> None:
     del frame
     if number not in _came:
-        sys.stderr.write(f"turnfold: {signal.Signals(number).name} came before the server had started, which therefore stops\n")
+        sys.stderr.write(f"turnfold: {signal.Signals(number).name} came before the server had started; stopping\n")
     _came.append(number)
     raise SystemExit(0)

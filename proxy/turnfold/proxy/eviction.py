@@ -23,7 +23,7 @@ async def eviction_problem(server: MayEvict | None) -> str:
         StoreError: it does not answer.
     """
     policy = "" if server is None else await server.eviction()
-    return policy and f"a full Redis drops receipts and totals without a word ({policy}), and the report shows too little"
+    return policy and f"a full Redis silently drops receipts and totals ({policy}), and the report shows too little"
 
 
 async def warn_of_eviction(server: MayEvict) -> None:

@@ -90,7 +90,7 @@ class FileCheck:
         with contextlib.suppress(FileNotFoundError, PermissionError, NotADirectoryError):  # the store itself says what is wrong
             found = path.stat()
             if found.st_size > _LARGEST:
-                _log.info("%s is not checked for damage: it has %d MB; turnfold doctor does it", path, found.st_size >> 20)
+                _log.info("%s is not checked for damage: it has %d MB; turnfold doctor checks it", path, found.st_size >> 20)
             elif await self._is_ours():
                 await self._look(path, (found.st_dev, found.st_ino))
 
@@ -114,7 +114,7 @@ class FileCheck:
         threading.Thread(target=look, name="turnfold-store-check", daemon=True).start()
         found = await done
         if not found.whole:
-            _log.info("%s is too large to be checked for damage in %.0f s; turnfold doctor does it", path, _SECONDS)
+            _log.info("%s is too large to be checked for damage in %.0f s; turnfold doctor checks it", path, _SECONDS)
         elif found.damaged:
             _log.error("%s: %s", path, found.problem)
             self._incidents.add("store-check", DamagedFile(), path.name, "the file, under another name")

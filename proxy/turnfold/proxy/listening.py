@@ -85,7 +85,7 @@ def _clear(path: Path) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISSOCK(kind):
-        raise OSError(errno.EEXIST, "there is a file that is no socket")
+        raise OSError(errno.EEXIST, "the file there is not a socket")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:
             probe.connect(str(path))

@@ -116,7 +116,7 @@ def serve(settings: Settings, build: Callable[[Settings], ASGIApp] = build, dash
         workers = GracefulWorkers(config, bound, settings.server.drain_delay + settings.server.drain_timeout)
         workers.run()
         if workers.failed:
-            raise SettingsError("no worker could start: what stopped it is in the log above")
+            raise SettingsError("no worker could start: see the log above")
 
 
 class _AnnouncingServer(GracefulServer):

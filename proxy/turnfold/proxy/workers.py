@@ -100,7 +100,7 @@ class GracefulWorkers(Multiprocess):
         for process in (*self._retired, *self.processes):
             process.process.join(max(0.0, end - time.monotonic()))
             if process.process.is_alive():
-                _log.warning("worker %s did not stop in time, and is ended", process.pid)
+                _log.warning("worker %s did not stop in time; killing it", process.pid)
                 process.process.kill()
                 process.process.join()
 
@@ -114,7 +114,7 @@ class GracefulWorkers(Multiprocess):
                 new.kill()
                 new.join()
                 if not self._told_to_stop():
-                    _log.error("a new worker does not start, so the old ones stay")
+                    _log.error("a new worker did not start; keeping the old ones")
                 return
             self.processes[place], self._watches[place] = new, _WorkerWatch(started=True)
             old.terminate()
@@ -170,11 +170,11 @@ class GracefulWorkers(Multiprocess):
             if process.process.is_alive() and silent <= (_PATIENCE if watch.started else _START_PATIENCE):
                 continue
             if process.process.is_alive():
-                _log.warning("worker %s has not answered for %.0f s, and is replaced", process.pid, silent)
+                _log.warning("worker %s has not answered for %.0f s; replacing it", process.pid, silent)
             process.kill()
             process.join()
             if process.exitcode == _STARTUP_FAILURE:
-                _log.error("a worker could not start, so none can")
+                _log.error("a worker could not start; giving up")
                 self.failed = True
                 self.should_exit.set()
                 return
@@ -194,12 +194,12 @@ class GracefulWorkers(Multiprocess):
 
     def _replace(self, place: int, watch: _WorkerWatch, process: Process, now: float) -> None:
         if watch.started:
-            _log.warning("worker %s died (%s), and is replaced", process.pid, process.exitcode)
+            _log.warning("worker %s died (%s); replacing it", process.pid, process.exitcode)
             self._start(place, _WorkerWatch())
             return
         watch.failures += 1
         wait = min(_LONGEST_WAIT, 0.5 * 2 ** min(watch.failures, 10))
-        _log.warning("worker %s died while it started (%s); again in %.0f s", process.pid, process.exitcode, wait)
+        _log.warning("worker %s died during startup (%s); restarting it in %.0f s", process.pid, process.exitcode, wait)
         watch.again = now + wait
 
     def _start(self, place: int, watch: _WorkerWatch) -> None:

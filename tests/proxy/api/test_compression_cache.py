@@ -102,4 +102,4 @@ async def test_a_compressed_text_waits_for_its_sections_no_longer_than_calls_may
         workshop.close()
     assert not made.stored
     assert made.result.layers[0].text.startswith("The pump leaks.")
-    assert [one.getMessage() for one in caplog.records] == ["sections of a compressed text are not kept: no answer in time"]
+    assert [one.getMessage() for one in caplog.records] == ["sections of a compressed text are not stored: no answer in time"]

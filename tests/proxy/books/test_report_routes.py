@@ -222,7 +222,7 @@ async def test_a_report_says_what_the_store_does_not_take_and_the_log_says_it_on
         while not await book.flush():  # noqa: ASYNC110 - the store gives no sign when it is back
             await asyncio.sleep(0.02)
         until = (await admin.get(f"/admin/report?from={NOON}", headers=ADMIN)).json()["headline"]
-    waits = "No requests yet. Not counted, since the store takes no receipts now: 5 requests."
+    waits = "No requests yet. Not counted, because the store does not accept receipts now: 5 requests."
     causes = [headline.removeprefix(f"{waits} Why: ").removeprefix("not used until it answers again: ") for headline in told]
     assert causes == ["database or disk is full."] * 3
     assert "over 4 requests" in until

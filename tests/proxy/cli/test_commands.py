@@ -339,7 +339,7 @@ def test_a_store_that_is_away_is_named(run: RunCommand, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("command", ["report", "export"])
-@pytest.mark.parametrize(("store", "said"), [("memory://", "--url"), ("none://", "nothing is kept")])
+@pytest.mark.parametrize(("store", "said"), [("memory://", "--url"), ("none://", "nothing is stored")])
 def test_a_store_that_keeps_nothing_for_others_is_named(
     run: RunCommand, monkeypatch: pytest.MonkeyPatch, command: str, store: str, said: str
 ) -> None:

@@ -68,7 +68,7 @@ def test_options(run: RunCommand) -> None:
         (("compress", "--messages", "m.json", "--token-counter", "words"), 2, "token-counter"),
         (("compress", "--messages", "m.json", "--output", "no/such/dir"), 1, "no/such/dir"),
         (("uncompress", "m.json"), 1, "verbatim"),
-        (("uncompress", "lost.json"), 1, "not there"),
+        (("uncompress", "lost.json"), 1, "missing"),
     ],
 )
 def test_failures_are_one_line(run: RunCommand, arguments: tuple[str, ...], code: int, word: str) -> None:

@@ -46,4 +46,4 @@ def test_exports_need_a_turnfold_that_runs(run: RunCommand, monkeypatch: pytest.
     monkeypatch.setenv("TURNFOLD_UDS", "/run/turnfold.sock")
     code, out, err = run("run", "--print-env")
     assert (code, out) == (1, "")
-    assert "no client takes a Unix socket" in err
+    assert "clients cannot use a Unix socket" in err

@@ -53,7 +53,7 @@ def run_forked(tmp_path: Path, commands: list[tuple[str, int | str]]) -> list[tu
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's full device, and forks")
 def test_an_output_that_takes_nothing_is_told_in_a_line_and_a_stream_that_is_closed_is_empty(tmp_path: Path) -> None:
-    full = ["turnfold: what was to be written is not whole: no space left on device"]
+    full = ["turnfold: the output is incomplete: no space left on device"]
     blank = ["turnfold: standard input: is blank"]
     commands: dict[tuple[str, int | str], tuple[int, list[str]]] = {
         ("report", "/dev/full"): (1, full),

@@ -346,7 +346,7 @@ def test_the_first_page_says_what_is_down() -> None:
     with proxy_server("http://127.0.0.1:9/v1", store={"url": "redis://127.0.0.1:9/0"}) as (proxy, _):
         assert call(proxy.origin, "GET", "/").json()["ready"]
         page = call(proxy.origin, "GET", "/", None, [("accept", "text/html")]).body.decode()
-    assert "not all is well: store down." in page
+    assert "these parts are down: store." in page
     assert "It is healthy." not in page
 
 

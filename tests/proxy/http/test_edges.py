@@ -341,7 +341,7 @@ def test_dots_of_names_pass(path: str, upstream: UpstreamServer, proxy: ProxySer
         (b"content-length: 3", "content-length headers that differ"),
         (b"content-length: 2, 3", "answered, but with a head"),
         (b"transfer-encoding: chunked", "both content-length and transfer-encoding"),
-        (b"content-length: 2\r\n\r\n{}", "more of them than its content-length says"),
+        (b"content-length: 2\r\n\r\n{}", "more bytes than its content-length says"),
         (b"transfer-encoding: chunked\r\n\r\nzz", "chunks that are not HTTP"),
         (b"transfer-encoding: chunked\r\n\r\n" + b"f" * 18, "chunks that are not HTTP"),
         (None, "could not be reached"),

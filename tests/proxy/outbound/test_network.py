@@ -227,7 +227,7 @@ WRONG = [
         {"client_certificate": "junk.pem"},
         "CERTIFICATE: 'junk.pem' and its key cannot be used: not valid",
     ),
-    ({"client_certificate": "client.pem", "client_key": "server.pem"}, "the key is not the certificate's"),
+    ({"client_certificate": "client.pem", "client_key": "server.pem"}, "the key does not belong to the certificate"),
     ({"client_key": "client.pem"}, "TURNFOLD_UPSTREAM_CLIENT_KEY: needs TURNFOLD_UPSTREAM_CLIENT_CERTIFICATE too"),
 ]
 

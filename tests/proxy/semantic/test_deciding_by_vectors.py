@@ -237,7 +237,7 @@ def test_vectors_that_cannot_be_read_are_told(caplog: pytest.LogCaptureFixture) 
         of = likenesses(MemoryStore(), Encoder(), patient)
         patient.reads_fail = True
         assert (await decided(of))[0].by_message == ()
-        assert "recall goes by words: StoreUnavailable" in caplog.messages
+        assert "recall uses only words: StoreUnavailable" in caplog.messages
 
     caplog.set_level(logging.INFO)
     in_no_time(work())

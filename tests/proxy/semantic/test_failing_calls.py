@@ -178,9 +178,9 @@ def test_pauses_grow_and_a_success_ends_them(clock: Clock, caplog: pytest.LogCap
         assert [await failure(encoder) != "made" and rest(encoder, clock) for _ in range(3)] == [0.0, 0.0, 15.0]
         said = [one.getMessage() for one in caplog.records if one.name == module.__name__]
         assert [text.partition(":")[0] for text in said] == [
-            "recall goes by words alone for now",
-            f"{MODEL} at api.openai.com makes vectors again",
-            "recall goes by words alone for now",
+            "recall uses only words for now",
+            f"{MODEL} at api.openai.com returns vectors again",
+            "recall uses only words for now",
         ]
         assert encoder.failures == Counter(failed=15)
 

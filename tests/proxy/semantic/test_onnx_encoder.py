@@ -103,7 +103,7 @@ def broken_tokenizer(path: Path) -> None:
         (no_tokenizer, "TURNFOLD_SEMANTIC_TOKENIZER"),
         (broken_model, "cannot be loaded"),
         (broken_tokenizer, "cannot be loaded"),
-        (lambda _: None, "no file, no directory and no installed package"),
+        (lambda _: None, "not a file, a directory or an installed package"),
     ],
 )
 def test_what_is_no_model_is_told(make: Callable[[Path], None], said: str, tmp_path: Path) -> None:

@@ -250,14 +250,14 @@ def test_the_doctor_says_what_is_in_the_way(upstream: UpstreamServer, tmp_path: 
     made.status = 401
     ((verdict, found),) = look(made.url, tmp_path)
     assert verdict == "fault"
-    assert found == f"recall goes by words alone: {MODEL} at 127.0.0.1: it refused the call (401)"
+    assert found == f"recall uses only words: {MODEL} at 127.0.0.1: it refused the call (401)"
     asked = len(made.calls)
     for change, verdict, words in (
         ({"semantic": {"api_key": None}}, "fault", "there is no key"),
         ({"semantic": {"api_key": None, "use_client_key": True}}, "note", "each client's own key"),
         ({"semantic": {"embedding_model": "house-embedder"}}, "fault", "no known price"),
-        ({"store": {"url": "none://"}}, "note", "the store may keep none"),
-        ({"folding": {"recall": False}}, "note", "nothing is recalled"),
+        ({"store": {"url": "none://"}}, "note", "the store keeps no text"),
+        ({"folding": {"recall": False}}, "note", "recall is off"),
     ):
         ((told, found),) = look(made.url, tmp_path, **change)
         assert (told, words in found) == (verdict, True)

@@ -310,7 +310,7 @@ def test_a_cap_in_dollars_is_held_to(made: EmbeddingsUpstream, caplog: pytest.Lo
         assert chosen != "vectors"
         assert made.calls == []
         assert [r.message for r in caplog.records if r.levelname == "WARNING"] == [
-            f"recall goes by words alone for now: {MODEL} at 127.0.0.1: TURNFOLD_SEMANTIC_DOLLARS_PER_DAY is spent"
+            f"recall uses only words for now: {MODEL} at 127.0.0.1: TURNFOLD_SEMANTIC_DOLLARS_PER_DAY is spent"
         ]
     assert sent == by_words(made, messages)
 

@@ -177,7 +177,7 @@ async def test_logs_tables_and_indexes_whose_keys_hold_another_type_are_left_out
     assert (await store.keys(Scope("anna")), await store.keys(Scope("anna", "state"))) == ([], [])
     assert left_out - before == {"log": 2, "table of sums": 2, "index": 2}
     assert [record.getMessage() for record in caplog.records] == [
-        f"A stored {what} is left out: its key holds another type." for what in ("log", "table of sums", "index")
+        f"A stored {what} is skipped: its key holds another type." for what in ("log", "table of sums", "index")
     ]
 
 

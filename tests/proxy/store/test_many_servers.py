@@ -202,10 +202,10 @@ async def test_a_sentinel_that_hangs_delays_nobody(watched: Watched) -> None:
 async def test_an_address_of_another_kind_is_told(valkey: Any, cluster: Cluster, watched: Watched, unused_tcp_port: int) -> None:
     plain, node, sentinel = f"127.0.0.1:{valkey.port}", cluster.nodes[0].address, watched.sentinels[0].address
     wrong = {
-        f"redis+cluster://{plain}": (StoreFailed, "no cluster's: use redis://"),
+        f"redis+cluster://{plain}": (StoreFailed, "not part of a cluster: use redis://"),
         f"redis://{node}": (StoreFailed, "belongs to a cluster: use redis+cluster://"),
         f"redis://{sentinel}": (StoreFailed, "seems to be a Sentinel: use redis+sentinel://"),
-        f"redis+sentinel://{plain}/mymaster": (StoreFailed, "the server is no Sentinel: use redis://"),
+        f"redis+sentinel://{plain}/mymaster": (StoreFailed, "the server is not a Sentinel: use redis://"),
         f"redis+sentinel://{sentinel}/another": (StoreUnavailable, "another is not known to it"),
         f"redis+cluster://127.0.0.1:{unused_tcp_port}": (StoreUnavailable, "at least one reachable node"),
         f"redis+sentinel://127.0.0.1:{unused_tcp_port}/mymaster": (StoreUnavailable, "no Sentinel names a primary"),
@@ -223,7 +223,7 @@ async def test_an_address_of_another_kind_is_told(valkey: Any, cluster: Cluster,
     [
         ("redis+cluster://", "HOST:PORT"),
         ("redis+cluster://a:1,,b:2", "HOST:PORT"),
-        ("redis+cluster://a:1/2", "no database"),
+        ("redis+cluster://a:1/2", "not name a database"),
         ("redis+sentinel://a:1", "mymaster"),
         ("redis+sentinel://a:x/mymaster", "HOST:PORT"),
         ("redis+sentinel://a:1/mymaster/db", "mymaster"),

@@ -175,7 +175,7 @@ def test_what_cannot_be_read_counts_as_absent(name: str, broken: Any, caplog: py
     (told,) = caplog.messages
     ((what, number),) = (left_out - before).items()
     assert number == 2
-    assert told.startswith(f"A stored {what} is left out: it")
+    assert told.startswith(f"A stored {what} is skipped: it")
     assert what.replace(" ", "").isalpha()
 
 

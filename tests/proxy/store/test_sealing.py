@@ -75,7 +75,7 @@ async def test_keys_rotate(url: str) -> None:
 async def test_a_wrong_or_missing_key_is_said_and_changes_nothing(url: str) -> None:
     await _write(url, b"kept", FIRST)
     setting = "TURNFOLD_STORE_ENCRYPTION_KEYS"
-    for keys, said in (((SECOND,), f"none of {setting} opens"), ((), f"{setting} is not set")):
+    for keys, said in (((SECOND,), f"no key in {setting} decrypts"), ((), f"{setting} is not set")):
         store = _store(url, *keys)
         for work in (store.patient.ping(), store.patient.get([KEY]), store.patient.swap(b"kept", Item(KEY, b"x", 60))):
             with pytest.raises(StoreFailed, match=said):
@@ -166,7 +166,7 @@ def test_no_text_of_a_user_is_in_the_files(
         assert PLANTED.encode() not in _files(url, valkey)
     assert PLANTED.encode() not in _files(url, valkey)
     assert not caplog.records
-    for keys, said in (((SECOND,), "none of"), ((), "is not set")):
+    for keys, said in (((SECOND,), "no key in"), ((), "is not set")):
         with api_server(url, upstream.origin + "/v1", store_settings={"encryption_keys": keys}, **groups) as origin:
             assert said in caplog.text
             statuses, _ = _use(origin)
@@ -180,7 +180,7 @@ async def test_doctor_says_which_setting_is_wrong(tmp_path: Path, monkeypatch: p
     await _write(url, b"v", FIRST)
     monkeypatch.setenv("TURNFOLD_STORE_URL", url)
     monkeypatch.setenv("TURNFOLD_UPSTREAM_URL", "http://127.0.0.1:9/v1")
-    for keys, said in (("", "is not set"), (SECOND, "opens what is stored")):
+    for keys, said in (("", "is not set"), (SECOND, "decrypts the stored data")):
         monkeypatch.setenv("TURNFOLD_STORE_ENCRYPTION_KEYS", keys)
         found = [finding for finding in await examine(load(directory=tmp_path)) if finding.part == "store"]
         assert [finding.verdict for finding in found] == ["fault"]

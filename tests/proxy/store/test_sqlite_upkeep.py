@@ -161,11 +161,11 @@ async def test_damaged_rows_are_left_out_and_told(file: Path, caplog: pytest.Log
     assert await store.keys(Scope("anna")) == [odd.key, sound.key]
     assert left_out - before == {"item": 1, "line of a log": 2, "sum": 1, "key": 3}
     assert sorted(caplog.messages) == [
-        "A stored item is left out: it is str and not bytes.",
-        "A stored key is left out: it is no text (AttributeError).",
-        "A stored key is left out: it is no text (UnicodeDecodeError).",
-        "A stored line of a log is left out: it is int and not bytes.",
-        "A stored sum is left out: it is str and no whole number.",
+        "A stored item is skipped: it is str and not bytes.",
+        "A stored key is skipped: it is no text (AttributeError).",
+        "A stored key is skipped: it is no text (UnicodeDecodeError).",
+        "A stored line of a log is skipped: it is int and not bytes.",
+        "A stored sum is skipped: it is str and no whole number.",
     ]
     await store.close()
 

@@ -115,8 +115,8 @@ class ModelPart(AnswerBody):
     """What a model did, and what it cost."""
 
     name: str
-    wrote_summary: Annotated[bool, Field(description="Whether layer 2 is the model's.")]
-    fault: Annotated[str, Field(description='Why not, although it was asked for; "" otherwise.')] = ""
+    wrote_summary: Annotated[bool, Field(description="Whether the model wrote layer 2.")]
+    fault: Annotated[str, Field(description='Why the model did not write it although it was asked to; "" otherwise.')] = ""
     rated: Annotated[int, Field(description="Number of sentences that have the model's score.")] = 0
     calls: Annotated[int, Field(description="Number of calls that this request made; a cached result makes none.")] = 0
     dollars: Annotated[float, Field(description="What they cost, in dollars; the most that they can have cost if unknown.")] = 0.0
@@ -316,13 +316,13 @@ class LearnedWindow(AnswerBody):
 
     upstream: Annotated[str | None, Field(description="null in records of the first release.")]
     model: Annotated[str | None, Field(description="null in records of the first release.")]
-    window: Annotated[int | None, Field(description="null where nothing was learned but how the upstream counts.")]
+    window: Annotated[int | None, Field(description="null if only the way the upstream counts was learned.")]
     source: Literal["error", "cut-off", "refusal"] | None
     how: Annotated[str, Field(description="How the window was learned, in words.")]
     in_force: Annotated[bool, Field(description="Whether requests are made to fit the window now.")]
-    learned_at: Annotated[float, Field(description="Unix time when the window was last told.")]
+    learned_at: Annotated[float, Field(description="Unix time when the window was last reported.")]
     retry_at: Annotated[float | None, Field(description="Unix time from which the window is tested again.")]
-    largest_prompt: Annotated[int | None, Field(description="The largest prompt that was taken.")]
+    largest_prompt: Annotated[int | None, Field(description="The largest prompt that was accepted.")]
     tokens_per_token: Annotated[
         float | None, Field(description="Tokens that the upstream counts for each token that Turnfold counts.")
     ]

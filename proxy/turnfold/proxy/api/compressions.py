@@ -139,7 +139,7 @@ class Compressions:
         try:
             return await self._cache.get(tenant, key)
         except StoreError as exc:
-            _log.info("the compression cache is passed by: %s", exc)
+            _log.info("the compression cache is bypassed: %s", exc)
             return None
 
     async def _keep(self, tenant: str, key: str | None, made: _PackedResult) -> bool:
@@ -155,12 +155,12 @@ class Compressions:
                     await self._store.record(Batch.of_items(items[start : start + _AT_ONCE]))
                 await asyncio.sleep(0)  # a store in memory takes them at once, on the event loop
         except (StoreError, TimeoutError) as exc:
-            _log.warning("sections of a compressed text are not kept: %s", str(exc) or "no answer in time")
+            _log.warning("sections of a compressed text are not stored: %s", str(exc) or "no answer in time")
             return False
         try:
             await self._cache.count_miss(tenant, key or "", size)
         except StoreError as exc:
-            _log.info("the compression cache was not told: %s", exc)
+            _log.info("the compression cache was not updated: %s", exc)
         return self._settings.keeps_originals
 
     def _items(self, tenant: str, key: str | None, made: _PackedResult) -> tuple[list[Item], int | None]:

@@ -59,7 +59,7 @@ class HistoryIncomplete(TurnfoldError):
     """Sections of the conversation are no longer stored, so it cannot be restored."""
 
     def __init__(self, conversation_id: str) -> None:
-        super().__init__(f"Sections of conversation {conversation_id[:80]!r} are no longer kept; delete it to begin anew.")
+        super().__init__(f"Sections of conversation {conversation_id[:80]!r} are no longer kept; delete it to start over.")
 
 
 class TokenTaken(TurnfoldError):

@@ -54,7 +54,7 @@ class CompressMessagesBody(RequestBody):
         Field(description="Maximum number of tokens of all messages together."),
     ] = None
     min_recency_window: Annotated[int, Field(ge=0, le=_MOST, description="Minimum recency window under a budget."), WHOLE] = 0
-    dedup: Annotated[bool, Field(description="Replace repeated texts by references.")] = True
+    dedup: Annotated[bool, Field(description="Replace repeated texts with references.")] = True
     fuzzy_dedup: Annotated[bool, Field(description="Also replace nearly identical texts.")] = False
     fuzzy_threshold: Annotated[float, Field(ge=0, le=1, description="Similarity threshold, from 0 to 1.")] = 0.85
     embed_summary_id: Annotated[bool, Field(description="Include the summary's id in its text.")] = False
@@ -134,4 +134,4 @@ class UncompressMessagesAnswer(AnswerBody):
     edited_ids: Annotated[
         list[str], Field(description="Originals of messages whose content was edited after compression; the edit is kept.")
     ]
-    deleted_ids: Annotated[list[str], Field(description="Originals that no message stands for any longer.")]
+    deleted_ids: Annotated[list[str], Field(description="Originals that no message refers to any longer.")]

@@ -72,7 +72,7 @@ class StateAnswer(AnswerBody):
     state: Policies
     pending: Annotated[str | None, Field(description="The question that waits for an answer.")]
     checkpoint: Checkpoint
-    block: Annotated[str, Field(description="How a model is told of it.")]
+    block: Annotated[str, Field(description="The state as the text that the model gets.")]
     messages_seen: int
 
 
@@ -147,7 +147,7 @@ class RequestAnswer(AnswerBody):
 
     receipt: dict[str, Any]
     why: str
-    sections: Annotated[list[dict[str, Any]], Field(description="Each with its original messages and what stood instead.")]
+    sections: Annotated[list[dict[str, Any]], Field(description="Each with its original messages and what was sent instead.")]
 
 
 class LedgerFigures(AnswerBody):
@@ -157,7 +157,7 @@ class LedgerFigures(AnswerBody):
     queued: int
     dropped: int
     dropped_originals: int
-    problem: Annotated[str, Field(description="Why the store does not take receipts now; empty while it does.")]
+    problem: Annotated[str, Field(description="Why the store does not accept receipts now; empty while it does.")]
 
 
 class StoreHealth(AnswerBody):

@@ -132,7 +132,7 @@ class Roundtrips:
         try:
             await self._store.record(Batch.of_items([item]))
         except StoreError as exc:
-            _log.warning("messages that were compressed are not kept: %s", exc)
+            _log.warning("compressed messages are not stored: %s", exc)
             return False
         return True
 

@@ -90,9 +90,9 @@ class Workshop:
                 await process.send(ApiWork(), packed)
                 done, result, _ = await process.receive()
         except (TimeoutError, ProcessFailed) as exc:
-            raise Refused(503, "too_slow", "This text takes too long, or too much memory.") from exc
+            raise Refused(503, "too_slow", "This text takes too long or too much memory to process.") from exc
         if not isinstance(done, ApiResult):
-            raise Refused(503, "too_slow", "This text could not be worked on.")
+            raise Refused(503, "too_slow", "This text could not be processed.")
         found: T | _Invalid = await self.run(tenant, pickle.loads, result)
         if isinstance(found, _Invalid):
             raise InvalidInput(found.field, found.problem)

@@ -61,9 +61,9 @@ class MessageRow:
 
 
 _WHY: Final = {
-    "facts": "in a folded block: only what its kind of text says most with is left",
-    "summary": "too old for more than a summary, which stands beside a message that is kept",
-    "line": "so old that a line of counts stands for it",
+    "facts": "in a folded block, shortened by its kind of text",
+    "summary": "in an old block: only its summary remains, placed with a kept message",
+    "line": "in the oldest block: only a line of counts remains",
 }
 
 
@@ -172,20 +172,20 @@ def _what(message: Message, now: Message | None, has_company: bool) -> str:
 
 def _why(message: Message, place: Section | None, what: str, is_question: bool) -> str:
     if message.pinned:
-        return "system and developer messages are never touched"
+        return "system and developer messages are never changed"
     if is_question:
-        return "the question at hand: its own text is unbroken"
+        return "the current question: its own text is never changed"
     if place is None:
         return _why_apart(message, what)
     if place.level == "facts" and what != "shortened":
-        return "in a folded block, where it has nothing to lose"
+        return "in a folded block, but nothing in it could be shortened"
     return _WHY[place.level]
 
 
 def _why_apart(message: Message, what: str) -> str:
     """Why a message is as it is that no folded section holds."""
     if what != "shortened":
-        return "in the raw tail, or what a summary still answers"
+        return "among the newest turns, or kept with a summary"
     if message.role == "assistant":
         return "without the white space at its end, which Claude refuses"
     return "a tool result in a smaller form with the same values and lines, or a reference to an equal one"

@@ -22,7 +22,7 @@ _HUGE: Final = 2**62  # tokens: a prompt for which every window counts
 
 _IN_WORDS: Final[dict[str, Callable[[Belief, WindowRecord], str]]] = {
     "error": lambda belief, _: f"named by an error {_times(belief.seen)}",
-    "cut-off": lambda belief, _: f"cut off in silence, seen {_times(belief.seen)}",
+    "cut-off": lambda belief, _: f"silently cut off, seen {_times(belief.seen)}",
     "refusal": lambda _, record: f"a guess: refused at {record.known.fails:,}",
 }
 

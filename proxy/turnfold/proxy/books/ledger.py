@@ -63,7 +63,7 @@ _CHANGING: Final = frozenset({_PAST, TAGS, MODELS})
 
 _log = logging.getLogger(__name__)
 _WAITING: Final = (
-    "the store takes no receipts now: they stay in this process's memory and are written once it does; those still waiting"
+    "the store does not accept receipts now: they stay in this process's memory and are written once it does; those still waiting"
     " %g s after shutdown begins, or when the process is killed, are lost: %s"
 )
 
@@ -295,7 +295,7 @@ class Ledger:
                     await asyncio.sleep(_INTERVAL)
         except TimeoutError:
             self.dropped += self.queued
-            _log.warning("receipts lost: %d, which the store did not take before shutdown", self.queued)
+            _log.warning("receipts lost: %d, which the store did not accept before shutdown", self.queued)
 
     async def _run(self) -> None:
         while not self._stopping.is_set():
@@ -333,7 +333,7 @@ class Ledger:
                 if isinstance(failure, Exception):
                     self._isolate(failure)
             if self.problem:
-                _log.warning("the store takes receipts again")
+                _log.warning("the store accepts receipts again")
             self.problem = ""
         return True
 

@@ -309,7 +309,7 @@ def with_tenants_by_name(only: Mapping[str, str], names: Mapping[str, str]) -> d
     """
     chosen = [tenant for tenant, name in names.items() if name == only.get("tenant")]
     if len(chosen) > 1:
-        raise InvalidInput("tenant", f"is the name of {len(chosen)} tenants; name one as the report by tenant shows it")
+        raise InvalidInput("tenant", f"is the name of {len(chosen)} tenants; use the id that the report by tenant shows")
     return {**only, "tenant": chosen[0]} if chosen else dict(only)
 
 

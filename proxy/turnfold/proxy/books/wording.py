@@ -14,9 +14,9 @@ from typing import Any, Final
 
 #: What the dollars of a report are, for whoever holds them against a bill. Folding changes no fee.
 DOLLARS_ARE: Final = (
-    "Dollars are for tokens at list prices. Fees for searches, tools, containers and storage, discounts and taxes are not in"
-    " them. Where a request as sent is too short to show whether the provider's cache was warm, it counts as warm: what you"
-    " saved is then at least what the report says."
+    "Dollars are for tokens at list prices. Fees for searches, tools, containers and storage, discounts and taxes are not"
+    " included. If a request is too short to show whether the provider's cache was warm, it counts as warm, so you saved at"
+    " least what the report says."
 )
 _WHAT_TO_DO: Final = "`turnfold report --group-by conversation` shows where; TURNFOLD_MODE=observe stops folding while you look"
 
@@ -42,7 +42,7 @@ def headline(totals: Mapping[str, Any]) -> str:
 def uncounted(queued: int, problem: str = "") -> str:
     """What is said behind it of requests that no report counts yet, and why the store does not take them."""
     why = f" Why: {problem.rstrip('.')}." if problem else ""
-    return f"Not counted, since the store takes no receipts now: {_requests(queued)}.{why}"
+    return f"Not counted, because the store does not accept receipts now: {_requests(queued)}.{why}"
 
 
 def _saved(totals: Mapping[str, Any], requests: str) -> str:
@@ -152,13 +152,13 @@ _STATUSES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "folded": "Folded: a smaller request was sent.",
         "shaped": "Nothing is folded yet; tool results were sent in a smaller form with the same values.",
-        "passthrough": "Not folded: all of it was sent.",
+        "passthrough": "Not folded: the request was sent unchanged.",
         "observed": "Observed: the original was sent, and the fold was only computed.",
-        "bypassed": "Not folded, as the mode says.",
+        "bypassed": "Not folded, because the mode is off.",
         "failed-open": "Not folded because Turnfold failed: the original was sent.",
         "recovered": "The context was full: a smaller request was sent, once.",
         "own": "Turnfold's own calls to a model, for summaries or sentence vectors; not a client's request.",
-        "answered": "Answered by Turnfold itself, under the conversation's state; nothing was sent.",
+        "answered": "Answered by Turnfold itself, because of the conversation's state; nothing was sent upstream.",
     }
 )
 _REASONS: Final[Mapping[str, str]] = MappingProxyType(
@@ -166,8 +166,8 @@ _REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "short": "The conversation is short.",
         "waiting": "At these prices a fold would not yet save more than it costs.",
         "unfoldable": "Most of it is instructions, worked examples or attachments, which are never folded.",
-        "braked": "Earlier folds of this conversation have not paid yet, so there are no more until they have.",
-        "asks-for-all": "It asks for a summary in place of the conversation, so all of it was sent.",
+        "braked": "Earlier folds of this conversation have not paid off yet, so there are no more until they have.",
+        "asks-for-all": "It asks for a summary that replaces the conversation, so all of it was sent.",
         "not-smaller": "The fold was not smaller.",
         "over-budget": "The parts that are never folded exceed the budget.",
         "results-cut": "The budget left no room for all of the newest tool results: they were cut to what the request asks for.",
@@ -177,8 +177,8 @@ _REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "window": "It was made to fit the context window that Turnfold learned for this model.",
         "slow": "The fold took longer than TURNFOLD_FOLD_TIMEOUT.",
         "slow-before": "An earlier fold of it took longer than TURNFOLD_FOLD_TIMEOUT, so it stays unchanged until its next fold.",
-        "as-before": "A new fold took longer than TURNFOLD_FOLD_TIMEOUT, so the one before was sent, with what is new behind it.",
-        "busy": "Folds of the same client that took longer than TURNFOLD_FOLD_TIMEOUT were still being made.",
+        "as-before": "A new fold took longer than TURNFOLD_FOLD_TIMEOUT, so the previous fold was sent with the new messages.",
+        "busy": "Other folds of the same client took longer than TURNFOLD_FOLD_TIMEOUT and were still running.",
         "too-large": "It is larger than 8 MB, the largest request that is folded.",
         "client-left": "The client left before it was sent.",
         "observer-busy": "Too many observed requests were waiting to be folded.",
@@ -186,7 +186,7 @@ _REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "server-history": "Its history, or a part of it, is stored by the provider, so nothing before that may be left out.",
         "background": "It is a background request; these are passed on unchanged.",
         "overflow-late": "The upstream found its context full in the middle of the answer; later requests are made to fit.",
-        "upstream-truncated": "The upstream read fewer tokens than were sent: it cuts prompts off in silence.",
+        "upstream-truncated": "The upstream read fewer tokens than were sent: it cuts prompts off silently.",
     }
 )
 

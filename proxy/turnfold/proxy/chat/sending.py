@@ -41,7 +41,7 @@ from turnfold.proxy.trails.trail import trails_of
 #: Why a request whose context was full could not be helped.
 _WHY_NOT: Final = MappingProxyType(
     {
-        "output-too-large": "the room that it asks for its answer leaves none for the prompt",
+        "output-too-large": "the room that it reserves for the answer leaves none for the prompt",
         "nothing-to-cut": "system messages, tool schemas and the last message alone do not fit",
         "refused-again": "the upstream refused the smaller request too",
         "failed": "making it smaller failed",
@@ -257,9 +257,7 @@ class Sending:
         if last is not None and now < last + _TELL_AGAIN:
             return
         self._told.put(spot.tenant, spot, now)
-        _log.warning(
-            "%s: the upstream read %d of about %d tokens: it cuts prompts off in silence", request_id, reported, expected
-        )
+        _log.warning("%s: the upstream read %d of about %d tokens: it cuts prompts off silently", request_id, reported, expected)
 
     async def _learn_refusal(self, spot: Spot, limit: int | None, theirs: int) -> None:
         await self._windows.learn_from_refusal(spot, limit, theirs)

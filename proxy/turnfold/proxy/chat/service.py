@@ -250,7 +250,7 @@ class Service:
             return exchange
         made = await self._guarded(exchange, self._folding.carry_on, waits=False)
         if made.reason == AS_BEFORE:
-            _log.warning("%s: sent under its last fold, which the provider's cache may hold", made.request.id)
+            _log.warning("%s: sent with its previous fold, which the provider's cache may still hold", made.request.id)
         return made
 
     async def _guarded(self, exchange: Exchange, station: Station, *, waits: bool = True) -> Exchange:

@@ -96,7 +96,7 @@ COMMANDS: Final[Mapping[str, CommandLine]] = MappingProxyType(
         "windows": CommandLine("windows:windows", "List the context windows that Turnfold learned, or forget them."),
         "forget": CommandLine("forget:forget", "Delete the stored data of a tenant or a conversation."),
         "compress": CommandLine("compress:compress", "Compress a text file, or the messages in a JSON file."),
-        "uncompress": CommandLine("messages:uncompress_file", "Restore messages that turnfold compress made shorter."),
+        "uncompress": CommandLine("messages:uncompress_file", "Restore messages that turnfold compress shortened."),
         "prose": CommandLine("prose:prose", "Rewrite a text in fewer words, by rules."),
         "benchmark": CommandLine("benchmark:benchmark", "Measure compression quality and speed on this machine."),
         "state": CommandLine("state:state", "Try conversation directives: type messages, see their effect."),
@@ -166,7 +166,7 @@ def main() -> None:
     except OSError as exc:
         if exc.errno not in _NO_ROOM:
             raise
-        _say(f"what was to be written is not whole: {(exc.strerror or str(exc)).lower()}")
+        _say(f"the output is incomplete: {(exc.strerror or str(exc)).lower()}")
         os._exit(1)  # what is left in the buffer of standard output cannot be written either
     finally:
         gc.freeze()  # Python would look at all that is loaded several times as it ends: .2 s after ``serve``

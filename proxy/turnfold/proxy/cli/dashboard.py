@@ -30,7 +30,7 @@ def dashboard(
     link = entry_link(settings)
     if link is None:
         raise Failure(
-            "there are links only to a Turnfold that listens on loopback, on a known port; elsewhere open /admin/ and sign in"
+            "links work only for a Turnfold that listens on loopback, on a known port; otherwise open /admin/ and sign in"
             " with the admin token (TURNFOLD_ADMIN_TOKEN)"
         )
     typer.echo(link)

@@ -39,7 +39,7 @@ def forget(
     base = base_of(url, settings)
     headers = key_headers(key) if key else admin_headers(settings)
     whose = f"tenant {plain(tenant).plain}" if tenant else "this credential"
-    what = f"conversation {plain(conversation).plain} of {whose}" if conversation else f"everything that is kept of {whose}"
+    what = f"conversation {plain(conversation).plain} of {whose}" if conversation else f"all stored data of {whose}"
     if not yes and not typer.confirm(f"Delete {what} at {plain(base).plain}?", err=True):
         raise Failure("nothing was deleted")
     place = f"{base}/v1/data" if key else f"{base}/admin/tenants/{quote(tenant, safe='')}"
@@ -52,5 +52,5 @@ def forget(
 
 def _in_words(gone: dict[str, Any]) -> str:
     counts = [f"{gone['deleted']:,} items"]
-    counts += [f"{gone[name]:,} {words}" for name, words in (("receipts", "receipts"), ("sums", "sums")) if name in gone]
+    counts += [f"{gone[name]:,} {words}" for name, words in (("receipts", "receipts"), ("sums", "report totals")) if name in gone]
     return f"Deleted: {', '.join(counts)}."

@@ -68,13 +68,13 @@ def _after(row: MessageRow, full: bool) -> Text:
 def _print_file(console: Console, found: dict[str, Any], full: bool) -> None:
     tokens, prices, limits = found["tokens"], found["prices"], found["thresholds"]
     known = prices["dollars_per_million"]
-    cost = "price unknown" if known is None else f"${known:g} for a million input tokens ({prices['priced_as']})"
+    cost = "price unknown" if known is None else f"${known:g} per million input tokens ({prices['priced_as']})"
     read, write, hits = prices["cache_read"], prices["cache_write"], prices["cache_hit_share"]
     sizes = f"{tokens['before']:,} tokens in, {tokens['after']:,} out"
     folds = f"{counted(found['fold_events'], 'fold event')} so far in {counted(limits['turns'], 'turn')}"
     lines = [
         f"{found['model'] or '(no model)'} on {found['wire']}: {sizes}. {found['why']}",
-        f"{cost}; a cached token costs {read:g}, a written one {write:g} of that; {hits:.0%} of requests find the cache warm",
+        f"{cost}; times {read:g} for a cached token, {write:g} for a written one; {hits:.0%} of requests find the cache warm",
         f"{limits['words'] or 'Nothing to fold.'} {folds}",
     ]
     if limits["budget"]:
@@ -138,7 +138,7 @@ def _print_request(console: Console, found: dict[str, Any], full: bool) -> None:
         found["why"],
         f"tokens {receipt['tokens_before']:,} in, {receipt['tokens_after']:,} out; {_upstream(receipt)}",
         f"paid {_dollars(receipt['paid'])}, without Turnfold {_dollars(receipt['without'])};"
-        f" Turnfold's own time {receipt['overhead_ms']:.1f} ms of {receipt['total_ms']:.0f} ms",
+        f" Turnfold overhead {receipt['overhead_ms']:.1f} ms of {receipt['total_ms']:.0f} ms",
     ]
     for line in lines:
         console.print(plain(line), soft_wrap=True)
@@ -185,7 +185,7 @@ def inspect(
     settings = load().settings
     console = wide_console()
     if as_json:
-        refuse_unused(context, "does not apply to --json, which is always whole", "full")
+        refuse_unused(context, "does not apply to --json, which always prints everything", "full")
     if target.startswith(_REQUEST) and not Path(target).exists():
         refuse_unused(context, "applies to a FILE only", "budget")
         found = _from_server(settings, url, target, since, tenant)

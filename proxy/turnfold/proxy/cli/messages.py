@@ -71,7 +71,7 @@ def uncompress_file(
     ] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the messages to this file.")] = None,
 ) -> None:
-    """Restore messages that turnfold compress made shorter."""
+    """Restore messages that turnfold compress shortened."""
     check_output(output, file)
     value, _ = read_json(file)
     messages = _messages(file, value)
@@ -85,4 +85,4 @@ def uncompress_file(
             line = f"{len(ids):,} originals belong to {why}, the first is {ids[0]}"
             say(line)
     if found.missing_ids:
-        raise Failure(f"{file}: verbatim: {len(found.missing_ids)} originals are not there, the first is {found.missing_ids[0]}")
+        raise Failure(f"{file}: verbatim: {len(found.missing_ids)} originals are missing; the first is {found.missing_ids[0]}")

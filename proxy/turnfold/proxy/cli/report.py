@@ -142,7 +142,7 @@ def _interval(value: dict[str, float] | None, scale: float = 1.0, unit: str = "{
 
 def _comparison(sides: dict[str, Any]) -> Table:
     """The hold-out beside the others, each figure with its 95% confidence interval."""
-    table = Table("mean of a request", title="Hold-out (± 95% confidence, by conversation)", header_style="bold")
+    table = Table("mean per request", title="Hold-out (± 95% confidence, by conversation)", header_style="bold")
     table.add_column("held out", justify="right")
     table.add_column("others", justify="right")
     pair = (sides["held_out"], sides["others"])
@@ -250,9 +250,9 @@ def open_kept_store(settings: StoreSettings) -> OpenStore:
         Failure: they keep nothing, or only in their own memory.
     """
     if settings.is_off:
-        raise Failure("TURNFOLD_STORE_URL is none://: nothing is kept that could be shown")
+        raise Failure("TURNFOLD_STORE_URL is none://: nothing is stored, so there is nothing to show")
     if (settings.url or "").startswith("memory:"):
-        raise Failure("a memory:// store is known to the running process only: `turnfold report --url` with its address asks it")
+        raise Failure("a memory:// store exists only in the running process: pass its address to `turnfold report --url`")
     return open_store(settings)
 
 

@@ -23,7 +23,7 @@ from turnfold.proxy.running.sharing import default_url, is_turnfold
 def run(
     command: Annotated[list[str] | None, typer.Argument(metavar="COMMAND", show_default=False)] = None,
     print_env: Annotated[
-        bool, typer.Option("--print-env", help="Print the export lines for a running Turnfold, and run nothing.")
+        bool, typer.Option("--print-env", help="Print export lines for a running Turnfold instead of running a command.")
     ] = False,
     upstream: UpstreamFlag = None,
     anthropic: Annotated[
@@ -63,7 +63,7 @@ def run(
 
 def _print_exports(plan: RunPlan) -> None:
     if not plan.running and plan.settings.server.uds is not None:
-        raise Failure("no client takes a Unix socket (TURNFOLD_UDS) as its base URL: name the web server in front of it")
+        raise Failure("clients cannot use a Unix socket (TURNFOLD_UDS) as their base URL: use that of the web server in front")
     origin = plan.running or default_url(plan.settings.server)
     if not plan.running and not is_turnfold(origin):
         raise Failure(f"no Turnfold answers at {origin}: start one with turnfold serve")

@@ -27,7 +27,7 @@ from turnfold.proxy.asking.drafting import drafter
 
 _EXITS: Final = frozenset({"exit", "quit"})
 _HELP: Final = """\
-state              what is laid down now
+state              the current state
 preview <input>    what a message would do; nothing changes
 step <input>       the same as the input alone
 exit, quit         leave
@@ -179,7 +179,7 @@ def _engine_from(options: dict[str, Callable[[Engine], None]]) -> Engine:
 
 def state(
     with_preprocessor: Annotated[
-        bool, typer.Option("--with-preprocessor", help='First turn near forms ("Use Docker.") into exact directives.')
+        bool, typer.Option("--with-preprocessor", help='First rewrite near forms ("Use Docker.") as exact directives.')
     ] = False,
     with_model: Annotated[
         bool,

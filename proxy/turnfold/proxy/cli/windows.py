@@ -96,8 +96,8 @@ def windows(  # noqa: PLR0913, PLR0917 - a parameter for each option of the comm
 ) -> None:
     """List the context windows that Turnfold learned, or forget them.
 
-    To forget: windows forget MODEL, windows forget --upstream URL, or windows forget --all. The process that is asked
-    forgets at once, all others within 30 seconds.
+    To forget: windows forget MODEL, windows forget --upstream URL, or windows forget --all. The process that gets
+    the request forgets at once, all others within 30 seconds.
     """
     settings = load().settings
     if tenant:
@@ -122,11 +122,11 @@ def _list(place: str, headers: dict[str, str], as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
-    wide_console().print(_table(rows, time.time()) if rows else "Nothing was learned of any upstream.")
+    wide_console().print(_table(rows, time.time()) if rows else "Nothing was learned about any upstream.")
 
 
 def _forget(place: str, headers: dict[str, str], chosen: dict[str, str], as_json: bool) -> None:
     gone: int = ask("DELETE", place, headers, params=chosen).json()["forgotten"]
     if chosen and not gone:
-        raise Failure("nothing was learned of " + " at ".join(chosen.values()))
+        raise Failure("nothing was learned about " + " at ".join(chosen.values()))
     typer.echo(json.dumps({"forgotten": gone}) if as_json else f"{gone} forgotten.")

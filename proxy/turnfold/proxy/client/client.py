@@ -47,7 +47,7 @@ def _read(call: ApiCall[T], response: httpx.Response) -> T:
         return call.read(body)
     except ValidationError as exc:
         raise UnexpectedAnswer(
-            f"{call.method} {call.path}: this is no answer of Turnfold's ({exc.error_count()} faults)"
+            f"{call.method} {call.path}: the answer does not have Turnfold's format ({exc.error_count()} faults)"
         ) from exc
 
 
@@ -92,7 +92,7 @@ def _root(base_url: str) -> httpx.URL:
     try:
         url = httpx.URL(base_url)
     except httpx.InvalidURL as exc:
-        raise InvalidArgument("base_url", f"is no URL: {ascii(str(exc))[1:-1]}") from exc
+        raise InvalidArgument("base_url", f"is not a URL: {ascii(str(exc))[1:-1]}") from exc
     path = url.path.rstrip("/")  # an OpenAI client's address ends with /v1, and so do the paths here begin
     return url.copy_with(path=path.removesuffix("/v1") or "/") if path.endswith("/v1") else url
 
@@ -102,7 +102,7 @@ def _unsent(call: ApiCall[Any], exc: Exception) -> httpx.TransportError:
     if isinstance(exc, httpx.TransportError):
         return exc
     if isinstance(exc, httpx.DecodingError):
-        raise UnexpectedAnswer(f"{call.method} {call.path}: the answer is not coded as it says ({exc})") from exc
+        raise UnexpectedAnswer(f"{call.method} {call.path}: the answer's content encoding is wrong ({exc})") from exc
     # A UnicodeError: everything but the host was checked.
     raise InvalidArgument("base_url", f"has a host name that cannot be encoded: {exc}") from exc
 

@@ -44,7 +44,7 @@ class LinesHandler(logging.Handler):
 
 
 def _telling(dropped: int) -> logging.LogRecord:
-    message = "log lines were dropped, since nobody read them: %d"
+    message = "log lines dropped because nobody read them: %d"
     return logging.LogRecord("turnfold", logging.WARNING, __file__, 0, message, (dropped,), None)
 
 

@@ -59,7 +59,7 @@ class WithoutEchoes(logging.Filter):
         if record.msg == "ASGI callable returned without completing response.":
             return False
         if str(record.msg).startswith("Cancel %s running task"):
-            record.msg = "requests cut off at the stop: %s did not finish within TURNFOLD_DRAIN_TIMEOUT"
+            record.msg = "requests cut off at shutdown: %s did not finish within TURNFOLD_DRAIN_TIMEOUT"
         return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 

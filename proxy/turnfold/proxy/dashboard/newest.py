@@ -39,7 +39,7 @@ def _position(cursor: str | None, newest: datetime) -> tuple[datetime, int]:
             raise ValueError
         return min(newest, datetime.strptime(found[1], _HOUR).replace(tzinfo=UTC)), int(found[2])
     except ValueError:
-        raise InvalidInput("before", "must be what an earlier page named as 'next'") from None
+        raise InvalidInput("before", "must be the 'next' of an earlier page") from None
 
 
 async def newest_requests(

@@ -39,5 +39,5 @@ class Door:
         now = time.monotonic()
         if now - self._told >= _TOLD_EVERY:
             self._told = now
-            _log.warning("%d clients are as many as %d open files (ulimit -n) allow: others are cut off", connected - 1, limit)
+            _log.warning("%d clients are as many as %d open files (ulimit -n) allow: the rest are closed", connected - 1, limit)
         return False

@@ -95,7 +95,7 @@ def _no_websockets(path: str) -> Refused:
     never = ((b"x-should-retry", b"false"),)
     if path.rstrip("/").endswith("/responses"):
         spoken = ((b"upgrade", b"HTTP/1.1"), (b"connection", b"upgrade"))
-        return Refused(426, "websocket_unsupported", "Turnfold speaks HTTP here, and no WebSocket.", headers=(*never, *spoken))
+        return Refused(426, "websocket_unsupported", "This route speaks HTTP, not WebSocket.", headers=(*never, *spoken))
     return Refused(501, "websocket_unsupported", "Turnfold does not relay WebSockets; use HTTP.", headers=never)
 
 

@@ -36,7 +36,7 @@ class ClientStalled(Refused):
     """408: the client is connected, but has sent nothing more of its request for too long."""
 
     def __init__(self) -> None:
-        message = f"Nothing more of the request body has come for {STALL:.0f} seconds."
+        message = f"No more of the request body arrived for {STALL:.0f} seconds."
         super().__init__(408, "body_stalled", message, headers=((b"connection", b"close"),))
 
 

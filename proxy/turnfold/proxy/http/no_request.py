@@ -58,4 +58,4 @@ class NoRequests:
         now = time.monotonic()
         if now - self._told >= _TOLD_EVERY:
             self._told = now
-            _log.warning("a client spoke TLS: its base URL has to begin with http://, or a proxy in front has to end TLS")
+            _log.warning("a client spoke TLS: its base URL has to begin with http://, or a proxy in front has to terminate TLS")

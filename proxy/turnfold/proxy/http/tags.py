@@ -34,9 +34,9 @@ def _tag(part: bytes) -> str:
     except UnicodeDecodeError:
         raise _senseless("must be UTF-8") from None
     if not 0 < len(tag) <= _LONGEST or not tag.isprintable():
-        raise _senseless(f"must hold tags of 1 to {_LONGEST} printable characters")
+        raise _senseless(f"must contain tags of 1 to {_LONGEST} printable characters")
     if looks_like_a_key(tag):
-        raise _senseless("holds what looks like a key; tags are written down")
+        raise _senseless("contains what looks like a key; tags are stored in receipts")
     return tag
 
 

@@ -32,15 +32,15 @@ _ADMIN: Final = b"x-turnfold-admin-token"
 _FORWARDED: Final = frozenset((b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip"))
 _TENANT: Final = b"x-turnfold-tenant"
 _FOREIGN: Final = (
-    "Without auth.client_tokens only programs on this machine may use the operator's key; this request's 'host' or 'origin'"
-    " is another's, or a proxy passed it on."
+    "Without TURNFOLD_CLIENT_TOKENS, only programs on this machine may use the operator's key; this request's 'host' or"
+    " 'origin' is different, or it came through a proxy."
 )
 _KEY_MISSING: Final[dict[Keys, str]] = {
     "openai": "This Turnfold has no key for OpenAI's upstream; its operator sets TURNFOLD_UPSTREAM_API_KEY.",
     "anthropic": "This Turnfold has no key for Anthropic's upstream; its operator sets TURNFOLD_ANTHROPIC_API_KEY.",
 }
 _MISPLACED: Final = "This is the admin token of this Turnfold. It is for the admin routes only, and is never sent upstream."
-_UNAUTHORISED: Final = "A token of this Turnfold is needed, as 'Authorization: Bearer ...' or as 'api-key'."
+_UNAUTHORISED: Final = "This Turnfold requires one of its client tokens, as 'Authorization: Bearer ...' or as 'api-key'."
 
 
 def check_exposure(settings: Settings) -> None:

@@ -181,7 +181,7 @@ class Decisions:
             if not decided:  # it is sent as this process last knew it
                 return True
             if not self._store_missed:  # else each fold would say so, for as long as a disk is full
-                _log.info("folds are decided in this process alone while the store does not answer: %s", exc)
+                _log.info("folds are decided in this process only while the store does not answer: %s", exc)
             self._store_missed = True
             return None
         self._store_missed = False

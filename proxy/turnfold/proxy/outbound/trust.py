@@ -62,7 +62,7 @@ def _show(context: ssl.SSLContext, settings: UpstreamSettings, certificate: Path
     except ssl.SSLError as exc:
         why = "not valid PEM"  # all that OpenSSL says
         if "MISMATCH" in str(exc):
-            why = "the key is not the certificate's"
+            why = "the key does not belong to the certificate"
         elif b"ENCRYPTED" in (key or certificate).read_bytes():
             why = "TURNFOLD_UPSTREAM_CLIENT_KEY_PASSWORD is missing or wrong"
         raise SettingsError(f"{variable}: {str(certificate)!r} and its key cannot be used: {why}") from exc

@@ -362,7 +362,7 @@ _FAULTS: Final = (
     ("Duplicate Content-Length", "with content-length headers that differ"),
     ("Transfer-Encoding can't be present", "with both content-length and transfer-encoding"),
     ("Content-Length can't be present", "with both content-length and transfer-encoding"),
-    ("Expected HTTP/", "with bytes that are not HTTP, or with more of them than its content-length says"),
+    ("Expected HTTP/", "with bytes that are not HTTP, or more bytes than its content-length says"),
     ("in chunk size:", "with chunks that are not HTTP"),
     ("after chunk data:", "with chunks that are not HTTP"),
     ("Chunk size overflow:", "with chunks that are not HTTP"),

@@ -36,7 +36,7 @@ _STORE_OFF: Final = "This Turnfold keeps nothing (TURNFOLD_STORE_URL is none://)
 
 
 #: For clients; what the store said may name its users and hosts.
-_STORE_FAILED: Final = "The store answers with an error. `turnfold doctor`, run where Turnfold runs, says which and what to do."
+_STORE_FAILED: Final = "The store answers with an error. Run `turnfold doctor` on Turnfold's machine for its cause."
 
 
 class Gatekeeper(Protocol):

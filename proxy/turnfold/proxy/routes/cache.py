@@ -33,6 +33,6 @@ def cache_operations(cache: CompressionCache, settings: CacheSettings) -> list[O
         return CacheCleared(cleared=await cache.clear(call.tenant))
 
     return [
-        Operation("GET", "/v1/cache/stats", "Figures of the compression cache", CacheStats, Nothing, stats),
+        Operation("GET", "/v1/cache/stats", "Read statistics of the compression cache", CacheStats, Nothing, stats),
         Operation("POST", "/v1/cache/clear", "Empty the compression cache", CacheCleared, Nothing, clear),
     ]

@@ -107,4 +107,4 @@ def compress_operations(compressions: Compressions, models: OperationModels) -> 
             compress_answer, made, body.layer, model_part(made.layers, models.model, bills[0] if bills else Bill())
         )
 
-    return [Operation("POST", "/v1/compress", "Make layers of a text", CompressAnswer, CompressBody, compress, (400, 409))]
+    return [Operation("POST", "/v1/compress", "Compress a text into layers", CompressAnswer, CompressBody, compress, (400, 409))]

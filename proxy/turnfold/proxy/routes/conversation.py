@@ -35,11 +35,11 @@ _KEY: Final = re.compile("[!-~]{1,200}")
 _ID: Final = Parameter(
     "conversation_id", "path", "The conversation.", {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}
 )
-_EXPORT: Final = Parameter("export", "query", "Whether to give all of it.", {"type": "string", "enum": ["true", "false"]})
+_EXPORT: Final = Parameter("export", "query", "Whether to return all of it.", {"type": "string", "enum": ["true", "false"]})
 _TOKEN: Final = Parameter(
     "idempotency-key",
     "header",
-    "Names this add: one that was done already is not done again.",
+    "Key of this add; an add with the same key is applied only once.",
     {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"},
 )
 

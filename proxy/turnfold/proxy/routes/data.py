@@ -21,7 +21,7 @@ from turnfold.proxy.routes.operations import Operation, OperationCall, Parameter
 from turnfold.proxy.routes.parameters import refuse_unknown
 
 _CONVERSATION: Final = Parameter(
-    "conversation", "query", "Of this conversation only.", {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}
+    "conversation", "query", "Only this conversation.", {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}
 )
 
 

@@ -53,25 +53,25 @@ _TEXT: Final = {"type": "string"}
 _SOME_TEXT: Final = {"type": "string", "minLength": 1}
 _KEPT: Final = "(tool:[A-Za-z0-9_-]{1,64}|role:(user|assistant|tool))"
 _HEADERS: Final = (
-    Parameter("x-turnfold-mode", "header", "How this request is treated.", {"type": "string", "enum": ["on", "observe", "off"]}),
-    Parameter("x-turnfold-budget", "header", "Tokens that the forwarded request may take.", {"type": "integer", "minimum": 1}),
+    Parameter("x-turnfold-mode", "header", "Mode for this request.", {"type": "string", "enum": ["on", "observe", "off"]}),
+    Parameter("x-turnfold-budget", "header", "Maximum tokens of the forwarded request.", {"type": "integer", "minimum": 1}),
     Parameter(
         "x-turnfold-keep",
         "header",
-        "What is never shaped or shortened: tool:NAME, role:NAME.",
+        "Tools and roles whose content is never shaped or shortened: tool:NAME, role:NAME.",
         {"type": "string", "pattern": f"^{_KEPT}(, ?{_KEPT})*$"},
     ),
     Parameter("x-turnfold-conversation", "header", "The conversation's name, for reports and its state.", _TEXT),
-    Parameter("x-turnfold-tag", "header", "Up to three tags to count the request by, with commas between them.", _TEXT),
+    Parameter("x-turnfold-tag", "header", "Up to three comma-separated tags to count the request by.", _TEXT),
     Parameter("x-turnfold-state", "header", "Directives.", {"type": "string", "enum": ["off", "observe", "enforce"]}),
 )
 _OURS: Final = {
     "x-turnfold-status": "folded, shaped, passthrough, observed, bypassed, recovered, failed-open or answered.",
     "x-turnfold-reason": "Why nothing was folded.",
     "x-turnfold-tokens-before": "Tokens of the request as received.",
-    "x-turnfold-tokens-after": "Tokens of the request as it went out.",
-    "x-turnfold-overhead-ms": "Milliseconds of Turnfold's own.",
-    "x-turnfold-request-id": "Finds the request in the log and in receipts.",
+    "x-turnfold-tokens-after": "Tokens of the request as sent.",
+    "x-turnfold-overhead-ms": "Turnfold overhead, in milliseconds.",
+    "x-turnfold-request-id": "The request's id in the log and in receipts.",
 }
 _PASSED_ON: Final = (
     "The request goes upstream, older turns folded where that pays; the answer, errors of the provider's included, comes back"
@@ -82,22 +82,22 @@ _ID: Final = Parameter(
     "conversation", "path", "The conversation's name.", {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}
 )
 _STATE_ERRORS: Final = (401, 403, 404, 409, 413, 422, 431, 501, 503)
-_ONLY_TENANT: Final = Parameter(TENANT, "header", "Of this tenant only.", _TEXT)
-_FROM: Final = Parameter("from", "query", "From when on: 24h, 7d, a date, ISO 8601, or Unix seconds.", _TEXT)
+_ONLY_TENANT: Final = Parameter(TENANT, "header", "Only this tenant.", _TEXT)
+_FROM: Final = Parameter("from", "query", "Start: 24h, 7d, a date, ISO 8601, or Unix seconds.", _TEXT)
 _RANGE: Final = (
     _FROM,
-    Parameter("to", "query", "Until when; default: now.", _TEXT),
-    Parameter("group_by", "query", "What the rows are.", {"type": "string", "enum": list(GROUPINGS)}),
-    *(Parameter(name, "query", f"Of this {name} only.", _TEXT) for name in FILTERS),
+    Parameter("to", "query", "End; default: now.", _TEXT),
+    Parameter("group_by", "query", "What to group rows by.", {"type": "string", "enum": list(GROUPINGS)}),
+    *(Parameter(name, "query", f"Only this {name}.", _TEXT) for name in FILTERS),
     _ONLY_TENANT,
 )
 _ADMIN_ERRORS: Final = (400, 401, 431, 501, 503)
-_UPSTREAM: Final = Parameter("upstream", "query", "Of this upstream only.", _TEXT)
-_MODEL: Final = Parameter("model", "query", "Of this model only.", _TEXT)
+_UPSTREAM: Final = Parameter("upstream", "query", "Only this upstream.", _TEXT)
+_MODEL: Final = Parameter("model", "query", "Only this model.", _TEXT)
 
 
 def _form(*names: str) -> Parameter:
-    return Parameter("format", "query", "How it is written.", {"type": "string", "enum": list(names)})
+    return Parameter("format", "query", "Output format.", {"type": "string", "enum": list(names)})
 
 
 def _model_call(path: str, summary: str, body: type[BaseModel]) -> Described:
@@ -131,10 +131,10 @@ def _admin(
 
 
 _REQUEST_ID: Final = Parameter("request_id", "path", "The answer's x-turnfold-request-id.", {"type": "string", "minLength": 1})
-_TENANT_PATH: Final = Parameter("tenant", "path", "The tenant, as reports show it.", {"type": "string", "minLength": 1})
+_TENANT_PATH: Final = Parameter("tenant", "path", "Tenant id, as reports show it.", {"type": "string", "minLength": 1})
 _OF_TENANT: Final = Parameter(TENANT, "header", "Whose; required.", {"type": "string", "minLength": 1})
-_CONVERSATION: Final = Parameter("conversation", "query", "Of this conversation only.", _SOME_TEXT)
-_KIND: Final = Parameter("kind", "query", "Of this kind of records only.", _SOME_TEXT)
+_CONVERSATION: Final = Parameter("conversation", "query", "Only this conversation.", _SOME_TEXT)
+_KIND: Final = Parameter("kind", "query", "Only this kind of record.", _SOME_TEXT)
 
 DESCRIBED: Final[tuple[Described, ...]] = (
     _model_call("/v1/chat/completions", "Ask a model (OpenAI's chat format)", bodies.ChatCompletionsBody),
@@ -147,7 +147,7 @@ DESCRIBED: Final[tuple[Described, ...]] = (
         "POST",
         "/v1/state/preview",
         "State",
-        "Try a message on a state",
+        "Preview what a message would do to a state",
         bodies.PreviewAnswer,
         bodies.PreviewBody,
         _STATE_ERRORS,
@@ -168,7 +168,7 @@ DESCRIBED: Final[tuple[Described, ...]] = (
         (_REQUEST_ID, _FROM, _ONLY_TENANT),
         (404,),
     ),
-    _admin("GET", "/admin/ledger", "Read the state of the books", bodies.LedgerAnswer),
+    _admin("GET", "/admin/ledger", "Read the state of the ledger", bodies.LedgerAnswer),
     _admin("DELETE", "/admin/data", "Delete a tenant's data", DataDeleted, (_OF_TENANT, _CONVERSATION, _KIND)),
     _admin("DELETE", "/admin/tenants/{tenant}", "Delete everything of a tenant", bodies.TenantDeleted, (_TENANT_PATH,)),
     _admin(

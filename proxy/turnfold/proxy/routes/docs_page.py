@@ -88,7 +88,7 @@ def _access(call: Mapping[str, Any]) -> str:
     names = {name for way in call["security"] for name in way}
     if "admin" in names:
         return "Needs the admin token: Authorization: Bearer, or x-turnfold-admin-token."
-    return "Authorization: Bearer names whose data it is." if names else "Needs no credential."
+    return "Authorization: Bearer identifies the tenant." if names else "Needs no credential."
 
 
 def _message(answer: Mapping[str, Any]) -> str:

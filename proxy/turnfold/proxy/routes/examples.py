@@ -367,8 +367,8 @@ _ERRORS: Final[dict[int, tuple[str, str, str | None]]] = {
     ),
     403: (
         "foreign_origin",
-        "Without auth.client_tokens only programs on this machine may use the operator's key; this request's 'host' or 'origin'"
-        " is another's, or a proxy passed it on.",
+        "Without TURNFOLD_CLIENT_TOKENS, only programs on this machine may use the operator's key; this request's 'host' or"
+        " 'origin' is different, or it came through a proxy.",
         None,
     ),
     404: ("section_unknown", "There is no section 's4d3fa9904a5b1e3aa2b7'.", "section_id"),
@@ -379,7 +379,7 @@ _ERRORS: Final[dict[int, tuple[str, str, str | None]]] = {
     ),
     410: ("section_expired", "The section 's4d3fa9904a5b1e3aa2b7' is no longer kept.", "section_id"),
     413: ("body_too_large", "The body is larger than 8388608 bytes.", None),
-    415: ("unsupported_encoding", "The body's content-encoding cannot be undone.", "content-encoding"),
+    415: ("unsupported_encoding", "The body's content-encoding cannot be decoded.", "content-encoding"),
     422: ("invalid_body", "message.role: Field required", "message.role"),
     431: ("headers_too_large", "The request's headers are larger than 65536 bytes (TURNFOLD_MAX_HEADER_BYTES).", None),
     501: (

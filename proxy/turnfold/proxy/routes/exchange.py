@@ -31,27 +31,27 @@ _PARAMETERS: Final = (
     Parameter(
         ACCEPT,
         "header",
-        "Encodings that the receiver takes, in its order; default: raw, facts, summary.",
+        "Encodings that the receiver accepts, in order of preference; default: raw, facts, summary.",
         {"type": "string", "pattern": f"^({_NAMES}(, ?{_NAMES})*)?$"},
     ),
     Parameter(
         BUDGET,
         "header",
-        "Tokens that the receiver has room for: the first accepted encoding that fits is answered, else the summary.",
+        "Maximum number of tokens: the first accepted encoding that fits is returned, else the summary.",
         {"type": "integer", "minimum": 1, "maximum": 999_999_999_999},
     ),
     Parameter(
         DRILL_DOWN,
         "header",
-        "Ids of sections whose originals are added, as far as the budget goes.",
+        "Ids of sections whose originals are added, as far as the budget allows.",
         {"type": "string", "pattern": "^([!-+.-~]+(, ?[!-+.-~]+)*)?$", "maxLength": 4000},
     ),
 )
 _REPLY: Final = {
     "x-turnfold-encoding": "The encoding that was chosen.",
     "x-turnfold-tokens": "Tokens of the text.",
-    "x-turnfold-fits": "Whether it keeps to the budget.",
-    "x-turnfold-drill-down": "Ids of the sections that can be drilled into, the first hundred of them.",
+    "x-turnfold-fits": "Whether the text fits the budget.",
+    "x-turnfold-drill-down": "Ids of sections for drill-down, at most the first hundred.",
 }
 
 
@@ -147,7 +147,7 @@ def exchange_operations(compressions: Compressions, store: Store) -> list[Operat
         Operation(
             method="POST",
             path="/v1/exchange",
-            summary="Hand a text to another agent in the form that it asks for",
+            summary="Return a text in an encoding that the receiver accepts",
             answer=ExchangeAnswer,
             body=ExchangeBody,
             work=exchange,

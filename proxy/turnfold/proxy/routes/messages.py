@@ -30,7 +30,7 @@ from turnfold.proxy.asking.operations import OperationModels
 from turnfold.proxy.routes.operations import Operation, OperationCall, Parameter
 
 _CONVERSATION: Final = Parameter(
-    "x-turnfold-conversation", "header", "A label by which what is kept can be found and deleted.", {"type": "string"}
+    "x-turnfold-conversation", "header", "A label to find and delete the stored data by.", {"type": "string"}
 )
 
 
@@ -54,7 +54,7 @@ def message_operations(roundtrips: Roundtrips, models: OperationModels) -> list[
         Operation(
             method="POST",
             path="/v1/messages/compress",
-            summary="Make old messages shorter, with their originals",
+            summary="Shorten old messages and keep their originals",
             answer=CompressMessagesAnswer,
             body=CompressMessagesBody,
             work=_compressing(roundtrips, models),

@@ -43,9 +43,9 @@ TAGS: Final[Mapping[str, str]] = {
     "Models": "Where clients point their base URL.",
     "Compression": "Compress texts and messages, and restore them.",
     "Conversations": "Conversations that Turnfold keeps within a token budget.",
-    "State": "Rules that users lay down and that no fold loses.",
-    "Cache": "Kept results of /v1/compress.",
-    "Your data": "What is kept of the caller, and its deletion.",
+    "State": "Rules that users set and that no fold loses.",
+    "Cache": "Cached results of /v1/compress.",
+    "Your data": "The caller's stored data, and its deletion.",
     "Admin": "For operators of Turnfold.",
     "Operation": "For orchestrators and monitoring.",
 }
@@ -55,9 +55,9 @@ _SECURITY: Final[Mapping[str, list[dict[str, list[str]]]]] = {
     "open": [{}],
 }
 _SCHEMES: Final = {
-    "credential": {"type": "http", "scheme": "bearer", "description": "Goes upstream, and names the tenant."},
+    "credential": {"type": "http", "scheme": "bearer", "description": "Sent upstream; identifies the tenant."},
     "admin": {"type": "http", "scheme": "bearer", "description": "The admin token (TURNFOLD_ADMIN_TOKEN)."},
-    "admin_header": {"type": "apiKey", "in": "header", "name": "x-turnfold-admin-token", "description": "The same in a header."},
+    "admin_header": {"type": "apiKey", "in": "header", "name": "x-turnfold-admin-token", "description": "The same, in a header."},
 }
 
 

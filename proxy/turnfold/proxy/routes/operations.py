@@ -152,7 +152,7 @@ class _Path:
         # What is packed may be a thousand times as long as what came.
         plain = await asyncio.to_thread(plain_body, data, coding, self._limits) if coding else data
         if plain is None:
-            raise Refused(415, "unsupported_encoding", "The body's content-encoding cannot be undone.", "content-encoding")
+            raise Refused(415, "unsupported_encoding", "The body's content-encoding cannot be decoded.", "content-encoding")
         if len(plain) > limit:
             raise _too_large(limit)
         validate = operation.body.model_validate_json

@@ -154,7 +154,7 @@ class _Calls:
             raise InvalidInput("input", "must be a text")
         for name, value in body.items():
             require(
-                (name, name in _PREVIEW_FIELDS, "is no field of a preview"),
+                (name, name in _PREVIEW_FIELDS, "is not a field of a preview"),
                 (name, name not in _SWITCHES or value is None or isinstance(value, bool), "must be true or false"),
             )
         machine = await self._machine_for(body, tenant, len(data))
@@ -187,7 +187,7 @@ class _Calls:
         """Where the preview begins: at most one of the four fields of a body of so many bytes."""
         given = [field for field in _STARTS if body.get(field) is not None]
         if len(given) > 1:
-            raise InvalidInput(given[1], f"cannot stand beside {given[0]}")
+            raise InvalidInput(given[1], f"cannot be combined with {given[0]}")
         if not given:
             return FRESH
         value = body[given[0]]

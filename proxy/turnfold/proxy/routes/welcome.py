@@ -84,9 +84,9 @@ def welcome_route(readiness: Readiness, *, has_dashboard: bool) -> Route:
 
 def _page(request: Request, ready: bool, parts: dict[str, str], links: tuple[tuple[str, str], ...]) -> Response:
     down = [name for name, state in parts.items() if state != "ok"]
-    health = "It is healthy." if ready and not down else f"It serves requests, but not all is well: {', '.join(down)} down."
+    health = "It is healthy." if ready and not down else f"It serves requests, but these parts are down: {', '.join(down)}."
     if not ready:
-        health = f"It cannot serve requests now: {', '.join(down)} down."
+        health = f"It cannot serve requests now; these parts are down: {', '.join(down)}."
     body = _PAGE.format(
         style=_STYLE,
         version=escape(version("turnfold")),

@@ -23,8 +23,8 @@ from turnfold.proxy.routes.operations import Operation, OperationCall, Parameter
 from turnfold.proxy.routes.parameters import TENANT, refuse_unknown
 from turnfold.proxy.store import Store
 
-_UPSTREAM: Final = Parameter("upstream", "query", "Of this upstream only: its URL without a path.", {"type": "string"})
-_MODEL: Final = Parameter("model", "query", "Of this model only.", {"type": "string"})
+_UPSTREAM: Final = Parameter("upstream", "query", "Only this upstream: its URL without a path.", {"type": "string"})
+_MODEL: Final = Parameter("model", "query", "Only this model.", {"type": "string"})
 
 
 def _chosen(query: Mapping[str, str]) -> tuple[str | None, str | None]:

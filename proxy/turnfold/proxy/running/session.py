@@ -57,7 +57,7 @@ def _run_beside(plan: RunPlan, command: Sequence[str], environment: Mapping[str,
             status = _run_at(f"http://{OWN_HOST}:{port}", command, {**environment, **keys})
     except ProxyNotStarted as exc:
         return Ended(_FAILED, (f"{exc}; the log is {log.path}",))
-    noted = (f"not all went well; the log is {log.path}",) if log.problem or (tally.failures and log.written) else ()
+    noted = (f"something went wrong; the log is {log.path}",) if log.problem or (tally.failures and log.written) else ()
     return Ended(status, (*tally.lines(), *noted))
 
 

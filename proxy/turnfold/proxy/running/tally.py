@@ -41,8 +41,8 @@ class Tally:
         """Two lines for the user: tokens, then dollars."""
         if not self._wires:
             return (
-                "no request came through: the command sent none, or it takes its address from elsewhere",
-                "docs/clients.md says where clients take it from",
+                "no requests came through: the command sent none, or it uses another address",
+                "docs/clients.md says where clients read their address from",
             )
         found = figures(self._sums)
         return self._token_line(found), _dollar_line(found)

@@ -120,7 +120,7 @@ class Likenesses:
         try:
             self._use(await asyncio.to_thread(open_local, self._settings.semantic))
         except EncoderFailed as exc:
-            _log.warning("recall goes by words alone (TURNFOLD_SEMANTIC_MODEL): %s", exc)
+            _log.warning("recall uses only words (TURNFOLD_SEMANTIC_MODEL): %s", exc)
 
     def _use(self, encoder: Encoder) -> None:
         self._vectors = PassageVectors(encoder, self._patient, self._settings, self._incidents)
@@ -161,7 +161,7 @@ class Likenesses:
         try:
             held = await self._records.find(place.spot, wanted)
         except StoreError as exc:
-            _log.info("recall is decided alone, without the store: %s", exc)
+            _log.info("recall is decided in this process only, without the store: %s", exc)
             return tuple(wanted)  # not remembered: the store is asked again
         errand = self._errand(exchange, place)
         made = [found or await self._first(messages, one, place, errand) for one, found in zip(wanted, held, strict=True)]
@@ -175,7 +175,7 @@ class Likenesses:
             try:
                 made = await self._records.keep_first(place.spot, made, place.label)
             except StoreError as exc:
-                _log.info("recall is decided alone, without the store: %s", exc)
+                _log.info("recall is decided in this process only, without the store: %s", exc)
                 made = unknown  # what follows from the messages alone, so that replicas agree
         return made
 
@@ -201,7 +201,7 @@ class Likenesses:
         except TimeoutError:
             self.late += 1
         except StoreError as exc:
-            _log.info("recall goes by words: %s", type(exc).__name__)
+            _log.info("recall uses only words: %s", type(exc).__name__)
         return None
 
     async def _question(self, text: str, errand: Errand, encoder: Encoder) -> bytes | None:

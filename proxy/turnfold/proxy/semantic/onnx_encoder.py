@@ -65,7 +65,7 @@ def _package(name: str) -> Path:
     spec = find_spec(module) if module.isidentifier() else None
     folders = list(spec.submodule_search_locations or ()) if spec is not None else []
     if not folders:
-        raise EncoderFailed(f"{name!r} is no file, no directory and no installed package")
+        raise EncoderFailed(f"{name!r} is not a file, a directory or an installed package")
     return Path(folders[0])
 
 
@@ -95,7 +95,7 @@ class OnnxEncoder:
         self._session, self._tokenizer, version = opened
         self._inputs = [one.name for one in self._session.get_inputs()]
         if unknown := set(self._inputs) - _INPUTS:
-            raise EncoderFailed(f"{files.model} wants an input that is not known: {min(unknown)}")
+            raise EncoderFailed(f"{files.model} needs an unknown input: {min(unknown)}")
         self.name = f"onnx-{version}"
         self.dimension = 0
         self.dimension = len(self._vector("A text to try it with."))

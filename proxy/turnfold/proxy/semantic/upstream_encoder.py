@@ -68,8 +68,8 @@ _SAID: Final = {
     "unreachable": "it cannot be reached",
     "slow": "it does not answer in time",
     "failed": "it answered with an error",
-    "unreadable": "its answer has not one vector for each text",
-    "dimension": "its vectors have another number of dimensions than before, or than asked for",
+    "unreadable": "its answer does not have one vector per text",
+    "dimension": "its vectors have a different number of dimensions than before, or than requested",
     "budget": "TURNFOLD_SEMANTIC_DOLLARS_PER_DAY is spent",
 }
 
@@ -224,7 +224,7 @@ class UpstreamEncoder:
         for breaker in self._breakers_of(errand):
             breaker.succeed()
         if self._told:
-            _log.log(self._level, "%s makes vectors again", self.label)
+            _log.log(self._level, "%s returns vectors again", self.label)
             self._told = ""
 
     async def _send(self, inputs: Sequence[str], errand: Errand) -> PostedAnswer:
@@ -287,7 +287,7 @@ class UpstreamEncoder:
         status = f" ({answer.status})" if answer is not None and answer.status else ""
         said = f"{self.label}: {_SAID[reason]}{status}"
         if self._told != reason:
-            _log.log(self._level, "recall goes by words alone for now: %s", said)
+            _log.log(self._level, "recall uses only words for now: %s", said)
             self._told = reason
         return EncoderFailed(said)
 

@@ -58,7 +58,7 @@ def version_of(value: object) -> int:
     """
     version = value.get(VERSION, 0) if isinstance(value, dict) else 0
     if type(version) is not int:
-        raise UnreadableRecord("its version is no number")
+        raise UnreadableRecord("its version is not a number")
     return version
 
 
@@ -139,4 +139,4 @@ def report_unreadable(kind: str, problem: str) -> None:
 @lru_cache(maxsize=256)  # a line for each kind and reason: a log may hold thousands of such records
 def log_once(kind: str, problem: str) -> None:
     """The line; repeated calls log nothing."""
-    _log.warning("A stored %s is left out: %s.", kind, problem)
+    _log.warning("A stored %s is skipped: %s.", kind, problem)

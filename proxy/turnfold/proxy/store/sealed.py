@@ -72,7 +72,7 @@ class SealedStore(BooksOf):
                 raise StoreFailed(f"what is stored is encrypted, and {_SETTING} is not set")
         else:
             if held is not None and self._cipher.open(_place(_WITNESS), held) != _WORD:
-                raise StoreFailed(f"none of {_SETTING} opens what is stored: add the key that it was encrypted with")
+                raise StoreFailed(f"no key in {_SETTING} decrypts the stored data: add the key that it was encrypted with")
             await self._store.put([Item(_WITNESS, self._cipher.seal(_place(_WITNESS), _WORD), self._ttl)])
         self._fits = True
 
@@ -81,7 +81,7 @@ class SealedStore(BooksOf):
             return value
         plain = self._cipher.open(_place(key), value)
         if plain is None:
-            report_unreadable(key.kind, f"none of {_SETTING} opens it, or it belongs to another key")
+            report_unreadable(key.kind, f"no key in {_SETTING} decrypts it, or it was stored under another key")
         return plain
 
     def _sealed(self, items: Sequence[Item]) -> list[Item]:
@@ -105,7 +105,7 @@ class SealedStore(BooksOf):
         (held,) = await self._store.get([item.key])
         plain = self._opened(item.key, held)
         if held is not None and plain is None:
-            raise StoreFailed(f"a value that none of {_SETTING} opens is not replaced")
+            raise StoreFailed(f"a value that no key in {_SETTING} decrypts is not replaced")
         # What is stored is compared as it is stored: sealed anew, the same value would be other bytes.
         return plain == expected and await self._store.swap(held, *self._sealed([item]))
 

@@ -174,7 +174,7 @@ class LostFiles:
             if file in (self._told, _identity(_aside(self._path))):
                 return
             self._told = file
-        _log.warning("%s was deleted or replaced: the file of that name is opened, what was in the old one is lost", self._path)
+        _log.warning("%s was deleted or replaced: Turnfold opens the file of that name; the old data is lost", self._path)
         left_out["store file"] += 1
 
 

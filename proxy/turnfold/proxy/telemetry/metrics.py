@@ -79,17 +79,17 @@ class Metrics:
         def counter(name: str, text: str, *labels: str) -> Counter:
             return Counter(f"turnfold_{name}", text, labels, registry=registry)
 
-        self._requests = counter("requests", "Requests for a model's turn, by what became of them.", "status", "model")
+        self._requests = counter("requests", "Requests to a model, by status and model.", "status", "model")
         self._wires = counter("wire_requests", "Requests by their format: chat, responses or messages.", "wire")
-        self._tokens_before = counter("tokens_before", "Tokens of served requests as they came in.", "model")
-        self._tokens_sent = counter("tokens_sent", "Tokens of served requests as they went out.", "model")
-        self._tokens_saved = counter("tokens_saved", "Tokens that did not go out.", "model")
+        self._tokens_before = counter("tokens_before", "Tokens of served requests as received.", "model")
+        self._tokens_sent = counter("tokens_sent", "Tokens of served requests as sent.", "model")
+        self._tokens_saved = counter("tokens_saved", "Tokens saved: received but not sent.", "model")
         self._usage = counter("upstream_tokens", "Tokens as the upstream reported them.", "kind", "model")
         self._paid = counter("dollars_paid", "Dollars paid, for models of known price.", "model")
-        self._without = counter("dollars_without_turnfold", "Dollars that it would have been, by the cache model.", "model")
+        self._without = counter("dollars_without_turnfold", "Estimated dollars without Turnfold.", "model")
         self._saved = Gauge(
             "turnfold_dollars_saved",
-            "Dollars that it would have been without Turnfold, less those paid.",
+            "Dollars without Turnfold minus dollars paid.",
             ["model"],
             registry=registry,
             multiprocess_mode="sum",
@@ -104,21 +104,21 @@ class Metrics:
         self._series: dict[tuple[object, tuple[str, ...]], Any] = {}
         self._served: dict[str, tuple[Counter, ...]] = {}
         self._open: dict[str, InFlightCount] = {}
-        self._folds = counter("folds", "Requests that went out folded.", "model")
+        self._folds = counter("folds", "Requests that were sent folded.", "model")
         self._recoveries = counter("recoveries", "Requests recovered from a context overflow.", "model")
         self._failed_open = counter("failed_open", "Requests sent unchanged because Turnfold failed.", "reason")
-        self._upstream_errors = counter("upstream_errors", "Answers of the upstream that were errors; none: no answer.", "code")
+        self._upstream_errors = counter("upstream_errors", "Error responses of the upstream; none: no response.", "code")
         self._store_failures = counter("store_failures", "Calls of the store that failed.")
         self._dropped = counter("receipts_dropped", "Receipts that were not written.")
         self._incidents = counter("background_failures", "Failures of loops and tasks in the background.", "part")
-        self._left_out = counter("damaged_records", "Stored records that were left out.", "kind")
-        self._vectors = counter("vector_failures", "Calls for sentence vectors that gave none, or not in time.", "reason")
+        self._left_out = counter("damaged_records", "Stored records that were skipped.", "kind")
+        self._vectors = counter("vector_failures", "Calls for sentence vectors that returned none, or not in time.", "reason")
         self._add_times(registry)
         self._add_gauges(registry)
 
     def _add_times(self, registry: CollectorRegistry) -> None:
         self._overhead = Histogram(
-            "turnfold_overhead_seconds", "Our time before a request goes out.", buckets=_OVERHEAD, registry=registry
+            "turnfold_overhead_seconds", "Turnfold overhead before a request is sent.", buckets=_OVERHEAD, registry=registry
         )
         self._first_byte = Histogram(
             "turnfold_first_byte_seconds", "From arrival to the first byte of the answer.", buckets=_FIRST_BYTE, registry=registry
@@ -133,19 +133,19 @@ class Metrics:
     def _add_gauges(self, registry: CollectorRegistry) -> None:
         self._in_flight = Gauge(
             "turnfold_requests_in_flight",
-            "Requests being served now: for a model's turn (model), or passed through.",
+            "Requests being served now: to a model (model), or passed through.",
             ["kind"],
             registry=registry,
             multiprocess_mode="livesum",
         )
         self._store_up = Gauge(
             "turnfold_store_up",
-            "Whether the store is in use and takes receipts (least of the workers).",
+            "1 if the store is in use and accepts receipts (minimum over the workers).",
             registry=registry,
             multiprocess_mode="livemin",
         )
         self._queued = Gauge(
-            "turnfold_receipts_queued", "Receipts not in the store yet.", registry=registry, multiprocess_mode="livesum"
+            "turnfold_receipts_queued", "Receipts waiting to be written.", registry=registry, multiprocess_mode="livesum"
         )
         self._tasks = Gauge(
             "turnfold_tasks",

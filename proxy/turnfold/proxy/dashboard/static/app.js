@@ -34,7 +34,7 @@ function fail(problem, again = () => show(false)) {
   if (problem instanceof api.SignedOut) { start(); return; }
   if (main.querySelector(".problem")?.textContent !== problem.message) {
     main.replaceChildren(el("p", { class: "problem", role: "alert" }, problem.message),
-      el("p", {}, el("button", { type: "button", onclick: again }, "Try again"), el("span", { class: "faint" }, ` Turnfold is asked again every ${AGAIN / 1000} seconds.`)));
+      el("p", {}, el("button", { type: "button", onclick: again }, "Try again"), el("span", { class: "faint" }, ` Retrying every ${AGAIN / 1000} seconds.`)));
   }
   const turn = shown;
   setTimeout(() => { if (turn === shown) again(); }, AGAIN);

@@ -55,13 +55,13 @@ export function pair(title, before, after, note = null) {
 
 export function block(section) {
   if (!section.kept) {
-    const why = section.problem === "expired" ? "It was kept once and has expired or was deleted." : section.problem === "never kept"
-      ? "It was never kept (TURNFOLD_STORE_SAVE_ORIGINALS is false, the store keeps nothing, or there was no room)." : `It is ${section.problem}.`;
+    const why = section.problem === "expired" ? "It was stored, but has expired or was deleted." : section.problem === "never kept"
+      ? "It was never stored (TURNFOLD_STORE_SAVE_ORIGINALS is false, the store keeps nothing, or there was no room)." : `It is ${section.problem}.`;
     return el("div", { class: "notice" }, "The original of block ", el("code", {}, section.id), " is not here. ", why);
   }
   const read = section.messages.map(readMessage);
   const aligned = section.instead !== null && section.instead.length === read.length;
-  const missing = section.instead === null ? "What was sent instead is not kept." : "Sent as it is, or not kept because something in it is private.";
+  const missing = section.instead === null ? "What was sent instead is not stored." : "Sent unchanged, or not stored because it contains private text.";
   const body = aligned
     ? read.map((message, i) => pair(`${i + 1}. ${message.role}`, message.text, section.instead[i], missing))
     : [el("div", { class: "pair" },

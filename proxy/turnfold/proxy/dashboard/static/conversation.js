@@ -44,8 +44,8 @@ export async function conversation({ parts, values, still, fail }) {
       row[0] = el("button", { type: "button", class: "link", onclick: () => open(one, true) }, row[0].firstChild);
       return [...row, count(one.folded_sections)];
     });
-    list.replaceChildren(...[rows.length ? table(`${plural(rows.length, "request")}, the newest first`, ["when", "status", "model", "tokens", "tags", "blocks"], rows, { cards: true, wrap: [2, 4], texts: [1, 2, 4] })
-      : el("p", { class: "faint" }, "No request of it within the time looked through."),
+    list.replaceChildren(...[rows.length ? table(`${plural(rows.length, "request")}, newest first`, ["when", "status", "model", "tokens", "tags", "blocks"], rows, { cards: true, wrap: [2, 4], texts: [1, 2, 4] })
+      : el("p", { class: "faint" }, "No request of this conversation in the time searched."),
     next !== null && el("button", { type: "button", onclick: async () => { try { await look(LOOKS); if (still()) paint(); } catch (problem) { fail(problem); } } }, "Look further back")].flat().filter(Boolean));
     return sorted;
   };

@@ -19,8 +19,8 @@ function row(message) {
     el("p", {}, message.why),
     el("div", { class: "pair" },
       el("div", {}, el("h3", {}, "original"), plain(message.before)),
-      el("div", {}, el("h3", {}, "as forwarded"), message.after === null ? el("p", { class: "faint" }, "Left out; its block’s text stands beside a message that is kept.") : marked(message.after))),
-    message.recall.length > 0 && [el("h3", {}, "Recalled behind it"), message.recall.map((passage) => el("blockquote", {}, el("strong", {}, `${passage.role}: `), passage.text))]);
+      el("div", {}, el("h3", {}, "as forwarded"), message.after === null ? el("p", { class: "faint" }, "Left out; its block’s text is placed with a kept message.") : marked(message.after))),
+    message.recall.length > 0 && [el("h3", {}, "Recalled after it"), message.recall.map((passage) => el("blockquote", {}, el("strong", {}, `${passage.role}: `), passage.text))]);
 }
 
 function result(found) {
@@ -56,7 +56,7 @@ export async function inspect({ still }) {
       said.textContent = problem.message;
     }
   } },
-  el("p", { class: "faint" }, "Paste the JSON body of a request in any of the three formats. It is folded here, with the settings in force; nothing is sent and nothing is kept."),
+  el("p", { class: "faint" }, "Paste the JSON body of a request in any of the three formats. It is folded here, with the current settings; nothing is sent or stored."),
   el("label", { for: "body" }, "Body"), body,
   el("div", { class: "tools" }, el("label", {}, "Or a file", file), el("label", { for: "budget" }, "Budget in tokens (optional)", budget), el("button", { class: "main", type: "submit" }, "Inspect")), said);
   return { nodes: [el("h1", {}, "Inspect a request"), form, shown] };

@@ -93,8 +93,8 @@ function tiles(totals) {
     ["Requests", count(totals.requests), `${count(totals.failed)} failed`],
     ["Dollars saved", dollarsSaved(dollars), dollars.saved === null ? unknown : [`paid ${money(dollars.paid)} instead of ${money(dollars.without_turnfold)}`, unknown].filter(Boolean).join("; ")],
     ["Tokens saved", short(tokens.saved), tokens.before > 0 && `${share(tokens.saved_share)} of ${short(tokens.before)}`],
-    ["Cache hits", share(usage.cached_share), "of prompt tokens, as the upstream says"],
-    ["Added latency", ms(totals.ms.overhead_mean), "Turnfold, mean of a request"],
+    ["Cache hits", share(usage.cached_share), "of prompt tokens, as reported by the upstream"],
+    ["Added latency", ms(totals.ms.overhead_mean), "Turnfold overhead, mean per request"],
     ["Folded", count(totals.folds.requests), `served, including recoveries; ${plural(totals.folds.events, "fold event")}`],
   ];
   if (observed.requests) shown.push(["Only observed", count(observed.requests), `would send ${short(observed.tokens_after)} of ${short(observed.tokens_before)} tokens`]);
@@ -121,8 +121,8 @@ function statuses(found, asked) {
   const rows = found.statuses.map((one) => [
     el("a", { href: go("requests", [], { status: one.status, reason: one.reason || null, tenant: asked.tenant, model: asked.model, tag: asked.tag }) }, badge(one.status), one.reason && ` ${one.reason}`),
     one.words, count(one.requests), one.failed ? count(one.failed) : "–"]);
-  return el("section", { class: "sheet" }, rows.length ? table("What became of requests", ["status", "why", "requests", "failed"], rows, { wrap: [0, 1] })
-    : [el("h2", {}, "What became of requests"), el("p", { class: "faint" }, "No requests in this range.")]);
+  return el("section", { class: "sheet" }, rows.length ? table("Outcome of requests", ["status", "why", "requests", "failed"], rows, { wrap: [0, 1] })
+    : [el("h2", {}, "Outcome of requests"), el("p", { class: "faint" }, "No requests in this range.")]);
 }
 
 // What takes longer than the rest, each on its own: none keeps the others waiting.
@@ -141,7 +141,7 @@ function later(body, asked, found, still, compare) {
   if (found.holds_out && asked.tag === undefined) {
     compare().then((report) => put("held-out", heldOut(report.held_out))).catch(tell("held-out", "Hold-out"));
   } else if (found.holds_out) {
-    put("held-out", el("section", { class: "sheet", id: "held-out" }, el("h2", {}, "Hold-out"), el("p", { class: "faint" }, "The comparison does not tell tags apart: remove the tag to see it.")));
+    put("held-out", el("section", { class: "sheet", id: "held-out" }, el("h2", {}, "Hold-out"), el("p", { class: "faint" }, "The comparison is not available by tag: remove the tag to see it.")));
   }
 }
 
@@ -161,12 +161,12 @@ function errors(found, { ledger, store, background, damaged_records: damaged }, 
   const damagedNumber = Object.values(damaged).reduce((sum, number) => sum + number, 0);
   const problem = store.problem || ledger.problem;
   const open = found.statuses.filter((one) => one.status === "failed-open").reduce((sum, one) => sum + one.requests, 0);
-  const facts = [["Not served by the upstream", count(totals.failed)], ["Answer broke off", count(totals.incomplete)], ["Sent unfolded after a failure of ours", count(open)],
-    ["Receipts dropped since the start", count(ledger.dropped)], ["Damaged records left out", count(damagedNumber)], ["Store", problem ? `${problem}; receipts that wait: ${count(ledger.queued)}` : "in use"]];
+  const facts = [["Not served by the upstream", count(totals.failed)], ["Response cut short", count(totals.incomplete)], ["Sent unfolded because Turnfold failed", count(open)],
+    ["Receipts dropped since the start", count(ledger.dropped)], ["Damaged records skipped", count(damagedNumber)], ["Store", problem ? `${problem}; receipts waiting: ${count(ledger.queued)}` : "in use"]];
   return el("section", { class: "sheet", id: "errors" }, el("h2", {}, "Errors"),
     el("dl", { class: "facts" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
     background.length > 0 && el("details", {}, el("summary", {}, `${plural(background.length, "failure")} in the background`), el("ul", {}, background.map((one) => el("li", {}, el("code", {}, JSON.stringify(one)))))),
-    failed.length ? table("Newest failures, Turnfold's own included", ["when", "status", "upstream", "model"], failed.map((one) => [
+    failed.length ? table("Newest failures, including Turnfold's own", ["when", "status", "upstream", "model"], failed.map((one) => [
       el("a", { href: go("request", [one.request_id], { at: Math.floor(one.at) }) }, moment(one.at)), badge(one.status), outcome(one), named(one.model || "(unknown)")]), { wrap: [3], texts: [1, 2, 3], level: "h3" })
       : el("p", { class: "faint" }, "No failed request within a month."));
 }
@@ -179,6 +179,6 @@ function heldOut(sides) {
   const cell = (value, write) => (value ? `${write(value.mean)} ± ${write(value.plus_minus)}` : "–");
   const rows = [["Conversations", count(sides.held_out.conversations), count(sides.others.conversations)], ["Requests", count(sides.held_out.requests), count(sides.others.requests)],
     ...COMPARED.map(([name, title, write]) => [title, cell(sides.held_out[name], write), cell(sides.others[name], write)])];
-  return el("section", { class: "sheet", id: "held-out" }, table("Hold-out: conversations left unfolded, beside the others", ["mean of a request", "held out", "others"], rows),
+  return el("section", { class: "sheet", id: "held-out" }, table("Hold-out: unfolded conversations compared with the others", ["mean per request", "held out", "others"], rows),
     el("p", { class: "faint" }, "± is half of a 95% confidence interval over conversations."));
 }

@@ -33,7 +33,7 @@ export function details(receipt, why) {
 export const blocks = (sections) => (sections.length ? sections.map(block) : el("p", { class: "faint" }, "It has no folded blocks."));
 
 export const recallNote = () => el("p", { class: "faint" },
-  "Marked text is Turnfold's own: markers, the fence around quotes, and “…” where something was left out. Passages recalled for the question, and cache marks, are in the request itself, which is not kept: ",
+  "Marked text is Turnfold's own: markers, the fence around quotes, and “…” where something was left out. Passages recalled for the question, and cache marks, are in the request itself, which is not stored: ",
   el("a", { href: "#/inspect" }, "inspect the request’s body"), " to see them.");
 
 export async function request({ parts, values }) {

@@ -39,8 +39,8 @@ export async function requests({ values, still, fail }) {
   const older = el("button", { type: "button", onclick: () => more() }, "Older requests");
   const paint = () => {
     const rows = [...held.values()].sort((a, b) => b.at - a.at).map(requestRow);
-    list.replaceChildren(...[rows.length ? table("Requests, the newest first", HEADS, rows, { cards: true, wrap: [2, 4, 5, 6], texts: TEXTS })
-      : el("p", { class: "faint" }, Object.keys(only).length ? "No request fits these filters within a month." : "No requests yet. Point a client at this Turnfold, and they appear here.")].flat());
+    list.replaceChildren(...[rows.length ? table("Requests, newest first", HEADS, rows, { cards: true, wrap: [2, 4, 5, 6], texts: TEXTS })
+      : el("p", { class: "faint" }, Object.keys(only).length ? "No request matches these filters within a month." : "No requests yet. Point a client at this Turnfold, and they appear here.")].flat());
     older.hidden = next === null;
   };
   const take = (found, fresh) => {

@@ -310,7 +310,7 @@ class RedisStore:
 
         for damaged in await self._call(lambda: _all(map(write, groups))):
             for _ in damaged:
-                report_unreadable("log or table of sums", "it was damaged, and begins anew")
+                report_unreadable("log or table of sums", "it was damaged and starts empty")
 
     async def log(self, name: str, position: int = 0, limit: int = 1000) -> tuple[list[bytes], int | None]:
         key = self._keys.own(b"l", name)
@@ -409,12 +409,12 @@ _GRANTS: Final = "~turnfold:* +@read +@write +@scripting +@connection +info"
 _GRANTS_OF_CLUSTER: Final = "+cluster +command"
 #: What a server that is of another kind than the URL says answers, and what to do.
 _KNOWN_CAUSES: Final = (
-    ("Cluster mode is not enabled", "the server is no cluster's: use redis://"),
-    ("cluster support disabled", "the server is no cluster's: use redis://"),
+    ("Cluster mode is not enabled", "the server is not part of a cluster: use redis://"),
+    ("cluster support disabled", "the server is not part of a cluster: use redis://"),
     ("unknown command 'EVALSHA'", "it seems to be a Sentinel: use redis+sentinel://HOST:PORT/NAME"),
     ("unknown command 'MGET'", "it seems to be a Sentinel: use redis+sentinel://HOST:PORT/NAME"),
-    ("unknown command 'SENTINEL", "the server is no Sentinel: use redis://"),
-    ("unknown command `SENTINEL", "the server is no Sentinel: use redis://"),
+    ("unknown command 'SENTINEL", "the server is not a Sentinel: use redis://"),
+    ("unknown command `SENTINEL", "the server is not a Sentinel: use redis://"),
     ("HELLO must be called", "the server asks for a password, and the URL has none"),
     ("NOAUTH", "the server asks for a password, and the URL has none"),
     ("used memory > 'maxmemory'", "the server is full (maxmemory), and may evict nothing: give it more memory"),
@@ -428,7 +428,7 @@ def _translate(exc: Exception) -> StoreError:
     said = str(exc)
     if isinstance(exc, errors.NoPermissionError) or any(words in said for words in _FORBIDDEN):
         grants = f"{_GRANTS} (in a cluster also {_GRANTS_OF_CLUSTER})"
-        return StoreForbidden(f"Redis: {said}; what Turnfold's user needs: ACL SETUSER NAME {grants}")
+        return StoreForbidden(f"Redis: {said}; Turnfold's user needs: ACL SETUSER NAME {grants}")
     if isinstance(exc, (errors.DataError, ValueError, TypeError, OverflowError)) or said.startswith(_WRONG_TYPE):
         return StoreRefused(f"Redis: {exc}")
     if "CERTIFICATE_VERIFY_FAILED" in said:
