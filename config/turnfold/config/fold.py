@@ -21,11 +21,11 @@ from turnfold.config.settings import Settings
 from turnfold.config.sources import SettingsError
 from turnfold.config.windows import window_of
 
-_LONGEST_NAME: Final = 200  # characters of a model's name that is remembered: clients choose it
+_LONGEST_NAME: Final = 200  # longer model names are not remembered, because clients choose them
 
 
 def fold_options(settings: Settings, model: str, budget: int | None = None) -> FoldOptions:
-    """The fold options for a model. Where no share of cache hits is set, what is usual at its prices is believed until more is
+    """The fold options for a model. If no share of cache hits is set, the usual share at its prices is assumed until more is
     known.
 
     Args:
@@ -70,7 +70,7 @@ class OptionsByModel(Protocol):
 
 
 def options_by_model(settings: Settings) -> OptionsByModel:
-    """`fold_options` under these settings, which remembers what it gave."""
+    """`fold_options` under these settings, memoised."""
     remembered = lru_cache(maxsize=256)(partial(fold_options, settings))
 
     def options_for(model: str, budget: int | None = None) -> FoldOptions:
@@ -80,12 +80,12 @@ def options_by_model(settings: Settings) -> OptionsByModel:
 
 
 def _set_belief(share: float) -> FoldDecision:
-    """The share that is set, to be decided and kept: what is adopted of written summaries rests on such decisions."""
+    """The configured share as a belief that is recorded with each decision, which adopted summaries depend on."""
     return FoldDecision(set_warmth(share))
 
 
 def _is_anthropic(url: str) -> bool:
-    """Whether an upstream is the one that serves Claude alone, where a model may have a name of any kind."""
+    """Whether an upstream serves only Claude models, whatever the model is called."""
     host = (urlsplit(url).hostname or "").lower()
     return host == "anthropic.com" or host.endswith(".anthropic.com")
 

@@ -1,4 +1,4 @@
-"""What every group of settings is built on.
+"""The base class of every group of settings.
 
 Lives here: the base class. Does not belong here: any setting.
 """
@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict
 
 
 class SettingsGroup(BaseModel):
-    """Settings that are given together. A name that is none is refused, and nothing changes once the process runs.
+    """Settings of one table. Unknown names are refused, and values are frozen.
 
-    Infinity is refused too: no timer of the HTTP client takes it, so every request would fail.
+    Infinity is refused too: the HTTP client's timers do not accept it, so every request would fail.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)

@@ -1,9 +1,9 @@
-"""The proxy on the way to an upstream, by a setting or by the variables that every program reads.
+"""The outbound proxy for an upstream, from the setting or from the usual environment variables.
 
-Lives here: ``HTTPS_PROXY``, ``HTTP_PROXY``, ``ALL_PROXY`` and ``NO_PROXY`` (lower case wins), and which hosts go past the proxy.
+Lives here: ``HTTPS_PROXY``, ``HTTP_PROXY``, ``ALL_PROXY`` and ``NO_PROXY`` (lower case wins), and which hosts bypass the proxy.
 Does not belong here: connections, any other variable (``sources``).
 
-Loopback addresses are never asked of a proxy, as in Go's and curl's clients: the proxy would look for them on its own machine.
+Requests to loopback addresses never use a proxy, as in Go's and curl's clients: the proxy would connect to its own machine.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _parse(text: str, source: str) -> OutboundProxy:
     try:
         parts = urlsplit(whole)
         port = parts.port
-    except ValueError:  # its message quotes what stands where the port should: part of a password with a slash in it
+    except ValueError:  # its message quotes the text in place of the port, which may be part of a password that contains a slash
         what = "is not a proxy URL; percent-encode /, ?, # and @ in a password"
         raise SettingsError(f"{source}: {shown!r} {what}") from None
     if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:

@@ -1,8 +1,8 @@
 """Where Turnfold keeps its files on a machine.
 
-Lives here: the default places, ``~`` in a setting. Does not belong here: making them.
+Lives here: the default places, ``~`` in a setting. Does not belong here: creating them.
 
-A user may have no home directory: a container can run under any number.
+A user may have no home directory: a container can run with any user id.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def default_store_url() -> str:
 
 
 def in_home(path: str, variable: str) -> Path:
-    """A path of a setting, its ``~`` replaced.
+    """The path in a setting, with ``~`` expanded.
 
     Raises:
         SettingsError: there is no such home directory; names the setting.

@@ -31,28 +31,28 @@ from turnfold.config.settings import ModelSettings, Settings
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, ModelPrice, Provider, TieredPrices
 
-# Whose names a family may be guessed among; a hoster's prices say nothing of another model that begins alike.
+# Providers whose model families may be guessed by name; a hoster's prices say nothing about a model with a similar name.
 _MAKERS: Final = ("openai", "anthropic", "google", "deepseek", "x-ai", "mistral")
-# OpenAI's embedding models, which the price list finds by OpenAI's own address alone; gateways have them under these names too.
+# OpenAI's embedding models. The price list finds them only by OpenAI's own address, but gateways use the same names.
 _EMBEDDING: Final = "text-embedding-"
 _EMBEDDING_MAKER: Final = "openai"
 # Dates and tags: gpt-4o-2024-08-06, claude-sonnet-4-5-20250929, gpt-4-0613, gemini-2.5-pro-preview-05-06, x:free, x@latest.
 _TAG: Final = re.compile(r"(?:-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|(?:preview|exp)(?:-\d{2}-\d{2})?|latest)|[:@][\w.-]*)$")
-# Bedrock's names, which gateways hand on: a region or none, the maker, the model.
+# Bedrock's names, which gateways pass on: an optional region, the maker, the model.
 _BEDROCK: Final = re.compile(r"(?:[a-z]{2,6}(?:-[a-z]+)?\.)?[a-z0-9]{2,20}\.[a-z][a-z0-9]*-")
 _MAX_NAME: Final = 200
 _TUNED: Final = "ft:"
-#: A gateway's name for what it gives away (OpenRouter): the tag is part of the price.
+#: OpenRouter's tag for free models: the tag is part of the price.
 _FREE: Final = ":free"
-#: Providers that bill sound at many times the price of text: where the list has no price for it, the model's is unknown.
+#: Providers that bill audio at many times the price of text: if the list has no audio price, the model's price is unknown.
 _SOUND_IS_DEARER: Final = frozenset({"openai", "azure"})
-#: What providers call the processing that the price list is about; "auto" is what some repeat from the request.
+#: Providers' names for the service tier that the price list covers; some repeat "auto" from the request.
 _USUAL_TIERS: Final = frozenset({"", "auto", "default", "on_demand", "standard", "standard_only"})
 #: Provider and tier that cost the same (Groq, "Flex processing").
 _SAME_PRICE: Final = frozenset({("groq", "flex")})
 _HOUR_WRITE: Final = 2.0  # of an input token's price (Anthropic, "Prompt caching": one-hour writes)
 
-# Where prompt_cache_breakpoint came in (OpenAI, prompt caching guide): version 5.6 of the gpt family, and what follows it.
+# prompt_cache_breakpoint was introduced with version 5.6 of the gpt family (OpenAI, prompt caching guide).
 _GPT_VERSION: Final = re.compile(r"gpt-(\d{1,3})(?:\.(\d{1,3}))?(?:$|[-:@])")
 _FIRST_WITH_BREAKPOINTS: Final = (5, 6)
 
@@ -64,18 +64,18 @@ _REGIONAL_HOST: Final = re.compile(r"https://[a-z]{2}\.api\.openai\.com(?:[:/]|$
 _FIRST_DEARER_IN_REGIONS: Final = (5, 4)
 _REGION_OF_CLAUDE: Final = "us"
 
-#: Name of a family -> ratios, for what the packaged table does not know; a longer name that begins so is meant too.
+#: Name prefix of a family -> ratios that the packaged table lacks.
 _RATIOS: Final[Mapping[str, CachePrices]] = {
     "gpt-5.6": CachePrices(read=0.1, write=1.25),
     "gpt-5": CachePrices(read=0.1, write=1.0),
     "claude-": CachePrices(read=0.1, write=1.25),
 }
-#: What is assumed of a cache whose prices are unknown: most providers ask a tenth for what is read from it, none much less.
-#: Where a read is cheaper than assumed, folds cost more than they save; where it is dearer, they only come late.
+#: Assumed price of a cached read if unknown: most providers charge a tenth, none much less.
+#: If reads are cheaper than assumed, folds cost more than they save; if they are dearer, folds only come late.
 _ASSUMED: Final = CachePrices(read=0.1, write=1.0)
 
-#: Beginning of a name, with dashes for dots -> tokens of the shortest prefix that is cached, where that is more than usual; the
-#: longest beginning counts. Anthropic, "Prompt caching", and Google, "Context caching", as of October 2026.
+#: Name prefix, with dashes for dots -> tokens of the shortest cached prefix, if that is more than usual; the longest
+#: matching name prefix counts. Anthropic, "Prompt caching", and Google, "Context caching", as of October 2026.
 _LEAST_CACHED: Final[Mapping[str, int]] = {
     "claude-3-haiku": 2048,
     "claude-3-5-haiku": 2048,
@@ -99,7 +99,7 @@ class ModelPrices:
         cache_breakpoints: whether the model takes ``prompt_cache_breakpoint``.
         priced_as: ``provider/model`` of the price list, "settings", or "" when unknown.
         guessed: only the family is known: good enough for ratios, not for a bill.
-        if_cached: what is assumed of a cache of which nothing is known, once it was seen; None where its prices are known.
+        if_cached: assumed cache prices once cached tokens were seen; None if the prices are known.
     """
 
     input: float | None
@@ -199,7 +199,7 @@ def takes_breakpoints(model: str) -> bool:
 
 
 def _gpt_version(model: str) -> tuple[int, int]:
-    """Its numbers; zeros for another model."""
+    """The version's numbers; zeros for another model."""
     match = _GPT_VERSION.match(bare_name(model))
     return (int(match[1]), int(match[2] or 0)) if match else (0, 0)
 
@@ -213,14 +213,14 @@ def _known_ratios(model: str) -> CachePrices:
 @lru_cache(maxsize=1024)
 def least_cached(model: str) -> int:
     """Tokens of the shortest prefix that a model's provider caches: 1,024 unless another figure is known."""
-    name = bare_name(model).rpartition("anthropic.")[2].replace(".", "-")  # Bedrock puts the maker in front
+    name = bare_name(model).rpartition("anthropic.")[2].replace(".", "-")  # Bedrock puts the maker's name first
     family = max((known for known in _LEAST_CACHED if name.startswith(known)), key=len, default=None)
     return _LEAST_CACHED[family] if family else USUAL_LEAST
 
 
 @lru_cache(maxsize=1024)
 def caches_at_marks(model: str) -> bool:
-    """Whether a model's provider keeps only what ends at a mark or with a request: those are the ones who charge for writing."""
+    """Whether a model's provider caches only up to marks and ends of requests: those are the providers that charge for writes."""
     return takes_breakpoints(model) or _known_ratios(model.rpartition("anthropic.")[2]).write > 1
 
 
@@ -273,9 +273,9 @@ class TokenUse:
     Attributes:
         prompt: all of the prompt, with what was read from and written to the cache.
         written_hour: those of `written` that the cache keeps for an hour.
-        audio, audio_completion: those of `prompt` and of `completion` that are sound.
-        tier: the provider's name for how it was processed ("flex", "priority", "fast"); "" for the usual way.
-        region: the provider's name for the only region where it was processed; "" if it names none.
+        audio, audio_completion: audio tokens of `prompt` and of `completion`.
+        tier: the provider's name for the service tier ("flex", "priority", "fast"); "" for the standard tier.
+        region: the provider's name for the region of processing; "" if none is named.
     """
 
     prompt: int
@@ -289,7 +289,7 @@ class TokenUse:
     region: str = ""
 
     def bounded(self) -> TokenUse:
-        """The same with every part within its whole."""
+        """The same use, with no part larger than its whole."""
         cached = _within(self.cached, self.prompt)
         written = _within(self.written, self.prompt - cached)
         return replace(
@@ -350,7 +350,7 @@ def _bill(rates: _Flat, use: TokenUse) -> float:
 
 
 def _hour_surcharge(plain: float, written: float, use: TokenUse) -> float:
-    """What writes that the cache keeps for an hour cost more than others, in dollars, from dollars for a million tokens."""
+    """Surcharge for cache writes that last an hour, in dollars, from dollars per million tokens."""
     return max(0.0, _HOUR_WRITE * plain - written) * use.written_hour / 1e6
 
 
@@ -384,14 +384,14 @@ def _dollars_anywhere(found: _PricedModel, model: str, use: TokenUse, at: float,
 
 
 def _times_in_region(found: _PricedModel, model: str, use: TokenUse, upstream_url: str) -> float:
-    """How many times the usual price it costs where it was processed."""
+    """The price factor of the region of processing."""
     of_claude = found.provider.id == "anthropic" and use.region == _REGION_OF_CLAUDE
     of_gpt = _REGIONAL_HOST.match(upstream_url) is not None and _gpt_version(model) >= _FIRST_DEARER_IN_REGIONS
     return _IN_ONE_REGION if of_claude or of_gpt else 1.0
 
 
 def _context(tier: str) -> dict[str, str]:
-    """What the price list calls a way of processing: OpenAI's are tiers of service, Anthropic's fast one is a speed."""
+    """The price list's name of a service tier: OpenAI has tiers, Anthropic a speed ("fast")."""
     return {"service_tier": tier, "speed": tier}
 
 
@@ -410,7 +410,7 @@ def _listed_dollars(found: _PricedModel, use: TokenUse, when: datetime, context:
 
 
 def _listed_usage(use: TokenUse, prices: ModelPrice) -> Any:
-    """The same tokens in the price list's terms. Sound without a price of its own is priced like text."""
+    """The same tokens in the price list's terms. Audio without its own price is priced like text."""
     usage = {
         "input_tokens": use.prompt,
         "cache_read_tokens": use.cached,
@@ -419,7 +419,7 @@ def _listed_usage(use: TokenUse, prices: ModelPrice) -> Any:
     }
     if prices.cache_write_1h_mtok is not None:
         usage |= {"cache_write_1h_tokens": use.written_hour}
-    if prices.input_audio_mtok is not None:  # providers do not say how much of it was cached: as little as can be
+    if prices.input_audio_mtok is not None:  # providers do not say how much of it was cached: assume as little as possible
         cached = max(0, use.audio - (use.prompt - use.cached))
         usage |= {"input_audio_tokens": use.audio, "cache_audio_read_tokens": cached}
     if prices.output_audio_mtok is not None:
@@ -428,7 +428,7 @@ def _listed_usage(use: TokenUse, prices: ModelPrice) -> Any:
 
 
 def price_from(settings: Settings) -> PriceOf:
-    """Dollars by the settings' upstream and the operator's own figures."""
+    """The price function for the configured upstream and the operator's own figures."""
 
     def price(model: str, use: TokenUse, at: float) -> float | None:
         return dollars(model, use, at, settings.upstream.url, settings.models.get(model))

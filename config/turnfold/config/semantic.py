@@ -15,7 +15,7 @@ from turnfold.config.values import http_url, sent_secret
 
 _LOCAL_PATIENCE: Final = 0.2
 _UPSTREAM_PATIENCE: Final = 0.5
-#: Numbers of a vector of OpenAI's models, and whether a request may ask for fewer (OpenAI, API reference: ``dimensions`` is
+#: Dimensions of OpenAI's models, and whether a request may ask for fewer (OpenAI, API reference: ``dimensions`` is
 #: supported in text-embedding-3 and later models).
 _KNOWN_SIZES: Final = {
     "text-embedding-3-small": (1536, True),

@@ -1,7 +1,7 @@
 """Settings of the process that serves.
 
-Lives here: where it listens and how it stops, what it takes, what it logs and traces. Does not belong here: what becomes of a
-conversation, and what is kept of it (``settings``).
+Lives here: where it listens and how it stops, its limits, its logs and traces. Does not belong here: folding and storage
+(``settings``).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from turnfold.config.values import host_name, http_url
 LogLevel = Literal["debug", "info", "warning", "error", "off"]
 LogFormat = Literal["text", "json"]
 
-#: A slip of the hand must not fill the machine with processes.
+#: A typing error must not fill the machine with processes.
 MOST_WORKERS: Final = 1024
 
 
@@ -38,7 +38,7 @@ class LimitSettings(SettingsGroup):
     max_text_bytes: Annotated[
         int, Field(gt=0, description="Maximum size of a request body for Turnfold's own API, in bytes.")
     ] = 8 * 2**20
-    # Less than an SDK's own headers with a long key would refuse everybody; more than a megabyte is cut off before it is counted.
+    # An SDK's own headers with a long key need about the minimum; above a megabyte the server closes the connection first.
     max_header_bytes: Annotated[
         int, Field(ge=1000, le=2**20, description="Maximum total size of header names and values, in bytes: 1000 to 1048576.")
     ] = 64 * 2**10

@@ -1,8 +1,8 @@
 """The one settings object.
 
-Lives here: the object of all groups, and the groups that bear on conversations and on what is kept of them, with defaults,
+Lives here: the object of all groups, and the groups for folding and storage, with defaults,
 descriptions and validation. Does not belong here: settings of the process (``serving``) and of sentence vectors (``semantic``),
-reading any source (``sources`` does, and it is the only reader of the environment), anything that a request decides.
+reading any source (``sources`` is the only reader of the environment), anything that a request sets.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ def is_loopback(host: str) -> bool:
 
 
 def is_reachable(server: ServerSettings) -> bool:
-    """Whether other machines can reach it; where it listens on a Unix socket, nobody listens on its host."""
+    """Whether other machines can reach the server; on a Unix socket they cannot."""
     return server.uds is None and not is_loopback(server.host)
 
 
 def anthropic_url(settings: Settings) -> str | None:
-    """Where requests in Anthropic's format go, if that is not where all others go; with ``/v1``, given with that or without.
+    """Base URL for requests in Anthropic's format, with ``/v1``, if it differs from the upstream's.
 
-    Anthropic's own address is the default only beside OpenAI's own: whoever sends OpenAI's requests elsewhere (a gateway, a
-    server in the house) means all of them, and no text may leave for another host.
+    Anthropic's own address is the default only if the upstream is OpenAI's: an operator who sends OpenAI's requests to a gateway
+    or a local server means all requests, and no text may leave for another host.
     """
     own = urlsplit(settings.upstream.url).hostname == _OPENAI_HOST
     url = settings.anthropic.url or (_ANTHROPIC_URL if own else None)
@@ -434,7 +434,7 @@ class Settings(SettingsGroup):
 
 
 def exposure(settings: Settings) -> str | None:
-    """The problem with settings that would let other machines spend the operator's key; None if there is none."""
+    """The error message for settings that would let other machines spend the operator's key; None if they do not."""
     if not is_reachable(settings.server):
         return None
     keys = {"TURNFOLD_UPSTREAM_API_KEY": settings.upstream.api_key, "TURNFOLD_ANTHROPIC_API_KEY": settings.anthropic.api_key}

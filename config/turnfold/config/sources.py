@@ -1,11 +1,11 @@
 """Where settings come from.
 
 Lives here: the reading of flags, environment, ``.env`` and ``turnfold.toml``, their flat names, their precedence, and the origin
-of each value; this is the only reader of the environment, but for the network's own variables (``outbound``). Does not belong
+of each value; this is the only reader of the environment, except for the proxy variables (``outbound``). Does not belong
 here: defaults and validation (``settings``).
 
-Precedence: flag > environment > ``.env`` > ``turnfold.toml`` > default. An empty variable counts as not set, because a compose
-file writes one for each value that is left out. ``NAME_FILE`` names a file that holds the value of ``NAME``.
+Precedence: flag > environment > ``.env`` > ``turnfold.toml`` > default. An empty variable counts as not set, because Compose
+sets one for each value that is left out. ``NAME_FILE`` names a file that holds the value of ``NAME``.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from pydantic import BaseModel, ValidationError
 
 from turnfold.config.settings import Settings
 
-#: (group, field), or (group, "") for a table that is given as a whole.
+#: (group, field), or (group, "") for a whole table.
 SettingPath = tuple[str, str]
 
 PREFIX: Final = "TURNFOLD_"
 MASK: Final = "********"
 _VARIABLE: Final = "the environment"
-# These groups keep their name in the variable (TURNFOLD_STORE_URL); the fields of the others are clear alone (TURNFOLD_PORT).
+# Variables of these groups contain the group's name (TURNFOLD_STORE_URL); other fields are clear without it (TURNFOLD_PORT).
 _NAMED_GROUPS: Final = frozenset({"upstream", "anthropic", "summary", "semantic", "store", "cache", "otel", "log"})
 # Kubernetes writes such variables for every service in a namespace, one called "turnfold" included.
 _SERVICE_LINK: Final = re.compile(r"TURNFOLD_(?:SERVICE_(?:HOST|PORT)(?:_\w+)?|PORT_\d+_(?:TCP|UDP)(?:_\w+)?)")
@@ -45,12 +45,12 @@ _SAY: Final = MappingProxyType({"extra_forbidden": "no such setting"})
 
 
 class SettingsError(ValueError):
-    """The settings do not allow a start. The message is one line for the operator."""
+    """The settings are invalid. The message is one line for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a value came from: the name it was set by, and the source."""
+    """Where a value came from: the name that set it, and the source."""
 
     name: str
     source: str
@@ -92,7 +92,7 @@ _BY_VARIABLE: Final[Mapping[str, SettingPath]] = MappingProxyType({name: path fo
 
 
 def _nearest(name: str, known: list[str]) -> str:
-    """The first one that has all of the name's words and more; else the one that is spelt most alike."""
+    """A hint with the first name that contains all of the name's words, else the most similar one."""
     words = set(name.split("_"))
     wider = [one for one in known if words < set(one.split("_"))]
     close = wider[:1] or get_close_matches(name, known, n=1, cutoff=0.6)
@@ -136,7 +136,7 @@ def _variables(source: str, found: Mapping[str, str | None]) -> SourceValues:
 
 
 def _read_value(origin: Origin, name: str) -> str:
-    """What a file holds that a variable names, without the line's end."""
+    """The content of the file that a variable names, without the line end."""
     try:
         text = Path(name).read_text("utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as exc:
@@ -147,11 +147,11 @@ def _read_value(origin: Origin, name: str) -> str:
 
 
 def _plain(origin: Origin, path: SettingPath, text: str) -> str:
-    """A value without the white space around it. Quotes around it are no part of it either, but of a file that was made for a
-    shell: `docker run --env-file` hands them on."""
+    """A value without the white space around it. Quotes around it are refused: they come from a file written for a
+    shell, and `docker run --env-file` passes them on."""
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
         raise SettingsError(f"{origin.name} (from {origin.source}): the value is in quotes; remove them")
-    return text if _is_secret(path) else text.strip()  # the settings know what to do with that of a secret
+    return text if _is_secret(path) else text.strip()  # the validators strip secrets themselves
 
 
 def _environment() -> SourceValues:
@@ -164,7 +164,7 @@ def _env_file(file: Path) -> SourceValues:
     if not file.is_file():
         return _variables(file.name, {})
     try:
-        with file.open(encoding="utf-8") as lines:  # others' lines may be of any kind: one `.env` serves many programs
+        with file.open(encoding="utf-8") as lines:  # lines of other programs may have any form: one `.env` serves many programs
             wrong = next((one.original for one in parse_stream(lines) if one.error and PREFIX in one.original.string), None)
         if wrong is not None:
             raise SettingsError(f"{file}: line {wrong.line} is not NAME=VALUE, or a quote is not closed")
@@ -231,13 +231,13 @@ def _refusal(error: ValidationError, origins: Mapping[SettingPath, Origin]) -> S
 
 
 def without_password(text: str) -> str:
-    """A URL with its user and password masked, and the values of its query, which may be passwords; any other text as it is."""
+    """A URL with its user and password masked, and the values of its query, which may be passwords; any other text unchanged."""
     scheme, separator, rest = text.partition("://")
     if not separator or scheme == "sqlite":
         return text
     place, query = _QUERY.split(rest, 1) if _QUERY.search(rest) else (rest, "")
     user, at, host = place.rpartition("@")
-    if "@" in query and not at:  # a password with a question mark in it, or a query with an @: nobody can tell
+    if "@" in query and not at:  # ambiguous: a password with a question mark, or a query with an @
         return f"{scheme}://{MASK}"
     shown = f"{MASK}@{host}" if at and user else place
     return f"{scheme}://{shown}" + (_VALUE.sub(rf"\1{MASK}", f"?{query}") if query else "")
@@ -249,7 +249,7 @@ def _hint(value: object) -> str:
 
 
 def _may_hold_secret(path: SettingPath, value: object) -> bool:
-    """Whether a value is a secret, or stands where a URL should and is none: then it may be a password or a key."""
+    """Whether a value is a secret, or an invalid URL, which may be a password or a key."""
     return _is_secret(path) or (path[1] in _URLS and "://" not in str(value))
 
 

@@ -1,4 +1,4 @@
-"""What a single value of a setting must be like.
+"""Checks of single values of settings.
 
 Lives here: the checks, each of one value. Does not belong here: the settings themselves (``settings``), reading any source.
 
@@ -20,7 +20,7 @@ REDIS_SCHEMES: Final = tuple(f"{plain}{kind}" for kind in ("", "+cluster", "+sen
 STORE_SCHEMES: Final = ("memory", "none", "sqlite", *REDIS_SCHEMES)
 _KEY_BYTES: Final = 32
 _ENCODED: Final = "xn--"
-# Underscores are none of DNS's, but container networks have them; what looks like numbers must be an address.
+# DNS names have no underscores, but container networks do; names that look like numbers must be addresses.
 _HOST_NAME: Final = re.compile(r"(?!-)[\w-]{1,63}(?:\.[\w-]{1,63})*\.?")
 _HOST_AND_PORT: Final = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[\w.-]+)(?::\d{1,5})?")
 _NETLOC: Final = re.compile(r"[^/?#]*")
@@ -28,12 +28,12 @@ _SERVICE: Final = re.compile(r"[^/]+(?:/\d+)?")
 _NUMBERS: Final = re.compile(r"[\d.]+")
 _DATABASE: Final = re.compile(r"/?|/\d+")
 _UNSEEN: Final = re.compile(r"[^!-~]")
-#: A century. Times that a store or a clock cannot hold are beyond it.
+#: A century; stores and clocks cannot hold much longer times.
 LONGEST: Final = 100 * 365 * 86400
 
 
 def host_name(host: str) -> str:
-    """An address, without the brackets of a URL, or a host name; whether anybody has it is found out when it is used."""
+    """An address, without the brackets of a URL, or a host name; it is resolved only when it is used."""
     plain = host.removeprefix("[").removesuffix("]")
     try:
         ip_address(plain.partition("%")[0])
@@ -47,7 +47,7 @@ def host_name(host: str) -> str:
 
 
 def _check_encoded(host: str) -> None:
-    """HTTP clients decode such names, and fail with the first request if they cannot."""
+    """HTTP clients decode such names, and would fail at the first request."""
     try:
         AnyHttpUrl(f"http://{host}/")
     except ValueError:
@@ -64,12 +64,12 @@ def _in_parts(url: str) -> SplitResult:
     try:
         _ = parts.port
     except ValueError:
-        # Its message quotes what stands there, which is part of the password where that has a slash in it.
+        # Its message quotes the text in place of the port, which may be part of a password that contains a slash.
         raise ValueError("must have a port from 0 to 65535; percent-encode /, ?, # and @ in a password") from None
     return parts
 
 
-#: What a URL ends in that was copied from a call: clients' paths are added behind a base URL, so none of them would be found.
+#: Endings of URLs that were copied from a call: clients' paths are appended to a base URL, so such a URL would never work.
 _REQUEST_PATHS: Final = ("/chat/completions", "/v1/responses", "/v1/messages")
 
 
@@ -85,7 +85,7 @@ def http_url(url: str) -> str:
         raise ValueError(f"the host {exc}") from None
     if "@" in parts.netloc:
         raise ValueError("must not contain credentials: set the key in its own setting")
-    if "?" in url or "#" in url:  # an empty query too: paths are added behind it
+    if "?" in url or "#" in url:  # an empty query too: paths are appended
         raise ValueError("must be a base URL, without a query or a fragment")
     base = url.rstrip("/")
     if ending := next((one for one in _REQUEST_PATHS if base.endswith(one)), None):
@@ -112,7 +112,7 @@ def store_url(url: str) -> str:
 
 
 def split_servers(url: str) -> SplitResult:
-    """A URL that may name several servers; newer Pythons' ``urlsplit`` takes no address in brackets behind another."""
+    """Split a URL that may name several servers; ``urlsplit`` of newer Pythons rejects a bracketed address after another host."""
     scheme, _, rest = url.partition("://")
     netloc = _NETLOC.match(rest)[0]  # type: ignore[index]  # it matches everything, nothing too
     return urlsplit(f"{scheme}://{rest[len(netloc) :]}")._replace(netloc=netloc)
@@ -143,12 +143,12 @@ def proxy_choice(choice: str) -> str:
 
 
 def split_commas(value: object) -> object:
-    """The parts of a text between commas; anything else as it is."""
+    """The parts of a text between commas; anything else unchanged."""
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
 
 def sent_secret(secret: SecretStr) -> SecretStr:
-    """A secret that travels in a header, without the white space that a file or a paste has left around it."""
+    """A secret that travels in a header, without surrounding white space from a file or a paste."""
     text = secret.get_secret_value().strip()
     if not text or _UNSEEN.search(text):
         raise ValueError("must be printable ASCII without spaces")
