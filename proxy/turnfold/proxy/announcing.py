@@ -1,6 +1,6 @@
-"""What a server says as soon as it answers.
+"""The startup message, printed once the server answers.
 
-Lives here: waiting until it does, the order of what is said. Does not belong here: the words (``console.greeting``), listening
+Lives here: waiting until it answers, the order of the lines. Does not belong here: the words (``console.greeting``), listening
 (``server``).
 """
 
@@ -22,7 +22,7 @@ from turnfold.proxy.preflight import look_for_v1, upstream_urls
 
 _PATIENCE: Final = 90  # seconds for an answer: a start under load takes long
 _STORE_PATIENCE: Final = 2.0  # seconds: a new SQLite file takes longer than readiness waits for it
-_PAUSE: Final = 0.05  # seconds between two looks whether the workers are ready
+_PAUSE: Final = 0.05  # seconds between two checks whether the workers are ready
 
 _log = logging.getLogger("turnfold.server")
 
@@ -63,7 +63,7 @@ class _UnixConnection(http.client.HTTPConnection):
     """A connection to a Unix socket."""
 
     def connect(self) -> None:
-        """As to a host."""
+        """Connect to the socket."""
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(_PATIENCE)
         self.sock.connect(self.host)

@@ -1,4 +1,4 @@
-"""The composition root: which parts there are, how they meet, and which path leads where.
+"""The composition root: the parts of a process, how they are wired, and the route table.
 
 Lives here: the parts of one process, the route table, the lifespan. Does not belong here: behaviour of a part or a route.
 """
@@ -311,7 +311,7 @@ class Parts:
         return not self.incidents.waiting
 
     async def close(self, ending: Awaitable[None]) -> None:
-        """End one part; that it fails keeps no other from ending."""
+        """Close one part; a failure does not keep the others from closing."""
         failure = await outcome(ending)
         if isinstance(failure, Exception):
             self.incidents.add("stop", failure)
@@ -320,7 +320,7 @@ class Parts:
     async def running(self) -> AsyncIterator[None]:
         """Started before the first request; stopped after the last one, once what is queued is written."""
         self._loop = asyncio.get_running_loop()
-        try:  # or the first request would find it opening, and go without
+        try:  # otherwise the first request would go without the store
             await asyncio.wait_for(self.store.patient.ping(), _OPENING)
         except (StoreError, TimeoutError) as exc:
             _log.error("Requests are served without the store until it works: %s", str(exc) or "it does not answer")

@@ -103,7 +103,7 @@ async def _upstreams(loaded: LoadedSettings) -> list[Finding]:
             return await asked(settings.upstream.url, "TURNFOLD_UPSTREAM_URL", "chat completions, responses and messages")
         openai = await asked(settings.upstream.url, "TURNFOLD_UPSTREAM_URL", "chat completions and responses")
         return [*openai, *(await asked(url, "TURNFOLD_ANTHROPIC_URL", "messages"))[:1]]
-    except SettingsError:  # the network's own finding says so
+    except SettingsError:  # the check of the network reports it
         return []
 
 
@@ -119,7 +119,7 @@ async def _upstream(
     proxy = proxy_for(url, loaded.settings.upstream.proxy)
     secure = context if proxy is not None and proxy.url.startswith("https:") else None
     by = None if proxy is None else httpx.Proxy(proxy.url, auth=proxy.user, ssl_context=secure)
-    asked = url + ("/models" if urlsplit(url).path.strip("/") else "/v1/models")  # where a client's /v1/models goes
+    asked = url + ("/models" if urlsplit(url).path.strip("/") else "/v1/models")  # where a client's /v1/models is forwarded
     try:
         async with httpx.AsyncClient(timeout=_PATIENCE, trust_env=False, proxy=by, verify=context or True) as client:
             response = await client.get(asked, headers=_credential(loaded, variable))
@@ -143,7 +143,7 @@ async def _upstream(
     return [Finding("upstream", "note" if trouble else "ok", found, trouble), _clock(response, wall)]
 
 
-#: What an upstream that answers so will do with requests, too.
+#: Statuses that requests will get from this upstream too.
 _TROUBLES: Final = {429: "it limits requests now: wait, or have the limit raised"}
 _KEYS: Final = {
     "TURNFOLD_UPSTREAM_URL": "TURNFOLD_UPSTREAM_API_KEY",
@@ -160,7 +160,7 @@ def _credential(loaded: LoadedSettings, variable: str) -> dict[str, str]:
     return {"x-api-key": key.get_secret_value(), "anthropic-version": "2023-06-01"} if key else {}
 
 
-#: What a failed connection says of itself; its cause, and what to do ({} is the setting).
+#: Text of a connection error; its cause, and what to do ({} is the setting).
 _CAUSES: Final = (
     ("WRONG_VERSION_NUMBER", "there is no TLS at this port", "check {}: perhaps http:// is meant, or another port"),
     ("RECORD_LAYER_FAILURE", "there is no TLS at this port", "check {}: perhaps http:// is meant, or another port"),
@@ -213,7 +213,7 @@ async def _store(loaded: LoadedSettings) -> list[Finding]:
     if settings.is_off:
         return [Finding("store", "note", f"{url} keeps nothing: {_missing(settings)}", "use SQLite or Redis for these")]
     opened = open_store(settings)
-    store = opened.patient  # a file that is made only now, on a busy machine, may take its time
+    store = opened.patient  # creating the file may take long on a busy machine
     try:
         await store.ping()
         took = await try_store(store)
@@ -244,17 +244,17 @@ async def _store(loaded: LoadedSettings) -> list[Finding]:
 
 
 async def _eviction(opened: OpenStore) -> list[Finding]:
-    """Whether the server drops receipts without a word once its memory is full: nothing else would tell."""
+    """Whether the server silently drops receipts once its memory is full; nothing else would show it."""
     try:
         problem = await eviction_problem(opened.evicting)
-    except StoreError as exc:  # some managed servers keep it to themselves; what is stored is stored all the same
+    except StoreError as exc:  # some managed servers do not report it; storing works anyway
         said = f"what this Redis does when it is full is not known ({exc})"
         return [Finding("store", "note", said, "its maxmemory-policy should be noeviction")]
     return [Finding("store", "note", problem, "set its maxmemory-policy to noeviction")] if problem else []
 
 
 def _damage(named: str) -> list[Finding]:
-    """Damaged pages of a SQLite file, which a running Turnfold finds only when it reads them."""
+    """Findings of damaged pages of a SQLite file; a running Turnfold notices them only when it reads them."""
     path = in_home(named, "TURNFOLD_STORE_URL")
     found = find_damage(path, _PATIENCE)
     if not found.whole:
@@ -276,7 +276,7 @@ async def _windows(loaded: LoadedSettings) -> list[Finding]:
     store, now = open_store(loaded.settings.store), time.time()
     try:
         rows = await learned_windows(store.patient, now, partial(fold_options, loaded.settings))
-    except StoreError:  # the store's own finding says so
+    except StoreError:  # the check of the store reports it
         return []
     finally:
         await store.close()
@@ -317,7 +317,7 @@ async def _versions(_: LoadedSettings) -> list[Finding]:
 
 
 async def _address(loaded: LoadedSettings) -> list[Finding]:
-    """Whether Turnfold can listen, or listens already, and then how it is."""
+    """Whether Turnfold can listen at its address; if it listens already, the state of that server."""
     server, problem = loaded.settings.server, ""
     if server.uds is None:
         try:
@@ -338,7 +338,7 @@ async def _address(loaded: LoadedSettings) -> list[Finding]:
 
 
 def _running(origin: str, settings: Settings) -> list[Finding]:
-    """What the Turnfold that runs says of its own parts: it may run as another user, or have been started with other settings."""
+    """Parts that the running Turnfold reports as down: it may run as another user or with other settings."""
     down = parts_down(origin)
     if not down:
         return []
@@ -359,7 +359,7 @@ async def _lexicon(loaded: LoadedSettings) -> list[Finding]:
 
 
 async def _semantic(loaded: LoadedSettings) -> list[Finding]:
-    """Whether sentence vectors can be made, how long a question's takes, and what may change without a store."""
+    """Whether sentence vectors work, how long a question's vector takes, and what depends on the store."""
     settings = loaded.settings
     if not settings.semantic.is_on:
         return []
@@ -391,7 +391,7 @@ async def _local_vectors(settings: Settings) -> Finding:
 
 
 async def _upstream_vectors(settings: Settings) -> Finding:
-    """What one short text comes to; a client's key is not here to be tried."""
+    """Try one short text; a client's key cannot be tried here."""
     semantic = settings.semantic
     try:
         encoder = UpstreamEncoder(settings, None)

@@ -87,7 +87,7 @@ def _messages_answer(reply: Body, prompt: int, cached: int) -> Body:
     return {**head, "content": _blocks(reply)["content"], "usage": usage}
 
 
-#: By name, as receipts have it.
+#: By name, as in receipts.
 FORMATS: Final[Mapping[str, Format]] = MappingProxyType(
     {
         "responses": Format(RESPONSES, _responses_body, _responses_answer),

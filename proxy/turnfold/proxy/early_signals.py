@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterator
 from types import FrameType
 
-_STOPPING = ("SIGTERM", "SIGHUP")  # by name, since Windows has not all of them
+_STOPPING = ("SIGTERM", "SIGHUP")  # by name, because Windows lacks some of them
 _IGNORED = ("SIGUSR1", "SIGUSR2")
 _DEFAULTS = (signal.SIG_DFL, signal.default_int_handler)
 
@@ -26,7 +26,7 @@ _came: list[int] = []
 
 @contextlib.contextmanager
 def early_signals_answered() -> Iterator[None]:
-    """Meanwhile an order to stop is obeyed with a line that says so. What somebody has set already stays."""
+    """Within the block, a signal to stop prints a line and exits. Handlers that are set already stay."""
     wanted = dict.fromkeys(_STOPPING, _stop) | dict.fromkeys(_IGNORED, signal.SIG_IGN) | {"SIGINT": _interrupt}
     known = {number: wanted[number.name] for number in signal.Signals if number.name in wanted}
     ours = {number: handler for number, handler in known.items() if signal.getsignal(number) in _DEFAULTS}
@@ -40,7 +40,7 @@ def early_signals_answered() -> Iterator[None]:
 
 
 def obey_early_signals() -> None:
-    """Do what a signal has asked for whose exception got lost; called last before the server takes over."""
+    """Act on a signal whose exception got lost; called right before the server takes over."""
     if _came:
         signal.raise_signal(_came[-1])
 

@@ -1,6 +1,6 @@
-"""A server that drops what it holds once its memory is full, and tells nobody.
+"""Warning of a Redis server that silently evicts data when its memory is full.
 
-Lives here: saying so. Does not belong here: asking the server (its back-end), what to do about it (``checkup``, the manual).
+Lives here: the warning. Does not belong here: querying the server (the store's back-end), advice (``checkup``).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 
 
 async def eviction_problem(server: MayEvict | None) -> str:
-    """What a full server does to the books, in words; "" if it keeps what it holds, or does not say.
+    """What a full server does to the ledger, in words; "" if it keeps its data, or does not report its policy.
 
     Raises:
         StoreError: it does not answer.
@@ -27,11 +27,11 @@ async def eviction_problem(server: MayEvict | None) -> str:
 
 
 async def warn_of_eviction(server: MayEvict) -> None:
-    """Log it once: nothing in the books will show what is missing."""
+    """Log the warning once: the ledger cannot show what is missing."""
     while True:
         try:
             problem = await eviction_problem(server)
-        except StoreForbidden:  # some managed servers keep it to themselves
+        except StoreForbidden:  # some managed servers do not report it
             return
         except StoreError:
             await asyncio.sleep(_PAUSE)

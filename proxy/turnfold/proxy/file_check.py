@@ -1,7 +1,7 @@
 """Looking for damage in a SQLite file.
 
-Lives here: the check, and the one that a server makes of its own file behind the start. Does not belong here: what becomes of a
-damaged file (``store.sqlite``), what an operator is advised (``checkup``).
+Lives here: the check, and a server's check of its own file after startup. Does not belong here: handling of a
+damaged file (``store.sqlite``), advice to the operator (``checkup``).
 
 A running Turnfold finds damage where it reads, and what it writes until then goes into the damaged file. So the file is looked
 over once after a start: by one process of those that share it, with the lowest priority, for some seconds at most.
@@ -26,10 +26,10 @@ from turnfold.proxy.store.base import Item, Key, Store, StoreError
 from turnfold.proxy.store.sqlite import SqliteStore
 from turnfold.proxy.store.sqlite_file import FileIdentity, is_damage
 
-_AFTER: Final = 5.0  # seconds behind the start: the first requests come first
+_AFTER: Final = 5.0  # seconds after startup: the first requests go first
 _SECONDS: Final = 10.0
-_LARGEST: Final = 2**30  # bytes: a second or two of a processor, and as much reading as a disk does in the time
-_ONCE_IN: Final = 600.0  # seconds in which no other process, and no restart, looks again
+_LARGEST: Final = 2**30  # bytes: a second or two of processor time, and about as much disk time
+_ONCE_IN: Final = 600.0  # seconds until another process, or the same after a restart, checks again
 _OPCODES: Final = 10_000
 _IDLE: Final = 19
 
@@ -37,12 +37,12 @@ _log = logging.getLogger(__name__)
 
 
 class FileLook(NamedTuple):
-    """What a look at a file came to.
+    """The result of a check.
 
     Attributes:
         problem: what is wrong; "" if nothing is.
         damaged: whether the file is a database with damage, and not out of reach or something else.
-        whole: whether all of it was looked at.
+        whole: whether the whole file was checked.
     """
 
     problem: str = ""
@@ -51,7 +51,7 @@ class FileLook(NamedTuple):
 
 
 def find_damage(path: Path, seconds: float) -> FileLook:
-    """Look at a file for so many seconds at most."""
+    """Check a file, for at most the given number of seconds."""
     end = time.monotonic() + seconds
     try:
         connection = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)
@@ -68,11 +68,11 @@ def find_damage(path: Path, seconds: float) -> FileLook:
 
 
 class DamagedFile(Exception):
-    """The check behind the start found damage."""
+    """The check after startup found damage."""
 
 
 class FileCheck:
-    """The check that a server makes of its own file.
+    """A server's check of its own file.
 
     Args:
         store: whose file it is, as all processes share it.
@@ -87,7 +87,7 @@ class FileCheck:
         """Look once; a damaged file is set aside, logged and counted, like one that is found damaged later."""
         await asyncio.sleep(_AFTER)
         path = self._backend.path
-        with contextlib.suppress(FileNotFoundError, PermissionError, NotADirectoryError):  # the store itself says what is wrong
+        with contextlib.suppress(FileNotFoundError, PermissionError, NotADirectoryError):  # the store reports the problem itself
             found = path.stat()
             if found.st_size > _LARGEST:
                 _log.info("%s is not checked for damage: it has %d MB; turnfold doctor checks it", path, found.st_size >> 20)
@@ -95,7 +95,7 @@ class FileCheck:
                 await self._look(path, (found.st_dev, found.st_ino))
 
     async def _is_ours(self) -> bool:
-        """Whether no other process has looked lately. A store that cannot say so is looked at: it may be damaged."""
+        """Whether no other process has checked recently. If the store cannot tell, it may be damaged: check it."""
         try:
             return await self._store.swap(None, Item(Key("", "check", "file"), b"1", _ONCE_IN))
         except StoreError:
@@ -110,7 +110,7 @@ class FileCheck:
             with contextlib.suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(lambda: None if done.done() else done.set_result(found))
 
-        # A thread of its own, since its priority cannot be raised again; nobody waits for it at the end.
+        # A separate thread, because its priority cannot be raised again; shutdown does not wait for it.
         threading.Thread(target=look, name="turnfold-store-check", daemon=True).start()
         found = await done
         if not found.whole:
@@ -123,6 +123,6 @@ class FileCheck:
 
 def _look_idly(path: Path) -> FileLook:
     with contextlib.suppress(OSError, AttributeError):
-        if sys.platform == "linux":  # elsewhere it would be that of the whole process
+        if sys.platform == "linux":  # on other systems this would be the priority of the whole process
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _IDLE)
     return find_damage(path, _SECONDS)

@@ -1,7 +1,7 @@
 """The process that reads and folds large requests for another one.
 
-Lives here: its loop: a piece of work comes in by standard input, its answer goes out by standard output. Does not belong here:
-what passes (``chat.elsewhere``), starting and killing it (``lanes.processes``).
+Lives here: its loop, which reads work from standard input and writes answers to standard output. Does not belong here:
+the messages (``chat.elsewhere``), starting and killing it (``lanes.processes``).
 
 It ends with its input, so it never outlives the process that it works for. It gives way to that one in everything: it runs with a
 low priority, and is the first to go where memory runs short.
@@ -61,16 +61,16 @@ from turnfold.proxy.outbound.relay import RelayableAnswer
 from turnfold.proxy.trails.trail import trails_of
 
 _WIRES: Final = {wire.name: wire for wire in (CHAT, RESPONSES, MESSAGES)}
-_PATIENCE: Final = 5  # how much lower its priority is
+_PATIENCE: Final = 5  # how much its priority is lowered
 _MOST_MEMORY: Final = 3 * 2**30  # bytes of data: a fold of the largest body takes less than a third of it
 _FIRST_TO_GO: Final = "500"
 
-#: Pieces of work: what is answered, and a body; what is sent back is what the other process says to that.
+#: A piece of work: a generator that yields answers with bodies, and is sent the other process's replies.
 Answers = Generator[tuple[Any, bytes], Any, None]
 
 
 class _Nowhere:
-    """The upstream of what is only folded here: nothing is sent, so no HTTP client is loaded, which takes a tenth of a start."""
+    """The upstream in a process that only folds: nothing is sent. Saves loading an HTTP client, a tenth of startup time."""
 
     origin = "http://localhost"
 
@@ -84,7 +84,7 @@ class Worker:
     def __init__(self, settings: Settings) -> None:
         self._forgetful = settings.store.is_off
         options_for = partial(fold_options, settings)
-        decisions = Decisions(None, 0.0, WarmthMemory())  # whoever asks decides
+        decisions = Decisions(None, 0.0, WarmthMemory())  # the caller decides
         self._folding = Folding.of(settings, options_for, Windows(), decisions, Lanes(1))
         self._nowhere = Destination(_Nowhere(), URL(_Nowhere.origin), "openai")
 
@@ -103,7 +103,7 @@ class Worker:
             yield from self._take_thinking_out(exchange, sent)
 
     def end(self) -> None:
-        """A piece of work is done: where nothing is kept, nothing is remembered of it."""
+        """End a piece of work; if nothing may be kept, forget it."""
         if self._forgetful:
             self._folding.memo.clear()
 
@@ -168,7 +168,7 @@ def _packed(sections: Originals) -> tuple[PackedSection, ...]:
 
 
 def _serve(worker: Worker, stdin: BinaryIO, stdout: BinaryIO, work: Work | ApiWork, body: bytes, sent: bytes) -> None:
-    """One piece of work to its end, whatever happens in it."""
+    """Run one piece of work to its end, whatever happens in it."""
     answers = worker.answers(work, body, sent)
     said: Any = None
     first = True
@@ -187,7 +187,7 @@ def _serve(worker: Worker, stdin: BinaryIO, stdout: BinaryIO, work: Work | ApiWo
 
 
 def _give_way() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal's whole group; the end of the input tells when to go
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # sent to the terminal's whole group; the end of input stops this process
     with contextlib.suppress(OSError, ValueError):
         os.nice(_PATIENCE)
         resource.setrlimit(resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
@@ -195,7 +195,7 @@ def _give_way() -> None:
 
 
 def work_until_the_end(stdin: BinaryIO, stdout: BinaryIO) -> None:
-    """Settings come in first, then pieces of work, until the input ends."""
+    """Read the settings, then work until the input ends."""
     frame = read_frame(stdin)
     if frame is None:
         return
@@ -208,10 +208,10 @@ def work_until_the_end(stdin: BinaryIO, stdout: BinaryIO) -> None:
 
 
 def main() -> None:
-    """Work for whoever holds the other ends of standard input and output."""
+    """Entry point: work for the process at the other ends of standard input and output."""
     _give_way()
     stdout = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever else writes to standard output must not break a frame
+    os.dup2(2, 1)  # other writes to standard output must not break a frame
     work_until_the_end(sys.stdin.buffer, stdout)
 
 

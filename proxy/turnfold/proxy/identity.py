@@ -42,7 +42,7 @@ def read_key(*, create: bool = False) -> bytes | None:
             with os.fdopen(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
                 file.write(secrets.token_bytes(_KEY_BYTES))
             try:
-                os.link(temporary, path)  # the first of several processes wins, and nobody reads half a key
+                os.link(temporary, path)  # the first of several processes wins, and no process reads half a key
             except FileExistsError:
                 pass
             finally:
@@ -66,6 +66,6 @@ def _plain(value: object) -> str:
 
 
 def answer(settings: Settings, challenge: str) -> str | None:
-    """A server's answer to a challenge; None for what is no challenge, and for a user without a key."""
+    """A server's answer to a challenge; None if it is not a challenge, or if the user has no key."""
     key = read_key() if _CHALLENGE.fullmatch(challenge) else None
     return None if key is None else proof(settings, key, challenge)

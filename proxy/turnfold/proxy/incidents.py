@@ -1,4 +1,4 @@
-"""Work in the background that no data may end.
+"""Supervision of background work, so that no data can end it.
 
 Lives here: the one supervisor of loops, running a step whose failure is a value, and the record of what went wrong, which
 readiness, metrics and the admin routes show. Does not belong here: what any loop does, failures of requests (``chat.service``).
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 _FIRST_WAIT: Final = 0.1
 _LONGEST_WAIT: Final = 30.0
-_LONG_RUN: Final = 60.0  # seconds after which a loop that failed again is taken to have recovered in between
+_LONG_RUN: Final = 60.0  # seconds without a failure after which a loop counts as recovered
 _MOST_KEPT: Final = 100  # incidents that the admin routes list; all are counted
 _LONGEST_SUBJECT: Final = 200
 _PANICS: Final = "pyo3_runtime"  # the module of PyO3's exception, which cannot be imported
@@ -39,7 +39,7 @@ class Incident:
     Attributes:
         at: Unix time.
         part: the loop or task, as a slug.
-        subject: id of the item that was set aside; "" where it was none.
+        subject: id of the item that was set aside; "" if there was none.
         problem: class of the exception, what the operating system says of it, and where it was raised. Never text of a message.
         kept: what is kept of the item.
     """
@@ -76,7 +76,7 @@ class Incidents:
         return [asdict(incident) for incident in self._recent]
 
     def watch(self, task: asyncio.Task[Any], part: str, subject: str = "") -> None:
-        """Tell if a task that nobody waits for fails."""
+        """Record a failure of a task that nobody awaits."""
 
         def ended(done: asyncio.Task[Any]) -> None:
             if not done.cancelled() and (exc := done.exception()) is not None:
@@ -86,7 +86,7 @@ class Incidents:
 
 
 def told(exc: BaseException) -> str:
-    """What went wrong, and where, without a word of anybody's message."""
+    """What went wrong, and where, without any text of a message."""
     frames = traceback.extract_tb(exc.__traceback__)
     where = f" at {frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno}" if frames else ""
     cause = f" ({exc.strerror})" if isinstance(exc, OSError) and isinstance(exc.strerror, str) else ""
@@ -98,7 +98,7 @@ class Panicked(Exception):
 
 
 class catchable_panics:  # noqa: N801 - a context manager, and no generator: each request enters three
-    """Raise `Panicked` in place of a panic, which PyO3 makes no ``Exception`` of, so that no handler would see it."""
+    """Raise `Panicked` in place of a panic, which PyO3 makes no ``Exception`` of, so that no handler would catch it."""
 
     __slots__ = ()
 

@@ -1,6 +1,6 @@
 """Where the server listens.
 
-Lives here: whether an address can be had, and a Unix socket with its file. Does not belong here: serving (``server``).
+Lives here: checking an address, and a Unix socket with its file. Does not belong here: serving (``server``).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from turnfold.config.sources import SettingsError
 
 _PORT_PROBLEMS: Final = frozenset({errno.EADDRINUSE, errno.EACCES})
 _BACKLOG: Final = 2048  # as uvicorn's
-#: Whoever may connect may use what this Turnfold may: the owner and the group, to which a web server in front can belong.
+#: Who may connect can use everything that this Turnfold can: the owner and the group, which a web server in front can join.
 _MODE: Final = 0o660
 
 
 def check_address(server: ServerSettings) -> None:
-    """See that the address can be listened on: uvicorn's own line does not say which setting is wrong."""
+    """Check that the address can be listened on: uvicorn's own error does not name the setting."""
     problem: OSError | None = None
     try:
         found = socket.getaddrinfo(server.host, server.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -59,7 +59,7 @@ def unix_listener(path: Path) -> Iterator[socket.socket]:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         _clear(path)
-        before = os.umask(0o777 & ~_MODE)  # so that there is no moment in which others may connect
+        before = os.umask(0o777 & ~_MODE)  # so that others can never connect
         try:
             listener.bind(str(path))
         finally:
@@ -75,7 +75,7 @@ def unix_listener(path: Path) -> Iterator[socket.socket]:
     finally:
         listener.close()
         with contextlib.suppress(OSError):
-            if path.stat().st_ino == made:  # not that of a successor
+            if path.stat().st_ino == made:  # unless a successor has replaced it
                 path.unlink()
 
 

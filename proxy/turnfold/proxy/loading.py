@@ -1,6 +1,6 @@
-"""What requests need and a start does not wait for.
+"""Loading after startup what requests need.
 
-Lives here: loading it once, behind the start, and the wait of a request that comes before. Does not belong here: what is loaded
+Lives here: loading it once, and the wait of a request that comes earlier. Does not belong here: what is loaded
 (``app.warm``).
 """
 
@@ -17,7 +17,7 @@ from turnfold.proxy.incidents import Incidents
 
 
 class Loading:
-    """Loads in a thread. What cannot be loaded is an incident: requests go out as they came, and say why.
+    """Loads in a thread. A failure is an incident: requests are then sent unchanged, with a reason.
 
     Args:
         load: the work; called once.
@@ -34,7 +34,7 @@ class Loading:
         self._incidents.watch(self._task, "loading")
 
     async def wait(self) -> None:
-        """Wait until it has ended, one way or the other."""
+        """Wait until loading has ended, in success or failure."""
         if self._task is not None and not self._task.done():
             await asyncio.wait((self._task,))
 
@@ -43,7 +43,7 @@ class Loading:
         gc.freeze()  # as the start does with what was loaded before: see `app`
 
     def before(self, endpoint: ASGIApp) -> ASGIApp:
-        """The same endpoint; a request that comes too early waits."""
+        """The endpoint, with early requests waiting until loading has ended."""
 
         async def loaded(scope: Scope, receive: Receive, send: Send) -> None:
             await self.wait()

@@ -1,6 +1,6 @@
-"""What can be said of settings before the first request.
+"""Checks of settings before the first request.
 
-Lives here: settings under which a start is refused, and those that start but hardly do what was meant. Does not belong here:
+Lives here: settings that stop startup, and settings that are probably a mistake. Does not belong here:
 validation of single values (``config.settings``), printing. No upstream is called but for one look at ``/models``
 (``look_for_v1``).
 """
@@ -67,7 +67,7 @@ def leads_here(url: str, server: ServerSettings) -> bool:
 
 
 def _is_of_this_machine(host: str) -> bool:
-    """Whether one of a host's addresses is ours: then a socket can be bound to it."""
+    """Whether one of a host's addresses belongs to this machine: then a socket can be bound to it."""
     with contextlib.suppress(OSError):
         for family, kind, _, _, address in socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM):
             with contextlib.suppress(OSError), socket.socket(family, kind) as probe:
@@ -77,7 +77,7 @@ def _is_of_this_machine(host: str) -> bool:
 
 
 def doubts(settings: Settings) -> list[str]:
-    """What is likely not meant, a line each; a start is not refused for it."""
+    """Probable mistakes, one line each; they do not stop startup."""
     found = []
     store = settings.store
     if settings.server.workers > 1 and (store.url or "").startswith("memory://"):

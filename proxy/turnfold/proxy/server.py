@@ -1,6 +1,6 @@
 """Running the app: uvicorn, with the settings that a transparent proxy needs.
 
-Lives here: the server's configuration, and what is said once it is ready. Does not belong here: composition of the app.
+Lives here: the server's configuration, and the startup message. Does not belong here: composition of the app.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def configuration(settings: Settings, build: Callable[[Settings], ASGIApp] = bui
         "server_header": False,
         "date_header": False,
         "access_log": False,
-        "proxy_headers": False,  # nothing is taken from X-Forwarded-*, which anybody can send
+        "proxy_headers": False,  # X-Forwarded-* is ignored: anyone can send it
         "log_level": "warning",
         "timeout_keep_alive": _KEEP_ALIVE,
         "timeout_graceful_shutdown": settings.server.drain_timeout,
@@ -72,7 +72,7 @@ def configuration(settings: Settings, build: Callable[[Settings], ASGIApp] = bui
 def _build_app(build: Callable[[Settings], ASGIApp], settings: Settings) -> ASGIApp:
     """The app, in the process that is going to serve it: what holds for a whole process is set here, before there are threads."""
     sys.setswitchinterval(_SWITCH_INTERVAL)
-    if sys.platform == "linux" and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)):  # glibc's alone has it
+    if sys.platform == "linux" and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)):  # only glibc has it
         mallopt(_ARENA_MAX, _ARENAS)
     _raise_descriptor_limit()
     end_with_parent()
@@ -98,7 +98,7 @@ def serve(settings: Settings, build: Callable[[Settings], ASGIApp] = build, dash
         InvalidInput, SettingsError: settings under which the start is refused, or an address on which nobody can listen.
     """
     check_start(settings)
-    build(settings)  # a wrong setting is reported here, once, and not by each worker
+    build(settings)  # reported once here instead of by each worker
     level = "critical" if settings.log.level == "off" else "warning"
     config = configuration(settings, build, log_config=log_configuration(settings.log), log_level=level)
     for doubt in doubts(settings):
@@ -120,7 +120,7 @@ def serve(settings: Settings, build: Callable[[Settings], ASGIApp] = build, dash
 
 
 class _AnnouncingServer(GracefulServer):
-    """A server that tells what it listens on; port 0 leaves the port to the system."""
+    """A server that reports its listeners; with port 0 the system chooses the port."""
 
     def __init__(self, config: uvicorn.Config, tell: Callable[[socket.socket], None]) -> None:
         super().__init__(config)

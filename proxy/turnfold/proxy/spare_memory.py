@@ -1,6 +1,6 @@
 """Returning the memory that a large fold leaves behind to the system.
 
-Lives here: asking the C library for it, now and then. Does not belong here: what is remembered, and how much
+Lives here: asking the C library for it periodically. Does not belong here: caches and their sizes
 (``compression.memo``).
 
 What is freed in the middle of a heap stays with the process until somebody asks: after cold folds of 100,000 tokens that is two
@@ -25,7 +25,7 @@ def _trimmer() -> Callable[[int], int] | None:
 
 
 async def give_back(pause: float = _PAUSE) -> None:
-    """Give back what is free, from time to time, until cancelled; in a thread, as it takes milliseconds.
+    """Give free memory back periodically until cancelled; in a thread, as it takes milliseconds.
 
     Args:
         pause: seconds in between.

@@ -1,7 +1,7 @@
 """Records of conversations' states in the store.
 
-Lives here: their keys, their time to live, and changing one without losing another's change. Does not belong here: what a record
-says (``compression.state.record``), who may read it.
+Lives here: their keys, their time to live, and updates without lost changes. Does not belong here: the content of a record
+(``compression.state.record``), access control.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from turnfold.compression.state import Record, read_record
 from turnfold.proxy.store.base import Item, Key, Store, StoreFailed
 
 KIND: Final = "state"
-_TRIES: Final = 16  # each one lost means that another change was kept
+_TRIES: Final = 16  # each lost attempt means that another change was stored
 
 
 class StateRecords:
@@ -29,7 +29,7 @@ class StateRecords:
         self.patient = self if patient is None else StateRecords(patient, ttl)
 
     async def get(self, tenant: str, conversation: str) -> bytes | None:
-        """The record's bytes, None where there is none.
+        """The record's bytes; None if there is no record.
 
         Raises:
             StoreError: the store does not answer.
@@ -37,7 +37,7 @@ class StateRecords:
         return (await self._store.get([Key(tenant, KIND, conversation)]))[0]
 
     async def swap(self, tenant: str, conversation: str, held: bytes | None, record: Record) -> bool:
-        """Keep a record where nothing but `held` is kept now; says whether it did.
+        """Store a record if `held` is what is stored now. Returns whether it was stored.
 
         Raises:
             StoreError: the store does not answer.
@@ -46,11 +46,11 @@ class StateRecords:
         return await self._store.swap(held, item)
 
     async def update(self, tenant: str, conversation: str, change: Callable[[Record], Record]) -> Record:
-        """Change a record (an empty one where there is none); what came of it.
+        """Change a record (an empty one if there is none). Returns the result of the change.
 
         Raises:
             StoreError: the store does not answer.
-            InvalidInput: what is kept is of another version.
+            InvalidInput: the stored record has another version.
         """
         for _ in range(_TRIES):
             held = await self.get(tenant, conversation)
@@ -60,7 +60,7 @@ class StateRecords:
         raise StoreFailed("the record changes faster than it can be written")
 
     async def delete(self, tenant: str, conversation: str) -> bool:
-        """Forget a record; says whether there was one.
+        """Delete a record. Returns whether there was one.
 
         Raises:
             StoreError: the store does not answer.

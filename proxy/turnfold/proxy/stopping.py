@@ -26,7 +26,7 @@ from typing import Final
 import uvicorn
 
 _PR_SET_PDEATHSIG: Final = 1
-_HASTE: Final = 3.0  # seconds that somebody who has pressed Ctrl-C twice waits
+_HASTE: Final = 3.0  # seconds to wait after a second Ctrl-C
 
 #: Set once this process was told to stop.
 told_to_stop: Final = threading.Event()
@@ -65,23 +65,23 @@ def leave_gently(delay: float) -> None:
 
 
 def _has_parent() -> bool:
-    """Whether a parent of workers is there, which says for all of them why they stop."""
+    """Whether a parent process logs for all workers why they stop."""
     parent = multiprocessing.parent_process()
     return parent is not None and parent.is_alive()
 
 
 def end_with_parent() -> None:
-    """Have a worker told to stop when its parent dies, however that happens: it would keep the port, and nobody restarts it."""
+    """Stop a worker when its parent dies, however that happens: it would keep the port, and nobody would restart it."""
     parent = multiprocessing.parent_process()
     if parent is None or sys.platform != "linux":
         return
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != parent.pid:  # it died before that
+    if os.getppid() != parent.pid:  # the parent died before that
         signal.raise_signal(signal.SIGTERM)
 
 
 class GracefulServer(uvicorn.Server):
-    """A server for which SIGTERM is an order that was carried out: the process ends with status 0 and not by the signal."""
+    """A server that ends with status 0 after SIGTERM, not by the signal."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """As the parent does; after a second Ctrl-C too, which cuts streams off, what is known of them is written."""

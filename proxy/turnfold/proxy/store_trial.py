@@ -1,6 +1,6 @@
-"""Whether a store does all that it is asked for: a user of Redis may be allowed one command and not the next.
+"""A trial of every kind of store operation: a Redis user may be allowed one command and not the next.
 
-Lives here: one call of each sort, under a name that nobody else uses. Does not belong here: advice (``checkup``), and the list of
+Lives here: one call of each kind, under a key that nothing else uses. Does not belong here: advice (``checkup``), and the list of
 all logs, which takes long in a large store.
 """
 
@@ -13,7 +13,7 @@ from typing import Final
 
 from turnfold.proxy.store import Batch, Item, Key, Scope, Store
 
-_LIFE: Final = 60.0  # seconds for what a trial that is cut off leaves behind
+_LIFE: Final = 60.0  # seconds to live of what an interrupted trial leaves behind
 
 
 async def try_store(store: Store) -> float | None:

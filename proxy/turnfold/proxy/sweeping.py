@@ -1,7 +1,6 @@
-"""What has expired goes, even while no request comes.
+"""Deleting expired data, even while there are no requests.
 
-Lives here: asking the store for that from time to time. Does not belong here: what has expired, what else a store does with its
-writes (``store``).
+Lives here: asking the store periodically. Does not belong here: deciding what has expired (``store``).
 """
 
 from __future__ import annotations
@@ -23,5 +22,5 @@ async def sweep_from_time_to_time(store: Store, pause: float = _PAUSE) -> None:
     """
     while True:
         await asyncio.sleep(pause)
-        with contextlib.suppress(StoreError):  # what is away sweeps with its next write
+        with contextlib.suppress(StoreError):  # a store that is down sweeps with its next write
             await store.sweep()

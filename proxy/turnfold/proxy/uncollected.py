@@ -1,8 +1,8 @@
-"""Importing while the garbage collector rests.
+"""Importing with the garbage collector off.
 
-Lives here: that. Does not belong here: what is imported, and anything whose import takes time.
+Lives here: the context manager. Does not belong here: the imports, and anything whose import takes time.
 
-What is imported stays, and the collector would look at it again and again: a tenth of a start.
+Imported objects stay, and the collector would scan them repeatedly: a tenth of the startup time.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The parent of several workers: it starts them, replaces those that die or hang, and stops them.
 
-Lives here: how long a worker may be silent, what follows. Does not belong here: how one process stops (``stopping``), the
+Lives here: how long a worker may be silent, what happens then. Does not belong here: how one process stops (``stopping``), the
 server's flags (``server``).
 
 uvicorn's own supervisor waits for one worker's answer before it looks at the next one, and heeds no signal meanwhile: a worker
@@ -24,13 +24,13 @@ from typing import Final
 import uvicorn
 from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
-_STARTUP_FAILURE: Final = 3  # the status with which a worker of uvicorn's ends that could not start
-_PATIENCE: Final = 15.0  # seconds in which a worker that serves must answer: a thread of its own does, whatever it folds
-_START_PATIENCE: Final = 90.0  # and one that starts: on a machine under load that takes longer than uvicorn's 5 s
+_STARTUP_FAILURE: Final = 3  # exit status of a uvicorn worker that could not start
+_PATIENCE: Final = 15.0  # seconds in which a serving worker must answer; a separate thread answers, whatever it folds
+_START_PATIENCE: Final = 90.0  # and a starting one: under load a start takes longer than uvicorn's 5 s
 _STOP_PATIENCE: Final = 20.0  # beyond the time to drain: the ledger has 10 s for what is queued
 _SERVES: Final = pickle.dumps(True)  # as uvicorn's `Process.pong` sends it
 _MOST_SAID: Final = 65_536
-_LONGEST_WAIT: Final = 30.0  # between two starts of a worker that dies while it starts
+_LONGEST_WAIT: Final = 30.0  # between two starts of a worker that dies during startup
 
 _log = logging.getLogger("turnfold.server")
 
@@ -40,10 +40,10 @@ class _WorkerWatch:
     """What the parent knows of one worker.
 
     Attributes:
-        asked: when it was asked whether it is there, and has not answered since; None: it has.
+        asked: when it was last asked without having answered; None if it has answered.
         started: whether it serves.
         failures: how often the worker in this place has died before it served.
-        again: when it is started anew; None: it runs.
+        again: when it will be started again; None if it runs.
     """
 
     asked: float | None = None
@@ -81,7 +81,7 @@ class GracefulWorkers(Multiprocess):
         self.failed = False
         self._drain = drain
         self._watches = [_WorkerWatch() for _ in range(self.processes_num)]
-        self._retired: list[Process] = []  # told to stop, since another has their place
+        self._retired: list[Process] = []  # told to stop, because another one has replaced them
 
     @property
     def serving(self) -> int:
@@ -95,7 +95,7 @@ class GracefulWorkers(Multiprocess):
             held.close()
 
     def join_all(self) -> None:
-        """Wait until all have stopped; one that does not is ended."""
+        """Wait until all have stopped; kill those that do not."""
         end = time.monotonic() + self._drain + _STOP_PATIENCE
         for process in (*self._retired, *self.processes):
             process.process.join(max(0.0, end - time.monotonic()))
@@ -132,7 +132,7 @@ class GracefulWorkers(Multiprocess):
         return not {signal.SIGINT, signal.SIGTERM}.isdisjoint(self.signal_queue)
 
     def handle_term(self) -> None:
-        """Stop; the log says so once, and not for each worker."""
+        """Stop; logged once, not for each worker."""
         _log.info("stopping on SIGTERM; open requests may finish")
         super().handle_term()
 
@@ -142,12 +142,12 @@ class GracefulWorkers(Multiprocess):
         super().handle_hup()
 
     def handle_ttin(self) -> None:
-        """One worker more."""
+        """Add a worker."""
         super().handle_ttin()
         self._watches.append(_WorkerWatch())
 
     def handle_ttou(self) -> None:
-        """One worker less, unless it is the last one."""
+        """Remove a worker, unless it is the last one."""
         newest = self.processes[-1]
         super().handle_ttou()
         if newest not in self.processes:
@@ -159,7 +159,7 @@ class GracefulWorkers(Multiprocess):
         (systemd, Ctrl-C) has ended them too."""
         if self.should_exit.is_set():
             return
-        self._retired = [one for one in self._retired if one.process.is_alive()]  # which reaps those that have ended
+        self._retired = [one for one in self._retired if one.process.is_alive()]  # this reaps ended processes
         now = time.monotonic()
         for place, (process, watch) in enumerate(zip(self.processes, self._watches, strict=True)):
             if watch.again is not None:
