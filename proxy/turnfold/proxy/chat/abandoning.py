@@ -1,7 +1,7 @@
-"""Folds that take too long: what a request does about one, here and on other replicas.
+"""Folds that take too long, here and on other replicas.
 
-Lives here: how long a request waits for a fold before it asks whether another replica has given it up, what goes on behind it,
-when the conversation is folded again. Does not belong here: the fold, the lanes, the form of a record
+Lives here: how long a request waits for a fold before it asks whether another replica has given up, what continues in the
+background, when the conversation is folded again. Does not belong here: the fold, the lanes, the form of a record
 (``learning.abandoned_records``).
 
 A conversation whose fold was given up goes out as it came until the fold is done after all; where it has to be killed, for ten
@@ -39,12 +39,12 @@ SLOW: Final = "slow"
 SLOW_BEFORE: Final = "slow-before"
 BUSY: Final = "busy"
 
-_ALL_OF_IT: Final = 0.9  # share of the time-out after which a request did not just lose its client
-_MOST_OF_IT: Final = 0.5  # and for which the fold was worked on, and did not just wait for its turn
-_SOON: Final = 0.1  # share of the time-out after which a fold is slow enough to ask what others know of it
-_GRACE: Final = 2  # times the time-out for which a fold goes on that nobody waits for; then it is killed
-_TRY_AGAIN: Final = 600.0  # seconds for which a conversation whose fold was killed goes out as it came
-_FAREWELL: Final = 2.0  # seconds that the store has for what is being written when the process ends
+_ALL_OF_IT: Final = 0.9  # share of the timeout from which an unfinished fold counts as slow even if the client left
+_MOST_OF_IT: Final = 0.5  # share of it for which the fold must have run, not just waited in the queue
+_SOON: Final = 0.1  # share of the timeout after which other replicas are asked about this fold
+_GRACE: Final = 2  # timeouts for which an abandoned fold continues before it is killed
+_TRY_AGAIN: Final = 600.0  # seconds for which a conversation whose fold was killed is sent unfolded
+_FAREWELL: Final = 2.0  # seconds that the store has for pending writes at shutdown
 _MOST_REMEMBERED: Final = 10_000  # conversations; about 4 MB
 
 
@@ -56,7 +56,7 @@ class Underway:
         places: the conversation, by all that is known of it: the beginning of a large body, last what the engine calls it.
         lane: where it is made.
         read: whether the engine's name is known.
-        since: when its request began to wait for it.
+        since: when its request began to wait.
         began: when work on it began; None: it waits for its turn.
         left: whether its request left it because another replica had given it up.
     """
@@ -69,7 +69,7 @@ class Underway:
     left: bool = False
 
     def took_too_long(self, patience: float) -> bool:
-        """Whether it did, once nobody waits for it."""
+        """Whether the fold took too long; asked once nobody waits for it."""
         now = time.monotonic()
         worked = 0.0 if self.began is None else now - self.began
         return self.left or (now - self.since > _ALL_OF_IT * patience and worked > _MOST_OF_IT * patience)
@@ -110,7 +110,7 @@ class AbandonedFolds:
         self._writing: set[asyncio.Task[None]] = set()
 
     def is_slow(self, underway: Underway) -> bool:
-        """Whether it goes out as it came, without a look at it."""
+        """Whether the request is sent unfolded without being looked at."""
         known = [self._known.get(place.spot.tenant, place) for place in underway.places]
         return any(one is not None and one.until > time.monotonic() for one in known)
 
@@ -155,7 +155,7 @@ class AbandonedFolds:
         return False
 
     async def _is_slow_elsewhere(self, underway: Underway) -> bool:
-        """Whether somebody has given up a fold of it; what was sent folded from here is just a turn more."""
+        """Whether another replica has given up a fold of it; if this process sent it folded before, only one turn is new."""
         if any(self._entry(place).folds for place in underway.places):
             return False
         return any([await self._ask(place) is not None for place in underway.places])
@@ -166,7 +166,7 @@ class AbandonedFolds:
         if known.record is None:
             try:
                 known.record = await read_abandoned(self._store, place)
-            except StoreError:  # each process goes by what it has seen itself
+            except StoreError:  # each process relies on what it has seen itself
                 return None
         return known.record
 
@@ -198,7 +198,7 @@ class AbandonedFolds:
         task.add_done_callback(ended)
 
     def _finished(self, places: Sequence[Place], made: Exchange) -> None:
-        """A fold is done that nobody waited for: the next one is quick."""
+        """An abandoned fold has finished: the next one is quick."""
         for place in places:
             known = self._entry(place)
             known.until = 0.0
@@ -213,7 +213,7 @@ class AbandonedFolds:
         return known
 
     def _keep(self, place: Place, fold: AbandonedFold) -> None:
-        """Remember it here at once, and tell the others behind the request."""
+        """Remember it here at once, and tell the other replicas after the request."""
         known = self._entry(place)
         known.record = fold
         task = asyncio.get_running_loop().create_task(self._write(place, known, fold), name="turnfold-abandoned")
@@ -230,11 +230,11 @@ class AbandonedFolds:
             known.record = held
 
     def forget_in_memory(self) -> None:
-        """Forget all conversations; what they cost is learned anew."""
+        """Forget all conversations; slow ones are then found again."""
         self._known.clear()
 
     async def close(self) -> None:
-        """End what goes on, and write what was learned."""
+        """Stop running folds, and write what was learned."""
         for task in self._ongoing:
             task.cancel()
         if self._writing:
@@ -249,7 +249,7 @@ def _as_it_came(exchange: Exchange, reason: str = SLOW_BEFORE) -> Exchange:
 
 
 def _unfolded(exchange: Exchange, made: Exchange) -> Exchange:
-    """The request as it came, with what was counted when it was folded."""
+    """The unfolded request, with the counts of its fold."""
     plain = _as_it_came(exchange).but(
         conversation=made.conversation, known=made.known, loop=made.loop, compacted=made.compacted, name=made.name
     )

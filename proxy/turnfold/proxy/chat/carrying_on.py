@@ -1,6 +1,6 @@
-"""What a request does whose fold is too slow: the fold that was sent last goes on, with what is new behind it.
+"""Sending the previous fold with the new messages when a fold takes too long.
 
-Lives here: what is remembered of that fold, and what a later request makes of it. Does not belong here: when a fold is too slow
+Lives here: the memory of the previous fold, and how a later request uses it. Does not belong here: when a fold is too slow
 (``abandoning``), how one is made.
 
 To send such a request as it came would write all of it to the provider's cache anew, which still holds what was sent last. That
@@ -26,18 +26,18 @@ from turnfold.proxy.chat.exchange import Exchange
 from turnfold.proxy.chat.receipts import Originals
 from turnfold.proxy.trails.trail import trails_of
 
-#: The reason on the receipt of a request that was sent under the fold before.
+#: The reason on the receipt of a request that was sent with its previous fold.
 AS_BEFORE: Final = "as-before"
 _TOO_SLOW: Final = frozenset({SLOW, SLOW_BEFORE, BUSY})
 
 
 @dataclass(frozen=True, slots=True)
 class _PastFold:
-    """What was sent last of a conversation.
+    """The last fold that was sent of a conversation.
 
     Attributes:
         keys: of the messages that came in.
-        front: the JSON text of the tools, which stand before all messages.
+        front: the JSON text of the tools, which come before all messages.
         keep: what was never to be shortened.
     """
 
@@ -57,7 +57,7 @@ class _PastFold:
 
 
 def remember_fold(exchange: Exchange, memo: Memo) -> None:
-    """Remember a fold that goes out, unless it was made for a budget or window, or under a state."""
+    """Remember a fold that is sent, unless it was made for a budget, a window or a state."""
     conversation, changes = exchange.conversation, exchange.changes
     if exchange.status != "folded" or exchange.reason or conversation is None or changes is None or not _may_carry_on(exchange):
         return
@@ -67,12 +67,12 @@ def remember_fold(exchange: Exchange, memo: Memo) -> None:
 
 
 def is_too_slow(exchange: Exchange) -> bool:
-    """Whether it goes out as it came because its fold is not there in time, and may go on from an earlier one."""
+    """Whether its fold was not ready in time, so that it may use an earlier one."""
     return exchange.reason in _TOO_SLOW and exchange.conversation is not None and _may_carry_on(exchange)
 
 
 def carry_on(exchange: Exchange, memo: Memo) -> Exchange:
-    """The request under the fold that was sent last; itself where there is none that it goes on from.
+    """The request with the previous fold; unchanged if there is none that it continues.
 
     Raises:
         FoldRejected: our own output failed a check.

@@ -1,6 +1,6 @@
 """Large requests, read and folded in a process of their own.
 
-Lives here: what passes between both processes, and the side of the one that serves. Does not belong here: the other side
+Lives here: the messages between both processes, and the serving process's side. Does not belong here: the other side
 (``fold_process``), processes and turns (``lanes``), what a fold is.
 
 Whether a request is folded depends on its size alone, so that every replica agrees: up to `LARGE` bytes it is in a thread, up to
@@ -47,12 +47,12 @@ Decide = Callable[[Exchange, str, str, Callable[[FoldOptions], Awaitable[Exchang
 LARGE: Final = 512 * 2**10
 #: About 2 million tokens: more than nearly every model takes, and a cold fold of it takes longer than the time-out.
 MOST_FOLDED: Final = 8 * 2**20
-_BEGINNING: Final = LARGE // 2  # bytes: conversations that share their tools and instructions alone differ before
+_BEGINNING: Final = LARGE // 2  # bytes: conversations that share only tools and instructions differ before that
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A request as the other process gets it, beside its body.
+    """A request as the other process gets it, without its body.
 
     Attributes:
         wire: name of the format of its body.
@@ -71,7 +71,7 @@ class FoldWork(Work):
     """Read it, answer with `RequestRead`; fold it for each `FoldUnder` that is sent, and answer with `FoldedBody`; None: stop.
 
     Attributes:
-        asks_borders: whether it is to be read bit by bit elsewhere too.
+        asks_borders: whether the serving process will read it step by step too.
     """
 
     asks_borders: bool = False
@@ -79,8 +79,8 @@ class FoldWork(Work):
 
 @dataclass(frozen=True, slots=True)
 class FoldUnder:
-    """What a fold depends on beside settings and request: what was learned of the model, what is believed, what was decided; and
-    what it is to say beside."""
+    """What a fold depends on besides settings and request: what was learned about the model, beliefs and decisions; and what
+    else to report."""
 
     known: Learned
     belief: FoldDecision | None
@@ -104,7 +104,7 @@ class BareWork(Work):
 
 @dataclass(frozen=True, slots=True)
 class WorkFailed:
-    """Instead of an answer: why there is none, a slug of the engine's or the class of an exception."""
+    """Why there is no answer: the engine's slug or the class of an exception."""
 
     reason: str
 
@@ -147,7 +147,7 @@ class FoldedBody:
     events: int
 
     def put_on(self, exchange: Exchange) -> Exchange:
-        """The exchange of the process that serves, with what became of it."""
+        """The serving process's exchange, with the result."""
         return exchange.but(settled=True, **{field.name: getattr(self, field.name) for field in fields(self)})
 
 
@@ -249,7 +249,7 @@ class Elsewhere:
         self._processes.renew()
 
     async def close(self) -> None:
-        """End the processes."""
+        """Stop the processes."""
         await self._processes.close()
 
 
@@ -288,10 +288,10 @@ def _checked(done: Any, kind: type[T]) -> T:
 
 
 def _stub(wire: Wire, model: str) -> Conversation:
-    """A conversation of which this process knows the model alone."""
+    """A conversation of which this process knows only the model."""
     return Conversation(wire, "", Messages(), (), model)
 
 
 def beginning_of(plain: bytes) -> bytes:
-    """What the requests of one conversation have in common, as far as that can be told without reading them."""
+    """The common beginning of one conversation's requests, as far as it can be found without parsing them."""
     return blake2b(plain[:_BEGINNING], digest_size=16).digest()

@@ -1,7 +1,7 @@
-"""What passes between the stations of a chat request.
+"""The values that pass between the stations of a chat request.
 
-Lives here: the request as it was let in, and the frozen exchange that each station returns anew. Does not belong here: what any
-station does.
+Lives here: the admitted request, and the frozen exchange of which each station returns a new one. Does not belong here: the
+work of a station.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from turnfold.proxy.outbound.destination import Destination
 from turnfold.proxy.trails.trail import Trails
 
 _NOTHING_LEARNED: Final = Learned()
-_SMALL: Final = 4096  # bytes of a body: what is known of the request takes as much
+_SMALL: Final = 4096  # bytes of a body: other data of the request takes as much
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ class Moments:
     """When the stations of a request ended, by the monotonic clock.
 
     Attributes:
-        departed: it went out; None: it did not.
-        first_byte: of the answer's body; None: there was none.
+        departed: when it was sent; None if it was not.
+        first_byte: of the response's body; None if there was none.
     """
 
     started: float
@@ -43,10 +43,10 @@ class Moments:
 
 
 class RequestTrace(Protocol):
-    """Whoever traces a request."""
+    """The trace of a request."""
 
     def finish(self, receipt: Receipt, moments: Moments) -> None:
-        """It has ended."""
+        """End the trace."""
         ...
 
 
@@ -57,7 +57,7 @@ class _Changeable:
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def but(self, **changes: Any) -> Self:
-        """The same with other values of these attributes.
+        """A copy with other values of these attributes.
 
         Raises:
             TypeError: there is no such attribute.
@@ -179,7 +179,7 @@ class Exchange(_Changeable):
 
     @property
     def model(self) -> str:
-        """As the client named it; "" where it did not, or could not be read."""
+        """The model that the client named; "" if none, or if the body could not be read."""
         return self.conversation.model if self.conversation is not None else ""
 
     @property
@@ -188,11 +188,11 @@ class Exchange(_Changeable):
         return self.request.body if self.body is None else self.body
 
     def settle(self, status: Status, reason: str = "") -> Exchange:
-        """What goes out is decided."""
+        """Mark the outgoing request as final."""
         return self.but(settled=True, status=status, reason=reason)
 
     def without_bodies(self) -> Exchange:
-        """The same once it was sent and answered: streams last minutes, and need none of it any more. Small ones stay."""
+        """A copy without large bodies, for after the request was sent: streams last minutes and do not need them."""
         if len(self.request.body) <= _SMALL:
             return self
         request = self.request.but(body=b"")
@@ -219,7 +219,7 @@ class Watch:
 
     @property
     def reader(self) -> UsageReader:
-        """What was read of all that was seen."""
+        """The reader of everything seen so far."""
         if chunk := self._unread:
             self._unread = b""
             self._reader.feed(chunk)
@@ -231,11 +231,11 @@ class Watch:
         return self.relayed or self.reader.has_ended
 
     def expect(self, coding: str, *, streamed: bool) -> None:
-        """The body is going to have this content coding, and be a stream of events or not."""
+        """Set the body's content coding, and whether it is a stream of events."""
         self._reader = UsageReader(coding, streamed=streamed)
 
     def see(self, chunk: bytes) -> None:
-        """A chunk of the body."""
+        """Take a chunk of the body."""
         if self.first_byte is None:
             self.first_byte = time.perf_counter()
         if self._unread:

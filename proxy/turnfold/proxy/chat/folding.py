@@ -1,6 +1,6 @@
-"""The stations before a request goes out: read and fold, in the lanes where that is done.
+"""The stations before a request is sent: reading and folding, in lanes.
 
-Lives here: lanes, and from a body to what is forwarded instead. Does not belong here: failures (``service`` has their one home).
+Lives here: lanes, and the way from a body to what is forwarded instead. Does not belong here: failures (handled in ``service``).
 
 Folding is CPU: this is the one place where it leaves the event loop. Bodies go to one of three lanes by size, so that a small
 request never waits behind cold folds of large ones: threads for light ones, threads for heavy ones, and processes for large ones
@@ -52,14 +52,14 @@ T = TypeVar("T")
 
 _LOOKS: Final = 3  # folds: what vectors recall may, under a budget, change what else is folded, and so who asks
 
-#: Fold options of a model's name and a budget.
+#: Fold options by model name and budget.
 OptionsFor = Callable[[str, int | None], FoldOptions]
 
 _INSTANT_BODY: Final = 4096  # about 1,000 tokens, far from the 6,000 at which folding begins
-_NEW_SHARE: Final = 1 / 4  # of `LARGE`: what may be new of a large body that is read here; tools often stand behind the history
-_LARGEST_KNOWN: Final = 4  # times `LARGE`: what a warm fold copies and compares of it holds nobody up
-_KEPT_A_BYTE: Final = 30  # bytes that the memory has of each byte of a conversation, about
-_CARRYING_ON: Final = 1 / 2  # of the time-out, for a fold that is not made anew
+_NEW_SHARE: Final = 1 / 4  # share of `LARGE` that may be new in a large body read here; tools often come after the history
+_LARGEST_KNOWN: Final = 4  # multiple of `LARGE` up to which the copies and comparisons of a warm fold do not delay other requests
+_KEPT_A_BYTE: Final = 30  # approximate bytes of memory per byte of a conversation
+_CARRYING_ON: Final = 1 / 2  # share of the timeout, for a previous fold that is sent again
 _LIGHT_BODY: Final = 32768  # about 8,000 tokens: a few milliseconds even when nothing of it is memoised
 
 
@@ -104,12 +104,12 @@ def is_light(request: ChatRequest) -> bool:
 
 
 class SlowRequests(NamedTuple):
-    """What becomes of requests that take long.
+    """Handling of slow requests.
 
     Attributes:
-        abandoned: what is remembered of folds that took too long; None: nothing is.
-        elsewhere: where large requests go; None: nowhere, they are folded like all others.
-        taking_over: how their conversations become known here; None: they don't.
+        abandoned: folds that took too long; None if they are not tracked.
+        elsewhere: folds large requests in other processes; None if they are folded like all others.
+        taking_over: reads their conversations here too; None if nothing does.
     """
 
     abandoned: AbandonedFolds | None
@@ -122,7 +122,7 @@ class Folding:
 
     Args:
         vectors: what has a say in recall beside the words; None: nothing.
-        slow: what becomes of large requests, and of folds that take too long.
+        slow: handling of large requests and of folds that take too long.
 
     Attributes:
         engine: what folds.
@@ -286,7 +286,7 @@ class Folding:
         try:
             async with asyncio.timeout(_CARRYING_ON * self._limits.fold_timeout):
                 return await self._lanes.read(exchange.request, lambda: self._carry_on(exchange))
-        except (TimeoutError, FoldRejected):  # it goes out as it came, for the reason that it has
+        except (TimeoutError, FoldRejected):  # it is sent unfolded, for the reason that it already has
             return exchange
 
     def _carry_on(self, exchange: Exchange) -> Exchange:
@@ -312,7 +312,7 @@ class Folding:
         return (partial(self._fold_beginning, exchange, beginning(text, borders, border), options) for border in borders)
 
     def _fold_beginning(self, exchange: Exchange, text: str, options: FoldOptions) -> None:
-        """Fold it for nobody: what is remembered of it is what counts."""
+        """Fold it only to fill the memo."""
         with contextlib.suppress(FoldRejected):
             self.fold_read(exchange, exchange.request.wire.read(text.encode("utf-8"), self.memo), options)
 
@@ -344,7 +344,7 @@ class Folding:
                 break
             found = await self._vectors.decide(exchange, made.open_questions, place)
             known = (*known, *found)
-            if not any(one.by_message for one in found):  # words alone decide, as they did in this fold
+            if not any(one.by_message for one in found):  # recall uses only words, as it did in this fold
                 break
         return made
 
@@ -380,7 +380,7 @@ class Folding:
             return self._with_trails(held_out, conversation, exchange.sent or conversation)
         if not (folded.folded or fitted.fitted):
             return self._with_trails(plain, conversation, exchange.sent or conversation)
-        if after >= before and not conversation.state.pins:  # blocks take room of their own
+        if after >= before and not conversation.state.pins:  # blocks take additional room
             raise FoldRejected("not-smaller")
         lost = fitted.fitted and attachments_lost(conversation.messages, fitted.forwarded.messages)
         reason = LEFT_OUT if lost else fitted.reason
@@ -391,14 +391,14 @@ class Folding:
         return self._with_trails(made.but(body=fitted.forwarded.body), conversation, fitted.forwarded)
 
     def _with_trails(self, exchange: Exchange, received: Conversation, sent: Conversation) -> Exchange:
-        """Nothing for a request so small that no provider would have cached it."""
+        """Add trails, unless the request is too small for any provider to cache."""
         if len(received.text) <= _INSTANT_BODY:
             return exchange
         return exchange.but(trails=trails_of(received, sent, self.memo))
 
 
 def _chosen_by(folded: Folded, options: FoldOptions) -> str:
-    """What chose the passages behind the last user message that has any."""
+    """How the passages after the last user message with recall were chosen."""
     if not (options.wants_likeness and folded.recalls):
         return ""
     return "vectors" if folded.recalls[max(folded.recalls)].by_vectors else "words"
@@ -411,7 +411,7 @@ def place_of(exchange: Exchange, model: str, name: str) -> Place:
 
 
 def ends_in_loop(conversation: Conversation) -> bool:
-    """Whether a tool's result ends it, and not a person's message."""
+    """Whether it ends with a tool's result, not a person's message."""
     return bool(conversation.messages) and conversation.messages[-1].is_output
 
 

@@ -1,6 +1,6 @@
 """What clients call their sessions.
 
-Lives here: where such names stand, and which of them may be written down. Does not belong here: names that Turnfold gives
+Lives here: where clients put such names, and which of them may be stored. Does not belong here: names that Turnfold gives
 conversations; any decision, for a client may send what it likes.
 """
 
@@ -13,7 +13,7 @@ from turnfold.compression.wire.conversation import Conversation
 from turnfold.proxy.http.shapes import looks_like_a_key
 from turnfold.proxy.http.tenancy import CREDENTIALS
 
-#: Headers, the most particular first: Claude Code's, Codex's today, Codex's before.
+#: Headers, the most specific first: Claude Code's, current Codex's, earlier Codex's.
 _HEADERS: Final = ("x-claude-code-session-id", "session-id", "session_id", "conversation_id")
 _HEADER_BYTES: Final = frozenset(map(str.encode, _HEADERS))
 _SETTINGS: Final = ("prompt_cache_key", "metadata")
@@ -22,10 +22,10 @@ _LONGEST: Final = 200
 
 
 def session_of(headers: Iterable[tuple[str, str]], conversation: Conversation | None) -> str:
-    """The name that a client gave its session, printable and of at most 200 characters; "" where it gave none.
+    """The name that a client gave its session, printable and at most 200 characters long; "" if it gave none.
 
     Args:
-        headers: of the request, names in lower case.
+        headers: the request's headers, names in lower case.
         conversation: the request as read; None where it was not.
     """
     sent = dict(headers)
@@ -38,7 +38,7 @@ def session_of(headers: Iterable[tuple[str, str]], conversation: Conversation | 
 
 
 def may_name_a_session(headers: Iterable[tuple[bytes, bytes]], conversation: Conversation | None) -> bool:
-    """Whether anything is there that `session_of` would look at: in most requests nothing is."""
+    """Whether the request has anything that `session_of` would read; most requests do not."""
     if conversation is not None and any(key in conversation.settings for key in _SETTINGS):
         return True
     return not _HEADER_BYTES.isdisjoint([name for name, _ in headers])

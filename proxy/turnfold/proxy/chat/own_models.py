@@ -1,6 +1,6 @@
-"""The seams to models of our own, as the stations see them.
+"""The interfaces to Turnfold's own models, as the stations see them.
 
-Lives here: the protocols of what writes and of what compares. Does not belong here: asking (``proxy.asking``), sentence
+Lives here: the protocols for writing and for comparing texts. Does not belong here: asking (``proxy.asking``), sentence
 vectors (``proxy.semantic``).
 """
 
@@ -18,7 +18,7 @@ from turnfold.proxy.learning.deciding import Place
 
 
 class OwnModels(Protocol):
-    """Asks a model beside the client's own requests."""
+    """Calls a model in addition to the client's own requests."""
 
     @property
     def recovery_tokens(self) -> int:
@@ -35,7 +35,7 @@ class OwnModels(Protocol):
 
 
 class OwnVectors(Protocol):
-    """Says how like a question earlier passages are, by sentence vectors."""
+    """Rates the similarity of earlier passages to a question by sentence vectors."""
 
     @property
     def is_on(self) -> bool:
@@ -56,4 +56,4 @@ class OwnVectors(Protocol):
 
 
 def end_nothing() -> None:
-    """What `begin` returns where nothing ends with the request."""
+    """What `begin` returns if nothing has to end with the request."""

@@ -1,6 +1,6 @@
-"""What is known of one request after it was served.
+"""The record of one served request.
 
-Lives here: the receipt, and the seam to whoever keeps it. Does not belong here: text of messages, keys, arithmetic over receipts.
+Lives here: the receipt, and the interface for storing it. Does not belong here: text of messages, keys, arithmetic over receipts.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ Status = Literal["folded", "shaped", "passthrough", "observed", "bypassed", "fai
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the upstream reported them; None where it said nothing.
+    """Tokens as the upstream reported them; None if not reported.
 
     Attributes:
-        prompt_tokens: all of the prompt, whatever the cache had of it.
+        prompt_tokens: all tokens of the prompt, cached ones included.
         completion_tokens: all that is billed as output, thinking included.
         cache_write_hour_tokens: those of `cache_write_tokens` that the cache keeps for an hour, and not for minutes.
         audio_prompt_tokens, audio_completion_tokens: those of the prompt and of the completion that are sound.
@@ -54,7 +54,7 @@ class OwnCall:
 
 @dataclass(frozen=True, slots=True)
 class PackedSection:
-    """A section of a large request, as it is stored: packing it takes long.
+    """A section of a large request in its stored form, because packing takes long.
 
     Attributes:
         original: its record.
@@ -71,7 +71,7 @@ class PackedSection:
         return len(self.original) + len(self.instead or b"")
 
 
-#: What is kept of a request: the sections that are folded in it.
+#: The stored part of a request: its folded sections.
 Originals = tuple[Section | PackedSection, ...]
 
 
@@ -135,7 +135,7 @@ class Receipt:
 
 
 class Recorder(Protocol):
-    """Takes receipts and originals off the request path."""
+    """Records receipts and originals outside the request path."""
 
     def record(self, receipt: Receipt, sections: Originals) -> None:
         """Queue both for storing; returns at once, never raises, drops (and counts) when its bounded queue is full."""

@@ -1,4 +1,4 @@
-"""What is said of an exchange: our headers on its response, and its receipt.
+"""Turnfold's headers on a response, and the receipt of an exchange.
 
 Lives here: both, from an exchange and what was seen of its response. Does not belong here: sums over receipts (``books``).
 """
@@ -25,11 +25,11 @@ _NOT_A_SLUG: Final = re.compile(r"[^\w.-]+", re.ASCII)
 
 
 def response_headers(exchange: Exchange, answer: RelayableAnswer) -> RawHeaders:
-    """The answer's own headers, with ours behind them."""
+    """The response's own headers, then Turnfold's."""
     headers = [pair for pair in returned_headers(answer.headers, answer.status) if pair[0].lower() not in _OURS]
     headers += _our_headers(exchange)
     if is_event_stream(answer) and first_of(answer.headers, b"x-accel-buffering") is None:
-        headers.append((b"x-accel-buffering", b"no"))  # else nginx in front of us gathers the stream
+        headers.append((b"x-accel-buffering", b"no"))  # otherwise nginx in front of Turnfold buffers the stream
     return headers
 
 
@@ -109,5 +109,5 @@ def receipt_of(exchange: Exchange, watch: Watch, ended: float) -> Receipt:
 
 
 def _fingerprint(schema: str) -> str:
-    """Enough to tell whether the next request has the same."""
+    """A fingerprint that tells whether the next request has the same."""
     return f"{zlib.crc32(schema.encode('utf-8', 'surrogatepass')):08x}" if schema else ""

@@ -1,9 +1,9 @@
-"""Sending a request once more where its context was full.
+"""Sending a smaller request after the context was full.
 
-Lives here: looking at the beginning of an answer before the client sees any of it, and driving ``fit.recover``. Does not belong
-here: deciding what an overflow is or how a request gets smaller, relaying, HTTP of our own.
+Lives here: reading the beginning of a response before the client sees it, and driving ``fit.recover``. Does not belong
+here: deciding what an overflow is or how a request gets smaller, relaying, HTTP itself.
 
-Nothing is taken from an answer: what was looked at is given again, so that whoever relays it passes on the upstream's bytes.
+A response loses nothing: the part that was read is returned again, so that the relay passes on the upstream's bytes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from turnfold.proxy.outbound.relay import RelayableAnswer
 
 T = TypeVar("T")
 
-_PATIENCE: Final = 10.0  # seconds for which an answer is held back: a refusal comes at once, a slow model's first word may not
+_PATIENCE: Final = 10.0  # seconds for which a response is held back: refusals come at once, a slow model's first word may not
 _MOST_HELD: Final = 2**20  # bytes of a stream's beginning; its first event may repeat the whole request's instructions
 # Statuses of answers whose bodies are read before they are passed on; Bedrock tells of a model's refusal under 424, some gateways
 # under 503.
@@ -39,12 +39,12 @@ _ARRIVED: Final = re.compile(
 _CHUNK: Final = re.compile(rb"data: ?(\{[^\r\n]*)\r?\n\r?\n")
 
 Send = Callable[[bytes], Awaitable[RelayableAnswer]]
-#: Runs CPU-heavy work outside of the event loop.
+#: Runs CPU-heavy work outside the event loop.
 Run = Callable[[Callable[[], T]], Awaitable[T]]
 
 
 class Peeked:
-    """An answer of which the beginning was looked at, and that still gives all of it.
+    """A response whose beginning was read, and which still returns all of it.
 
     Attributes:
         head: the beginning of its body, without its content coding; of a stream its first event that says how it goes.
@@ -62,17 +62,17 @@ class Peeked:
 
     @property
     def says_nothing_yet(self) -> bool:
-        """Whether it has status 200, and nothing of it was looked at."""
+        """Whether it has status 200, and nothing of it was read yet."""
         return self.in_stream and not self._held
 
     @property
     def read(self) -> bytes:
-        """All of its body that was looked at, without its content coding."""
+        """The part of its body that was read, without its content coding."""
         return _plain(b"".join(chunk for chunk, _ in self._held), _header(self.headers, b"content-encoding"))
 
     @property
     def head(self) -> bytes:
-        """What was read so far."""
+        """The beginning that was read so far."""
         return _telling(self.read) if self.status == 200 else self.read
 
     async def look(self, *, inside: bool) -> None:
@@ -151,7 +151,7 @@ class Recovered:
 
 
 Flow = Generator[Resend | ModelCall, Any, Outcome]
-#: Asks a model of our own.
+#: Asks Turnfold's own model.
 Ask = Callable[[ModelCall], Awaitable[ModelReply | None]]
 
 
@@ -195,7 +195,7 @@ async def resend(
 
 
 def _failed(flow: Flow) -> Outcome:
-    """The outcome where no answer came to the second sending."""
+    """The outcome if the second request got no response."""
     outcome = _advance(flow, UpstreamReply(599, b"", in_stream=False))
     assert isinstance(outcome, Outcome)  # noqa: S101 - the flow yields once
     return outcome
@@ -232,7 +232,7 @@ def _is_empty(chunk: bytes) -> bool:
 
 
 def _has_event(head: bytes) -> bool:
-    """Whether the first event of a stream is whole; comments are none."""
+    """Whether the first event of a stream is complete; comments do not count."""
     event = head.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     return any(b"data:" in block for block in event.split(b"\n\n")[:-1])
 

@@ -1,6 +1,6 @@
-"""The stations around the upstream: send, recover where the context was full, learn from what came back.
+"""The stations around the upstream: send, recover if the context was full, learn from the response.
 
-Lives here: from what goes out to the answer that the client gets. Does not belong here: looking at answers and driving a recovery
+Lives here: from the outgoing request to the client's response. Does not belong here: reading responses and driving a recovery
 (``recovering``), what a figure means (``compression.calibration``).
 """
 
@@ -38,7 +38,7 @@ from turnfold.proxy.outbound.upstream import UpstreamFailed, refusal
 from turnfold.proxy.store.fair import FairMemory
 from turnfold.proxy.trails.trail import trails_of
 
-#: Why a request whose context was full could not be helped.
+#: Why a request whose context was full could not be recovered.
 _WHY_NOT: Final = MappingProxyType(
     {
         "output-too-large": "the room that it reserves for the answer leaves none for the prompt",
@@ -48,7 +48,7 @@ _WHY_NOT: Final = MappingProxyType(
     }
 )
 
-_TELL_AGAIN: Final = 600.0  # seconds between two lines on the same model
+_TELL_AGAIN: Final = 600.0  # seconds between two log lines about the same model
 _MOST_TOLD: Final = 1000
 
 _log = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ class Sending:
     Args:
         run_step: runs a step of a recovery outside of the event loop; whatever goes wrong in it, an outcome comes back.
         in_background: takes what nobody waits for.
-        patience: seconds that making a request smaller may take.
+        patience: maximum seconds for making a request smaller.
         count: finds what its fold says of a request that was sent before that was asked.
         models: asks for a summary of what a recovery leaves out.
     """
@@ -251,7 +251,7 @@ class Sending:
         return exchange.but(reason="overflow-late")
 
     def _tell_of_truncation(self, spot: Spot, request_id: str, reported: int, expected: int) -> None:
-        """A line, now and then: an upstream that does so does it with every request."""
+        """Log it, but not for every request: such an upstream truncates every one."""
         now = time.monotonic()
         last = self._told.get(spot.tenant, spot)
         if last is not None and now < last + _TELL_AGAIN:
@@ -267,7 +267,7 @@ class Sending:
 
 
 def depart(exchange: Exchange) -> Exchange:
-    """The request goes out now."""
+    """Mark the request as sent now."""
     return exchange.but(departed=time.perf_counter())
 
 

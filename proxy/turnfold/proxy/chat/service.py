@@ -1,4 +1,4 @@
-"""One request for a model's turn, station by station.
+"""One request to a model, station by station.
 
 Lives here: the order of the stations, and the one place where a failure of Turnfold's sends the original instead (law 2). Does
 not belong here: how a station does its work (``folding``, ``stating``, ``sending``, ``recording``), reading of the head
@@ -48,18 +48,18 @@ from turnfold.proxy.store.base import Store
 
 Station = Callable[[Exchange], Awaitable[Exchange]]
 
-_MOST_OBSERVED: Final = 256 * 2**20  # bytes of bodies that wait to be folded for the record
-_QUIET_PAUSE: Final = 0.05  # seconds between two looks whether it is quiet
+_MOST_OBSERVED: Final = 256 * 2**20  # total bytes of bodies that wait to be folded in observe mode
+_QUIET_PAUSE: Final = 0.05  # seconds between two checks for a quiet moment
 _QUIET_LOOKS: Final = 200
 _END: Final = 1.0  # seconds from a stream's last event to the end of its body
-_FAREWELL: Final = 5.0  # seconds that observed folds get to end when the process does
+_FAREWELL: Final = 5.0  # seconds that observed folds get to finish at shutdown
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What a process and its replicas remember from one request to the next.
+    """What is remembered from one request to the next, in a process and across replicas.
 
     Attributes:
         windows: what was learned of models.
@@ -86,10 +86,10 @@ class Service:
     Args:
         engine: what folds.
         processes: fold large requests; None: none do.
-        forgetful: nothing of a request's text is remembered beyond it, to the cost of the next one.
+        forgetful: no text is kept after a request, which makes the next one slower.
 
     Attributes:
-        failures: how often the original went out because Turnfold failed, by reason.
+        failures: number of originals sent because Turnfold failed, by reason.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class Service:
             await self._elsewhere.close()
 
     def forget_in_memory(self) -> None:
-        """Forget what was remembered of conversations; later requests only take longer."""
+        """Forget all conversations in memory; later requests only take longer."""
         if self._taking_over is not None:
             self._taking_over.stop()
         self._folding.memo.clear()
@@ -189,7 +189,7 @@ class Service:
                 exchange = exchange.without_bodies()
             try:
                 await self._relay(exchange, watch, send)
-            finally:  # also where the client left: what the upstream had reported by then is true
+            finally:  # also if the client left: the usage reported by then is valid
                 exchange = self._sending.learn_from(exchange, watch)
         except Refused as refused:
             if exchange.departed is None:
@@ -221,7 +221,7 @@ class Service:
         return (self._read, self._apply_state, self._choose, self._fold, self._carry_on)
 
     async def _read(self, exchange: Exchange) -> Exchange:
-        """Nothing is read of a request that goes out as it came."""
+        """Read the request, unless it is forwarded unchanged."""
         request = exchange.request
         if request.state == "off" and request.mode != "on":
             return exchange
@@ -254,7 +254,7 @@ class Service:
         return made
 
     async def _guarded(self, exchange: Exchange, station: Station, *, waits: bool = True) -> Exchange:
-        """Whatever goes wrong in a station, the request goes out as it is.
+        """Run a station; if it fails, the request is sent as it is.
 
         Args:
             waits: whether it may wait for more than the store, so that its time has to be limited.
@@ -269,7 +269,7 @@ class Service:
             raise
         except TimeoutError:
             return self._failed_open(exchange, SLOW)
-        except Exception as exc:  # the one fail-open: no fault of the engine may cost a request
+        except Exception as exc:  # the only fail-open: a fault of the engine must not cost a request
             return self._failed_by(exchange, exc)
 
     def _counted(self, exchange: Exchange) -> Exchange:
@@ -294,7 +294,7 @@ class Service:
         return partial(self._recovery_step, exchange.request.tenant)
 
     async def _recovery_step(self, tenant: str, work: Callable[[], Resend | ModelCall | Outcome]) -> Resend | ModelCall | Outcome:
-        """A step of a recovery; whatever goes wrong in it, the upstream's own error stands."""
+        """Run a step of a recovery; if it fails, the upstream's own error is returned."""
         try:
             with catchable_panics():
                 return await asyncio.wait_for(self._lanes.run_heavy(tenant, work), self._limits.fold_timeout)
@@ -346,7 +346,7 @@ class Service:
         )
 
     def _file(self, exchange: Exchange, watch: Watch, ended: float) -> None:
-        """Hand its receipt on, and what traces it."""
+        """Hand on its receipt and end its trace."""
         receipt, request = receipt_of(exchange, watch, ended), exchange.request
         self._recorder.record(receipt, exchange.sections)
         if request.trace is not None:
@@ -372,7 +372,7 @@ class Service:
             self._folding.memo.clear()
 
     async def _quiet(self) -> None:
-        """Wait for a moment without requests, but not for long."""
+        """Wait for a moment without requests, up to a limit."""
         for _ in range(_QUIET_LOOKS):
             if self._closing:
                 return
