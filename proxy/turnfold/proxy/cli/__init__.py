@@ -3,7 +3,7 @@
 Lives here: the list of commands, and the one place where an expected failure becomes a line and an exit code. Does not belong
 here: what a command does (one file each).
 
-A command's module is imported when the command runs, so that ``turnfold --help`` and ``turnfold version`` need none of them.
+A command's module is imported when the command runs, so that ``turnfold --help`` and ``turnfold version`` import none of them.
 
 Exit codes: 0 it worked; 1 it did not; 2 the command line or the settings are wrong.
 """
@@ -30,12 +30,12 @@ _OWN: Final = "turnfold.proxy.cli"
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
-#: What a command line that cannot be read raises. Typer has its own copy of click, and exports only subclasses of it.
+#: Raised for an invalid command line. Typer has its own copy of click, and exports only subclasses of it.
 _UsageProblem: Final[Any] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 
 class _Command(TyperCommand):
-    """A command whose wrong values are named by the options that gave them, and not by the engine's fields."""
+    """A command whose errors name the option with the wrong value instead of the engine's field."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -53,8 +53,8 @@ class CommandLine:
 
     Attributes:
         home: ``module:function``, the module one of this package.
-        says: its line in the list of commands; the first line of the function's docstring.
-        parsing: how its command line is read, where that is not as usual.
+        says: its line in the list of commands, equal to the first line of the function's docstring.
+        parsing: how its command line is read, if not in the usual way.
     """
 
     home: str
@@ -73,11 +73,11 @@ class CommandLine:
 
 
 def _unwrapped(docstring: str) -> str:
-    """A docstring with each paragraph on one line: the terminal breaks it anew, and may be narrower than this file."""
+    """A docstring with each paragraph on one line: the terminal wraps it, and may be narrower than this file."""
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in docstring.split("\n\n"))
 
 
-#: What follows the other command's name is that command's.
+#: Everything after the other command's name belongs to that command.
 _REST: Final = MappingProxyType({"allow_interspersed_args": False})
 
 #: Every command, in the order of the help. A new one is a file and a line here.
@@ -130,11 +130,11 @@ def _root(
     ] = False,
 ) -> None:
     """Turnfold: point OPENAI_BASE_URL at it, and long conversations cost less."""
-    del version  # its callback has printed and left
+    del version  # its callback has printed and exited
 
 
 def build() -> typer.Typer:
-    """The command line as an app."""
+    """The command line as a Typer app."""
     app = typer.Typer(
         cls=_Commands,
         no_args_is_help=True,
@@ -169,13 +169,13 @@ def main() -> None:
         _say(f"the output is incomplete: {(exc.strerror or str(exc)).lower()}")
         os._exit(1)  # what is left in the buffer of standard output cannot be written either
     finally:
-        gc.freeze()  # Python would look at all that is loaded several times as it ends: .2 s after ``serve``
+        gc.freeze()  # otherwise Python scans all loaded objects several times at exit: .2 s after ``serve``
     sys.exit(ended if isinstance(ended, int) else 0)
 
 
 def _say_usage(problem: Any) -> None:
     told = " ".join(problem.format_message().split())
-    if told:  # else it was the help, which is printed already
+    if told:  # otherwise it was the help, which is already printed
         command = problem.ctx.command_path if problem.ctx else "turnfold"
         _say(f"{told[0].lower()}{told[1:].rstrip('.')} (see {command} --help)")
 
@@ -205,13 +205,13 @@ def _write_any_character() -> None:
 
 
 def _refused() -> type[Exception]:
-    """What a wrong setting raises. Python asks once something was raised, and whoever raised it has imported the class."""
+    """The class of a wrong setting; evaluated only after an exception, when its module is loaded."""
     error: type[Exception] = import_module("turnfold.config.sources").SettingsError
     return error
 
 
 def _invalid() -> Any:
-    """What a wrong value raises; asked for and imported as the class of a wrong setting."""
+    """The class of a wrong value; evaluated in the same way."""
     return import_module("turnfold.compression.errors").InvalidInput
 
 

@@ -1,6 +1,6 @@
 """``turnfold benchmark``.
 
-Lives here: the command, and how fast and how small this machine makes a text. Does not belong here: scoring labelled cases
+Lives here: the command, and measuring speed and size on this machine. Does not belong here: scoring labelled cases
 (``cases``).
 """
 
@@ -23,7 +23,7 @@ from turnfold.proxy.cli.plain import wide_console
 from turnfold.proxy.cli.reading import progress, read_text
 
 _RUNS: Final = 3
-_SIZES: Final = (1_000, 10_000, 50_000)  # tokens of the made-up text, about
+_SIZES: Final = (1_000, 10_000, 50_000)  # approximate tokens of the generated text
 _PARAGRAPH: Final = (
     "Ticket {n}: the import of {m} invoices failed at 0{h}:15 because the ledger service answered 503. "
     "Mara Lind restarted it and the queue drained within {h} minutes. We agreed to raise the time-out to {m} ms. "

@@ -1,4 +1,4 @@
-"""Labelled cases for ``turnfold benchmark``: how much of what was expected layer 1 still has (row C15).
+"""Labelled cases for ``turnfold benchmark``: the recall of expected entities in layer 1 (row C15).
 
 Lives here: reading files of cases, scoring one, printing. Does not belong here: compression, the command's arguments.
 
@@ -49,7 +49,7 @@ class CaseScore:
 
 
 def case_files(path: Path) -> list[Path]:
-    """The files of cases in a folder (or its ``datasets``), the file itself where it is one; none where it holds a text."""
+    """The files of cases in a folder (or its ``datasets``), or the file itself; none if the file holds a text."""
     if path.is_dir():
         inside = path / _LAYERED
         found = [file for file in sorted((inside if inside.is_dir() else path).glob("*.json")) if _cases(file)]
@@ -60,7 +60,7 @@ def case_files(path: Path) -> list[Path]:
 
 
 def _cases(file: Path) -> list[dict[str, Any]]:
-    """The cases of a file; none where it holds something else."""
+    """The cases of a file; none if it holds something else."""
     try:
         value = orjson.loads(file.read_bytes())
     except OSError as exc:
@@ -78,7 +78,7 @@ def _is_case(value: object) -> bool:
 
 
 def scores(files: Sequence[Path]) -> Iterator[CaseScore]:
-    """Each case of each file, and behind them the mean of the file."""
+    """Each case of each file, followed by the file's mean."""
     compressor = Compressor()
     compressor.compress(CompressRequest("The first text is the slow one."))
     for file in files:
@@ -120,7 +120,7 @@ def _common(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def table(rows: Sequence[CaseScore]) -> Table:
-    """For people; means are set apart."""
+    """A table for people, with means set apart."""
     made = Table("set", "case", header_style="bold")
     for heading in ("recall", "ROUGE-L", "ratio", "ms"):
         made.add_column(heading, justify="right")

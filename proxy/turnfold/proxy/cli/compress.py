@@ -151,7 +151,7 @@ def compress(  # noqa: PLR0913, PLR0917 - a parameter for each option of the com
 
 
 def _check_options(context: typer.Context, *, of_messages: bool) -> None:
-    """Refuse what would have no effect."""
+    """Refuse options that would have no effect."""
     given = context.params
     if not of_messages:
         refuse_unused(context, "applies to --messages only", *_OF_MESSAGES)

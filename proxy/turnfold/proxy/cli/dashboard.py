@@ -24,7 +24,7 @@ def dashboard(
 ) -> None:
     """Print a link that opens the dashboard of the Turnfold on this machine.
 
-    It works once, for ten minutes.
+    It works once, within ten minutes.
     """
     settings = load({"--port": (("server", "port"), port)}).settings
     link = entry_link(settings)

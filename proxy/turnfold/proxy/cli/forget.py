@@ -1,4 +1,4 @@
-"""``turnfold forget``: deleting what is kept of a tenant, or of one of its conversations.
+"""``turnfold forget``: deleting the stored data of a tenant or of one of its conversations.
 
 Lives here: asking for confirmation, asking a running Turnfold, and printing its answer. Does not belong here: deleting.
 """
@@ -33,7 +33,7 @@ def forget(
     """
     if bool(tenant) == bool(key):
         raise typer.BadParameter("give either --tenant or --key", param_hint="forget")
-    if conversation is not None and not conversation.strip():  # a variable that is not set must not widen what is deleted
+    if conversation is not None and not conversation.strip():  # an unset shell variable must not widen what is deleted
         raise typer.BadParameter("must not be blank", param_hint="--conversation")
     settings = load().settings
     base = base_of(url, settings)

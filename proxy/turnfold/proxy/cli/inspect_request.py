@@ -27,7 +27,7 @@ from turnfold.proxy.cli.plain import counted, plain, wide_console
 from turnfold.proxy.cli.reading import read_json, refuse_unused
 from turnfold.proxy.cli.remote import admin_headers, ask, base_of
 
-_SHORT = 240  # characters of a text that is shown unless all of it is asked for
+_SHORT = 240  # characters that are shown of a text without --full
 _REQUEST = "tf-"
 
 

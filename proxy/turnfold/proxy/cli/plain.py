@@ -1,6 +1,6 @@
 """Text and tables on a terminal, or in a file.
 
-Lives here: making text of unknown origin harmless, numbers with their nouns, the width where there is no terminal. Does not
+Lives here: escaping text of unknown origin, numbers with their nouns, the width without a terminal. Does not
 belong here: layout.
 """
 
@@ -21,11 +21,11 @@ def counted(number: int, one: str, many: str = "") -> str:
 
 
 def say(line: str) -> None:
-    """A line on standard error, which a terminal may break as it likes."""
+    """Print a line on standard error without wrapping it."""
     Console(stderr=True, soft_wrap=True).print(line, highlight=False, markup=False)
 
 
 def wide_console(width: int = 160, *, stderr: bool = False) -> Console:
-    """A console; where it is no terminal, one of a width at which tables are not cut off."""
+    """A console; without a terminal, one wide enough for all tables."""
     console = Console(stderr=stderr)
     return console if console.is_terminal else Console(stderr=stderr, width=width)

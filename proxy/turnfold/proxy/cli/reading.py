@@ -1,7 +1,7 @@
 """Files that commands read and write.
 
-Lives here: their failures as lines for the user, what may not be written or asked for, and a sign of life while something long
-is done. Does not belong here: what is in them.
+Lives here: their failures as lines for the user, refusing outputs and options, and a progress indicator for long
+work. Does not belong here: their content.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def read_text(file: str) -> str:
     if not file:
         raise Failure("give the name of a file, or - for standard input")
     try:
-        text = (sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()).decode("utf-8")  # with its own line ends
+        text = (sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()).decode("utf-8")  # keep its line ends
     except OSError as exc:
         raise Failure(f"{_named(file)}: {exc.strerror or exc}") from exc
     except UnicodeDecodeError as exc:
@@ -49,7 +49,7 @@ def _named(file: str) -> str:
 
 
 def read_json(file: str) -> tuple[Any, str]:
-    """The value in a JSON file, and its text without the mark with which Windows begins files.
+    """The value in a JSON file, and its text without a byte-order mark.
 
     Raises:
         Failure: it cannot be read, is blank, or is not JSON.
@@ -73,7 +73,7 @@ def progress(size: int, label: str) -> Iterator[None]:
 
 
 def check_output(output: Path | None, *inputs: str) -> None:
-    """Refuse to write over what is read; checked before anything is done.
+    """Refuse to overwrite an input; checked before any work is done.
 
     Args:
         inputs: files that are read, ``-`` for standard input.
@@ -84,7 +84,7 @@ def check_output(output: Path | None, *inputs: str) -> None:
     if output is None or not output.exists():
         return
     for file in inputs:
-        with contextlib.suppress(OSError, ValueError):  # an input that is not there is somebody else's complaint
+        with contextlib.suppress(OSError, ValueError):  # a missing input is reported elsewhere
             read = os.fstat(sys.stdin.fileno()) if file == "-" else Path(file).stat()
             if os.path.samestat(read, output.stat()):
                 raise typer.BadParameter(f"{output} is the input; it would be overwritten", param_hint="--output")
@@ -101,7 +101,7 @@ def refuse_unused(context: typer.Context, why: str, *names: str) -> None:
 
     Args:
         names: the command's parameters.
-        why: what is said of them.
+        why: the reason in the error message.
 
     Raises:
         BadParameter: one was given on the command line; it names the first.

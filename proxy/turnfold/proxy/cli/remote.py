@@ -23,7 +23,7 @@ def admin_headers(settings: Settings, tenant: str = "") -> dict[str, str]:
     """The headers of an administrator's call.
 
     Args:
-        tenant: whose data it is about; "": everybody's.
+        tenant: whose data the call is about; "" for all tenants.
 
     Raises:
         Failure: no admin token is set.
@@ -35,7 +35,7 @@ def admin_headers(settings: Settings, tenant: str = "") -> dict[str, str]:
 
 
 def base_of(url: str, settings: Settings) -> str:
-    """The base URL of the Turnfold to ask: as given, else where these settings say that it listens."""
+    """The base URL of the Turnfold to ask: the given one, else the address in these settings."""
     return (url or default_url(settings.server)).rstrip("/")
 
 
@@ -46,7 +46,7 @@ def key_headers(key: str) -> dict[str, str]:
         Failure: the key cannot be sent in a header.
     """
     plain = key.strip()
-    if not plain.isascii() or not plain.isprintable() or bool(plain) != bool(key):  # the client's own error would quote it
+    if not plain.isascii() or not plain.isprintable() or bool(plain) != bool(key):  # httpx's own error would quote the key
         raise Failure("the API key must be printable ASCII, since it is sent in a header")
     return {"authorization": f"Bearer {plain}"} if plain else {}
 

@@ -59,7 +59,7 @@ def _count(number: int) -> str:
 def _share(value: float | None) -> str:
     if value is None:
         return "-"
-    return ">99.9%" if 0.9995 <= value < 1 else f"{value:.1%}"  # a part is never shown as the whole
+    return ">99.9%" if 0.9995 <= value < 1 else f"{value:.1%}"  # rounding never shows a part as the whole
 
 
 def _dollars(figures: dict[str, Any], name: str) -> str:
@@ -104,12 +104,12 @@ _TENANT_SHOWN = 8  # characters: enough to tell tenants apart; all of them are i
 
 
 def _tells_tenants(groups: list[dict[str, Any]], name: str) -> bool:
-    """Whether the groups have names that several tenants gave, each for itself."""
+    """Whether several tenants use the same group name."""
     return name != "tenant" and len({group["tenant"] for group in groups if group.get("tenant")}) > 1
 
 
 def _value(group: dict[str, Any], name: str, told: bool) -> str:
-    """A group's value of what the report is grouped by, with whose it is where that has to be told."""
+    """The value of a group, with its tenant where several tenants use the same name."""
     whose = (group.get("tenant_name") or group.get("tenant", "")[:_TENANT_SHOWN]) if told else ""
     return f"{group[name]} ({whose})" if whose else str(group[name])
 
@@ -141,7 +141,7 @@ def _interval(value: dict[str, float] | None, scale: float = 1.0, unit: str = "{
 
 
 def _comparison(sides: dict[str, Any]) -> Table:
-    """The hold-out beside the others, each figure with its 95% confidence interval."""
+    """The comparison with the hold-out group, each figure with its 95% confidence interval."""
     table = Table("mean per request", title="Hold-out (± 95% confidence, by conversation)", header_style="bold")
     table.add_column("held out", justify="right")
     table.add_column("others", justify="right")
@@ -199,7 +199,7 @@ _IF_THERE_WERE = " If you have sent some, `turnfold doctor` says what is wrong."
 def print_report(result: dict[str, Any]) -> None:
     console = wide_console()
     if not result["groups"]:
-        more = result["headline"].removeprefix("No requests yet.") or _IF_THERE_WERE  # those that the store has not taken
+        more = result["headline"].removeprefix("No requests yet.") or _IF_THERE_WERE  # not accepted by the store yet
         console.print(
             f"No requests from {result['from']} to {result['to']}.{more}", markup=False, highlight=False, soft_wrap=True
         )

@@ -21,7 +21,7 @@ else:
 _PIECE: Final = 65536
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
-_ZSTD_WINDOW_LOG: Final = 27  # 128 MB; what encoders use at their highest level without being asked for more
+_ZSTD_WINDOW_LOG: Final = 27  # 128 MB, the default window of encoders at their highest level
 _GZIP: Final = frozenset(("gzip", "x-gzip"))
 
 
@@ -54,7 +54,7 @@ class _Member(Protocol):
 
 
 class _ZstdFrame:
-    """The same for one frame of zstd. What is not decoded yet is kept by the decoder itself."""
+    """The same for one frame of zstd. The decoder keeps undecoded input itself."""
 
     unconsumed_tail = b""
 
@@ -77,7 +77,7 @@ class _ZstdFrame:
 
 
 class _BrotliStream:
-    """The same for brotli (RFC 7932), which has no members and says itself where it ends."""
+    """The same for brotli (RFC 7932), which has no members and marks its own end."""
 
     unused_data = unconsumed_tail = b""
 
@@ -108,7 +108,7 @@ class Inflater:
     def __init__(self, coding: str, limit: int) -> None:
         self._coding = coding
         self._magic = _GZIP_MAGIC if coding in _GZIP else _ZSTD_MAGIC if coding == "zstd" else b""
-        self._least = len(self._magic) or (1 if coding == "br" else 2)  # bytes that tell what it is; an empty text is one in br
+        self._least = len(self._magic) or (1 if coding == "br" else 2)  # bytes that identify the format; an empty br body has one
         self._left = limit
         self._held = b""
         self._engine: _Member | None = None
@@ -138,7 +138,7 @@ class Inflater:
     def _member(self) -> _Member | None:
         """The current member or the next one; None if there is no more, or more bytes are needed to tell."""
         if self._engine is None and not self._closed and len(self._held) >= self._least:
-            self._closed = self.finished and not self._held.startswith(self._magic)  # padding behind the last member
+            self._closed = self.finished and not self._held.startswith(self._magic)  # padding after the last member
             if not self._closed:
                 self._engine, self.finished = self._decoder(), False
         if self._closed:
@@ -164,7 +164,7 @@ class Inflater:
 
 
 def inflate(body: bytes, coding: str, limit: int) -> bytes:
-    """A whole body without its coding.
+    """A whole decoded body.
 
     Raises:
         CodedBodyTooLarge: it is larger than `limit`.

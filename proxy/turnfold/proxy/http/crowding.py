@@ -1,6 +1,6 @@
 """How many clients may be connected at once.
 
-Lives here: turning away those for whom the process has no descriptors. Does not belong here: raising the limit (``server``).
+Lives here: closing connections for which the process has no descriptors. Does not belong here: raising the limit (``server``).
 
 A request needs two descriptors: its client's, and one to the upstream. The system hands them out to whoever asks first, which is
 clients: under a low limit these took all of them, and every request failed for want of a second one.
@@ -16,7 +16,7 @@ from typing import Final
 if sys.platform != "win32":
     import resource
 
-_OWN: Final = 32  # descriptors of the process itself: the loop's, the listener's, the store's
+_OWN: Final = 32  # descriptors of the process itself: event loop, listener, store
 _LEAST: Final = 8
 _TOLD_EVERY: Final = 60.0  # seconds
 
@@ -24,14 +24,14 @@ _log = logging.getLogger(__name__)
 
 
 class Door:
-    """Lets clients in while there is room for them and for as many connections to upstreams."""
+    """Accepts clients while there are descriptors for them and for as many upstream connections."""
 
     def __init__(self) -> None:
         self._told = -_TOLD_EVERY
 
     def is_open(self, connected: int) -> bool:
-        """Whether one more may stay, where `connected` are with it; says at times that others may not."""
-        if sys.platform == "win32":  # which has no such limit
+        """Whether the newest of `connected` clients may stay; logs now and then that others may not."""
+        if sys.platform == "win32":  # Windows has no such limit
             return True
         limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         if limit == resource.RLIM_INFINITY or connected <= max(_LEAST, (limit - _OWN) // 2):

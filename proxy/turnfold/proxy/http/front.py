@@ -1,8 +1,8 @@
 """The outermost layer of the app.
 
-Lives here: bounding the head of every request, refusing hosts and paths that are none, turning WebSockets away, rendering
-what is refused further in, ending requests whose client has left; paths that lead straight to their endpoint. Does not belong
-here: which path leads where (``app``).
+Lives here: bounding the head of every request, refusing invalid hosts and paths, refusing WebSockets, rendering
+refusals from further in, ending requests whose client has left, shortcuts from paths to endpoints. Does not belong
+here: the route table (``app``).
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from turnfold.proxy.http.inbound import ClientGone
 from turnfold.proxy.http.limits import check_head, check_host, check_path
 from turnfold.proxy.http.refusals import RawHeaders, Refused
 
-#: The part of a path in front of ``/messages`` where that is Anthropic's, and no collection in something else.
+#: The part of a path before ``/messages`` if it is Anthropic's route, not a collection in another resource.
 MESSAGES_BEHIND: Final = r"v\d\w*|anthropic"
 _MESSAGES: Final = re.compile(rf"(?:^|/(?:{MESSAGES_BEHIND}))/messages$")
 
 
 class Endpoint:
-    """A plain ASGI function as a class's instance, which is how Starlette tells it from a request handler."""
+    """An ASGI function wrapped in an instance, so that Starlette does not take it for a request handler."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -38,7 +38,7 @@ class Front:
     """The outermost layer: bounds the head, turns WebSockets away, renders what is refused further in.
 
     Args:
-        check: refuses by the head alone, beside the limits.
+        check: an additional check of the head.
     """
 
     def __init__(self, app: ASGIApp, limits: LimitSettings, check: Callable[[RawHeaders], None]) -> None:
@@ -60,7 +60,7 @@ class Front:
             self._check(headers)
             check_path((scope.get("raw_path") or scope["path"].encode()).decode("ascii", "replace"))
             await self._app(scope, receive, send)
-        except ClientGone:  # there is nobody to answer
+        except ClientGone:  # the client has left
             return
         except Refused as refused:
             answer = _as_denial(send) if scope["type"] == "websocket" else send
@@ -68,11 +68,11 @@ class Front:
 
 
 class Straight:
-    """Paths that are asked for most, found without trying any route.
+    """The most frequent paths, found without trying any route.
 
     Args:
         endpoints: by path, for POST.
-        app: gets every other request.
+        app: gets all other requests.
     """
 
     def __init__(self, endpoints: Mapping[str, ASGIApp], app: ASGIApp) -> None:

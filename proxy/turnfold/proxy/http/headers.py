@@ -32,20 +32,20 @@ _MODES: Final = get_args(Mode)
 _ROLES: Final = get_args(KeptRole)
 _STATES: Final = get_args(StateMode)
 _BUDGET: Final = re.compile(rb"[1-9][0-9]{0,11}")
-#: Characters of a conversation's name, wherever it is told: header, path, query or body.
+#: Maximum characters of a conversation's name in a header, path, query or body.
 LONGEST_NAME: Final = 512
 
 
 def first(headers: RawHeaders, name: bytes) -> bytes | None:
     """The first value of a header; None if it is absent."""
-    for key, value in headers:  # several times in each request, so no generator
+    for key, value in headers:  # called several times per request, so no generator
         if key == name:
             return value
     return None
 
 
 def first_of(headers: RawHeaders, name: bytes) -> bytes | None:
-    """The same of headers whose names are written as their sender likes."""
+    """`first`, for headers whose names may have any case."""
     for key, value in headers:
         if len(key) == len(name) and key.lower() == name:
             return value
@@ -106,7 +106,7 @@ def without(headers: RawHeaders, *names: bytes) -> list[tuple[bytes, bytes]]:
 
 
 def sendable(headers: RawHeaders) -> tuple[tuple[bytes, bytes], ...]:
-    """The same headers.
+    """The same headers, checked.
 
     Raises:
         Refused: a value has control characters in it.
@@ -163,7 +163,7 @@ def _one_of(known: tuple[str, ...], headers: RawHeaders, name: str) -> str | Non
 
 
 def _keep(value: bytes | None) -> Keep:
-    """``tool:NAME`` and ``role:NAME``, with commas between them."""
+    """Parse comma-separated ``tool:NAME`` and ``role:NAME``."""
     tools, roles = set(), set()
     for part in (value or b"").decode("utf-8", "replace").split(","):
         kind, _, name = (side.strip() for side in part.partition(":"))

@@ -47,9 +47,9 @@ _HEAD_TOO_LARGE: Final = answer(
     "The request's headers are far larger than TURNFOLD_MAX_HEADER_BYTES.",
 )
 _HEAD_SECONDS: Final = 60.0  # from a head's first byte to its last, as in nginx
-_UNREAD_SECONDS: Final = 60.0  # in which a client must read something of what waits for it, as in nginx
+_UNREAD_SECONDS: Final = 60.0  # within which a client must read some of the waiting data, as in nginx
 _STILL_THERE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
-_ASKED_AGAIN: Final = (0.3, 2.0)  # seconds; the first refusal is noticed with the next thing that is sent
+_ASKED_AGAIN: Final = (0.3, 2.0)  # seconds
 _FRAMING: Final = (b"content-length", b"transfer-encoding")
 _DOOR: Final = Door()
 _NO_REQUESTS: Final = NoRequests()
@@ -108,7 +108,7 @@ class Http11(HttpToolsProtocol):
     """One client connection."""
 
     def connection_made(self, transport: Any) -> None:
-        """As the parent does, unless there are too many."""
+        """Accept as the parent does, unless there are too many clients."""
         self._head_size = 0
         self._unseen = 0
         self._in_head = True
@@ -134,7 +134,7 @@ class Http11(HttpToolsProtocol):
             self._head_timer = None
 
     def _time_head(self) -> None:
-        """A head has begun, and is not whole yet."""
+        """Start the timer of a head that has begun and is not complete yet."""
         self._end_head_timer()
         self._head_began = True
         self._head_timer = self.loop.call_later(_HEAD_SECONDS, self._read_no_more)
@@ -147,7 +147,7 @@ class Http11(HttpToolsProtocol):
         self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
 
     def pause_writing(self) -> None:
-        """As the parent does; the client is to read something in time."""
+        """Pause as the parent does; from now on the client must read something in time."""
         super().pause_writing()
         self._time_reading()
 
@@ -174,7 +174,7 @@ class Http11(HttpToolsProtocol):
             self._reading_timer = None
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """As the parent does; then tell those who asked for it."""
+        """Close as the parent does; then notify the listeners."""
         self._end_head_timer()
         self._end_reading_timer()
         self._lost = True
@@ -207,7 +207,7 @@ class Http11(HttpToolsProtocol):
         if self._in_head:
             self._head_size += len(data)
         else:
-            self._unseen += len(data)  # trailers, unless it turns out to be of the body
+            self._unseen += len(data)  # trailers, unless it turns out to belong to the body
         self._unset_keepalive_if_required()
         try:
             self.parser.feed_data(data)
@@ -278,7 +278,7 @@ class Http11(HttpToolsProtocol):
         """Part of the head, or a trailer, which is dropped."""
         if not self._in_head or self._resuming:
             return
-        name = name.lower()  # from here on what the parent does, which takes as long as the call of it
+        name = name.lower()  # from here on a copy of the parent's code, because the call alone would take as long
         if name == b"expect" and value.lower() == b"100-continue":
             self.expect_100_continue = True
         self.headers.append((name, value))

@@ -41,7 +41,7 @@ class ClientStalled(Refused):
 
 
 async def joined(chunks: Sequence[bytes], size: int) -> bytes:
-    """So many bytes in one piece.
+    """Join pieces of a known total size.
 
     Joining 60 MB takes as long as hundreds of small requests; of large ones Python lets go of the interpreter meanwhile.
     """
@@ -109,7 +109,7 @@ class Inbound:
         return None
 
     async def _next_message(self) -> Message:
-        if self._is_here is not None and self._is_here():  # nearly every body is: a time limit would take longer than it
+        if self._is_here is not None and self._is_here():  # nearly always; a time limit would take longer
             return await self._receive()
         try:
             async with asyncio.timeout(STALL):
@@ -119,7 +119,7 @@ class Inbound:
             raise self.stalled from None
 
     async def body(self, most: int) -> bytes | None:
-        """The whole body; None if it is larger than so many bytes.
+        """The whole body; None if it is larger than the limit.
 
         Raises:
             ClientGone, ClientStalled: see `chunks`.
@@ -134,7 +134,7 @@ class Inbound:
         return await joined(chunks, size)
 
     def on_departure(self, leave: Callable[[], None]) -> Callable[[], None]:
-        """Call a function when the client has disconnected; what is returned ends this."""
+        """Call a function when the client has disconnected. Returns a function that cancels this."""
         if self._departure is not None and (self._read.is_set() or not self.has_body):
             ends: Callable[[], None] = self._departure(leave)
             return ends
@@ -160,7 +160,7 @@ class Inbound:
 
 
 async def while_present(inbound: Inbound, work: Coroutine[Any, Any, None]) -> None:
-    """Do the work; cancel it when the client disconnects.
+    """Run work; cancel it when the client disconnects.
 
     Raises:
         Whatever `work` raises.
@@ -177,7 +177,7 @@ async def while_present(inbound: Inbound, work: Coroutine[Any, Any, None]) -> No
     try:
         await work
     except asyncio.CancelledError:
-        if not left or worker.uncancel():  # somebody else cancels it too
+        if not left or worker.uncancel():  # it was cancelled from outside too
             raise
     finally:
         stop_watching()

@@ -67,14 +67,14 @@ class UnfinishedBodies:
 
     @property
     def held(self) -> int:
-        """Bytes held now."""
+        """Bytes counted now."""
         return self._held.total()
 
     def add(self, tenant: str, size: int) -> None:
-        """Hold more.
+        """Count more bytes.
 
         Raises:
-            Refused: 503, there is no room now.
+            Refused: 503, there is no room.
         """
         if self.held + size > self._most or (self._held[tenant] and self._held[tenant] + size > self._most // 2):
             message = "Too many request bodies are being received at the same time (TURNFOLD_MAX_UNFINISHED_BYTES); try again."
@@ -82,7 +82,7 @@ class UnfinishedBodies:
         self._held[tenant] += size
 
     def drop(self, tenant: str, size: int) -> None:
-        """Hold less: a body is whole, or given up."""
+        """Count fewer bytes: a body is complete or was abandoned."""
         self._held[tenant] -= size
         if self._held[tenant] <= 0:
             del self._held[tenant]

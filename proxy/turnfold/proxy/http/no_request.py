@@ -1,4 +1,4 @@
-"""What is said of bytes that are no request.
+"""Answers to bytes that are not a valid request.
 
 Lives here: the answer's bytes, and a line in the log for clients that could not read it. Does not belong here: noticing it
 (``http11``), requests that are refused (``refusals``).
@@ -17,14 +17,14 @@ from turnfold.proxy.http.refusals import error_body
 
 _TLS: Final = b"\x16\x03"  # RFC 8446 section 5.1: a handshake, as any version of TLS begins
 _HTTP2: Final = b"PRI * HTTP/2"  # RFC 9113 section 3.4
-_LONGEST_TARGET: Final = 2**16 - 1  # bytes, of what httptools takes apart
+_LONGEST_TARGET: Final = 2**16 - 1  # bytes; httptools' own limit
 _TOLD_EVERY: Final = 60.0  # seconds
 
 _log = logging.getLogger(__name__)
 
 
 def answer(status: int, phrase: str, code: str, message: str) -> bytes:
-    """A whole answer, behind which the connection ends."""
+    """A whole answer, after which the connection is closed."""
     body = orjson.dumps(error_body(status, code, message, None))
     lines = (f"HTTP/1.1 {status} {phrase}", "content-type: application/json", "connection: close", f"content-length: {len(body)}")
     return "\r\n".join((*lines, "", "")).encode() + body
@@ -48,7 +48,7 @@ class NoRequests:
             return b""
         if data.startswith(_HTTP2):
             return answer(400, "Bad Request", "invalid_http", "Turnfold takes HTTP/1.1; this client speaks HTTP/2 without TLS.")
-        if not isinstance(error, httptools.HttpParserCallbackError):  # else the head was parsed, and its target was not
+        if not isinstance(error, httptools.HttpParserCallbackError):  # otherwise the head was parsed, but not its target
             return answer(400, "Bad Request", "invalid_http", f"This is not an HTTP request: {error}.")
         if len(target) > _LONGEST_TARGET:
             return answer(414, "URI Too Long", "uri_too_long", f"The request's URL is longer than {_LONGEST_TARGET} bytes.")

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 #: On each of Turnfold's own answers: no content sniffing, and no caching by anyone but the caller.
 ALWAYS: Final = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
-#: On pages: nothing from elsewhere, in nobody's frame.
+#: On pages: nothing from other origins, no framing.
 _ON_PAGES: Final = (
     (
         b"content-security-policy",
@@ -47,7 +47,7 @@ def _hardened(app: ASGIApp) -> ASGIApp:
 
 
 def _with_headers(message: Message) -> Message:
-    """Those that the route has set itself stay."""
+    """Add the headers that the route has not set itself."""
     headers = list(message.get("headers", ()))
     own = {key.lower(): value for key, value in headers}
     is_page = own.get(b"content-type", b"").startswith(b"text/html")

@@ -17,7 +17,7 @@ from turnfold.proxy.http.own_answers import ALWAYS
 
 RawHeaders = Sequence[tuple[bytes, bytes]]
 
-#: Anthropic, "Errors": the type that each status has.
+#: The error type of each status (Anthropic, "Errors").
 _ANTHROPIC_TYPES: Final = MappingProxyType(
     {
         401: "authentication_error",

@@ -25,10 +25,10 @@ from turnfold.proxy.http.refusals import RawHeaders, Refused
 
 #: Headers that carry a credential: OpenAI's and most others', Azure's, Anthropic's, Google's.
 CREDENTIALS: Final = (b"authorization", b"api-key", b"x-api-key", b"x-goog-api-key")
-#: Whose key a request carries, where the operator has set it.
+#: Which provider's operator key a request carries, if the operator has set it.
 Keys = Literal["openai", "anthropic"]
 _ADMIN: Final = b"x-turnfold-admin-token"
-#: A proxy in front of us adds one of these; no program on this machine that calls us itself does.
+#: A proxy in front adds one of these; programs on this machine that call Turnfold directly do not.
 _FORWARDED: Final = frozenset((b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-real-ip"))
 _TENANT: Final = b"x-turnfold-tenant"
 _FOREIGN: Final = (
@@ -171,7 +171,7 @@ class Gate:
         """
         bearer = first(headers, b"authorization") or b""
         named = _token(bearer) if bearer.lower().startswith(b"bearer ") else None
-        if self._is_admin_token(first(headers, _ADMIN)) | self._is_admin_token(named):  # both are compared
+        if self._is_admin_token(first(headers, _ADMIN)) | self._is_admin_token(named):  # compare both
             return True
         return self._sessions is not None and self._sessions.admit(headers, method)
 
@@ -206,7 +206,7 @@ class Gate:
         return next(iter(ours or found), (b"authorization", b""))
 
     def _is_ours(self, token: bytes) -> bool:
-        return sum(_same(token, known) for known in self._client_tokens) > 0  # every one is compared, found or not
+        return sum(_same(token, known) for known in self._client_tokens) > 0  # compare every one, for constant time
 
     def _tenant(self, credential: bytes) -> str:
         return hashlib.blake2b(credential, key=self._hash_key, digest_size=16).hexdigest()

@@ -1,6 +1,6 @@
-"""What a client has not read yet.
+"""The bytes that a client has not read yet.
 
-Lives here: how many bytes wait for it, here and in the system. Does not belong here: what follows from that (``http11``).
+Lives here: counting them, here and in the system's buffers. Does not belong here: the consequences (``http11``).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def unread_bytes(transport: Any) -> int:
     """
     waiting: int = transport.get_write_buffer_size()
     if sys.platform != "win32":
-        with contextlib.suppress(OSError):  # where the system does not say
+        with contextlib.suppress(OSError):  # on systems that do not report it
             number = transport.get_extra_info("socket").fileno()
             waiting += struct.unpack("i", fcntl.ioctl(number, termios.TIOCOUTQ, bytes(4)))[0]
     return waiting
