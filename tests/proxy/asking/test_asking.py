@@ -660,7 +660,7 @@ def test_where_the_operators_key_is_spent_clients_have_none_to_give(spent: str) 
 
 
 def test_others_cannot_spend_the_writers_key() -> None:
-    with pytest.raises(ValueError, match="anybody could spend your key"):
+    with pytest.raises(ValueError, match="anyone could spend your key"):
         Settings.model_validate({"summary": {"api_key": "sk-writer"}, "server": {"host": "turnfold.example"}})
 
 

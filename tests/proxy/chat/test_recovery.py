@@ -182,7 +182,7 @@ def test_silent_truncation_is_noticed_and_then_avoided(
         with caplog.at_level(logging.WARNING):
             folding.chat(overfull("giant user message", size * WINDOW, model="silent"), KEY)
         until(lambda size=size: len([r for r in folding.recorder.so_far if r.model == "silent"]) == size - 3)  # type: ignore[misc]
-        told = [one.getMessage() for one in caplog.records if "cuts prompts off in silence" in one.getMessage()]
+        told = [one.getMessage() for one in caplog.records if "cuts prompts off silently" in one.getMessage()]
         assert len(told) == lines
     assert [r.reason for r in folding.recorder.so_far if r.model == "silent"] == ["upstream-truncated"] * 3
     server.set("ollama")
@@ -317,7 +317,7 @@ def test_the_line_about_a_cut_prompt_counts_as_the_upstream_does(
     with caplog.at_level(logging.WARNING):
         for size in (1000, 2000, 3000, 4000, 5000, 5001):
             proxy.chat({"model": "threefold", "messages": [{"role": "user", "content": f"{size} " + "pump " * size}]}, KEY)
-        until(lambda: "in silence" in caplog.text)
+        until(lambda: "prompts off silently" in caplog.text)
     told = re.search(r"read (\d+) of about (\d+) tokens", caplog.text)
     assert told is not None
     assert int(told[1]) == 6000

@@ -1,4 +1,4 @@
-"""Asking the model that writes summaries: within a time, within what may be spent, and only while it works.
+"""Asking the model that writes summaries, within limits of time and money, and only while it works.
 
 Lives here: the order of cache, breaker, purse and upstream; driving a generator of the engine. Does not belong here: what is
 asked and what a reply is worth (``compression.summary``), the wire (``endpoint``).
@@ -42,10 +42,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Bill:
-    """What was asked of a model for one purpose.
+    """The model calls made for one purpose.
 
     Attributes:
-        calls: for the books.
+        calls: the calls, for the receipt.
         dollars: what they cost, as far as is known; else the most that they can have cost.
         why: why the last question has no reply: "", "off", "no-key", "breaker", "budget", "slow", "failed".
         asked: how many calls went out.
@@ -58,7 +58,7 @@ class Bill:
 
 
 class ModelAsker:
-    """The one way in which this process asks a model of its own accord.
+    """The only way in which this process calls a model of its own.
 
     Args:
         store: shares what was spent; None: nothing is kept beyond a request, replies neither.
@@ -180,7 +180,7 @@ class ModelAsker:
         if told is not None or not refused:
             bill.calls.append(OwnCall(call.kind, self.model, usage))
         if answer.reply is None:
-            if not (self.only_while_served and answer.status in (401, 403)):  # one client's key is no other's
+            if not (self.only_while_served and answer.status in (401, 403)):  # one client's refused key says nothing of others
                 self._breaker.fail()
             bill.why = "slow" if answer.status == 0 else "failed"
             _log.info("a model's %s: %s", call.kind, bill.why)

@@ -1,6 +1,6 @@
 """A circuit breaker.
 
-Lives here: when something that keeps failing is tried again. Does not belong here: what counts as a failure.
+Lives here: deciding when something that keeps failing is tried again. Does not belong here: what counts as a failure.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 
 class Breaker:
-    """Opens after so many failures in a row, for ever longer; one success closes it.
+    """Opens after a number of failures in a row, longer each time; one success closes it.
 
     Args:
         failures: in a row, until it opens.
@@ -32,11 +32,11 @@ class Breaker:
         return self._clock() < self._until
 
     def succeed(self) -> None:
-        """It worked."""
+        """Record a success."""
         self._failed, self._pause, self._until = 0, self._first, 0.0
 
     def fail(self, *, for_good: bool = False) -> None:
-        """It failed.
+        """Record a failure.
 
         Args:
             for_good: trying again at once cannot help.
@@ -47,5 +47,5 @@ class Breaker:
             self._pause = min(self._longest, 2 * self._pause)
 
     def rest(self, seconds: float) -> None:
-        """Stay open for so long, as whoever was asked wants it."""
+        """Stay open for a time that the other side asked for."""
         self._until = max(self._until, self._clock() + min(seconds, self._longest))

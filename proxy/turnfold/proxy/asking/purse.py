@@ -1,4 +1,4 @@
-"""What calls of a model have cost, and what they may cost.
+"""Spending caps for calls of a model.
 
 Lives here: a cap for each day and for each conversation, shared by the replicas of a store. Does not belong here: prices,
 receipts (``books``).
@@ -96,7 +96,7 @@ class Purse:
         return own, day
 
     async def _add(self, account: _Allowance, dollars: float) -> float:
-        """What the account comes to, in dollars."""
+        """Add to the account. Returns its new total in dollars."""
         added = round(dollars * _NANO)
         total = self._known.pop(account.key, 0) + added
         if self._store is not None:

@@ -14,14 +14,14 @@ from typing import Final
 
 from turnfold.compression.fold.adoption import WantedSummary
 
-_SHARE: Final = 0.65  # of the room of the quotes; with a quarter of slack it is still smaller
-_LEAST: Final = 40  # tokens: fewer say nothing that the quotes do not
+_SHARE: Final = 0.65  # share of the quotes' tokens; with a quarter of slack it is still smaller
+_LEAST: Final = 40  # tokens: a shorter summary says nothing that the quotes do not
 _PROMPT: Final = 450  # tokens of our own instructions
 _MILLION: Final = 1e6
 
 
 def target_tokens(wanted: WantedSummary, most: int) -> int:
-    """Tokens that a summary may take; 0 where so few say nothing."""
+    """Tokens that a summary may take; 0 if it would be too short to be useful."""
     target = min(most, int(_SHARE * wanted.room))
     return target if target >= _LEAST else 0
 
@@ -38,5 +38,5 @@ def gain(wanted: WantedSummary, target: int, input_price: float) -> float:
 
 
 def call_tokens(wanted: WantedSummary) -> int:
-    """About the tokens of the call's prompt."""
+    """Approximate tokens of the call's prompt."""
     return wanted.tokens + _PROMPT

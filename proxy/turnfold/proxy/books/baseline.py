@@ -54,15 +54,15 @@ from turnfold.proxy.store.records import VERSION, decode_record, encode_record
 from turnfold.proxy.trails.trail import Trail, Trails
 
 _STEP: Final = 128  # cached prefixes are reported in such steps (OpenAI)
-_PATIENCE: Final = 4  # requests in which a fold is not judged
-_TOLERANCE: Final = 0.002  # of what would have been paid: the model above is no better than that
+_PATIENCE: Final = 4  # requests after a fold during which it is not judged
+_TOLERANCE: Final = 0.002  # share of the cost without Turnfold; the model is no more accurate than that
 _TELLS: Final = 1.5  # a repeated prefix of so many times the shortest that is cached is over it however roughly it was counted
-_OTHERS: Final = 63  # requests beside the last one that a new one may follow; long ones are fewer, by what comes next
+_OTHERS: Final = 63  # requests besides the last one that a new one may follow; fewer if they are long (_MOST_SUMS)
 _SCALED: Final = 1024  # tokens of a request whose counts tell the upstream's counting from ours
-_FOLLOWS: Final = 0.9  # of a request that another follows: clients change the end of their last message
+_FOLLOWS: Final = 0.9  # share of a request that must be repeated: clients change the end of their last message
 _MOST_SUMS: Final = 48 * 1024  # bytes of their fingerprints: eight conversations of 100,000 to 200,000 tokens have 10 to 40 kB
-_HOUR: Final = 3600  # seconds: the longer of the two lives that Anthropic's marks ask for
-_READ: Final = 0.5  # seconds in which a prompt is read for an answer that is not streamed
+_HOUR: Final = 3600  # seconds: the longer of the two lifetimes of Anthropic's marks
+_READ: Final = 0.5  # seconds during which the prompt of an unstreamed request counts as still being read
 _NO_TIMES: Final = ((0, 0),) * (len(TIMES) + 1)
 
 
@@ -130,12 +130,12 @@ class PastRequest(NamedTuple):
 
     @property
     def overdue(self) -> bool:
-        """Whether the conversation's folds have not paid by the time they should have."""
+        """Whether the conversation's folds have not paid off when they should have."""
         return self.since >= _PATIENCE and self.paid > (1 + _TOLERANCE) * self.without
 
     @property
     def warm_share(self) -> float:
-        """Of the conversation's requests."""
+        """The share of the conversation's requests that found the cache warm."""
         return self.warm / self.seen if self.seen else 1.0
 
     def upstream_count(self, tokens: int) -> float:
@@ -192,7 +192,7 @@ class PastRequest(NamedTuple):
         return self.has_key_of(receipt) and not self.is_read_beside(receipt)
 
     def has_key_of(self, receipt: Receipt) -> bool:
-        """Whether both have the same `prompt_cache_key`."""
+        """Whether both requests have the same `prompt_cache_key`."""
         key, own = (trails.key if trails else 0 for trails in (self.trails, receipt.trails))
         return key == own
 
@@ -212,7 +212,7 @@ class PastRequest(NamedTuple):
         return receipt.at < self.answered and self.at <= receipt.at + receipt.total_ms / 1000
 
     def is_found_by(self, receipt: Receipt) -> bool:
-        """Whether the other found it in the cache."""
+        """Whether the other request found this one in the cache."""
         used = token_use(receipt.usage)
         look = used and _look(receipt, used, self, _reach(receipt, self, ""), "")
         return bool(look and look.tells and look.hit)
@@ -223,7 +223,7 @@ class PastRequest(NamedTuple):
         return PastRequest(**{name: known[name] for name in _OWN})
 
     def to_bytes(self) -> bytes:
-        """For the store."""
+        """The record's bytes."""
         return encode_record({VERSION: 1, **self._to_json(), "others": [one._to_json() for one in self.others]})
 
     def _to_json(self) -> dict[str, Any]:
@@ -231,7 +231,7 @@ class PastRequest(NamedTuple):
 
     @classmethod
     def from_bytes(cls, value: bytes) -> PastRequest | None:
-        """From the store; None where this release cannot read it."""
+        """The record from its bytes; None if this release cannot read it."""
         return decode_record("cache model", value, cls._build)
 
     @classmethod
@@ -245,7 +245,7 @@ class PastRequest(NamedTuple):
         return cls(**named, counted=counted, trails=Trails.from_json(trails) if trails else None, others=others, times=times)
 
 
-#: What a past request knows of itself, and not of the conversation.
+#: Fields of a past request that concern only itself, not the conversation.
 _OWN: Final = (
     *("unfolded", "sent", "sections", "scale", "trails", "received", "at", "since"),
     *("folded_tokens", "foldable", "model", "schema", "answered", "stood", "stood_sent"),
@@ -391,7 +391,7 @@ def with_fold(receipt: Receipt, used: TokenUse, past: PastRequest | None) -> Tok
 
 
 def _held(receipt: Receipt, tokens: int, *, in_steps: bool) -> int:
-    """Those of a prefix that a cache takes."""
+    """The cacheable tokens of a prefix."""
     return 0 if tokens < least_cached(receipt.model) else tokens - tokens % _STEP * in_steps
 
 
@@ -427,7 +427,7 @@ def without_turnfold(receipt: Receipt, used: TokenUse, past: PastRequest | None,
     writes = past.writes or used.written > 0
     whole = prompt if unknown else min(prompt, round(reach.unfolded * _recounted(receipt, prompt, past)))
     whole = _held(receipt, whole, in_steps=not (writes or reach.marked))
-    whole = max(whole, min(prompt, used.cached))  # tools or requests that begin alike
+    whole = max(whole, min(prompt, used.cached))  # shared tools, or requests that begin alike
     cached = round(warm * whole + (1 - warm) * min(whole, used.cached))
     written = _written(receipt, used, past, prompt, cached)
     if written is None:
@@ -470,7 +470,7 @@ def _follows_a_dropped_one(receipt: Receipt, past: PastRequest) -> bool:
 
 
 def _other_prompt(used: TokenUse, prompt: int, cached: int, written: int, hours: int) -> TokenUse:
-    """The same request with another prompt."""
+    """A copy of the request with another prompt."""
     return replace(used, prompt=prompt, cached=cached, written=written, written_hour=hours)
 
 
@@ -565,7 +565,7 @@ def _others(receipt: Receipt, past: PastRequest | None) -> tuple[tuple[PastReque
 
 
 def with_dollars(past: PastRequest, paid: float | None, without: float | None) -> PastRequest:
-    """The same with what a request cost; unchanged where a price is unknown."""
+    """A copy with the cost of a request added; unchanged if a price is unknown."""
     if paid is None or without is None:
         return past
     return past._replace(paid=past.paid + paid, without=past.without + without)

@@ -1,6 +1,6 @@
 """Nested figures as CSV rows.
 
-Lives here: flattening and CSV. Does not belong here: what the figures mean.
+Lives here: flattening and CSV. Does not belong here: the meaning of the figures.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import orjson
 
-# A spreadsheet takes a cell that begins so for a formula; names of models and conversations come from clients.
+# Spreadsheets treat a cell with such a beginning as a formula, and clients choose names of models and conversations.
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -27,12 +27,12 @@ def flat(row: Mapping[str, Any], stem: str = "") -> dict[str, Any]:
     return result
 
 
-#: Names that clients choose may hold spaces, but no commas.
+#: Fields with lists of names that clients choose: they may contain spaces, but no commas.
 _CHOSEN: Final = frozenset({"tags"})
 
 
 def _cell(name: str, value: Any) -> Any:
-    if isinstance(value, list):  # ids with a space between them; whatever else has structure stays JSON
+    if isinstance(value, list):  # space-separated ids; other structures stay JSON
         value = (", " if name in _CHOSEN else " ").join(
             one if isinstance(one, str) else orjson.dumps(one).decode() for one in value
         )

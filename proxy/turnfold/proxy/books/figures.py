@@ -1,7 +1,7 @@
 """The figures of a group of requests, and the comparison of held-out conversations with the others.
 
-Lives here: what is computed from sums. Does not belong here: which requests are in a group (``report``), which conversations are
-held out (``learning.holdout``), what the sums are (``rollups``).
+Lives here: figures computed from sums. Does not belong here: selecting requests of a group (``report``) and held-out
+conversations (``learning.holdout``), the sums themselves (``rollups``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from turnfold.proxy.books import rollups
 from turnfold.proxy.books.rollups import NANO, SumRow
 from turnfold.proxy.learning.holdout import HELD_OUT
 
-_ALMOST: Final = 0.9999  # a part is never rounded to the whole
+_ALMOST: Final = 0.9999  # rounding never turns a part into the whole
 
 
 def figures(sums: Mapping[str, int]) -> dict[str, Any]:
@@ -102,13 +102,13 @@ def _dollars(sums: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _recall(sums: Mapping[str, int]) -> dict[str, Any]:
-    """By what passages were recalled; left out where sentence vectors were never used."""
+    """Requests by how passages were recalled; omitted if sentence vectors were never used."""
     by = {name: sums.get(f"recall_by_{name}", 0) for name in ("vectors", "words")}
     return {"recall": by} if any(by.values()) else {}
 
 
 def _observed(sums: Mapping[str, int]) -> dict[str, Any]:
-    """Requests that went out as they came, and what they would have been folded."""
+    """Requests sent in observe mode, with the figures that folding would have given."""
     priced = sums.get("observed_priced", 0) > 0
     return {
         "requests": sums.get("observed", 0),
@@ -119,7 +119,7 @@ def _observed(sums: Mapping[str, int]) -> dict[str, Any]:
     }
 
 
-#: What both groups are compared by: name -> the measure, the measure that counts what it is a mean over, and its unit.
+#: Compared figures: name -> the measure, the measure to divide by, and the unit.
 _COMPARED: Final[Mapping[str, tuple[str, Callable[[Mapping[str, int]], int], float]]] = MappingProxyType(
     {
         "prompt_tokens": ("prompt", lambda sums: served_requests(sums) - sums.get("no_usage", 0), 1.0),
@@ -130,7 +130,7 @@ _COMPARED: Final[Mapping[str, tuple[str, Callable[[Mapping[str, int]], int], flo
         "failed_share": ("failed", lambda sums: sums.get("requests", 0), 1.0),
     }
 )
-#: Statuses of requests that would have been folded if it paid, but for the hold-out.
+#: Statuses of requests that would be folded when it pays off, without the hold-out.
 _COMPARABLE: Final = frozenset({"folded", "shaped", "passthrough", "failed-open", "recovered"})
 
 

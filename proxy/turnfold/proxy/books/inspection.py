@@ -1,4 +1,4 @@
-"""One request under the glass: what a fold makes of every message, and why.
+"""Inspection of one request: the effect of a fold on every message, and why.
 
 Lives here: from a body to rows for people. Does not belong here: folding, printing, the store.
 """
@@ -110,7 +110,7 @@ def without_keys(settings: Settings) -> Settings:
 
 
 def _economics(request: Conversation, options: FoldOptions, settings: Settings) -> dict[str, Any]:
-    """Prices and thresholds that decided."""
+    """The prices and thresholds behind the decision."""
     first = next((i for i, message in enumerate(request.messages) if message.role == "user"), 0)
     turns = 1 + sum(message.role == "assistant" for message in request.messages[first:])
     found = pacing(request.model, options, turns, sum(message.tokens for message in request.messages))
@@ -183,7 +183,7 @@ def _why(message: Message, place: Section | None, what: str, is_question: bool) 
 
 
 def _why_apart(message: Message, what: str) -> str:
-    """Why a message is as it is that no folded section holds."""
+    """The reason for the state of a message outside folded sections."""
     if what != "shortened":
         return "among the newest turns, or kept with a summary"
     if message.role == "assistant":

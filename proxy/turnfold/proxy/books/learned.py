@@ -1,4 +1,4 @@
-"""What was learned of upstreams' windows, in words and figures for people.
+"""Learned windows and caches, as words and figures for people.
 
 Lives here: from records to rows ready for JSON. Does not belong here: the records (``learning.window_records``), what a figure
 means (``compression.calibration``), tables.
@@ -18,7 +18,7 @@ from turnfold.proxy.learning.warmth_records import WarmthRecord, list_warmth
 from turnfold.proxy.learning.window_records import WindowRecord, list_records, tenants
 from turnfold.proxy.store import Key, Store
 
-_HUGE: Final = 2**62  # tokens: a prompt for which every window counts
+_HUGE: Final = 2**62  # tokens: a prompt so long that every window applies
 
 _IN_WORDS: Final[dict[str, Callable[[Belief, WindowRecord], str]]] = {
     "error": lambda belief, _: f"named by an error {_times(belief.seen)}",

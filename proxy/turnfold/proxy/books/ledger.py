@@ -48,13 +48,13 @@ _INTERVAL: Final = 0.25
 _MOST_QUEUED: Final = 20_000
 _MOST_QUEUED_BYTES: Final = 64 * 2**20
 _AT_ONCE: Final = 2_000
-_AT_HAND: Final = 4  # entries that are worked on in the event loop: a tenth of a millisecond each
-_BYTES_AT_HAND: Final = 2**15  # of their originals, which are packed: some 10 ns for each byte
+_AT_HAND: Final = 4  # most entries processed in the event loop: a tenth of a millisecond each
+_BYTES_AT_HAND: Final = 2**15  # most bytes of their originals: packing takes some 10 ns per byte
 _STOP_PATIENCE: Final = 10.0
 #: Seconds for which a report waits for receipts that are still queued.
 REPORT_PATIENCE: Final = 1.0
 _MOST_REMEMBERED: Final = 50_000
-# An original in use is written again this often, so that it does not expire under a conversation that goes on.
+# An original in use is written again this often, so that it does not expire while its conversation continues.
 _WRITE_AGAIN: Final = 3600.0
 _PAST_TTL: Final = 86_400.0
 # Other processes write these too, and may have written newer ones to a server that took over: they are not repeated.
@@ -81,7 +81,7 @@ class Watcher(Protocol):
 
 
 class Erasures(Protocol):
-    """Knows what was deleted on demand, here and by other processes. `refresh` and `take_back` may raise StoreError."""
+    """Knows the deletions by this and other processes. `refresh` and `take_back` may raise StoreError."""
 
     async def refresh(self) -> None:
         """Learn what other processes deleted."""
@@ -113,7 +113,7 @@ class _QueuedReceipt:
         return replace(self, sections=(), size=0)
 
     def without_figures(self) -> _QueuedReceipt:
-        """What the proxy itself knows of the request: nothing that an upstream, a client or the store said."""
+        """The receipt reduced to what the proxy itself measured, without data of the upstream, the client or the store."""
         receipt = replace(self.receipt, model="", conversation=None, usage=Usage(), calls=(), trails=None, tags=())
         return replace(self, receipt=receipt, sections=(), size=0)
 
@@ -139,7 +139,7 @@ def _size(section: Section | PackedSection) -> int:
 
 
 class _QueueShares:
-    """Who fills the queue.
+    """The tenants' shares of the queue.
 
     A tenant may take as much as is still free for others (dynamic thresholds; Choudhury and Hahne, 1998): a single one half of
     the whole, two a third each. So there is always room for one more.
@@ -158,7 +158,7 @@ class _QueueShares:
         return self._own.get(tenant, [0, 0])[1] + size <= 2 * _MOST_QUEUED_BYTES - self._all[1] - size
 
     def add(self, tenant: str, receipts: int, size: int) -> None:
-        """Count what is queued, or has left the queue."""
+        """Count an entry that was queued, or has left the queue."""
         own = self._own.setdefault(tenant, [0, 0])
         for counts in (self._all, own):
             counts[0] += receipts
@@ -216,7 +216,7 @@ class Ledger:
         self._incidents = incidents or Incidents()
         self._erasures = erasures
         self._newest = newest
-        self._heeded = 0.0  # Unix time when deletions were last looked for
+        self._heeded = 0.0  # Unix time of the last check for deletions
         self._shares = _QueueShares()
         self._queue: deque[_QueuedReceipt] = deque()
         self._kept: OrderedDict[tuple[str, str], float] = OrderedDict()
@@ -250,12 +250,12 @@ class Ledger:
         self._queue.append(_QueuedReceipt(receipt, carried, fingerprint, fresh, size))
 
     def _fresh(self, tenant: str, sections: Originals) -> Originals:
-        if left_out["store file"] != self._lost_files:  # what was written lay in a file that is gone
+        if left_out["store file"] != self._lost_files:  # what was written was in a file that is gone
             self._lost_files = left_out["store file"]
             self._kept.clear()
         now = time.monotonic()
         again = min(self._settings.ttl / 4, _WRITE_AGAIN)
-        tenant = sys.intern(tenant)  # a text of each request's own: thousands of keys would hold as many
+        tenant = sys.intern(tenant)  # shared strings: otherwise each of thousands of keys would hold its own
         fresh = tuple(one for one in sections if self._kept.get((tenant, one.id), -again) <= now - again)
         for section in fresh:
             self._kept[(tenant, section.id)] = now
@@ -285,7 +285,7 @@ class Ledger:
         """Write what is queued, as far as the store accepts it within some seconds, and stop."""
         if self._task is not None:
             self._stopping.set()
-            if "ledger" in self._incidents.waiting:  # it would wait to be started again
+            if "ledger" in self._incidents.waiting:  # its supervisor would start it again
                 self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
             self._task = None
@@ -316,7 +316,7 @@ class Ledger:
         try:
             async with asyncio.timeout(within):
                 return await self._flush()
-        except TimeoutError:  # a batch that is under way may be written all the same; offered again, it counts once
+        except TimeoutError:  # a batch in progress may still be written; if offered again, it counts once
             return False
 
     async def _flush(self) -> bool:
@@ -379,7 +379,7 @@ class Ledger:
             self._incidents.add("deletions", failure)
 
     def _take(self) -> _QueuedReceipt:
-        """The first entry, which leaves the queue."""
+        """Remove and return the first entry of the queue."""
         entry = self._queue.popleft()
         self._shares.add(entry.receipt.tenant, -1, -entry.size)
         return entry

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from turnfold.compression.fold.policy import Shape, believed_warmth, thresholds
 from turnfold.compression.options import FoldOptions
 
-#: Fold options of a model by its name.
+#: Fold options by model name.
 OptionsOf = Callable[[str], FoldOptions]
 
 
@@ -63,7 +63,7 @@ def pacing(model: str, options: FoldOptions, turns: int, tokens: int, *, cached:
     pace = tokens / turns
     if cached and options.prices_if_cached is not None:
         options = replace(options, prices=options.prices_if_cached)
-    # Loops and what FACTS leaves decide on what stands in blocks, not on when there is a new one.
+    # Loops and FACTS ratios determine the content of blocks, not when there is a new one.
     limits = thresholds(options, believed_warmth(options), tokens, Shape(pace, 0.0, 1.0))
     prices = options.prices
     return Pacing(

@@ -1,6 +1,6 @@
 """What a request cost, and what it would have cost without Turnfold.
 
-Lives here: from a receipt, prices and the conversation's past to dollars; what is no price. Does not belong here: the model of a
+Lives here: dollars from a receipt, prices and the conversation's past. Does not belong here: the model of a
 provider's cache (``baseline``), prices of tokens (``config.prices``), sums (``rollups``).
 """
 
@@ -22,12 +22,12 @@ from turnfold.proxy.books.baseline import (
 from turnfold.proxy.books.rollups import UNPRICED, RequestCost, is_served
 from turnfold.proxy.chat.receipts import Receipt
 
-#: Dollars of one request: a hundred million tokens at the dearest price known cost less. What is more is no price.
+#: Maximum plausible dollars of one request: more than a hundred million tokens at the highest known price.
 _MOST_DOLLARS: Final = 1_000_000.0
 
 
 class RequestPricing:
-    """Prices requests.
+    """Computes the cost of requests.
 
     Args:
         price_of: dollars of a model's tokens.
@@ -91,5 +91,5 @@ def _growth(receipt: Receipt, past: PastRequest | None) -> int:
 
 
 def _plausible(dollars: float | None) -> float | None:
-    """A price of one request; None, which counts as unknown, where it is more than any request can cost."""
+    """The price of one request; None (unknown) if it is more than any request can cost."""
     return dollars if dollars is not None and 0 <= dollars <= _MOST_DOLLARS else None

@@ -22,7 +22,7 @@ from turnfold.proxy.chat.receipts import Receipt, Usage
 from turnfold.proxy.store.base import Store, line_pages, lines_of
 from turnfold.proxy.store.records import VERSION, UnreadableRecord, decode_record, encode_record
 
-#: What the name of each log of receipts begins with; the hour follows.
+#: Prefix of the name of each log of receipts; the hour follows.
 RECEIPTS: Final = "receipts:"
 
 _FIELDS: Final = tuple(field for field in fields(Receipt) if field.name not in ("trails", "hosted"))
@@ -80,7 +80,7 @@ def _with_defaults(value: Any) -> dict[str, Any]:
 
 
 def _is_sound(made: dict[str, Any]) -> bool:
-    """Whether the fields that reports and drill-down reckon with are what they should be."""
+    """Whether the fields that reports and drill-down use have valid values."""
     texts = all(isinstance(made[name], str) for name in ("request_id", "tenant", "model", "status", "reason"))
     figures = all(_is_figure(name, value) for name, value in made["usage"].items())
     lists = all(_is_list_of_texts(made[name]) for name in ("sections", "tags"))

@@ -35,10 +35,10 @@ _BY_ROW: Final[Mapping[str, Callable[[SumRow], str]]] = MappingProxyType(
 )
 _BY_TIME: Final[Mapping[str, str]] = MappingProxyType({"hour": "%Y-%m-%dT%H:00Z", "day": "%Y-%m-%d"})
 
-#: What only the tables by conversation tell apart, and these are whole days.
+#: Groupings that only the tables by conversation have; these cover whole days.
 BY_DAY_ONLY: Final = frozenset({"conversation", "session"})
 
-#: Names that each tenant gives for itself: two tenants may use one for different things.
+#: Names that each tenant chooses itself: two tenants may use the same one.
 _OF_A_TENANT: Final = BY_DAY_ONLY
 
 #: What a report may be grouped by.
@@ -49,7 +49,7 @@ FILTERS: Final = tuple(_BY_ROW)
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is asked for.
+    """A query.
 
     Attributes:
         start: Unix time of the beginning; rounded down to the hour (by conversation or session: to the day, UTC).
@@ -82,17 +82,17 @@ class Query:
 
     @property
     def by_tag(self) -> bool:
-        """Whether tags are told apart."""
+        """Whether the query needs the tables by tag."""
         return "tag" in {self.group_by, *self.only}
 
     @property
     def by_day_only(self) -> bool:
-        """Whether something is told apart that is known by whole days only."""
+        """Whether the query needs data that exists only for whole days."""
         return not BY_DAY_ONLY.isdisjoint({self.group_by, *self.only})
 
     @property
     def covered(self) -> tuple[datetime, datetime]:
-        """Beginning and end of what is summed."""
+        """Beginning and end of the summed range."""
         first, end = rollups.whole_hours(self.start, self.end)
         return rollups.whole_days(first, end) if self.by_day_only else (first, end)
 
@@ -181,7 +181,7 @@ def grouped(rows: Iterable[TimedRow], group_by: str) -> Groups:
     groups: Groups = {}
     named = _BY_TIME.get(group_by)
     for at, row, sums in rows:
-        if group_by == "conversation" and not row.conversation:  # requests that went through unread
+        if group_by == "conversation" and not row.conversation:  # requests that passed through unread
             continue
         value = at.strftime(named) if named else _BY_ROW[group_by](row)
         name = GroupName(value, row.tenant if value and group_by in _OF_A_TENANT else "")
@@ -258,7 +258,7 @@ async def report(store: Store, query: Query, options_of: OptionsOf | None = None
         every = await read_rows(store, replace(query, group_by="model"))
     totals, holds_out = await asyncio.to_thread(_totals, every, query.group_by)
     groups = await asyncio.to_thread(_listed, rows, query.group_by, options_of)
-    for read in (rows, every):  # of a large store, letting go of them takes as long as a dozen small requests
+    for read in (rows, every):  # in a large store, freeing them takes as long as a dozen small requests
         await asyncio.to_thread(read.clear)
     first, end = query.covered
     return {

@@ -32,8 +32,8 @@ T = TypeVar("T")
 _KIND: Final = "section"
 _TOMBSTONE: Final = "section-seen"
 _INSTEAD: Final = "section-instead"
-_TOMBSTONE_LIVES: Final = 12  # times as long as the original
-_LONG: Final = 2**12  # bytes of a record that is read in a thread
+_TOMBSTONE_LIVES: Final = 12  # times the lifetime of the original
+_LONG: Final = 2**12  # records above this many bytes are read in a thread
 # How the first release, whose records were lists, named the two forms.
 _FORMS_BY_NUMBER: Final = {1: "folded", 2: "layered"}
 
@@ -60,7 +60,7 @@ class Layered:
 
 
 def _bytes(fields: Mapping[str, Any]) -> bytes:
-    # The standard library's JSON writes a lone surrogate as an escape, and so gets it back.
+    # The standard library's JSON escapes lone surrogates, so they survive.
     return zlib.compress(json.dumps({VERSION: 1, **fields}).encode("ascii"), 1)
 
 
@@ -69,7 +69,7 @@ def _parse(value: bytes) -> Any:
 
 
 def pack_section(section: Section | Layered) -> bytes:
-    """A section as bytes, without its id and without what is private."""
+    """A section as bytes, without its id and without private text."""
     if isinstance(section, Section):
         public = _without_private(section.messages)
         return _bytes({"form": "folded", "level": section.level, "tokens": section.tokens, "messages": public})
@@ -103,7 +103,7 @@ def _section(section_id: str, value: Any) -> Section | Layered:
 
 
 def _first_release_fields(value: list[Any]) -> dict[str, Any]:
-    """A list of the first release with names."""
+    """A list of the first release as named fields."""
     form = _FORMS_BY_NUMBER[value[0]]
     if form == "folded":
         return dict(zip(("form", "level", "tokens", "messages"), (form, *value[1:]), strict=True))

@@ -1,4 +1,4 @@
-"""What the memory of prompt caches learns from receipts as they are written.
+"""Teaching the memory of prompt caches from receipts as they are written.
 
 Lives here: from a receipt and its cost to that memory (``ledger.Watcher``). Does not belong here: the memory
 (``learning.warming``), figures.

@@ -1,4 +1,4 @@
-"""What was deleted on demand, so that every process forgets it.
+"""Announcing deletions, so that every process forgets the data.
 
 Lives here: announcing a deletion in the store, and noticing those of other processes. Does not belong here: deleting
 (``forgetting``), what a process keeps in memory (each part forgets its own).
@@ -28,7 +28,7 @@ from turnfold.proxy.store.records import VERSION, decode_record, encode_record
 NOTICED_WITHIN: Final = 10.0
 
 _LATEST: Final = Key("", "deletion", "latest")
-_TTL: Final = 86_400.0  # longer than receipts wait for a store that is away
+_TTL: Final = 86_400.0  # longer than receipts wait for an unavailable store
 _HOUR: Final = timedelta(hours=1)
 
 
@@ -45,7 +45,7 @@ class Deletion:
     Attributes:
         tenant: hash of the tenant.
         conversation: hash of tenant and conversation; None: all of them.
-        books: whether receipts and sums went too.
+        books: whether receipts and sums were deleted too.
     """
 
     tenant: str
@@ -55,7 +55,7 @@ class Deletion:
 
     @classmethod
     def of(cls, tenant: str, conversation: str | None, until: float, *, books: bool) -> Deletion:
-        """Of a tenant and conversation by name."""
+        """The deletion of a tenant or of its conversation, by name."""
         return cls(_digest(tenant), None if conversation is None else _digest(tenant, conversation), until, books)
 
     def is_of(self, tenant: str) -> bool:
@@ -107,7 +107,7 @@ class Deletions:
         line = encode_record({VERSION: 1, "id": secrets.token_hex(8), **asdict(deletion)})
         (name,) = _log_names(deletion.until, deletion.until)
         await self._store.record(Batch(uuid.uuid4().hex, {name: [line]}, {}, _TTL))
-        # Behind the line: who finds the new name must find the line too.
+        # After the line: a process that finds the new name must find the line too.
         await self._store.put([Item(_LATEST, secrets.token_bytes(16), _TTL)])
         await self.refresh()
 

@@ -1,4 +1,4 @@
-"""Deleting what is kept of a tenant, or of one of its conversations.
+"""Deleting the data of a tenant or of one of its conversations.
 
 Lives here: the places where such data is kept, the order of deleting it, what a ledger must no longer write. Does not belong
 here: how processes learn of a deletion (``deletions``), who may ask for one (the routes).
@@ -26,7 +26,7 @@ from turnfold.proxy.learning.window_records import forget_tenant
 from turnfold.proxy.store import Batch, OpenStore, Scope, Store, StoreError
 from turnfold.proxy.store.base import lines_of
 
-_SKEW: Final = 60.0  # seconds that clocks may differ
+_SKEW: Final = 60.0  # seconds by which clocks may differ
 _SUMS: Final = (HOUR, DAY, BY_TAG + HOUR, BY_TAG + DAY, CONVERSATIONS)
 
 
@@ -115,7 +115,7 @@ class Forgetting:
                 self._store.forget_recent(tenant)
 
     def subscribe(self, forget: Callable[[Deletion], None]) -> None:
-        """Have a part forget what it holds in memory, whichever process deletes."""
+        """Register a function that forgets a part's memory, whichever process deletes."""
         self._deletions.subscribe(forget)
 
     async def forget(self, tenant: str, conversation: str | None = None, *, books: bool = True) -> Gone:

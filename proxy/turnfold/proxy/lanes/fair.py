@@ -33,7 +33,7 @@ class Places:
         self._waiting: OrderedDict[Hashable, deque[asyncio.Future[None]]] = OrderedDict()
 
     async def take(self, tenant: Hashable) -> None:
-        """Wait for a place. Whoever is cancelled while waiting leaves the queue."""
+        """Wait for a place. A caller that is cancelled while waiting leaves the queue."""
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(tenant, deque()).append(turn)
         self._grant()
@@ -57,7 +57,7 @@ class Places:
     def _grant(self) -> None:
         for tenant in list(self._waiting):
             queue = self._waiting[tenant]
-            while queue and queue[0].done():  # cancelled meanwhile
+            while queue and queue[0].done():  # cancelled in the meantime
                 queue.popleft()
             if not queue:
                 del self._waiting[tenant]

@@ -28,7 +28,7 @@ with uncollected():
 main()
 """
 _COMMAND: Final = ("-c", _START)
-_KNOWN: Final = 256  # conversations of which a process is remembered to have them in memory
+_KNOWN: Final = 256  # conversations per process that it is known to have in memory
 
 
 class ProcessFailed(Exception):
@@ -67,7 +67,7 @@ class FoldProcess:
             raise ProcessFailed from exc
 
     async def kill(self) -> None:
-        """End it, whatever it does."""
+        """Kill it, whatever it does."""
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
         await self._process.wait()
@@ -75,7 +75,7 @@ class FoldProcess:
             self._process.stdin.close()
 
     def remember(self, conversation: bytes) -> None:
-        """It has this conversation in memory now."""
+        """Note that it has this conversation in memory now."""
         self.known[conversation] = None
         self.known.move_to_end(conversation)
         while len(self.known) > _KNOWN:
@@ -167,14 +167,14 @@ class FoldProcesses:
         task.add_done_callback(self._ending.discard)
 
     def renew(self) -> None:
-        """End those that do nothing now, and those that work once they are done."""
+        """Stop idle processes now, and busy ones once they are done."""
         self._generation += 1
         idle, self._idle = self._idle, []
         for process in idle:
             self._end(process, None)
 
     async def close(self) -> None:
-        """End all of them."""
+        """Stop all processes."""
         self._closed = True
         if self._ending:
             await asyncio.gather(*self._ending, return_exceptions=True)

@@ -26,7 +26,7 @@ Step = Callable[[], None]
 BIT: Final = 64 * 2**10
 #: And of a message at most: single calls on larger ones would hold the interpreter for long.
 LARGEST_BIT: Final = 128 * 2**10
-_DUE: Final = 2  # requests: most that are sent once are never sent again
+_DUE: Final = 2  # requests after which a conversation is due; most are never continued
 _MOST_TRIES: Final = 2  # of a conversation: one that the memory does not hold is not read for ever
 _MOST_REMEMBERED: Final = 1000  # conversations
 _PAUSE: Final = 0.02  # seconds between two steps, in which others have the interpreter to themselves
@@ -54,7 +54,7 @@ class TakingOver:
         self._task: asyncio.Task[None] | None = None
 
     def is_due(self, tenant: str, conversation: bytes) -> bool:
-        """Whether a conversation is to be taken over behind this request of it."""
+        """Whether a conversation is to be taken over after this request."""
         seen = self._seen.setdefault((tenant, conversation), _Seen())
         self._seen.move_to_end((tenant, conversation))
         if len(self._seen) > _MOST_REMEMBERED:
@@ -81,7 +81,7 @@ class TakingOver:
         self._task = None
 
     def stop(self) -> None:
-        """Read nothing more of it."""
+        """Stop reading it."""
         if self._task is not None:
             self._task.cancel()
         self._seen.clear()

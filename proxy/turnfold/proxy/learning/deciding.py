@@ -28,9 +28,9 @@ from turnfold.proxy.learning.window_records import Spot
 from turnfold.proxy.store.base import Store, StoreError
 
 _CONVERSATIONS: Final = 20_000  # in memory: about 40 MB at most
-_EACH: Final = 256  # conversations that begin alike have one name: the latest of their decisions are enough
+_EACH: Final = 256  # conversations that begin alike share a name: keep only their latest decisions
 
-_TRIES: Final = 4  # a fold whose decisions lose to another replica's is made again under these
+_TRIES: Final = 4  # attempts: a fold whose decisions lose to another replica's is made again with those
 
 
 class _Deciding(Protocol):
@@ -41,7 +41,7 @@ class _Deciding(Protocol):
 
 
 class _Heard(NamedTuple):
-    """When this process last knew all that was decided of a conversation, and of how many messages."""
+    """When this process last knew all decisions of a conversation, and for how many messages."""
 
     at: float
     length: int
@@ -147,7 +147,7 @@ class Decisions:
         for _ in range(_TRIES):
             given = replace(self.options(options, place, pause or 0.0), heard=self._newly_heard(place))
             made = await work(given)
-            if pause is None and made.decided:  # nobody else needs to know
+            if pause is None and made.decided:  # no other replica needs to know
                 pause = await self._pauses.recorded(place.spot.tenant, place.label) or 0.0
                 if self.options(options, place, pause).belief != given.belief:
                     continue
@@ -178,9 +178,9 @@ class Decisions:
             kept = await self._kept_first(place, asked, unknown)
         except StoreError as exc:
             self._heard.get(place, {}).pop(known.newest, None)
-            if not decided:  # it is sent as this process last knew it
+            if not decided:  # sent with the decisions that this process last knew
                 return True
-            if not self._store_missed:  # else each fold would say so, for as long as a disk is full
+            if not self._store_missed:  # otherwise every fold would log it while a disk is full
                 _log.info("folds are decided in this process only while the store does not answer: %s", exc)
             self._store_missed = True
             return None

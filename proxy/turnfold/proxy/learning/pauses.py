@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from turnfold.proxy.store.base import StoreError
 
 _KEPT: Final = 20_000
-_AT_ONCE: Final = 1.0  # second: a cache has nothing of a request yet that came so shortly before
+_AT_ONCE: Final = 1.0  # second: the cache does not have a request yet that came so shortly before
 #: Seconds: the shortest rest that matters, less what a record takes to be written.
 LONG: Final = 240.0
 
@@ -26,7 +26,7 @@ _CLOCK: Final[int | None] = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK
 
 
 def steady() -> float:
-    """Seconds since some moment in the past, by a clock that nobody sets."""
+    """Seconds by a monotonic clock."""
     return time.monotonic() if _CLOCK is None else time.clock_gettime(_CLOCK)
 
 
@@ -63,7 +63,7 @@ class Pauses:
         self._newest: OrderedDict[tuple[str, str], _Newest] = OrderedDict()
 
     def forget_in_memory(self) -> None:
-        """Forget all: what was recorded tells it anew."""
+        """Forget everything; it is read again from the records."""
         self._newest.clear()
 
     async def since(self, tenant: str, conversation: str) -> float | None:

@@ -18,7 +18,7 @@ from turnfold.config.settings import StoreSettings
 from turnfold.proxy.store import Item, Key, Store
 from turnfold.proxy.store.records import MODELS, TAGS, VERSION, UnreadableRecord, decode_record, encode_record
 
-#: Stands for every name without a place.
+#: The name under which names without a place are summed.
 OTHER: Final = "(other)"
 
 _DAY: Final = 86_400

@@ -1,4 +1,4 @@
-"""What is believed of prompt caches, and of conversations whose folds have not paid.
+"""Beliefs about prompt caches, and conversations whose folds have not paid off.
 
 Lives here: memory of both with a bound, in front of the store that other replicas share. Does not belong here: what counts say
 (``compression.warmth``), whether a request found its cache warm and what a fold saved (``books.baseline``), deciding.
@@ -53,7 +53,7 @@ class WarmthMemory:
         self._forgotten = 0
 
     def decision(self, spot: Spot, conversation: str, usual: FoldDecision, pause: float = 0.0) -> FoldDecision:
-        """What is to be decided of a conversation now, if something is.
+        """The decision that is due for a conversation now, if any.
 
         Args:
             pause: seconds since its request before.
@@ -114,11 +114,11 @@ class WarmthMemory:
 
     async def _sync(self, store: Store, spot: Spot, entry: _WarmthEntry) -> None:
         with self._lock:
-            if self._entries.get(spot) is not entry:  # it was forgotten meanwhile
+            if self._entries.get(spot) is not entry:  # it was forgotten in the meantime
                 return
             forgotten = self._forgotten
             before, seen = entry.shared, entry.own
-            entry.shared, entry.own = merge(before, seen), WarmthCounts()  # what comes meanwhile is the next exchange's
+            entry.shared, entry.own = merge(before, seen), WarmthCounts()  # later changes go into the next exchange
         try:
             entry.shared = await (add_counts(store, spot, seen) if seen.seen else read_counts(store, spot))
             if forgotten != self._forgotten and self._entries.get(spot) is not entry:  # deleted while it was written
@@ -136,7 +136,7 @@ class WarmthMemory:
 
 
 def _mark(known: OrderedDict[tuple[str, str], None], name: tuple[str, str]) -> None:
-    """Remember a name as the newest; the oldest goes where there are too many."""
+    """Remember a name as the newest; drop the oldest if there are too many."""
     known[name] = None
     known.move_to_end(name)
     while len(known) > _KEPT:

@@ -1,4 +1,4 @@
-"""What was learned of each upstream and model, remembered.
+"""Memory of what was learned about each upstream and model.
 
 Lives here: memory with a bound and a time to live, in front of the store that other replicas and later starts share. Does not
 belong here: what a figure means (``compression.calibration``), the form of a record (``learning.window_records``), any text of a
@@ -37,7 +37,7 @@ FORGOTTEN_WITHIN: Final = 30.0
 
 _KEPT: Final = 10_000  # keys in memory: a few MB; tenants share them fairly
 _REPORTS_PER_WRITE: Final = 32
-_RETRIES: Final = (300.0, 1800.0, 7200.0, 28_800.0, 86_400.0)  # seconds until what was learned of a window is tested again
+_RETRIES: Final = (300.0, 1800.0, 7200.0, 28_800.0, 86_400.0)  # seconds until a learned window is tested again
 
 
 @dataclass(slots=True)
@@ -82,7 +82,7 @@ class Windows:
             entry = await self._load(spot, None)
             self._keep(spot, entry)
         elif self._is_due(entry, now):
-            entry.checked_at = now  # whoever comes meanwhile does not ask again
+            entry.checked_at = now  # concurrent requests do not ask again
             entry = await self._load(spot, entry)
             self._keep(spot, entry)
         return entry
@@ -220,7 +220,7 @@ class Windows:
         return told or entry.unwritten + 1 >= _REPORTS_PER_WRITE or len(before.ratios) < 3
 
     def _take_over(self, spot: Spot, entry: _LearnedEntry, after: Learned) -> None:
-        """Know it from now on."""
+        """Use this record from now on."""
         before = entry.record.known
         if after == before:
             return

@@ -15,7 +15,7 @@ from typing import Final
 from turnfold.proxy.http.headers import VIA, first
 from turnfold.proxy.http.refusals import Refused
 
-#: Turnfolds in a row: more than anybody has a use for.
+#: Maximum number of Turnfolds in a row.
 _MOST: Final = 4
 _PROVIDERS: Final = frozenset({"api.openai.com", "api.anthropic.com"})
 

@@ -1,4 +1,4 @@
-"""Answers that tell their length twice.
+"""Responses with a repeated content-length.
 
 Lives here: a repeated ``content-length`` as a single one, before aiohttp's parser sees it. Does not belong here: which answers
 are refused (the parser's business: lengths that differ, a length beside chunks, bytes behind the body).

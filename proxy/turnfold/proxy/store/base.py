@@ -1,4 +1,4 @@
-"""What a store is.
+"""The protocol of a store.
 
 Lives here: the protocol of a store, its values, its exceptions, reading what comes in pages to its end. Does not belong here: any
 back-end, what is kept (sections, conversations, receipts know their own form).
@@ -23,7 +23,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol, runtime_checkable
 
-_MARK_TTL: Final = 60.0  # seconds for which a batch of items alone is known to have been taken
+_MARK_TTL: Final = 60.0  # seconds for which a batch of items alone is remembered as applied
 _PAGE: Final = 500  # keys
 
 
@@ -211,7 +211,7 @@ class NewestWrites(Protocol):
         ...
 
     def repeated(self) -> None:
-        """The server that was in use when `to_repeat` was asked has them all."""
+        """Note that the server in use at the time of `to_repeat` has them all."""
         ...
 
 

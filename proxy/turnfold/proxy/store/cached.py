@@ -58,7 +58,7 @@ class _RecentValues:
                 self.drop(key)
 
     def tenants(self) -> list[str]:
-        """Whose values there are."""
+        """The tenants with cached values."""
         return self._kept.tenants()
 
     def sweep(self) -> None:
@@ -122,7 +122,7 @@ class CachedStore(BooksOf):
         return await self._store.keys(scope, offset, limit)
 
     async def delete(self, scope: Scope) -> int:
-        # Before and after: a reader between both may have put back what is going.
+        # Before and after: a reader in between may have cached a value that is being deleted.
         self._recent.forget(scope)
         gone = await self._store.delete(scope)
         self._recent.forget(scope)
@@ -138,7 +138,7 @@ class CachedStore(BooksOf):
         await self._store.record(batch)
 
     def forget_recent(self, tenant: str) -> None:
-        """Another process deleted a tenant's data: read it anew."""
+        """Drop a tenant's values after a deletion by another process."""
         self._recent.forget(Scope(tenant))
 
     def recent_tenants(self) -> list[str]:

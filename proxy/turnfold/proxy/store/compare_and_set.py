@@ -20,7 +20,7 @@ from turnfold.proxy.store import Item, Key, Store, StoreUnavailable
 
 T = TypeVar("T")
 
-#: What a change makes of the bytes that are held (None: nothing): the new item, or None to leave it, and a result.
+#: From the stored bytes (None if there are none) to the new item (None to leave it) and a result.
 Change = Callable[[bytes | None], Awaitable[tuple[Item | None, T]]]
 
 _FIRST_WAIT: Final = 0.001

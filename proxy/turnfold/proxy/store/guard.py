@@ -23,7 +23,7 @@ T = TypeVar("T")
 _PATIENCE: Final = 10.0  # seconds for calls of a guarded store that no request waits for
 _FIRST_PROBE: Final = 0.1
 _LAST_PROBE: Final = 5.0
-_LATEST_ANSWER: Final = 3.0  # seconds for the answer to a probe; later than a request can wait, it tells a slow store from none
+_LATEST_ANSWER: Final = 3.0  # seconds for the answer to a probe; longer than requests wait, to tell a slow store from a dead one
 
 
 async def _within(work: Callable[[], Awaitable[T]], seconds: float) -> T:
@@ -47,7 +47,7 @@ async def _within(work: Callable[[], Awaitable[T]], seconds: float) -> T:
 
 def _forget(task: asyncio.Future[Any]) -> None:
     if not task.cancelled():
-        task.exception()  # looked at, or asyncio would complain that nobody did
+        task.exception()  # retrieve the exception, or asyncio would log that it was never retrieved
 
 
 class TimedStore:
@@ -68,7 +68,7 @@ class TimedStore:
     async def _call(self, work: Callable[[], Awaitable[T]], seconds: float) -> T:
         try:
             return await _within(work, seconds)
-        except StoreOff:  # no failure: nothing is kept on purpose
+        except StoreOff:  # not a failure: nothing is stored by design
             raise
         except StoreError as exc:
             self._report(exc)
@@ -178,7 +178,7 @@ class GuardedStore(TimedStore):
             was_late, self.is_late = self.is_late, time.monotonic() - asked > self._timeout
             if not self.is_late:
                 self._problem = ""
-            elif not was_late:  # one that was frozen answers late once
+            elif not was_late:  # a store that was frozen answers late once
                 wait = _FIRST_PROBE
 
     async def close(self) -> None:

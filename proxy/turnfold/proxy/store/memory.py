@@ -14,7 +14,7 @@ from turnfold.proxy.store.base import Batch, Item, Key, Scope, StoreOff
 from turnfold.proxy.store.fair import FairMemory
 from turnfold.proxy.store.records import MODELS, TAGS
 
-# What a key, a label and the bookkeeping weigh beside the value, roughly.
+# Approximate bytes of a key, a label and bookkeeping per value.
 _OVERHEAD = 300
 
 
@@ -22,7 +22,7 @@ _OVERHEAD = 300
 class _StoredItem:
     value: bytes
     expires: float
-    conversations: tuple[str, ...] = ()  # one as a rule: a set would take more than most values
+    conversations: tuple[str, ...] = ()  # usually one: a set would take more memory than most values
 
     def weight(self) -> int:
         return len(self.value) + _OVERHEAD

@@ -27,9 +27,9 @@ from turnfold.proxy.store.sealed import SealedStore, Seals
 from turnfold.proxy.store.sqlite import SqliteStore
 
 _LONGEST: Final = 10.0  # seconds for batches and listings
-_AWAKE: Final = 3.0  # seconds in which a store that works answers anything at all
+_AWAKE: Final = 3.0  # seconds within which a working store answers anything at all
 _DELETION: Final = 600.0  # seconds for one step of a deletion by tenant
-#: Kinds whose ids are hashes of what they hold.
+#: Kinds whose ids are hashes of their content.
 CONTENT_ADDRESSED: Final = frozenset({"section"})
 
 
