@@ -129,7 +129,7 @@ class Compressions:
         return CompressionOutcome(made.result, ms, False, await self._keep(tenant, kept, done), made)
 
     async def _with_model(self, tenant: str, request: CompressRequest, wish: ModelWish, drive: DriveLayers) -> ModelLayers:
-        """Private text goes to no model."""
+        """Use the model, unless the text has private parts."""
         if is_private(request.text):
             result = await self._workshop.run_sized(tenant, len(request.text), self._compressor.compress, request)
             return ModelLayers(result, fault="private")
@@ -151,7 +151,7 @@ class Compressions:
         items, size = await self._workshop.run(tenant, self._items, tenant, key, made)
         try:
             for start in range(0, len(items), _AT_ONCE):
-                async with asyncio.timeout(self._settings.patience):  # background work may wait longer for a batch
+                async with asyncio.timeout(self._settings.patience):  # background work may wait longer for a batch write
                     await self._store.record(Batch.of_items(items[start : start + _AT_ONCE]))
                 await asyncio.sleep(0)  # a store in memory takes them at once, on the event loop
         except (StoreError, TimeoutError) as exc:

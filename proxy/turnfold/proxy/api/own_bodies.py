@@ -45,7 +45,7 @@ class MessagesBody(PassedOn):
 
 
 class Policies(AnswerBody):
-    """What users have laid down."""
+    """The policies that users have set."""
 
     premise: str | None
     policies: dict[Annotated[str, Field(min_length=1)], Literal["use", "prohibit"]]
@@ -53,7 +53,7 @@ class Policies(AnswerBody):
 
 
 class Checkpoint(AnswerBody):
-    """A state that can be put back, with the question that waits for an answer."""
+    """A state that can be restored, with the question that waits for an answer."""
 
     checkpoint_version: Literal[1]
     authoritative_state: Policies

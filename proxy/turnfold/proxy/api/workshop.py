@@ -1,4 +1,4 @@
-"""Where the API's own CPU work is done, beside the event loop.
+"""CPU work of Turnfold's own API, outside the event loop.
 
 Lives here: threads for most of it, a process for what is large, turns between tenants in both. Does not belong here: folding of
 chat completions, which has lanes of its own (``chat.folding``).
@@ -21,7 +21,7 @@ from turnfold.proxy.lanes.threads import ThreadLane
 P = ParamSpec("P")
 T = TypeVar("T")
 
-#: Characters of text from which on work is done in a process: single calls on more of it hold the interpreter for too long.
+#: Texts longer than this many characters are processed in another process: single calls on them hold the interpreter too long.
 LARGE: Final = 200_000
 #: Seconds after which such work is killed: ten times what the largest text takes on a quiet machine.
 _LONGEST: Final = 300.0
@@ -35,19 +35,19 @@ class ApiWork:
 
 @dataclass(frozen=True, slots=True)
 class ApiResult:
-    """What came of it, pickled, is the body."""
+    """The end of a job; its body is the pickled result."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Invalid:
-    """What an `InvalidInput` says: exceptions cannot be pickled as they are."""
+    """The fields of an `InvalidInput`, which cannot be pickled itself."""
 
     field: str
     problem: str
 
 
 def _done(job: Callable[..., T], args: tuple[Any, ...]) -> T | _Invalid:
-    """What a job returns, or what it says of its input."""
+    """A job's result, or its complaint about the input."""
     try:
         return job(*args)
     except InvalidInput as exc:

@@ -93,7 +93,7 @@ def _root(base_url: str) -> httpx.URL:
         url = httpx.URL(base_url)
     except httpx.InvalidURL as exc:
         raise InvalidArgument("base_url", f"is not a URL: {ascii(str(exc))[1:-1]}") from exc
-    path = url.path.rstrip("/")  # an OpenAI client's address ends with /v1, and so do the paths here begin
+    path = url.path.rstrip("/")  # an OpenAI client's base URL ends with /v1, and the paths here begin with it
     return url.copy_with(path=path.removesuffix("/v1") or "/") if path.endswith("/v1") else url
 
 
@@ -141,7 +141,7 @@ def _signature(describe: Callable[..., ApiCall[Any]]) -> inspect.Signature:
 
 
 class _Methods:
-    """What both clients can be asked for."""
+    """The methods of both clients."""
 
     compress = _Method(calls.compress)
     drill_down = _Method(calls.drill_down)

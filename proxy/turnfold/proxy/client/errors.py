@@ -1,4 +1,4 @@
-"""What the Python client raises.
+"""The exceptions of the Python client.
 
 Lives here: the exception tree, and which answer becomes which exception. Does not belong here: HTTP calls.
 

@@ -1,4 +1,4 @@
-"""What ``turnfold serve`` says once it is ready.
+"""The startup message of ``turnfold serve``.
 
 Lives here: what is said, as a panel on a terminal and as one log line elsewhere. Does not belong here: when it is said
 (``announcing``), what requests log (``request_log``).
@@ -21,7 +21,7 @@ _log = logging.getLogger("turnfold.server")
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """What a user has to know of a running server.
+    """The facts in the startup message.
 
     Attributes:
         origin: where it listens, with the port that was really bound.
@@ -62,7 +62,7 @@ class Greeting:
 
     @property
     def rows(self) -> list[tuple[str, str]]:
-        """What is said in the panel, each with its name."""
+        """The rows of the panel, each with its name."""
         store = self.store if self.store_answers else f"{self.store} DOES NOT ANSWER (requests are served, drill-down is not)"
         return [
             ("listens on", self.origin),
@@ -73,7 +73,7 @@ class Greeting:
 
 
 def greet(greeting: Greeting, *, as_json: bool = False) -> None:
-    """A panel where a person looks on, a log line elsewhere (and where the log is JSON)."""
+    """Print a panel on a terminal; elsewhere, or if the log is JSON, log one line."""
     if sys.stderr.isatty() and not as_json:
         _print_panel(greeting)
         return
@@ -94,11 +94,11 @@ def _print_panel(greeting: Greeting) -> None:
         table.add_row(Text(name, style="dim"), Text(value, overflow="fold"))
     console = Console(stderr=True, highlight=False)
     console.print(Panel(table, title=f"Turnfold {version('turnfold')}", title_align="left", expand=False, border_style="dim"))
-    if greeting.origin.startswith("unix:"):  # no client's base URL can name it
+    if greeting.origin.startswith("unix:"):  # no base URL can contain it
         console.print("Clients reach it through a web server in front (Ctrl+C stops Turnfold). For nginx:", style="dim")
         console.print(f"proxy_pass http://{greeting.origin};", soft_wrap=True, markup=False)
         return
-    # Outside of the panel: a line that is copied must not be broken, nor take the border along.
+    # Outside the panel, so that copied lines are neither wrapped nor contain the border.
     console.print("Dashboard:", style="dim", end=" ")
     console.print(greeting.dashboard, soft_wrap=True, markup=False)
     console.print("Point a client at it (Ctrl+C stops Turnfold):", style="dim")

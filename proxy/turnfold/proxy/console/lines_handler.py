@@ -1,4 +1,4 @@
-"""Log lines that never hold up the server: where nobody reads them, they are dropped and counted.
+"""Non-blocking log output: lines that nobody reads are dropped and counted.
 
 Lives here: the handler of a serving process. Does not belong here: what a line looks like (``log_lines``).
 

@@ -1,4 +1,4 @@
-"""What the log of a server looks like: text for people, JSON for programs.
+"""Log formats: text for people, JSON for programs.
 
 Lives here: the two forms, and the configuration of ``logging`` for a process that serves. Does not belong here: what is logged
 (``request_log`` for requests, each module for its own).
@@ -21,7 +21,7 @@ from turnfold.proxy.console.lines_handler import LinesHandler
 _HANDLER: Final = f"{LinesHandler.__module__}.{LinesHandler.__qualname__}"
 #: The logger of requests.
 REQUESTS: Final = "turnfold.requests"
-#: Above every level that there is.
+#: Above every log level.
 _OFF: Final = logging.CRITICAL + 10
 
 

@@ -17,9 +17,9 @@ from turnfold.proxy.books.receipt_log import has_value, log_name, read_line
 from turnfold.proxy.books.wording import in_words
 from turnfold.proxy.store import Store
 
-#: What the list can be narrowed to.
+#: Filters of the list.
 NARROWED_BY: Final = ("tenant", "model", "status", "reason", "conversation", "session", "tag", "failed")
-#: Requests on a page at most.
+#: Maximum requests per page.
 MOST: Final = 200
 
 _READ_AT_ONCE: Final = 200
@@ -61,7 +61,7 @@ async def newest_requests(
     """
     newest = datetime.fromtimestamp(now, UTC).replace(minute=0, second=0, microsecond=0)
     hour, skip = _position(cursor, newest)
-    sought = [orjson.dumps(value) for name, value in only.items() if value and name != "failed"]  # most lines need no reading
+    sought = [orjson.dumps(value) for name, value in only.items() if value and name != "failed"]  # most lines need not be parsed
     found: list[dict[str, Any]] = []
     looked, last = 0, newest - timedelta(hours=_MOST_HOURS)
     while hour > last:

@@ -1,4 +1,4 @@
-"""What the dashboard shows at a glance.
+"""The figures of the dashboard's overview.
 
 Lives here: one read of the report's sums, grouped in every way that the page shows. Does not belong here: arithmetic
 (``books.report``), single requests (``newest``), HTML.
@@ -35,7 +35,7 @@ _STEPS: Final[Mapping[str, tuple[str, timedelta]]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What was read.
+    """The sums that were read.
 
     Attributes:
         rows: sums by hour or day.

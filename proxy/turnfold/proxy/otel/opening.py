@@ -1,4 +1,4 @@
-"""Tracing, where it is on.
+"""Opening tracing, if it is configured.
 
 Lives here: the choice, and what is said where the extra is missing. Does not belong here: spans (``spans``, which is
 not loaded as long as tracing is off).

@@ -79,7 +79,7 @@ class TracedRequest:
     parent: Parent
 
     def finish(self, receipt: Receipt, moments: Moments) -> None:
-        """It has ended."""
+        """End the request's trace."""
         self.traces.write(self.parent, receipt, moments)
 
 
@@ -93,7 +93,7 @@ class Traces:
     def start(self) -> None:
         """Open the way to the collector."""
         endpoint = (self._settings.endpoint or "").rstrip("/")
-        resource = Resource.create({"service.version": version("turnfold")})  # and what the environment says
+        resource = Resource.create({"service.version": version("turnfold")})  # merged with the environment's variables
         if str(resource.attributes["service.name"]).startswith("unknown_service"):
             resource = resource.merge(Resource({"service.name": _SCOPE}))
         self._spans = TracerProvider(resource=resource, id_generator=self._ids, shutdown_on_exit=False)

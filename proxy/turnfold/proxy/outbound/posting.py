@@ -36,7 +36,7 @@ class Parsing(TypedDict):
 
 
 class PostAnswer:
-    """A response whose head has arrived; as much of ``aiohttp.ClientResponse`` as is asked for."""
+    """A response whose head has arrived; the used part of the interface of ``aiohttp.ClientResponse``."""
 
     def __init__(self, connection: Connection, message: Any, content: aiohttp.StreamReader) -> None:
         self.status: int = message.code
@@ -71,7 +71,7 @@ class Posting:
         self._connector = session.connector
         self._timeout = session.timeout
         self._parsing = parsing
-        # Tells the connector where to; it is never sent itself.
+        # Only tells the connector where to connect; it is never sent itself.
         url, loop = URL(origin, encoded=True), asyncio.get_running_loop()
         self._to = aiohttp.ClientRequest(hdrs.METH_POST, url, loop=loop, session=session)
         self._host = self._to.headers[hdrs.HOST].encode("utf-8")
@@ -115,7 +115,7 @@ class Posting:
         )
         transport.write(data)
         protocol.start_timeout()
-        if meanwhile is not None:  # the upstream has it
+        if meanwhile is not None:  # the request is sent completely
             meanwhile()
         while True:
             try:
@@ -124,5 +124,5 @@ class Posting:
                 raise aiohttp.ClientResponseError(
                     self._to.request_info, (), status=exc.code, message=exc.message, headers=exc.headers
                 ) from exc
-            if not 100 <= message.code <= 199 or message.code == 101:  # what comes before the answer itself
+            if not 100 <= message.code <= 199 or message.code == 101:  # interim responses before the final one
                 return PostAnswer(connection, message, content)

@@ -1,4 +1,4 @@
-"""Requests whose headers go out as they came, even where their bytes are no UTF-8.
+"""Requests whose headers are forwarded byte for byte, even if they are not UTF-8.
 
 Lives here: from bytes to the text that aiohttp takes and back to the same bytes on the wire; what aiohttp adds. Does not belong
 here: which headers are sent.
@@ -62,17 +62,17 @@ class _Restoring:
         return self._transport
 
     def write(self, data: bytes) -> None:
-        """The head, and what may stand behind it."""
+        """Write the head, and anything after it."""
         self._step_aside().write(_as_sent(data))
 
     def writelines(self, pieces: Iterable[bytes]) -> None:
-        """The same in pieces."""
+        """Write several pieces."""
         first, *rest = pieces
         self._step_aside().writelines([_as_sent(first), *rest])
 
 
 class RawHeadersRequest(aiohttp.ClientRequest):
-    """A request that writes the bytes of headers as they came."""
+    """A request that writes its headers' original bytes."""
 
     async def send(self, conn: Connection) -> aiohttp.ClientResponse:
         """As the parent does, but without the ``content-length: 0`` that it gives to a DELETE without a body."""

@@ -1,4 +1,4 @@
-"""Bytes from the upstream to the client, as they are and as they come.
+"""Relaying bytes from the upstream to the client, unchanged and without buffering.
 
 Lives here: passing a response on. Must not: changing a byte of a body, ending what the upstream did not end, buffering:
 ASGI's ``send`` waits while the client does not read, and so does our reading from the upstream.

@@ -1,4 +1,4 @@
-"""Whom the upstream's connection trusts, and as whom it shows itself.
+"""Trusted authorities and the client certificate for upstream connections.
 
 Lives here: the TLS context from the settings, and what is wrong with its files, in one line. Does not belong here: connections.
 """
@@ -60,7 +60,7 @@ def _show(context: ssl.SSLContext, settings: UpstreamSettings, certificate: Path
         # With a password of its own OpenSSL asks for none on the terminal, where nobody may sit.
         context.load_cert_chain(certificate, key, password=password)
     except ssl.SSLError as exc:
-        why = "not valid PEM"  # all that OpenSSL says
+        why = "not valid PEM"  # the only information from OpenSSL
         if "MISMATCH" in str(exc):
             why = "the key does not belong to the certificate"
         elif b"ENCRYPTED" in (key or certificate).read_bytes():

@@ -56,10 +56,10 @@ _PARSING: Final[Parsing] = {
     "max_field_size": _LONGEST_LINE,
     "max_headers": _MOST_HEADERS,
 }
-_MOST_URLS: Final = 64  # remembered as parsed: nearly all requests go to one
+_MOST_URLS: Final = 64  # parsed URLs to remember: nearly all requests use one
 _SHORT_URL: Final = 200  # bytes; longer ones are not remembered
 _AZURE: Final = "/openai/deployments/"
-_WRONG_VERSION: Final = "wrong version number"  # OpenSSL's words for bytes that are no TLS
+_WRONG_VERSION: Final = "wrong version number"  # OpenSSL's messages for bytes that are not TLS
 _ADDED_BY_CLIENT: Final = (hdrs.ACCEPT, hdrs.ACCEPT_ENCODING, hdrs.USER_AGENT, hdrs.CONTENT_TYPE)
 
 
@@ -76,7 +76,7 @@ class UpstreamUntrusted(UpstreamUnreachable):
 
 
 class UpstreamTlsFailed(UpstreamUntrusted):
-    """No TLS connection came about, for another reason than its certificate."""
+    """The TLS handshake failed for a reason other than the certificate."""
 
     def __str__(self) -> str:
         plain = " (where it speaks plain HTTP, its URL begins with http://)" if _WRONG_VERSION in str(self.args[0]) else ""
@@ -91,14 +91,14 @@ class ProxyRefused(UpstreamUnreachable):
 
 
 class UpstreamGarbled(UpstreamFailed):
-    """It answered, but with what is no response that could be passed on; the argument says with what."""
+    """It answered with something that cannot be passed on as a response; the argument says with what."""
 
     def __str__(self) -> str:
         return f"it answered {self.args[0]}"
 
 
 class UpstreamSilent(UpstreamFailed):
-    """It took longer than the time-out."""
+    """It did not answer within the timeout."""
 
 
 class UpstreamBroke(UpstreamFailed):
@@ -193,7 +193,7 @@ class Upstream:
             cookie_jar=aiohttp.DummyCookieJar(),
             skip_auto_headers=_ADDED_BY_CLIENT,
             auto_decompress=False,
-            trust_env=False,  # it would read .netrc too, and put what it finds there into requests
+            trust_env=False,  # otherwise aiohttp would also add credentials from .netrc to requests
             timeout=aiohttp.ClientTimeout(
                 total=None, connect=_POOL_WAIT, sock_connect=settings.connect_timeout, sock_read=settings.read_timeout
             ),
@@ -306,7 +306,7 @@ class Upstream:
         return await self._session.request(method, url, headers=pairs, data=body, allow_redirects=False, **self._way(url, pairs))
 
     def _way(self, url: URL, pairs: list[tuple[str, str]]) -> dict[str, Any]:
-        """What aiohttp is told of the proxy. The proxy's credentials are for the proxy alone."""
+        """aiohttp's arguments for the proxy. The proxy's credentials are only for the proxy."""
         if self._proxy is None:
             return {}
         if url.scheme == "https":
@@ -338,7 +338,7 @@ def _untrusted(exc: Exception) -> UpstreamUntrusted:
     return UpstreamTlsFailed(str(getattr(found, "reason", None) or type(found).__name__).replace("_", " ").lower())
 
 
-#: What an error of the operating system means here; the first row that fits counts.
+#: Meaning of operating system errors; the first matching row counts.
 _CAUSES: Final[tuple[tuple[type[Exception], str], ...]] = (
     (aiohttp.ClientConnectorDNSError, "its host name was not found (DNS)"),
     (aiohttp.ServerDisconnectedError, "it closed the connection before it answered"),
@@ -370,7 +370,7 @@ _FAULTS: Final = (
 
 
 def _fault_of(exc: aiohttp.ClientResponseError) -> str:
-    """What is wrong with an answer, in words; aiohttp tells it in its message alone."""
+    """What is wrong with a response, in words, from the text of aiohttp's message."""
     if "more than" in exc.message or "Too many" in exc.message:
         return f"with headers larger than {_LONGEST_LINE:,} bytes each, or more than {_MOST_HEADERS:,} of them"
     return next((said for part, said in _FAULTS if part in exc.message), "with a head that is not HTTP")

@@ -35,7 +35,7 @@ _ADMIN_NEEDED: Final = (
 _STORE_OFF: Final = "This Turnfold keeps nothing (TURNFOLD_STORE_URL is none://), so this call has nothing to work on."
 
 
-#: For clients; what the store said may name its users and hosts.
+#: The client's message; the store's own may name users and hosts.
 _STORE_FAILED: Final = "The store answers with an error. Run `turnfold doctor` on Turnfold's machine for its cause."
 
 
@@ -67,7 +67,7 @@ def error(status: int, code: str, message: str, param: str | None = None) -> Res
 
 
 def fault(request: Request, exc: Exception) -> Response:
-    """The answer when Turnfold has a bug. What went wrong is in the log."""
+    """The answer when Turnfold has a bug. The log has the details."""
     del request, exc
     return error(500, "internal_error", "Turnfold failed on this request; its log says why.")
 

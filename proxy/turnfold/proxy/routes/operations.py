@@ -34,7 +34,7 @@ from turnfold.proxy.routes.parameters import refuse_unknown
 B = TypeVar("B", bound=RequestBody)
 
 _JSON: Final = "application/json"
-_LONG: Final = 2**16  # bytes of a body that is validated in a thread
+_LONG: Final = 2**16  # bodies above this many bytes are validated in a thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class _Path:
         if data is None:
             raise _too_large(limit)
         coding = (first(inbound.headers, b"content-encoding") or b"").strip().lower().decode("latin-1")
-        # What is packed may be a thousand times as long as what came.
+        # A compressed body may unpack to a thousand times its size.
         plain = await asyncio.to_thread(plain_body, data, coding, self._limits) if coding else data
         if plain is None:
             raise Refused(415, "unsupported_encoding", "The body's content-encoding cannot be decoded.", "content-encoding")

@@ -23,7 +23,7 @@ from turnfold.proxy.http.refusals import Refused, send_json
 from turnfold.proxy.identity import answer
 from turnfold.proxy.routes.parameters import refuse_unknown
 
-_PATIENCE: Final = 0.5  # seconds that a probe may take
+_PATIENCE: Final = 0.5  # maximum seconds for a probe
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def _query(scope: Scope, *known: str) -> QueryParams:
 
 
 def drain_check(file: Path | None) -> list[ReadinessCheck]:
-    """Not ready while a file exists: a balancer is to send nothing more, and whatever it still sends is served."""
+    """Not ready while a file exists: load balancers should stop sending, but requests are still served."""
 
     async def is_taking_requests() -> bool:
         return file is not None and not await asyncio.to_thread(file.exists)

@@ -110,7 +110,7 @@ def state_routes(store: RecordStore, authorise: Authorise, models: OperationMode
         route(one, calls.read, "GET"),
         route(one, calls.write, "PUT"),
         route(one, calls.forget, "DELETE"),
-        Route(one, Endpoint(_refuse_method)),  # else a browser's preflight would be answered by the upstream
+        Route(one, Endpoint(_refuse_method)),  # otherwise the upstream would answer a browser's preflight
     ]
 
 
@@ -225,7 +225,7 @@ def _engine(machine: Machine) -> Engine:
 
 
 def _previewed(machine: Machine, text: str, rewrites: bool) -> dict[str, Any]:
-    """What would become of a message.
+    """The effect that a message would have.
 
     Args:
         rewrites: near forms into the exact one, by rules, first.

@@ -104,7 +104,7 @@ def _is_own(url: BaseUrl, settings: Settings) -> bool:
 
 
 def _same(settings: Settings, environment: Mapping[str, str]) -> Iterator[str]:
-    """Origins at which the same runs: where these settings say, and where the environment points (a run inside a run)."""
+    """Origins of a Turnfold with the same settings: the configured address, and the environment's (a nested run)."""
     if settings.server.port and not settings.server.uds and is_same_turnfold(default_url(settings.server), settings):
         yield default_url(settings.server)
     for url in _named(environment).values():

@@ -27,7 +27,7 @@ from turnfold.proxy.running.tally import Tally
 from turnfold.proxy.server import configuration
 
 _START_PATIENCE: Final = 60.0
-_STREAMS_PATIENCE: Final = 2  # seconds for answers that nobody may read any more: the command has ended
+_STREAMS_PATIENCE: Final = 2  # seconds for open responses after the command has ended
 _STOP_PATIENCE: Final = 20.0
 
 
@@ -76,7 +76,7 @@ def logging_to_file() -> Iterator[RunLog]:
         directory = state_directory()
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor, name = tempfile.mkstemp(".log", time.strftime("run-%Y%m%d-%H%M%S-"), directory)
-    except OSError:  # no home, or one that is read only
+    except OSError:  # no home directory, or a read-only one
         descriptor, name = tempfile.mkstemp(".log", "turnfold-run-")
     os.close(descriptor)
     log, root, hook = RunLog(Path(name)), logging.getLogger(), threading.excepthook
@@ -106,7 +106,7 @@ def serve_beside(settings: Settings, listener: socket.socket, tally: Tally, log:
         InvalidInput, SettingsError: settings under which a start is refused.
     """
     check_files(settings)
-    build(settings)  # a wrong setting is reported here, and not in a log
+    build(settings)  # report a wrong setting here instead of in a log
     config = configuration(
         settings,
         partial(build, watcher=tally),

@@ -38,7 +38,7 @@ def run_session(plan: RunPlan, command: Sequence[str], environment: Mapping[str,
         InvalidInput: settings under which a start is refused.
     """
     try:
-        find_program(command[0], environment)  # before a start that takes a second
+        find_program(command[0], environment)  # before the start, which takes a second
         if plan.running:
             status = _run_at(plan.running, command, {**environment, **key_variables(plan.settings, environment)})
             return Ended(status, (f"the requests went through the Turnfold at {plan.running}", "turnfold report has the figures"))

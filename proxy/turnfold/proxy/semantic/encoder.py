@@ -1,4 +1,4 @@
-"""What an encoder is.
+"""The protocol of an encoder.
 
 Lives here: its protocol, its failure, and the form of a vector. Does not belong here: any encoder, where vectors are kept.
 
@@ -30,7 +30,7 @@ class EncoderFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Errand:
-    """For whom vectors are made.
+    """The request on whose behalf vectors are computed.
 
     Attributes:
         payer: a tenant, and its conversation.
@@ -78,7 +78,7 @@ class Encoder(Protocol):
         ...
 
     def is_ready(self, errand: Errand) -> bool:
-        """Whether there is any use in asking now."""
+        """Whether it can be called now."""
         ...
 
     async def encode(self, texts: Sequence[str], errand: Errand) -> Encoded:
@@ -90,7 +90,7 @@ class Encoder(Protocol):
         ...
 
     def running(self) -> AbstractAsyncContextManager[None]:
-        """What it needs while it is used."""
+        """Its resources while it is used."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What sentence vectors say of user messages: decided once, kept, repeated.
+"""Similarities by sentence vectors: decided once per user message, stored, repeated.
 
 Lives here: asking for a question's vector within its time, deciding, and remembering what was decided, in front of the store that
 replicas share. Does not belong here: making vectors of passages (``vectors``), what a likeness is worth (``compression.fold``).
@@ -40,15 +40,15 @@ from turnfold.proxy.semantic.vector_records import LikenessRecords
 from turnfold.proxy.semantic.vectors import PassageVectors
 from turnfold.proxy.store.base import Store, StoreError
 
-_MEMORY: Final = 32 * 2**20  # bytes of what was decided
+_MEMORY: Final = 32 * 2**20  # bytes of decisions in memory
 _ENTRY: Final = 300
-_LEAST: Final = 2000  # tokens below which a conversation is far from its first fold, and has no vectors made
+_LEAST: Final = 2000  # tokens below which a conversation is far from its first fold and gets no vectors
 
 _log = logging.getLogger(__name__)
 
 
 class Likenesses:
-    """Implements ``chat.own_models.OwnVectors``. Until the model is loaded, words alone decide.
+    """Implements ``chat.own_models.OwnVectors``. Until the model is loaded, recall uses only words.
 
     Args:
         store: shares what was decided and the vectors themselves. Where it may keep no text, nothing is made of any either.
@@ -116,7 +116,7 @@ class Likenesses:
             await self._vectors.close()
 
     async def load(self) -> None:
-        """Load the model; where that fails, words alone decide, and the log says why."""
+        """Load the model; if that fails, recall uses only words, and the log says why."""
         try:
             self._use(await asyncio.to_thread(open_local, self._settings.semantic))
         except EncoderFailed as exc:
@@ -176,7 +176,7 @@ class Likenesses:
                 made = await self._records.keep_first(place.spot, made, place.label)
             except StoreError as exc:
                 _log.info("recall is decided in this process only, without the store: %s", exc)
-                made = unknown  # what follows from the messages alone, so that replicas agree
+                made = unknown  # derived only from the messages, so that replicas agree
         return made
 
     def _remember(self, place: Place, made: Likeness) -> Likeness:

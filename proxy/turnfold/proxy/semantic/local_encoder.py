@@ -1,4 +1,4 @@
-"""A model of this machine's as an encoder.
+"""A local model as an encoder.
 
 Lives here: running it beside the event loop, and the CPU time that it takes. Does not belong here: the model (``onnx_encoder``).
 """
@@ -62,15 +62,15 @@ class LocalEncoder:
             raise
 
     def trial(self) -> Errand:
-        """An errand for nobody, to try it."""
+        """An errand for a trial."""
         return Errand(Payer(""), "", Caller("", ()), URL())
 
     def _run(self, texts: Sequence[str]) -> Encoded:
-        """Vectors, and the seconds of a core that they took: not those in which others had it."""
+        """Vectors, and the CPU seconds that they took."""
         before = time.thread_time()
         return Encoded(self._model.encode(texts), time.thread_time() - before)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Nothing is needed."""
+        """No resources are needed."""
         yield

@@ -26,7 +26,7 @@ from turnfold.config.paths import in_home
 from turnfold.proxy.incidents import attempt
 from turnfold.proxy.semantic.encoder import EncoderFailed, quantised
 
-_MOST_TOKENS: Final = 256  # of a text; passages are shorter
+_MOST_TOKENS: Final = 256  # maximum tokens of a text; passages are shorter
 _INPUTS: Final = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 _NO_TELEMETRY: Final = "ORT_DISABLE_TELEMETRY"
 _EXTRA: Final = "install turnfold[semantic]"
@@ -87,7 +87,7 @@ class OnnxEncoder:
         except ImportError as exc:
             raise EncoderFailed(f"{exc.name} is not installed: {_EXTRA}") from exc
         options = runtime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1  # its share of the CPU is for the settings to say
+        options.intra_op_num_threads = options.inter_op_num_threads = 1  # the settings limit its share of the CPU
         options.log_severity_level = 4
         opened = attempt(partial(_open, runtime, tokenizers, files, options))  # both libraries raise exceptions of their own
         if isinstance(opened, Exception):
@@ -122,7 +122,7 @@ class OnnxEncoder:
         row = np.array([ids], np.int64)
         feeds = {"input_ids": row, "attention_mask": np.ones_like(row), "token_type_ids": np.zeros_like(row)}
         output = np.asarray(self._session.run(None, {name: feeds[name] for name in self._inputs})[0][0])
-        return output.mean(axis=0) if output.ndim > 1 else output  # tokens are pooled by their mean
+        return output.mean(axis=0) if output.ndim > 1 else output  # mean pooling over tokens
 
 
 def _open(runtime: Any, tokenizers: Any, files: ModelFiles, options: Any) -> tuple[Any, Any, str]:

@@ -46,14 +46,14 @@ from turnfold.proxy.store.base import Store
 
 _LONGEST_CALL: Final = 30.0  # seconds
 _CALLS: Final = 8  # at once, in the background
-_FAILURES: Final = 3  # in a row, until it is left alone
+_FAILURES: Final = 3  # failures in a row until calls pause
 _SHORTEST_PAUSE: Final = 1.0
 _FIRST_PAUSE: Final = 15.0
 _LONGEST_PAUSE: Final = 1800.0
 _AFTER_BUDGET: Final = 60.0
-_TENANTS: Final = 2000  # that may be left alone, each by itself
-_ABOUT_TEXTS: Final = (400, 413, 422)  # what is refused is one tenant's texts, and says nothing of another's
-_FEWEST: Final = 8  # texts of a refused call that are not tried in halves
+_TENANTS: Final = 2000  # breakers in memory, one per tenant or credential
+_ABOUT_TEXTS: Final = (400, 413, 422)  # a refusal concerns one tenant's texts and says nothing about another's
+_FEWEST: Final = 8  # a refused call with at most this many texts is not split
 _MOST_REFUSED: Final = 16  # calls for one batch
 _SPEND: Final = "vectors"
 
@@ -120,7 +120,7 @@ class UpstreamEncoder:
         self._purse = Purse(store, semantic.dollars_per_day, None, 0.0, _SPEND)
         self._shared = _new_breaker()
         self._breakers: OrderedDict[str, Breaker] = OrderedDict()
-        self._base64: bool | None = None  # whether it takes it; None: nobody knows yet
+        self._base64: bool | None = None  # whether the upstream accepts base64; None if unknown
         self._told = ""
         self._settling: set[asyncio.Task[None]] = set()
         self.label = f"{self._model} at {urlsplit(url).hostname}"
@@ -151,7 +151,7 @@ class UpstreamEncoder:
         return self._upstream.credential(self.trial().caller) is not None
 
     def trial(self) -> Errand:
-        """An errand for nobody, to try it."""
+        """An errand for a trial."""
         return Errand(Payer(""), "", Caller(self._upstream.host, ()), self._upstream.url("/v1/embeddings"))
 
     def is_ready(self, errand: Errand) -> bool:
@@ -293,7 +293,7 @@ class UpstreamEncoder:
 
     @property
     def _level(self) -> int:
-        """One client's key is no other's, and no concern of the operator's."""
+        """The breaker's scope: failures of a client's key do not affect others."""
         return logging.INFO if self.only_while_served else logging.WARNING
 
     def _breakers_of(self, errand: Errand) -> tuple[Breaker, Breaker]:

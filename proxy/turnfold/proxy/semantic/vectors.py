@@ -31,9 +31,9 @@ from turnfold.proxy.store.base import Store, StoreError
 
 _MEMORY: Final = 64 * 2**20  # bytes of vectors
 _MOST_WAITING: Final = 16 * 2**20  # characters of messages
-_LOOKED_UP: Final = 64  # messages that the store is asked for at once
+_LOOKED_UP: Final = 64  # messages per read of the store
 _USUAL: Final = 110  # characters of a passage, about
-_USUAL_DIMENSION: Final = 1536  # where nobody knows yet
+_USUAL_DIMENSION: Final = 1536  # until the dimension is known
 _ENTRY: Final = 200  # bytes that a remembered value takes beside its own
 
 _log = logging.getLogger(__name__)
@@ -71,7 +71,7 @@ class PassageVectors:
         self._served: set[asyncio.Task[None]] = set()  # each for one request
 
     def forget_in_memory(self) -> None:
-        """Forget all of them, and what waits."""
+        """Forget all vectors and waiting texts."""
         self._kept.clear()
         self._waiting.clear()
         self._size = 0
@@ -182,7 +182,7 @@ class PassageVectors:
         found: dict[bytes, bytes] = {}
         for part in parts:
             held = await self._records.find(tenant, part)
-            for key, value in held.items():  # also where nobody waits for the next part any more
+            for key, value in held.items():  # even if the caller does not want the next part
                 self._remember(tenant, key, value)
             found |= held
         return found
@@ -191,7 +191,7 @@ class PassageVectors:
         self._kept.get((tenant, key), lambda: value, lambda kept: _ENTRY + len(kept))
 
     async def _run(self) -> None:
-        """Work until nothing waits."""
+        """Work until no text is waiting."""
         while self._waiting:
             tenant, queue = next(iter(self._waiting.items()))
             part = [queue.popitem(last=False)[1] for _ in range(min(len(queue), self.encoder.most_texts))]
@@ -225,7 +225,7 @@ class PassageVectors:
         every = [passage for found in passages for passage in found]
         at_once, made = self.encoder.most_texts, list[bytes]()
         for i in range(0, max(len(every), 1), at_once):
-            if forgotten != self._forgotten:  # what is deleted meanwhile must not come back
+            if forgotten != self._forgotten:  # data that is deleted in the meantime must not come back
                 return
             if part := every[i : i + at_once]:
                 encoded = await self.encoder.encode(part, texts[0].errand)
