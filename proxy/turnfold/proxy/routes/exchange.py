@@ -91,7 +91,7 @@ async def _originals(store: Store, tenant: str, names: list[str]) -> list[Sectio
         StoreError: the store cannot say.
     """
     try:
-        return [section_layer(await find_section(store, tenant, name), 0) for name in names]  # layer 0 is stored as it is
+        return [section_layer(await find_section(store, tenant, name), 0) for name in names]  # layer 0 takes no computation
     except SectionUnknown as exc:
         exc.field = DRILL_DOWN
         raise

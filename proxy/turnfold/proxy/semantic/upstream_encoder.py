@@ -293,11 +293,11 @@ class UpstreamEncoder:
 
     @property
     def _level(self) -> int:
-        """The breaker's scope: failures of a client's key do not affect others."""
+        """Log level of failures: those of a client's key do not concern the operator."""
         return logging.INFO if self.only_while_served else logging.WARNING
 
     def _breakers_of(self, errand: Errand) -> tuple[Breaker, Breaker]:
-        """That of the tenant's own texts, and that of the credential: where it is a client's own, the same."""
+        """The breakers of the tenant's texts and of the credential; the same one if the credential is the client's."""
         own = self._breaker(errand.payer.tenant)
         return own, own if self.only_while_served else self._shared
 
