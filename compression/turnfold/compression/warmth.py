@@ -1,4 +1,4 @@
-"""How often a provider's prompt cache is found warm, learned from what it reported.
+"""How often a provider's prompt cache is warm, learned from reported usage.
 
 Lives here: counts of requests by the time since the one before, and what they say of the requests to come. Does not belong here:
 whether a request found its cache warm (``proxy.books.baseline``), clocks, keeping counts.

@@ -1,4 +1,4 @@
-"""The statements of old messages that a context can tell, and what each is worth.
+"""The statements of old messages that a context can include, and the worth of each.
 
 Lives here: finding and weighing them, message by message. Does not belong here: which of them a context tells (``telling``), the
 signs by which a statement is known (``text.statements``).

@@ -1,4 +1,4 @@
-"""The context of a history: what is sent in its place, within the budget (row C9).
+"""The context of a history: the text that is sent in its place, within the budget (row C9).
 
 Lives here: choosing among the sentences of old messages, and the form of a context. Does not belong here: what a sentence is
 worth by its words (``sentences``), changing a history (``history``).

@@ -1,4 +1,4 @@
-"""What the newest question needs of a text that has to be cut.
+"""The parts of a text that the newest question needs, for texts that have to be cut.
 
 Lives here: the ranges of a text that bear on the question. Does not belong here: cutting (``middle``), which texts are cut
 (``cut``), what bears on a question (``recall``).

@@ -1,4 +1,4 @@
-"""Cutting the middle out of a text, or all but its ends and what is wanted of it.
+"""Cutting the middle out of a text, or everything but its ends and the requested parts.
 
 Lives here: where a text may be cut, and the note in place of what is missing. Does not belong here: choosing which text, or what
 is wanted (``asked``).

@@ -1,4 +1,4 @@
-"""Folding what is older than the most recent fifth of a conversation, and nothing else.
+"""Folding everything older than the most recent fifth of a conversation.
 
 Lives here: taking the recent messages off a conversation, having the rest folded, and making the same changes to the whole of it;
 what comes of this and of every other way of making a request fit. Does not belong here: folding itself, choosing budgets.

@@ -1,4 +1,4 @@
-"""What upstreams say when a context is full, what else they say that sounds similar, and where the figures are.
+"""The wordings of upstreams for a full context, similar wordings that mean something else, and where the figures are.
 
 Lives here: one table, with one rule per line. Does not belong here: applying it (see ``overflow``).
 

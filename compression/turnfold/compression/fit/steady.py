@@ -1,4 +1,4 @@
-"""Making a conversation fit so that its next requests only append.
+"""Fitting a conversation so that its next requests only append.
 
 Lives here: at which of its requests a growing conversation is made smaller, and what that is in the requests that follow. Does
 not belong here: the ways of making it smaller (``fit``, ``older``, ``cut``).

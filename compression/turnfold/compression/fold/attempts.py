@@ -1,4 +1,4 @@
-"""What a fold may look like: the mildest of several plans that fits a budget, drafted and with its recall.
+"""Attempts at a fold: the mildest of several plans that fits a budget, drafted with its recall.
 
 Lives here: the settings that are tried, what recall may take. Does not belong here: the order of the stations, whether the
 result is used (``engine``), what a plan or a draft is.

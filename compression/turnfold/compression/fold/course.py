@@ -1,4 +1,4 @@
-"""What a replay runs over: the units of a conversation as sums.
+"""The input of a replay: the units of a conversation as sums.
 
 Lives here: the running sums, and what can be said of a run of units or of the requests so far from them. Does not belong here:
 where borders fall (``replay``).

@@ -1,4 +1,4 @@
-"""What was decided of a fold, once, under the conversation's prefix.
+"""Decisions about a fold, made once and recorded under the conversation's prefix.
 
 Lives here: at which requests something is decided, and which precedents are those of a conversation. Does not belong here: what
 follows from a decision (``policy``), keeping precedents and asking for them (the shell does).

@@ -1,4 +1,4 @@
-"""No white space at the end of what the assistant said, for upstreams that refuse it.
+"""Removing white space at the end of assistant text, for upstreams that refuse it.
 
 Lives here: the changes of a request with its assistant texts trimmed. Does not belong here: which upstreams refuse it
 (``options``).

@@ -1,4 +1,4 @@
-"""What every attempt at a fold of one conversation shares.
+"""The shared state of all attempts at a fold of one conversation.
 
 Lives here: a conversation with the forms of its results and its units, and what its fold depends on. Does not belong here: any
 plan (``plan``), anything that differs from attempt to attempt (``attempts``).

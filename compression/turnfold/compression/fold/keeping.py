@@ -1,4 +1,4 @@
-"""Messages that are to be left as they are.
+"""Messages that must stay unchanged.
 
 Lives here: which they are. Does not belong here: what keeps them so (``units``: a message that is kept stays with its unit, as
 one with an attachment does).

@@ -1,4 +1,4 @@
-"""How like a question earlier passages are, as sentence vectors say.
+"""The similarity of earlier passages to a question, by sentence vectors.
 
 Lives here: which texts an encoder gets, and from its vectors to a `Likeness`. Does not belong here: encoders,
 where vectors are kept (the shell has both), what a likeness is worth beside the words (``recall``).

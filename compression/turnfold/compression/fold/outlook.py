@@ -1,4 +1,4 @@
-"""What keeps a conversation from being folded, and what is to be expected of it.
+"""Why a conversation is not folded, and when it will be.
 
 Lives here: the reason why nothing is folded, the size at which something will be, how long a summary would serve. Does not
 belong here: what is folded (``replay``). A forecast moves no border.

@@ -1,4 +1,4 @@
-"""Tool results when they first appear: shaped once, and replaced by a reference where one repeats another.
+"""Tool results when they first appear: shaped once, or replaced by a reference if one repeats another.
 
 Lives here: which results are shaped, and which of several equal ones keeps the text. Does not belong here: the forms
 (``shorten.birth``), levels of folded pieces.

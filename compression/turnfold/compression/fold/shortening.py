@@ -1,4 +1,4 @@
-"""Messages at FACTS: each text shortened where it stands.
+"""Messages at FACTS: each text is shortened in its place.
 
 Lives here: the new texts of a run of messages. Does not belong here: how a text is shortened (``shorten.facts``), which messages
 are, where blocks stand (``write``).

@@ -1,4 +1,4 @@
-"""Signed thinking, and what a fold may do around it.
+"""Signed thinking, and the limits that it sets for a fold.
 
 Lives here: which models bind a thinking block to what stands in front of it, and which messages lose their thinking. Does not
 belong here: any wire format's keys; when a fold event may fall (``replay``).

@@ -1,4 +1,4 @@
-"""Newer messages that bear on a question as much as the older ones that are quoted.
+"""Newer messages that match a question as well as the older ones that are quoted.
 
 Lives here: which these are. Does not belong here: messages that say themselves that they renew others (``recall.later``), what a
 passage is worth (``ranking``).

@@ -1,4 +1,4 @@
-"""Whose words answer what people ask about themselves: "where do I live now?" is answered by what they told.
+"""The speaker whose words answer questions about oneself: "where do I live now?" is answered by what the user said.
 
 Lives here: what passages of the other side lose for such a question. Does not belong here: questions that name who speaks
 (``ranking``), single words (``lexicon/requests.txt``).

@@ -1,4 +1,4 @@
-"""Statements that bind advice which is asked for: quoted in front, since no word of the question leads to them.
+"""Statements that bind requested advice: quoted first, since no word of the question leads to them.
 
 Lives here: which of them are quoted. Does not belong here: telling them, and requests for advice (``text.dialogue.bindings``).
 """

@@ -1,4 +1,4 @@
-"""What a request for a summary of everything is told, and one for its beginning.
+"""Recall for a request for a summary of everything, or for the conversation's beginning.
 
 Lives here: a selection that covers all that was folded, or what stood first. Does not belong here: passages that bear on a
 question (``ranking``), how many of them fit (``quote_choice``), telling such requests (``text.dialogue.requests``).

@@ -1,4 +1,4 @@
-"""What the conversation has of a question, and the passage that has most of it.
+"""How much of a question the conversation covers, and the passage that covers most of it.
 
 Lives here: how much of a question's words that is, and what kind of words. Does not belong here: what follows from it for how
 much is quoted (``choosing``), what each passage is worth (``ranking``).

@@ -1,4 +1,4 @@
-"""Clock times and dates, however they are written: "3 pm" is "15:00", and "April 3", "3. April" and "03.04." are one day.
+"""Clock times and dates in any notation: "3 pm" is "15:00"; "April 3", "3. April" and "03.04." are one day.
 
 Lives here: the words that a text gets for those in it, beside its own. Does not belong here: numbers in words, which are forms of
 one word each (``text.words``), what such a word weighs (``question``).

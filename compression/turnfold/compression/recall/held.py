@@ -1,4 +1,4 @@
-"""What a request holds already, which needs no second quoting.
+"""Text that a request contains already, which is not quoted again.
 
 Lives here: the value, and what is known by it of passages. Does not belong here: choosing quotes (``quote_choice``).
 """

@@ -1,4 +1,4 @@
-"""What earlier questions found out about quotes: their texts, tokens and lines, by number.
+"""A memo of quotes from earlier questions: their texts, tokens and lines, by number.
 
 Lives here: the values, and keeping them while an index grows. Does not belong here: what a question asks of them
 (``quote_choice``).

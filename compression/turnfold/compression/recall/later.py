@@ -1,4 +1,4 @@
-"""What was said later: which passages renew others, so that what no longer holds is not all that is quoted, nor the last word.
+"""Later statements: which passages renew others, so that an outdated one is neither quoted alone nor last.
 
 Lives here: pairs of passages and messages, what they make of a ranking, and that an echo is no passage of its own. Does not
 belong here: how messages renew, pick and repeat others (``text.dialogue``), what a passage is worth to a question (``ranking``).

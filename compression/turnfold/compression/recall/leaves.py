@@ -1,4 +1,4 @@
-"""What is known about messages before any question is asked: their passages, and the terms of each.
+"""Passages of messages and their terms, computed before any question is asked.
 
 Lives here: what is derived from each message alone, memoised by message. Does not belong here: which passages contain a term
 (``passage_index``), questions, scores.

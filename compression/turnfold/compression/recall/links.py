@@ -1,4 +1,4 @@
-"""Where the identifiers in the best passages lead: from an order to its customer, from the customer to an address.
+"""Links by identifiers in the best passages: from an order to its customer, from the customer to an address.
 
 Lives here: which words link passages, and what the linked ones are worth. Does not belong here: what passages are worth by a
 question's own words, or by single names of people and places in the best ones, which stand in too many to be followed like this

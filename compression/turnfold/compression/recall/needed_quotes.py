@@ -1,4 +1,4 @@
-"""Quotes with what they need: which other sentences limit, correct or introduce what a passage says, and as many of both as fit.
+"""Quotes with the sentences that limit, correct or introduce them, as many as fit.
 
 Lives here: completing passages of a longer message, within a budget. Does not belong here: which sentence needs which
 (``text.statements``), which passages are the best (``ranking``).

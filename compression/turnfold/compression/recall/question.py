@@ -1,4 +1,4 @@
-"""Reading a question: its words, what each weighs, and what a message without content of its own borrows.
+"""Reading a question: its words and their weights, and the context that a message without content of its own borrows.
 
 Lives here: from a user's message to weighted terms. Does not belong here: which kind of request it is
 (``text.dialogue.requests``), scores (``ranking``).

@@ -1,4 +1,4 @@
-"""Quotes that bear on a question, and what each is worth: the value that the stages of recall pass on.
+"""Quotes for a question with their worth: the value that the stages of recall pass on.
 
 Lives here: the value, and quotes put in front. Does not belong here: what a passage is worth (``ranking``), what fits
 (``quote_choice``).

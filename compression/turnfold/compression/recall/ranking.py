@@ -1,4 +1,4 @@
-"""What each passage of folded messages is worth to the current question.
+"""The worth of each passage of folded messages for the current question.
 
 Lives here: scoring passages for a question. Does not belong here: reading it (see ``question``), cutting and indexing (see
 ``passage_index``), which are quoted (see ``choosing``), how many of them fit (see ``quote_choice``), rendering (see ``fence``).

@@ -1,4 +1,4 @@
-"""The figures of recall.
+"""The parameters of recall.
 
 Lives here: what a passage's score and the choice among passages are weighed with. Does not belong here: either of
 them (``recall``).

@@ -1,4 +1,4 @@
-"""A text that is given up piece by piece: first its prose, then its blocks, then standing orders.
+"""Giving up a text piece by piece: first its prose, then its blocks, then standing orders.
 
 Lives here: which piece is which, and the text that is left. Does not belong here: which texts and how much of each (``budget``).
 

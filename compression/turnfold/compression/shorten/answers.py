@@ -1,4 +1,4 @@
-"""Answers that say nothing without their question: "Which city do you live in?", "Porto."; or without the list they pick from.
+"""Answers that mean nothing without their question ("Which city do you live in?", "Porto."), or without their list.
 
 Lives here: whether a message answers the one before it so, and what that one asks. Does not belong here: whether either is
 quoted (``told``), what is picked (``text.dialogue.wanted.picks``).

@@ -1,4 +1,4 @@
-"""Arguments of old tool calls: valid JSON with long strings cut to their beginning, what is new of a file in them, and a count.
+"""Arguments of old tool calls: valid JSON with long strings cut to their beginning, new file content and a count.
 
 Lives here: the lossy form of a call's `arguments`. Does not belong here: the call's name and id, results.
 """

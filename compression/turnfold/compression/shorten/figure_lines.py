@@ -1,4 +1,4 @@
-"""Program output without the lines that nobody needs to copy from.
+"""Program output without lines whose figures nobody needs to copy.
 
 Lives here: the form of a text from which every figure, identifier, path and URL can still be copied. Does not belong here: what
 these are (``text.figures``), rules by kind of content (``registry``).

@@ -1,4 +1,4 @@
-"""Files that a conversation shows more than once: which lines of a form another one does not have.
+"""Files that a conversation shows more than once: the lines of one form that another one lacks.
 
 Lives here: telling that two texts are forms of one file. Does not belong here: edits (``text.file_edits``), what becomes of the
 lines (``registry``).

@@ -1,4 +1,4 @@
-"""A text cut up and judged: what layers have to choose from.
+"""A text cut up and rated: the candidates for its layers.
 
 Lives here: the facts of each statement and what they are worth, which statements claim nothing or repeat others, where data is.
 Does not belong here: the choice (``layer_choice``), scores (``scorers``), cutting up (``text.statements``).

@@ -1,4 +1,4 @@
-"""Layers 1 and 2 of one text: what is chosen of it and how that is written.
+"""Layers 1 and 2 of one text: choosing and writing their content.
 
 Lives here: the choice of statements by the facts that they carry, the share of data beside language. Does not belong here: what
 there is to choose from (``judged_text``), requests and results (``layers``), scores (``scorers``), what depends on what

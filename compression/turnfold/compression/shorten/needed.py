@@ -1,4 +1,4 @@
-"""What pieces need besides those that are chosen already, directly or not.
+"""The pieces that chosen pieces need, directly or indirectly.
 
 Lives here: the missing needs of each piece, kept up to date while pieces are chosen. Does not belong here: what pieces are worth
 (``coverage``), why one needs another (``text.statements``).

@@ -1,4 +1,4 @@
-"""Which sentences of one message, or of a run of them, are worth keeping.
+"""Choosing the sentences of a message, or of a run of messages, that are worth keeping.
 
 Lives here: choosing a share of the sentences. Does not belong here: what is noted of each (``reading``), other kinds of content
 (``registry``), writing messages, rewording (every sentence is the text's own).

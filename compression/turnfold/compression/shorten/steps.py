@@ -1,4 +1,4 @@
-"""What users have a chat keep, step by step: "coffee 4.20", "Logged."; "could you make that 12?", "Sure, changed."
+"""Entries that users log in a chat, step by step: "coffee 4.20", "Logged."; "could you make that 12?", "Sure, changed."
 
 Lives here: which messages these are, and what each needs of the answer before it. Does not belong here: how much of it is quoted
 (``told``, ``recall.ledger``, ``recall.wholes.entries``).

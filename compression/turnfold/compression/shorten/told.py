@@ -1,4 +1,4 @@
-"""What users told in messages of their own: "I am vegetarian", "We moved it to the 21st".
+"""Statements that users made in messages of their own: "I am vegetarian", "We moved it to the 21st".
 
 Lives here: choosing such statements of a block, for the text that stands for it; a short message that tells and asks nothing is
 taken whole, of any other the sentences that tell, with what they need. Does not belong here: what speaks for a statement

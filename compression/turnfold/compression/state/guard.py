@@ -1,4 +1,4 @@
-"""How certain it is that a message is a directive. In the proxy, this comes before the engine.
+"""The certainty that a message is a directive. In the proxy, this comes before the engine.
 
 Lives here: pure questions to a text, and the words that they go by. Does not belong here: changing what the engine takes: it
 stays exact, and whoever speaks to it directly (command line, admin routes) is not guarded.

@@ -1,4 +1,4 @@
-"""The state in a conversation: what its messages add to it, and where its block stands.
+"""The state in a conversation: its messages' contributions, and the place of its block.
 
 Lives here: the replay of a proxied conversation on top of its record, what becomes of its last message, the pins of the state
 block. Does not belong here: bytes of requests, the store, rendering of replies (`block`). Pure: the same messages and record give

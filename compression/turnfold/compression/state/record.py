@@ -1,4 +1,4 @@
-"""What the store keeps of a conversation's state under its label.
+"""The stored record of a conversation's state under its label.
 
 Lives here: the record and its bytes. Does not belong here: the store, how a request's messages add to a record (`placement`).
 

@@ -1,4 +1,4 @@
-"""What stands beside what a text says: headers of mails, quoted mails, sources of an article, buttons and counters of a page.
+"""Text around the content: headers of mails, quoted mails, sources of an article, buttons and counters of a page.
 
 Lives here: which statements are such. Does not belong here: how much less they are worth (``shorten``), who speaks (``heads``),
 what a quoted line needs (``ties.layout``).

@@ -1,4 +1,4 @@
-"""Blocks of a text for stages that show a part of it: what a program wrote, beside what somebody says.
+"""Blocks of program output in a text, for stages that show a part of it.
 
 Lives here: which stretches are data (logs, JSON, CSV, YAML, HTML, code) and the blocks within language. Does not belong here:
 how a kind gets shorter (``shorten.registry``), which kind a line looks like (``kinds``).

@@ -1,4 +1,4 @@
-"""What is escaped in strings of JSON and in HTML, as a reader sees it.
+"""Decoding escapes of JSON strings and HTML to what a reader sees.
 
 Lives here: line breaks and letters that stand as ``\\n``, ``\\u00fc``, ``\\/`` and ``&uuml;`` in a text, also in JSON that is a
 string of JSON. Does not belong here: reading values, records (``records``), escapes of the fence (``recall.fence``).

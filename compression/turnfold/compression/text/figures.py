@@ -1,4 +1,4 @@
-"""Figures, identifiers, versions, paths and URLs of a text: what a reader may have to copy exactly.
+"""Figures, identifiers, versions, paths and URLs of a text, which a reader may have to copy exactly.
 
 Lives here: finding them in a piece of text, cheaply enough for every sentence of a long conversation. Does not belong here: names
 and kinds (``names.entities``), what must stay byte for byte (``protect``), choosing sentences.

@@ -1,4 +1,4 @@
-"""Edits of files that an agent writes down: what stood there, and what stands there now.
+"""Edits of files that an agent writes: the old text and the new text.
 
 Lives here: finding them in a message's text, by their form alone. Does not belong here: what they make outdated
 (``recall.outdated``), how their lines are shortened (``shorten.kinds.edit_blocks``), diffs that a program prints (``kinds``).

@@ -1,4 +1,4 @@
-"""Lines that say how others are to be read: the head of a list above its items, a heading above what stands under it.
+"""Lines that govern others: the head of a list above its items, a heading above its text.
 
 Lives here: finding them in text that is shown line by line. Does not belong here: the same for sentences (``statements``), which
 lines are shown (``shorten.lines``).

@@ -1,4 +1,4 @@
-"""The words of a text's sentences, so that a rule asks only those that hold one of its cue words.
+"""The words of a text's sentences, so that a rule only looks at those with one of its cue words.
 
 Lives here: which sentences hold a word of a list. Does not belong here: the lists, and what a rule says of such a sentence.
 

@@ -1,4 +1,4 @@
-"""Parts of a line that are more than words: code, URLs, dates, commands, and tokens with digits or odd marks.
+"""Parts of a line that are not plain words: code, URLs, dates, commands, and tokens with digits or odd marks.
 
 Lives here: one finder or pattern per kind. Does not belong here: their order and priority (``protect``), whole lines
 (``blocks``).

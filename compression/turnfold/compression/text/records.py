@@ -1,4 +1,4 @@
-"""Records: those that a tool sends, as JSON or as elements of XML, and lines of which each is one.
+"""Records that a tool returns, as JSON or XML, and lines that are one record each.
 
 Lives here: where one record ends and the next begins on a line, the objects of lists in JSON, the rows of tables and lists. Does
 not belong here: reading values, shortening them (``shorten.kinds.json_text``).

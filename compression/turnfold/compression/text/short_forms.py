@@ -1,4 +1,4 @@
-"""Short forms: words whose full stop ends no sentence ("Ms. Duarte", "3 Mio. Euro", "рис. 5").
+"""Abbreviations whose full stop does not end a sentence ("Ms. Duarte", "3 Mio. Euro", "рис. 5").
 
 Lives here: the segmenter's cuts behind short forms that it takes for ends of sentences. Does not belong here: cutting a text
 (``sentences``); the words (``lexicon/short_forms.txt``, by what stands behind them: a small letter, a number, a capital).

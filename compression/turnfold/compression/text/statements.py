@@ -1,4 +1,4 @@
-"""What of a text may be left out without turning the rest round: statements, and what each of them depends on.
+"""Statements: the parts of a text that can be left out without changing the rest, and what each depends on.
 
 Lives here: the one rule for every stage that shows a part of a text. Does not belong here: where a sentence ends
 (``sentences``), what one sentence is asked (``ties.pieces``), which sentence needs which (the files of ties), which

@@ -1,4 +1,4 @@
-"""Speech without punctuation: what is dictated, and transcripts of videos, whose lines end where they were full.
+"""Speech without punctuation: dictation, and transcripts of videos whose lines end at a length limit.
 
 Lives here: which stretches of a text are such speech, and where its passages begin. Does not belong here: sentences that have an
 end (``sentences``), lines that say who speaks (``dialogue.transcripts``).

@@ -1,4 +1,4 @@
-"""Lines that were broken at a column: in mails, notes and commit messages a sentence goes on in the next line.
+"""Lines wrapped at a column: in mails, notes and commit messages a sentence continues in the next line.
 
 Lives here: at which line breaks a sentence goes on. Does not belong here: where sentences end (``sentences``), blocks
 (``protect``).

@@ -1,4 +1,4 @@
-"""Lines of a page or a chat that say who wrote what: above it, as chats, tickets and forums have it, or below it (signatures).
+"""Lines that name the writer: above the text, as in chats, tickets and forums, or below it (signatures).
 
 Lives here: finding these lines by where dates, names, dashes and quotation marks stand. Does not belong here: a speaker and his
 words in one line (``dialogue.transcripts``, ``dialogue.turns``), one line with a name and a time (``heads``), what is tied to

@@ -1,4 +1,4 @@
-"""The parts of a message's content in the form without cache marks, and what their marks ask for.
+"""The parts of a message's content without cache marks, and the lifetimes that their marks ask for.
 
 Lives here: both, whatever a mark is called. Does not belong here: the form of a whole message (each wire has its own), marks that
 go on to others (``cache_marks``).

@@ -1,4 +1,4 @@
-"""Beginnings of a body, which are bodies themselves: its array of messages ends sooner, and the rest of it follows.
+"""Beginnings of a body that are valid bodies themselves: the array of messages ends earlier, the rest follows.
 
 Lives here: where a body's array may end, and the body that ends there. Does not belong here: any wire format's keys, who reads
 a body bit by bit.

@@ -1,4 +1,4 @@
-"""Our own answers as chat completions, so that no client sees a difference in kind.
+"""Turnfold's own answers as chat completions, in the same form as a provider's.
 
 Lives here: bodies and stream events for a text that the proxy answers itself (a clarify, an acknowledgement). Does not belong
 here: writing them, clocks: `created` comes from the caller. A stream that Turnfold writes ends with ``[DONE]``.

@@ -1,4 +1,4 @@
-"""Texts written into messages, and beside their content.
+"""Inserting text into messages, inside or beside their content.
 
 Lives here: edits of a message's JSON text, and of all messages where content is a text or a list of parts. Does not belong here:
 where a message's content stands, how a text part is named (each wire says both).

@@ -1,4 +1,4 @@
-"""The neutral conversation: what a fold, a recovery and the books know of a request, whatever its wire format.
+"""The neutral conversation: a request as folding, recovery and accounting see it, in any wire format.
 
 Lives here: the value that passes between stations, and the changes that a fold asks for. Does not belong here: a key of any wire
 format (each has a module of its own beside this one), deciding what is folded.

@@ -1,4 +1,4 @@
-"""The messages of a conversation, gone on from those of an earlier request.
+"""The messages of a conversation, continued from those of an earlier request.
 
 Lives here: marking those that report (``wire.reports``) and remembering both. Does not belong here: what a message is
 (``wire.conversation``).

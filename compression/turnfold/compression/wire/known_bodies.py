@@ -1,4 +1,4 @@
-"""Bodies of earlier requests, found by how a new one begins.
+"""Bodies of earlier requests, found by the beginning of a new one.
 
 Lives here: where an earlier body is kept, and how far a new one repeats it, compared byte by byte. Does not belong here: what is
 read of a body.

@@ -1,4 +1,4 @@
-"""Tokens of what is not text in a message.
+"""Tokens of the non-text parts of a message.
 
 Lives here: the documented prices of images in tokens, one for each provider that documents one, and what attachments say of
 themselves. Does not belong here: decoding pixels, tokenising base64.

@@ -1,4 +1,4 @@
-"""Our own answers as messages of Anthropic's API, so that no client sees a difference in kind.
+"""Turnfold's own answers as messages of Anthropic's API, in the same form as a provider's.
 
 Lives here: bodies and stream events for a text that the proxy answers itself (a clarify, an acknowledgement). Does not belong
 here: writing them. Nothing was spent upstream, so every count is zero.

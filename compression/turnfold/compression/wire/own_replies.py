@@ -1,4 +1,4 @@
-"""What our own answers have in common, whatever their wire.
+"""The common parts of Turnfold's own answers in all formats.
 
 Lives here: content types, JSON as bytes, streamed or not. Does not belong here: the form of an answer (each wire has a module).
 """

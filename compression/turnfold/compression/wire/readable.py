@@ -1,4 +1,4 @@
-"""What JSON of no known form says to a reader: the results of hosted tools, reasoning in the clear, kinds of tomorrow.
+"""Readable text of JSON without a known form: results of hosted tools, clear reasoning, future kinds.
 
 Lives here: telling texts from names of things and from data of media. Does not belong here: any wire format's kinds; what is
 done with the texts.

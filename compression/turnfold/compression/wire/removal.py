@@ -1,4 +1,4 @@
-"""Messages left out of a body.
+"""Removing messages from a body.
 
 Lives here: which elements of the body's arrays go, and which comma goes with them. Does not belong here: any wire format's keys.
 

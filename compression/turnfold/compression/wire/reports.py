@@ -1,4 +1,4 @@
-"""Which user messages hold what a program gave, and are no person's.
+"""User messages that hold a program's output instead of a person's text.
 
 Lives here: telling the two apart, by how the messages of one conversation are framed. Does not belong here: what is done with
 either (``wire.conversation``: such a message is bound to the assistant's message that asked for it, as a tool's result is).

@@ -1,4 +1,4 @@
-"""Our own answers as responses, so that no client sees a difference in kind.
+"""Turnfold's own answers as responses, in the same form as a provider's.
 
 Lives here: bodies and stream events for a text that the proxy answers itself (a clarify, an acknowledgement). Does not belong
 here: writing them, clocks: `created` comes from the caller. A stream of this wire ends with its last event, without a ``[DONE]``.

@@ -1,4 +1,4 @@
-"""JSON scanned with the places of its values.
+"""JSON scanning that records the positions of values.
 
 Lives here: members and elements of a JSON text, each with its span, the span of a path; whether a text is JSON. Does not belong
 here: any key's meaning.

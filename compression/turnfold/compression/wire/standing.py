@@ -1,4 +1,4 @@
-"""Where instructions amid the messages stand, once some of these are left out.
+"""Moving instructions between messages when some of these are left out.
 
 Lives here: which of them move, and the order in which messages are written. Does not belong here: any wire format's keys, what
 is left out.

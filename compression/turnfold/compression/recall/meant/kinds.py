@@ -1,4 +1,4 @@
-"""What a question calls by its kind and an answer by its name: "which fruit?" and "two apples", "my job" and "I fix bikes".
+"""Kinds and names: "which fruit?" matches "two apples", "my job" matches "I fix bikes".
 
 A word that means something else in another language is marked in the table with its own ("kind:german", "chat:french"), and
 counts only where texts are in it. A stem that is a function word's ("ans" and "an") counts nowhere.

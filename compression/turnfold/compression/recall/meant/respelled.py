@@ -1,4 +1,4 @@
-"""Words of a question that stand nowhere in the conversation, as the conversation may spell them.
+"""Words of a question that do not occur in the conversation, as the conversation may spell them.
 
 Lives here: which of its words a word may be meant for. Does not belong here: what a question's words weigh (``question``).
 

@@ -1,4 +1,4 @@
-"""Wholes: what a question needs all of, where a few passages would be of no use.
+"""Wholes: things that a question needs completely, because a few passages would be useless.
 
 Lives here: a file for each: works that the conversation made, all rows of a table, parts named by their place, a record of JSON,
 an agent's plan. Does not belong here: telling such questions (``text.dialogue.wanted``), passages that bear on a question

@@ -1,4 +1,4 @@
-"""All rows of a table or list, for a question that all of them go into: an average, a count, the highest, a chart.
+"""All rows of a table or list, for a question over all of them: an average, a count, the highest, a chart.
 
 Lives here: which rows are meant, and what of them is quoted. Does not belong here: telling such a question
 (``text.dialogue.wanted.row_requests``), where rows stand (``text.records``), how much fits (``quote_choice``).

@@ -1,4 +1,4 @@
-"""Answers of one form to one message after the other, for a question that all of them go into: "how many students passed?".
+"""Answers of one form to one message after another, for a question over all of them: "how many students passed?".
 
 Lives here: which answers make up such a series, and what is quoted of each. Does not belong here: telling such a question
 (``text.dialogue.wanted.entry_requests``), short messages that users have kept (``entries``).

@@ -1,4 +1,4 @@
-"""What a question needs all of: a work, the rows of a table, a part, and what it takes for granted.
+"""Everything that a question needs whole: a work, the rows of a table, a part, and what it takes for granted.
 
 Lives here: in which order these are looked for, and what is joined. Does not belong here: finding each (the modules beside it).
 """

@@ -1,4 +1,4 @@
-"""Changes of a code block that were told in a line or two behind it: "replace `listen 80;` by `listen 8080;`".
+"""Changes of a code block described in a line or two after it: "replace `listen 80;` by `listen 8080;`".
 
 Lives here: which messages tell such a change, and what is quoted of each. Does not belong here: the block itself, later versions
 and parts of it that begin as parts of it do (``works``).

@@ -1,4 +1,4 @@
-"""What the letters of a question stand for: "what is f(3)?" needs "let f(x) = x² + 3x", however long ago that was.
+"""Definitions of a question's letters: "what is f(3)?" needs "let f(x) = x² + 3x", however long ago that was.
 
 Lives here: which definitions are quoted. Does not belong here: finding letters and what they stand for
 (``text.dialogue.wanted.symbols``).

@@ -1,4 +1,4 @@
-"""What users have the chat keep, entry by entry, for a question that all of it goes into: "how much did I spend in total?".
+"""Entries that users log in a chat, for a question over all of them: "how much did I spend in total?".
 
 Lives here: which short exchanges are such entries, and which of them a question is about. Does not belong here: telling such a
 question (``wanted.entry_requests``), tables (``all_rows``), what the text of a fold holds of them (``shorten.told``).

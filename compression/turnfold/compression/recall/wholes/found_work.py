@@ -1,4 +1,4 @@
-"""What a question needs all of, as it was found.
+"""A thing that a question needs whole, as it was found.
 
 Lives here: the value, and a ranking with it in front. Does not belong here: finding it (the modules beside it).
 """

@@ -1,4 +1,4 @@
-"""What the chat gave before, for a request for one more: "another name", "what else?", "ask me something that I haven't had yet".
+"""Earlier suggestions, for a request for one more: "another name", "what else?", "ask me something that I haven't had yet".
 
 Lives here: which exchanges gave it, and what is quoted of each. Does not belong here: telling such a request
 (``text.dialogue.wanted.series``), a thing that was offered and is meant now (``offers``), exchanges of one kind (``series``).

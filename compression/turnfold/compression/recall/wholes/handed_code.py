@@ -1,4 +1,4 @@
-"""Code that a user pasted, for a request about it that names none of it: "write tests for everything", "make it async".
+"""Pasted code, for a request about it that names no part: "write tests for everything", "make it async".
 
 Lives here: which blocks are meant, each in its newest form. Does not belong here: where code stands, and what it defines
 (``text.dialogue.wanted.code_blocks``), code that is asked for by a name (``works``).

@@ -1,4 +1,4 @@
-"""JSON that the chat answered with, for a message that wants it otherwise: "remove the second item", "add a field to the object".
+"""JSON that the chat answered with, for a request to change it: "remove the second item", "add a field to the object".
 
 Lives here: which value is meant. Does not belong here: telling such a message, where a text holds a value
 (``text.dialogue.wanted.json_values``), records that a question looks up (``whole_records``).

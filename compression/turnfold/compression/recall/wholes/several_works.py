@@ -1,4 +1,4 @@
-"""Several works of one kind that a message asks for together: all three descriptions, both poems.
+"""Several works of one kind that a message asks for: all three descriptions, both poems.
 
 Lives here: which answers they are. Does not belong here: telling such a message
 (``text.dialogue.wanted.several_works``), one work (``works``).

@@ -1,4 +1,4 @@
-"""Works that are too long for the room that they have: of all their parts the beginnings.
+"""Works that are too long for their room: the beginnings of all their parts.
 
 Lives here: which sentences these are. Does not belong here: which works are asked for (``works``), a cover of the whole
 conversation (``cover``).

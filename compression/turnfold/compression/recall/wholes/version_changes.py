@@ -1,4 +1,4 @@
-"""What differs between versions of a text or of code that are too long to be quoted whole.
+"""Differences between versions of a text or of code that are too long to be quoted whole.
 
 Lives here: which lines, or sentences of long lines, these are. Does not belong here: which versions are meant (``works``), edits
 of code that were made in a chat (``code_changes``).

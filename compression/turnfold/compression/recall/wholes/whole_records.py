@@ -1,4 +1,4 @@
-"""Records of JSON that a question asks for by what names them: all of each.
+"""Whole records of JSON that a question names.
 
 Lives here: the passages that belong to such a record, and what they are worth. Does not belong here: where records lie
 (``text.records``), which words of a question name one thing (``question``), what else passages are worth (``ranking``).

@@ -1,4 +1,4 @@
-"""How deeply the elements of a page may stand in each other.
+"""The nesting depth of a page's elements.
 
 Lives here: a page whose tags beyond that begin nothing. Does not belong here: what is shown of a page (``html_text``).
 

@@ -1,4 +1,4 @@
-"""Program output of no more specific kind: which of its lines matter.
+"""Program output of no more specific kind: choosing its important lines.
 
 Lives here: the rule for lines of unknown structure. Does not belong here: kinds that have a file of their own.
 """

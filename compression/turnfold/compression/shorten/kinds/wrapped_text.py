@@ -1,4 +1,4 @@
-"""A text that a tool hands on inside JSON: ``{"result": "..."}``.
+"""A text that a tool returns inside JSON: ``{"result": "..."}``.
 
 Lives here: telling such JSON, and what stands around the text. Does not belong here: how either is shortened.
 

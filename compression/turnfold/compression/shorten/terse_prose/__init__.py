@@ -1,4 +1,4 @@
-"""Terse prose: fewer words that claim, ask and order the same, by rules that each save tokens.
+"""Terse prose: the same statements, questions and orders in fewer words, by rules that each save tokens.
 
 Lives here: the rules, what may be rewritten, the rewriting and its receipt. Does not belong here: leaving sentences out
 (``shorten.prose``), the words (``text.lexicon``).

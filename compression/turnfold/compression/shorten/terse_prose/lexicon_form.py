@@ -1,4 +1,4 @@
-"""The form of a user's lexicon: which fields hold what.
+"""The form of a user's lexicon: its fields and their types.
 
 Lives here: refusing values of the wrong type, with the field's name. Does not belong here: what a rule means (``rules``).
 """

@@ -1,4 +1,4 @@
-"""A text as a row of words that may be rewritten, and parts that may not.
+"""A text as a sequence of words that may be rewritten, and parts that may not.
 
 Lives here: cutting a text into such parts, and recognising lines of English prose. Does not belong here: rules (``rules``),
 rewriting (``compress``).

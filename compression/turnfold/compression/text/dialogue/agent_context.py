@@ -1,4 +1,4 @@
-"""What coding agents send as a user's message, and no user has written.
+"""Messages in the user's name that a coding agent sends, not written by a user.
 
 Lives here: telling such a text: a project's instructions, and which tools and skills there are. Does not belong here: what is
 done with a message that holds one (``wire.conversation``: it stays as it is).

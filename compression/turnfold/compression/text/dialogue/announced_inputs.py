@@ -1,4 +1,4 @@
-"""Messages that say what is to be done with each of those to come: "classify every message that I send by these rules".
+"""Messages that say what to do with each later one: "classify every message that I send by these rules".
 
 Lives here: telling such a message. Does not belong here: what is done with it (``fold.course``), examples of such inputs with
 their answers (``worked_examples``), orders in single sentences (``orders``), single words (``lexicon/inputs.txt``).

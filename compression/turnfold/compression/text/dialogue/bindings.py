@@ -1,4 +1,4 @@
-"""What binds advice without being named: who asks for a dessert need not say again that they can't have lactose.
+"""Statements that bind advice without being named: who asks for a dessert need not repeat an intolerance.
 
 Lives here: whether a message asks for advice on something that such statements bind, and the sentences that state it. Does not
 belong here: how they are quoted (``recall.bound``), single words (``lexicon/bindings.txt``).

@@ -1,4 +1,4 @@
-"""What must not be done, or must stay so, told without a command: "no file outside src may change", "hands off the migrations".
+"""Constraints stated without a command: "no file outside src may change", "hands off the migrations".
 
 Lives here: recognising such a sentence by its form. Does not belong here: commands and words of rule ("never sign": ``orders``),
 the words themselves (``lexicon/constraints.txt``).

@@ -1,4 +1,4 @@
-"""Answers that only say again what the user said: "Noted: 5 July, 3 pm, about 90."
+"""Answers that only repeat what the user said: "Noted: 5 July, 3 pm, about 90."
 
 Lives here: whether an answer is such an echo. Does not belong here: what is made of it (``recall.later``), nods that say nothing
 (``requests.EMPTY``).

@@ -1,4 +1,4 @@
-"""Messages by which a client hands over what files hold now.
+"""Messages by which a client hands over the current content of files.
 
 Lives here: telling them by their form: fences, each under the name of a file, or outlines of files, and little beside them. Does
 not belong here: what stays raw for them (``fold.units``), edits of files (``text.file_edits``).

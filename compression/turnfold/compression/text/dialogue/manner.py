@@ -1,4 +1,4 @@
-"""How a user wants to be answered, told in passing: "shorter please", "keine Listen bitte", "回答短一点".
+"""Wishes about the manner of answers, stated in passing: "shorter please", "keine Listen bitte", "回答短一点".
 
 Lives here: recognising a sentence with such a clause. Does not belong here: orders told by a word of rule ("always", "from now
 on": ``orders``), the words themselves (``lexicon/manner.txt``).

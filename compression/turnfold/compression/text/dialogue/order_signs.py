@@ -1,4 +1,4 @@
-"""Which of many sentences need a closer look for a standing order, told at once by the numbers of their words.
+"""Preselecting the sentences that may be standing orders, by the numbers of their words.
 
 Lives here: what each word says of the sentence that has it, and a look at a column of words. Does not belong here: what makes
 an order (``orders``, ``constraints``).

@@ -1,4 +1,4 @@
-"""Requests about the conversation as a whole that no word for "summary" tells.
+"""Requests about the whole conversation without a word for "summary".
 
 Lives here: whether a message asks for something that all of the conversation goes into ("give me feedback on all my answers",
 "write the minutes", "what is still open?"). Does not belong here: requests for a summary, or for the beginning (``requests``), a

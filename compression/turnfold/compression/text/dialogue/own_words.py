@@ -1,4 +1,4 @@
-"""What a user says beside what was pasted: the request above a log, the question below a stack trace.
+"""A user's own words beside pasted text: the request above a log, the question below a stack trace.
 
 Lives here: telling lines that somebody wrote from lines that a program wrote. Does not belong here: how a pasted text is
 shortened (``shorten``), standing orders themselves (``orders``).

@@ -1,4 +1,4 @@
-"""Texts that somebody pasted in pieces, message after message: "Part 1 of 3: ...", "Got it.", "Part 2 of 3: ...".
+"""Texts pasted in pieces, message after message: "Part 1 of 3: ...", "Got it.", "Part 2 of 3: ...".
 
 Lives here: which messages are the pieces of one text, and what number a piece has. Does not belong here: which text is meant, and
 what is quoted of it (``recall.wholes``), single words (``lexicon/pieces.txt``).

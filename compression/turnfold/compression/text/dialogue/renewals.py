@@ -1,4 +1,4 @@
-"""Messages that put something else in place of what an earlier one told: "they moved it, Friday now", "the 14th, not the 12th".
+"""Messages that replace an earlier statement: "they moved it, Friday now", "the 14th, not the 12th".
 
 Lives here: which message renews which. Does not belong here: what is made of it (``shorten.told``, ``recall.later``), things
 that are taken back by their names (``withdrawals``), the words (``lexicon/renewals.txt``).

@@ -1,4 +1,4 @@
-"""Lines of files that a later edit replaced: what a message showed of a file is no longer what stands there.
+"""Lines of files that a later edit replaced, so that an earlier view of the file is outdated.
 
 Lives here: whether a passage shows such a line. Does not belong here: finding edits (``text.file_edits``), what is made of it
 (``recall.choosing``, ``shorten.summary``).

@@ -1,4 +1,4 @@
-"""What a user says of themselves, of the task and of its limits: "I am allergic to peanuts", "the budget is 3,000 euros".
+"""Users' statements about themselves, the task and its limits: "I am allergic to peanuts", "the budget is 3,000 euros".
 
 Lives here: how much a sentence speaks for being such a statement, by its words and by the figures and names in it. Does not
 belong here: standing orders (``orders``), signals of a whole conversation (``signals``), choosing sentences, the words

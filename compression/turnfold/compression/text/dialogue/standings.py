@@ -1,4 +1,4 @@
-"""Figures that stand for something and change: "HP 15/24" and later "HP 16/24", "18 arrows" and later "28 arrows".
+"""Figures of one thing that change: "HP 15/24" and later "HP 16/24", "18 arrows" and later "28 arrows".
 
 Lives here: which short message tells such a figure anew. Does not belong here: messages that say that something changed
 (``renewals``), what is made of it (``recall.later``), the words (``lexicon/renewals.txt``).

@@ -1,4 +1,4 @@
-"""Sentences that point at what the user told earlier: "the address I gave you at the start".
+"""Sentences that refer to an earlier statement of the user: "the address I gave you at the start".
 
 Lives here: the forms of such a sentence. Does not belong here: what it is answered with (``recall``), a work that is asked for
 again (``works``), requests for the beginning as such (``requests``).

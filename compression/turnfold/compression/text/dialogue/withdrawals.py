@@ -1,4 +1,4 @@
-"""Messages that take back a thing which an earlier one named: "let's drop Celery", "forget what I said about Hakone".
+"""Messages that withdraw something by its name: "let's drop Celery", "forget what I said about Hakone".
 
 Lives here: which message takes back what which said. Does not belong here: values that are told anew (``renewals``), the words
 themselves (``lexicon/renewals.txt``).

@@ -1,4 +1,4 @@
-"""German nouns: words with a capital that are no names.
+"""German nouns: capitalised words that are not names.
 
 Lives here: telling whether a text is German, and which of its single capitalised words are common nouns. Does not belong here:
 names of several words, other languages (``entities``).

@@ -1,4 +1,4 @@
-"""Ties: which sentence of a text may not be shown without which other one, so that nothing is turned round.
+"""Ties: which sentences must not be shown without which others, so that no meaning is reversed.
 
 Lives here: what one sentence is asked (``pieces``), the words and phrases that tell (``cues``, ``listed_phrases``, ``hints``),
 a file of rules for each way in which sentences depend on others. Does not belong here: what is one statement

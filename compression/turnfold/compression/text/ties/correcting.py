@@ -1,4 +1,4 @@
-"""What a correction, note or head reaches beyond its neighbour: the rest of its line, its speaker's last words, a list, figures.
+"""The reach of a correction, note or head: the rest of its line, its speaker's last words, a list, figures.
 
 Lives here: pairs of a sentence and one that corrects, qualifies or heads it, told by where that one stands. Does not belong here:
 which words begin a correction (``pieces``), corrections of the sentence next to them (``statements``).

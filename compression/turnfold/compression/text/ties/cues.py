@@ -1,4 +1,4 @@
-"""Cues: bits that say which words the sentences of some texts have, and where: anywhere, first, last, or one behind another.
+"""Cues: bits for the cue words of sentences and their position: anywhere, first, last, or one after another.
 
 Lives here: the words that rules of ties ask many sentences for, and looking all of them up at once, in columns. Does not belong
 here: what a rule says of a sentence that has such a word.

@@ -1,4 +1,4 @@
-"""What a sentence needs that stands apart from it: titles, notes, postscripts, moods, what other lines say of the same thing.
+"""Distant text that a sentence needs: titles, notes, postscripts, moods, other lines on the same thing.
 
 Lives here: pairs of a sentence and one that it needs, by the structure of a text more than by its words. Does not belong here:
 what one sentence is asked (``pieces``), ties by a sentence's own first words (``statements``).

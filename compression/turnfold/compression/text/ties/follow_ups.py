@@ -1,4 +1,4 @@
-"""What somebody adds to a message of his own before anybody else writes: "Everybody is off on Friday", "except the hotline".
+"""Additions to a message by its own author before anyone else writes: "Everybody is off on Friday", "except the hotline".
 
 Lives here: two messages in a row by one speaker of a chat, of which the second is short. Does not belong here: who speaks
 (``statements``), an objection of another speaker (``near``), messages of a conversation that are not one text.

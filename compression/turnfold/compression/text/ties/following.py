@@ -1,4 +1,4 @@
-"""What leans on the sentence right in front of it: fragments, orders about it, settings, outcomes of what was reported.
+"""Sentences that depend on the one right before them: fragments, orders about it, settings, outcomes.
 
 Lives here: pairs of a claim and the sentence behind it that may limit it, told by place, length and reference more than by words.
 Does not belong here: ties by a sentence's first words (``statements``), over several sentences (``reaching``).

@@ -1,4 +1,4 @@
-"""What governs a line of a structure that no other rule knows: timetables, price lists, cards, rosters, outlines, menus.
+"""The frame of a line in structures without a rule of their own: timetables, price lists, cards, rosters, outlines, menus.
 
 Lives here: by line of such a text the lines without which it is not to be read. Does not belong here: marks of a known kind
 (``marked_lines``, ``heads``), words (the other files of ties).

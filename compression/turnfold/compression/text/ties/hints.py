@@ -1,4 +1,4 @@
-"""What a whole text holds, so that its sentences are not asked for what stands nowhere in it.
+"""Features of a whole text, so that rules skip what it does not contain.
 
 Lives here: what is found out once for all sentences of a text. Does not belong here: what one sentence is asked
 (``pieces``), the lists of words that tell (``cues``, ``listed_phrases``).

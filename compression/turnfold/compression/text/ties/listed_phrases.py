@@ -1,4 +1,4 @@
-"""The listed phrases that tell what a sentence is to its neighbours (``lexicon/ties.txt``).
+"""Phrases that mark a sentence's relation to its neighbours (``lexicon/ties.txt``).
 
 Lives here: the lists, and which of the rare ones may stand in a text. Does not belong here: what a phrase says of a sentence
 (``pieces``).

@@ -1,4 +1,4 @@
-"""What is numbered and a sentence that limits it by its number: "Skip step 2.", "Clauses 4.1 and 4.2 do not apply to ...".
+"""Numbered items and the sentences that limit them by number: "Skip step 2.", "Clauses 4.1 and 4.2 do not apply to ...".
 
 Lives here: pairs of what a number stands in front of and the sentence that says when it does not hold. Does not belong here:
 limits that name no number (the other files of ties), places in an order ("the first of these", ``pointing``).

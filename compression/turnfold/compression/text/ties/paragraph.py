@@ -1,4 +1,4 @@
-"""What belongs together by its paragraph: a claim and a limit behind it, cases and "otherwise", a head and its line.
+"""Sentences that belong together in a paragraph: a claim and a later limit, cases and "otherwise", a head and its line.
 
 Lives here: pairs of a sentence and one that it needs, told by where in a paragraph or list they stand and by closed
 classes of words. Does not belong here: ties to the sentence next to it (``near``, ``following``), pronouns

@@ -1,4 +1,4 @@
-"""One sentence, and what is asked of it where a part of a text is shown: does it answer, take back, restrict, point back?
+"""One sentence with its properties: does it answer, withdraw, restrict, point back?
 
 Lives here: a sentence's answers. Does not belong here: the lists of phrases that tell (``listed_phrases``), which sentences are
 one statement or need each other (``statements``).

@@ -1,4 +1,4 @@
-"""What a sentence points to by a word inside it: objects that are pronouns, comparisons, persons, figures that contradict.
+"""References by a word inside a sentence: object pronouns, comparisons, persons, contradicting figures.
 
 Lives here: pairs of a sentence and one that it needs, told by closed classes of words behind its first one. Does not belong here:
 ties by a sentence's first words (``near``), by its form (``following``).

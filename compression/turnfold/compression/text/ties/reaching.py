@@ -1,4 +1,4 @@
-"""What one sentence says of several others: their unit, what they count up, which option was chosen, how a program ended.
+"""Sentences about several others: their unit, their sum, the chosen option, the outcome of a program.
 
 Lives here: pairs of a sentence and one that reaches over its neighbours to it. Does not belong here: ties to the sentence next to
 it by its first words (``statements``), titles, notes and moods (``farther``).

@@ -1,4 +1,4 @@
-"""What a sentence refers to without naming it: "after that", "this view", "There the limit is 20.", "therefore", "the old one".
+"""References without a name: "after that", "this view", "There the limit is 20.", "therefore", "the old one".
 
 Lives here: pairs of a sentence and one that it needs, told by references that nothing in the sentence itself can answer, and by
 what a comment denies or limits. Does not belong here: pronouns as objects, figures, comparisons (``pointing``), what a

@@ -1,4 +1,4 @@
-"""Heads that stand in the line that they are about: "Conjecture (open). There are infinitely many.".
+"""Heads in the line that they govern: "Conjecture (open). There are infinitely many.".
 
 Lives here: what stands behind such a head and needs it. Does not belong here: heads with a colon (``paragraph``), titles in
 lines of their own (``farther``, ``layout``).

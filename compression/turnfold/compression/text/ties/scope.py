@@ -1,4 +1,4 @@
-"""A claim and the sentence behind it that says for whom, where or how long it holds: "This holds for ...", "It will end in May.".
+"""A claim and the following sentence that limits its scope: "This holds for ...", "It will end in May.".
 
 Lives here: pairs of a claim and a sentence of its line that gives its scope by a verb, by "only", by another price, by its
 amount said again, by one of those that it lists, or that says what is lost by it. Does not belong here: scopes told by their

@@ -1,4 +1,4 @@
-"""Entries of a series, which say the same of one thing after the other: "Pump 1 holds 7 bar, nobody called. Pump 2 holds ...".
+"""Entries of a series that say the same of one thing after another: "Pump 1 holds 7 bar, nobody called. Pump 2 holds ...".
 
 Lives here: which ties between such sentences are none. Does not belong here: what is repeated (``text.duplicates``), records of
 several lines (``text.records``).

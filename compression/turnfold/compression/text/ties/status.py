@@ -1,4 +1,4 @@
-"""What says of a whole page, or of all that follows in its paragraph, how it is to be read: "DRAFT, not approved", "Bozza: ...".
+"""Statuses of a whole page, or of the rest of a paragraph: "DRAFT, not approved", "Bozza: ...".
 
 Lives here: which line or head is such a status, what stands under one at the top of a text or at the beginning of a line, and the
 same for parts of a text that are quoted. Does not belong here: frames of a single paragraph or list (``near.introduced``), heads

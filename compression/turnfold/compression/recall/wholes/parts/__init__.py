@@ -1,1 +1,1 @@
-"""Parts of what was handed over that a question names: of code, of a document, of data, of what was said at a time."""
+"""Named parts of pasted material: of code, of a document, of data, of a time."""

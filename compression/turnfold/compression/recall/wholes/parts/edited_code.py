@@ -1,4 +1,4 @@
-"""Code as messages hold it, and what edited it later.
+"""Code in messages, and its later edits.
 
 Lives here: the newest form of a file, the edits of a part, the newest change of all. Does not belong here: reading one text
 (``text.dialogue.wanted``), which parts a request names (``code_parts``).

@@ -1,4 +1,4 @@
-"""The failed tests of a report, to whoever asks for them: "which tests failed?".
+"""The failed tests of a report, for "which tests failed?".
 
 Lives here: which report is meant, and what is quoted of it. Does not belong here: reading reports and questions
 (``text.dialogue.wanted.failed_tests``), why one test failed (``keyed_blocks``).

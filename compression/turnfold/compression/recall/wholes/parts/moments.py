@@ -1,4 +1,4 @@
-"""What a pasted transcript, log or chat has at a time that a question names: "what is said at 12:30?", "the first five minutes".
+"""Parts of a pasted transcript, log or chat by time: "what is said at 12:30?", "the first five minutes".
 
 Lives here: which text is meant, and what is quoted of it. Does not belong here: reading times, in texts and in questions
 (``text.dialogue.wanted.moments``).

@@ -1,4 +1,4 @@
-"""Records of several lines that a question names: what a result tells of the thing in lines that do not name it.
+"""Records of several lines that a question names, including the lines that do not repeat the name.
 
 Lives here: which records these are, and what their passages are worth. Does not belong here: where records lie
 (``text.ties.stanzas``, ``text.records``), what else passages are worth (``ranking``).

@@ -1,4 +1,4 @@
-"""What every finder of parts is given, and what it leaves to other passages.
+"""The input of every finder of parts, and the passages that it leaves to others.
 
 Lives here: the value and the figure alone. Does not belong here: what each finder makes of it (the modules beside it).
 """

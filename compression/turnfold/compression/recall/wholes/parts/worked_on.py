@@ -1,4 +1,4 @@
-"""What a tool loop works on: the passages with the names that its steps come back to.
+"""The subject of a tool loop: passages with the names that its steps come back to.
 
 Lives here: which passages these are, for an agent of whose loop a part was folded. Does not belong here: what bears on the
 task's own words (``ranking``), how many passages fit (``quote_choice``).

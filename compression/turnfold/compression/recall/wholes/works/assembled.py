@@ -1,4 +1,4 @@
-"""What the chat made part by part, for who asks for all of it: "put everything together", "the whole story, please".
+"""Works made part by part, for a request for all of it: "put everything together", "the whole story, please".
 
 Lives here: which answers are the parts of one work, and which work is meant. Does not belong here: telling such a request
 (``text.dialogue.wanted.several_works``), a work of one answer (``named_work``), several works of one kind (``several_works``).

@@ -1,4 +1,4 @@
-"""A message that holds a work, as works are compared with each other.
+"""A message with a work, in the form in which works are compared.
 
 Lives here: the value, with the lines and the words of what it holds, which are kept from question to question. Does not belong
 here: which messages hold one, and which is meant (``works``).

@@ -1,4 +1,4 @@
-"""Which messages may hold a work that is asked for, and how well each fits the question.
+"""Messages that may contain a requested work, and how well each fits the question.
 
 Lives here: what a message holds of a work, and what is pasted, made or merely said of it. Does not belong here: which of these
 are versions of one work (``work_forms``), what is quoted (``named_work``), whether a message asks for a work

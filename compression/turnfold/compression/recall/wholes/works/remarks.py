@@ -1,4 +1,4 @@
-"""What the chat said of a text or of code that a user handed over, for who goes back to it: "apply your suggestions".
+"""The chat's remarks on a user's text or code, for a request that returns to them: "apply your suggestions".
 
 Lives here: which answer that is, and what is quoted of it. Does not belong here: telling such a request
 (``text.dialogue.wanted.judging``), finding the text or the code (``works``, ``parts``).

@@ -1,4 +1,4 @@
-"""Which of several long texts a message means: "the second article", "document B", "the offer from Lund".
+"""Telling several long texts apart: "the second article", "document B", "the offer from Lund".
 
 Lives here: telling texts apart by their order, by a label, or by the words above them. Does not belong here: texts that are
 versions of one (``work_forms``), what their kind is called (``text.dialogue.wanted.works``).

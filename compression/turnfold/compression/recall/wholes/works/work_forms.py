@@ -1,4 +1,4 @@
-"""The versions of the work that is meant.
+"""The versions of the requested work.
 
 Lives here: which of the works that fit are versions of one, which of them is wanted, and what changed that later. Does not belong
 here: which messages hold works (``held_works``), which versions a message asks for (``text.dialogue.wanted.versions``).

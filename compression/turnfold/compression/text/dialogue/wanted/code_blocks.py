@@ -1,4 +1,4 @@
-"""Code in a message: where it stands, and what it defines.
+"""Code in a message: its place, and its definitions.
 
 Lives here: reading one text. Does not belong here: which code is quoted (``recall.wholes.handed_code``), which a message asks
 for by name (``works``).

@@ -1,4 +1,4 @@
-"""Files in pasted code: the lines that name them, and what stands under each.
+"""Files in pasted code: the lines that name them, and the text below each.
 
 Lives here: reading one text. Does not belong here: what is defined in a file (``code_definitions``), which files a request names
 (``code_parts``).

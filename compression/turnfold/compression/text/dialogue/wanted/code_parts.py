@@ -1,4 +1,4 @@
-"""What a request or an error names of code that was pasted: files, classes, functions, lines, the last change.
+"""The parts of pasted code that a request or an error names: files, classes, functions, lines, the last change.
 
 Lives here: reading one request. Does not belong here: where files and definitions stand (``code_files``, ``code_definitions``),
 which parts are quoted (``recall.wholes.parts.code_parts``).

@@ -1,4 +1,4 @@
-"""Requests that all go into which users have a chat keep: "what's the damage so far?", "was fehlt noch auf dem Zettel?".
+"""Requests over all entries that users log: "what's the damage so far?", "was fehlt noch auf dem Zettel?".
 
 Lives here: whether a message makes such a request, and whether something was done that was asked for. Does not belong here:
 requests over the rows of tables, and what stands at the end of a conversation, which are such requests too (``row_requests``,

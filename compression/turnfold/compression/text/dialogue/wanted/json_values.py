@@ -1,4 +1,4 @@
-"""JSON that a chat answered with, and messages that want it otherwise: "add a field to the object", "change the third price".
+"""JSON that a chat answered with, and requests to change it: "add a field to the object", "change the third price".
 
 Lives here: where a text holds such a value, and which words of a message say which one is meant. Does not belong here: choosing
 it (``recall.wholes.json_values``), code that is asked for by its name (``works``).

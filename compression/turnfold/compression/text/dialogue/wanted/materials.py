@@ -1,4 +1,4 @@
-"""What is handed over once and needed by everything that is made from it: the tables of a database, the routes of an API.
+"""Material that is handed over once and needed later: the tables of a database, the routes of an API.
 
 Lives here: which kind of it a request needs, and where a text holds it. Does not belong here: which of it is quoted
 (``recall.wholes.materials``), texts that are asked for themselves (``works``), single words (``lexicon/materials.txt``).

@@ -1,4 +1,4 @@
-"""What a message picks by its place in a list ("the second one", "option B, but no starter", "第三个"), or takes as advised.
+"""Picks from a list by place ("the second one", "option B, but no starter", "第三个"), or by taking advice.
 
 Lives here: which item of a list a short message names by number, letter or position. Does not belong here: what is made of it
 (``shorten.told``, ``recall.choosing``), other messages that say little without the one before (``shorten.answers``), the words

@@ -1,4 +1,4 @@
-"""Requests that every row of a table or list goes into: an average, a count, the highest, a sorted list, a chart.
+"""Requests over all rows of a table or list: an average, a count, the highest, a sorted list, a chart.
 
 Lives here: whether a message makes such a request, and whether it may be about certain rows. Does not belong here: where rows
 stand (``text.records``), which are quoted (``recall.wholes.all_rows``), single words (``lexicon/tallies.txt``).

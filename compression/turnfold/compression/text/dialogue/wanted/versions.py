@@ -1,4 +1,4 @@
-"""Which versions of a work a message asks for: "the first draft", "version 2's ending", "undo the last change".
+"""The versions of a work that a message asks for: "the first draft", "version 2's ending", "undo the last change".
 
 Lives here: reading such words. Does not belong here: which work is meant (``works``), what its versions are
 (``recall.wholes.works.work_forms``), single words (``lexicon/versions.txt``).

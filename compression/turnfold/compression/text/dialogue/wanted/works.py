@@ -1,4 +1,4 @@
-"""What a message asks to have as a whole, or asks something about: a script, a letter, a table that the conversation made before.
+"""Requests for, or questions about, a whole work: a script, a letter, a table that the conversation made before.
 
 Lives here: whether a message asks for such a work, of which kind, and which of its words tell which one. Does not belong here:
 finding it (``recall.wholes.works.held_works``), requests without words of their own (``requests``), single words
