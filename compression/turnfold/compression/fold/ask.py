@@ -146,16 +146,16 @@ def open_questions(cut: Sequence[Unit], askers: Sequence[Asker], options: FoldOp
 def _likeness(options: FoldOptions, user: int, indices: Sequence[int]) -> tuple[bytes, ...]:
     """What was decided of a user message, by folded message; () where nothing was, or not of all that may be quoted to it."""
     found = next((one.by_message for one in options.likenesses if one.at == user + 1), ())
-    if not found:  # without vectors: nothing is asked of each message
+    if not found:  # without vectors
         return ()
     return tuple(found[i] for i in indices) if len(found) >= max((user, *(i + 1 for i in indices))) else ()
 
 
-_KEPT: Final = 4  # of one conversation: user messages whose recall stays were asked at other times
-_CHEAP: Final = 0.25  # price of a cached token, of that of another one
-_SPARE: Final = 8  # recalls of one conversation beside those of its request: most are of one request alone, and take much room
-_WORKED_ON: Final = 24  # messages in which an agent tries again at most
-_TELLING: Final = 16  # messages that tell conversations apart: many may begin with the same few
+_KEPT: Final = 4  # per conversation: user messages whose recall stays were asked at different times
+_CHEAP: Final = 0.25  # relative price of a cached token
+_SPARE: Final = 8  # recalls remembered per conversation besides those of its request; they are large, and most serve one request
+_WORKED_ON: Final = 24  # messages within which an agent retries
+_TELLING: Final = 16  # messages compared to tell conversations apart: many may begin with the same few
 
 
 class _QuotableMessages(NamedTuple):
@@ -167,7 +167,7 @@ class _QuotableMessages(NamedTuple):
 
 
 class _FoldedPieces(NamedTuple):
-    """What is folded of which messages, and what of it may be quoted."""
+    """The folded pieces of a conversation, and the quotable part of them."""
 
     messages: Messages
     cut: Sequence[Unit]
@@ -186,7 +186,7 @@ class _FoldedPieces(NamedTuple):
 def _remembered(
     messages: Messages, cut: Sequence[Unit], asker: Asker, stays: frozenset[int], options: FoldOptions, memo: Memo
 ) -> _QuotableMessages:
-    """What may be quoted: between two fold events it is the same."""
+    """The quotable messages, remembered between two fold events."""
     if not asker.pieces:
         return _QuotableMessages((), (), "")
     given = _FoldedPieces(messages, cut, asker.pieces, stays, options.recall_tool_text)

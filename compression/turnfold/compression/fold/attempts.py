@@ -55,21 +55,21 @@ class _FitSetting:
     without: int = 0
 
 
-_USED: Final = 0.6  # share of a budget below which too little is forwarded
-_WORTH: Final = 0.1  # of what is too much: what attachments that go must save where the budget isn't met without them either
+_USED: Final = 0.6  # share of a budget; a fold that forwards less than this leaves too much unused
+_WORTH: Final = 0.1  # share of the excess that removed attachments must save if the budget is missed in any case
 _NOTHING: Final = Changes()
 _FITTING: Final = tuple(
     _FitSetting(squeeze, room)
     for squeeze, room in ((1.0, 1.0), (0.6, 1.0), (0.6, 0.5), (0.3, 0.5), (0.3, 0.25), (0.05, 0.25), (0.05, 0.0))
 )
-#: Those that take nothing from recall: what stands gives way instead.
+#: Settings that take nothing from recall; FACTS give way instead.
 _QUOTING: Final = tuple(_FitSetting(squeeze, 1.0) for squeeze in (1.0, 0.6, 0.3, 0.1, 0.02))
-#: Of the share for what stands; all but a tenth of the budget at most.
+#: Settings with more room for FACTS, up to nine tenths of the budget.
 _ROOMIER: Final = tuple(_FitSetting(squeeze, 1.0) for squeeze in (16.0, 4.0, 2.0))
 
 
 def _settings(cut: Sequence[Unit]) -> Iterator[_FitSetting]:
-    """The mildest first; attachments go last, the oldest half of them before half of the others, and so on."""
+    """Yield settings, the mildest first; attachments go last: the oldest half first, then half of the rest, and so on."""
     yield from _FITTING
     attached = without = len(_attached(cut))
     gone = 0
@@ -121,7 +121,7 @@ def _held_attempt(given: FoldTask, *, marked: bool) -> Attempt | None:
         best, leaves_room = _first_attempt(begun, marked=marked)
         if at == last:
             return best
-        room = 0  # the next request may need no such squeeze
+        room = 0  # the next request may not need this squeeze
         if leaves_room:
             held = _go_on(given, best)
             if _size_with(given, held.changes if held else _NOTHING) <= budget:
@@ -159,7 +159,7 @@ def _loops(cut: Sequence[Unit]) -> float:
 
 
 def _task_at(given: FoldTask, end: int) -> FoldTask:
-    """The task as it stood when `end` messages had come."""
+    """The task at the time of its first `end` messages."""
     conversation, memo = given.conversation, given.memo
     if end == len(conversation.messages):
         return given
@@ -169,7 +169,7 @@ def _task_at(given: FoldTask, end: int) -> FoldTask:
 
 
 def _go_on(given: FoldTask, best: Attempt | None) -> Attempt | None:
-    """An earlier request's attempt with what has come behind it."""
+    """An earlier request's attempt, continued with the newer messages."""
     drawn, stays, recalls = (best.plan, best.stays, best.recalls) if best else (_UNFOLDED, frozenset[int](), {})
     drafted = draft(given, stays, drawn)
     if not (drawn.pieces or drafted.shaped):
@@ -240,7 +240,7 @@ def _roomier(given: FoldTask, budget: int, milder: Sequence[_FitSetting], fittin
 def _candidate(given: FoldTask, drawn: Plan, setting: _FitSetting, fitting: int) -> Attempt | None:
     """The fold that a setting's plan draws; None where it folds nothing."""
     unfolds = bool(given.options.preserved_thinking and drawn.events) and not drawn.pieces
-    if not (drawn.pieces or unfolds or given.conversation.messages.results):  # and only results are shaped
+    if not (drawn.pieces or unfolds or given.conversation.messages.results):  # only results are shaped
         return None
     stays = staying(given.cut, given.memo).union(drawn.reopened)
     drafted = draft(given, stays, drawn)
@@ -257,7 +257,7 @@ def _attempt(
     made = changes(messages, drafted, {index: found.text for index, found in recalls.items()}, caching(given, drawn))
     made = move_marks(messages, settle(made, messages, options, drafted.unsigned), recalls)
     end = decided(given.cut, drawn, options)
-    if options.drops_thinking:  # under a budget anything may change with every request
+    if options.drops_thinking:  # under a budget everything may change with each request
         made = dropping(made, messages, end if options.budget is None else len(messages))
     return Attempt(drawn, stays, drafted, recalls, made, fitting, end, given.cut)
 

@@ -64,7 +64,7 @@ def _breaks_roles(old: Sequence[Message], new: Sequence[Message]) -> bool:
 
 
 def _adjacent(messages: Sequence[Message]) -> int:
-    roles = [m.role for m in messages if m.fixed or not m.pinned]  # instructions part nobody
+    roles = [m.role for m in messages if m.fixed or not m.pinned]  # instructions do not separate messages
     return sum([a == b and a in ("user", "assistant") for a, b in pairwise(roles)])
 
 
@@ -115,7 +115,7 @@ def _spoiled_arguments(message: Message) -> list[str]:
 
 def _invents_keys(old: Sequence[Message], new: Sequence[Message]) -> bool:
     unknown = {(m.role, m.keys) for m in new}
-    for message in old:  # the first few have them, as a rule
+    for message in old:  # usually among the first few
         unknown.discard((message.role, message.keys))
         if not unknown:
             break
@@ -161,9 +161,9 @@ def _invents_message(old: Messages, new: Messages) -> bool:
 def _is_out_of_order(old: Sequence[Message], new: Sequence[Message]) -> bool:
     most = min(len(old), len(new))
     front = _common(old, new, most)
-    back = _common(reversed(old), reversed(new), most - front)  # what is left out, or has changed, stands in between
+    back = _common(reversed(old), reversed(new), most - front)  # removed or changed messages lie in between
     waiting = map(_place, islice(old, front, len(old) - back))
-    return not all(_place(m) in waiting for m in new[front : len(new) - back])  # looked for behind the one before
+    return not all(_place(m) in waiting for m in new[front : len(new) - back])  # searched after the previous one
 
 
 def _common(one: Iterable[Message], other: Iterable[Message], most: int) -> int:
@@ -193,7 +193,7 @@ def _attachments(messages: Messages) -> Counter[tuple[str, str]]:
 
 #: The slug of the one law that a budget may waive.
 ATTACHMENT_LOST: Final = "attachment-lost"
-#: And of one that a cut may, which comes when nothing else makes a request fit.
+#: The slug of the law that a cut may waive, when nothing else makes a request fit.
 TURN_BROKEN: Final = "turn-broken"
 
 _Law = Callable[[Messages, Messages], bool]

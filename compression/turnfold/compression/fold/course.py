@@ -17,7 +17,7 @@ from turnfold.compression.fold.policy import Shape
 from turnfold.compression.fold.units import Unit, examples_end
 from turnfold.compression.options import FoldDecision, FoldOptions
 
-_LEFT_WHOLE: Final = 0.95  # share of their tokens that units keep at FACTS where nothing of them is shortened
+_LEFT_WHOLE: Final = 0.95  # share of their tokens that units keep at FACTS if nothing in them is shortened
 
 
 class Course(NamedTuple):
@@ -156,7 +156,7 @@ def course(units: Sequence[Unit], options: FoldOptions, squeeze: float, known: C
 
 
 def _tables(units: Sequence[Unit], known: Course | None, same: int) -> Sequence[int]:
-    """Indices of units with rows."""
+    """Indices of units with tables."""
     before = known.tables[: bisect_left(known.tables, same)] if known is not None else ()
     return (*before, *(i for i, unit in enumerate(units[same:], same) if unit.rows))
 

@@ -33,7 +33,7 @@ from turnfold.compression.options import FoldDecision, FoldOptions, Likeness, Pr
 from turnfold.compression.warmth import set_warmth, usual_warmth
 from turnfold.compression.wire.conversation import Messages, family
 
-_FIRST_RUNG: Final = 4_000  # tokens; the earliest fold comes at 5,000
+_FIRST_RUNG: Final = 4_000  # tokens; the earliest fold is at 5,000
 _RUNG: Final = log(1.25)
 
 

@@ -35,8 +35,8 @@ class Folded:
     """A conversation as it is to be forwarded.
 
     Attributes:
-        conversation: as it came in.
-        forwarded: as it goes out, read anew from what was written; `conversation` itself when nothing is changed.
+        conversation: as received.
+        forwarded: as sent, parsed from the written bytes; `conversation` itself if nothing is changed.
         changes: what was changed.
         folded: whether anything is folded, or takes another form.
         reason: a slug: why nothing was folded (as of ``replay.Outlook``, "not-smaller", why the conversation is held); else
@@ -81,7 +81,7 @@ class Folded:
 
     @property
     def account(self) -> Account:
-        """What became of each message."""
+        """The account of each message."""
         everything = tuple(range(len(self.conversation.messages)))
         return Account(everything, frozenset(), self.section_of, self.recalls).after(self.changes, self.conversation)
 
@@ -98,15 +98,15 @@ class Folded:
         return invert(self.conversation.text, self.conversation.wire.write(self.conversation, self.changes))
 
 
-#: The reason where a budget or window left no room for attachments.
+#: The reason if a budget or window left no room for attachments.
 LEFT_OUT: Final = "attachments-left-out"
-#: The same where what stays verbatim exceeds the budget.
+#: The reason if the verbatim parts exceed the budget.
 OVER_BUDGET: Final = "over-budget"
 
 _NO_CHANGES: Final = Changes()
 _NO_OUTLOOK: Final = Outlook()
 
-#: The engine, as whoever drives it sees it.
+#: The engine, as its callers see it.
 Fold = Callable[[Conversation, FoldOptions, Memo], Folded]
 
 
@@ -209,7 +209,7 @@ def _is_smaller(plain: Folded, best: Attempt, forwarded: Conversation, after: in
         return after < max(plain.tokens_before, plain.tokens_after)
     received = plain.conversation.messages
     end = best.decided
-    kept = len(forwarded.messages) - (len(received) - end)  # what stands behind is never left out
+    kept = len(forwarded.messages) - (len(received) - end)  # later messages are never left out
     sides = (received[:end], plain.forwarded.messages[:end], forwarded.messages[:kept])
     before, bare, folded = (sum(message_tokens(m, options.model, memo) for m in side) for side in sides)
     return folded < before or folded < bare

@@ -30,7 +30,7 @@ def move_marks(messages: Messages, changes: Changes, recalled: Container[int] = 
     if not lost:
         return changes
     moves: dict[tuple[int, str], MarkMove] = {}
-    for source in reversed(lost):  # of two in one run the earlier one finds its place further in front
+    for source in reversed(lost):  # of two marks in one run the earlier one gets a place further ahead
         places = _places(messages, changes, gone, source, recalled, convert)
         move = next((one for one in places if (one.target, one.place) not in moves), None)
         if move is not None:
@@ -55,7 +55,7 @@ def _places(
             yield MarkMove(source, index, "behind")
         if _takes_mark(messages[index], changes, index, convert=convert):
             yield MarkMove(source, index, "own")
-        if messages[index].marked:  # whatever is in front of it is cached by that
+        if messages[index].marked:  # everything before it is cached by this mark
             return
 
 
@@ -73,7 +73,7 @@ def _beside(changes: Changes, index: int) -> tuple[bool, bool]:
 def _takes_mark(message: Message, changes: Changes, index: int, *, convert: bool) -> bool:
     if message.pinned or message.sealed:
         return False
-    if any(isinstance(path[-1], int) for path in changes.texts.get(index, {})):  # a part that becomes a text
+    if any(isinstance(path[-1], int) for path in changes.texts.get(index, {})):  # a part that becomes a string
         return False
     as_part = message.role == "user" and message.holds and not message.is_list and (convert or index in changes.apart)
     return message.takes_mark or as_part

@@ -14,8 +14,8 @@ from turnfold.compression.fold.pieces import Level, Piece
 from turnfold.compression.fold.policy import Shape, Thresholds
 from turnfold.compression.fold.replay import Replay, thresholds_at
 
-_AHEAD: Final = 250  # requests that are looked ahead at most
-_MOST_LEFT: Final = 0.7  # of messages that have come so far a fold may leave all; longer ones are to come
+_AHEAD: Final = 250  # maximum requests to look ahead
+_MOST_LEFT: Final = 0.7  # a forecast assumes that a fold leaves at most this share: later messages may be longer
 
 
 class Outlook(NamedTuple):
@@ -71,7 +71,7 @@ def _would_pay(course: Course, shape: Shape, limits: Thresholds, tail: int, warm
     """Whether a fold of a raw tail of so many tokens would pay."""
     raw = max(1, tail - limits.keep_recent)
     left = int(min(_MOST_LEFT, shape.facts_ratio) * raw)
-    if left > limits.facts_at:  # what exceeds its share becomes a summary at once
+    if left > limits.facts_at:  # the part beyond its share becomes a summary at once
         left = limits.facts_at // 2 + policy.summary_tokens(raw)
     rewrite = policy.rewrite_cost(course.options, warm, raw, 0, left, max(0, limits.keep_recent - int(shape.pace)))
     return policy.pays(course.options.prices.reread(warm), rewrite, raw - left, turns, allowance)

@@ -20,12 +20,12 @@ from turnfold.compression.fold.units import Unit
 from turnfold.compression.options import FoldOptions, Warmth
 
 _PARTS: Final = 8  # pieces that make up what may stand at FACTS, where one would be most of it
-_REQUESTS: Final = 2  # of a piece that are quoted whatever its level
-_LOOKED_AT: Final = 6  # user units among which they are looked for
+_REQUESTS: Final = 2  # maximum per piece that are quoted at any level
+_LOOKED_AT: Final = 6  # user units that are searched for them
 
 
 class Level(Enum):
-    """How much of a piece is left."""
+    """The level of a piece: how much of it is left."""
 
     FACTS = "facts"
     SUMMARY = "summary"
@@ -149,7 +149,7 @@ def new_pieces(course: Course, start: int, end: int, limits: Thresholds, stays: 
         stop = max(start + 1, bisect_right(course.facts, course.facts[start] + most) - 1)
         anchors = ((i, _anchor(course, start, i)) for i in range(stop, end))
         ends = (i for i, anchor in anchors if anchor in {None, kept} or course.units[anchor].tokens <= most // _PARTS)
-        stop = next(ends, end)  # no long user message is kept that one piece would not keep
+        stop = next(ends, end)  # keep no long user message that a single piece would not keep
         yield piece_of(course, start, stop, Level.FACTS, stays)
         start = stop
     if start < end:
@@ -220,7 +220,7 @@ def promote(
         going.append(here.pop(0))
     end = going[-1].end
     done = [p for p in pieces if p.end <= going[0].start]
-    if new is Level.LINE:  # one line for all of it
+    if new is Level.LINE:  # one line for all of them
         going, done = [*done, *going], []
     elif course.has_user(going[0].start, end):
         # A kept user message whose answer now goes too would stand next to the one that follows: it goes along.

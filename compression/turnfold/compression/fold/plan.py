@@ -20,7 +20,7 @@ from turnfold.compression.fold.units import Unit
 from turnfold.compression.memo import FEW, Memo, continued
 from turnfold.compression.options import FoldDecision, FoldOptions, WrittenSummary
 
-_KEPT: Final = 64  # requests to which a replay can go back, when a conversation is sent again or goes on otherwise
+_KEPT: Final = 64  # requests to which a replay can return if a conversation is resent or branches
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def plan(units: Sequence[Unit], options: FoldOptions, squeeze: float = 1.0, memo
         reopened=found.reopened,
         unknown=unknown,
     )
-    if not options.wants_summaries or whole.marked:  # a cache that hits at the client's marks would lose all in front of one
+    if not options.wants_summaries or whole.marked:  # a cache that hits at the client's marks would lose everything before one
         return drawn
     summaries = [piece for piece in found.pieces if piece.level is Level.SUMMARY]
     price = options.prices.reread(found.decision.warmth.turns)
@@ -132,7 +132,7 @@ def _askers(found: Replay, options: FoldOptions) -> tuple[Asker, ...]:
 
 
 class _Replayed(NamedTuple):
-    """A replay's course, and what it had come to behind its last requests, in order."""
+    """A replay's course, and its states after its last requests, in order."""
 
     course: Course
     states: tuple[Replay, ...]

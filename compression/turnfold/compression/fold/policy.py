@@ -5,7 +5,7 @@ Lives here: the arithmetic from prices and budgets to thresholds. Does not belon
 With r and w the prices of reading and writing a cached token and h the share of requests that find the cache warm, an old token
 costs p = h*r + (1-h)*w each time it is sent again. A fold of L tokens to F, with K tokens behind it that have to be written
 again, costs w*(F+K) instead of p*(L+K), and saves p*(L-F) in each turn after that. The more an old token costs, the earlier a
-fold pays. The cheaper a read, the more a rewritten prefix costs beside it, so folds come late and seldom.
+fold pays off. The cheaper a read, the more a rewritten prefix costs in comparison, so folds come late and seldom.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from typing import Final, NamedTuple
 from turnfold.compression import warmth
 from turnfold.compression.options import FoldOptions, Warmth
 
-#: Tokens that are quoted, at most, of the message that a kept user's message answers.
+#: Maximum tokens quoted of the message that a kept user message answers.
 ANSWERED: Final = 300
-#: Share of a budget or window that is left free where a request is made smaller, for what later requests append.
+#: Share of a budget or window left free for later requests when a request is made smaller.
 GROWTH: Final = 0.25
-#: Tokens that a work which is asked for as a whole may take without a budget: some 400 lines of code.
+#: Maximum tokens, without a budget, of a work that is asked for as a whole: some 400 lines of code.
 MOST_WHOLE: Final = 4_000
-#: Of sending an old token again, where cached ones cost nothing.
+#: Minimum price of sending an old token again, used where cached tokens are free.
 LEAST_PRICE: Final = 0.01
-#: About what a line of counts and an id takes.
+#: Approximate tokens of a line of counts and an id.
 LINE: Final = 24
 
 # p, tokens before anything is folded, raw tail that a fold leaves. Found by replaying conversations under each price profile
@@ -39,55 +39,55 @@ _PROFILES: Final = (
     (0.65, 6_000, 2_300),
     (1.00, 5_000, 2_000),
 )
-# A tool loop's next step takes from the last results word for word, and no question recalls what has been folded of them.
+# Tool loops keep more raw: the next step copies from the last results, and no question recalls what has been folded of them.
 _FOR_LOOPS: Final = 0.22
-# Talk in short turns keeps more exchanges in its tail than anybody refers back to; recall finds older ones by their words.
+# Talk in short turns keeps less raw: a full tail holds more exchanges than anyone refers back to, and recall finds older ones.
 _FOR_TALK: Final = 0.5
-_SHORT_TURN, _LONG_TURN = 100, 200  # tokens that a request adds: a dozen exchanges of them fill half of a tail, or all of it
-_SHORT_TAILS: Final = 0.4  # price of reading a cached token; where it is less, tails are long anyway
-# But of records it takes values, which FACTS keep of small ones: such a loop is folded earlier and oftener, and less stays raw.
-_NEARLY_WHOLE: Final = (0.3, 0.45)  # share that FACTS leave, from hardly to wholly
+_SHORT_TURN, _LONG_TURN = 100, 200  # tokens that a request adds; a dozen such exchanges fill half of a tail, or all of it
+_SHORT_TAILS: Final = 0.4  # minimum price of reading a cached token for this; below it, tails are long anyway
+# From small records a loop only takes values, which FACTS keep: it is folded earlier and more often, and less stays raw.
+_NEARLY_WHOLE: Final = (0.3, 0.45)  # share that FACTS leave: where this rule begins to apply, and where it applies fully
 _START_SPARED: Final = 0.65
 _TAIL_SPARED: Final = 0.7
-_TAIL_SPARED_UNCACHED: Final = 0.6  # they fold oftener there, and less stands at FACTS
-_RECALL_SPARED: Final = 0.85  # of what recall takes elsewhere: it would mostly say again what such FACTS say
+_TAIL_SPARED_UNCACHED: Final = 0.6  # without a cache folds are more frequent, and less stays at FACTS
+_RECALL_SPARED: Final = 0.85  # share of recall that is left out: it would mostly repeat such FACTS
 #: Tokens up to which nothing is folded without a budget: the least that `Thresholds.start` can be.
 EARLIEST: Final = int(min(start for _, start, _ in _PROFILES) * (1 - _START_SPARED))
-_LOOP_FACTS: Final = (16.0, 5.0)  # tails of them that may stand
-_CHAT_FACTS: Final = (4.0, 0.5)  # the same of a chat at most: of what is typed, and of long texts that are pasted
-_TYPED, _PASTED = 500, 1500  # tokens that a request adds
-_CHEAP: Final = 0.4  # price of sending a token again; where it is less, tails are longer
-_EPOCH_LEAST: Final = 1_500  # raw tokens between two folds at least: a tail that moves all the time helps nobody
-# Part of it that such loops need not wait; nor need talk where nothing is cached: a fold writes nothing more there.
+_LOOP_FACTS: Final = (16.0, 5.0)  # maximum FACTS, in tails
+_CHAT_FACTS: Final = (4.0, 0.5)  # the same for a chat: of typed messages, and of long pasted texts
+_TYPED, _PASTED = 500, 1500  # tokens that a request adds, for the two values above
+_CHEAP: Final = 0.4  # price of sending a token again below which tails are longer
+_EPOCH_LEAST: Final = 1_500  # minimum raw tokens between two folds
+# Share of this minimum that such loops skip, and talk without a cache, where a fold causes no additional writes.
 _OFTENER: Final = 0.45
 _EPOCH_MOST: Final = 16_000
 _SUMMARY_RATIO: Final = 0.06
 _SUMMARY_LEAST: Final = 60
 _SUMMARY_MOST: Final = 500
-_TOLD_RATIO: Final = 0.015  # of a block: what users told in it
+_TOLD_RATIO: Final = 0.015  # share of a block for users' statements in it
 _TOLD_MOST: Final = 300
-_STEPS: Final = 4  # times as much for what users have kept step by step
-_ALL_STEPS: Final = 0.4  # of a block: the same where users often ask over all of it
-_STATEMENT: Final = 60  # tokens of one message of them
-_OPENING: Final = 300  # tokens of what opens a conversation, beside these
-_ROOMY: Final = 0.25  # share of a conversation from which a budget leaves as much room for both as there is without one
-_COVERED: Final = 8  # a conversation is taken to go on for this part of what it has gone on for
-_MOST_TURNS: Final = 40  # and for no more than so many requests
-_AT_RISK: Final = 0.02  # of what a conversation has cost so far; law 9 allows a short one as much
-#: The same where a table is needed again, of which a part would give wrong figures.
+_STEPS: Final = 4  # factor for entries that users log step by step
+_ALL_STEPS: Final = 0.4  # share of a block for entries if users often ask over all of them
+_STATEMENT: Final = 60  # maximum tokens of one such message
+_OPENING: Final = 300  # additional tokens for the opening of a conversation
+_ROOMY: Final = 0.25  # from this share of a conversation on, a budget leaves as much room for both as there is without one
+_COVERED: Final = 8  # a conversation is expected to continue for one part in this many of its requests so far
+_MOST_TURNS: Final = 40  # and for at most this many requests
+_AT_RISK: Final = 0.02  # share of the cost so far that a fold may risk; law 9 allows as much for short conversations
+#: The same if a whole table is needed again, because a part of it would give wrong figures.
 AT_RISK_FOR_TABLES: Final = 0.05
-_HARDLY: Final = 0.3  # a smaller share of warm requests
+_HARDLY: Final = 0.3  # shares of warm requests below this count as hardly warm
 _MOST_STANDING: Final = 0.9  # share of a budget
-_LADDER: Final = 1.19  # a changing budget moves the borders in steps of a quarter of an octave
+_LADDER: Final = 1.19  # a changing budget moves borders in steps of a quarter of an octave
 
 
 class Thresholds(NamedTuple):
-    """What holds for one fold event; all in tokens of the border counter.
+    """The thresholds of one fold event, in tokens of the border counter.
 
     Attributes:
         start: the conversation must be larger than this before anything is folded.
         fold_at: a raw tail larger than this is folded.
-        keep_recent: of which about this much stays raw.
+        keep_recent: about this much of the tail stays raw.
         facts_at: tokens of blocks at FACTS; beyond it the oldest become a summary.
         summaries_at: tokens of summaries; beyond it the oldest become a line.
         limit: tokens that the conversation as forwarded may take without recall; None: no budget.
@@ -102,13 +102,13 @@ class Thresholds(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """What is known of a conversation's kind from its prefix.
+    """The kind of a conversation, judged by its prefix.
 
     Attributes:
         pace: tokens that a request has added on average.
         loops: share of requests that end with a tool's result, 0..1.
         facts_ratio: what FACTS leaves of its messages, 0..1.
-        lines: share of its tokens that are results of which a next step copies lines, as of files, and not values, as of records.
+        lines: share of its tokens in results from which a next step copies lines (files) rather than values (records).
     """
 
     pace: float
@@ -118,7 +118,7 @@ class Shape(NamedTuple):
 
 
 def believed_warmth(options: FoldOptions) -> Warmth:
-    """What the options say of the cache: what is believed, else the share that is set."""
+    """The belief about the cache in the options, else the configured share."""
     return options.belief.warmth if options.belief is not None else warmth.set_warmth(options.cache_hit_share)
 
 
@@ -140,7 +140,7 @@ def thresholds(options: FoldOptions, warmth: Warmth, total: int, shape: Shape, s
         less = spared * (_TAIL_SPARED if penalty else _TAIL_SPARED_UNCACHED)
         keep = int(keep * (1 + _FOR_LOOPS * min(1.0, 2 * shape.loops) - _FOR_TALK * talking) * (1 - less))
     oftener = spared if penalty else max(spared, talking)
-    keep = max(keep, options.prices.least)  # a shorter prompt would never be read from the cache, and the whole one would be
+    keep = max(keep, options.prices.least)  # a shorter prompt would never be cached, whereas the whole one would
     fold_at = keep + max(int(_EPOCH_LEAST * (1 - _OFTENER * oftener)), _epoch(penalty, price, keep, shape.pace))
     free = Thresholds(start, fold_at, keep, int(keep * _facts_worth(shape, spared, price)), summaries_at=keep // 2)
     if options.budget is None:
@@ -171,7 +171,7 @@ def rewritten_by_recall(options: FoldOptions, shape: Shape, recall: int, turns: 
 
     Args:
         recall: tokens of the quotes.
-        turns: until the next fold.
+        turns: requests until the next fold.
     """
     r, w = options.prices.read, options.prices.write
     return w * recall + min((w - r) * shape.pace, recall * turns * r)
