@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from benchmarks import planted_facts
 from benchmarks.support.planted_sentences import HELD_OUT, TUNED
 from tests.support.cases import each
+from tests.support.effort import crosswise
 from turnfold.compression.budgeted import (
     History,
     HistoryMessage,
@@ -78,7 +79,10 @@ def test_the_budget_holds_after_every_message(n: int, threshold: int) -> None:
     assert told.raw_tokens > 1.5 * told.tokens
 
 
-@each(("said", "threshold"), product(["Вчера была хорошая погода, и мы долго гуляли", "Yes, number", "はい"], [100, 500]))
+@each(
+    ("said", "threshold"),
+    crosswise(product(["Вчера была хорошая погода, и мы долго гуляли", "Yes, number", "はい"], [100, 500]), 2),
+)
 def test_the_budget_holds_for_short_lines_that_end_without_a_full_stop(said: str, threshold: int) -> None:
     state, settings = History(), HistorySettings(threshold, 2)
     for n in range(threshold // 4):
@@ -282,7 +286,7 @@ ABROAD = {
 }
 
 
-@each(("language", "places"), product(ABROAD, [(0, 5, 9), (3, 4, 14)]))
+@each(("language", "places"), crosswise(product(ABROAD, [(0, 5, 9), (3, 4, 14)]), 2))
 def test_what_users_state_outlives_small_talk_in_other_languages(language: str, places: tuple[int, ...]) -> None:
     facts, talked, answered = ABROAD[language]
     stated = dict(zip(places, facts, strict=False))

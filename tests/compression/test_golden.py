@@ -61,18 +61,18 @@ def test_layers_of_chunks_with_titles_at_every_size() -> None:
     ]
     texts = ("\n\n".join(chunks), "\n\n".join(f"## Part {i}\n\n{words.prose(9 + i, 'en', 3)}" for i in range(7)))
     lines = []
-    for percent in range(4, 100, 6):
+    for percent in golden.some(range(4, 100, 6)):
         made = [
             Compressor().compress(CompressRequest(text, l1_ratio=percent / 100, l2_max_sentences=1 + percent % 4))
             for text in texts
         ]
         lines.append(f"{percent}: {[layer.tokens for one in made for layer in one.layers]} {golden.name_of(made)}")
-    golden.agrees(FILES / "titles.txt", lines)
+    golden.agrees_in(FILES / "titles.txt", lines)
 
 
 def test_layers_of_odd_texts() -> None:
     lines = []
-    for seed in range(30):
+    for seed in golden.some(range(30)):
         text = "\n\n".join(odd_texts.text(3000 + 5 * seed + i) for i in range(1 + seed % 6))
         text += "\n\n" + odd_texts.json_text(seed) if seed % 5 == 0 else ""
         ratio, most, query = (0.1, 0.35, 0.8)[seed % 3], 1 + seed % 4, QUERIES[seed % 4] if seed % 2 else None
@@ -85,7 +85,7 @@ def test_layers_of_odd_texts() -> None:
         cuts = [truncate_to_tokens(text, limit) for limit in (0, 1, 9, 40, made.layers[0].tokens)]
         names = " ".join(map(golden.name_of, (made, offered, parts, cuts)))
         lines.append(f"{seed} {ratio} {most} {scorer}: {[layer.tokens for layer in made.layers]} {names}")
-    golden.agrees(FILES / "odd_layers.txt", lines)
+    golden.agrees_in(FILES / "odd_layers.txt", lines)
 
 
 def test_layers_of_texts_whose_pieces_touch() -> None:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib import import_module
+from itertools import product
 from typing import Any, Final
 
 import openai
@@ -23,6 +24,7 @@ from pydantic import BaseModel
 from starlette.types import Receive, Scope, Send
 
 from tests.proxy.harness import Handler, ProxyServer, StartProxy, UpstreamServer, reply, until
+from tests.support.effort import crosswise
 from tests.support.messages_api import Bindings, drops_invalid, refusals
 from tests.support.responses_rules import rule_faults
 from tests.support.warm import warm_fold
@@ -222,27 +224,26 @@ def failure(ask: Ask, origin: str, **keys: Any) -> tuple[Any, ...]:
     return type(found), str(found), getattr(found, "status_code", None), getattr(found, "body", None)
 
 
-@pytest.mark.parametrize("name", sorted(ASKS))
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize(
-    ("status", "kind"),
-    [
-        (400, "invalid_request_error"),
-        (401, "authentication_error"),
-        (403, "permission_error"),
-        (404, "not_found_error"),
-        (409, "conflict_error"),
-        (422, "invalid_request_error"),
-        (429, "rate_limit_error"),
-        (500, "api_error"),
-        (529, "overloaded_error"),
-    ],
-)
+ERRORS = [
+    (400, "invalid_request_error"),
+    (401, "authentication_error"),
+    (403, "permission_error"),
+    (404, "not_found_error"),
+    (409, "conflict_error"),
+    (422, "invalid_request_error"),
+    (429, "rate_limit_error"),
+    (500, "api_error"),
+    (529, "overloaded_error"),
+]
+
+
+@pytest.mark.parametrize(("way", "error"), crosswise(product(product(sorted(ASKS), [False, True]), ERRORS), len(ERRORS)))
 def test_errors_are_those_of_the_upstream(
-    upstream: UpstreamServer, folding_proxy: ProxyServer, name: str, stream: bool, status: int, kind: str
+    upstream: UpstreamServer, folding_proxy: ProxyServer, way: tuple[str, bool], error: tuple[int, str]
 ) -> None:
-    error = {"type": "error", "error": {"type": kind, "message": "Said the upstream.", "param": None, "code": "c"}}
-    upstream.handler = reply(json.dumps(error).encode(), status=status)
+    (name, stream), (status, kind) = way, error
+    said = {"type": "error", "error": {"type": kind, "message": "Said the upstream.", "param": None, "code": "c"}}
+    upstream.handler = reply(json.dumps(said).encode(), status=status)
     seen = [failure(ASKS[name], origin, stream=stream) for origin in (folding_proxy.origin, upstream.origin)]
     assert seen[0] == seen[1]
     assert seen[0][2] == status

@@ -6,7 +6,7 @@ settings of single tests.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, TypeVar
 
 from hypothesis import Phase, Verbosity, settings
@@ -42,6 +42,17 @@ def every(step: int, cases: Sequence[T], start: int = 0) -> Sequence[T]:
     For cases of which each stands for many others; a test may take with another `start` what one has left out.
     """
     return cases if is_thorough() else cases[start % step :: step]
+
+
+def crosswise(pairs: Iterable[T], inner: int) -> Sequence[T]:
+    """Of pairs of two tables, the inner one with `inner` rows: each row of the longer table, with one of the other in turn.
+
+    For tables whose rows do not depend on each other; all pairs in the profile "thorough".
+    """
+    every_pair = list(pairs)
+    shorter = min(inner, len(every_pair) // inner)
+    assert shorter * max(inner, len(every_pair) // inner) == len(every_pair), "no pairs of two tables"
+    return every_pair if is_thorough() else [one for i, one in enumerate(every_pair) if (i // inner + i % inner) % shorter == 0]
 
 
 def is_thorough() -> bool:

@@ -22,6 +22,7 @@ _READERS: Final = (
     ("text.unmarked_speech", "unmarked_speech"),
     ("text.protect", "uncut_spans"),
     ("text.kinds", "parts"),
+    ("text.ties.side_by_side", "side_by_side"),
     ("text.sentences", "sentences"),
     ("text.writers", "written_by"),
     ("text.statements", "statements"),
@@ -33,11 +34,18 @@ _READERS: Final = (
     ("text.dialogue.requests", "asks_for_compaction"),
     ("text.dialogue.self_statements", "fact_weight"),
     ("text.names.entities", "entities"),
+    ("text.passages", "_chunks"),
+    ("text.dialogue.renewals", "_values_of"),
+    ("text.dialogue.standings", "_standings_of"),
+    ("text.dialogue.wanted.works", "asked_work"),
+    ("text.dialogue.wanted.several_works", "asked_several"),
     ("recall.dates", "with_times_and_dates"),
+    ("recall.links", "_leads"),
     ("shorten.prose", "shorten"),
     ("shorten.kinds.plain", "rows"),
     ("shorten.kinds.plain", "sentence_rows"),
     ("shorten.registry", "facts"),
+    ("wire.reports", "_read_framing"),
 )
 #: Characters; the few longer texts would take most of the memory.
 _LONGEST: Final = 8_000

@@ -12,6 +12,7 @@ from typing import Any, Final
 import pytest
 
 from tests.support.cases import each
+from tests.support.effort import crosswise
 from turnfold.compression.fit.fit import RESULTS_CUT, Fitted, fit
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import FoldOptions, Keep
@@ -44,7 +45,7 @@ def fitted(body: bytes, **options: Any) -> Fitted:
     return fit(CHAT.read(body, memo), FoldOptions(**options), memo)
 
 
-@each(("kind", "limit"), product(ROWS, [{"budget": BUDGET}, {"window": 900}]))
+@each(("kind", "limit"), crosswise(product(ROWS, [{"budget": BUDGET}, {"window": 900}]), 2))
 def test_the_newest_result_is_cut_to_what_is_asked_for(kind: str, limit: dict[str, int]) -> None:
     body = request(ROWS[kind])
     made = fitted(body, **limit)

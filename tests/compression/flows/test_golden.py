@@ -33,7 +33,7 @@ def _said(call: ModelCall, seed: int) -> ModelReply | None:
 
 def test_layers_of_a_model() -> None:
     lines = []
-    for seed in range(28):
+    for seed in golden.some(range(28)):
         text = f"{words.prose(seed, 'en', 3 + 2 * seed)} {odd_texts.text(4 * seed)}"
         wish = ModelWish(writes=seed % 4 != 3, rates=seed % 3 == 0, tokens=(300, 60, 25, 23)[seed // 3 % 4])
         flow = layer_steps(CompressRequest(text, l1_ratio=(0.3, 0.6, 0.9)[seed % 3]), wish, Compressor())
@@ -47,7 +47,7 @@ def test_layers_of_a_model() -> None:
         sizes = [layer.tokens for layer in made.result.layers]
         told = f"{made.written} {made.fault or '-'} {made.rated} of {made.sentences}, {[call.max_tokens for call in calls]}"
         lines.append(f"{seed}: {sizes} {told} {golden.name_of((made, calls))}")
-    golden.agrees(FILE, lines)
+    golden.agrees_in(FILE, lines)
 
 
 def _shorter(text: str, seed: int) -> object:
@@ -74,7 +74,7 @@ async def _result(flow: Any) -> Any:
 def test_messages_summarised_by_somebody_else() -> None:
     """By a function of the caller's, by prompts that escalate, and by a model whose prose is checked."""
     lines = []
-    for seed in range(14):
+    for seed in golden.some(range(14)):
         talked = small_talk.talk(6 + seed % 4, "Never call the night desk. The code is R-0417.", seed % 5)
         messages = [*talked, {"role": "tool", "content": odd_texts.text(4 * seed)}, *small_talk.chat(2 + seed % 3)]
         if seed % 2:
@@ -103,7 +103,7 @@ def test_messages_summarised_by_somebody_else() -> None:
         assert all(uncompress(one).messages == messages for one in made)
         names = [golden.name_of(json.dumps(one.as_dict())) for one in made]
         lines.append(f"{seed}: {len(prompts)} prompts, {len(calls)} calls {' '.join(names)} {golden.name_of((prompts, calls))}")
-    golden.agrees(FILE.parent / "summaries.txt", lines)
+    golden.agrees_in(FILE.parent / "summaries.txt", lines)
 
 
 def test_a_text_as_long_as_what_it_stands_for_is_no_summary() -> None:

@@ -14,6 +14,7 @@ import pytest
 from tests.compression.fold.test_allowance import agent
 from tests.support.bodies import encode, messages_of
 from tests.support.cases import each
+from tests.support.effort import crosswise
 from tests.support.known_folds import fold_request
 from tests.support.structure import structure_faults
 from tests.support.warm import WARM
@@ -75,11 +76,14 @@ def text(found: Folded) -> str:
 
 @each(
     ("reply", "calls", "prices"),
-    [
-        (*row, prices)
-        for row in [("Yes, go ahead with all of it.", 60), ("yes please", 60), ("好的", 60), ("yes please", 160)]
-        for prices in [CachePrices(1.0), HALF]
-    ],
+    crosswise(
+        [
+            (*row, prices)
+            for row in [("Yes, go ahead with all of it.", 60), ("yes please", 60), ("好的", 60), ("yes please", 160)]
+            for prices in [CachePrices(1.0), HALF]
+        ],
+        2,
+    ),
 )
 def test_what_a_yes_agreed_to_stands_while_its_calls_go_on(reply: str, calls: int, prices: CachePrices) -> None:
     found = fold(under_a_yes(PROPOSAL, calls, reply), prices)
@@ -172,6 +176,6 @@ def test_the_first_fold_of_a_long_loop_leaves_more_than_its_summary(breakpoints:
     """Where reading is cheap it comes late, and all that it folds would be more than may stand at FACTS."""
     messages, memo = agent(160, 30), WARM
     options = FoldOptions(model="gpt-4o", prices=CachePrices(0.1, 1.25), cache_hit_share=0.4, cache_breakpoints=breakpoints)
-    folds = (fold_request(encode(messages[:end], model="gpt-4o"), options, memo) for end in range(2, len(messages), 2))
+    folds = (fold_request(encode(messages[:end], model="gpt-4o"), options, memo) for end in range(2, len(messages), 4))
     first = next(found for found in folds if found.events)
     assert 0.3 * first.tokens_before < first.tokens_after < 0.7 * first.tokens_before

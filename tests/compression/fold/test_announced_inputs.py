@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
+from tests.support.effort import crosswise
 from tests.support.known_folds import fold_request
 from tests.support.quoted_talk import exchange, forwarded
 from tests.support.warm import WARM
@@ -34,15 +35,18 @@ def _series(book: str, inputs: int) -> list[Message]:
 
 @each(
     ("lead", "share"),
-    product(
-        [
-            "Classify each message that I send into one of these classes.",
-            "I'll send you reviews one after another. Score them by this rubric.",
-            "Ordne jede Nachricht, die ich dir schicke, einer dieser Klassen zu.",
-            "Pour chaque message que je t'envoie, réponds seulement par une de ces classes.",
-            "请把我发给你的每条消息归入下列类别之一。",
-        ],
-        [None, 0.3],
+    crosswise(
+        product(
+            [
+                "Classify each message that I send into one of these classes.",
+                "I'll send you reviews one after another. Score them by this rubric.",
+                "Ordne jede Nachricht, die ich dir schicke, einer dieser Klassen zu.",
+                "Pour chaque message que je t'envoie, réponds seulement par une de ces classes.",
+                "请把我发给你的每条消息归入下列类别之一。",
+            ],
+            [None, 0.3],
+        ),
+        2,
     ),
 )
 def test_a_rule_book_stays(lead: str, share: float | None) -> None:
@@ -101,7 +105,8 @@ def test_messages_that_announce_nothing(message: str) -> None:
 
 
 @each(
-    ("last", "share"), product(["done", "ok, finished that one", "Step 9 is done. What now?", "that worked, go on"], [None, 0.2])
+    ("last", "share"),
+    crosswise(product(["done", "ok, finished that one", "Step 9 is done. What now?", "that worked, go on"], [None, 0.2]), 2),
 )
 def test_the_next_step_of_a_procedure_is_there(last: str, share: float | None) -> None:
     steps = [f"{n}. {prose(60 + n, 'en', 6).strip()}" for n in range(1, 21)]

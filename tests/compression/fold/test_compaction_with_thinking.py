@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from tests.support import words
 from tests.support.cases import each
+from tests.support.effort import crosswise
 from tests.support.messages_api import Bindings, blocks_of
 from turnfold.compression.fold import Folded, fold, unfold
 from turnfold.compression.memo import Memo
@@ -82,7 +83,7 @@ _OPTIONS: Final = {
 }
 
 
-@each(("name", "setting"), product(_ASKS, _OPTIONS))
+@each(("name", "setting"), crosswise(product(_ASKS, _OPTIONS), 3))
 def test_a_compaction_gets_all_of_it_and_nothing_bound_elsewhere(name: str, setting: str) -> None:
     before = list(_turns(0, 9))
     messages = [*before, *_turns(9, 10, _ASKS[name]), *_turns(10, 11)]

@@ -11,6 +11,7 @@ from typing import Final
 
 from tests.support.bodies import Message
 from tests.support.cases import each
+from tests.support.effort import crosswise
 from tests.support.quoted_talk import forwarded
 from tests.support.words import prose
 from turnfold.compression.text.dialogue.wanted.code_edits import code_edits
@@ -60,7 +61,8 @@ def _sent(question: str, edits: dict[int, str]) -> str:
 
 
 @each(
-    ("form", "question"), product(_FORMS, ["Show me the method moor as it is now.", "Show me the whole harbour.py as it is now."])
+    ("form", "question"),
+    crosswise(product(_FORMS, ["Show me the method moor as it is now.", "Show me the whole harbour.py as it is now."]), 2),
 )
 def test_what_is_named_is_there_with_what_edited_it(form: str, question: str) -> None:
     sent = _sent(question, {20: f"I widen the margin:\n\n{_FORMS[form].format(old=_OLD, new=_NEW)}"})
@@ -68,7 +70,10 @@ def test_what_is_named_is_there_with_what_edited_it(form: str, question: str) ->
     assert _NEW.strip() in sent
 
 
-@each(("form", "question"), product(_FORMS, ["Undo your last change.", "Write a commit message for the last edit, please"]))
+@each(
+    ("form", "question"),
+    crosswise(product(_FORMS, ["Undo your last change.", "Write a commit message for the last edit, please"]), 2),
+)
 def test_the_last_change_is_there_with_what_it_replaced(form: str, question: str) -> None:
     other = _FORMS["diff"].format(old="        return boat.metres * days * 135", new="        return boat.metres * days * 141")
     sent = _sent(question, {12: other, 30: f"Here:\n\n{_FORMS[form].format(old=_OLD, new=_NEW)}"})

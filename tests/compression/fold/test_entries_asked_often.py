@@ -14,9 +14,9 @@ import pytest
 from tests.support.bodies import Message, encode
 from tests.support.known_folds import fold_request
 from tests.support.quoted_talk import exchange
+from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold.engine import Folded
-from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.tokens import count
 
@@ -36,7 +36,7 @@ def _talk(every: int) -> list[Message]:
 
 def _fold(messages: list[Message]) -> Folded:
     body = encode([*messages, {"role": "user", "content": _ASKS}])
-    return fold_request(body, FoldOptions(model="gpt-5", prices=CachePrices(0.1, 1.0), cache_hit_share=0.9), Memo())
+    return fold_request(body, FoldOptions(model="gpt-5", prices=CachePrices(0.1, 1.0), cache_hit_share=0.9), WARM)
 
 
 @cache
@@ -67,7 +67,7 @@ def test_what_is_asked_over_once_is_quoted() -> None:
 def test_what_the_request_holds_leaves_no_room_to_other_passages(every: int) -> None:
     other = encode([*_talk(every), {"role": "user", "content": f"What did {prose(3, 'en', 1)} mean?"}])
     options = FoldOptions(model="gpt-5", prices=CachePrices(0.1, 1.0), cache_hit_share=0.9)
-    usual = _recalled(fold_request(other, options, Memo()))
+    usual = _recalled(fold_request(other, options, WARM))
     assert count(_recalled(_folded(every))) < 2 * count(usual) + 200
 
 
@@ -90,5 +90,5 @@ def test_an_entry_that_asks_over_all_is_kept_too(said: str) -> None:
 def test_a_cache_that_costs_nothing_is_no_error() -> None:
     body = encode([*_talk(1), {"role": "user", "content": _ASKS}])
     options = FoldOptions(model="gpt-5", prices=CachePrices(0.0, 1.0), cache_hit_share=1.0)
-    sent = fold_request(body, options, Memo()).body.decode()
+    sent = fold_request(body, options, WARM).body.decode()
     assert [_entry(n) for n in range(_TURNS) if _entry(n) not in sent] == []

@@ -16,6 +16,7 @@ import pytest
 
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
+from tests.support.effort import crosswise
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -129,7 +130,10 @@ def _calling_agent(values: tuple[int, ...], ask: str) -> list[Message]:
     return [*said, {"role": "user", "content": ask}]
 
 
-@each(("values", "share"), product([(31_007, 42_014), (31_007, 42_014, 53_021), (64_000, 1007, 75_100)], [None, 0.3, 0.15]))
+@each(
+    ("values", "share"),
+    crosswise(product([(31_007, 42_014), (31_007, 42_014, 53_021), (64_000, 1007, 75_100)], [None, 0.3, 0.15]), 3),
+)
 def test_no_quote_behind_the_newest_edit_shows_what_it_replaced(values: tuple[int, ...], share: float | None) -> None:
     messages = _calling_agent(values, f"Is craneLimit in {_PATH} high enough for what the master of the shift wants?")
     budget = None if share is None else int(share * sum(len(str(message)) for message in messages) / 4)

@@ -117,13 +117,13 @@ def replayed(units: Sequence[Unit], options: FoldOptions, squeeze: float) -> Ite
 
 def test_replays() -> None:
     lines = []
-    for seed in range(10):
+    for seed in golden.some(range(10)):
         units = sizes(seed, 40 + 25 * (seed % 5))
         for number, (name, options) in enumerate(REPLAYED.items()):
             if (seed + number) % 2 == 0 or "thinking" in name:
                 squeeze = 0.6 if (seed + number) % 6 == 0 else 1.2 if number % 5 == 0 else 1.0
                 lines += [f"{seed} {name} x{squeeze}", *replayed(units, options, squeeze)]
-    golden.agrees(FILES / "replays.txt", lines)
+    golden.agrees_in(FILES / "replays.txt", lines)
 
 
 # ---------------------------------------------------------------- folds
@@ -296,7 +296,7 @@ def told_by_vectors(request: Conversation, user: int) -> Likeness:
 def test_state_vectors_and_summaries() -> None:
     """What a fold is given beside the messages: blocks of a state, what vectors say, summaries of a model's."""
     lines = []
-    for seed in range(14):
+    for seed in golden.some(range(14)):
         request, options = WIRES["chat"].wire.read(chat_body(tool_run(seed)), MEMO), odd_options(seed)
         request = with_state(request, seed) if seed % 3 else request
         options = replace(
@@ -329,7 +329,7 @@ def test_state_vectors_and_summaries() -> None:
         sizes = f"{first.tokens_before} -> {first.tokens_after}, {second.tokens_after}"
         lines.append(f"{seed}: {sizes}, {len(likenesses)} asked, {len(summaries)} wanted, {second.outlook} {names}")
         assert unfold(second) == request.body
-    golden.agrees(FILES / "given.txt", lines)
+    golden.agrees_in(FILES / "given.txt", lines)
 
 
 # ---------------------------------------------------------------- recall
@@ -405,7 +405,7 @@ def test_a_decision_of_the_past_holds() -> None:
 def test_recall_from_odd_texts() -> None:
     """Questions that repeat, ask for everything or for nothing, about texts of any kind, some said twice."""
     lines = []
-    for seed in range(40):
+    for seed in golden.some(range(40)):
         random = Random(seed)
         known = [text for text in golden.texts().values() if "\n" in text][:5]
         numbers = range(9 * seed, 9 * seed + 4 + seed % 20)
@@ -417,7 +417,7 @@ def test_recall_from_odd_texts() -> None:
         found = recall(held, asked, (60, 200, 700)[seed % 3], tuple(said[1:2]) * (seed % 4 == 1), count, MEMO, fill=seed % 5 == 0)
         places = " ".join(f"{one.source}:{one.start}-{one.end}" for one in found)
         lines.append(f"{seed} {text[:40]!r}: {places} {golden.name_of(render(held, found))}")
-    golden.agrees(FILES / "recall.odd.txt", lines)
+    golden.agrees_in(FILES / "recall.odd.txt", lines)
 
 
 WHO = ("Anna Berg", "Ben", "Captain Marta Okafor", "Cy")
@@ -454,7 +454,7 @@ def meeting(seed: int) -> list[Source]:
 
 def test_recall_of_meetings() -> None:
     lines = []
-    for seed in range(24):
+    for seed in golden.some(range(24)):
         said, random = meeting(seed), Random(seed)
         text = ASKED_OF_MEETINGS[seed % len(ASKED_OF_MEETINGS)]
         shares = [random.randrange(-90, 90) % 256 for _ in range(99)]
@@ -462,7 +462,7 @@ def test_recall_of_meetings() -> None:
         found = recall(said, Question(text, tuple(said[-1:]) * (seed % 5 == 0), like), (80, 300)[seed % 2], (), count, MEMO)
         places = " ".join(f"{one.source}:{one.start}-{one.end}" for one in found)
         lines.append(f"{seed} {text!r}: {places} {golden.name_of(render(said, found))}")
-    golden.agrees(FILES / "recall.meetings.txt", lines)
+    golden.agrees_in(FILES / "recall.meetings.txt", lines)
 
 
 def test_recall_at_every_budget() -> None:

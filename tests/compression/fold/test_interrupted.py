@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any
 
 from tests.support.cases import each
+from tests.support.effort import crosswise
 from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold
@@ -22,7 +23,7 @@ def call(number: int, *between: Item) -> list[Item]:
     return [asked, *between, {"type": "function_call_output", "call_id": f"c{number}", "output": prose(number, "en", 25)}]
 
 
-@each(("loops", "budget"), product([0, 3, 12], [400, 1500]))
+@each(("loops", "budget"), crosswise(product([0, 3, 12], [400, 1500]), 2))
 def test_a_question_inside_a_call_is_never_folded_away(loops: int, budget: int) -> None:
     items: list[Item] = []
     for turn in range(12):

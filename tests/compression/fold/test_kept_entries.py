@@ -14,6 +14,7 @@ from typing import Final
 import pytest
 
 from tests.support.cases import each
+from tests.support.effort import crosswise, every
 from tests.support.quoted_talk import among, exchange, forwarded
 from tests.support.words import prose
 
@@ -24,14 +25,14 @@ _ASKED: Final = [(name, case["questions"][n % len(case["questions"])]) for n, (n
 _ASKED_AGAIN: Final = [(name, case["questions"][-1]) for name, case in _CASES.items()]
 
 
-@each(("name", "question"), _ASKED)
+@each(("name", "question"), every(2, _ASKED))
 def test_all_entries_among_other_talk_are_there(name: str, question: str) -> None:
     entries = _CASES[name]["entries"]
     sent = forwarded(among(entries, noise=50, behind=15), question)
     assert [told for told, _ in entries if told not in sent] == []
 
 
-@each(("name", "question"), _ASKED_AGAIN)
+@each(("name", "question"), every(2, _ASKED_AGAIN))
 def test_all_entries_are_there_under_a_budget_of_a_tenth(name: str, question: str) -> None:
     entries = _CASES[name]["entries"]
     sent = forwarded(among(entries, noise=50, behind=15), question, 0.1)
@@ -69,7 +70,7 @@ def _lines(text: str) -> list[str]:
     return [line.partition(": ")[2] or line for line in text.splitlines()] + text.splitlines()
 
 
-@each(("share", "name"), product([None, 0.1], _CHANGED))
+@each(("share", "name"), crosswise(product([None, 0.1], _CHANGED), 17))
 def test_what_changed_an_entry_is_there_with_it(name: str, share: float | None) -> None:
     question, entries = _CHANGED[name]
     sent = _lines(forwarded(among(entries, noise=80, behind=25), question, share))
@@ -77,7 +78,7 @@ def test_what_changed_an_entry_is_there_with_it(name: str, share: float | None) 
     assert [line for line in told if not any(line in one and len(one) < len(line) + 20 for one in sent)] == []
 
 
-@each(("share", "name"), product([None, 0.1], ["number asked", "unit asked"]))
+@each(("share", "name"), crosswise(product([None, 0.1], ["number asked", "unit asked"]), 2))
 def test_what_an_entry_answers_in_a_word_is_there_too(name: str, share: float | None) -> None:
     question, entries = _CHANGED[name]
     asked_back = entries[-1][1]
@@ -93,7 +94,7 @@ def test_the_day_that_an_answer_tells_is_there() -> None:
 _RECORD: Final = [f"{thing} {n}.{n % 90 + 10}" for n, thing in enumerate(("tea", "bus", "soap", "milk") * 30)]
 
 
-@each("question", _OVER_ALL)
+@each("question", every(2, _OVER_ALL))
 def test_a_question_over_all_of_a_long_record_gets_all(question: str) -> None:
     sent = forwarded(among([[entry, "Noted."] for entry in _RECORD], noise=80, behind=20), question)
     assert [entry for entry in _RECORD if entry not in sent] == []

@@ -12,6 +12,7 @@ import pytest
 
 from benchmarks.support.billing_upstream import KeyCache
 from benchmarks.support.caches import COLUMNS, render_body
+from tests.support.effort import every
 from tests.support.words import prose
 from turnfold.compression.fold import fold
 from turnfold.compression.memo import Memo
@@ -135,7 +136,7 @@ def conversation(name: str, seed: int) -> tuple[Wire, Iterator[Body]]:
     ],
 )
 def test_no_short_tool_conversation_costs_more_wherever_it_ends(name: str, seeds: range) -> None:
-    ends = {seed: worst_end(name, *conversation(name, seed)) for seed in seeds}
+    ends = {seed: worst_end(name, *conversation(name, seed)) for seed in every(2, seeds)}
     assert {seed: end for seed, end in ends.items() if end > _MOST} == {}
 
 

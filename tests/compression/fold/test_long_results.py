@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from hashlib import sha512
+from itertools import product
 from typing import Any, Final
 
 import pytest
 
+from tests.support.effort import crosswise
 from tests.support.messages_api import refusals
 from tests.support.responses import Item, reasoning
 from tests.support.responses_rules import rule_faults
@@ -100,8 +102,7 @@ WIRES = pytest.mark.parametrize("wire", [codex, plain, claude])
 
 @_PRICES
 @WIRES
-@pytest.mark.parametrize("lines", [400, 1500])
-@pytest.mark.parametrize("later", [0, 1])
+@pytest.mark.parametrize(("lines", "later"), crosswise(product([400, 1500], [0, 1]), 2))
 def test_what_was_done_before_one_long_result_stays(
     wire: Callable[[list[Step], FoldOptions], Folded], prices: CachePrices, lines: int, later: int
 ) -> None:

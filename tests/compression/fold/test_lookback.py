@@ -9,17 +9,17 @@ from benchmarks.support.lookback import LookbackCache, Session, requests, sessio
 from turnfold.compression.options import CachePrices, FoldOptions
 
 SONNET, OPUS = "claude-sonnet-4-5", "claude-opus-5-5"
-SHORT = Session(turns=10, loop=2, parallel=3, result=300)
+SHORT = Session(turns=7, loop=2, parallel=3, result=450)
 
 
 @pytest.mark.parametrize(
     ("kind", "model", "options"),
     [
         (SHORT, SONNET, FoldOptions(prices=CachePrices(1.0, 1.0))),
-        (Session(turns=30, loop=2, parallel=3, result=300), SONNET, FoldOptions(prices=CLAUDE, cache_hit_share=0.3)),
+        (Session(turns=16, loop=2, parallel=3, result=600), SONNET, FoldOptions(prices=CLAUDE, cache_hit_share=0.3)),
         (Session(turns=8, loop=3, parallel=14, result=40), SONNET, FoldOptions(prices=CLAUDE)),
-        (Session(turns=12, loop=2, parallel=2, result=200, strings=True), SONNET, FoldOptions(prices=CachePrices(1.0, 1.0))),
-        (Session(turns=10, loop=3, parallel=3, result=200, thinks=True), OPUS, FoldOptions(prices=CachePrices(1.0, 1.0))),
+        (Session(turns=8, loop=2, parallel=2, result=300, strings=True), SONNET, FoldOptions(prices=CachePrices(1.0, 1.0))),
+        (Session(turns=7, loop=3, parallel=3, result=300, thinks=True), OPUS, FoldOptions(prices=CachePrices(1.0, 1.0))),
     ],
 )
 def test_no_request_misses_but_at_a_fold_event(kind: Session, model: str, options: FoldOptions) -> None:

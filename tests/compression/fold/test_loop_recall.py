@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from tests.support.cases import each
+from tests.support.effort import crosswise
 from tests.support.prefix import Kind, classify
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -74,7 +75,7 @@ _WIRES: Final[Sequence[tuple[Wire, Callable[[int], bytes]]]] = ((CHAT, _chat), (
 _NAMES: Final = ("chat", "responses", "messages")
 
 
-@each(("wire", "made", "budget"), [(*row, budget) for row in _WIRES for budget in [2500, 4000]])
+@each(("wire", "made", "budget"), crosswise([(*row, budget) for row in _WIRES for budget in [2500, 4000]], 2))
 def test_what_the_task_asks_for_is_quoted_from_old_results(wire: Wire, made: Callable[[int], bytes], budget: int) -> None:
     body = made(_STEPS)
     folded = fold(wire.read(body, WARM), FoldOptions(budget=budget), WARM)

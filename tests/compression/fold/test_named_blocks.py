@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import product
 from typing import Final
 
 import numpy as np
@@ -15,6 +16,7 @@ import pytest
 
 from tests.support.bodies import Message
 from tests.support.cases import each
+from tests.support.effort import crosswise
 from tests.support.quoted_talk import forwarded
 from tests.support.words import prose
 from turnfold.compression.memo import Memo, digest
@@ -129,44 +131,44 @@ def _talk(text: str, then: Sequence[str] = ()) -> list[Message]:
     return said
 
 
-@pytest.mark.parametrize(
-    ("text", "question", "needed"),
-    [
-        ("json", "Set the replicas of ledger to 7 and show me its block", [f"ledger:{_value(5)}", f'"memory": {_value(55)}']),
-        ("json", "What is services.tracing.limits.memory?", ['"tracing": {', f'"memory": {_value(59)}']),
-        ("objects", "Which size has the vault object?", ['"vault"', f'"size": {_value(11)}']),
-        ("yaml", "Zeig mir den Block von mailer", [f"image: mailer:{_value(2)}", f"- {_value(52)}"]),
-        ("manifests", "Which port does the billing Service have?", ["name: billing", f"port: {_value(1)}"]),
-        ("ini", "show the [imports] section", [f"port = {_value(8)}"]),
-        ("hcl", "Rewrite the vault resource with more room", [f"size = {_value(11)}", f"cost = {_value(61)}"]),
-        ("sql", "Write a query that joins ledger and mailer", [f"amount_{_value(5)}", f"amount_{_value(2)}"]),
-        ("sql", "Which index is on the webhooks table?", [f"i{_value(60)}"]),
-        ("html", "Make the #exporter section darker", [f"<h2>{_value(4)}</h2>", f"/{_value(54)}"]),
-        ("bibtex", "What is the DOI of sessions2020?", [f"10.1/{_value(3)}"]),
-        ("diff", "What changed in scheduler.py?", [f"-    limit = {_value(6)}", f"+    limit = {_value(56)}"]),
-        ("diff", "show the hunk for run_vault()", [f"-    limit = {_value(11)}"]),
-        ("diff", "Which files does the diff touch?", [f"b/src/{name}.py" for name in _NAMES]),
-        ("failures", "Why did test_notifier fail?", [f"{_value(57)} == {_value(7)}"]),
-        ("latex", "What does theorem 4 state?", [f"x < {_value(3)}"]),
-        ("recipes", "How much leek goes into the tracing soup?", [f"{_value(9)} g of leek", f"{_value(59)} g of salt"]),
-        ("css", "How wide is the notifier box?", [f"width: {_value(7)}px"]),
-        ("makefile", "What does the target imports run?", [f"go run {_value(8)}"]),
-        ("games", "Show me the game that exporter played", [f"e4 {_value(54)}"]),
-        ("days", "What was written on 7 May?", [f"bo: {_value(7)}"]),
-        ("people", "What's the mail of user 1017?", [f"m{_value(17)}"]),
-        ("deps", "list the dev dependencies", [f'"e{n}": {_value(n)}' for n in range(9)]),
-        ("sheet", "what's in row 40?", [f"m39\t{_value(39)}"]),
-        ("csv", "What's in row 12?", ["id,place,amount", f",{_value(11)}"]),
-        ("csv", "show rows 40 to 44", [f",{_value(n)}" for n in range(39, 44)]),
-        ("csv", "the last two rows please", [f",{_value(148)}", f",{_value(149)}"]),
-        ("csv", "which columns does it have?", ["id,place,amount"]),
-        ("table", "rows 20, 30 and 40", [f"| {_value(n)} |" for n in (19, 29, 39)]),
-        ("mails", "What does the last mail in the thread say?", [f"The figure is {_value(11)}"]),
-        ("rules", "What does clause 5(b)(ii) say?", ["Duties of exporter", f"second {_value(55)}"]),
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("share", [None, 0.1])
-def test_what_is_named_is_there(text: str, question: str, needed: Sequence[str], share: float | None) -> None:
+_NAMED: Final[list[tuple[str, str, Sequence[str]]]] = [
+    ("json", "Set the replicas of ledger to 7 and show me its block", [f"ledger:{_value(5)}", f'"memory": {_value(55)}']),
+    ("json", "What is services.tracing.limits.memory?", ['"tracing": {', f'"memory": {_value(59)}']),
+    ("objects", "Which size has the vault object?", ['"vault"', f'"size": {_value(11)}']),
+    ("yaml", "Zeig mir den Block von mailer", [f"image: mailer:{_value(2)}", f"- {_value(52)}"]),
+    ("manifests", "Which port does the billing Service have?", ["name: billing", f"port: {_value(1)}"]),
+    ("ini", "show the [imports] section", [f"port = {_value(8)}"]),
+    ("hcl", "Rewrite the vault resource with more room", [f"size = {_value(11)}", f"cost = {_value(61)}"]),
+    ("sql", "Write a query that joins ledger and mailer", [f"amount_{_value(5)}", f"amount_{_value(2)}"]),
+    ("sql", "Which index is on the webhooks table?", [f"i{_value(60)}"]),
+    ("html", "Make the #exporter section darker", [f"<h2>{_value(4)}</h2>", f"/{_value(54)}"]),
+    ("bibtex", "What is the DOI of sessions2020?", [f"10.1/{_value(3)}"]),
+    ("diff", "What changed in scheduler.py?", [f"-    limit = {_value(6)}", f"+    limit = {_value(56)}"]),
+    ("diff", "show the hunk for run_vault()", [f"-    limit = {_value(11)}"]),
+    ("diff", "Which files does the diff touch?", [f"b/src/{name}.py" for name in _NAMES]),
+    ("failures", "Why did test_notifier fail?", [f"{_value(57)} == {_value(7)}"]),
+    ("latex", "What does theorem 4 state?", [f"x < {_value(3)}"]),
+    ("recipes", "How much leek goes into the tracing soup?", [f"{_value(9)} g of leek", f"{_value(59)} g of salt"]),
+    ("css", "How wide is the notifier box?", [f"width: {_value(7)}px"]),
+    ("makefile", "What does the target imports run?", [f"go run {_value(8)}"]),
+    ("games", "Show me the game that exporter played", [f"e4 {_value(54)}"]),
+    ("days", "What was written on 7 May?", [f"bo: {_value(7)}"]),
+    ("people", "What's the mail of user 1017?", [f"m{_value(17)}"]),
+    ("deps", "list the dev dependencies", [f'"e{n}": {_value(n)}' for n in range(9)]),
+    ("sheet", "what's in row 40?", [f"m39\t{_value(39)}"]),
+    ("csv", "What's in row 12?", ["id,place,amount", f",{_value(11)}"]),
+    ("csv", "show rows 40 to 44", [f",{_value(n)}" for n in range(39, 44)]),
+    ("csv", "the last two rows please", [f",{_value(148)}", f",{_value(149)}"]),
+    ("csv", "which columns does it have?", ["id,place,amount"]),
+    ("table", "rows 20, 30 and 40", [f"| {_value(n)} |" for n in (19, 29, 39)]),
+    ("mails", "What does the last mail in the thread say?", [f"The figure is {_value(11)}"]),
+    ("rules", "What does clause 5(b)(ii) say?", ["Duties of exporter", f"second {_value(55)}"]),
+]  # fmt: skip
+
+
+@each(("named", "share"), crosswise(product(_NAMED, [None, 0.1]), 2))
+def test_what_is_named_is_there(named: tuple[str, str, Sequence[str]], share: float | None) -> None:
+    text, question, needed = named
     sent = forwarded(_talk(_TEXTS[text]), question, share)
     assert [one for one in needed if one not in sent] == []
 

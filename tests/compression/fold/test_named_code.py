@@ -11,6 +11,7 @@ from typing import Final
 
 from tests.support.bodies import Message
 from tests.support.cases import each
+from tests.support.effort import crosswise
 from tests.support.quoted_talk import forwarded
 from tests.support.words import prose
 from turnfold.compression.text.dialogue.wanted.code_definitions import definitions
@@ -107,28 +108,31 @@ def _sent(question: str, style: str = "fences", answers: dict[int, str] | None =
 
 @each(
     ("style", "question", "path", "lines"),
-    [
-        (style, *row)
-        for style in _STYLES
-        for row in [
-            (
-                "Refactor BerthPlan to use a heap.",
-                "src/berths.py",
-                ("@dataclass", "raise LookupError(boat.name)", "self.piers.append(pier)"),
-            ),
-            (
-                "Is there an error in mooringFee?",
-                "web/fees.ts",
-                ("/** Fees by days and metres. */", "Math.round(raw * 0.82)", "return raw;"),
-            ),
-            (
-                "how does next pilot deal with nobody on duty",
-                "pilots/roster.go",
-                ("NextPilot(at time.Time)", "return nil, errNoPilot"),
-            ),
-            ("Warum gibt die Funktion settle 0 zurück?", "web/fees.ts", ("async settle(boat", "due.reduce((sum, one)")),
-        ]
-    ],
+    crosswise(
+        [
+            (style, *row)
+            for style in _STYLES
+            for row in [
+                (
+                    "Refactor BerthPlan to use a heap.",
+                    "src/berths.py",
+                    ("@dataclass", "raise LookupError(boat.name)", "self.piers.append(pier)"),
+                ),
+                (
+                    "Is there an error in mooringFee?",
+                    "web/fees.ts",
+                    ("/** Fees by days and metres. */", "Math.round(raw * 0.82)", "return raw;"),
+                ),
+                (
+                    "how does next pilot deal with nobody on duty",
+                    "pilots/roster.go",
+                    ("NextPilot(at time.Time)", "return nil, errNoPilot"),
+                ),
+                ("Warum gibt die Funktion settle 0 zurück?", "web/fees.ts", ("async settle(boat", "due.reduce((sum, one)")),
+            ]
+        ],
+        4,
+    ),
 )
 def test_a_definition_that_is_named_is_there_whole_with_its_file(
     question: str, path: str, lines: tuple[str, ...], style: str
@@ -197,17 +201,20 @@ def test_what_a_request_names() -> None:
 
 @each(
     ("share", "request_of"),
-    product(
-        [None, 0.15],
-        [
-            "Explain the architecture of this project.",
-            "Which files are there and what is each for?",
-            "Review the code for bugs.",
-            "Which classes are there?",
-            "How do the modules depend on each other?",
-            "Port the whole thing to Rust",
-            "Zeig mir den Aufbau aller Module",
-        ],
+    crosswise(
+        product(
+            [None, 0.15],
+            [
+                "Explain the architecture of this project.",
+                "Which files are there and what is each for?",
+                "Review the code for bugs.",
+                "Which classes are there?",
+                "How do the modules depend on each other?",
+                "Port the whole thing to Rust",
+                "Zeig mir den Aufbau aller Module",
+            ],
+        ),
+        7,
     ),
 )
 def test_to_a_request_about_all_of_it_all_that_it_defines_is_there(request_of: str, share: float | None) -> None:
@@ -270,7 +277,7 @@ _ERRORS: Final = {
 }
 
 
-@each(("style", "kind"), product(_STYLES, _ERRORS))
+@each(("style", "kind"), crosswise(product(_STYLES, _ERRORS), 5))
 def test_the_function_that_an_error_names_is_there_whole(kind: str, style: str) -> None:
     error, line = _ERRORS[kind]
     assert line in _sent(error, style)

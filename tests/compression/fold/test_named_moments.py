@@ -9,6 +9,7 @@ from typing import Final
 
 from tests.support.bodies import Message
 from tests.support.cases import each
+from tests.support.effort import crosswise
 from tests.support.quoted_talk import forwarded
 from tests.support.words import prose
 from turnfold.compression.text.dialogue.wanted.moments import lines_at, named_moment, timed_lines
@@ -45,21 +46,24 @@ def _sent(text: str, question: str, share: float | None = None) -> str:
 
 @each(
     ("text", "question", "numbers", "share"),
-    [
-        (*row, share)
-        for row in [
-            ("captions", "What is said at 12:30?", [107]),
-            ("captions", "Summarize minutes 8 to 9", range(69, 86)),
-            ("captions", "What happens in the last two minutes?", range(142, 160)),
-            ("transcript", "Was sagt sie um 05:10?", [44]),
-            ("transcript", "What does Bram say between 3:00 and 4:00?", [n for n in range(26, 35) if n % 3 == 1]),
-            ("log", "what happened at 10:05?", range(43, 51)),
-            ("log", "Show what was logged from 10:05:00 to 10:05:30", range(43, 47)),
-            ("chat", "What was Chidi's last message?", [158]),
-            ("chat", "who wrote the first line?", [0]),
-        ]
-        for share in [None, 0.2]
-    ],
+    crosswise(
+        [
+            (*row, share)
+            for row in [
+                ("captions", "What is said at 12:30?", [107]),
+                ("captions", "Summarize minutes 8 to 9", range(69, 86)),
+                ("captions", "What happens in the last two minutes?", range(142, 160)),
+                ("transcript", "Was sagt sie um 05:10?", [44]),
+                ("transcript", "What does Bram say between 3:00 and 4:00?", [n for n in range(26, 35) if n % 3 == 1]),
+                ("log", "what happened at 10:05?", range(43, 51)),
+                ("log", "Show what was logged from 10:05:00 to 10:05:30", range(43, 47)),
+                ("chat", "What was Chidi's last message?", [158]),
+                ("chat", "who wrote the first line?", [0]),
+            ]
+            for share in [None, 0.2]
+        ],
+        2,
+    ),
 )
 def test_the_lines_of_the_time_that_is_named_are_there(text: str, question: str, numbers: range, share: float | None) -> None:
     sent = _sent(text, question, share)

@@ -11,6 +11,7 @@ from typing import Final
 
 from tests.support.bodies import Message
 from tests.support.cases import each
+from tests.support.effort import crosswise
 from tests.support.quoted_talk import forwarded
 from tests.support.words import prose
 from turnfold.compression.text.dialogue.wanted.sections import asks_for_contents, named_sections, text_sections
@@ -54,24 +55,27 @@ def _sent(document: str, question: str, share: float | None = None, answers: dic
 
 @each(
     ("form", "question", "share"),
-    [
-        (*row, share)
-        for row in [
-            ("markdown", "What does section 5 say?"),
-            ("rules", "explain 5 of the document: section 5"),
-            ("capitals", "Is clause 5 enforceable?"),
-            ("articles", "Que dit l'article 5 ?"),
-            ("german", "Was steht in § 5?"),
-            ("bold", "Rewrite paragraph 5 in plain English"),
-            ("clauses", "Please summarize 5.1"),
-            ("chinese", "第5条是什么意思？"),
-            ("chinese", "第五条说了什么"),
-            ("markdown", 'What does it say under "Waste oil"?'),
-            ("capitals", "explain the waste oil section to me"),
-            ("articles", "How are we to deal with waste oil?"),
-        ]
-        for share in [None, 0.3]
-    ],
+    crosswise(
+        [
+            (*row, share)
+            for row in [
+                ("markdown", "What does section 5 say?"),
+                ("rules", "explain 5 of the document: section 5"),
+                ("capitals", "Is clause 5 enforceable?"),
+                ("articles", "Que dit l'article 5 ?"),
+                ("german", "Was steht in § 5?"),
+                ("bold", "Rewrite paragraph 5 in plain English"),
+                ("clauses", "Please summarize 5.1"),
+                ("chinese", "第5条是什么意思？"),
+                ("chinese", "第五条说了什么"),
+                ("markdown", 'What does it say under "Waste oil"?'),
+                ("capitals", "explain the waste oil section to me"),
+                ("articles", "How are we to deal with waste oil?"),
+            ]
+            for share in [None, 0.3]
+        ],
+        2,
+    ),
 )
 def test_a_section_that_is_named_is_there_whole(form: str, question: str, share: float | None) -> None:
     assert _said(5).replace("\n", " ") in _sent(_document(_FORMS[form]), question, share).replace("\n", " ")
@@ -108,8 +112,12 @@ def test_a_section_that_is_too_long_is_there_in_parts() -> None:
 
 @each(
     ("question", "share"),
-    product(
-        ["Give me the table of contents.", "Which chapters are there?", "List all headings", "Zeige die Gliederung"], [None, 0.1]
+    crosswise(
+        product(
+            ["Give me the table of contents.", "Which chapters are there?", "List all headings", "Zeige die Gliederung"],
+            [None, 0.1],
+        ),
+        2,
     ),
 )
 def test_all_headings_are_there_for_whoever_asks_for_the_contents(question: str, share: float | None) -> None:
@@ -119,7 +127,9 @@ def test_all_headings_are_there_for_whoever_asks_for_the_contents(question: str,
 
 @each(
     ("share", "question"),
-    product([None, 0.1], ["Summarize the document.", "Summarize the text", "What are the weak points of the document?"]),
+    crosswise(
+        product([None, 0.1], ["Summarize the document.", "Summarize the text", "What are the weak points of the document?"]), 3
+    ),
 )
 def test_a_summary_of_a_long_document_gets_something_of_each_part_and_its_headings(question: str, share: float | None) -> None:
     document = "\n\n".join(f"## {n}. Rules of pier {n}\n\nPier {n} has {n + 30} rings. {_said(n)}" for n in range(30))

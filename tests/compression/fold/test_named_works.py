@@ -10,6 +10,7 @@ from typing import Final
 
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
+from tests.support.effort import crosswise
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -34,21 +35,24 @@ def _sent(asked: str, letter: str, question: str, budget: int | None = None) -> 
 
 @each(
     ("budget", "asked", "letter", "question"),
-    [
-        (budget, *row)
-        for budget in [None, 1_000]
-        for row in [
-            ("Formuliere bitte eine Kündigung für mein Studio.", "de", "Zeig mir das Kündigungsschreiben noch einmal."),
-            ("Schreib eine Kündigung an mein Studio.", "de", "Übersetze den Kündigungsbrief ins Englische."),
-            ("Schreib eine Kündigung an mein Studio.", "de", "Please translate the letter into English."),
-            ("Write my landlady about the heating.", "en", "Gib mir den Brief nochmal."),
-            ("Write my landlady about the heating.", "en", "Renvoie-moi la lettre."),
-            ("Write my landlady about the heating.", "en", "手紙をもう一度見せて。"),
-            ("Skriv en uppsägning till gymmet.", "sv", "Visa uppsägningsbrevet igen."),
-            ("Skriv en uppsägning till gymmet.", "sv", "Geef me de opzeggingsbrief nog een keer."),
-            ("Kirjoita kuntosalille, että lopetan.", "fi", "Näytä irtisanomiskirje uudelleen."),
-        ]
-    ],
+    crosswise(
+        [
+            (budget, *row)
+            for budget in [None, 1_000]
+            for row in [
+                ("Formuliere bitte eine Kündigung für mein Studio.", "de", "Zeig mir das Kündigungsschreiben noch einmal."),
+                ("Schreib eine Kündigung an mein Studio.", "de", "Übersetze den Kündigungsbrief ins Englische."),
+                ("Schreib eine Kündigung an mein Studio.", "de", "Please translate the letter into English."),
+                ("Write my landlady about the heating.", "en", "Gib mir den Brief nochmal."),
+                ("Write my landlady about the heating.", "en", "Renvoie-moi la lettre."),
+                ("Write my landlady about the heating.", "en", "手紙をもう一度見せて。"),
+                ("Skriv en uppsägning till gymmet.", "sv", "Visa uppsägningsbrevet igen."),
+                ("Skriv en uppsägning till gymmet.", "sv", "Geef me de opzeggingsbrief nog een keer."),
+                ("Kirjoita kuntosalille, että lopetan.", "fi", "Näytä irtisanomiskirje uudelleen."),
+            ]
+        ],
+        9,
+    ),
 )
 def test_a_letter_is_sent_whole_by_any_name(asked: str, letter: str, question: str, budget: int | None) -> None:
     sent = _sent(asked, _LETTERS[letter], question, budget)
@@ -57,17 +61,20 @@ def test_a_letter_is_sent_whole_by_any_name(asked: str, letter: str, question: s
 
 @each(
     ("budget", "asked", "letter", "question", "needed"),
-    [
-        (budget, *row)
-        for budget in [None, 1_000]
-        for row in [
-            ("Write my landlady about the heating.", "en", "What did I demand in the letter?", "repaired by 20 January"),
-            ("Write my landlady about the heating.", "en", "Was habe ich in dem Brief verlangt?", "two electric heaters"),
-            ("Schreib eine Kündigung an mein Studio.", "de", "Wann endet laut dem Schreiben alles?", "zum 31. März"),
-            ("Skriv en uppsägning till gymmet.", "sv", "Vad lovade jag att göra i brevet?", "lämnar jag i receptionen"),
-            ("大家さんに手紙を書いて。", "ja", "手紙で何を要求したっけ?", "家賃を一割減額"),
-        ]
-    ],
+    crosswise(
+        [
+            (budget, *row)
+            for budget in [None, 1_000]
+            for row in [
+                ("Write my landlady about the heating.", "en", "What did I demand in the letter?", "repaired by 20 January"),
+                ("Write my landlady about the heating.", "en", "Was habe ich in dem Brief verlangt?", "two electric heaters"),
+                ("Schreib eine Kündigung an mein Studio.", "de", "Wann endet laut dem Schreiben alles?", "zum 31. März"),
+                ("Skriv en uppsägning till gymmet.", "sv", "Vad lovade jag att göra i brevet?", "lämnar jag i receptionen"),
+                ("大家さんに手紙を書いて。", "ja", "手紙で何を要求したっけ?", "家賃を一割減額"),
+            ]
+        ],
+        5,
+    ),
 )
 def test_what_a_letter_says_is_sent_to_a_question_by_other_words(
     asked: str, letter: str, question: str, needed: str, budget: int | None

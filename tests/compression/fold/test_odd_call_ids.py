@@ -12,6 +12,7 @@ from typing import Final
 
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
+from tests.support.effort import crosswise
 from tests.support.known_folds import fold_request
 from tests.support.provider_rules import faults, refusals
 from tests.support.warm import WARM
@@ -42,7 +43,7 @@ def _conversation(name: Callable[[int], str]) -> list[Message]:
     return messages
 
 
-@each(("budget", "ids"), product([None, 3000], sorted(_IDS)))
+@each(("budget", "ids"), crosswise(product([None, 3000], sorted(_IDS)), 5))
 def test_calls_keep_their_results(ids: str, budget: int | None) -> None:
     body = encode([*_conversation(_IDS[ids]), {"role": "user", "content": "What is the permit of hangar 11?"}])
     folded = fold_request(body, FoldOptions(model="gpt-4o", budget=budget, prices=CachePrices(1.0, 1.0)), WARM)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.cases import each
+from tests.support.effort import crosswise
 from tests.support.warm import WARM
 from turnfold.compression.fit.fit import fit
 from turnfold.compression.fold import LEFT_OUT, fold
@@ -56,7 +57,7 @@ def pictures_in(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [part for m in messages if isinstance(m["content"], list) for part in m["content"] if part["type"] == "image_url"]
 
 
-@each(("budget", "count"), product([100, 800, 2000, 5000], [2, 3, 9]))
+@each(("budget", "count"), crosswise(product([100, 800, 2000, 5000], [2, 3, 9]), 3))
 def test_the_question_in_front_of_several_pictures_stays_and_the_oldest_of_them_go_last(budget: int, count: int) -> None:
     question = f"{QUESTION} Compare it with the ones before it, part by part. " * 9
     sent = sent_under(

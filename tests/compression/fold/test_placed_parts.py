@@ -8,6 +8,7 @@ from random import Random
 
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
+from tests.support.effort import crosswise
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -49,26 +50,29 @@ def forwarded(text: str, ask: str, share: float | None, *, last: str = "") -> st
 
 @each(
     ("share", "text", "ask", "needed"),
-    [
-        (share, *row)
-        for share in [None, 0.2]
-        for row in [
-            (POEM, "Please rewrite the second stanza.", [stanza(2)]),
-            (POEM, "What happens in the last verse?", [stanza(12)]),
-            (POEM, "Gefällt dir die dritte Strophe?", [stanza(3)]),
-            (POEM, "La deuxième strophe est trop longue, non ?", [stanza(2)]),
-            (ESSAY, "Shorten the third paragraph.", [ESSAY.split("\n\n")[3]]),
-            (ESSAY, "Kürze den letzten Absatz.", [ESSAY.split("\n\n")[10]]),
-            (ESSAY, "¿Qué dice el segundo párrafo?", [ESSAY.split("\n\n")[2]]),
-            (STEPS, "What comes after step 16?", [STEPS.split("\n")[16]]),
-            (STEPS, "Was kommt nach Schritt 7?", [STEPS.split("\n")[7]]),
-            (STEPS, "What was step 4 again, and what comes after?", STEPS.split("\n")[3:5]),
-            (STEPS, "Was war nochmal Schritt 24 und was kommt danach?", STEPS.split("\n")[23:]),
-            (TASKS, "The last three exercises, please.", TASKS.split("\n")[-3:]),
-            (TASKS, "Solve the 5th exercise.", [TASKS.split("\n")[6]]),
-            (ANSWERS, "What is the answer to question 9?", ANSWERS.split("\n\n")[8].split("\n")),
-        ]
-    ],
+    crosswise(
+        [
+            (share, *row)
+            for share in [None, 0.2]
+            for row in [
+                (POEM, "Please rewrite the second stanza.", [stanza(2)]),
+                (POEM, "What happens in the last verse?", [stanza(12)]),
+                (POEM, "Gefällt dir die dritte Strophe?", [stanza(3)]),
+                (POEM, "La deuxième strophe est trop longue, non ?", [stanza(2)]),
+                (ESSAY, "Shorten the third paragraph.", [ESSAY.split("\n\n")[3]]),
+                (ESSAY, "Kürze den letzten Absatz.", [ESSAY.split("\n\n")[10]]),
+                (ESSAY, "¿Qué dice el segundo párrafo?", [ESSAY.split("\n\n")[2]]),
+                (STEPS, "What comes after step 16?", [STEPS.split("\n")[16]]),
+                (STEPS, "Was kommt nach Schritt 7?", [STEPS.split("\n")[7]]),
+                (STEPS, "What was step 4 again, and what comes after?", STEPS.split("\n")[3:5]),
+                (STEPS, "Was war nochmal Schritt 24 und was kommt danach?", STEPS.split("\n")[23:]),
+                (TASKS, "The last three exercises, please.", TASKS.split("\n")[-3:]),
+                (TASKS, "Solve the 5th exercise.", [TASKS.split("\n")[6]]),
+                (ANSWERS, "What is the answer to question 9?", ANSWERS.split("\n\n")[8].split("\n")),
+            ]
+        ],
+        14,
+    ),
 )
 def test_a_part_that_is_named_by_its_place_is_there(text: str, ask: str, needed: list[str], share: float | None) -> None:
     found = forwarded(text, ask, share)

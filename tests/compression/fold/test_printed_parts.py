@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.bodies import encode
 from tests.support.cases import each
+from tests.support.effort import crosswise
 from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold_request
@@ -70,11 +71,14 @@ _DOCUMENTS: Final = {
 
 @each(
     ("form", "question", "n"),
-    [
-        (form, *row)
-        for form in _DOCUMENTS
-        for row in [("What does section 3 say?", 2), ('Explain the part on "Animals aboard".', 3)]
-    ],
+    crosswise(
+        [
+            (form, *row)
+            for form in _DOCUMENTS
+            for row in [("What does section 3 say?", 2), ('Explain the part on "Animals aboard".', 3)]
+        ],
+        2,
+    ),
 )
 def test_a_section_of_a_document_that_was_fetched(form: str, question: str, n: int) -> None:
     sent = _sent(question, {"manual.md": _DOCUMENTS[form]})
@@ -94,9 +98,12 @@ def test_the_lines_of_a_log_at_a_time(form: str) -> None:
 
 @each(
     ("budget", "text"),
-    product(
-        [None, 2_500],
-        [json.dumps(_PIERS, indent=2), json.dumps(_PIERS, separators=(",", ":")), json.dumps({"result": json.dumps(_PIERS)})],
+    crosswise(
+        product(
+            [None, 2_500],
+            [json.dumps(_PIERS, indent=2), json.dumps(_PIERS, separators=(",", ":")), json.dumps({"result": json.dumps(_PIERS)})],
+        ),
+        3,
     ),
 )
 def test_a_block_of_a_configuration(text: str, budget: int | None) -> None:

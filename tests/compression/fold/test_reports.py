@@ -15,7 +15,7 @@ import pytest
 
 from tests.support.bodies import encode, messages_of
 from tests.support.cases import each
-from tests.support.effort import every
+from tests.support.effort import crosswise, every
 from tests.support.prefix import Kind, classify
 from tests.support.text_agents import FORMATS, Session, session
 from tests.support.warm import WARM
@@ -78,7 +78,7 @@ def missing(made: Session, text: str) -> list[str]:
 
 @each(
     ("place", "name", "tasks", "steps"),
-    [(*row, *other) for row in [*enumerate(sorted(FORMATS))] for other in [(1, 14), (2, 9), (3, 6)]],
+    crosswise([(*row, *other) for row in [*enumerate(sorted(FORMATS))] for other in [(1, 14), (2, 9), (3, 6)]], 3),
 )
 def test_task_limits_and_newest_result_are_sent(place: int, name: str, tasks: int, steps: int) -> None:
     """Each format meets every second of the options, and each number of tasks meets each of them in some format."""

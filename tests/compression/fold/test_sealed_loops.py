@@ -7,6 +7,7 @@ message (``test_sealed.py``), bills (``benchmarks.agents``).
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Final
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from benchmarks.support.agents import CLIENTS, Asked, made_run, texts
 from benchmarks.support.caches import COLUMNS
 from tests.support.cases import each
+from tests.support.effort import crosswise
 from tests.support.provider_rules import refusals
 from tests.support.warm import WARM
 from turnfold.compression.fold import Folded, fold, unfold
@@ -32,9 +34,9 @@ def _sent(asked: Asked) -> Folded:
     return folded
 
 
-@pytest.mark.parametrize("seed", _SEEDS)
-@pytest.mark.parametrize(("scale", "sealed", "most"), [(1.0, 300, 0.33), (0.6, 120, 0.5)])
-def test_a_loop_with_sealed_reasoning_is_folded_before_it_is_long(seed: int, scale: float, sealed: int, most: float) -> None:
+@pytest.mark.parametrize(("seed", "kind"), crosswise(product(_SEEDS, [(1.0, 300, 0.33), (0.6, 120, 0.5)]), 2))
+def test_a_loop_with_sealed_reasoning_is_folded_before_it_is_long(seed: int, kind: tuple[float, int, float]) -> None:
+    scale, sealed, most = kind
     run = made_run(seed, steps=120, scale=scale, sealed=sealed, tasks=1)
     folded = _sent(list(CLIENTS["codex"](run, COLUMNS["gpt-5"]))[-1])
     assert folded.tokens_before < 70_000

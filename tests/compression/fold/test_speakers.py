@@ -11,6 +11,7 @@ from typing import Final
 
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
+from tests.support.effort import crosswise
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -40,7 +41,7 @@ def _chat(question: str) -> bytes:
     return encode([*messages, {"role": "user", "name": "planner", "content": question}])
 
 
-@each(("budget", "speaker"), product([None, 1500, 3000], sorted(_SAID)))
+@each(("budget", "speaker"), crosswise(product([None, 1500, 3000], sorted(_SAID)), 3))
 def test_a_quote_names_its_speaker(speaker: str, budget: int | None) -> None:
     dock = _SAID[speaker].split(" of ")[1].split(" goes ")[0].split(" stays ")[0]
     body = _chat(f"Who said where the keel block of {dock} goes?")
@@ -120,7 +121,7 @@ _SPOKEN: Final = {
 }
 
 
-@each(("long", "name"), product([False, True], sorted(_SPOKEN)))
+@each(("long", "name"), crosswise(product([False, True], sorted(_SPOKEN)), 8))
 def test_a_question_on_a_speaker_prefers_what_that_one_said(name: str, long: bool) -> None:
     names = tuple(_SPOKEN)
     for subject in _SUBJECTS:

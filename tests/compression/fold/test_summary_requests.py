@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.support import words
 from tests.support.cases import each
+from tests.support.effort import crosswise
 from tests.support.warm import WARM
 from turnfold.compression.fold import Folded, fold, unfold
 from turnfold.compression.options import FoldOptions
@@ -80,7 +81,10 @@ def compacted(wire: Wire, said: str, budget: int, history: list[Part] | None = N
     return found
 
 
-@each(("name", "wire", "budget"), [(name, *row) for name in COMPACT for row in [(CHAT, 2500), (MESSAGES, 2500), (CHAT, 6000)]])
+@each(
+    ("name", "wire", "budget"),
+    crosswise([(name, *row) for name in COMPACT for row in [(CHAT, 2500), (MESSAGES, 2500), (CHAT, 6000)]], 3),
+)
 def test_all_that_the_users_asked_for_is_there(name: str, wire: Wire, budget: int) -> None:
     found = compacted(wire, COMPACT[name], budget)
     there = "\n".join(m.text for m in found.forwarded.messages)

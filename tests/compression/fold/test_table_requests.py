@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
-from tests.support.effort import costly
+from tests.support.effort import costly, crosswise
 from tests.support.known_folds import fold_request
 from tests.support.three_wires import WIRES
 from tests.support.warm import WARM
@@ -139,7 +139,8 @@ ALL = [
 @pytest.mark.parametrize(("at", "name", "ask"), [(at, *one) for at, one in enumerate(ALL)])
 def test_a_question_that_all_rows_go_into_gets_all(at: int, name: str, ask: str) -> None:
     rows, messages = folded_table(name, FORMS[at % len(FORMS)])
-    assert [row for row in rows if row not in forwarded(messages, ask)] == []
+    text = forwarded(messages, ask)
+    assert [row for row in rows if row not in text] == []
 
 
 SOME = [
@@ -154,7 +155,7 @@ SOME = [
 
 @each(
     ("budget", "at", "name", "ask", "value"),
-    [(budget, *row) for budget in [None, 2500] for row in [(at, *one) for at, one in enumerate(SOME)]],
+    crosswise([(budget, *row) for budget in [None, 2500] for row in [(at, *one) for at, one in enumerate(SOME)]], 6),
 )
 def test_all_rows_of_a_value_are_quoted_and_no_others(at: int, name: str, ask: str, value: str, budget: int | None) -> None:
     rows, messages = folded_table(name, FORMS[at % len(FORMS)])
@@ -178,7 +179,7 @@ LOOKUPS = [
 
 @each(
     ("budget", "at", "ask", "value"),
-    [(budget, *row) for budget in [None, 2500] for row in [(at, *one) for at, one in enumerate(LOOKUPS)]],
+    crosswise([(budget, *row) for budget in [None, 2500] for row in [(at, *one) for at, one in enumerate(LOOKUPS)]], 7),
 )
 def test_a_look_up_gets_its_row_as_it_was_and_hardly_others(at: int, ask: str, value: str, budget: int | None) -> None:
     rows, messages = folded_table("staff", FORMS[at % len(FORMS)])
@@ -218,7 +219,7 @@ NEEDED: list[tuple[str, str, Callable[[Cells], list[int]]]] = [
 ]
 
 
-@each(("form", "name", "ask", "needed"), [(form, *row) for form in FORMS for row in NEEDED])
+@each(("form", "name", "ask", "needed"), crosswise([(form, *row) for form in FORMS for row in NEEDED], 7))
 def test_where_not_all_rows_fit_those_that_the_question_needs_are_quoted_and_it_is_said(
     name: str, ask: str, needed: Callable[[Cells], list[int]], form: Callable[[tuple[str, ...], Cells], list[str]]
 ) -> None:
@@ -238,7 +239,7 @@ def test_the_fence_says_where_a_budget_cuts_rows() -> None:
     assert "rows]:" not in forwarded(messages, "What is the average salary?")
 
 
-@each(("name", "from_tool"), product(sorted(WIRES), [False, True]))
+@each(("name", "from_tool"), crosswise(product(sorted(WIRES), [False, True]), 2))
 def test_rows_are_there_on_every_wire(name: str, from_tool: bool) -> None:
     on, memo = WIRES[name], WARM
     rows = csv(*staff())

@@ -9,6 +9,7 @@ from random import Random
 
 from tests.support.bodies import Message, cuts, encode
 from tests.support.cases import each
+from tests.support.effort import crosswise
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -67,7 +68,7 @@ def forwarded(messages: list[Message], budget: int | None = None, prices: CacheP
 FORMS = [csv, table, listed]
 
 
-@each(("form", "behind"), product(FORMS, [0, 1, 2]))
+@each(("form", "behind"), crosswise(product(FORMS, [0, 1, 2]), 3))
 def test_a_table_that_is_worked_on_from_the_beginning_stays(form: Form, behind: int) -> None:
     rows = form(200)
     start = [*pasted(rows), *talk(behind), *asked("Which team has the highest total salary?")]
@@ -103,7 +104,9 @@ def test_a_folded_table_is_there_again_when_all_of_its_rows_are_asked_for(form: 
 
 @each(
     ("form", "share", "ask"),
-    product(FORMS, [None, 0.5, 0.35], ["What is the average salary in Lyon?", "How many people are there in Lyon?"]),
+    crosswise(
+        product(FORMS, [None, 0.5, 0.35], ["What is the average salary in Lyon?", "How many people are there in Lyon?"]), 2
+    ),
 )
 def test_all_rows_with_what_the_question_names_are_there(form: Form, share: float | None, ask: str) -> None:
     rows = form(200)
@@ -185,20 +188,23 @@ def test_records_of_several_lines_are_quoted_whole(form: Form) -> None:
 
 @each(
     ("form", "ask"),
-    product(
-        [*FORMS, nested, blocks, quoted, objects],
-        [
-            "Who earns more than 8000?",
-            "How many people have a salary above 7500?",
-            "List everyone who is not in Berlin.",
-            "Wer verdient am meisten?",
-            "Wie hoch ist das Durchschnittsgehalt?",
-            "Quel est le salaire moyen ?",
-            "Kto zarabia najwięcej?",
-            "Какая самая высокая зарплата?",
-            "給料が一番高いのは誰ですか？",
-            "누가 월급이 가장 높나요?",
-        ],
+    crosswise(
+        product(
+            [*FORMS, nested, blocks, quoted, objects],
+            [
+                "Who earns more than 8000?",
+                "How many people have a salary above 7500?",
+                "List everyone who is not in Berlin.",
+                "Wer verdient am meisten?",
+                "Wie hoch ist das Durchschnittsgehalt?",
+                "Quel est le salaire moyen ?",
+                "Kto zarabia najwięcej?",
+                "Какая самая высокая зарплата?",
+                "給料が一番高いのは誰ですか？",
+                "누가 월급이 가장 높나요?",
+            ],
+        ),
+        10,
     ),
 )
 def test_all_rows_are_there_where_words_tell_none_of_them(form: Form, ask: str) -> None:
@@ -238,7 +244,7 @@ def of_tool(rows: list[str]) -> list[Message]:
     ]
 
 
-@each(("made", "form"), product([of_assistant, of_tool], [csv, table]))
+@each(("made", "form"), crosswise(product([of_assistant, of_tool], [csv, table]), 2))
 def test_tables_of_assistants_and_tools_are_there_again_too(made: Callable[[list[str]], list[Message]], form: Form) -> None:
     rows = form(150)
     messages = [*made(rows), *talk(90), *asked("Which team has the highest total salary?")]

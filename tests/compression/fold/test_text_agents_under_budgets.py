@@ -7,18 +7,20 @@ a fold keeps of such agents.
 from __future__ import annotations
 
 import json
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Final
 
 import pytest
 
 from tests.support.bodies import encode
+from tests.support.effort import crosswise
 from tests.support.text_agents import HELD_OUT, TUNED, session
 from turnfold.compression.fold import Folded, conversation_tokens, fold
 from turnfold.compression.memo import Memo
 from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.wire.chat import CHAT
 
+_NAMES: Final = [*TUNED, *HELD_OUT]
 _REQUESTS: Final = 14
 _KEPT: Final = {0.3: 8, 0.15: 6}  # of 13, by the budget's share: a step takes a quarter of the smaller one
 
@@ -34,8 +36,7 @@ def _sent(name: str, share: float) -> list[Folded]:
     return found
 
 
-@pytest.mark.parametrize("share", _KEPT)
-@pytest.mark.parametrize("name", [*TUNED, *HELD_OUT])
+@pytest.mark.parametrize(("share", "name"), crosswise(product(_KEPT, _NAMES), len(_NAMES)))
 def test_a_text_agent_seldom_rewrites_its_prefix_under_a_budget(name: str, share: float) -> None:
     bodies = [json.loads(one.body)["messages"] for one in _sent(name, share)]
     kept = [new[: len(old)] == old for old, new in pairwise(bodies)]
@@ -44,7 +45,7 @@ def test_a_text_agent_seldom_rewrites_its_prefix_under_a_budget(name: str, share
 
 @pytest.mark.parametrize("name", ["react", "cline"])
 def test_replicas_hold_a_text_agent_alike(name: str) -> None:
-    for one in _sent(name, 0.3)[::5]:
+    for one in _sent(name, 0.3)[3::9]:
         whole = conversation_tokens(CHAT.read(encode(list(session(name, 1, 30, 3).messages)), Memo()), "gpt-4o", Memo())
         options = FoldOptions(model="gpt-4o", prices=CachePrices(0.1, 1.25), cache_hit_share=1.0, budget=int(0.3 * whole))
         assert fold(one.conversation, options, Memo()).body == one.body

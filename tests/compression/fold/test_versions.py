@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
+from tests.support.effort import every
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -35,7 +36,7 @@ def _recalled(case: dict[str, Any], question: str) -> str:
     return [message.text for message in folded.forwarded.messages][-1].removeprefix(question)
 
 
-@each(("name", "question"), [(name, asked["question"]) for name, case in _CASES.items() for asked in case["asked"]])
+@each(("name", "question"), every(2, [(name, asked["question"]) for name, case in _CASES.items() for asked in case["asked"]]))
 def test_versions_that_are_asked_for_are_sent_whole(name: str, question: str) -> None:
     case = _CASES[name]
     wanted = next(asked["versions"] for asked in case["asked"] if asked["question"] == question)

@@ -7,11 +7,13 @@ Lives here: what is forwarded for such a request, and for those around it. Does 
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Any, Final
 
 import pytest
 
 from tests.compression.fold.test_summary_requests import COMPACT
+from tests.support.effort import crosswise
 from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import Folded, fold, unfold
@@ -25,7 +27,7 @@ Part = dict[str, Any]
 
 _ASKED: Final = COMPACT["an agent's"]
 _TURNS: Final = 18
-_PRICES: Final = pytest.mark.parametrize("prices", [CachePrices(0.5, 1.0), CachePrices(0.1, 1.25), CachePrices(1.0, 1.0)])
+_PRICES: Final = (CachePrices(0.5, 1.0), CachePrices(0.1, 1.25), CachePrices(1.0, 1.0))
 _WIRES: Final = pytest.mark.parametrize("wire", [CHAT, MESSAGES, RESPONSES], ids=["chat", "messages", "responses"])
 
 
@@ -67,8 +69,7 @@ def _fold(wire: Wire, said: list[Part], options: FoldOptions) -> Folded:
     return found
 
 
-@_PRICES
-@_WIRES
+@pytest.mark.parametrize(("wire", "prices"), crosswise(product([CHAT, MESSAGES, RESPONSES], _PRICES), 3))
 def test_it_is_sent_whole(wire: Wire, prices: CachePrices) -> None:
     session = _session(wire, _TURNS)
     assert _fold(wire, session[:-1], FoldOptions(prices=prices)).events

@@ -15,6 +15,7 @@ import pytest
 
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
+from tests.support.effort import every
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -74,7 +75,7 @@ def _recalled(messages: Sequence[Message], question: str, **options: Any) -> tup
     return sent[-1].removeprefix(question), "\n".join(sent[:-1])
 
 
-@each(("name", "question"), [(name, question) for name, work in _WORKS.items() for question in work["again"]])
+@each(("name", "question"), every(2, [(name, question) for name, work in _WORKS.items() for question in work["again"]]))
 def test_a_work_is_sent_whole(name: str, question: str) -> None:
     work = _WORKS[name]
     others = [one for other, one in _WORKS.items() if other not in (name, "letter", "brief")][:3]

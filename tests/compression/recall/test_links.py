@@ -11,6 +11,7 @@ from typing import Final
 
 from tests.support.bodies import Message, encode
 from tests.support.cases import each
+from tests.support.effort import crosswise
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -65,7 +66,7 @@ _CHAINS: Final = (
 )
 
 
-@each(("told", "question", "share"), [(*chain, share) for chain in _CHAINS for share in (None, 0.1)])
+@each(("told", "question", "share"), crosswise([(*chain, share) for chain in _CHAINS for share in (None, 0.1)], 2))
 def test_what_an_identifier_leads_to_is_quoted(told: Sequence[str], question: str, share: float | None) -> None:
     sent = _sent(told, question, share)
     assert [one for one in told if one not in sent] == []

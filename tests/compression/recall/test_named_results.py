@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from tests.support.cases import each
+from tests.support.effort import crosswise
 from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold
@@ -40,12 +41,15 @@ def _session(results: list[str], question: str) -> list[dict[str, Any]]:
 
 @each(
     ("number", "share", "make", "question"),
-    [
-        (number, share, *row)
-        for number in [1, 4, 6]
-        for share in [0.14, 0.3]
-        for row in [(_mail, "Which voucher is in {}'s mail?"), (_page, "Which voucher has {}?")]
-    ],
+    crosswise(
+        [
+            (number, share, *row)
+            for number in [1, 4, 6]
+            for share in [0.14, 0.3]
+            for row in [(_mail, "Which voucher is in {}'s mail?"), (_page, "Which voucher has {}?")]
+        ],
+        2,
+    ),
 )
 def test_what_a_result_tells_below_its_head_is_quoted_with_the_head(make: Any, question: str, share: float, number: int) -> None:
     messages = _session([make(n) for n in range(len(_SENDERS))], question.format(_SENDERS[number]))

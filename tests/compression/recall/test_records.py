@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from tests.support.cases import each
+from tests.support.effort import crosswise
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
 from tests.support.words import prose
@@ -87,7 +88,7 @@ def _asked(question: str, needed: Sequence[tuple[str, str]], form: Form) -> str:
     return "\n".join(message["content"] or "" for message in json.loads(folded.body)["messages"])
 
 
-@each(("form", "question", "first", "second"), [(form, *row) for form in FORMS.values() for row in QUESTIONS])
+@each(("form", "question", "first", "second"), crosswise([(form, *row) for form in FORMS.values() for row in QUESTIONS], 3))
 def test_both_records_of_a_question_in_two_steps_are_quoted(
     question: str, first: tuple[str, str], second: tuple[str, str], form: Form
 ) -> None:

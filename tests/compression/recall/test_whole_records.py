@@ -6,10 +6,12 @@ import json
 import random
 import re
 from collections.abc import Callable
+from itertools import product
 from typing import Any, Final
 
 import pytest
 
+from tests.support.effort import crosswise
 from tests.support.warm import WARM
 from tests.support.words import prose
 from turnfold.compression.fold import fold
@@ -64,9 +66,7 @@ _CASES: Final[dict[str, _Case]] = {
 }
 
 
-@pytest.mark.parametrize("indent", [None, 2])
-@pytest.mark.parametrize("kind", _CASES)
-@pytest.mark.parametrize("budget", [None, 6000])
+@pytest.mark.parametrize(("kind", "indent", "budget"), crosswise(product(_CASES, [None, 2], [None, 6000]), 2))
 def test_a_value_is_quoted_with_the_record_that_is_asked_for(kind: str, indent: int | None, budget: int | None) -> None:
     make, ask, reads = _CASES[kind]
     r = random.Random(f"{kind}{indent}")

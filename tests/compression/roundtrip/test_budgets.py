@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.support.cases import each
+from tests.support.effort import crosswise
 from turnfold.compression import Compressed, CompressOptions, compress, default_token_counter, strip_provenance, uncompress
 from turnfold.compression.roundtrip.cutting import Cuttable
 
@@ -58,7 +59,7 @@ def fences_in(result: Compressed) -> list[int]:
     return [n for n in range(200) if fence(n) in text]
 
 
-@each(("share", "role"), product([0.95, 0.8, 0.6, 0.4, 0.2, 0.1], ["assistant", "tool"]))
+@each(("share", "role"), crosswise(product([0.95, 0.8, 0.6, 0.4, 0.2, 0.1], ["assistant", "tool"]), 2))
 def test_one_giant_message_leaves_no_cliff(share: float, role: str) -> None:
     """As much of it stays as there is room for, although nothing between it and the newest messages is left to give up."""
     call = {"id": "c", "type": "function", "function": {"name": "read", "arguments": "{}"}}

@@ -56,13 +56,13 @@ def inputs() -> dict[str, list[golden.Message]]:
 @each("name", OPTIONS)
 def test_options(name: str) -> None:
     lines = []
-    for number, (key, messages) in enumerate(inputs().items()):
+    for number, (key, messages) in golden.some(enumerate(inputs().items())):
         if name == "usual" or number % 2 == list(OPTIONS).index(name) % 2:
             made = compress(messages, CompressOptions(**OPTIONS[name], trace=True))
             actions = " ".join(f"{one.action[:2]}{one.after}" for one in made.trace or ())
             lines.append(f"{key}: {golden.name_of(json.dumps(made.as_dict(), ensure_ascii=False))} {made.fits} {actions}")
             assert uncompress(made).messages == messages
-    golden.agrees(FILES / f"{name.replace(' ', '_')}.txt", lines)
+    golden.agrees_in(FILES / f"{name.replace(' ', '_')}.txt", lines)
 
 
 @pytest.mark.parametrize("name", ["oncall_en", "tenants_de"])
@@ -95,7 +95,7 @@ def odd_messages(seed: int) -> list[golden.Message]:
 
 def test_odd_messages() -> None:
     lines = []
-    for seed in range(36):
+    for seed in golden.some(range(36)):
         options = {**OPTIONS[list(OPTIONS)[seed % len(OPTIONS)]], "recency_window": (0, 4, 1)[seed % 3]}
         if "token_budget" in options:
             options["token_budget"] = (90, 400, 1500)[seed % 3]
@@ -104,7 +104,7 @@ def test_odd_messages() -> None:
         made = compress(odd_messages(seed), CompressOptions(**options, trace=True))
         assert uncompress(made).messages == odd_messages(seed)
         lines.append(f"{seed}: {made.fits} {golden.name_of(json.dumps(made.as_dict(), ensure_ascii=False))}")
-    golden.agrees(FILES / "odd.txt", lines)
+    golden.agrees_in(FILES / "odd.txt", lines)
 
 
 def test_messages_that_are_none() -> None:
@@ -113,7 +113,7 @@ def test_messages_that_are_none() -> None:
     sealed = {"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm.", "signature": "s"}], "id": "m-1"}
     odd: list[Any] = [None, 7, "text", [], {}, {"content": "x"}, {"role": 3, "content": "x"}, {"role": "user"}, sealed]
     odd += [{"role": "user", "content": "lone \ud800 surrogate " * 9}, {"role": "user", "content": [{"type": "text"}]}]
-    for seed in range(60):
+    for seed in golden.some(range(60)):
         told: list[Any] = odd_bodies.spoiled([*small_talk.talk(9, "The code is R-0417.", seed % 9)], seed)
         told = [*told[:4], *odd[seed % 11 :: 3], *told[4:], odd[seed % 11]]
         options = CompressOptions(
@@ -136,7 +136,7 @@ def test_messages_that_are_none() -> None:
         assert back[0].messages == told
         names = " ".join(map(golden.name_of, (kept, strip_provenance(made.messages), [one.as_dict() for one in back])))
         lines.append(f"{seed}: {made.fits} {len(made.messages)} {names} {golden.name_of(spoiled_back.as_dict())}")
-    golden.agrees(FILES / "none.txt", lines)
+    golden.agrees_in(FILES / "none.txt", lines)
 
 
 SECRETS = (
@@ -151,7 +151,7 @@ SECRETS = (
 def test_texts_alone_and_together() -> None:
     """The parts that stay of each, with secrets in front, behind and between; each at every level, and as one of a run."""
     lines, reads = list[str](), list[Read]()
-    for seed in range(60):
+    for seed in golden.some(range(60)):
         said = (odd_texts.text(seed), odd_texts.glued(seed), odd_texts.rare(seed))[seed % 3]
         secret = SECRETS[seed % 5]
         text = (f"{secret}\n{said}", f"{said}\n{secret}", f"{said} {secret} {said}", said)[seed % 4] * (1 + 3 * (seed % 8 == 0))
@@ -163,7 +163,7 @@ def test_texts_alone_and_together() -> None:
         lines.append(
             f"{seed}: {is_spoken(text)} {parted[:4]} {golden.name_of(parted)} {golden.name_of(made)} {golden.name_of(runs)}"
         )
-    golden.agrees(FILES / "texts.txt", lines)
+    golden.agrees_in(FILES / "texts.txt", lines)
 
 
 def test_under_a_budget_program_output_goes_down_to_a_twenty_fifth_and_then_to_its_ends() -> None:

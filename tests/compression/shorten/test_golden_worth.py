@@ -216,12 +216,12 @@ def _spoken() -> list[str]:
 
 def test_what_is_noted_of_sentences() -> None:
     lines, said = list[str](), _spoken()
-    for first in range(0, len(said), 12):
+    for first in golden.some(range(0, len(said), 12)):
         some = said[first : first + 12]
         read = [as_noted(text, ("user", "assistant", "system")[i % 3], i % 2 == 0) for i, text in enumerate(some)]
         judged = [as_judged(text) for text in some]
         lines.append(f"{first} {golden.name_of(read)} {golden.name_of(judged)}")
-    golden.agrees(FILES / "noted.txt", lines)
+    golden.agrees_in(FILES / "noted.txt", lines)
 
 
 def test_shares_and_names() -> None:
@@ -281,7 +281,7 @@ _LINES: Final = (
 def test_what_stands_above_lines() -> None:
     """Which lines need a heading, a section or a remark above them, for lines of every kind in any order."""
     lines = []
-    for first in range(0, 480, 24):
+    for first in golden.some(range(0, 480, 24)):
         told = []
         for seed in range(first, first + 24):
             random = Random(f"above {seed}")
@@ -289,7 +289,7 @@ def test_what_stands_above_lines() -> None:
             needed = [needed_above(rows, headings=True), needed_above(rows, headings=False), needed_remarks(rows)]
             told.append((needed, ROWS["plain"]("\n".join(rows), WORDS), ROWS["yaml"]("\n".join(rows), WORDS)))
         lines.append(f"{first} {golden.name_of(told)}")
-    golden.agrees(FILES / "above.txt", lines)
+    golden.agrees_in(FILES / "above.txt", lines)
 
 
 _TAGS: Final = (

@@ -6,6 +6,7 @@ import random
 from itertools import product
 
 from tests.support.cases import each
+from tests.support.effort import crosswise
 from turnfold.compression import CompressOptionsDict, compress
 from turnfold.compression.memo import Memo
 from turnfold.compression.shorten.sift import read, sift
@@ -53,7 +54,7 @@ def conversation(case: tuple[str, str, str, str], place: int) -> list[dict[str, 
 
 @each(
     ("case", "place", "budget"),
-    [(case, *row) for case in CASES for row in [(1, None), (6, None), (5, 2500), (11, 2500), (1, 1200), (6, 1200)]],
+    crosswise([(case, *row) for case in CASES for row in [(1, None), (6, None), (5, 2500), (11, 2500), (1, 1200), (6, 1200)]], 6),
 )
 def test_the_round_trip_shows_a_claim_with_what_takes_it_back(case: tuple[str, str, str, str], place: int, budget: int) -> None:
     options: CompressOptionsDict = {"recency_window": 4}
@@ -63,7 +64,7 @@ def test_the_round_trip_shows_a_claim_with_what_takes_it_back(case: tuple[str, s
     assert case[1] not in sent or case[3] in sent
 
 
-@each(("case", "budget"), product(CASES, [60, 120, 400]))
+@each(("case", "budget"), crosswise(product(CASES, [60, 120, 400]), 3))
 def test_a_summary_quotes_a_claim_with_what_takes_it_back(case: tuple[str, str, str, str], budget: int) -> None:
     for place in (1, 5, 11):
         sources = [Source(m["role"], m["content"], str(i).encode()) for i, m in enumerate(conversation(case, place))]

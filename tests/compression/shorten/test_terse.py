@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.cases import each
-from tests.support.effort import draws, every
+from tests.support.effort import crosswise, draws, every
 from tests.support.growth import assert_linear
 from turnfold.compression import tokens
 from turnfold.compression.errors import InvalidInput
@@ -236,13 +236,13 @@ def share(cases: Sequence[T], frame: int, intensity: str) -> Sequence[T]:
     return every(3, cases, frame + list(INTENSITIES).index(intensity))
 
 
-@each(("intensity", "frame"), product(INTENSITIES, SPOKEN_OF))
+@each(("intensity", "frame"), crosswise(product(INTENSITIES, SPOKEN_OF), 4))
 def test_a_phrase_that_is_spoken_of_stays(frame: str, intensity: str) -> None:
     said = [(phrase, frame.format(phrase)) for phrase in share(SPOKEN, SPOKEN_OF.index(frame), intensity)]
     assert [s for phrase, s in said if not _occurrences(phrase, compress(s, intensity).text)] == []
 
 
-@each(("intensity", "frame"), product(INTENSITIES, TITLES))
+@each(("intensity", "frame"), crosswise(product(INTENSITIES, TITLES), 4))
 def test_a_title_stays(frame: str, intensity: str) -> None:
     titles = [" ".join(word[:1].upper() + word[1:] for word in phrase.split()) for phrase in SPOKEN if "," not in phrase]
     fit = [title for title in titles if " " in title or frame[0] != "{"]
@@ -279,7 +279,7 @@ PARTICIPLES: Final = [
 ]
 
 
-@each(("intensity", "rest"), product(INTENSITIES, RESTS))
+@each(("intensity", "rest"), crosswise(product(INTENSITIES, RESTS), 4))
 def test_tense_and_voice_stay_apart(rest: str, intensity: str) -> None:
     for subject in ("The job", "The user", "Our new service", "The nodes that we know"):
         for participle in share(PARTICIPLES, RESTS.index(rest), intensity):

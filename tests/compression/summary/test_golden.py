@@ -50,7 +50,7 @@ def test_faults() -> None:
 
 def test_faults_in_odd_texts() -> None:
     lines = []
-    for seed in range(0, 120, 2):
+    for seed in golden.some(range(0, 120, 2)):
         text = f"{odd_texts.text(seed)}\n{odd_texts.text(seed + 1)}"
         said = [piece for span in sentences(text) if (piece := span.of(text).strip())][: 1 + seed % 3]
         made = [new for one in said for new in turned(one)] + [odd_texts.text(seed + 2), " ".join(said)]
@@ -60,4 +60,4 @@ def test_faults_in_odd_texts() -> None:
         anchored = [anchored_fault(new, sources, 60, count) for new in listed]
         read = [(read_lines(new), plain_reply(f"```\n{new}\n```")) for new in (*listed, *made)]
         lines.append(f"{seed}: {golden.name_of(faults)} {golden.name_of(anchored)} {golden.name_of((read, transcript(sources)))}")
-    golden.agrees(FILES / "odd.txt", lines)
+    golden.agrees_in(FILES / "odd.txt", lines)

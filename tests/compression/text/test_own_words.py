@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.cases import each
+from tests.support.effort import every
 from tests.support.growth import assert_linear
 from tests.support.known_folds import fold_request
 from tests.support.warm import WARM
@@ -45,7 +46,7 @@ SAID = (
 )
 
 
-@each(("kind", "said"), [(kind, said) for i, kind in enumerate(PASTED) for said in SAID[i % 2 :: 2]])
+@each(("kind", "said"), every(2, [(kind, said) for i, kind in enumerate(PASTED) for said in SAID[i % 2 :: 2]]))
 def test_what_is_said_beside_a_pasted_text_stays(kind: str, said: str) -> None:
     pasted = PASTED[kind]
     lines = pasted.split("\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 from tests.support.cases import each
+from tests.support.effort import every
 from turnfold.compression.memo import Memo, digest
 from turnfold.compression.text.dialogue.echoes import echoes, is_echo
 from turnfold.compression.text.dialogue.standings import earlier_standings, standings, standings_behind
@@ -108,7 +109,7 @@ def _talk(draw: random.Random, messages: int) -> list[Source]:
     return said
 
 
-@each("seed", range(40))
+@each("seed", every(2, [*range(40)]))
 def test_messages_behind_others_renew_the_same_as_in_one_row(seed: int) -> None:
     draw = random.Random(seed)
     size, behind = draw.choice(((0, 9), (30, 0), (30, 1), (60, 25), (400, 12), (300, 190), (20, 420)))

@@ -9,6 +9,7 @@ from typing import Final
 import pytest
 
 from tests.support.cases import each
+from tests.support.effort import crosswise
 from turnfold.compression import Compressor, CompressRequest, FoldOptions, Memo, fold_request
 from turnfold.compression.options import CachePrices
 from turnfold.compression.shorten.facts import facts
@@ -275,7 +276,7 @@ def test_nothing_is_shown_without_its_writer_or_under_another(form: str) -> None
     assert shown >= 10
 
 
-@each(("form", "claim"), product([*ABOVE, *BELOW], ["17 pallets", "order the foam"]))
+@each(("form", "claim"), crosswise(product([*ABOVE, *BELOW], ["17 pallets", "order the foam"]), 2))
 def test_a_quote_of_an_old_message_names_the_writer(form: str, claim: str) -> None:
     text, names = {**ABOVE, **BELOW}[form]
     messages = [{"role": "user", "content": text}, {"role": "assistant", "content": "I see."}]

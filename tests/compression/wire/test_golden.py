@@ -90,11 +90,11 @@ def outcome(wire: str, seed: int) -> list[Any]:
 @pytest.mark.parametrize("wire", sorted(WIRES))
 def test_bodies_of_odd_parts(wire: str) -> None:
     lines = []
-    for first in range(0, 240, 30):
+    for first in golden.some(range(0, 240, 30)):
         outcomes = [outcome(wire, seed) for seed in range(first, first + 30)]
         read = sum(len(one) > 1 for one in outcomes)
         lines.append(f"{first}: {read} read, {golden.name_of(outcomes)}")
-    golden.agrees(FILES / f"odd.{wire}.txt", lines)
+    golden.agrees_in(FILES / f"odd.{wire}.txt", lines)
 
 
 @each("wire", sorted(WIRES))
