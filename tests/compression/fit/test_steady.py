@@ -29,8 +29,8 @@ from turnfold.compression.wire.conversation import Conversation
 Message = dict[str, Any]
 
 _CACHED: Final = CachePrices(read=0.1, write=1.25)
-_WINDOW: Final = 10_000  # less than what is folded at these prices without one
-_DRAWN: Final = 12_000  # that of conversations that are drawn
+_WINDOW: Final = 6_000  # less than what is folded at these prices without one
+_DRAWN: Final = 9_000  # that of conversations that are drawn
 _REQUESTS: Final = 16  # beyond the window
 _SIZE: Final = _WINDOW // 32  # tokens of an exchange
 _SELDOM: Final = 4  # exchanges of a thirtieth of the window each between two rewrites, at least
@@ -175,7 +175,7 @@ def test_a_ratio_that_moves_a_little_with_every_answer_moves_nothing() -> None:
     assert len(rewrites) <= _REQUESTS // _SELDOM, rewrites
 
 
-_BUDGET: Final = 12_000
+_BUDGET: Final = 7_000
 _KEPT: Final = 9  # of 16 requests of a tool loop that outgrow an explicit budget
 
 
@@ -197,7 +197,7 @@ def within_budget(growing: Growing, share: float = 0.0, most: int = _REQUESTS) -
 @each(("wire", "share", "seed"), [("chat", 0.4, 5), ("messages", 0.0, 4), ("messages", 0.4, 5), ("responses", 0.0, 5)])
 @pytest.mark.timeout(300)
 def test_a_tool_loop_that_outgrows_an_explicit_budget_seldom_rewrites_its_prefix(wire: str, share: float, seed: int) -> None:
-    sent = within_budget(Growing(wire, loops=1000, size=500, marks=wire == "messages", seed=seed), share)
+    sent = within_budget(Growing(wire, loops=1000, size=300, marks=wire == "messages", seed=seed), share)
     kept = [not is_rewritten(a.forwarded, b.forwarded) for a, b in pairwise(sent)]
     assert sum(kept) >= _KEPT, kept
     assert all(one.folded.reason == "" for one in sent)
@@ -206,7 +206,7 @@ def test_a_tool_loop_that_outgrows_an_explicit_budget_seldom_rewrites_its_prefix
 @each("wire", sorted(WIRES))
 @pytest.mark.timeout(300)
 def test_replicas_keep_an_explicit_budget_alike(wire: str) -> None:
-    growing = Growing(wire, loops=6, size=500, marks=wire == "messages", seed=3)
+    growing = Growing(wire, loops=6, size=300, marks=wire == "messages", seed=3)
     for one in within_budget(growing, most=_FIRST)[_places(wire)]:
         given = FoldOptions(model="gpt-4o", prices=_CACHED, cache_hit_share=1.0, budget=_BUDGET)
         assert fit(one.folded.conversation, given, Memo()).forwarded.body == one.forwarded.body

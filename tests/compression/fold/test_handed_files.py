@@ -32,7 +32,7 @@ _OUTLINE: Final = "Here is an outline of other files of the repository; treat th
 
 def _source(name: str, turn: int) -> str:
     """A file as it stands at a turn: each turn has changed a line of it."""
-    lines = [f"def {name}_{i}(berth):\n    return berth.{name} * {1000 + i + 77 * (turn > i)}\n" for i in range(70)]
+    lines = [f"def {name}_{i}(berth):\n    return berth.{name} * {1000 + i + 77 * (turn > i)}\n" for i in range(40)]
     return "\n".join(lines)
 
 

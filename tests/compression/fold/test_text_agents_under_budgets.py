@@ -21,8 +21,8 @@ from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.wire.chat import CHAT
 
 _NAMES: Final = [*TUNED, *HELD_OUT]
-_REQUESTS: Final = 14
-_KEPT: Final = {0.3: 8, 0.15: 6}  # of 13, by the budget's share: a step takes a quarter of the smaller one
+_REQUESTS: Final = 9
+_KEPT: Final = {0.3: 5, 0.15: 3}  # of 8, by the budget's share: a step takes a quarter of the smaller one
 
 
 def _sent(name: str, share: float) -> list[Folded]:
