@@ -70,7 +70,7 @@ def test_where_a_definition_ends(language: str) -> None:
 def test_it_is_there_whole_where_a_request_names_it(language: str) -> None:
     name, code, _ = _CODE[language]
     filling = "\n\n".join(
-        f"def survey_{n}(pier):\n    row = load(pier, {n * 7 + 3})\n    return row.depth * {n + 2}" for n in range(60)
+        f"def survey_{n}(pier):\n    row = load(pier, {n * 7 + 3})\n    return row.depth * {n + 2}" for n in range(25)
     )
     said: list[Message] = [{"role": "user", "content": f"My project:\n\nsrc/a.py\n{filling}\n\n{code}\n\nsrc/b.py\n{filling}"}]
     for n in range(40):

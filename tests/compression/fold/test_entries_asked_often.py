@@ -21,7 +21,7 @@ from turnfold.compression.options import CachePrices, FoldOptions
 from turnfold.compression.tokens import count
 
 _ASKS: Final = "What's my total so far?"
-_TURNS: Final = 230
+_TURNS: Final = 160
 
 
 def _entry(n: int) -> str:
@@ -82,7 +82,7 @@ def test_what_the_request_holds_leaves_no_room_to_other_passages(every: int) -> 
 def test_an_entry_that_asks_over_all_is_kept_too(said: str) -> None:
     told = [exchange(_entry(n), "Noted.") for n in range(8)]
     told.insert(4, exchange(said, "Noted, 80 so far."))
-    noise = [exchange(prose(n, "en", 3) + "?", prose(900 + n, "en", 10)) for n in range(260)]
+    noise = [exchange(prose(n, "en", 3) + "?", prose(900 + n, "en", 10)) for n in range(180)]
     messages = [message for pair in (*told, *noise) for message in pair]
     assert said in _fold(messages).body.decode()
 

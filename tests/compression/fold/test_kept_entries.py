@@ -73,7 +73,7 @@ def _lines(text: str) -> list[str]:
 @each(("share", "name"), crosswise(product([None, 0.1], _CHANGED), 17))
 def test_what_changed_an_entry_is_there_with_it(name: str, share: float | None) -> None:
     question, entries = _CHANGED[name]
-    sent = _lines(forwarded(among(entries, noise=80, behind=25), question, share))
+    sent = _lines(forwarded(among(entries, noise=50, behind=20), question, share))
     told = [line for entry in entries for text in entry[::2] for line in text.splitlines()]
     assert [line for line in told if not any(line in one and len(one) < len(line) + 20 for one in sent)] == []
 
@@ -82,12 +82,12 @@ def test_what_changed_an_entry_is_there_with_it(name: str, share: float | None) 
 def test_what_an_entry_answers_in_a_word_is_there_too(name: str, share: float | None) -> None:
     question, entries = _CHANGED[name]
     asked_back = entries[-1][1]
-    assert asked_back in forwarded(among(entries, noise=80, behind=25), question, share)
+    assert asked_back in forwarded(among(entries, noise=50, behind=20), question, share)
 
 
 def test_the_day_that_an_answer_tells_is_there() -> None:
     entries = [["bus 3", "Noted for Monday."], ["tea 2", "Noted for Tuesday."], ["soap 4", "Noted for Tuesday."]]
-    sent = forwarded(among(entries, noise=80, behind=25), "How much did I spend on Tuesday?")
+    sent = forwarded(among(entries, noise=50, behind=20), "How much did I spend on Tuesday?")
     assert [text for entry in entries for text in entry if text not in sent] == []
 
 
@@ -96,13 +96,13 @@ _RECORD: Final = [f"{thing} {n}.{n % 90 + 10}" for n, thing in enumerate(("tea",
 
 @each("question", every(2, _OVER_ALL))
 def test_a_question_over_all_of_a_long_record_gets_all(question: str) -> None:
-    sent = forwarded(among([[entry, "Noted."] for entry in _RECORD], noise=80, behind=20), question)
+    sent = forwarded(among([[entry, "Noted."] for entry in _RECORD], noise=50, behind=15), question)
     assert [entry for entry in _RECORD if entry not in sent] == []
 
 
 @each("question", ["How much does a new phone cost?", "Wie geht es dir?", "What do you think of my plan?"])
 def test_another_question_gets_few_of_a_long_record(question: str) -> None:
-    sent = forwarded(among([[entry, "Noted."] for entry in _RECORD], noise=80, behind=20), question)
+    sent = forwarded(among([[entry, "Noted."] for entry in _RECORD], noise=50, behind=15), question)
     assert sum(entry in sent for entry in _RECORD) < len(_RECORD) // 3
 
 
