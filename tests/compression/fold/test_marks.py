@@ -54,7 +54,7 @@ def test_marks_stay_as_many_wherever_they_stand(
 
 @pytest.mark.parametrize(("name", "budget"), [*((name, None) for name in sorted(WIRES)), ("messages", 3000), ("responses", 900)])
 def test_the_marks_of_a_client_that_marks_its_last_messages_are_all_there(name: str, budget: int | None) -> None:
-    messages, memo = conversation(7, Kind(turns=10, loops=3, sentences=60)), WARM
+    messages, memo = conversation(7, Kind(turns=10, loops=3, sentences=35)), WARM
     events = 0
     for end in ends(messages)[8::5]:
         places = [i for i in range(end) if messages[i]["role"] == "user"][-2:]
@@ -79,7 +79,7 @@ def test_a_summary_stands_in_front_of_what_stays_whole_up_to_a_mark() -> None:
 
 @each("name", sorted(WIRES))
 def test_a_mark_of_what_is_left_out_stands_on_what_stands_for_it(name: str) -> None:
-    messages = conversation(7, Kind(turns=10, loops=3, sentences=60))
+    messages = conversation(7, Kind(turns=10, loops=3, sentences=35))
     place = [i for i, m in enumerate(messages) if m["role"] == "user"][3]
     _, folded = forward(WIRES[name], with_marks(messages, [place, len(messages) - 1]), FoldOptions(budget=2000), WARM)
     assert marks(folded.body) == 2
@@ -121,7 +121,7 @@ def test_a_cut_keeps_marks(seed: int, kind: Kind, on: OnWire, share: float, data
 
 @cache
 def plainly_marked(name: str) -> Folded:
-    messages = conversation(7, Kind(turns=10, loops=3, sentences=60))
+    messages = conversation(7, Kind(turns=10, loops=3, sentences=35))
     return forward(WIRES[name], with_marks(messages, [len(messages) - 1]), FoldOptions(prices=FREE), WARM)[1]
 
 
@@ -129,7 +129,7 @@ def plainly_marked(name: str) -> Folded:
     ("name", "empty"), [("chat", None), ("chat", ""), ("messages", {}), ("messages", None), ("responses", ""), ("responses", {})]
 )
 def test_a_mark_that_is_null_or_empty_is_none(name: str, empty: object) -> None:
-    messages = conversation(7, Kind(turns=10, loops=3, sentences=60))
+    messages = conversation(7, Kind(turns=10, loops=3, sentences=35))
     on, options = WIRES[name], FoldOptions(prices=FREE)
     body = json.loads(on.encode(with_marks(messages, range(len(messages)))))
     plain = plainly_marked(name)

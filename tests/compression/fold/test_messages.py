@@ -100,7 +100,7 @@ def test_thinking_stays_valid_under_a_budget_while_the_clients_mark_moves_on() -
 
 @pytest.mark.parametrize(("seed", "prices"), [(1, FREE), (2, FREE), (2, CachePrices(0.5, 1.0))])
 def test_thinking_stays_valid_over_several_fold_events(seed: int, prices: CachePrices) -> None:
-    kind = Kind(turns=10, loops=3, sentences=60, thinks=0.8, odd=seed == 2, marks=seed == 1)
+    kind = Kind(turns=10, loops=3, sentences=35, thinks=0.8, odd=seed == 2, marks=seed == 1)
     found = bound_replay(seed, kind, FoldOptions(prices=prices), state=True)
     assert found[-1].events >= 2
     assert any(one.recalls for one in found)
@@ -108,7 +108,7 @@ def test_thinking_stays_valid_over_several_fold_events(seed: int, prices: CacheP
 
 
 def test_the_api_of_these_tests_sees_a_fold_that_breaks_thinking() -> None:
-    kind = Kind(turns=10, loops=3, sentences=60, thinks=0.8)
+    kind = Kind(turns=10, loops=3, sentences=35, thinks=0.8)
     with pytest.raises(AssertionError):
         bound_replay(1, kind, FoldOptions(prices=FREE, preserved_thinking=False), state=False)
 
@@ -145,7 +145,7 @@ def test_the_prefix_is_stable_between_fold_events(seed: int, prices: CachePrices
 
 
 def test_lists_of_blocks_are_folded_like_strings() -> None:
-    kind = Kind(turns=14, loops=4, sentences=60)
+    kind = Kind(turns=14, loops=4, sentences=35)
     messages = conversation(5, kind)
     assert any(isinstance(b.get("content"), list) for m in messages for b in blocks_of(m))
     folded = fold(read(encode(messages, kind), WARM), FoldOptions(prices=FREE), WARM)
@@ -154,7 +154,7 @@ def test_lists_of_blocks_are_folded_like_strings() -> None:
 
 
 def test_what_is_recalled_stays_where_the_client_marks_the_end_of_whatever_it_sends() -> None:
-    kind = Kind(turns=20, loops=0, sentences=60)
+    kind = Kind(turns=20, loops=0, sentences=35)
     messages, memo = conversation(3, kind), WARM
     for marked, lost in ((False, True), (True, False)):
         before: Folded | None = None
@@ -197,7 +197,7 @@ def test_which_models_bind_thinking(model: str, binds: bool) -> None:
 
 
 def test_an_option_says_it_where_a_name_does_not() -> None:
-    kind = Kind(turns=10, loops=3, sentences=60, thinks=0.8)
+    kind = Kind(turns=10, loops=3, sentences=35, thinks=0.8)
     body = encode(conversation(1, kind), kind, model="our-own-name")
     bodies = [
         fold(read(body, WARM), FoldOptions(prices=FREE, preserved_thinking=said), WARM).body for said in (True, False, None)

@@ -78,7 +78,7 @@ def test_the_generator_has_everything_on_every_wire() -> None:
 
 
 def test_the_same_conversation_folds_alike_on_every_wire() -> None:
-    messages = conversation(5, Kind(turns=8, loops=3, sentences=60))
+    messages = conversation(5, Kind(turns=8, loops=3, sentences=35))
     shares = {}
     for name, on in WIRES.items():
         folded = fold(on.wire.read(on.encode(messages), WARM), FoldOptions(prices=CachePrices(1.0, 1.0)), WARM)
