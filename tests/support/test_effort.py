@@ -1,0 +1,28 @@
+"""Which cases most runs leave out."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from tests.support import golden
+from tests.support.effort import crosswise, is_thorough
+
+
+@pytest.mark.parametrize(("outer", "inner"), [("abcdef", "xy"), ("ab", "uvwxyz"), ("abc", "xyz"), ("abcd", "xyz")])
+def test_every_row_of_both_tables_is_met(outer: str, inner: str) -> None:
+    pairs = crosswise(product(outer, inner), len(inner))
+    assert {one for one, _ in pairs} == set(outer)
+    assert {one for _, one in pairs} == set(inner)
+    if not is_thorough():
+        assert len(pairs) < len(outer) * len(inner)
+
+
+def test_a_wrong_number_of_rows_is_told() -> None:
+    with pytest.raises(AssertionError, match="no pairs of two tables"):
+        crosswise(range(7), 3)
+
+
+def test_one_of_each_two_cases_in_a_row_is_left() -> None:
+    assert [*golden.some(range(8))] == ([*range(8)] if is_thorough() else [0, 3, 5, 6])
